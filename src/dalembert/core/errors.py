@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from dalembert.core.findings import Advice, Finding
 
+_MOST_SHOWN = 20  # names of a message: four lines of a terminal
 _MOST_COMPARED = 5000  # names: a comparison takes microseconds, a hostile file has millions
 
 
@@ -161,8 +162,8 @@ def unknown_name(kind: str, name: str, known: Iterable[str], where: str = "") ->
     near = difflib.get_close_matches(str(name), names[:_MOST_COMPARED], n=1, cutoff=0.5)
     hint = f" Did you mean {near[0]!r:.80}?" if near else ""
     place = f" in {where}" if where else ""
-    shown = ", ".join(each[:80] if each.isprintable() else repr(each[:80]) for each in names[:20])
-    shown += f", ... ({len(names)} in all)" if len(names) > 20 else ""
+    shown = ", ".join(each[:80] if each.isprintable() else repr(each[:80]) for each in names[:_MOST_SHOWN])
+    shown += f", ... ({len(names)} in all)" if len(names) > _MOST_SHOWN else ""
     return f"no {kind} named {name!r}{place}.{hint} Known: {shown or '(none)'}."
 
 

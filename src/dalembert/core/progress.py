@@ -18,6 +18,8 @@ from dalembert.core.errors import require_name
 Setting = bool | Callable[[float], None] | None
 """What every ``progress=`` takes."""
 
+_FIRST = 0.05  # fraction done from which the time spent gives an estimate of the pace
+
 
 class Progress:
     """None: a bar on a terminal after two seconds; True: always a bar; False: none; or a function of the fraction."""
@@ -108,7 +110,7 @@ class Steps:
     def _show(self, words: str | None) -> None:
         spent = time.monotonic() - self._start
         # a slow machine stays slow; a small fraction done gives no estimate
-        pace = spent / self._done if self._done > 0.05 * self._total else 1.0
+        pace = spent / self._done if self._done > _FIRST * self._total else 1.0
         self._estimate = spent + pace * (self._total - self._done)
         if self._call is not None:
             self._call(self._done / self._total)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse
@@ -26,6 +27,24 @@ def align_columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("  ".join(cell.rjust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines)
 
 
+@dataclass(frozen=True)
+class DigitLimits:
+    """How numbers are written in tables."""
+
+    # A value below `small` with a deviation below `fine` is written with an exponent: in plain digits it would begin
+    # with three zeros at least, and its deviation with four.
+    small: float = 1e-3
+    fine: float = 1e-4
+    # Smaller deviations are not written: nine decimals are as many as a table has room for.
+    least: float = 1e-9
+    # Entry of a matrix, at most and of its largest entry, that is written as 0: ten units of rounding.
+    zero: float = 1e-12
+    rounding: float = 2e-15
+
+
+DIGITS = DigitLimits()
+
+
 def spread(value: float, deviation: float | None) -> str:
     """A number with its standard deviation, no more digits than that allows.
 
@@ -36,9 +55,9 @@ def spread(value: float, deviation: float | None) -> str:
     """
     if deviation is None or not (0.0 < deviation < math.inf):
         return f"{value:.5g}"
-    if abs(value) < 1e-3 and deviation < 1e-4:
+    if abs(value) < DIGITS.small and deviation < DIGITS.fine:
         return f"{value:.3g} ± {deviation:.1e}"
-    if deviation < 1e-9:
+    if deviation < DIGITS.least:
         return f"{value:.9f} ± less than 1e-9"
     decimals = max(0, 1 - math.floor(math.log10(deviation)))
     return f"{value:.{decimals}f} ± {deviation:.{decimals}f}"
@@ -52,7 +71,7 @@ def matrix_lines(symbol: str, array: Matrix, rows: Sequence[str]) -> list[str]:
     if scipy.sparse.issparse(array):
         array = array.toarray()
     # what is left of a difference is shown as the 0 it is; small entries of a matrix of small entries stay
-    floor = min(1e-12, 2e-15 * float(np.abs(array).max(initial=0.0)))
+    floor = min(DIGITS.zero, DIGITS.rounding * float(np.abs(array).max(initial=0.0)))
     cells = [[f"{0.0 if abs(value) < floor else value:.6g}" for value in row] for row in array]
     widths = [max(len(row[j]) for row in cells) for j in range(array.shape[1])]
     name_width = max(len(name) for name in rows)

@@ -11,6 +11,7 @@ from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
 from dalembert.numerics.sample_times import count_intervals
 
+OUTSIDE = 1e-12  # of the times: excess over an end that is rounding of sums of up to a thousand steps
 MOST_SAMPLES = 1e9  # of a resampled record: 8 GB for its times alone
 
 
@@ -32,7 +33,7 @@ def regular_times(time: Array, every: float) -> Array:
 def check_inside(time: Array, wanted: Array, what: str) -> Array:
     """The wanted times, rounding at the ends forgiven; an error for any outside the record."""
     first, last = float(time[0]), float(time[-1])
-    slack = 1e-12 * max(abs(first), abs(last), last - first)
+    slack = OUTSIDE * max(abs(first), abs(last), last - first)
     outside = ~((wanted >= first - slack) & (wanted <= last + slack))
     if outside.any():
         worst = float(wanted[int(np.argmax(outside))])

@@ -30,6 +30,8 @@ class SamplingThresholds:
     lost: float = 1.5  # a longer step has lost samples: half-way between one step and two
     hole: float = 3.0  # over a longer step more than two samples are missing, and values in between are made up
     mostly: float = 0.9  # share of equal steps from which on a longer one is a gap: below it the record is uneven
+    # Distance from a sample, per step of the record: nine digits of its times.
+    on_grid: float = 1e-9
     most_lost: float = 1e15  # samples: a time that is nonsense must not overflow the count
 
 
@@ -144,7 +146,7 @@ def describe_gap(gap: Gap, time: Array) -> str:
 def are_samples(times: Array, wanted: Array) -> bool:
     """Whether all wanted times are samples, up to the rounding of a grid."""
     place = np.interp(wanted, times, np.arange(len(times)))
-    return bool((np.abs(place - np.round(place)) < 1e-9 * len(times)).all())
+    return bool((np.abs(place - np.round(place)) < THRESHOLDS.on_grid * len(times)).all())
 
 
 def find_interpolated(time: Array, wanted: Array) -> list[str]:

@@ -13,23 +13,21 @@ from dalembert.core.findings import Advice, Call
 from dalembert.equations import HOLONOMIC
 from dalembert.equations.equations_of_motion import EquationsOfMotion
 from dalembert.expressions import Array
-from dalembert.symbolic.motion import RANK
+from dalembert.symbolic.motion import CLOSING, RANK
 
 if TYPE_CHECKING:
     from dalembert.symbolic.derivation import Derivation
 
 
 @dataclass(frozen=True)
-class ClosingLimits:
+class ContradictionLimits:
     """When constraints contradict each other: Newton's method closes them from no pose of order one."""
 
-    rank: float = 1e-9  # singular value over the largest that is zero: rows of a redundant constraint
-    step: float = 1e-12  # change of a coordinate that ends the iteration: some thousand roundings
     open: float = 1e-6  # residual that stays open: Newton's method ends near 1e-15 where there is a solution
-    named: float = 1e-7  # residual from which a constraint is named: a tenth of `open`
+    starts: int = 4  # poses from which it is tried: a closed chain has few ways to close
 
 
-CLOSING = ClosingLimits()
+CONTRADICTION = ContradictionLimits()
 
 
 def check_derivation(d: Derivation) -> None:
@@ -74,9 +72,9 @@ def _refuse_contradiction(d: Derivation) -> None:
     random = np.random.default_rng(3)
     p = [1.0 if x is None else x for x in s.parameter_values.values()]
     best = np.full(len(rows), np.inf)
-    for _ in range(4):
+    for _ in range(CONTRADICTION.starts):
         q = np.array([s.drawn[name] for name in s.coordinate_names]) + random.normal(size=s.q.shape[0])
-        for _ in range(60):
+        for _ in range(CLOSING.steps):
             value, J = (np.array(one) for one in f(q, p, 0.0))
             step = np.linalg.lstsq(J, -value[:, 0], rcond=CLOSING.rank)[0]
             q = q + step
@@ -85,8 +83,8 @@ def _refuse_contradiction(d: Derivation) -> None:
         value = np.array(f(q, p, 0.0)[0])[:, 0]
         if np.isfinite(value).all() and np.abs(value).max() < np.abs(best).max():
             best = value
-    if np.abs(best).max() > CLOSING.open:
-        bad = [rows[k].name for k in np.flatnonzero(np.abs(best) > CLOSING.named)]
+    if np.abs(best).max() > CONTRADICTION.open:
+        bad = [rows[k].name for k in np.flatnonzero(np.abs(best) > CONTRADICTION.open)]
         raise ModelError(
             "conflicting-arguments", f"constraints {', '.join(map(repr, bad))} of system {s.name!r} contradict each "
             "other: no pose fulfils them.", where={"rows": bad}, evidence={"residual": float(np.abs(best).max())},

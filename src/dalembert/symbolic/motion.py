@@ -31,7 +31,19 @@ from dalembert.symbolic.system import System
 SX = ca.SX
 SAMPLES = 4  # random points at which a rank is decided
 RANK = 1e-9  # singular value, as a share of the largest, below which it counts as zero at such a point
-CLOSING, LONGEST = 50, 0.5  # steps that close the rows at a random point, and the largest change of a coordinate in one
+
+
+@dataclass(frozen=True)
+class ClosingLimits:
+    """When Newton's method has closed the rows at a random pose."""
+
+    steps: int = 50
+    longest: float = 0.5  # change of a coordinate in one step [m or rad]: it stays on one way of closing a loop
+    rank: float = 1e-9  # singular value over the largest that is zero: rows of a redundant constraint
+    step: float = 1e-12  # change of a coordinate that ends the iteration: some thousand roundings
+
+
+CLOSING = ClosingLimits()
 
 
 @dataclass(frozen=True)
@@ -263,13 +275,13 @@ class SystemMotion:
 
     def _close(self, q: Any, p: Any, t: float) -> Any:
         assert self._residuals is not None
-        for _ in range(CLOSING):
+        for _ in range(CLOSING.steps):
             phi, J = (np.array(one) for one in self._residuals(q, p, t))
             if not (np.isfinite(phi).all() and np.isfinite(J).all()):
                 return None
-            step = np.linalg.lstsq(J, -phi[:, 0], rcond=RANK)[0]
-            q = q + step * min(1.0, LONGEST / max(float(np.abs(step).max()), 1e-300))
-            if np.abs(step).max() < 1e-12:
+            step = np.linalg.lstsq(J, -phi[:, 0], rcond=CLOSING.rank)[0]
+            q = q + step * min(1.0, CLOSING.longest / max(float(np.abs(step).max()), 1e-300))
+            if np.abs(step).max() < CLOSING.step:
                 return q
         return None
 

@@ -22,6 +22,7 @@ from dalembert.symbolic.motion import in_rates
 from dalembert.symbolic.system import System
 
 SX = ca.SX
+AT_REST = 1e-9  # [m or rad]: force over the largest stiffness; poses of a file have nine digits
 
 
 def linearize_energies(
@@ -56,7 +57,7 @@ def linearize_energies(
     found = {name: np.array(one) for name, one in zip(second, numbers, strict=True)}
     rest = found["rest"][:, 0]
     scale = max(float(np.abs(found["K"]).max()), 1e-300)
-    if np.abs(rest).max(initial=0.0) > 1e-9 * scale:
+    if np.abs(rest).max(initial=0.0) > AT_REST * scale:
         k = int(np.abs(rest).argmax())
         raise ModelError(
             "not-supported", f"the pose is no equilibrium: a force of {rest[k]:g} acts along "

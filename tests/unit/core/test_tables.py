@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
+
 import dalembert as da
+from dalembert.core.tables import matrix_lines, spread
 from dalembert.linear import Modes
 
 
@@ -26,3 +30,24 @@ def test_a_mechanism_shows_its_parts() -> None:
 def test_modes_show_their_table() -> None:
     shown = Modes([2j, -1.0], [[1.0, 1.0]], ["x"])._repr_html_()
     assert "<th>frequency [Hz]</th>" in shown and "<td>oscillation</td>" in shown and "<td>decay</td>" in shown
+
+
+# ---- edges of thresholds
+
+
+@pytest.mark.parametrize(
+    ("value", "deviation", "text"),
+    [
+        (9e-4, 9e-5, "0.0009 ± 9.0e-05"), (2e-3, 9e-5, "0.002000 ± 0.000090"), (9e-4, 2e-4, "0.00090 ± 0.00020"),
+        (1.0, 3e-9, "1.0000000000 ± 0.0000000030"), (1.0, 3e-10, "1.000000000 ± less than 1e-9"),
+    ],
+)  # fmt: skip
+def test_a_number_has_the_digits_that_its_deviation_allows(value: float, deviation: float, text: str) -> None:
+    assert spread(value, deviation) == text
+
+
+@pytest.mark.parametrize(("large", "small", "shown"), [(1.0, 1e-15, "0"), (1.0, 1e-14, "1e-14"),
+                                                       (1e6, 3e-13, "0"), (1e6, 3e-12, "3e-12")])  # fmt: skip
+def test_what_rounding_leaves_of_a_difference_is_written_as_zero(large: float, small: float, shown: str) -> None:
+    (line,) = matrix_lines("A", np.array([[large, small]]), ["row"])
+    assert line.split()[-1] == shown

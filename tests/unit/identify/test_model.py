@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -10,7 +11,13 @@ import scipy.signal
 
 from dalembert.core.errors import DataError
 from dalembert.identify import Identified, mean_phase, modal_phase_collinearity, phase_deviation
+from dalembert.identify.model.identified import is_oscillation
 from dalembert.identify.model.quality import examine, measure_fit
+from dalembert.identify.physical.mass_stiffness import modal_triple
+from dalembert.identify.physical.proportional_damping import proportional_damping
+from dalembert.identify.realization.hankel import unstable_model
+from dalembert.identify.records.checks import _refuse_constant
+from dalembert.identify.subspace.subspace import note_instability
 from dalembert.linear import StateSpace
 from dalembert.record import Record
 from tests.helpers.findings import raises
@@ -240,3 +247,40 @@ def test_collinearity_is_one_for_a_turned_real_shape_and_zero_for_a_travelling_w
     assert phase_deviation([1.0, 0.5j]) == pytest.approx([0.5 * np.pi / 2 / 1.5])
     with raises(DataError, "not-finite"):
         modal_phase_collinearity([np.nan])
+
+
+# ---- edges of thresholds of poles
+
+
+@pytest.mark.parametrize(("share", "oscillates"), [(3e-10, False), (3e-9, True)])
+def test_a_pole_oscillates_from_a_billionth_of_its_size_to_the_nyquist_frequency(share, oscillates):
+    assert bool(is_oscillation(np.array([-1.0 + 1j * share]), 0.1)[0]) == oscillates
+    assert bool(is_oscillation(np.array([-1.0 + 10j * np.pi * (1.0 - share)]), 0.1)[0]) == oscillates
+
+
+@pytest.mark.parametrize(("growth", "unstable"), [(3e-10, False), (3e-9, True)])
+def test_a_model_is_unstable_where_it_grows_by_a_billionth_per_sample(growth, unstable):
+    assert bool(unstable_model(np.array([[1.0 + growth]]))) == unstable
+    assert bool(note_instability(np.array([[1.0 + growth]]))) == unstable
+
+
+def test_the_hold_of_a_pole_near_1_keeps_eight_digits():
+    # a pair exp(±iθ): ln z/(z - 1) is 1 to θ/2; the logarithm of z alone has an error of ε/θ
+    for turn in (1e-10, 1e-9, 1e-7):
+        A = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+        found = modal_triple(A, np.array([[1.0], [0.0]]), np.eye(2), 0.1)
+        plain = modal_triple(A, np.array([[1.0], [0.0]]), np.eye(2), None)
+        np.testing.assert_allclose(np.abs(found.inputs / plain.inputs), 10.0, rtol=6e-8)
+
+
+@pytest.mark.parametrize(("apart", "refused"), [(3e-13, True), (3e-12, False)])
+def test_proportional_damping_needs_frequencies_that_differ_by_more_than_rounding(apart, refused):
+    with raises(DataError, "rank-deficient") if refused else nullcontext():
+        proportional_damping([1.0, 1.0 + apart], [0.01, 0.01])
+
+
+@pytest.mark.parametrize(("span", "refused"), [(8e-16, True), (8e-15, False)])
+def test_a_channel_that_varies_by_eight_roundings_is_constant(span, refused):
+    lows, highs = np.array([[1.0]]), np.array([[1.0 + span]])
+    with raises(DataError, None) if refused else nullcontext():
+        _refuse_constant(["a"], 0, lows, highs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dalembert.app.command_line import terminal
@@ -15,6 +16,21 @@ from dalembert.core.errors import DalembertError
 
 if TYPE_CHECKING:
     from dalembert.equations import State
+
+
+@dataclass(frozen=True)
+class EquilibriumDigits:
+    """Which values of a machine at rest are written as zero."""
+
+    zero: float = 1e-12  # [m, rad, m/s, rad/s]: Newton's method leaves 1e-14 or less of a coordinate that is zero
+
+
+LIMITS = EquilibriumDigits()
+
+
+def without_rounding(value: float) -> float:
+    """The value, or 0 where it is nothing but rounding."""
+    return 0.0 if abs(value) < LIMITS.zero else value
 
 
 @command("Machines", position=4)
@@ -37,7 +53,7 @@ def equilibrium(
     speeds = {}
     if rates:
         pairs = zip(eqs.measure_rates.names, eqs.measure_rates.units, strict=True)
-        speeds = {name: (at[name], unit) for name, unit in pairs if abs(at[name]) > 1e-12}
+        speeds = {name: (at[name], unit) for name, unit in pairs if without_rounding(at[name])}
     verdict = stability(machine, at, held)
     about = "steady motion" if rates else "equilibrium"
     if as_json:
@@ -49,7 +65,7 @@ def equilibrium(
         )
         return
     rows: list[tuple[str, ...]] = [
-        (name, terminal.number(0.0 if abs(v) < 1e-12 else v), unit) for name, (v, unit) in {**places, **speeds}.items()
+        (name, terminal.number(without_rounding(v)), unit) for name, (v, unit) in {**places, **speeds}.items()
     ]
     head: tuple[str, ...] = ("coordinate", "value", "unit")
     if at.free:

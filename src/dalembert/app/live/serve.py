@@ -14,6 +14,7 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Callable
+from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -37,10 +38,24 @@ LONGEST_QUESTION = 4096  # bytes
 MOST_SLIDERS = 40
 UNTIL = 5.0  # s of a run from the browser
 _LONGEST_RUN = 120.0  # s
-_STEP = 0.12  # rad, or part of the size of the machine: a slider that jumps is followed in such steps, on one branch
-_MOST_STEPS = 64
-_STILL, _APART = 1e-6, 0.05  # a coordinate that moves at all; part of its motion that others do not have
+_COMPRESSED = 20_000  # bytes of an answer: smaller ones leave one or two packets more, and save a millisecond
 _ROOM = 0.35  # of the radius of the drawing, left around it for the motion of the machine
+
+
+@dataclass(frozen=True)
+class SliderLimits:
+    """How a machine follows a slider, and which coordinates keep their values meanwhile."""
+
+    # rad, or part of the size of the machine: a slider that jumps is followed in such steps, on one branch.
+    step: float = 0.12
+    steps: int = 64  # at most: a slider of a whole turn has 2π/0.12 = 53
+    # Singular value of the rows over the largest (or 1) that is zero: rows of an assembled pose are good to 1e-12.
+    rank: float = 1e-9
+    still: float = 1e-6  # part of its gradient that a coordinate keeps where it moves at all
+    apart: float = 0.05  # part of its motion that others do not have: 3°, below which holding both divides by little
+
+
+_SLIDER = SliderLimits()
 
 
 class LiveMachine:
@@ -113,7 +128,7 @@ class LiveMachine:
         from dalembert.solve.position.assemble import assemble
 
         start = self.state[name]
-        steps = min(max(1, math.ceil(abs(value - start) / (_STEP * size))), _MOST_STEPS)
+        steps = min(max(1, math.ceil(abs(value - start) / (_SLIDER.step * size))), _SLIDER.steps)
         held = {one: self.state[one] for one in others}
         for k in range(1, steps + 1):
             wanted = {name: start + (value - start) * k / steps}
@@ -142,7 +157,7 @@ class LiveMachine:
         S = eqs.kernel("measures").sparse(2, state.q, state.v, eqs.p, state.t)
         rows = A[eqs.holonomic_rows, :].toarray()
         _, sizes, right = np.linalg.svd(rows, full_matrices=True)
-        free = right[int((sizes > 1e-9 * sizes.max(initial=1.0)).sum()) :]
+        free = right[int((sizes > _SLIDER.rank * sizes.max(initial=1.0)).sum()) :]
         taken: list[Array] = []
         held = []
         for one in [name, *(one for one in self._order if one != name)]:
@@ -150,7 +165,7 @@ class LiveMachine:
             way = free @ row
             apart = way - sum((u * (u @ way) for u in taken), np.zeros(len(free)))
             size = float(np.linalg.norm(way))
-            if size > _STILL * np.linalg.norm(row) and np.linalg.norm(apart) > _APART * size:
+            if size > _SLIDER.still * np.linalg.norm(row) and np.linalg.norm(apart) > _SLIDER.apart * size:
                 taken.append(apart / np.linalg.norm(apart))
                 held.append(one)
             if len(taken) == len(free):
@@ -294,7 +309,7 @@ class _Handler(BaseHTTPRequestHandler):
         return None
 
     def _answer(self, body: bytes, kind: str) -> None:
-        small = len(body) > 20_000 and "gzip" in self.headers.get("Accept-Encoding", "")
+        small = len(body) > _COMPRESSED and "gzip" in self.headers.get("Accept-Encoding", "")
         body = gzip.compress(body, compresslevel=5) if small else body
         self.send_response(HTTPStatus.OK)
         self.send_header("Content-Type", kind)

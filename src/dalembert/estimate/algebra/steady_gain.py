@@ -34,6 +34,20 @@ class HiddenModeLimits:
 LIMITS = HiddenModeLimits()
 
 
+@dataclass(frozen=True)
+class InnovationLimits:
+    """When the covariance S of innovations is singular, and which outputs or states that concerns."""
+
+    # Eigenvalue of S (or singular value of its factor) scaled to variances of 1, per output: a sum of n products has
+    # a rounding of n ε at most; the factor 64 is for the recursion that made S.
+    singular: float = 64 * 2.0**-52
+    # Component of a vector of the null space over the largest: a smaller one has less than 1 % of its variance.
+    named: float = 0.1
+
+
+INNOVATIONS = InnovationLimits()
+
+
 @dataclass(frozen=True, eq=False)
 class SteadyGain:
     """Limits of gains and covariances of a filter.
@@ -89,7 +103,7 @@ def steady_gain(A: Array, C: Array, Q: Array, R: Array, states: tuple[str, ...])
         raise DataError("no-steady-filter", f"the filter has no steady gain: {why}.", Advice(advice)) from error
     S = C @ P @ C.T + R
     scale = np.sqrt(np.maximum(S.diagonal(), 0.0))
-    if (scale <= 0).any() or np.linalg.eigvalsh(S / np.outer(scale, scale))[0] <= 64 * len(S) * 2.0**-52:
+    if (scale <= 0).any() or np.linalg.eigvalsh(S / np.outer(scale, scale))[0] <= INNOVATIONS.singular * len(S):
         problem = "the steady filter is certain of a reading before it is taken (S is singular)."
         raise DataError("singular-innovation", problem, Advice("Give every output a variance in R."))
     K: Array = np.asarray(np.linalg.solve(S, C @ P).T, dtype=float)
@@ -119,7 +133,7 @@ def hidden_modes(
         if smallest[-1] > LIMITS.singular * size:
             continue
         shape = np.abs(right[-1])
-        most = [states[i] for i in ties.largest_first(shape) if shape[i] > 0.3 * shape.max()][:4]
+        most = [states[i] for i in ties.largest_first(shape) if shape[i] > INNOVATIONS.named * shape.max()][:4]
         where = f"{s.real:.4g}{s.imag:+.4g}i" if s.imag else f"{s.real:.4g}"
         found.append(f"{words} the mode with eigenvalue {where} (mostly {', '.join(most)})")
     return found

@@ -28,6 +28,16 @@ LAGS = 20
 EXACT = float(np.finfo(float).eps)  # of the largest: a variance below it is rounding
 
 
+@dataclass(frozen=True)
+class TimeLimits:
+    """When a sample of one record is at the time of a sample of another."""
+
+    same: float = 1e-9  # s, relative above one second: nine digits of a file, a thousandth of the shortest sample time
+
+
+LIMITS = TimeLimits()
+
+
 def chi_square_band(degrees: int, count: int = 1, level: float = 0.95) -> tuple[float, float]:
     """Band in which the mean of `count` independent χ²(degrees) values lies with probability `level`.
 
@@ -208,9 +218,10 @@ def error_columns(estimate: Estimate, true: Array) -> Array:
 
 def same_times(record: Record, times: Array) -> Record:
     """The record at these times: its own samples, or interpolated where they differ."""
-    if len(record) == len(times) and np.allclose(record.time, times, rtol=0, atol=1e-9 * max(1.0, abs(times[-1]))):
+    slack = LIMITS.same * max(1.0, abs(times[-1]))
+    if len(record) == len(times) and np.abs(record.time - times).max(initial=0.0) <= slack:
         return record
-    if times[0] < record.time[0] - 1e-9 or times[-1] > record.time[-1] * (1 + 1e-12) + 1e-9:
+    if times[0] < record.time[0] - slack or times[-1] > record.time[-1] + slack:
         raise DataError(
             "out-of-range",
             f"the record of the truth covers {record.time[0]:.6g} to {record.time[-1]:.6g} s, the estimate "

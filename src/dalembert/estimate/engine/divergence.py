@@ -14,6 +14,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.findings import Advice, Finding
+from dalembert.estimate.algebra.steady_gain import INNOVATIONS
 from dalembert.expressions import Array, Kernel
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ class DivergenceLimits:
     short: int = 10  # a whole record of at least so many samples above it, where it is shorter than that
     negative: float = 1e-6  # of the largest variance of a channel: rounding in Joseph's form leaves less than 1e-10
     growth: float = 1e20  # times the first variance: an unobserved unstable mode passes it, an observed one does not
-    singular: float = 64 * 2.0**-52  # eigenvalue of S (or of its factor) scaled to variances of 1, per output: rounding
 
 
 LIMITS = DivergenceLimits()
@@ -159,15 +159,15 @@ def _explain_singular(filter_: Filter, S: Array, R: Array, there: Any) -> Findin
         else:
             found, vectors = np.linalg.eigh(S / np.outer(scale, scale))
             shape, lowest = vectors[:, 0], found[0]
-        if lowest > LIMITS.singular * len(S):
+        if lowest > INNOVATIONS.singular * len(S):
             return None
-        certain = np.abs(shape) > 0.1 * np.abs(shape).max()
+        certain = np.abs(shape) > INNOVATIONS.named * np.abs(shape).max()
     which = np.zeros(len(there), dtype=bool)
     which[np.flatnonzero(there)[certain]] = True
     names = _output_names(filter_, which)
     named = " and ".join(names)
     own = np.linalg.eigvalsh(R[np.ix_(certain, certain)])
-    if not factored and own[0] > LIMITS.singular * own[-1] * len(own):
+    if not factored and own[0] > INNOVATIONS.singular * own[-1] * len(own):
         problem = f"R of {named} is too small beside P: S is singular to working precision."
         advice = Advice("Use a square-root form, or a larger R.")
     elif len(names) == 1:

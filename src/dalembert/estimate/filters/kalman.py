@@ -29,7 +29,7 @@ from dalembert.core.findings import Advice, Argument, Call
 from dalembert.estimate.algebra.covariance_factors import factor, half_product, solve_left, solve_positive, triangular
 from dalembert.estimate.algebra.matrices import pack, pack_numbers, triangle, unpack, unpack_factor
 from dalembert.estimate.algebra.noise import root
-from dalembert.estimate.algebra.steady_gain import SteadyGain, hidden_modes, steady_gain
+from dalembert.estimate.algebra.steady_gain import INNOVATIONS, SteadyGain, hidden_modes, steady_gain
 from dalembert.estimate.engine.filter import Filter
 from dalembert.estimate.engine.filter_kinds import FILTERS, FilterKind
 from dalembert.estimate.engine.recursion import Expressions, keep_measured
@@ -240,7 +240,11 @@ def _refuse_singular(R: Array, names: tuple[str, ...]) -> None:
     scale = np.sqrt(R.diagonal())
     values, vectors = np.linalg.eigh(R / np.outer(scale, scale))
     if len(R) and values[0] <= SINGULAR * len(R):
-        most = [repr(n) for n, v in zip(names, np.abs(vectors[:, 0]), strict=True) if v > 0.1 * np.abs(vectors).max()]
+        most = [
+            repr(n)
+            for n, v in zip(names, np.abs(vectors[:, 0]), strict=True)
+            if v > INNOVATIONS.named * np.abs(vectors).max()
+        ]
         problem = f"the information form needs an invertible R; the noise of {' and '.join(most)} is the same noise."
         raise DataError("singular-matrix", problem, other)
 

@@ -168,8 +168,8 @@ class LocalObservability:
         head = ["state", "unseen share", "deviation left", *(["deviation"] if self.deviations else [])]
         rows = []
         for name in self.states:
-            hidden = self.hidden[name]
-            row = [name, f"{hidden:.2f}" if hidden > 5e-3 else "-", f"{self.left[name]:.3g}"]
+            hidden = f"{self.hidden[name]:.2f}"
+            row = [name, "-" if hidden == "0.00" else hidden, f"{self.left[name]:.3g}"]
             rows.append([*row, *([f"{self.deviations[name]:.3g}"] if self.deviations else [])])
         values = " ".join(f"{value:.2e}" for value in self.singular_values)
         return f"{align_columns(head, rows)}\nsingular values (signal over noise): {values}\n{self.assumed}".rstrip()

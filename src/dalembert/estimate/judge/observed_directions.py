@@ -40,6 +40,10 @@ class ObservabilityThresholds:
     gap: float = 1e3  # ratio of successive singular values that separates signal from errors of the slopes,
     below: float = 1e-4  # where the smaller one is below this share of the largest,
     faint: float = 0.1  # and below this value, which leaves 99.5 % of a standard deviation
+    # Square of the share of a state that any direction with a signal has, below which nothing shows the state: a
+    # thousandth of it. Such a state is taken to describe a hidden direction even where others move 1000 times as much.
+    shows: float = 1e-6
+    first: float = 1e3
     faded: float = 0.1  # share of a change at the end of the window, by itself, that needs no sensor
     nothing: float = 1e-13  # slope between units that is rounding: 450 times the unit roundoff
     one_way: float = 1e-3  # weight of an influence that is not mutual
@@ -98,7 +102,8 @@ def _balance(largest: Array, sure: list[tuple[int, int]]) -> Array:
         for k, (a, b) in enumerate(pairs):
             rows[k, a], rows[k, b] = weights[a, b], -weights[a, b]
         values = np.array([weights[pair] * np.log(largest[pair]) for pair in pairs])
-        logs = np.linalg.lstsq(rows, values, rcond=1e-9)[0]
+        # A graph has as many zero singular values as parts; the others are above 2/n of the least weight.
+        logs = np.linalg.lstsq(rows, values, rcond=LIMITS.one_way / n**2)[0]
         share = {(a, b): np.log(largest[a, b]) + logs[b] - logs[a] for a, b in pairs}
         small = [pair for pair in pairs if share[pair] < -np.log(LIMITS.alike) and pair not in sure]
         small.sort(key=lambda pair: share[pair] + np.log(largest[pair]))  # of two alike, rounding is the smaller number
@@ -220,7 +225,7 @@ class View:
     def unseen_directions(self) -> Array:
         """(k, d) directions that nothing shows."""
         basis = self.directions[self.rank :].T
-        hidden = (self.directions[: self.rank] ** 2).sum(axis=0) < 1e-6
+        hidden = (self.directions[: self.rank] ** 2).sum(axis=0) < LIMITS.shows
         return np.asarray(_simple(basis, hidden).T)
 
     def weak(self) -> Array:
@@ -252,7 +257,7 @@ def _simple(basis: Array, first: Array) -> Array:
     basis = basis.copy()
     done: list[int] = []
     for k in range(basis.shape[1]):
-        size = np.abs(basis[:, k:]).max(axis=1) * np.where(first, 1e3, 1.0)
+        size = np.abs(basis[:, k:]).max(axis=1) * np.where(first, LIMITS.first, 1.0)
         size[done] = 0.0
         row = int(ties.first_largest(size))
         column = k + int(ties.first_largest(basis[row, k:]))
@@ -342,7 +347,8 @@ def describe_decay(fade: float) -> str:
 
 def format_share(left: float) -> str:
     """Such as 0.83, or 0.99997 where little is taken off."""
-    return f"{left:.2f}" if left < 0.99 else f"{left:.{min(9, 1 + int(-np.log10(max(1 - left, 1e-12))))}f}"
+    digits = 1 + int(-np.log10(max(1 - left, 1e-8)))  # two at least, nine at most
+    return f"{left:.{max(2, digits)}f}"
 
 
 def join_first(parts: list[str], most: int = LIMITS.sentence) -> str:

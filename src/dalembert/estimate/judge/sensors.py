@@ -27,6 +27,16 @@ from dalembert.loop.noise import Noise, read_limits, read_sensor
 from dalembert.record import Record
 
 
+@dataclass(frozen=True)
+class SensorTiming:
+    """Which sample of a record is at a multiple of the interval of a slower sensor."""
+
+    early: float = 1e-6  # of the interval: times of a file have nine digits, of a record of a thousand intervals
+
+
+TIMING = SensorTiming()
+
+
 @dataclass(frozen=True, kw_only=True)
 class SimulatedSensor(ABC):
     """Base class of simulated sensors; each has its own deviation, resolution and limits.
@@ -242,5 +252,5 @@ def _sample_mask(record: Record, interval: float | None) -> Array:
     """Which samples a slower sensor takes: the first at or after each multiple of its interval."""
     if interval is None:
         return np.ones(len(record))
-    number = np.floor((record.time - record.time[0]) / interval * (1 + 1e-12) + 1e-9)
+    number = np.floor((record.time - record.time[0]) / interval + TIMING.early)
     return np.asarray(np.diff(number, prepend=-1.0) > 0, dtype=float)

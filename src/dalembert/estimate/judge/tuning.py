@@ -147,7 +147,7 @@ def tune(
             raise Interrupted("interrupted", f"tuning was interrupted after {task.count} runs.") from None
     names = [f"{e.symbol}.{e.name}" if e.name else e.symbol for e in entries]
     bound = tuple(
-        n for n, th, a in zip(names, theta, task.first, strict=True) if abs(th - a) > LIMITS.widest * (1 - 1e-6)
+        n for n, th, a in zip(names, theta, task.first, strict=True) if th in (a - LIMITS.widest, a + LIMITS.widest)
     )
     return Tuned(
         filter_.with_numbers(*task.values(theta)), dict(zip(names, np.exp(theta).tolist(), strict=True)),

@@ -41,7 +41,9 @@ class KinematicLimits:
     """Limits of the check of sensors."""
 
     rank: float = 1e-6  # of the largest singular value: below it a direction is not measured; Newton leaves 1e-9
-    residual: float = 1e-9  # of a closed pose [m or rad]; a thousand times that along a recorded motion
+    residual: float = 1e-9  # of a closed pose [m or rad]: Newton's method ends near 1e-15
+    along: float = 1e-6  # of a pose of a recorded motion: 1 µm, a thousandth of usual readings
+    jump: float = 20.0  # motion of a pose over that of the coordinates: more is another way of closing the loops
     rays: int = 24  # directions in which the workspace is explored
     steps: int = 64  # poses per direction: steps of 0.1 rad in a range of two turns
     near: float = 0.3  # of the median smallest singular value: a filter that diverged below it was near a singular pose
@@ -194,7 +196,7 @@ def explore_rays(r: Relations, z0: Array, q0: Array, workspace: Workspace, poses
         with np.errstate(invalid="ignore"):
             moved = np.abs(new - q).max(axis=1, initial=0.0)
             alive &= (gap.reshape(-1) <= LIMITS.residual) & (
-                moved <= 20 * np.abs(ends - z0).max() / steps * max(1.0, np.abs(q0).max())
+                moved <= LIMITS.jump * np.abs(ends - z0).max() / steps * max(1.0, np.abs(q0).max())
             )
         if not alive.any():
             break
@@ -259,8 +261,8 @@ def sample_motion(model: KinematicModel, motion: Record, poses: int) -> tuple[Ar
     kept = np.unique(np.linspace(0, len(z) - 1, min(poses, len(z))).astype(int))
     begin = r.start(dict(zip(r.coordinates.names, z[0].tolist(), strict=True)), x0[s.blocks * s.n : s.nx - s.remembers])
     q, gaps = r.follow(z, motion.time, begin[1])
-    if not gaps.max() <= 1e3 * LIMITS.residual:
-        k = int(np.argmax(~(gaps <= 1e3 * LIMITS.residual)))
+    if not gaps.max() <= LIMITS.along:
+        k = int(np.argmax(~(gaps <= LIMITS.along)))
         problem = f"at t = {motion.time[k]:.6g} s the joints of {r.name!r} cannot be closed for the motion."
         raise DataError("inconsistent-motion", problem, where={"time": float(motion.time[k])})
     return z[kept], q[kept], zd[kept]
@@ -338,7 +340,7 @@ def _observable(model: KinematicModel, z: Array, q: Array, zd: Array, dt: float)
             rows.append(block)
             block = block @ F_k
         singular = np.linalg.svd(np.vstack(rows), compute_uv=False)
-        least = min(least, int((singular > 1e-9 * singular[0]).sum()))
+        least = min(least, int((singular > LIMITS.rank * singular[0]).sum()))
     return least
 
 

@@ -11,6 +11,7 @@ form first: an open chain is solved joint by joint. J has full column rank where
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
@@ -23,6 +24,17 @@ from dalembert.solve.position.prescribed_motion import Targets, target_function
 
 SX = ca.SX
 CORRECTIONS = 3  # of Newton's method from one sample to the next: 0.1 rad -> 5e-3 -> 1e-5 -> 1e-10
+
+
+@dataclass(frozen=True)
+class PivotLimits:
+    """Which plain numbers may be pivots of an elimination."""
+
+    share: float = 0.1  # of the largest number of its row: errors grow by ten at most in a step
+    least: float = 1e-9  # rows are those of lengths of order one: a smaller entry is a difference of such numbers
+
+
+PIVOT = PivotLimits()
 
 
 class SparseRows:
@@ -164,7 +176,7 @@ def _constant_pivot(rows: list[dict[int, Any]], left: set[int]) -> tuple[int, in
         largest = max(numbers.values(), default=0.0)
         for j, size in numbers.items():
             work = (len(rows[i]) - 1) * (counts[j] - 1)
-            if size > 0.1 * largest and size > 1e-9 and (best is None or work < best[0]):
+            if size > max(PIVOT.share * largest, PIVOT.least) and (best is None or work < best[0]):
                 best = (work, i, j)
     if best is None:
         return None

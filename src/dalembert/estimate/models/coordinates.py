@@ -36,6 +36,7 @@ class ChoiceLimits:
     residual: float = 1e-6  # of a closed pose [m or rad], after these iterations
     lasting: float = 0.1  # score from which on a coordinate is suitable: its rates have at most 10 times the errors
     possible: float = 1e-6  # score from which on it is independent at all, where none is suitable
+    still: float = 1e-12  # of a direction of unit size that the joints leave none of: some thousand roundings
     large: int = 60  # speeds of a machine; above it the initial pose alone decides
 
 
@@ -103,7 +104,7 @@ def _poses(eqs: EquationsOfMotion, chart: Chart) -> list[Array]:
                 Z = split(A.reshape(len(eqs.rows), eqs.nv)[eqs.holonomic_rows])[4]
                 direction = Z @ (Z.T @ direction)
                 size = float(np.abs(direction).max(initial=0.0))
-                if size < 1e-12:
+                if size < LIMITS.still:
                     break
                 N = eqs.kernel("kinematics")(q, p, t)[0].reshape(eqs.nq, eqs.nv)
                 direction = direction / size

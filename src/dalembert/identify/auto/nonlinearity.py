@@ -55,6 +55,14 @@ class NonlinearityThresholds:
     # Periods of a mode in a part, and samples per state.
     periods: float = 25.0
     samples: int = 20
+    # Relative distance of a frequency of a part from that of the whole record, and its standard deviation, beyond which
+    # the part shows another mode or none: changes of a spring of 20 % move a frequency by 10 %.
+    same: float = 0.1
+    known: float = 0.02
+    # Column of a force over the largest that the linear part left nothing of, and pivot over the first that is rounding
+    # of such columns of length one: differences of columns of 1e4 samples leave 1e-14.
+    nothing: float = 1e-12
+    rank: float = 1e-8
 
 
 THRESHOLDS = NonlinearityThresholds()
@@ -129,9 +137,9 @@ def _regress_forces(model: Identified, data: Data, span: float | None) -> tuple[
         columns = columns - base @ (base.T @ columns)
         columns = columns[begin:]
         size = np.linalg.norm(columns, axis=0)
-        columns = columns[:, size > 1e-12 * size.max(initial=1.0)]
+        columns = columns[:, size > THRESHOLDS.nothing * size.max(initial=1.0)]
         Q, R, _ = scipy.linalg.qr(columns / np.linalg.norm(columns, axis=0), mode="economic", pivoting=True)
-        rank = int(np.count_nonzero(np.abs(np.diag(R)) > 1e-8 * abs(R[0, 0])))
+        rank = int(np.count_nonzero(np.abs(np.diag(R)) > THRESHOLDS.rank * abs(R[0, 0])))
         part = Q[:, :rank].T @ e[begin:]
         shares.append((part**2).sum(axis=0) / len(e))
     whole = np.array(shares)  # (1 + shifts, ny) powers explained
@@ -244,7 +252,7 @@ def _make_backbone(hertz: float, k: int, found: Sequence[tuple[float, Identified
         near = int(np.argmin(np.abs(f - hertz)))
         assert part.frequency_deviations is not None and part.damping_deviations is not None
         sd_f, sd_z = float(part.frequency_deviations[near]), float(part.damping_deviations[near])
-        if abs(f[near] / hertz - 1.0) < 0.1 and 0.0 < sd_f < 0.02 * hertz:
+        if abs(f[near] / hertz - 1.0) < THRESHOLDS.same and 0.0 < sd_f < THRESHOLDS.known * hertz:
             rows.append((size, f[near], sd_f, zeta[near], sd_z))
     if len(rows) < 3:
         return None

@@ -42,6 +42,8 @@ class SettledThresholds:
     largest_search: int = 800
     # Rounds of dropping.
     rounds: int = 3
+    # Relative distance of a frequency from one that is to be dropped: both come from the same eigenvalues.
+    same: float = 1e-9
 
 
 THRESHOLDS = SettledThresholds()
@@ -147,7 +149,7 @@ def drop_modes(model: Identified, hertz: FloatArray) -> Identified | None:
     values, vectors = np.linalg.eig(system.A)
     values = values.astype(np.complex128)
     f = np.abs(np.log(np.where(values == 0.0, 1e-300, values))) / (2.0 * np.pi * model.dt)
-    gone = np.array([bool(len(hertz)) and np.min(np.abs(hertz - one)) < 1e-9 * max(one, 1e-9) for one in f])
+    gone = np.array([bool(len(hertz)) and np.min(np.abs(hertz - one)) <= THRESHOLDS.same * one for one in f])
     kept = np.flatnonzero(~gone)
     if not len(kept) or not gone.any():
         return None

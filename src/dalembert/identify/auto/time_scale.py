@@ -59,6 +59,8 @@ class BandThresholds:
     # 1200 rows take 0.2 s.
     periods: float = 1.0
     largest_factor: int = 1200
+    # Rows that are no more than subspace methods take by themselves.
+    few_rows: int = 30
     # Share of a frequency by which a mode may lie outside the band: the half-power width of 5 % damping.
     margin: float = 0.1
     # Blocks that are averaged.
@@ -126,7 +128,7 @@ def find_time_scale(data: Data, *, impacts: bool = False) -> TimeScale:
     q = data.nu + data.ny
     wanted = int(np.ceil(limit.periods / (slowest * data.dt * factor)))
     rows = min(wanted, limit.largest_factor // (2 * q), data.samples // (factor * 6 * q))
-    return TimeScale(low, high, nyquist, factor, rows if rows > 30 else None, bool(data.nu))
+    return TimeScale(low, high, nyquist, factor, rows if rows > limit.few_rows else None, bool(data.nu))
 
 
 def _find_band(data: Data) -> tuple[float, float, float]:

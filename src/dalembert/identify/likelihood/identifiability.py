@@ -28,6 +28,9 @@ class IdentifiabilityThresholds:
     part: float = 0.15
     # Entries of a direction that differ by less count as equal: a direction known to some per cent.
     equal: float = 0.08
+    # Entry of an undetermined direction from which on a parameter is not determined: singular vectors are exact to
+    # the rank over the distance of singular values, 1e-7 and less.
+    touched: float = 1e-6
 
 
 THRESHOLDS = IdentifiabilityThresholds()
@@ -68,7 +71,7 @@ def judge_information(
     blind = s <= THRESHOLDS.rank * max(float(s[0]), 1e-300)
     inverse = np.where(blind, 0.0, 1.0 / np.where(blind, 1.0, s))
     covariance = (Vt.T * inverse**2) @ Vt
-    touched = (np.abs(Vt[blind]) > 1e-6).any(axis=0)
+    touched = (np.abs(Vt[blind]) > THRESHOLDS.touched).any(axis=0)
     covariance[touched, touched] = np.inf
     loose = blind | (inverse > THRESHOLDS.deviation)
     kinds = [True] * m if relative is None else [bool(kind) for kind in relative]

@@ -41,6 +41,13 @@ class SearchThresholds:
     # A step of this squared length is the last without another evaluation, if the actual reduction of the step before
     # was within 10 % of the predicted one: the rest is smaller by the convergence of the method, some 1e-4 of this.
     last: float = 1e-2
+    as_predicted: float = 0.1
+    # Half the squared length of a step, per sample, that is lost in the rounding of V: a sum of N terms of order one.
+    rounding: float = 1e-11
+    # Change of V from one stage to the next, relative, from which on another stage changes nothing.
+    flat: float = 1e-10
+    # A pole keeps this part of its decay, and of its distances in frequency from 0 and from the Nyquist frequency.
+    kept: float = 0.1
     # Largest relative change of poles and weights for which the sums of the last evaluation still hold.
     unchanged: float = 1e-2
     # Squared length of the step from rest to the best initial states, below which the first step of the search finds
@@ -200,7 +207,7 @@ class _LikelihoodProblem:
 
     def finish(self, point: LikelihoodPoint, step: DampedStep, ratio: float) -> LikelihoodPoint | None:
         """A last step that needs no evaluation."""
-        if not step.length < THRESHOLDS.last or abs(ratio - 1.0) >= 0.1 or self.search.full:
+        if not step.length < THRESHOLDS.last or abs(ratio - 1.0) >= THRESHOLDS.as_predicted or self.search.full:
             return None
         trial = self.search.take_step(point, self.free, step.change)
         return replace(point, model=trial) if _is_near(point.model, trial) else None
@@ -213,7 +220,11 @@ class _LikelihoodProblem:
 
     def is_rounding(self, point: LikelihoodPoint, trial: LikelihoodPoint | None, step: DampedStep) -> bool:
         """Whether a rejected step gains nothing within the rounding of V: the point is the maximum then."""
-        return trial is not None and 0.5 * step.length < 1e-11 * self.search.samples and bool(np.isfinite(trial.value))
+        return (
+            trial is not None
+            and 0.5 * step.length < THRESHOLDS.rounding * self.search.samples
+            and bool(np.isfinite(trial.value))
+        )
 
 
 def _is_near(old: ModalModel, new: ModalModel) -> bool:
@@ -224,19 +235,19 @@ def _is_near(old: ModalModel, new: ModalModel) -> bool:
 
 
 def _flat(history: Sequence[float]) -> bool:
-    return len(history) > 1 and abs(history[-1] - history[-2]) <= 1e-10 * max(1.0, abs(history[-1]))
+    return len(history) > 1 and abs(history[-1] - history[-2]) <= THRESHOLDS.flat * max(1.0, abs(history[-1]))
 
 
 def _move(model: ModalModel, step: FloatArray) -> tuple[ModalModel, FloatArray]:
     """Parameters after a step (J, P, 2), and the step that was taken: poles stay inside the unit circle."""
     applied = step.copy()
     decay = model.poles.real + step[:, -1, 0]
-    decay = np.where(decay > 0.1 * model.poles.real, 0.1 * model.poles.real, decay)
+    decay = np.minimum(decay, THRESHOLDS.kept * model.poles.real)
     decay = np.clip(decay, -LIMITS.most_decay, -LIMITS.least_decay)
     applied[:, -1, 0] = decay - model.poles.real
     wave = model.poles.imag + step[:, -1, 1]
-    inside = np.where(model.real, model.poles.imag, np.clip(wave, 0.1 * model.poles.imag, None))
-    inside = np.where(model.real, inside, np.minimum(inside, np.pi - 0.1 * (np.pi - model.poles.imag)))
+    inside = np.where(model.real, model.poles.imag, np.clip(wave, THRESHOLDS.kept * model.poles.imag, None))
+    inside = np.where(model.real, inside, np.minimum(inside, np.pi - THRESHOLDS.kept * (np.pi - model.poles.imag)))
     applied[:, -1, 1] = inside - model.poles.imag
     weights = model.weights + (step[:, :-1, 0] + 1j * step[:, :-1, 1])
     return replace(model, poles=decay + 1j * inside, weights=weights), applied

@@ -29,6 +29,19 @@ from numpy.typing import NDArray
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.identify.likelihood.filter_sums import CONJUGATIONS, UNDAMPED, Moments, multiply_modal, real_products
 
+
+@dataclass(frozen=True)
+class InformationLimits:
+    """When a matrix scaled to a unit diagonal has an inverse."""
+
+    # Least pivot of a Cholesky factor: its square is 1e-14, the rounding of a matrix of fifty rows.
+    pivot: float = 1e-7
+    # Eigenvalue over the largest that is zero: the square of that pivot.
+    zero: float = 1e-14
+
+
+INVERSE = InformationLimits()
+
 BoolArray = NDArray[np.bool_]
 # Products of one segment: of its signals (f, h, λg) with each other (J, nu + 2, 2, J, nu + 2, 2), with the direct
 # inputs and e (J, nu + 2, 2, d + ny), and of these with each other (d + ny, d + ny).
@@ -355,11 +368,11 @@ def symmetric_inverse(matrix: FloatArray) -> FloatArray:
     if not len(matrix):
         return np.zeros_like(matrix)
     factor, failed = scipy.linalg.lapack.dpotrf(scaled + np.diag(np.where(scale > 0.0, 0.0, 1.0)), lower=1)
-    if not failed and np.diagonal(factor).min() > 1e-7:
+    if not failed and np.diagonal(factor).min() > INVERSE.pivot:
         half = np.tril(scipy.linalg.lapack.dpotri(factor, lower=1)[0])
         inverse = half + np.tril(half, -1).T
         return np.asarray(inverse * inverse_scale[:, None] * inverse_scale)
     values, vectors = scipy.linalg.eigh(scaled)
-    keep = values > 1e-14 * values[-1]
+    keep = values > INVERSE.zero * values[-1]
     inverse = (vectors[:, keep] / values[keep]) @ vectors[:, keep].T
     return np.asarray(inverse * inverse_scale[:, None] * inverse_scale)

@@ -32,6 +32,12 @@ class FollowThresholds:
     fit: float = 50.0
     # Correlation of neighbouring errors: 0 of white noise, nearly 1 of a motion that was missed.
     correlation: float = 0.5
+    # Distance from a bound, relative, of a value that was clipped to it.
+    at_bound: float = 1e-9
+    # Errors of one long simulation over those of the segments, and one deviation more: beyond, the motion is unstable.
+    departs: float = 1.1
+    # Error by the length of the steps, in deviations of the estimate: the note comes where it adds 12 % to them.
+    step_error: float = 0.5
 
 
 FOLLOW = FollowThresholds()
@@ -207,14 +213,14 @@ def _notes(search: Search, values: FloatArray, errors: tuple[FloatArray, ...]) -
     notes = []
     for k, name in enumerate(search.names):
         for bound, word in ((search.low[k], "lower"), (search.high[k], "upper")):
-            if np.isfinite(bound) and abs(values[k] - bound) <= 1e-9 * max(abs(bound), search.unit[k]):
+            if np.isfinite(bound) and abs(values[k] - bound) <= FOLLOW.at_bound * max(abs(bound), search.unit[k]):
                 notes.append(f"{name} is at its {word} bound {bound:g}; its deviation ignores the bound.")
     cut = search.shooter.segments
     notes.append(
         f"{len(cut.h)} segment{'s' if len(cut.h) > 1 else ''} of about {cut.h.shape[1]} samples, "
         f"{search.shooter.steps.substeps} step(s) per sample, {search.iterations} iterations."
     )
-    if search.step_error > 0.5:
+    if search.step_error > FOLLOW.step_error:
         notes.append(
             f"halved steps would move the estimate by some {search.step_error:.2g} of its deviations: raise substeps."
         )
@@ -222,7 +228,7 @@ def _notes(search: Search, values: FloatArray, errors: tuple[FloatArray, ...]) -
     apart = float(last.gap_sum)
     total = np.sqrt(sum(float(np.nansum((e / search.sigma) ** 2)) for e in errors))
     segmentwise = np.sqrt(last.squares)
-    if not np.isfinite(total) or total > 1.1 * segmentwise + 1.0:
+    if not np.isfinite(total) or total > FOLLOW.departs * segmentwise + 1.0:
         notes.append(
             f"one long simulation departs from the segments although their gaps are closed (to {apart:.1e}): the"
             " motion multiplies small differences (unstable or chaotic). The parameters are valid."

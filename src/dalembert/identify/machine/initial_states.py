@@ -25,6 +25,25 @@ from dalembert.solve.position.assemble import assemble, check_start
 
 ACCURACY = 1e-5  # error of a segment's outputs by the length of the step, relative to their spread
 SLOPE_SAMPLES = 5  # for the first guess of a speed
+
+
+@dataclass(frozen=True)
+class StartThresholds:
+    """Judgements on the way to the first guess of states."""
+
+    # Spread over level of an output that does not move: rounding of a mean of 1e5 samples leaves 1e-14.
+    flat: float = 1e-12
+    # Power of a line over the largest, below which a spectrum is its noise floor.
+    noise: float = 0.02
+    # Relative difference of two computations of one quantity at random states.
+    same: float = 1e-12
+    # Change by halving over the error after it, of a method of fourth order: 2⁴ - 1.
+    halving: float = 15.0
+    # Mean square of the residual, in spreads, that is zero.
+    exact: float = 1e-12
+
+
+START = StartThresholds()
 ENOUGH = 0.02  # relative reduction that ends the search for a segment's state: the parameters are still wrong
 DAMPING = Damping(first=1e-3, good=0.2, fair=0.2, poor=0.2, growth=8.0, least=1e-8, most=1e6)
 
@@ -34,7 +53,7 @@ def find_spreads(tests: MeasuredTests) -> Array:
     every = np.vstack([run.y for run in tests.runs])
     spread = np.nanstd(every, axis=0)
     level = np.nanmax(np.abs(every), axis=0)
-    flat = spread <= 1e-12 * np.maximum(level, 1e-300)
+    flat = spread <= START.flat * level
     return np.asarray(np.where(flat, np.where(level > 0, level, 1.0), spread))
 
 
@@ -51,7 +70,7 @@ def choose_segment_length(run: MeasuredRun, directions: int, angles: Sequence[bo
         even = np.interp(np.linspace(run.t[0], run.t[-1], n), run.t[good], column[good])
         even = even - even.mean() - ramp * float(ramp @ even) / float(ramp @ ramp)  # the angle of a crank grows
         spectrum = np.abs(np.fft.rfft(even * np.hanning(n))) ** 2
-        spectrum[spectrum < 0.02 * spectrum.max(initial=0.0)] = 0.0  # without the noise floor
+        spectrum[spectrum < START.noise * spectrum.max(initial=0.0)] = 0.0  # without the noise floor
         size = float(spectrum.sum())
         if size > 0.0:
             cycles = max(cycles, float(spectrum @ np.arange(len(spectrum))) / size)
@@ -121,7 +140,9 @@ def _find_shown(eqs: EquationsOfMotion, tests: MeasuredTests) -> dict[str, dict[
             result["rate"].setdefault(eqs.measures.names[index], column)
         elif kind == "sensor":
             for place, label in ((1, "measure"), (2, "rate")):
-                same = np.all([np.abs(t[place] - t[0][index]) < 1e-12 * (1 + abs(t[0][index])) for t in trials], axis=0)
+                same = np.all(
+                    [np.abs(t[place] - t[0][index]) < START.same * (1 + abs(t[0][index])) for t in trials], axis=0
+                )
                 if same.any():
                     result[label].setdefault(eqs.measures.names[int(np.argmax(same))], column)
     return result
@@ -137,7 +158,7 @@ def choose_substeps(
         after = Shooter(make(2 * count), whole).shoot(x, p)[1]
         with np.errstate(all="ignore"):
             change = np.abs(after - before) / spread
-        if np.isfinite(change).all() and float(change.max()) <= 15.0 * ACCURACY:  # the error after halving is 1/15
+        if np.isfinite(change).all() and float(change.max()) <= START.halving * ACCURACY:
             return count if float(change.max()) <= ACCURACY else 2 * count
         count, before = 2 * count, after
     raise ConvergenceError(
@@ -234,7 +255,7 @@ class _StateFit:
         return self.point(moved) if np.isfinite(moved).all() else None
 
     def is_settled(self, before: _StatePoint, after: _StatePoint, step: DampedStep) -> bool:
-        return before.value - after.value < ENOUGH * before.value + 1e-12 * len(before.residual)
+        return before.value - after.value < ENOUGH * before.value + START.exact * len(before.residual)
 
     def is_rounding(self, point: _StatePoint, trial: _StatePoint | None, step: DampedStep) -> bool:
         return False

@@ -43,6 +43,13 @@ class MachineThresholds:
     no_change: float = 1e-6
     # Relative change of a parameter in one iteration: it keeps its sign.
     largest_change: float = 0.6
+    # Singular values of the information relative to the largest, as in `identify.likelihood.identifiability`.
+    rank: float = 1e-7
+    # Actual over predicted reduction of a last step: a smaller one was cut by curvature, and more can be gained.
+    as_predicted: float = 0.1
+    # Predicted reduction, relative to the value (or to that of an exact fit), that is rounding of its sums.
+    rounding: float = 1e-9
+    exact: float = 1e-3
 
 
 THRESHOLDS = MachineThresholds()
@@ -227,7 +234,7 @@ class Search:
         reduced = reduce(chain, STAGES[-1] * self.per_segment, 1e-16, d_states, d_theta)
         # in units of the deviations along the axes of the information: ‖R ϑ‖ of the move
         self.step_error = float(np.linalg.norm(reduced.rho)) / np.sqrt(self.m)
-        move = np.linalg.lstsq(reduced.R, reduced.rho, rcond=1e-7)[0]
+        move = np.linalg.lstsq(reduced.R, reduced.rho, rcond=THRESHOLDS.rank)[0]
         if float(np.abs(move).max()) < THRESHOLDS.no_change:
             self.step_error = 0.0
         if not self.refine or self.step_error < THRESHOLDS.step_error or 2 * s.substeps > FINEST:
@@ -318,7 +325,7 @@ class _Stage:
 
     def is_settled(self, before: _SearchPoint, after: _SearchPoint, step: DampedStep) -> bool:
         reduction = self.value(before) - self.value(after)
-        return reduction <= self.tolerance * self.value(after) and reduction > 0.1 * step.predicted
+        return reduction <= self.tolerance * self.value(after) and reduction > THRESHOLDS.as_predicted * step.predicted
 
     def is_rounding(self, place: _SearchPoint, trial: _SearchPoint | None, step: DampedStep) -> bool:
-        return step.predicted <= 1e-9 * self.value(place) + 1e-12
+        return step.predicted <= THRESHOLDS.rounding * (self.value(place) + THRESHOLDS.exact)

@@ -7,7 +7,7 @@ y[k]   = C x[k] + D u[k] + e[k]
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -25,6 +25,28 @@ from dalembert.identify.records.checks import find_name, list_records
 from dalembert.linear.modes import Modes
 from dalembert.linear.state_space import StateSpace
 from dalembert.record import Record
+from dalembert.record.sampling import THRESHOLDS as SAMPLING
+
+
+@dataclass(frozen=True)
+class OscillationLimits:
+    """When a pole of a sampled model oscillates, and when it grows."""
+
+    # |Im| over |s|, or over |z|, of a real pole, and relative distance from the Nyquist frequency of an alternating
+    # one: eigenvalues of a real matrix are exactly real or a pair, those of a double real pole split by √ε = 1.5e-8 or
+    # not at all.
+    real: float = 1e-9
+    # |z| - 1 of an undamped mode: rounding of a realization.
+    growth: float = 1e-9
+
+
+POLES = OscillationLimits()
+
+
+def is_oscillation(s: ComplexArray, dt: float) -> Any:
+    """Which poles s [1/s] of a model of sample time dt oscillate below the Nyquist frequency, with Im s > 0."""
+    return (s.imag > POLES.real * np.abs(s)) & (s.imag < (1.0 - POLES.real) * np.pi / dt)
+
 
 # Source of the standard deviations: curvature of the likelihood, scatter of the residuals, simulated records.
 DeviationMethod = Literal["fisher", "residuals", "bootstrap"]
@@ -179,8 +201,7 @@ class Identified:
         """The modes that oscillate, below the Nyquist frequency, ascending; a decay on the negative real z-axis is
         not among them."""
         every = self.modes()
-        wave = every.eigenvalues.imag
-        oscillates = (wave > 1e-9 * np.abs(every.eigenvalues)) & (wave < (1.0 - 1e-9) * np.pi / self.dt)
+        oscillates = is_oscillation(every.eigenvalues, self.dt)
         return every.select(np.flatnonzero(oscillates) + 1)
 
     @property
@@ -307,7 +328,7 @@ class Identified:
         """(N, k) of the record, offsets taken off; the record's sample time must be the model's."""
         if not isinstance(record, Record):
             raise DataError("wrong-type", f"expected a Record, got {type(record).__name__}.")
-        if len(record) > 1 and abs(record.sample_time - self.dt) > 1e-3 * self.dt:
+        if len(record) > 1 and abs(record.sample_time - self.dt) > SAMPLING.even * self.dt:
             raise DataError(
                 "sample-time-mismatch",
                 f"the record is sampled every {record.sample_time:.6g} s, the model every {self.dt:.6g} s.",
@@ -391,7 +412,7 @@ def take_identified(model: Any) -> Any:
 def _decays(A: FloatArray, dt: float) -> list[str]:
     """Lines on the real poles z of A: slow decays first, then those without a time constant."""
     z = np.linalg.eigvals(A)
-    real = np.sort(z.real[np.abs(z.imag) <= 1e-9 * np.maximum(np.abs(z), 1e-9)])[::-1]
+    real = np.sort(z.real[np.abs(z.imag) <= POLES.real * np.maximum(np.abs(z), POLES.real)])[::-1]
     # poles faster than a tenth of a sample, alternating or growing have no time constant
     slow = (real > np.exp(-10.0)) & (real < 1.0)
     lines = []

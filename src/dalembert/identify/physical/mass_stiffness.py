@@ -20,6 +20,9 @@ import numpy as np
 
 from dalembert.core.arrays import ComplexArray, FloatArray
 
+# |z - 1| below which ln z / (z - 1) is 1 to √ε: there the logarithm has lost half of its digits.
+HOLD = 1e-8
+
 
 @dataclass(frozen=True)
 class ModalTriple:
@@ -45,9 +48,9 @@ def modal_triple(A: FloatArray, B: FloatArray, C: FloatArray, dt: float | None) 
         lam = np.log(z) / dt
         step = z - 1.0
         with np.errstate(divide="ignore", invalid="ignore"):
-            hold = np.where(np.abs(step) > 1e-12, lam / step, 1.0 / dt)
+            hold = np.where(np.abs(step) > HOLD, lam / step, 1.0 / dt)
         modal_B = hold[:, None] * modal_B
-    pair = np.abs(z.imag) > 1e-12 * np.abs(z)
+    pair = z.imag != 0.0
     upper = np.flatnonzero(pair & (z.imag > 0.0))
     upper = upper[np.argsort(np.abs(lam[upper]), kind="stable")]
     return ModalTriple(lam[upper], modal_B[upper], C @ Psi[:, upper], lam[~pair])

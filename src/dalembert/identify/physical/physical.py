@@ -50,6 +50,8 @@ class ScalingThresholds:
     alike: float = 0.25
     # response error of a simpler form of damping over the least of all forms, up to which it is taken
     simpler: float = 1.1
+    # the same where all forms are exact: rounding of responses of some hundred lines
+    exact: float = 1e-9
     # relative change of a damping ratio from the modes to the matrices: half of it is noise
     damping: float = 0.5
     # distance of two eigenvalues over their decay rate: shapes of two modes at a tenth of their width differ by a
@@ -449,7 +451,9 @@ def _choose_damping(made: SecondOrder, lam: ComplexArray, system: StateSpace) ->
         model = trial if system.dt is None else trial.to_discrete(system.dt)
         errors[form] = float(np.linalg.norm((model.frequency_response(grid).values - wanted) / size))
     least = min(errors.values(), default=0.0)
-    good = (form for form in SUPPORTED if form in errors and errors[form] <= THRESHOLDS.simpler * least + 1e-9)
+    good = (
+        form for form in SUPPORTED if form in errors and errors[form] <= THRESHOLDS.simpler * least + THRESHOLDS.exact
+    )
     return next(good, "identified")
 
 

@@ -56,6 +56,24 @@ THRESHOLDS = MatchThresholds()
 
 
 @dataclass(frozen=True)
+class UpdateEnds:
+    """Ends of the search; steps in units of the scales of the parameters."""
+
+    # Relative gain and change of a step that settle the search: parameters are written with five digits.
+    settled: float = 1e-10
+    change: float = 1e-5
+    # Predicted gain, relative to the value (and to that of an exact match), and change that are rounding.
+    rounding: float = 1e-9
+    exact: float = 1e-9
+    no_change: float = 1e-10
+    # Distance of a parameter that was clipped to its bound.
+    at_bound: float = 1e-9
+
+
+SEARCH = UpdateEnds()
+
+
+@dataclass(frozen=True)
 class Target:
     """Measured modes: ω (k,), shapes (c, k) of unit length, ζ (k,), with relative or absolute deviations."""
 
@@ -400,11 +418,11 @@ class ModeSearch:
 
     def is_settled(self, before: MatchedModes, after: MatchedModes, step: DampedStep) -> bool:
         gain = self.value(before) - self.value(after)
-        return gain <= 1e-10 * self.value(before) and float(np.abs(step.change).max()) < 1e-5
+        return gain <= SEARCH.settled * self.value(before) and float(np.abs(step.change).max()) < SEARCH.change
 
     def is_rounding(self, point: MatchedModes, trial: MatchedModes | None, step: DampedStep) -> bool:
-        hoped = 1e-9 * self.value(point) + 1e-18
-        return step.predicted <= hoped or float(np.abs(step.change).max()) < 1e-10
+        hoped = SEARCH.rounding * (self.value(point) + SEARCH.exact)
+        return step.predicted <= hoped or float(np.abs(step.change).max()) < SEARCH.no_change
 
     def report(self, model: object, status: str, *, known: bool) -> Updated:
         at, before, t = self.at, self.before, self.target
@@ -426,7 +444,10 @@ class ModeSearch:
             problem = f"measured mode {i + 1} has no good counterpart (MAC {at.mac[i]:.2f})."
             findings.append(Finding("poor-pair", problem, {"mode": int(i) + 1}, {"mac": float(at.mac[i])}))
         for k, name in enumerate(names):
-            if min(abs(self.values[k] - bound[k]) for bound in (self.low, self.high)) <= 1e-9 * self.scale[k]:
+            if (
+                min(abs(self.values[k] - bound[k]) for bound in (self.low, self.high))
+                <= SEARCH.at_bound * self.scale[k]
+            ):
                 problem = f"{name} is at its bound {self.values[k]:g}."
                 findings.append(Finding("at-bound", problem, {"parameter": name}, {"value": float(self.values[k])}))
         equations = None

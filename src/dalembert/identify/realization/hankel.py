@@ -15,6 +15,7 @@ import scipy.linalg
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call, Finding
+from dalembert.identify.model.identified import POLES
 
 SVD = tuple[FloatArray, FloatArray, FloatArray]
 # Largest side of a matrix that is decomposed by default: its singular values take about a second.
@@ -98,9 +99,9 @@ def find_order(s: FloatArray, most: int | None = None) -> tuple[int, str, list[F
 
 
 def unstable_model(A: FloatArray) -> list[Finding]:
-    """A finding where a free motion of the discrete A grows; |z| - 1 below 1e-9 is rounding of an undamped mode."""
+    """A finding where a free motion of the discrete A grows; see `POLES.growth`."""
     radius = float(np.abs(np.linalg.eigvals(A)).max(initial=0.0))
-    if radius <= 1.0 + 1e-9:
+    if radius <= 1.0 + POLES.growth:
         return []
     problem = f"the model of order {len(A)} is unstable (largest |z| = {radius:.6g})."
     advice = Advice("Try another order, or more data.")

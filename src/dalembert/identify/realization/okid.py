@@ -54,6 +54,8 @@ class ObserverLimits:
     # Residuals below this part of the outputs are rounding, so the data have no noise: least squares leave ε times the
     # condition of the regressors, up to 1e6; converters of 24 bits leave 6e-8.
     exact: float = 1e-9
+    # Best order over the longest tried, from which on the criterion is still falling: four times as many are tried.
+    close: float = 0.8
 
 
 LIMITS = ObserverLimits()
@@ -309,7 +311,7 @@ def _choose_length(
         best, values, exact = choose_order(factor, least)
         if exact or longest == most or LIMITS.lengthening * best <= longest:
             break
-        longest = min(max(LIMITS.lengthening * best, 4 * longest if best > 0.8 * longest else 0), most)
+        longest = min(max(LIMITS.lengthening * best, 4 * longest if best > LIMITS.close * longest else 0), most)
     if exact:
         reason = f"observer of order {best}: the shortest that leaves nothing but rounding, so the data have no noise"
         return factor, best, values, reason

@@ -41,6 +41,7 @@ class ValueThresholds:
     alive: float = 0.1
     # different values of an output: fewer than 3 bits resolve no vibration; counted in 20 times as many samples
     levels: int = 8
+    samples_per_level: int = 20
     # |mean| / standard deviation: the offset has 99 % of the power of the channel
     offset: float = 10.0
     # the same where no input has an offset: it has half of the power, and would be modelled by a state of its own ...
@@ -54,6 +55,12 @@ class ValueThresholds:
     repeat_ratio: float = 1e4
     # smallest eigenvalue of the correlation matrix: 1e-7 of the size of a channel, squared; rounding leaves 1e-15
     dependent: float = 1e-14
+    # share of a channel in such a combination, of unit length: 1 % of its power
+    involved: float = 0.1
+    # variance over the squared mean (from the first sample) that sums of squares do not give: half of their digits
+    lost: float = 1e-12
+    # range over the largest value of a constant: eight roundings of a unit conversion
+    constant: float = 8.0 * float(np.finfo(np.float64).eps)
 
 
 THRESHOLDS = ValueThresholds()
@@ -127,7 +134,8 @@ class ChannelStatistics:
             mean = sums / len(run)
             self.means[k] = mean + shift
             variance = squares / len(run) - mean**2
-            for j in np.flatnonzero(variance <= 1e-12 * mean**2):  # lost in rounding: far from the first sample
+            # lost in rounding: far from the first sample
+            for j in np.flatnonzero(variance <= THRESHOLDS.lost * mean**2):
                 variance[j] = run[names[int(j)]].var()
             self.spreads[k] = np.where(self.highs[k] > self.lows[k], np.sqrt(variance), 0.0)
 
@@ -156,7 +164,7 @@ def _refuse_gaps(column: FloatArray, time: FloatArray, name: str, where: str) ->
 def _refuse_constant(names: Sequence[str], nu: int, lows: FloatArray, highs: FloatArray) -> None:
     low, high = lows.min(axis=0), highs.max(axis=0)
     size = np.maximum(np.abs(low), np.abs(high))
-    still = high - low <= 8.0 * np.finfo(np.float64).eps * size
+    still = high - low <= THRESHOLDS.constant * size
     if still.any():
         j = int(still.argmax())
         why = "excites nothing" if j < nu else "shows no motion (a dead or unplugged sensor?)"
@@ -227,7 +235,7 @@ def _find_repeated_values(
     levels = np.unique(first).size
     if is_input and (levels <= limit.levels or np.count_nonzero(first[1:] == first[:-1]) > 0.5 * first.size):
         return []  # a binary, stepped or mostly resting input is meant to be so
-    if not is_input and levels <= limit.levels and first.size > 20 * limit.levels:
+    if not is_input and levels <= limit.levels and first.size > limit.samples_per_level * limit.levels:
         problem = f"output {name!r} takes only {levels} different values: its resolution is too coarse for its range."
         return [Finding("coarse-resolution", problem, where, {"levels": levels})]
     bottom, top = float(low.min()), float(high.max())
@@ -346,7 +354,7 @@ def _find_dependence(gram: FloatArray, names: Sequence[str], what: str) -> list[
     eigenvalues, vectors = np.linalg.eigh(gram / np.outer(size, size))
     if eigenvalues[0] >= THRESHOLDS.dependent:
         return []
-    involved = [name for name, share in zip(names, vectors[:, 0]) if abs(share) > 0.1]
+    involved = [name for name, share in zip(names, vectors[:, 0]) if abs(share) > THRESHOLDS.involved]
     why = (
         "their effects cannot be separated"
         if what == "inputs"

@@ -13,6 +13,7 @@ frequency; at the ends the record is continued by reflection in its end points.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +27,19 @@ from dalembert.core.text import list_names
 from dalembert.identify.records.checks import common_sample_time, list_records, name_record
 from dalembert.identify.records.preparation_step import accept_several, add_note, refuse_gaps
 from dalembert.record import Record
+
+
+@dataclass(frozen=True)
+class ShiftLimits:
+    """Search for the fraction of a sample by which a channel is late."""
+
+    rounds: int = 30
+    lost: float = 1.5  # samples from the whole number it began at: another peak of the correlation
+    settled: float = 1e-10  # samples: change that ends the search, far below the 1e-3 that noise of 1 % leaves
+    whole: float = 1e-12  # samples: fraction of a lag that is rounding
+
+
+SHIFT = ShiftLimits()
 
 __all__ = ["Synchronised", "delay", "shift", "synchronise"]
 
@@ -94,16 +108,16 @@ def _match(a: FloatArray, b: FloatArray, start: int) -> tuple[float, float]:
     a, b = a[low:high], b[low + start : high + start]
     inner = slice(edge, len(a) - edge)
     fraction, match = 0.0, float("nan")
-    for _ in range(30):
+    for _ in range(SHIFT.rounds):
         moved = advance(b, fraction)
         terms = np.column_stack([moved, np.gradient(moved), np.ones(len(a))])[inner]
         gain, change, _ = np.linalg.lstsq(terms, a[inner], rcond=None)[0]
         with np.errstate(invalid="ignore", divide="ignore"):  # NaN for a part that does not change
             match = float(np.corrcoef(moved[inner], a[inner])[0, 1])
-        if gain <= 0.0 or not np.isfinite(match) or abs(fraction + change / gain) > 1.5:
+        if gain <= 0.0 or not np.isfinite(match) or abs(fraction + change / gain) > SHIFT.lost:
             return float(start), match
         fraction += float(change / gain)
-        if abs(change / gain) < 1e-10:
+        if abs(change / gain) < SHIFT.settled:
             break
     return start + fraction, match
 
@@ -154,7 +168,7 @@ def advance(x: FloatArray, lag: float) -> FloatArray:
 
     whole = round(lag)
     fraction = lag - whole
-    if abs(fraction) > 1e-12:
+    if abs(fraction) > SHIFT.whole:
         half = min(HALF, len(x) - 1)
         k = np.arange(-half, half + 1)
         taps = np.sinc(k + fraction) * np.i0(KAISER * np.sqrt(np.maximum(0.0, 1 - (k / (half + 1)) ** 2)))

@@ -39,6 +39,8 @@ class ConsistencyThresholds:
     iterations: int = 300
     # Decrease of the value that ends a stage, relative and in squared deviations: a hundredth of a deviation.
     settled: float = 1e-4
+    # Predicted decrease that is lost in the rounding of the value: a sum of 1e4 squares.
+    rounding: float = 1e-12
     # Least second moment of a drawn body over its largest: a rod gets a thickness of 3 % of its length.
     thin: float = 1e-3
     # Mass of a drawn body without mass, over the mean of the others.
@@ -227,7 +229,7 @@ class _DistanceProblem:
         return self.value(before) - self.value(after) <= THRESHOLDS.settled * (1.0 + self.value(after))
 
     def is_rounding(self, point: _ThetaPoint, trial: _ThetaPoint | None, step: DampedStep) -> bool:
-        return step.predicted <= 1e-12 * (1.0 + self.value(point))
+        return step.predicted <= THRESHOLDS.rounding * (1.0 + self.value(point))
 
 
 def find_consistent(

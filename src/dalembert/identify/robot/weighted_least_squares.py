@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from dalembert.core.arrays import FloatArray
 from dalembert.expressions import Array
+from dalembert.identify.likelihood.identifiability import THRESHOLDS as IDENTIFIABILITY
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ def _solve(data: Triangles, sigma: Array) -> WeightedEstimate:
     inverse = np.where(known, 1.0 / np.where(known, s, 1.0), 0.0)
     x = Vt.T @ (inverse * (U.T @ R[:, n])[:n]) / size
     covariance = (Vt.T * inverse**2) @ Vt / np.outer(size, size)
-    touched = (np.abs(Vt[~known]) > 1e-6).any(axis=0)
+    touched = (np.abs(Vt[~known]) > IDENTIFIABILITY.touched).any(axis=0)
     covariance[touched, touched] = np.inf
     condition = float(s[0] / s[-1]) if known.all() else np.inf
     return WeightedEstimate(x, covariance, sigma, R[:n, :n], Vt[~known], condition, 0)

@@ -32,6 +32,8 @@ from dalembert.identify.records.reporting import IdentificationWarning
 from dalembert.identify.spectral.spectra import Records, Window, average_blocks, divide, plan_blocks
 from dalembert.linear.responses.frequency_response import FrequencyResponse
 
+LEAST = 1e-150  # divisor: the square root of the least number, so that a quotient is finite
+
 __all__ = ["Coherence", "FrfEstimate", "coherence", "frf"]
 
 METHODS = ("H1", "H2", "Hv")
@@ -46,6 +48,8 @@ class ExcitationThresholds:
     no_power: float = 1e-24
     # smallest eigenvalue of the correlation of independent inputs: a difference of 1e-5 of their size, squared
     dependent: float = 1e-10
+    # cross spectrum of channels of unit power below which an output does not answer: rounding of a transform is 1e-13
+    quiet: float = 1e-12
 
 
 THRESHOLDS = ExcitationThresholds()
@@ -304,7 +308,7 @@ class _Scaled:
         nu, C = self.nu, self.C
         if nu == 1:
             S = C[:, nu:, 0]  # (nf, ny) conj(y) u
-            quiet = np.abs(S) <= 1e-12
+            quiet = np.abs(S) <= THRESHOLDS.quiet
             return self.restore(np.where(quiet, 0.0, 1.0 / np.where(quiet, 1.0, S))[:, :, None])
         if self.data.ny != nu:
             raise DataError(
@@ -320,7 +324,7 @@ class _Scaled:
         for b in range(self.data.ny):
             both = [*range(nu), nu + b]
             v = np.linalg.eigh(self.C[:, both][:, :, both])[1][:, :, 0]
-            last = np.where(np.abs(v[:, nu]) > 1e-150, v[:, nu], 1.0)
+            last = np.where(np.abs(v[:, nu]) > LEAST, v[:, nu], 1.0)
             H[:, b] = -v[:, :nu] / last[:, None]
         return self.restore(H)
 

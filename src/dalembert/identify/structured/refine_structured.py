@@ -22,6 +22,7 @@ from dalembert.core.errors import ConvergenceError, DataError
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.tables import align_columns
 from dalembert.core.text import list_names
+from dalembert.identify.likelihood.likelihood_search import THRESHOLDS as SEARCH
 from dalembert.identify.likelihood.uncertainty import modal_derivatives
 from dalembert.identify.model import playback
 from dalembert.identify.model.identified import Identified
@@ -55,8 +56,12 @@ class FitThresholds:
     # Eigenvalue of the scaled information that counts as zero: sensitivities are sums of 1e5 rounded products.
     singular: float = 1e-11
     # Share of an unknown in an undetermined combination from which on it is named: far above the rounding of the
-    # elimination, 1e-6.
+    # elimination.
     part: float = 1e-3
+    none: float = 1e-6
+    # Condition number of eigenvectors beyond which eigenvalues have no derivatives: 1/√ε is a defective pair, a hundred
+    # times that leaves no digit of a derivative.
+    defective: float = 1e10
     # Residuals relative to an output below which the data are exact, and the probability by chance of residuals that
     # follow the inputs: one warning in a million fits of the right form.
     exact_residual: float = 1e-6
@@ -261,7 +266,9 @@ class _Fit:
         return False
 
     def is_rounding(self, point: StructuredPoint, trial: StructuredPoint | None, step: DampedStep) -> bool:
-        return trial is not None and 0.5 * step.length < 1e-11 * self.samples and bool(np.isfinite(trial.value))
+        return (
+            trial is not None and 0.5 * step.length < SEARCH.rounding * self.samples and bool(np.isfinite(trial.value))
+        )
 
 
 def _climb(
@@ -391,7 +398,7 @@ def _reduce_rows(rows: FloatArray) -> FloatArray:
         others = np.arange(len(rows)) != pivot
         rows[others] -= np.outer(rows[others, j], rows[pivot])
         done.append(pivot)
-    return np.where(np.abs(rows) < 1e-6, 0.0, rows)
+    return np.where(np.abs(rows) < THRESHOLDS.none, 0.0, rows)
 
 
 def _sample(
@@ -408,7 +415,7 @@ def _sample(
     modes = fit.underdamped_modes().eigenvalues
     at = model.continuous(end.theta)
     values, V = np.linalg.eig(at.A)
-    if not len(modes) or np.linalg.cond(V) > 1e10:
+    if not len(modes) or np.linalg.cond(V) > THRESHOLDS.defective:
         return fit
     W = np.linalg.inv(V)
     nearest = [int(np.argmin(np.abs(values - s))) for s in modes]

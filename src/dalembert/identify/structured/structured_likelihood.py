@@ -23,6 +23,8 @@ from dalembert.identify.model.playback import free_motion
 from dalembert.identify.structured.model import SampledModel
 from dalembert.linear.recursions import march
 
+SETTLED = 1e-10  # relative change of noise variances that ends their iteration: rounding of sums of 1e5 squares
+
 # Numbers of sensitivities held at once: 32 MB.
 BLOCK = 4_000_000
 NOISE_FLOOR = 1e-13
@@ -127,7 +129,7 @@ class StructuredLikelihood:
                 starts[i] = inverse @ np.einsum("ai,a->i", Je[i], 1.0 / r)
             left = ee - 2.0 * np.einsum("sai,si->sa", Je, starts) + np.einsum("si,saij,sj->sa", starts, JJ, starts)
             r = np.maximum(left.sum(axis=0) / self.samples, self.floor)
-            if np.abs(r / old - 1.0).max() < 1e-10:
+            if np.abs(r / old - 1.0).max() < SETTLED:
                 break
         return starts
 
@@ -193,7 +195,7 @@ class Windows:
                 starts = np.einsum("sta,a,atn->sn", left, 1.0 / r, free, optimize=True) @ inverse
                 e = left - np.einsum("atn,sn->sta", free, starts, optimize=True)
                 r = np.maximum((e**2).mean(axis=(0, 1)), floor)
-                if not np.abs(r / old - 1.0).max() > 1e-10:
+                if not np.abs(r / old - 1.0).max() > SETTLED:
                     break
             x = _simulate(system.phi, drive, starts)
             J = np.empty((len(self.y), length, ny, k))

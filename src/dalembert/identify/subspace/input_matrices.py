@@ -28,6 +28,8 @@ from dalembert.identify.records.data import Data
 from dalembert.linear.eigen.roots import DEFECTIVE
 from dalembert.linear.recursions import march
 
+ALIKE = 0.7  # least over largest weight of outputs: their noise is alike, and a second pass would change little
+
 BLOCK = 400_000  # numbers of regressors held at once: 3 MB
 # Relative size of filtered inputs without their free motion, below which they are free motion only: √ε and a margin.
 LOST = 1e-5
@@ -297,7 +299,7 @@ def _solve(
         size = np.linalg.norm(left, axis=0)
         weights = 1.0 / np.maximum(size, 1e-9 * np.maximum(np.linalg.norm(wanted, axis=0), 1e-300))
         weights /= weights.max()
-        if weights.min() > 0.7:  # a second pass would change little
+        if weights.min() > ALIKE:
             break
     return b, D, left
 

@@ -36,6 +36,7 @@ from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.tables import align_columns
 from dalembert.core.text import count_noun
 from dalembert.identify.model.collinearity import modal_phase_collinearity
+from dalembert.identify.model.identified import is_oscillation
 from dalembert.identify.records.data import Data, Detrend, read_data
 from dalembert.identify.subspace.hankel_factor import choose_rows, compress_hankel, order_too_high
 from dalembert.identify.subspace.projections import INPUT_METHODS, OUTPUT_METHODS, Projection, project
@@ -48,6 +49,7 @@ STABLE = 3
 # Damping is the least certain of the three and jumps between orders where two poles share a mode: its tolerance for
 # clusters is this many times that of the label.
 LOOSE = 6.0
+EVERY_ORDER = 30  # largest order up to which every one is tried; above, every second: modes come in pairs of states
 LARGEST_ORDER = 60  # of a diagram by default
 
 
@@ -215,7 +217,7 @@ def make_diagram(
     projection: Projection, orders: list[int], data: Data, method: str, limits: Tolerances
 ) -> Stabilization:
     poles = find_poles(projection, orders, data.dt, limits)
-    wave = (poles.s.imag > 1e-9 * np.abs(poles.s)) & (poles.s.imag < (1 - 1e-9) * np.pi / data.dt)
+    wave = is_oscillation(poles.s, data.dt)
     poles = Poles(*(getattr(poles, name)[wave] for name in ("order", "s", "shapes", "label", "before", "mac", "kept")))
     groups = cluster_poles(poles, orders, limits)
     sy = projection.hankel.scales[data.nu :]
@@ -257,7 +259,7 @@ def find_poles(projection: Projection, orders: list[int], dt: float, limits: Tol
     last_s, last_shapes = np.zeros(0, dtype=np.complex128), np.zeros((0, gamma.shape[1]), dtype=np.complex128)
     for m in orders:
         values, psi = np.linalg.eig(scipy.linalg.solve_triangular(R[:m, :m], below[:m, :m]))
-        listed = (values.imag >= 0.0) & (np.abs(values) > 1e-12)
+        listed = (values.imag >= 0.0) & (values != 0.0)
         s = np.log(values[listed].astype(np.complex128)) / dt
         shapes = (gamma[0, :, :m] @ psi[:, listed]).T
         size = np.linalg.norm(shapes, axis=1)
@@ -335,7 +337,7 @@ def _find_middle(s: ComplexArray, members: NDArray[np.intp]) -> int:
 def count_stable_states(projection: Projection, most: int) -> int:
     """Number of states that the stable poles of all orders up to ``most`` ask for; time in samples."""
     limits = Tolerances()
-    orders = list(range(1, most + 1)) if most <= 30 else list(range(2, most + 1, 2))
+    orders = list(range(1, most + 1)) if most <= EVERY_ORDER else list(range(2, most + 1, 2))
     poles = find_poles(projection, orders, 1.0, limits)
     return sum(1 if poles.s[members[0]].imag == 0.0 else 2 for members in cluster_poles(poles, orders, limits))
 

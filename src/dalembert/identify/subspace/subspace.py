@@ -20,7 +20,7 @@ from dalembert.core.arguments import whole_number
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Finding
-from dalembert.identify.model.identified import Identified
+from dalembert.identify.model.identified import POLES, Identified
 from dalembert.identify.records.checks import find_name
 from dalembert.identify.records.data import Data, Detrend, read_data
 from dalembert.identify.subspace.hankel_factor import choose_rows, compress_hankel, order_too_high
@@ -171,6 +171,6 @@ def note_few_data(data: Data, order: int) -> list[str]:
 def note_instability(A: FloatArray) -> list[str]:
     """A note on an unstable A; no finding, because a machine under feedback may be unstable."""
     radius = float(np.abs(np.linalg.eigvals(A)).max())
-    if radius <= 1.0 + 1e-9:
+    if radius <= 1.0 + POLES.growth:
         return []
     return [f"the model is unstable: largest |z| = {radius:.6f}. More rows or another order may help."]

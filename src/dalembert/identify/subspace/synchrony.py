@@ -67,6 +67,8 @@ class SynchronyThresholds:
     # Additional states of the larger model, two modes, and by how much more than the shift it must leave.
     more_states: int = 4
     larger_model: float = 1.3
+    # Condition number of eigenvectors, 1/√ε: a defective pair, whose modes have no power of their own.
+    defective: float = 1e8
 
 
 THRESHOLDS = SynchronyThresholds()
@@ -235,7 +237,7 @@ def _modal_power(
     n, ny = x.shape[1], theta.shape[1]
     driven, loose = np.zeros((len(poles), ny)), np.zeros((len(poles), ny))
     lasting = np.flatnonzero(len(x) * np.log(np.maximum(np.abs(poles), 1e-300)) > -THRESHOLDS.decay)
-    if not len(lasting) or np.linalg.cond(vectors) > 1e8:
+    if not len(lasting) or np.linalg.cond(vectors) > THRESHOLDS.defective:
         return driven, loose
     modal = np.linalg.inv(vectors)
     pairs = np.cumsum(poles.imag > 0.0) - 1

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.core.errors import DataError
-from dalembert.linear.modes import Modes
+from dalembert.linear.modes import LIMITS, Modes
 
 if TYPE_CHECKING:
     from dalembert.linear.second_order import SecondOrder
@@ -42,7 +42,7 @@ def modes_at_outputs(system: SecondOrder, modes: Modes | None = None) -> Modes:
     for power, matrix in enumerate((system.Y_position, system.Y_velocity, system.Y_acceleration)):
         if matrix is not None:
             rows += (matrix @ own.shapes)[new] * s**power
-    rounding = 1e-12 * np.abs(rows).max(initial=0.0)
+    rounding = LIMITS.still * np.abs(rows).max(initial=0.0)
     is_real = not np.iscomplexobj(own.shapes) and bool(np.abs(rows.imag).max(initial=0.0) <= rounding)
     return own.replace(
         shapes=np.vstack([own.shapes, rows.real if is_real else rows]), momenta=None, restoring=None,

@@ -48,9 +48,12 @@ class TrackingLimits:
     distance: float = 0.3
     # Frequencies and their differences, of the largest eigenvalue, that are more than rounding.
     frequency: float = 1e-9
+    # Absolute precision of a crossing near zero, of the relative one at the larger end of the interval.
+    root: float = 1e-3
 
 
 LIMITS = TrackingLimits()
+EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -198,7 +201,9 @@ def jumps(gaps: Callable[[float], FloatArray], a: float, b: float, precision: fl
         def level(value: float, m: int = m) -> float:
             return float(np.sort(gaps(value))[-m])
 
-        root = float(brentq(level, a, b, xtol=precision * max(abs(a), abs(b)) * 1e-3, rtol=max(precision, 9e-16)))
+        root = float(
+            brentq(level, a, b, xtol=LIMITS.root * precision * max(abs(a), abs(b)), rtol=max(precision, 4.0 * EPS))
+        )
         found.append((root, change))
     merged: list[tuple[float, int]] = []
     for root, by in sorted(found):

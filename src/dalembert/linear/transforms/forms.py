@@ -10,6 +10,7 @@ Kalman         states split into controllable or not, observable or not; the fir
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,12 +41,22 @@ from dalembert.linear.transforms.gramians import DAMPING_FLOOR
 if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace
 
-# A step of the staircase weaker than this, relative to A, is rounding: a change of states of condition 1e5 leaves
-# that much of a zero.
-WEAKEST = 1e-11
-# Sine of the angle between a direction and a subspace that contains it: bases of a staircase are good to √ε at a
-# repeated eigenvalue.
-INSIDE = 1e-8
+
+@dataclass(frozen=True)
+class FormLimits:
+    """When a transformation is singular, and when a direction belongs to a subspace."""
+
+    # Condition number of a matrix with rows and columns of size one: a larger one leaves less than two digits.
+    condition: float = 0.01 / EPS
+    # A step of the staircase weaker than this, relative to A, is rounding: a change of states of condition 1e5 leaves
+    # that much of a zero.
+    weakest: float = 1e-11
+    # Sine of the angle between a direction and a subspace that contains it: bases of a staircase are good to √ε at a
+    # repeated eigenvalue.
+    inside: float = 1e-8
+
+
+LIMITS = FormLimits()
 
 
 @frozen(init=False)
@@ -151,7 +162,7 @@ def similarity(system: StateSpace, T: ArrayLike, states: object, how: str = "sim
     c = _nonzero(np.abs(T_ / r[:, None]).max(axis=0, initial=0.0))
     E = T_ / r[:, None] / c
     condition = float(np.linalg.cond(E)) if nx else 1.0
-    if not condition < 0.1 / EPS:
+    if not condition < LIMITS.condition:
         raise DataError(
             "singular-matrix", f"T is singular (condition number {condition:.1e}); its columns must be independent."
         )
@@ -174,7 +185,7 @@ def monic(A1: ArrayLike, A2: ArrayLike, F: ArrayLike | None) -> tuple[FloatArray
     n = len(left)
     right = real_matrix("A2", A2, n, n, "the size of A1")
     rows = np.abs(left).max(axis=1)
-    if not rows.all() or np.linalg.cond(left / rows[:, None]) > 0.1 / EPS:
+    if not rows.all() or np.linalg.cond(left / rows[:, None]) > LIMITS.condition:
         raise DataError(
             "singular-matrix",
             "A1 is singular: some equations are algebraic. Eliminate them (and as many states) first.",
@@ -293,7 +304,7 @@ def reachable(A: FloatArray, B: FloatArray, tolerance: float) -> FloatArray:
 def kalman(system: StateSpace, tolerance: float | None) -> KalmanForm:
     """See :meth:`StateSpace.kalman`."""
     n = system.nx
-    cut = WEAKEST if tolerance is None else real_number("tolerance", tolerance)
+    cut = LIMITS.weakest if tolerance is None else real_number("tolerance", tolerance)
     if cut < 0.0:
         raise DataError("negative", f"tolerance is a relative size from 0, got {tolerance!r}.")
     A, B, C, scale = balance_system(system.A, system.B, system.C)
@@ -317,7 +328,7 @@ def _split(R: FloatArray, N: FloatArray) -> tuple[FloatArray, FloatArray]:
     # sin of the angle between a direction of R and N, from its part normal to N: cos would not resolve small angles.
     _, sine, Vt = np.linalg.svd(R - N @ (N.T @ R))
     sine = np.append(sine, np.zeros(len(Vt) - len(sine)))
-    inside = sine < INSIDE
+    inside = sine < LIMITS.inside
     return R @ Vt[inside].T, R @ Vt[~inside].T
 
 
@@ -426,6 +437,6 @@ def symmetric_form(system: Any, form: int = 1) -> tuple[FloatArray, FloatArray, 
 
 def _refuse_singular(symbol: str, matrix: FloatArray) -> None:
     size = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(matrix)), np.finfo(np.float64).tiny))
-    if not np.all(np.diag(matrix)) or np.linalg.cond(size[:, None] * matrix * size) > 0.01 / EPS:
+    if not np.all(np.diag(matrix)) or np.linalg.cond(size[:, None] * matrix * size) > LIMITS.condition:
         hint = " Use form 1." if symbol == "K" else ""
         raise DataError("singular-matrix", f"{symbol} is singular: V of this symmetric form would be too.{hint}")

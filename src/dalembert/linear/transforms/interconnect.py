@@ -13,6 +13,7 @@ An algebraic loop with I - K D singular has no solution, or many: that is refuse
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,19 @@ from dalembert.linear.eigen.roots import EPS, solve
 
 if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace
+
+
+@dataclass(frozen=True)
+class LoopLimits:
+    """When direct terms close a loop with gain 1, and which inputs are in it."""
+
+    # Singular value of I - K D, over the larger of 1 and its largest, per input: error of the product and of the SVD.
+    singular: float = 10.0 * EPS
+    # Component of the vector of its null space, of the largest: the SVD leaves ε over the distance to the next value.
+    named: float = 1e-6
+
+
+LOOP = LoopLimits()
 
 
 def append(systems: Iterable[StateSpace], how: str = "append") -> StateSpace:
@@ -115,13 +129,14 @@ def close(whole: StateSpace, K: FloatArray, E: FloatArray, F: FloatArray, **name
     loop = np.eye(whole.nu) - K @ whole.D
     if whole.nu:
         _, singular, Vt = np.linalg.svd(loop)
-        if singular[-1] <= 10.0 * whole.nu * EPS * max(1.0, singular[0]):
+        if singular[-1] <= LOOP.singular * whole.nu * max(1.0, singular[0]):
             part = np.abs(Vt[-1])
-            at = [name for name, size in zip(whole.inputs, part, strict=True) if size > 1e-6 * part.max()]
+            at = [name for name, size in zip(whole.inputs, part, strict=True) if size > LOOP.named * part.max()]
             raise DataError(
                 "algebraic-loop",
                 f"algebraic loop: the direct terms close a loop with gain 1 through {list_names(at, {})}, so its "
                 "signals are not determined. Add a lag (or a delay of one sample) to the loop.",
+                where={"inputs": tuple(at)},
             )
     X, Y = solve(loop, K @ whole.C), solve(loop, E)
     return whole.replace(

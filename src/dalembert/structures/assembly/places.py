@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
-# Share of the length by which a place may lie beyond an end: a thousand elements add up to 1e-13, and places written
-# in a file with ten digits leave 5e-10.
-ENDS = 1e-9
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class PlaceLimits:
+    """When places are on a beam, on a line, or at the end of an element."""
+
+    # Share of the length by which a place may lie beyond an end: a thousand elements add up to 1e-13, and places
+    # written in a file with ten digits leave 5e-10.
+    ends: float = 1e-9
+    # Least principal moment of points, of the largest, below which they are on a line: J⁻¹ then has a relative error
+    # of ε/1e-9 = 2e-7, and points of a file with seven digits a spread of 1e-14 of the length squared.
+    line: float = 1e-9
+    # Relative distance of a station before the end of an element that counts as the start of the next one: places are
+    # products and quotients of lengths, each good to ε.
+    next: float = 1e-14
+
+
+LIMITS = PlaceLimits()
 
 
 def is_on(place: float, length: float) -> bool:
     """Whether a place lies on a beam of this length."""
-    return -ENDS * length <= place <= length * (1.0 + ENDS)
+    return -LIMITS.ends * length <= place <= length * (1.0 + LIMITS.ends)

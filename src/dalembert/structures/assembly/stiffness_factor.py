@@ -60,6 +60,8 @@ class SingularityLimits:
     free_shift: float = 1e-8
     # ... and ω² over it from which the lowest elastic mode is found with 13 digits.
     lowest: float = 1e-3
+    # μ = 1/(ω² - σ) of a motion without mass, of the largest, per coordinate: the error of symmetric eigenvalues.
+    massless: float = 10.0 * EPS
     # Part of a motion, of its largest, from which a coordinate is named: eigensolvers leave 1e-8 of others.
     named: float = 1e-6
 
@@ -236,7 +238,7 @@ def dense_pairs(M: FloatArray, K: FloatArray) -> tuple[FloatArray, FloatArray]:
             "no stiffness, or a negative one.",
         ) from error
     mu, shapes = mu[::-1], shapes[:, ::-1]
-    massive = mu > 10.0 * len(M) * EPS * mu[0]
+    massive = mu > LIMITS.massless * len(M) * mu[0]
     mu, shapes = mu[massive], shapes[:, massive]
     return shift + 1.0 / mu, shapes / np.sqrt(mu)
 

@@ -9,7 +9,7 @@ import numpy as np
 from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.errors import DataError
 from dalembert.structures.assembly.element_assembly import IntArray
-from dalembert.structures.assembly.places import is_on
+from dalembert.structures.assembly.places import LIMITS, is_on
 from dalembert.structures.beams import section_stresses
 from dalembert.structures.beams.internal_forces import Loaded
 
@@ -117,7 +117,7 @@ def along_beam(loaded: Loaded, beam: str, stations: Any, *, total: bool = False)
     own = np.arange(group.first[k], group.first[k + 1])
     each = group.length[own[0]]
     x = _places(beam, stations, float(each * len(own)))
-    place = np.minimum((x / each * (1 + 1e-14)).astype(np.int64), len(own) - 1)
+    place = np.minimum((x / each * (1 + LIMITS.next)).astype(np.int64), len(own) - 1)
     e, local = own[place], np.clip(x - place * each, 0.0, each)
     moved = loaded.deflections(e, local)
     stress = stresses_at(loaded, e, local, total=total)

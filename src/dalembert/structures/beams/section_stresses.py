@@ -136,7 +136,7 @@ def _semicircle(section: Section) -> SectionPoints:
     segment = r**2 * np.arccos(above / r) - above * half  # area beyond the cut
     with np.errstate(invalid="ignore", divide="ignore"):
         flow = (2 / 3 * half**3 - centroid * segment) / (section.I_z * 2 * half)
-    along_y = np.stack([np.where(half > 1e-9 * r, flow, 0.0), np.zeros(z.size)])
+    along_y = np.stack([np.where(half > 0.0, flow, 0.0), np.zeros(z.size)])
     along_z = np.stack([np.zeros(z.size), (r**2 - z**2) / (3 * section.I_y)])
     return SectionPoints(above - centroid, z, along_y, along_z, np.full(z.size, 1 / torsion_modulus(section)))
 

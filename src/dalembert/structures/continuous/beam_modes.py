@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.structures.continuous import harmonic_fields
 from dalembert.structures.continuous import wittrick_williams as spectrum
-from dalembert.structures.continuous.continuous_modes import ContinuousModes, gauss
+from dalembert.structures.continuous.continuous_modes import PEAKS, ContinuousModes, gauss
 from dalembert.structures.continuous.harmonic_fields import Waves
 from dalembert.structures.continuous.wittrick_williams import HeldBeam
 
@@ -143,7 +143,7 @@ def _amplitudes(b: FloatArray, each: tuple[Waves, ...], held: HeldBeam) -> Float
     first = 0
     while first < len(b):
         last = first + 1
-        while last < len(b) and b[last] - b[first] <= spectrum.CLOSE * b[last]:
+        while last < len(b) and b[last] - b[first] <= spectrum.LIMITS.close * b[last]:
             last += 1
         if first < rigid:
             columns[:, first:last] = _rigid(held)[:, : last - first]
@@ -192,10 +192,12 @@ def _largest(wave: Waves, column: FloatArray) -> float:
     """Deflection of largest size, with its sign where it first occurs; the rotation if nothing deflects."""
     z = np.linspace(0.0, 1.0, max(65, 1 + int(np.ceil(16.0 * wave.longest / np.pi))))
     values = np.einsum("fsz,s->fz", wave.fields(z), column)
-    if np.abs(values[U]).max() < 1e-9 * np.abs(values[PHI]).max():
+    if np.abs(values[U]).max() < PEAKS.turning * np.abs(values[PHI]).max():
         return _first_peak(np.abs(values[PHI]), values[PHI])
     size = np.abs(values[U])
-    inner = 1 + np.flatnonzero((size[1:-1] >= size[:-2]) & (size[1:-1] >= size[2:]) & (size[1:-1] > 0.95 * size.max()))
+    inner = 1 + np.flatnonzero(
+        (size[1:-1] >= size[:-2]) & (size[1:-1] >= size[2:]) & (size[1:-1] > PEAKS.near * size.max())
+    )
     places, step = z[inner], z[1]
     for _ in range(6 if len(inner) else 0):  # Newton on u′ = φ + s²V, u″ = M - s²λu, kept within one sample
         u, phi, moment, shear = np.einsum("fsz,s->fz", wave.fields(places), column)
@@ -208,5 +210,5 @@ def _largest(wave: Waves, column: FloatArray) -> float:
 
 
 def _first_peak(size: FloatArray, value: FloatArray) -> float:
-    at = int(np.flatnonzero(size >= size.max() * (1.0 - 1e-9))[0])
+    at = int(np.flatnonzero(size >= size.max() * (1.0 - PEAKS.equal))[0])
     return float(np.copysign(size.max(), value[at]))

@@ -27,11 +27,22 @@ from dalembert.structures.continuous.harmonic_fields import Numbers
 
 IntArray = NDArray[np.int64]
 
-# Eigenvalues closer than this (relative, in b = λ^¼) are distinguished by counting only.
-CLOSE = 1e-9
-# ... and farther than this their number is checked by counting between them: the count is good to 1e-9.
-APART = 1e-6
 EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class SpectrumLimits:
+    """When eigenvalues are one, and when a count between them is exact; relative, in b = λ^¼."""
+
+    # Eigenvalues closer than this are distinguished by counting only.
+    close: float = 1e-9
+    # ... and farther than this their number is checked by counting between them: the count is good to 1e-9.
+    apart: float = 1e-6
+    # Step in λ off a pole of a joint, where the count divides by zero: a thousandth of `close`.
+    beside: float = 1e-12
+
+
+LIMITS = SpectrumLimits()
 
 
 @dataclass(frozen=True)
@@ -52,7 +63,7 @@ class HeldBeam:
         if not rows:
             return np.eye(2)
         _, sizes, right = np.linalg.svd(np.array(rows))
-        rank = int(np.count_nonzero(sizes > CLOSE))
+        rank = int(np.count_nonzero(sizes > LIMITS.close))
         null: FloatArray = right[rank:].T
         return null
 
@@ -78,7 +89,7 @@ def count_below(b: FloatArray, held: HeldBeam) -> IntArray:
         try:
             total[chosen] = _count(lam[chosen], int(n), held)
         except np.linalg.LinAlgError:  # one of them sits exactly on a pole of a joint: look just beside it
-            total[chosen] = _count(lam[chosen] * (1.0 + 1e-12), int(n), held)
+            total[chosen] = _count(lam[chosen] * (1.0 + LIMITS.beside), int(n), held)
     return total
 
 
@@ -171,7 +182,7 @@ def eigenvalues(count: int, held: HeldBeam) -> FloatArray:
         return found
     low, high = _isolate(wanted, rigid, held)
     ends = characteristic(low, held), characteristic(high, held)
-    simple = (high - low > CLOSE * high) & (ends[0] * ends[1] < 0.0)
+    simple = (high - low > LIMITS.close * high) & (ends[0] * ends[1] < 0.0)
     found[wanted[simple]] = _chandrupatla(low[simple], high[simple], ends[0][simple], ends[1][simple], held)
     for i in np.flatnonzero(~simple):
         found[wanted[i]] = _by_counting(float(low[i]), float(high[i]), int(wanted[i]), held)
@@ -180,7 +191,7 @@ def eigenvalues(count: int, held: HeldBeam) -> FloatArray:
 
 
 def _isolate(wanted: IntArray, rigid: int, held: HeldBeam) -> tuple[FloatArray, FloatArray]:
-    """Brackets with exactly one eigenvalue each, or narrower than CLOSE."""
+    """Brackets with exactly one eigenvalue each, or narrower than `LIMITS.close`."""
     top = (wanted[-1] + 2.0) * np.pi
     for _ in range(60):
         if count_below(np.array([top]), held)[0] > wanted[-1]:
@@ -195,7 +206,7 @@ def _isolate(wanted: IntArray, rigid: int, held: HeldBeam) -> tuple[FloatArray, 
     for _ in range(200):
         # 1e-3 of slack: at the middle of a symmetric bracket the pieces would often sit on a symmetric pole
         middle = low + (high - low) * 0.5007
-        open_ = ((below != wanted) | (above != wanted + 1) | (low == 0.0)) & (high - low > CLOSE * high)
+        open_ = ((below != wanted) | (above != wanted + 1) | (low == 0.0)) & (high - low > LIMITS.close * high)
         if not open_.any():
             break
         counted = count_below(middle[open_], held)
@@ -248,7 +259,7 @@ def _by_counting(low: float, high: float, index: int, held: HeldBeam) -> float:
 
 def _check(found: FloatArray, rigid: int, held: HeldBeam) -> None:
     """Between neighbours that are clearly apart the count must equal the number found."""
-    gaps = np.flatnonzero(np.diff(found) > APART * found[1:])
+    gaps = np.flatnonzero(np.diff(found) > LIMITS.apart * found[1:])
     # not halfway: there the joints of the pieces often have a pole, and the count is lost in rounding
     for fraction in (0.4637, 0.3719, 0.6143):
         between = found[gaps] + fraction * (found[gaps + 1] - found[gaps])

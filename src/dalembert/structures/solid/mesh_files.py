@@ -28,6 +28,7 @@ from dalembert.structures.solid.element import SOLID_ELEMENTS, IntArray
 from dalembert.structures.solid.meshes import Mesh
 
 MAX_BYTES = 8 * 1024**3
+CHARACTERS = 1000  # per cell of a file: a quadratic hexahedron with its points takes some 600
 LIBRARIES = ("meshlane",)
 _OTHER_SOLIDS = ("wedge", "pyramid", "polyhedron", "tetra", "hexahedron")
 _FORMATS = {
@@ -141,8 +142,9 @@ def _check_length(file: Path, limit: int, max_bytes: int) -> None:
     if not file.is_file():
         raise FileFormatError("no-such-file", "there is no such file.", path=str(file))
     size = file.stat().st_size
-    if size > min(1000 * limit, max_bytes):  # a quadratic hexahedron with its points takes some 600 characters
-        allowed = f"limit = {limit} allows" if size > 1000 * limit else f"max_bytes = {max_bytes}"
+    most = CHARACTERS * limit
+    if size > min(most, max_bytes):
+        allowed = f"limit = {limit} allows" if size > most else f"max_bytes = {max_bytes}"
         raise FileFormatError("too-large", f"has {size / 1e6:.0f} MB, more than {allowed}", path=str(file))
     if size == 0:
         raise FileFormatError("empty", "the file is empty.", path=str(file))

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 
 from dalembert.core.errors import ModelError, ModelWarning
 from dalembert.structures.assembly import element_assembly as assembly
+from dalembert.structures.assembly.places import LIMITS
 from dalembert.structures.assembly.rotating_bodies import cross_matrix
 from dalembert.structures.assembly.structure import DIRECTIONS, BoolArray, Structure, assemble_structure, rigid_motions
 from dalembert.structures.solid import element_matrices as solid_elements
@@ -90,8 +91,8 @@ def _check(solid: Solid) -> None:
             both = interface.points[held[interface.points]][0]
             problems.append(f"point p{both} is held by a support and follows interface {interface.name!r}")
         spread = solid.mesh.points[interface.points] - solid.mesh.points[interface.points].mean(axis=0)
-        sizes = np.linalg.svd(spread, compute_uv=False)
-        if not interface.rigid and (len(sizes) < 2 or sizes[1] <= 1e-9 * max(sizes[0], 1e-300)):
+        sizes = np.linalg.svd(spread, compute_uv=False) ** 2  # moments J are sums of two of them
+        if not interface.rigid and sizes[1:].sum() <= LIMITS.line * sizes[:2].sum():
             problems.append(
                 f"the points of averaging interface {interface.name!r} lie on a line, so its rotation is not determined"
             )

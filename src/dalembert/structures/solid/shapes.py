@@ -24,6 +24,8 @@ import numpy as np
 from dalembert.core.errors import require_extra
 from dalembert.structures.solid.element import HEX_CORNERS, SOLID_ELEMENTS, FloatArray, IntArray
 
+SAME = 1e-12  # distance in a reference cell of size 1: its coordinates are multiples of 1/2 or 1/3, good to ε
+
 
 @lru_cache(maxsize=32)
 def quadrature(kind: str, degree: int) -> tuple[FloatArray, FloatArray]:
@@ -88,7 +90,7 @@ def face_points(kind: str) -> tuple[tuple[int, ...], ...]:
     for face in cell.faces:
         corners = cell.reference[list(face)]
         normal = np.cross(corners[1] - corners[0], corners[-1] - corners[0])
-        flat = np.flatnonzero(np.abs((cell.reference - corners[0]) @ normal) < 1e-12)
+        flat = np.flatnonzero(np.abs((cell.reference - corners[0]) @ normal) < SAME)
         found.append((*face, *[int(i) for i in flat if i >= cell.corners]))
     return tuple(found)
 
@@ -128,7 +130,7 @@ def _numbers_there(kind: str, element: Any) -> IntArray:
 def _same_places(wanted: FloatArray, among: FloatArray) -> IntArray:
     distance = np.linalg.norm(wanted[:, None] - among[None], axis=2)
     found: IntArray = np.argmin(distance, axis=1)
-    assert np.all(distance[np.arange(len(wanted)), found] < 1e-12) and len(set(found.tolist())) == len(wanted)
+    assert np.all(distance[np.arange(len(wanted)), found] < SAME) and len(set(found.tolist())) == len(wanted)
     return found
 
 

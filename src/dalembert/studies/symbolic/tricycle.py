@@ -62,6 +62,7 @@ FIT = (0.0, 1.0, 3.0)
 FASTEST = 25.0
 STEER, LEAN = "A.delta", "A.phi"
 COORDINATES = ("A.x", "A.y", "A.psi", LEAN, STEER, "W.theta", "FR.theta", "FL.theta")
+REAL = 1e-9  # 1/s: imaginary part of a real eigenvalue; `SpeedModel` removes 1e-12 of its size
 SCENARIOS, SEED = 8, 2016
 STEPS = {"model": 8.0, "repairs": 4.0, "scenarios": 16.0}
 WHEELS = {"W": REAR, "FR": FRONT, "FL": FRONT}
@@ -231,9 +232,9 @@ def close(heading: float) -> dict[str, float]:
 def named_modes(found: SpeedModel, v: float) -> dict[str, Any]:
     """Eigenvalues by name: castering, capsize, and the two of weave (the larger first)."""
     values = found.eigenvalues(v)
-    pair = [value for value in values if abs(value.imag) > 1e-9]
+    pair = [value for value in values if abs(value.imag) > REAL]
     if pair:
-        real = sorted(value.real for value in values if abs(value.imag) <= 1e-9)
+        real = sorted(value.real for value in values if abs(value.imag) <= REAL)
         weave = sorted(pair, key=lambda value: (-value.real, -value.imag))[:2]
         return {"castering": real[0] if real else np.nan, "capsize": real[-1] if real else np.nan, "weave": weave}
     real = sorted(values.real)
@@ -251,7 +252,7 @@ def summarize(found: SpeedModel) -> dict[str, Any]:
         return bool(found.ratio(v, value, "steer", "lean").real > 0)
 
     def is_real(v: float) -> bool:
-        return abs(complex(named_modes(found, v)["weave"][0]).imag) < 1e-9
+        return abs(complex(named_modes(found, v)["weave"][0]).imag) <= REAL
 
     merging = next(iter(find_changes(is_real, low)), 0.0)
     slow = np.linspace(1e-4, 0.999 * merging, 200) if merging else np.zeros(0)
@@ -424,7 +425,7 @@ def _shapes(found: SpeedModel, v: float) -> tuple[str, ...]:
 
 def _number(value: Any) -> str:
     value = complex(value)
-    return f"{value.real:.4f}" if abs(value.imag) < 1e-9 else f"{value.real:.4f} {value.imag:+.4f}i"
+    return f"{value.real:.4f}" if abs(value.imag) <= REAL else f"{value.real:.4f} {value.imag:+.4f}i"
 
 
 def _ranges(found: list[Any]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from dalembert.symbolic.derivation import Array, Derivation, Step, Values
+from dalembert.symbolic.derivation import SOLVING, Array, Derivation, Step, Values
 from dalembert.symbolic.formalisms.gibbs_appell import acceleration_energy
 from dalembert.symbolic.formalisms.lagrange import constraint_step
 from dalembert.symbolic.formalisms.virtual_work import require_bodies
@@ -16,7 +16,6 @@ from dalembert.symbolic.motion import in_rates
 from dalembert.symbolic.system import System
 
 SX = ca.SX
-RANK = 1e-13
 
 
 def gauss(system: System) -> Derivation:
@@ -44,8 +43,8 @@ def minimise(values: Values) -> tuple[Array, Array]:
     if not len(b):
         return np.linalg.solve(M, f), np.zeros(0)
     U, sizes, V = np.linalg.svd(A)
-    rank = int((sizes > RANK * sizes[0]).sum())
+    rank = int((sizes > SOLVING.rank * sizes[0]).sum())
     Z = V[rank:].T
     a = V[:rank].T @ ((U[:, :rank].T @ b) / sizes[:rank])
     a = a + Z @ np.linalg.solve(Z.T @ M @ Z, Z.T @ (f - M @ a))
-    return a, np.linalg.lstsq(A.T, M @ a - f, rcond=RANK)[0]
+    return a, np.linalg.lstsq(A.T, M @ a - f, rcond=SOLVING.rank)[0]

@@ -15,7 +15,7 @@ from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
 from dalembert.equations import HOLONOMIC
 from dalembert.symbolic.block_solve import solve_mass
-from dalembert.symbolic.derivation import Array, Derivation, Step, Values, quadratic_mass
+from dalembert.symbolic.derivation import SOLVING, Array, Derivation, Step, Values, quadratic_mass
 from dalembert.symbolic.motion import RANK, SystemMotion, in_rates
 from dalembert.symbolic.system import System
 
@@ -76,5 +76,5 @@ def solve_canonical(values: Values) -> tuple[Array, Array]:
     change, C, A, b = values["change"], values["C"], values["A"], values["b"]
     if not len(b):
         return change, np.zeros(0)
-    lam = np.linalg.lstsq(A @ C.T, b - A @ change, rcond=1e-13)[0]
+    lam = np.linalg.lstsq(A @ C.T, b - A @ change, rcond=SOLVING.rank)[0]
     return change + C.T @ lam, lam

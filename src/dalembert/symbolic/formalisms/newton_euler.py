@@ -15,14 +15,13 @@ import numpy as np
 
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
-from dalembert.symbolic.derivation import Array, Derivation, Step, Values
+from dalembert.symbolic.derivation import SOLVING, Array, Derivation, Step, Values
 from dalembert.symbolic.formalisms.lagrange import constraint_step
 from dalembert.symbolic.formalisms.virtual_work import inertia_and_forces, kinematic_steps, require_bodies
 from dalembert.symbolic.motion import SystemMotion, in_rates
 from dalembert.symbolic.system import System
 
 SX = ca.SX
-RANK = 1e-12
 
 
 def newton_euler(system: System) -> Derivation:
@@ -86,16 +85,16 @@ def solve_balances(values: Values) -> tuple[Array, Array]:
     top = np.hstack([mass @ J, -scale * C])
     K = np.vstack([top, np.hstack([scale * A, np.zeros((len(b), C.shape[1]))])])
     right = np.concatenate([applied - mass @ gamma, scale * b])
-    found = np.linalg.lstsq(K, right, rcond=RANK)[0]
-    found += np.linalg.lstsq(K, right - K @ found, rcond=RANK)[0]
+    found = np.linalg.lstsq(K, right, rcond=SOLVING.rank)[0]
+    found += np.linalg.lstsq(K, right - K @ found, rcond=SOLVING.rank)[0]
     reactions = scale * C @ found[n:]
-    lam = np.linalg.lstsq(A.T, J.T @ reactions, rcond=RANK)[0] if len(b) else np.zeros(0)
+    lam = np.linalg.lstsq(A.T, J.T @ reactions, rcond=SOLVING.rank)[0] if len(b) else np.zeros(0)
     return found[:n], lam
 
 
 def _null_space(A: Array) -> Array:
     _, sizes, V = np.linalg.svd(A)
-    rank = int((sizes > RANK * (sizes[0] if len(sizes) else 1.0)).sum())
+    rank = int((sizes > SOLVING.rank * (sizes[0] if len(sizes) else 1.0)).sum())
     return V[rank:].T
 
 

@@ -16,12 +16,11 @@ import numpy as np
 
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Argument
-from dalembert.symbolic.derivation import Array, Derivation, Step, Values
+from dalembert.symbolic.derivation import SOLVING, Array, Derivation, Step, Values
 from dalembert.symbolic.formalisms.lagrange import constraint_step, lagrange_forces
 from dalembert.symbolic.motion import in_rates
 from dalembert.symbolic.system import System
 
-RANK = 1e-13  # of pseudo-inverses, as a share of the largest singular value
 FORMULAS = {
     "regular": "\\ddot{q} = a + M^{-1/2} \\left( A M^{-1/2} \\right)^{+} (b - A a), \\qquad a = M^{-1} f",
     "singular": "\\ddot{q} = \\begin{bmatrix} (1 - A^{+} A) M \\\\ A \\end{bmatrix}^{+} "
@@ -51,7 +50,7 @@ def udwadia_kalaba(system: System, *, form: str = "regular") -> Derivation:
 def _regular(values: Values) -> tuple[Array, Array]:
     M, f, A, b = (values[name] for name in ("M", "f", "A", "b"))
     sizes, vectors = np.linalg.eigh(M)
-    if sizes[0] <= RANK * sizes[-1]:
+    if sizes[0] <= SOLVING.rank * sizes[-1]:
         raise ModelError(
             "singular-matrix", "the mass matrix is singular; the regular form needs its inverse.",
             Advice("Use {}.", Argument("form", "singular"), Argument("form", "augmented")),
@@ -60,7 +59,7 @@ def _regular(values: Values) -> tuple[Array, Array]:
     a = root @ (root @ f)
     if not len(b):
         return a, np.zeros(0)
-    a = a + root @ np.linalg.pinv(A @ root, RANK) @ (b - A @ a)
+    a = a + root @ np.linalg.pinv(A @ root, SOLVING.rank) @ (b - A @ a)
     return a, _multipliers(A, M @ a - f)
 
 
@@ -69,8 +68,8 @@ def _singular(values: Values) -> tuple[Array, Array]:
     if not len(b):
         return np.linalg.solve(M, f), np.zeros(0)
     scale = np.abs(M).max() / max(np.abs(A).max(), 1e-300)
-    allowed = np.eye(len(f)) - np.linalg.pinv(A, RANK) @ A
-    a = np.linalg.pinv(np.vstack([allowed @ M, scale * A]), RANK) @ np.concatenate([allowed @ f, scale * b])
+    allowed = np.eye(len(f)) - np.linalg.pinv(A, SOLVING.rank) @ A
+    a = np.linalg.pinv(np.vstack([allowed @ M, scale * A]), SOLVING.rank) @ np.concatenate([allowed @ f, scale * b])
     return a, _multipliers(A, M @ a - f)
 
 
@@ -78,14 +77,14 @@ def _augment(values: Values) -> tuple[Array, Array]:
     M, f, A, b = (values[name] for name in ("M", "f", "A", "b"))
     if not len(b):
         return _regular(values)
-    inverse, weight = np.linalg.pinv(A, RANK), float(np.abs(M).max())
+    inverse, weight = np.linalg.pinv(A, SOLVING.rank), float(np.abs(M).max())
     heavier = {"M": M + weight * inverse @ A, "f": f + weight * inverse @ b, "A": A, "b": b}
     a, _ = _regular(heavier)
     return a, _multipliers(A, M @ a - f)
 
 
 def _multipliers(A: Array, force: Array) -> Array:
-    return np.asarray(np.linalg.lstsq(A.T, force, rcond=RANK)[0])
+    return np.asarray(np.linalg.lstsq(A.T, force, rcond=SOLVING.rank)[0])
 
 
 _FORMS: dict[str, Any] = {"regular": _regular, "singular": _singular, "augmented": _augment}

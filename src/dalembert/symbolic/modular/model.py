@@ -234,7 +234,7 @@ class ModularModel:
         numbers = np.array(function(*self.motion.point(values, order, t))).reshape(matrix.shape)
         return LabelledMatrix(numbers, matrix.rows, matrix.columns)
 
-    def check_rank(self, values: Mapping[str, float], *, t: float = 0.0, limit: float = 1e-9) -> RankReport:
+    def check_rank(self, values: Mapping[str, float], *, t: float = 0.0, limit: float = LIMITS.rank) -> RankReport:
         """Rank of the constraints at a pose, and its distance from a singular one."""
         A = self.at(self.jacobian(), values, t=t).entries
         needed = self.regular_rank
@@ -306,7 +306,7 @@ class ModularModel:
             rank = int((s > LIMITS.rank * s[0]).sum()) if s.size and s[0] > 0 else 0
             S = vt[rank:].T
         stack, right = np.vstack([S.T @ M, A]), np.vstack([S.T @ g, -b])
-        solution, _, rank, _ = np.linalg.lstsq(stack, right, rcond=1e-13)
+        solution, _, rank, _ = np.linalg.lstsq(stack, right, rcond=LIMITS.determined)
         if rank < M.shape[0]:
             raise DataError("singular-matrix", f"the accelerations of {self.root.name!r} are not determined here.")
         return dict(zip(self.motion.labels(order), solution.ravel().tolist(), strict=True))
@@ -359,6 +359,6 @@ def _without_zero_rows(
 ) -> tuple[Array, LabelledMatrix, LabelledMatrix]:
     """Leave out constraints whose derivative vanishes (the norm of a quaternion)."""
     size = np.maximum(1.0, np.abs(numbers).max(initial=0.0))
-    keep = [i for i in range(len(B.rows)) if np.abs(numbers[:, i]).max(initial=0.0) > 1e-12 * size]
+    keep = [i for i in range(len(B.rows)) if np.abs(numbers[:, i]).max(initial=0.0) > LIMITS.rounding * size]
     rows = [B.rows[i] for i in keep]
     return numbers[:, keep], B.part(rows=rows), A.part(rows=rows)

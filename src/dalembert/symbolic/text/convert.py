@@ -28,6 +28,7 @@ from dalembert.core.findings import Advice, Call
 
 SX = ca.SX
 RATE, ACCELERATION = ".rate", ".acceleration"
+SHARES_OF_PI = 24  # largest numerator and denominator of a multiple of π that is shown as one: 7.5° is π/24
 LARGEST_DENOMINATOR = 1024  # of a binary fraction that is shown as one
 SIZE_OF_NAMED = 2  # operations of a subexpression, from which on it gets a name of its own
 
@@ -209,8 +210,8 @@ def number(value: float) -> Any:
     exact = Fraction(value)
     if exact.denominator <= LARGEST_DENOMINATOR:
         return sympy.Rational(exact.numerator, exact.denominator)
-    share = Fraction(value / math.pi).limit_denominator(24)
-    if 0 < abs(share.numerator) <= 24 and share.numerator * math.pi / share.denominator == value:
+    share = Fraction(value / math.pi).limit_denominator(SHARES_OF_PI)
+    if 0 < abs(share.numerator) <= SHARES_OF_PI and share.numerator * math.pi / share.denominator == value:
         return sympy.Rational(share.numerator, share.denominator) * sympy.pi
     return sympy.Float(value)
 

@@ -25,7 +25,7 @@ from dalembert.record import Array
 class SolidGuess:
     """Which solid is drawn for a body that has an inertia and no shape."""
 
-    # Relative difference of principal inertias that pass for equal: 1 % of a radius, which nobody sees.
+    # Relative difference of principal gyrations [m²] that pass for equal: 1 % of a radius, which nobody sees.
     equal: float = 0.02
     # Least side as part of the largest: a rod or a plate without thickness stays visible.
     thin: float = 0.04

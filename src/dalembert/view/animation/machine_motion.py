@@ -30,8 +30,6 @@ class NodeLimits:
 
     # Distance of a node from its place [m], relative above one metre: nine digits of a file.
     same: float = 1e-9
-    # Squared distance from a node relative to the largest, below which a point is at the node: the square of `same`.
-    at_node: float = 1e-18
     # Singular value relative to the largest, below which nodes in a line do not determine a turn: files have some
     # seven digits.
     in_line: float = 1e-6
@@ -159,7 +157,7 @@ def second_weights(flexible: SceneFlexible) -> tuple[list[int], Array]:
     if not bent:
         return [], np.zeros((len(points), 0))
     square = np.stack([np.sum((points - np.array(node.point)) ** 2, axis=1) for node in flexible.nodes], axis=1)
-    share = 1.0 / np.maximum(square, NODES.at_node * max(float(square.max(initial=0.0)), 1e-300))
+    share = 1.0 / np.maximum(square, NODES.same**2 * max(float(square.max(initial=0.0)), 1e-300))
     return bent, np.asarray(share[:, bent] / share.sum(axis=1, keepdims=True))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import dalembert as da
 from dalembert.core.errors import ConvergenceError, DataError
 from dalembert.estimate import ExtendedKalman, Kalman, SigmaPointKalman, Symmetric, UserModel
+from dalembert.estimate.engine.divergence import DivergenceMonitor
 from dalembert.linear import StateSpace
 from dalembert.record import Record
 from tests.helpers.findings import raises
@@ -158,3 +160,44 @@ def test_a_filter_counts_as_diverged_after_so_many_successive_samples(bad: int, 
         return
     with raises(ConvergenceError, "diverged", str(bad)):
         filter_.run(record)
+
+
+# ---- edges of thresholds
+
+
+class Results:
+    """A monitor of one state and one output, and blocks of its results."""
+
+    def __init__(self) -> None:
+        columns = SimpleNamespace(variance=slice(0, 1), nis=1, filter_state=slice(0, 0))
+        native = SimpleNamespace(columns=columns, reported=SimpleNamespace(names=("a",)))
+        noise = SimpleNamespace(R=SimpleNamespace(constant=lambda: None))
+        self.monitor = DivergenceMonitor(SimpleNamespace(native=native, process=SimpleNamespace(ny=1), noise=noise))
+
+    def find(self, variances, nis=0.0, end=False):
+        variances = np.atleast_1d(variances)
+        block = np.column_stack([variances, np.broadcast_to(nis, len(variances))])
+        found = self.monitor.find(block, block, np.zeros(0), end)
+        return None if found is None else found[1].code
+
+
+@pytest.mark.parametrize(("variance", "code"), [(-3e-7, None), (-3e-6, "not-positive-definite")])
+def test_a_variance_may_be_negative_by_a_millionth_of_the_largest(variance, code):
+    assert Results().find([1.0, variance]) == code
+
+
+@pytest.mark.parametrize(("growth", "code"), [(3e19, None), (3e20, "hidden-mode")])
+def test_a_variance_that_grows_by_1e20_belongs_to_a_hidden_mode(growth, code):
+    results = Results()
+    assert results.find([1.0]) is None
+    assert results.find([growth]) == code
+
+
+@pytest.mark.parametrize(("nis", "code"), [(3e7, None), (3e8, "diverged")])
+def test_innovations_of_ten_thousand_deviations_are_too_large(nis, code):
+    assert Results().find(np.ones(100), nis) == code
+
+
+@pytest.mark.parametrize(("samples", "code"), [(9, None), (10, "diverged")])
+def test_a_short_record_needs_ten_samples_for_a_verdict(samples, code):
+    assert Results().find(np.ones(samples), 1e9, end=True) == code

@@ -10,6 +10,7 @@ import pytest
 
 import dalembert as da
 from dalembert.core.errors import ConvergenceError, DataError, Interrupted, ModelError
+from dalembert.estimate.filters.kalman import _refuse_singular
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.record import Record
 from tests.helpers.engines import ENGINES, engine
@@ -391,3 +392,10 @@ def test_the_information_form_needs_matrices_that_are_not_singular_to_rounding(s
     for system, R in ((model, np.eye(2)), (whole, noise)):
         with raises(DataError, "singular-matrix") if refused else nullcontext():
             da.estimate.Kalman(system, Q=np.eye(2), R=R, form="information")
+
+
+@pytest.mark.parametrize(("least", "refused"), [(6e-14, True), (6e-13, False)])
+def test_the_information_form_needs_noise_beyond_rounding(least, refused):
+    R = np.array([[1.0, 1.0 - least], [1.0 - least, 1.0]])  # the edge is 2e-13, of two outputs
+    with raises(DataError, "singular-matrix") if refused else nullcontext():
+        _refuse_singular(R, ("a", "b"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,9 @@ import pytest
 import dalembert as da
 from dalembert.core.errors import DataError, Interrupted
 from dalembert.estimate import ExtendedKalman, Kalman, SigmaPointKalman, SphericalSimplex, UserModel, process, tune
-from dalembert.estimate.judge.tuning import Task, find_entries
+from dalembert.estimate.judge.tuning import Task, _Descent, _TuningPoint, find_entries
 from dalembert.linear import StateSpace
+from dalembert.numerics.least_squares import DampedStep
 from dalembert.record import Record
 from tests.helpers.driven_pendulum import pendulum as driven_pendulum
 from tests.helpers.findings import raises
@@ -229,3 +231,31 @@ def test_a_variance_that_hardly_matters_does_not_keep_the_others_from_their_opti
     three = da.estimate.tune(ekf, record)
     assert three.after <= two.after + 1e-7
     assert two.variances["R.encoder"] == pytest.approx(1e-3, rel=0.2)
+
+
+# ---- edges of thresholds
+
+
+def descent(truth=None) -> _Descent:
+    return _Descent(SimpleNamespace(first=np.zeros(2), truth=truth), None)
+
+
+def place(gradient, curvature=(1.0, 1.0), theta=(0.0, 0.0), value=0.5) -> _TuningPoint:
+    return _TuningPoint(np.array(theta), value, np.array(gradient), np.diag(curvature))
+
+
+@pytest.mark.parametrize(("predicted", "ends"), [(3e-10, True), (3e-9, False)])
+def test_a_predicted_gain_below_a_billionth_ends_the_descent(predicted, ends):
+    assert descent().is_rounding(place((0.0, 0.0)), None, DampedStep(np.zeros(2), predicted)) == ends
+
+
+def test_a_variance_changes_by_a_factor_of_seven_at_most_and_stays_within_twelve_decades():
+    assert descent().step(place((-100.0, 0.1)), 0.0).change == pytest.approx([2.0, -0.1])
+    at_end = place((-100.0, 100.0), theta=(27.0, -27.0))
+    assert descent().step(at_end, 0.0).change == pytest.approx([12 * np.log(10.0), -12 * np.log(10.0)], rel=1e-14)
+
+
+def test_a_variance_without_effect_has_a_billionth_of_the_largest_curvature():
+    # damping 1: the step of the second is g / (1e-12 + 1e-9)
+    found = descent().step(place((0.0, -1e-9), curvature=(1.0, 1e-12)), 1.0).change
+    assert found[1] == pytest.approx(1.0, rel=2e-3)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from types import SimpleNamespace
+
 import casadi as ca
 import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.core.errors import DataError, ModelError
 from dalembert.estimate import Switching, Window, model_kinematics, process
+from dalembert.estimate.kinematic import check
 from dalembert.estimate.kinematic.step import KinematicStep
 from tests.helpers.findings import raises
 from tests.helpers.kinematic_machines import DT, observer, slider_crank, stepped, two_link
@@ -293,3 +298,54 @@ def test_inside_a_simulation_the_inputs_are_read_from_sensors(use_current):
     assert run[name][: len(after)] == pytest.approx(after["B.rate"], abs=1e-9)
     lag = 5e-3 * 40.0  # Euler's method: a sample of the acceleration
     assert run[name][-1] == pytest.approx(run["B.rate"][-1], abs=lag)
+
+
+# ---- edges of thresholds
+
+
+@pytest.mark.parametrize(("value", "refused"), [(3e-7, True), (3e-6, False)])
+def test_a_direction_that_inputs_show_by_a_millionth_is_not_measured(value, refused, monkeypatch):
+    monkeypatch.setattr(check, "explore", lambda *parts: (None, None))
+    monkeypatch.setattr(check, "weighted_slopes", lambda *parts: np.diag([1.0, value])[None])
+    model = SimpleNamespace(inputs=("a",), independent=("q",))
+    with raises(ModelError, "unobservable") if refused else nullcontext():
+        check.largest_determinant(model, None)
+
+
+@pytest.mark.parametrize(("value", "near"), [(0.25, True), (0.35, False)])
+def test_a_state_is_near_a_singular_pose_below_a_third_of_the_usual_value(value, near, monkeypatch):
+    monkeypatch.setattr(check, "explore", lambda *parts: (None, None))
+    monkeypatch.setattr(check, "weighted_slopes", lambda model, z, q: np.full((1, 1, 1), 1.0 if z is None else value))
+    model = SimpleNamespace(stepper=SimpleNamespace(n=1, blocks=1, nx=1, remembers=0), workspace=None)
+    assert (check.most_singular(model, np.zeros((1, 1))) is not None) == near
+
+
+@pytest.mark.parametrize(("gap", "refused"), [(3e-7, False), (3e-6, True)])
+def test_a_recorded_motion_may_leave_joints_open_by_a_micrometre(gap, refused):
+    relations = SimpleNamespace(
+        name="it", coordinates=SimpleNamespace(names=("q",)), rates=SimpleNamespace(names=("v",)),
+        start=lambda values, q: (None, q), follow=lambda z, t, q: (np.zeros((2, 1)), np.array([0.0, gap])),
+    )  # fmt: skip
+    model = SimpleNamespace(
+        stepper=SimpleNamespace(n=1, blocks=1, nx=1, remembers=0), relations=relations, state=lambda: np.zeros(1)
+    )
+    motion = da.Record([0.0, 1.0], np.zeros((2, 2)), ["q", "v"])
+    with raises(DataError, "inconsistent-motion") if refused else nullcontext():
+        check.sample_motion(model, motion, 2)
+
+
+@pytest.mark.parametrize(("slope", "jumps"), [(15.0, False), (25.0, True)])
+def test_a_pose_that_moves_twenty_times_as_far_as_its_coordinate_has_jumped(slope, jumps, monkeypatch):
+    monkeypatch.setattr(check, "ranges", lambda *parts: (np.array([-1.0]), np.array([1.0])))
+
+    class Relations:
+        coordinates, pose, parameters, parameter_values = ("q",), ("x",), (), np.zeros(0)
+
+        def close(self, pose, z, p, t):
+            return slope * z
+
+        def gap(self, pose, z, p, t):
+            return 0 * pose
+
+    z, _ = check.explore_rays(Relations(), np.zeros(1), np.zeros(1), None, 10)
+    assert (len(z) == 1) == jumps

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
+from dalembert.core.errors import DataError
 from dalembert.linear import Roots, StateSpace
+from dalembert.linear.eigen.roots import _deflate
 from tests.helpers.checks import matched
+from tests.helpers.findings import raises
 
 OSCILLATOR = StateSpace([[0, 1], [-4, -0.2]], [0, 1], [[1, 0]])
 
@@ -74,3 +79,21 @@ def test_an_accelerometer_has_its_double_zero_exactly_at_rest(rate):
 def test_roots_are_listed_by_frequency_and_pairs_with_the_negative_half_first_in_any_units(rate):
     pair = np.array([-1.0 + 3.0j, -1.0 - 3.0j * (1.0 + 1e-15), -1.0 - 1e-15 + 2.0j, -1.0 - 2.0j, -0.5])
     assert (Roots(rate * pair).values.imag / rate).round(9).tolist() == [0, -2, 2, -3, 3]
+
+
+# ---- edges of thresholds
+
+
+@pytest.mark.parametrize(("pole", "zeros"), [(1e-3, 10), (1e-2, 0)])
+def test_a_matrix_that_is_singular_to_rounding_has_zero_poles_only_where_its_eigenvalues_are_small(pole, zeros):
+    # Ten equal poles in one chain: the least singular value is below pole¹⁰, the eigenvalues are exact, the norm is 3.
+    A = pole * np.eye(10) + np.eye(10, k=1)
+    assert (_deflate(A, 0.0)[3] > 0) == (zeros > 0)
+
+
+@pytest.mark.parametrize(("distance", "refused"), [(8e-7, False), (8e-8, True)])
+def test_eigenvectors_of_condition_1e7_are_defective(distance, refused):
+    # (1, 0) and (1, d): the condition number is 2/d
+    space = StateSpace([[-1.0, 1.0], [0.0, -1.0 - distance]], [0, 1], [[1, 0]])
+    with raises(DataError, "not-diagonalizable") if refused else nullcontext():
+        space.modal_form()

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from contextlib import nullcontext
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -13,8 +17,10 @@ from dalembert.linear.responses.duhamel import (
     _critical,
     _phi1,
     _short,
+    _uncouple,
     duhamel,
     impulse_function,
+    kernels,
     release_function,
 )
 from tests.helpers.findings import raises
@@ -164,3 +170,33 @@ def test_the_integral_of_an_exponential_is_exact_for_any_argument() -> None:
     """(eˣ - 1)/x = 1 + x/2 + x²/6 + ..., whose rest after these terms is below rounding up to 1e-6."""
     x = np.array([0.0, 1e-300, 1e-12, -1e-9, 1e-8j, -1e-7 + 1e-7j, 1e-6j])
     np.testing.assert_allclose(_phi1(x), 1.0 + x / 2.0 + x**2 / 6.0, rtol=1e-15, atol=0.0)
+
+
+# ---- edges of thresholds
+
+
+@pytest.mark.parametrize(("coupling", "refused"), [(3e-10, False), (3e-9, True)])
+def test_damping_that_couples_modes_by_more_than_1e_9_is_refused(coupling, refused):
+    system = SecondOrder(np.eye(2), np.diag([1.0, 4.0]), C=[[0.1, 0.1 * coupling], [0.1 * coupling, 0.1]], B=[1.0, 0.0])
+    with raises(DataError, "coupled-modes") if refused else nullcontext():
+        _uncouple(system, None)
+
+
+@pytest.mark.parametrize("t", [0.1, 0.45, 0.55, 4.0])
+def test_kernels_keep_their_digits_on_both_sides_of_the_short_steps(t):
+    # ∫∫ h of an undamped unit oscillator is t - sin t: of the closed form cancellation takes 1/t² of the digits, and
+    # the 23 terms of the series are good to rounding below 0.5 (at 4 they leave 1e-12).
+    J1 = kernels(np.zeros(1), np.ones(1), np.array([t]))[2][0]
+    J2 = kernels(np.zeros(1), np.ones(1), np.array([t]))[3][0]
+    exact1 = sum((-1) ** k * Fraction(t) ** (2 * k + 2) / math.factorial(2 * k + 2) for k in range(30))
+    exact2 = sum((-1) ** k * Fraction(t) ** (2 * k + 3) / math.factorial(2 * k + 3) for k in range(30))
+    np.testing.assert_allclose([J1, J2], [float(exact1), float(exact2)], rtol=4e-15)
+
+
+@pytest.mark.parametrize("gap", [0.03, 0.25, 0.35, 2.5])
+def test_kernels_keep_their_digits_on_both_sides_of_critical_damping(gap):
+    # h = e^(-at) sin(wt)/w with w t = gap, a t = 3: the nine terms of the series are good to rounding below 0.3.
+    t, a = 3.0, 1.0
+    w = gap / t
+    h = kernels(np.full(1, a), np.full(1, a * a + w * w), np.array([t]))[1][0]
+    np.testing.assert_allclose(h, math.exp(-a * t) * math.sin(gap) / w, rtol=1e-14)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
@@ -102,3 +104,27 @@ def test_a_series_has_the_period_of_the_response_up_to_rounding(off: float, refu
             periodic_response(system, {"f": load}, 1.0)
     else:
         periodic_response(system, {"f": load}, 1.0)
+
+
+# ---- edges of thresholds
+
+
+@pytest.mark.parametrize(("size", "driven"), [(3e-15, False), (3e-14, True)])
+def test_a_harmonic_below_1e_14_of_the_largest_is_rounding(size, driven):
+    series = FourierSeries(1.0, [0.0, 1.0, size])
+    assert (len(series.table().splitlines()) == 3) == driven
+    found = periodic_response(pair(inputs="f"), {"f": series}, 1.0, harmonics=2)
+    assert found.amplitudes[2].any() == driven
+
+
+@pytest.mark.parametrize(("excess", "refused"), [(3e-13, False), (3e-12, True)])
+def test_periods_that_differ_by_more_than_1e_12_are_refused(excess, refused):
+    series = FourierSeries(1.0 + excess, [0.0, 1.0])
+    with raises(DataError, "sample-time-mismatch") if refused else nullcontext():
+        periodic_response(pair(inputs="f"), {"f": series}, 1.0, harmonics=1)
+
+
+def test_panels_of_16_points_integrate_a_wave_each_to_rounding():
+    # The highest harmonic has one wave per panel; 12 points leave 1e-9, 16 points 1e-15 of it.
+    series = fourier_series(lambda t: np.cos(2 * np.pi * 40 * t), 1.0, 40)
+    np.testing.assert_allclose(series.cosines[40], 1.0, rtol=0, atol=2e-14)

@@ -216,3 +216,16 @@ def test_modal_damping_is_diagonal_up_to_rounding_of_the_shapes(factor: float, d
 def test_a_shape_extends_a_span_by_what_others_leave_of_it(factor: float, columns: int) -> None:
     shapes = np.array([[1.0, 1.0], [0.0, factor * 1e-8]])
     assert _span(shapes).shape[1] == columns
+
+
+# ---- edges of thresholds
+
+
+@pytest.mark.parametrize(("coupling", "kept"), [(3e-10, False), (3e-9, True)])
+def test_modal_damping_coupled_by_less_than_1e_9_is_diagonal(coupling, kept):
+    assert (_diagonal_if_so(np.array([[1.0, coupling], [coupling, 1.0]]))[0, 1] != 0.0) == kept
+
+
+@pytest.mark.parametrize(("coupling", "kept"), [(3e-16, False), (3e-15, True)])
+def test_beside_an_undamped_mode_a_coupling_counts_from_1e_15_of_the_largest(coupling, kept):
+    assert (_diagonal_if_so(np.array([[1.0, coupling], [coupling, 0.0]]))[0, 1] != 0.0) == kept

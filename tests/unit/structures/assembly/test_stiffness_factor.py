@@ -84,3 +84,10 @@ def test_one_free_motion_is_found_among_many_of_1e_8_of_the_stiffness() -> None:
     Q = np.linalg.qr(np.random.default_rng(0).normal(size=(40, 40)))[0]
     K = (Q * np.array([0.0, *np.full(20, 1e-8), *np.ones(19)])) @ Q.T
     assert factors.null_space(0.5 * (K + K.T)).shape[1] == 1
+
+
+@pytest.mark.parametrize(("mass", "modes"), [(2e-15, 1), (2e-14, 2)])
+def test_a_motion_with_ten_roundings_of_the_largest_mass_has_none(mass, modes):
+    # eigenvalues 1 and m of M, turned so that no row of M is zero; K is the identity and the edge 20 ε
+    turn = np.array([[1.0, -1.0], [1.0, 1.0]]) / np.sqrt(2.0)
+    assert len(factors.dense_pairs(turn @ np.diag([1.0, mass]) @ turn.T, np.eye(2))[0]) == modes

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 
 from dalembert.core.errors import DataError, ModelError
 from dalembert.structures import Attached, Beam, End, Trial, assumed_modes
+from dalembert.structures.continuous.assumed_modes import _orthonormal, polynomials
+from tests.helpers.findings import raises
 
 
 def unit(left="clamped", right="free", **rest):
@@ -75,3 +78,23 @@ def test_assumed_modes_read_deflections_and_take_forces():
 def test_mistakes_in_assumed_modes_are_reported(make, error):
     with pytest.raises(error):
         make()
+
+
+# ---- edges of thresholds
+
+
+@pytest.mark.parametrize(("least", "refused"), [(1e-13, True), (1e-12, False)])
+def test_functions_whose_mass_matrix_has_an_eigenvalue_of_rounding_depend_on_each_other(least, refused):
+    # eigenvalues least and 2 - least
+    M = np.array([[1.0, 1.0 - least], [1.0 - least, 1.0]])
+    trials = polynomials(1.0, 2)
+    with raises(ModelError, "ill-conditioned") if refused else nullcontext():
+        _orthonormal(trials, M, np.eye(2))
+
+
+@pytest.mark.parametrize(("count", "refused"), [(40, False), (41, True)])
+def test_forty_polynomials_are_independent_and_more_are_refused(count, refused):
+    with raises(ModelError, "ill-conditioned") if refused else nullcontext():
+        found = assumed_modes(1.0, 1.0, 1.0, functions=count, left="pinned", right="pinned")
+        # the lowest modes of a pinned beam stay exact with the largest number of functions
+        np.testing.assert_allclose(found.system.modes().frequencies[:3], (np.arange(1, 4) * np.pi) ** 2, rtol=1e-9)

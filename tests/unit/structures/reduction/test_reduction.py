@@ -11,6 +11,7 @@ from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder
 from dalembert.record import Record
 from dalembert.structures import choose_masters, condense_static, craig_bampton, guyan
+from dalembert.structures.reduction.reduction import congruent
 from tests.helpers.chains import ALL, chain, frequencies
 from tests.helpers.findings import raises
 
@@ -175,3 +176,9 @@ def test_expansion_of_a_record_adds_the_static_part_of_its_inputs():
     reduced = condense_static(chain(B=[0, 0, 1, 0, 0, 0], inputs="push"), ["p5"])
     record = Record([0.0, 1.0], [[0.0, 0.0], [0.0, 2.0]], ["p5.x", "push"])
     np.testing.assert_allclose(reduced.expand(record).data[1], 2.0 * reduced.residual[:, 0])
+
+
+@pytest.mark.parametrize(("rest", "kept"), [(1e-15, False), (2e-14, True)])
+def test_sums_that_cancel_to_ten_roundings_are_zero(rest, kept):
+    ones = np.ones((2, 1))
+    assert (congruent(ones, np.diag([1.0, -1.0 + rest]), ones, 1)[0, 0] != 0.0) == kept

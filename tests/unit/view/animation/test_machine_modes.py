@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import scipy.linalg
 
 import dalembert as da
 from dalembert.core.errors import DataError
+from dalembert.view.animation.machine_modes import _parts
 from dalembert.view.animation.mode_playback import PLAYBACK
 from tests.helpers import flexible_parts
 from tests.helpers.findings import raises
@@ -131,3 +133,9 @@ def test_a_state_that_does_not_rest_is_drawn_as_it_stands() -> None:
         da.animate(state, modes=2)
     m.add_driver("motor", "hinge.angle", 0.3)
     assert da.animate(da.assemble(da.equations(m)))._data["frames"] == 1  # nothing is free to move
+
+
+@pytest.mark.parametrize(("size", "listed"), [(5e-4, 1), (2e-3, 2)])
+def test_a_coordinate_is_listed_from_a_thousandth_of_the_largest(size: float, listed: int) -> None:
+    modes = SimpleNamespace(shapes=np.array([[1.0], [size]]), coordinates=("a", "b"))
+    assert len(_parts(modes, 0)) == listed

@@ -74,4 +74,4 @@ def axes_along(direction: FloatArray) -> FloatArray:
     sine = float(np.linalg.norm(axis))
     if sine < SMALL:
         return np.eye(3) if z[2] > 0 else np.diag([1.0, -1.0, -1.0])
-    return np.array(rotation(axis=tuple(axis), angle=float(np.arctan2(sine, z[2]))).matrix)
+    return np.array(rotation(axis=tuple(axis / sine), angle=float(np.arctan2(sine, z[2]))).matrix)

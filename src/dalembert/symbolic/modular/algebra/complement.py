@@ -22,11 +22,8 @@ import scipy.linalg
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice
 from dalembert.expressions import Array
-from dalembert.symbolic.modular.algebra.elimination import eliminate, rank_of, scale_rows
+from dalembert.symbolic.modular.algebra.elimination import LIMITS, eliminate, rank_of, scale_rows
 from dalembert.symbolic.modular.algebra.labelled import LabelledMatrix, require_label
-
-RANK = 1e-9
-"""Singular values below this share of the largest are zero: rows of length one, rounding of assembled matrices."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +91,7 @@ def choose_independent(A: Array, columns: Sequence[str], prefer: Sequence[str] =
         return tuple(columns)
     scaled = scale_rows(A)
     if prefer:  # pivots by size: a small weight makes a column a pivot only where nothing else is left
-        scaled = scaled * np.where([label in prefer for label in columns], 1e-6, 1.0)
+        scaled = scaled * np.where([label in prefer for label in columns], LIMITS.prefer, 1.0)
     _, _, order = scipy.linalg.qr(scaled, mode="economic", pivoting=True)
     dependent = {int(j) for j in order[:rank]}
     return tuple(columns[j] for j in range(n) if j not in dependent)
@@ -106,7 +103,7 @@ def null_space(A: LabelledMatrix) -> LabelledMatrix:
     They are not continuous along a motion: use it at one instant, not to be differentiated.
     """
     values = np.asarray(A.entries, dtype=float)
-    S = scipy.linalg.null_space(values, rcond=RANK) if A.rows else np.eye(len(A.columns))
+    S = scipy.linalg.null_space(values, rcond=LIMITS.rank) if A.rows else np.eye(len(A.columns))
     return LabelledMatrix(S, A.columns, [f"free {k + 1}" for k in range(S.shape[1])])
 
 

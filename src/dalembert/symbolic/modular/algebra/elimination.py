@@ -27,8 +27,13 @@ class EliminationLimits:
     # Row relative to the longest, value that vanishes by definition, imaginary part of an eigenvalue: a few operations.
     rounding: float = 1e-12
     least: float = 1e-14  # length of a row that is zero in any case
-    # Singular value of constraint rows relative to the largest.
-    rank: float = 1e-10
+    # Singular value of constraint rows relative to the largest: rounding as in `difference`.
+    rank: float = 1e-9
+    # Singular value, relative, of equations for accelerations, and eigenvalue of the inertia of the freedoms: solutions
+    # keep at least four digits.
+    determined: float = 1e-12
+    # Weight of a column that is wanted independent: it becomes a pivot only where nothing else is left.
+    prefer: float = 1e-6
     # Entry of A S, which a complement S makes zero: at a pose where S exists, condition numbers up to 1e6 are allowed.
     complement: float = 1e-6
     # Pivot relative to its row: above it, the pivot with the shortest expression is taken; below it, the largest one.
@@ -186,7 +191,7 @@ def scale_rows(matrix: Array) -> Array:
     return np.asarray(np.where(small, 0.0, matrix / np.where(small, 1.0, lengths)))
 
 
-def rank_of(matrix: Array, tolerance: float = LIMITS.difference) -> int:
+def rank_of(matrix: Array, tolerance: float = LIMITS.rank) -> int:
     """Numerical rank of one matrix, its rows scaled to length one."""
     if not matrix.size:
         return 0

@@ -252,7 +252,11 @@ class _Worker:
         A, A_x, b1, b1_x, b2, b2_x = self.rows(path)
         B = A @ R
         B_x = np.einsum("irx,rc->icx", A_x, R) + np.einsum("ir,rcx->icx", A, R_x)
-        keep = [i for i in range(len(B)) if np.abs(B[i]).max(initial=0.0) + np.abs(B_x[i]).max(initial=0.0) > 1e-13]
+        keep = [
+            i
+            for i in range(len(B))
+            if np.abs(B[i]).max(initial=0.0) + np.abs(B_x[i]).max(initial=0.0) > LIMITS.rounding
+        ]
         r1, r1_x = _right(A, A_x, b1, b1_x, e, e_x)
         r2, r2_x = _right(A, A_x, b2, b2_x, h, h_x)
         independent = self.independent(part, path, columns, B[keep])
@@ -332,7 +336,7 @@ class _Worker:
             chosen = choose_independent(Phi_q, names, tops) if low else names
         for name in chosen:
             _place(name, names, "coordinate")
-        keep = [i for i in range(len(Phi_q)) if np.abs(Phi_q[i]).max(initial=0.0) > 1e-13]
+        keep = [i for i in range(len(Phi_q)) if np.abs(Phi_q[i]).max(initial=0.0) > LIMITS.rounding]
         Z, _ = linear_complement(Phi_q[keep], np.zeros((len(keep), n0, 0)), names, chosen)
         if any(one.order == 2 for one in motion.invariants):
             return self._without_independent(root, rate_q, rate_v)
@@ -386,7 +390,7 @@ class _Worker:
         stack = np.vstack([root.f_a / sizes, A])
         right_x = np.vstack([root.f_x / sizes, r_x])
         right_u = np.vstack([root.f_u / sizes, np.zeros((len(A), root.f_u.shape[1]))])
-        solved, _, rank, _ = np.linalg.lstsq(stack, -np.hstack([right_x, right_u]), rcond=1e-12)
+        solved, _, rank, _ = np.linalg.lstsq(stack, -np.hstack([right_x, right_u]), rcond=LIMITS.determined)
         if rank < self.n:
             raise ModelError("singular-matrix", f"the accelerations of {self.model.root.name!r} are not determined.")
         n0 = len(motion.labels(0))

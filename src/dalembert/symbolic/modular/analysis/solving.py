@@ -79,10 +79,10 @@ def check_forward(model: ModularModel, state: Mapping[str, float], *, t: float =
             "singular-pose", f"the constraints have rank {rank} here, elsewhere {model.regular_rank}.",
             {"state": dict(state)}, {"rank": rank, "regular": model.regular_rank},
         ))  # fmt: skip
-    S = scipy.linalg.null_space(scale_rows(A), rcond=1e-9) if A.size else np.eye(len(M))
+    S = scipy.linalg.null_space(scale_rows(A), rcond=LIMITS.rank) if A.size else np.eye(len(M))
     inner = S.T @ M @ S
     values = np.linalg.eigvalsh((inner + inner.T) / 2) if inner.size else np.ones(1)
-    if values[0] <= 1e-12 * max(values[-1], 1e-300):
+    if values[0] <= LIMITS.determined * max(values[-1], 0.0):
         findings.append(Finding(
             "not-positive-definite", f"the inertia of the {len(inner)} freedoms is not positive definite (smallest "
             f"eigenvalue {values[0]:.3g}).", {"state": dict(state)}, {"eigenvalue": float(values[0])},
@@ -288,7 +288,7 @@ def _matrices(model: ModularModel, motion: Mapping[str, float], t: float) -> tup
 def _project(model: ModularModel, motion: Mapping[str, float], t: float) -> tuple[Array, Array]:
     """f̄ and S at one point, by singular values: any complement gives the same conditions."""
     f, _, A = _matrices(model, motion, t)
-    S = scipy.linalg.null_space(scale_rows(A), rcond=1e-9) if A.size else np.eye(f.size)
+    S = scipy.linalg.null_space(scale_rows(A), rcond=LIMITS.rank) if A.size else np.eye(f.size)
     return S.T @ f, S
 
 
@@ -318,7 +318,7 @@ def _forces_of_rows(model: ModularModel, rows: Sequence[str], motion: Mapping[st
             "not-unique", f"the force of constraint {', '.join(shared) or ', '.join(rows)} is not unique: other "
             "constraints hold the same motion.", where={"rows": tuple(shared)},
         )  # fmt: skip
-    free = scipy.linalg.null_space(scale_rows(others), rcond=1e-9) if others.size else np.eye(f.size)
+    free = scipy.linalg.null_space(scale_rows(others), rcond=LIMITS.rank) if others.size else np.eye(f.size)
     # D in the freedoms without these rows: A_w D = 1, and orthogonal to nothing else, as f̄ = 0 along the others
     D = free @ np.linalg.pinv(own @ free)
     return np.asarray(-D.T @ f)

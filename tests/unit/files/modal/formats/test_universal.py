@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.files.modal.formats.universal import _without_conjugates
 from dalembert.files.modal.geometry import read_geometry
+from dalembert.files.modal.universal_sets import DataAtNodes
 from tests.helpers.findings import raises
 from tests.helpers.universal_files import ROTATIONS, TEXTS
 
@@ -110,3 +112,10 @@ def test_broken_files_are_refused_with_code_and_line(tmp_path: Path, kind: str) 
         da.read_modes(write(tmp_path, text))
     if line is not None:
         assert caught.value.line == line
+
+
+@pytest.mark.parametrize(("distance", "left"), [(3e-5, 1), (3e-4, 2)])
+def test_an_eigenvalue_within_1e_4_of_the_conjugate_of_another_is_its_pair(distance, left):
+    upper, lower = (-1.0, 10.0), (-1.0, -10.0 * (1.0 + distance))
+    modes = [DataAtNodes(0, (), 3, reals, k, {1: (1j,)}, True) for k, reals in enumerate((upper, lower))]
+    assert len(_without_conjugates(modes)) == left

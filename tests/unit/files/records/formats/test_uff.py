@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import dalembert as da
 from dalembert.core.errors import FileFormatError
 from dalembert.files import read_frequency_response, write_frequency_response
+from dalembert.files.records.formats.uff import write_frf
 from dalembert.linear import FrequencyResponse
 from tests.helpers.findings import raises
 
@@ -78,3 +80,10 @@ def test_damaged_universal_files_are_refused(tmp_path: Path, change: tuple[bytes
     (tmp_path / "r.uff").write_bytes(content.replace(*change))
     with raises(FileFormatError, code):
         da.read_record(tmp_path / "r.uff")
+
+
+@pytest.mark.parametrize(("off", "refused"), [(1e-9, False), (1e-8, True)])
+def test_frequencies_are_even_to_a_billionth_of_the_last(tmp_path, off, refused):
+    response = FrequencyResponse([1.0, 2.0, 3.0 + off], np.ones((3, 1, 1), complex), ("f",), ("a",))
+    with raises(FileFormatError, "uneven-sampling") if refused else nullcontext():
+        write_frf(response, tmp_path / "it.uff")

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
+import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.core.errors import ConvergenceError
 from dalembert.symbolic.modular import Assembly, Leaf, modular_model
 from dalembert.symbolic.modular.analysis.kinematics import solve_motion, stabilized_rates
 from dalembert.symbolic.modular.analysis.solving import (
+    _friction_root,
     check_forward,
     check_inverse,
     constraint_forces,
@@ -15,6 +20,7 @@ from dalembert.symbolic.modular.analysis.solving import (
     inverse_dynamics,
     inverse_law,
 )
+from tests.helpers.findings import raises
 
 
 def carts() -> Assembly:
@@ -108,3 +114,10 @@ def test_friction_needs_a_slip_and_a_force_of_its_own() -> None:
     with pytest.raises(da.errors.DataError) as caught:
         dry_friction(model, "a.F", [], "a.x.rate", -0.3, MOVING)
     assert caught.value.code == "negative"
+
+
+@pytest.mark.parametrize(("imaginary", "real"), [(3e-10, True), (3e-9, False)])
+def test_a_root_with_an_imaginary_part_of_a_billionth_is_real(imaginary, real, monkeypatch):
+    monkeypatch.setattr(np, "roots", lambda coefficients: np.array([1.0 + 1j * imaginary]))
+    with nullcontext() if real else raises(ConvergenceError, "friction-unsettled"):
+        assert _friction_root(np.ones(1), np.zeros(1), 0.5, 1.0) == 1.0
