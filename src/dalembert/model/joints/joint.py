@@ -87,6 +87,8 @@ class JointKind:
     variables : coordinates that are unknowns of their own, without mass, each with the option that holds its first
         guess; other coordinates follow from the poses of the bodies.
     bearing : whether Coulomb friction can act in it.
+    urdf : type of the joint in a URDF file; none when empty.
+    replacement : simpler joints that allow the same motion together, for files that do not have the kind.
     options : besides those that are given, `limits` of the coordinates.
     check : called with the joint and the arguments; raises if they do not fit together.
     """
@@ -101,6 +103,8 @@ class JointKind:
     variables: tuple[tuple[str, str], ...] = ()
     bearing: bool = False
     instead: str = ""
+    urdf: str = ""
+    replacement: str = ""
     check: Callable[[Joint, Mapping[str, Any]], None] | None = None
 
     def __post_init__(self) -> None:
