@@ -26,7 +26,7 @@ import numpy as np
 from dalembert.core.errors import DataError, FileFormatError, require_extra
 from dalembert.core.isolation import PIECE
 from dalembert.files.records.bounds import LIMITS, Broken, check_size
-from dalembert.files.records.format import FORMATS, Reading, RecordFormat
+from dalembert.files.records.format import RECORD_FORMATS, Reading, RecordFormat
 from dalembert.files.records.hdf5 import MAGIC, Texts, own_datasets, read_dataset
 from dalembert.files.records.mat_variables import plan_channels
 from dalembert.files.records.sections import read_apart
@@ -315,4 +315,4 @@ def _version_4(file: BinaryIO, total: int) -> Iterator[MatVariable]:
 
 
 _read_hdf5 = read_apart("dalembert.files.records.formats.mat:sections", bounded=True)
-FORMATS.register("mat", RecordFormat((".mat",), read))
+RECORD_FORMATS.register("mat", RecordFormat((".mat",), read))
