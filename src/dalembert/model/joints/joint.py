@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.errors import ModelError, require_name, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.registry import Registry
 from dalembert.equations import CoordinateLimits
@@ -58,11 +58,14 @@ AXIS = Option("axis", "direction", "in the axes of the first body (with at: of t
 AXIS_B = Option("axis_b", "direction", "in the axes of the second body, where it differs", None)
 
 
+GLYPH_SHAPES = ("hinge", "pin", "slide", "screw", "slot", "ball", "cross", "rod", "wheel", "sphere")
+
+
 @dataclass(frozen=True)
 class Glyph:
     """How the page draws a joint.
 
-    shape : "hinge", "pin", "slide", "screw", "slot", "ball", "cross", "rod", "wheel", "sphere" or "" for nothing.
+    shape : one of `GLYPH_SHAPES`, or "" for nothing.
     legend : its line in the legend; none when empty.
     lines : polylines in the axes of the first frame, in sizes of a pin, drawn besides the shape.
     radius : option that holds the radius of the second body, which rolls.
@@ -72,6 +75,10 @@ class Glyph:
     legend: str = ""
     lines: tuple[tuple[tuple[float, float, float], ...], ...] = ()
     radius: str = ""
+
+    def __post_init__(self) -> None:
+        if self.shape:
+            require_name("shape of a glyph", self.shape, GLYPH_SHAPES, error=ModelError)
 
 
 @dataclass(frozen=True)
