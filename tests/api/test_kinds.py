@@ -5,12 +5,34 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import dalembert as da
+from dalembert.core.registry import Registry
 from dalembert.errors import ModelError
 from dalembert.files.records.format import suffixes
 from dalembert.model.joints.joint import GLYPH_SHAPES, Glyph
 from tests.helpers.findings import raises
 
 ROOT = Path(__file__).parents[2]
+
+
+def group_sources() -> set[str]:
+    """Groups of entry points that the sources name as such."""
+    files = (ROOT / "src").rglob("*.py")
+    return {group for file in files for group in re.findall(r'group="([\w.]+)"', file.read_text(encoding="utf-8"))}
+
+
+def test_every_group_of_entry_points_has_its_registries_in_one_list() -> None:
+    assert set(da.kinds.GROUPS) == group_sources()
+    for group, names in da.kinds.GROUPS.items():
+        assert {getattr(da.kinds, name).group for name in names} == {group}
+    listed = [name for names in da.kinds.GROUPS.values() for name in names]
+    registries = [name for name in da.kinds.__all__ if isinstance(getattr(da.kinds, name), Registry)]
+    assert sorted(listed) == sorted(registries)
+
+
+def test_the_page_of_own_kinds_lists_every_group_with_its_registries() -> None:
+    rows = re.findall(r"^\| `(dalembert\.\w+)` \| (.*?) \|", page("how-to/own-kinds.md"), flags=re.MULTILINE)
+    assert {group: tuple(re.findall(r"`(\w+)`", names)) for group, names in rows} == da.kinds.GROUPS
 
 
 def page(name: str) -> str:
