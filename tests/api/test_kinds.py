@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 import dalembert as da
 from dalembert.core.registry import Registry
 from dalembert.errors import ModelError
 from dalembert.files.records.format import suffixes
 from dalembert.model.joints.joint import GLYPH_SHAPES, Glyph
+from tests.helpers.commands import run
 from tests.helpers.findings import raises
+from tests.helpers.packages import install
 
 ROOT = Path(__file__).parents[2]
 
@@ -53,3 +57,13 @@ def test_the_page_draws_every_glyph_that_a_joint_may_declare() -> None:
 def test_a_glyph_that_the_page_does_not_have_is_refused() -> None:
     with raises(ModelError, "unknown-name", "'hnge'", "hinge"):
         Glyph("hnge")
+
+
+def test_a_package_that_declares_nothing_is_listed_without_a_kind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "gear" in da.kinds.COUPLERS  # entry points are loaded once, before this package is there
+    install(tmp_path, "guest_nothing", "", "dalembert.couplers")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert ("dalembert.couplers", "", "guest_nothing", "1.0") in da.kinds.list_added()
+    assert "guest_nothing" in run("doctor").stdout
