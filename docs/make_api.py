@@ -17,7 +17,7 @@ import dalembert as da
 PAGE = Path(__file__).with_name("api.md")
 ROOMS = (
     "linear", "structures", "identify", "estimate", "control", "symbolic", "symbolic.modular", "tree", "sweeps",
-    "errors", "math",
+    "kinds", "errors", "math",
 )  # fmt: skip
 BEYOND = ("model", "equations", "solve", "loop", "files", "view")  # imported by name: from dalembert.solve import ...
 HEAD = """# Reference of names

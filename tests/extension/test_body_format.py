@@ -14,7 +14,7 @@ from tests.helpers.packages import install
 
 GUEST = """
 from dalembert.files.bodies.bodies import read_flexible_body, write_flexible_body
-from dalembert.files.bodies.format import FORMATS, BodyFormat
+from dalembert.files.bodies.format import BODY_FORMATS, BodyFormat
 
 
 def read(path, how):
@@ -29,7 +29,7 @@ def write(data, path):
     path.write_bytes(inner.read_bytes()[::-1])
 
 
-FORMATS.register("backwards", BodyFormat((".back",), read, write))
+BODY_FORMATS.register("backwards", BodyFormat((".back",), read, write))
 """
 
 

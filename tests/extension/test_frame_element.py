@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -24,6 +27,8 @@ from dalembert.structures import (
     spin,
 )
 from tests.helpers.findings import raises
+from tests.helpers.installed_command import dalembert
+from tests.helpers.packages import install
 
 EA, N, RHO = 2e5, 500.0, 0.4  # [N, N, kg/m]
 
@@ -213,3 +218,63 @@ def test_its_mistakes_are_found_with_those_of_the_frame():
         assemble_structure(h)
     with raises(DataError, "not-supported", "'c1'"):
         solve_static(assemble_structure(washing_line(2, tension=N)), {"p2.y": 1.0}).beam("c1")
+
+
+# what two packages hold: the element, and a command that never names the module of the element
+HEAD = """
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from dalembert.structures import FRAME_ELEMENTS, FrameElement, RigidSlices
+
+"""
+LINE = """
+from dalembert.app.command_line import terminal
+from dalembert.app.command_line.common_options import Json
+from dalembert.app.command_line.registry import command
+
+
+@command("Structures")
+def tight_line(tension: float, as_json: Json = False) -> None:
+    \"\"\"First frequency of a tight line of 1 m [Hz].\"\"\"
+    import numpy as np
+
+    from dalembert.structures import Frame, assemble_structure
+
+    frame = Frame("line", planar=True)
+    frame.add_points("p", np.column_stack([np.linspace(0, 1, 61), np.zeros(61)]))
+    for k in range(60):
+        frame.add_cable(f"c{k + 1}", (f"p{k + 1}", f"p{k + 2}"), 2e5, tension=tension, density=0.4)
+    frame.add_support(["p1", "p61"], "pinned")
+    terminal.give({"frequency_hz": float(assemble_structure(frame).modes(1).frequencies_hz[0])})
+"""
+
+
+@pytest.fixture
+def packages(tmp_path: Path) -> Path:
+    """A folder with both packages, as pip installs them."""
+    last = 'FRAME_ELEMENTS.register("cable", Cable)'
+    source = "\n\n".join([HEAD, inspect.getsource(Cable), inspect.getsource(pair), last])
+    install(tmp_path, "guest_cable", source, "dalembert.frame_elements")
+    install(tmp_path, "guest_line", LINE, "dalembert.commands")
+    return tmp_path
+
+
+def test_the_doctor_lists_it_with_its_package(packages: Path):
+    found = dalembert(packages, "doctor", "--json")
+    assert found.returncode == 0, found.stderr
+    assert json.loads(found.stdout)["kinds"] == [
+        {"group": "dalembert.frame_elements", "name": "cable", "package": "guest_cable", "version": "1.0"},
+        {"group": "dalembert.commands", "name": "tight-line", "package": "guest_line", "version": "1.0"},
+    ]
+
+
+@pytest.mark.slow
+def test_a_command_in_a_new_process_computes_with_it(packages: Path):
+    found = dalembert(packages, "tight-line", str(N))
+    assert found.returncode == 0, found.stderr
+    first = 0.5 * np.sqrt(N / RHO) * (1 + (np.pi / 60) ** 2 / 24)  # that of a string, as above
+    assert json.loads(found.stdout)["frequency_hz"] == pytest.approx(first, rel=1e-6)

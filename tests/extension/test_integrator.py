@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.solve.integrate.method import METHODS
+from dalembert.solve.integrate.method import INTEGRATORS
 from tests.helpers.findings import raises
 from tests.helpers.installed_command import dalembert
 from tests.helpers.loops import CART_GAINS, CART_READS, cart_pendulum, gain_law
@@ -58,7 +58,7 @@ def heun(tmp_path: Path, monkeypatch):
     (tmp_path / "guest_heun.py").write_text(HEUN)
     monkeypatch.syspath_prepend(tmp_path)
     yield importlib.import_module("guest_heun").Heun
-    METHODS.unregister("Heun")
+    INTEGRATORS.unregister("Heun")
     del sys.modules["guest_heun"]
 
 
@@ -123,7 +123,7 @@ def test_a_keyword_of_a_new_integrator_is_recognised(heun, four_bar):
 
 def test_two_packages_cannot_have_an_integrator_of_one_name():
     with raises(da.errors.DataError, "taken-name", "RK4", "dalembert.solve.integrate.methods.rk4"):
-        METHODS.register("RK4", METHODS["RK4"])
+        INTEGRATORS.register("RK4", INTEGRATORS["RK4"])
 
 
 @pytest.mark.slow

@@ -210,14 +210,10 @@ def test_a_new_joint_is_drawn_with_its_glyph(guests, tmp_path: Path):
     assert np.array(joint["lines"]) == pytest.approx(np.array([[[k - 4.0, (k - 4.0) ** 2 / 4, 0] for k in range(9)]]))
 
 
-def test_the_installed_command_reads_a_model_with_a_new_joint(tmp_path: Path):
+def test_the_installed_command_reads_a_written_model_with_a_new_joint(guests, tmp_path: Path):
     install(tmp_path, "guest_joints", GUESTS, "dalembert.joints")
     model = tmp_path / "bead.toml"
-    model.write_text(
-        'name = "bead"\nplanar = true\n[bodies.bead]\nmass = 0.5\ninertia = 0.001\n[joints.wire]\n'
-        'type = "parabola slot"\na = "ground"\nb = "bead"\ncurvature = 0.8\n'
-        '[drivers.level]\ncoordinate = "bead.angle"\nmotion = 0\n'
-    )
+    da.write_model(bead(), model)
     found = dalembert(tmp_path, "modes", model, "--json")
     assert found.returncode == 0, found.stderr
     expected = np.sqrt(2 * CURVATURE * 9.81) / (2 * np.pi)

@@ -11,6 +11,7 @@ import pytest
 
 import dalembert as da
 from dalembert.files.modal.format import MODAL_FORMATS
+from tests.helpers.commands import document
 from tests.helpers.findings import raises
 from tests.helpers.packages import install
 
@@ -61,3 +62,5 @@ def test_a_modal_format_of_another_package_is_read_and_written(guest: Path) -> N
     (guest / "m.lines").write_text("2 1\nup\n")
     with raises(da.errors.FileFormatError, "not-a-number", "m.lines:2"):
         da.read_modes(guest / "m.lines")
+    (guest / "m.lines").write_text("2 1 0.5\n5 1 -2\n")
+    assert [one["frequency_hz"] for one in document("modes", guest / "m.lines")["modes"]] == [2.0, 5.0]

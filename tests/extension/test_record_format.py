@@ -12,7 +12,7 @@ import pytest
 
 import dalembert as da
 from dalembert.files import read_record, write_record
-from dalembert.files.records.format import FORMATS, suffixes
+from dalembert.files.records.format import RECORD_FORMATS, suffixes
 from dalembert.record import Record
 from tests.helpers.findings import raises
 from tests.helpers.installed_command import dalembert
@@ -24,7 +24,7 @@ import numpy as np
 
 from dalembert.core.errors import FileFormatError
 from dalembert.files.records.bounds import check_size
-from dalembert.files.records.format import FORMATS, RecordFormat
+from dalembert.files.records.format import RECORD_FORMATS, RecordFormat
 from dalembert.record import Record
 
 
@@ -46,7 +46,7 @@ def read(path, how):
     return Record(table[:, 0], table[:, 1:], about["names"], about["units"])
 
 
-FORMATS.register("json lines", RecordFormat((".jsonl",), read, write))
+RECORD_FORMATS.register("json lines", RecordFormat((".jsonl",), read, write))
 """
 RAW = """
 import os
@@ -55,7 +55,7 @@ import numpy as np
 
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice, Argument
-from dalembert.files.records.format import FORMATS, RecordFormat
+from dalembert.files.records.format import RECORD_FORMATS, RecordFormat
 from dalembert.files.records.sections import read_apart
 
 
@@ -72,7 +72,7 @@ def sections(path, time, max_bytes, dt):
     yield from numbers
 
 
-FORMATS.register("raw", RecordFormat((".raw",), read_apart("guest_raw:sections")))
+RECORD_FORMATS.register("raw", RecordFormat((".raw",), read_apart("guest_raw:sections")))
 """
 
 
@@ -89,7 +89,7 @@ def formats(tmp_path: Path, monkeypatch):
         importlib.import_module(name)
     yield tmp_path
     for name in ("json lines", "raw"):
-        FORMATS.unregister(name)
+        RECORD_FORMATS.unregister(name)
     for name in modules:
         del sys.modules[name]
     stop()

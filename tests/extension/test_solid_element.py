@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +21,8 @@ from dalembert.structures import (
     shape_report,
     solve_static,
 )
+from tests.helpers.installed_command import dalembert
+from tests.helpers.packages import install
 
 
 def serendipity():
@@ -79,3 +83,50 @@ def test_it_meets_the_requirements_on_shape_functions_and_is_drawn(tmp_path):
     s = assemble_structure(cantilever("hex20r"))
     da.plot(solve_static(s, "down"), path=tmp_path / "beam.png")
     assert (tmp_path / "beam.png").stat().st_size > 1000
+
+
+GUEST = """
+from dalembert.structures import SOLID_ELEMENTS, make_hexahedron
+
+
+def serendipity():
+    import skfem
+
+    return skfem.ElementHexS2()
+
+
+SOLID_ELEMENTS.register(
+    "hex20r", make_hexahedron("hex20r", serendipity, 1, stiffness_degree=3, mass_degree=5, stress_degree=3)
+)
+"""
+BAR = """
+from dalembert.app.command_line import terminal
+from dalembert.app.command_line.common_options import Json
+from dalembert.app.command_line.registry import command
+
+
+@command("Structures")
+def solid_bar(kind: str, as_json: Json = False) -> None:
+    \"\"\"Stretch of a bar of 1 m under 1 kN, of elements of a kind [m].\"\"\"
+    from dalembert.structures import Material, Solid, assemble, box_mesh, solve_static
+
+    bar = Solid("bar", box_mesh((1.0, 0.1, 0.1), (4, 2, 2), kind), Material("plain", 1e10, 1000.0, 0.0), gravity=0)
+    bar.add_support("x=0", "xyz")
+    bar.add_interface("end", "x=1")
+    bar.add_force("pull", "end", (1e3, 0, 0))
+    terminal.give({"stretch": float(solve_static(assemble(bar), "pull").displacement["end.x"])})
+"""
+
+
+@pytest.mark.slow
+def test_the_installed_command_knows_it_once_its_package_is_installed(tmp_path: Path):
+    install(tmp_path, "guest_solid", GUEST, "dalembert.solid_elements")
+    install(tmp_path, "guest_bar", BAR, "dalembert.commands")
+    listed = json.loads(dalembert(tmp_path, "doctor", "--json").stdout)["kinds"]
+    assert {("dalembert.solid_elements", "hex20r"), ("dalembert.commands", "solid-bar")} <= {
+        (one["group"], one["name"]) for one in listed
+    }
+    found = dalembert(tmp_path, "solid-bar", "hex20r")
+    assert found.returncode == 0, found.stderr
+    # F l / E A: constant strain, exact up to the condition of a stiffness matrix of 1e10 N/m (1e6 times rounding)
+    assert json.loads(found.stdout)["stretch"] == pytest.approx(1e3 / (1e10 * 0.01), rel=1e-9)

@@ -21,7 +21,7 @@ from dalembert.expressions import Kernel
 from dalembert.expressions.machine_code.native import compile_native
 from dalembert.expressions.machine_code.program import Untranslatable
 from dalembert.files.models import list_models, read_model
-from dalembert.solve.integrate.method import METHODS
+from dalembert.solve.integrate.method import INTEGRATORS
 from tests.helpers import filter_machines
 from tests.helpers.native_code import Array, assert_same_bits, evaluate, interpret
 
@@ -131,13 +131,13 @@ def short_run(name: str, method: Any) -> list[Kernel]:
 
 
 def method_of(kind: str) -> Any:
-    return METHODS[kind](1e-3) if kind in ("RK4", "GeneralizedAlpha") else METHODS[kind]()
+    return INTEGRATORS[kind](1e-3) if kind in ("RK4", "GeneralizedAlpha") else INTEGRATORS[kind]()
 
 
 RUNS = [
     *(pytest.param(name, None, FEW) for name in QUICK),
-    *(pytest.param("four-bar", kind, FEW) for kind in METHODS if kind != "Sundials"),
-    *(pytest.param(name, kind, MANY, marks=slow) for name in list_models() for kind in METHODS),
+    *(pytest.param("four-bar", kind, FEW) for kind in INTEGRATORS if kind != "Sundials"),
+    *(pytest.param(name, kind, MANY, marks=slow) for name in list_models() for kind in INTEGRATORS),
 ]
 
 

@@ -128,6 +128,12 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
         """The kind of this name, or the default."""
         return self._kinds[name] if name in self else default
 
+    @property
+    def homes(self) -> dict[str, str]:
+        """Modules that declare the kinds, by name."""
+        self._load()
+        return dict(self._homes)
+
     def _key(self, name: str) -> Any:
         if self._order is not None:
             return self._order(self._kinds[name])

@@ -13,7 +13,7 @@ from dalembert.loop.actuators import ActuatorLimits
 from dalembert.loop.noise import Noise
 from dalembert.record import Record
 from dalembert.solve.integrate.events import Event
-from dalembert.solve.integrate.method import METHODS, Method, options_of
+from dalembert.solve.integrate.method import INTEGRATORS, Method, options_of
 from dalembert.solve.integrate.open_run import open_run
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _linear(model: object) -> StateSpace:
 
 
 def _report_unknown_keyword(name: str) -> TypeError:
-    if any(name in options_of(kind) for kind in METHODS.values()):
+    if any(name in options_of(kind) for kind in INTEGRATORS.values()):
         return TypeError(f"simulate has no keyword {name!r}; it belongs to the method: method=da.RK4(step=1e-3), ...")
     known = ("start", "inputs", "method", "every", "events", "progress", "until", *LOOP)
     return TypeError(f"simulate: {unknown_name('keyword', name, known)}")

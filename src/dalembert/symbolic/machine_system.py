@@ -1,13 +1,14 @@
 """A Mechanism as a `System`: what the formalisms derive equations from.
 
 In joint coordinates the joints are followed as a tree from the ground. With frames J_a, J_b at places l_a, l_b of a
-joint, turned by θ about z and displaced by d along z (in the plane along x),
+joint and the motion R(s), p(s), ω = S ṡ, ṗ = P ṡ that its kind declares (`mechanics/joints/motion.py`),
 
-    R_b = R_a J_a R_z(θ) J_bᵀ ,   ω_b = R_bᵀ R_a ω_a + θ̇ J_b e₃ ,   r_b = r_a + R_a (l_a + d J_a e₃) - R_b l_b .
+    R_b = R_a J_a R J_bᵀ ,   ω_b = R_bᵀ R_a ω_a + J_b S ṡ ,   r_b = r_a + R_a (l_a + J_a p) - R_b l_b .
 
-Joints that close loops, and joints of other kinds, stay as constraint rows. A body that no such joint reaches is free:
-r, and an angle, in space three (yaw about z, then pitch about y, then roll about x; singular at a pitch of 90°). In
-absolute coordinates every body has r, and an angle or Euler parameters e with eᵀ e = 1.
+Joints that close loops, and joints of kinds without a motion, stay as constraint rows. Those with few freedoms carry
+first. A body that no joint carries is free: r, and an angle, in space three (yaw about z, then pitch about y, then roll
+about x; singular at a pitch of 90°); a ball joint has the same three. In absolute coordinates every body has r, and an
+angle or Euler parameters e with eᵀ e = 1.
 """
 
 from __future__ import annotations
@@ -27,23 +28,18 @@ from dalembert.equations import HOLONOMIC
 from dalembert.mechanics.absolute.producer import Absolute
 from dalembert.mechanics.bodies.floating import FloatingBody
 from dalembert.mechanics.bodies.rigid import RigidBody
+from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, joint_frames
+from dalembert.mechanics.joints.motion import RelativeMotion, reverse
 from dalembert.mechanics.poses import Pose
 from dalembert.mechanics.rotations import conjugate, multiply, rate_matrix, rotation
+from dalembert.mechanics.tree.spanning import freedoms
 from dalembert.model import Body, Mechanism
 from dalembert.model.joints import Joint
 from dalembert.model.orientation import quaternion_from_matrix
-from dalembert.symbolic.parts import rotation_about
 from dalembert.symbolic.system import System
 
 SX = ca.SX
 COORDINATES = ("absolute", "joint")
-# kinds of the tree, with the part of each coordinate: a turn about z, or a displacement along z (in the plane along x)
-TREE = {
-    "revolute": ("turn",),
-    "prismatic": ("slide",),
-    "cylindrical": ("turn", "slide"),
-    "fixed": (),
-}
 
 
 def system_of_mechanism(m: Mechanism, coordinates: str = "joint") -> System:
@@ -169,12 +165,12 @@ class _Converter:
                 self._place_free(next(k for k, body in enumerate(m.bodies) if id(body) not in self.places))
 
     def _follow_one(self, ground: _Place) -> bool:
-        """Place one more body by a joint of the tree: the first of the model that reaches one."""
-        for joint in self.m.joints:
+        """Place one more body by a joint of the tree: the first with fewest freedoms that reaches one."""
+        for joint in sorted(self.m.joints, key=freedoms):
             a, b = joint.a.body, joint.b.body
             reached = [one.is_ground or id(one) in self.places for one in (a, b)]
             flexible = a.flexible is not None or b.flexible is not None
-            if joint.kind not in TREE or sum(reached) != 1 or flexible:
+            if JOINT_EQUATIONS[joint.kind].motion is None or sum(reached) != 1 or flexible:
                 continue
             near, far = (a, b) if reached[0] else (b, a)
             base = ground if near.is_ground else self.places[id(near)]
@@ -202,62 +198,98 @@ class _Converter:
         if self.planar:
             return _Place(r, None, rates[:2], rates[2], symbols[2])
         if self.tree:
-            return self._turn_freely(r, rates[:3], body)
+            return self._place_free(r, rates[:3], body)
         e = ca.vertcat(*symbols[3:])
         s.constrain(ca.dot(e, e) - 1, f"{body.name}.e")
         return _Place(r, rotation(e), rates[:3], 4 * rate_matrix(e).T @ rates[3:], None, e)
 
-    def _turn_freely(self, r: Any, v: Any, body: Body) -> _Place:
-        """A free body in joint coordinates: turned by yaw about z, pitch about y, roll about x, one after the other."""
-        s, R = self.system, np.array(body.rotation, dtype=float)
-        drawn = {
-            "yaw": math.atan2(R[1, 0], R[0, 0]), "pitch": math.asin(min(1.0, max(-1.0, -R[2, 0]))),
-            "roll": math.atan2(R[2, 1], R[2, 2]),
+    def _place_free(self, r: Any, v: Any, body: Body) -> _Place:
+        """A free body in joint coordinates."""
+        R, omega, e = self._turn_freely(body.name, np.array(body.rotation, dtype=float))
+        return _Place(r, R, v, omega, None, e)
+
+    def _turn_freely(self, owner: str, drawn: Any) -> tuple[Any, Any, Any]:
+        """R, ω and e of a turn by yaw about z, pitch about y, roll about x, one after the other."""
+        values = {
+            "yaw": math.atan2(drawn[1, 0], drawn[0, 0]), "pitch": math.asin(min(1.0, max(-1.0, -drawn[2, 0]))),
+            "roll": math.atan2(drawn[2, 1], drawn[2, 2]),
         }  # fmt: skip
-        angles = [self._coordinate(f"{body.name}.{name}", "rad", value) for name, value in drawn.items()]
-        turned = s.rotation("zyx", angles)
+        angles = [self._coordinate(f"{owner}.{name}", "rad", value) for name, value in values.items()]
+        turned = self.system.rotation("zyx", angles)
         e = SX([1.0, 0.0, 0.0, 0.0])
         for axis, angle in zip((3, 2, 1), angles, strict=True):
             half = [ca.cos(angle / 2), 0, 0, 0]
             half[axis] = ca.sin(angle / 2)
             e = multiply(e, ca.vertcat(*half))
-        return _Place(r, turned.matrix, v, turned.omega, None, e)
+        return turned.matrix, turned.omega, e
+
+    def _move(self, joint: Joint, *, forward: bool) -> tuple[RelativeMotion, Any]:
+        """The motion of a joint of the tree, from the near side to the far one, and its speeds."""
+        s, host = self.system, self.host
+        own = JOINT_EQUATIONS[joint.kind].motion
+        assert own is not None
+        values, speeds = [SX(0, 1)], [SX(0, 1)]
+        drawn = self._drawn(joint)
+        for k in range(len(joint.coordinates)) if own.own is None else own.own:
+            name, _, unit = joint.coordinates[k]
+            full = f"{joint.name}.{name}"
+            values.append(self._coordinate(full, unit, drawn[k]))
+            speeds.append(s.rate(values[-1]))
+            self.turned[full] = values[-1]
+        turn = None
+        if own.ball:
+            A, B = (np.array(f.body.rotation) @ np.array(f.axes, dtype=float) for f in joint_frames(joint))
+            turn, omega, e = self._turn_freely(joint.name, A.T @ B)
+            values.append(e)
+            speeds.append(omega)
+        numbers = [joint.options[name] for name in joint.declaration.numbers]
+        given = self._in_parameters(host.vector(numbers)) if numbers else SX.zeros(0)
+        q, w = ca.vertcat(*values), ca.vertcat(*speeds)
+        motion = own.make(host.space, q, w, given)
+        if turn is not None:  # shorter than the same matrix from Euler parameters
+            motion = replace(motion, R=turn)
+        if not forward:
+            motion = reverse(host.space, motion, SX.sym("s", q.shape[0]), w)  # its biases are not used
+        return motion, w
+
+    def _drawn(self, joint: Joint) -> list[float]:
+        """Coordinates of a joint that holds nothing, as the drawing shows its bodies; those of others are zero."""
+        if joint.holds:
+            return [0.0] * len(joint.coordinates)
+        host, m = self.host, self.m
+        q = ca.DM.zeros(host.nq)
+        for k, body in enumerate(m.bodies):
+            turn = [body.angle] if self.planar else list(quaternion_from_matrix(np.array(body.rotation)))
+            columns = host.space.nq * k
+            q[columns : columns + host.space.nq] = [*(body.position or (0.0,) * host.space.dim), *turn]
+        rotations = [] if self.planar else host.rotations
+        values = ca.Function("s", [host.q, host.p, *rotations], [host._joint_parts[joint.name][5]])
+        turns = [] if self.planar else [np.array(body.rotation, dtype=float) for body in m.bodies]
+        return [float(x) for x in np.array(values(q, [float(p) for p in m.parameters.values()], *turns)).ravel()]
 
     def _follow(self, joint: Joint, base: _Place, *, forward: bool) -> _Place:
         """The body behind a joint of the tree."""
-        s, host = self.system, self.host
-        parts = dict.fromkeys(("turn", "slide"), SX(0))
-        for kind, (name, _, unit) in zip(TREE[joint.kind], joint.coordinates, strict=True):
-            full = f"{joint.name}.{name}"
-            parts[kind] = self.turned[full] = self._coordinate(full, unit)
-        theta, d = parts["turn"], parts["slide"]
-        rate, speed = s.rate(theta), s.rate(d)
-        near, far = (joint.a, joint.b) if forward else (joint.b, joint.a)
+        host = self.host
+        motion, speeds = self._move(joint, forward=forward)
+        near, far = joint_frames(joint)[:: 1 if forward else -1]
         l_near, l_far = self._in_parameters(host.place(near)), self._in_parameters(host.place(far))
+        turning, moving = motion.S @ speeds, motion.P @ speeds
         if self.planar:
-            angle_near, angle_far = (
-                self._in_parameters(host.number(near.angle)),
-                self._in_parameters(host.number(far.angle)),
-            )
-            sign = 1 if forward else -1
-            angle = base.angle + sign * theta + (angle_near - angle_far)
-            w = base.w + sign * rate
-            E = _turn(base.angle) if base.angle is not None else SX.eye(2)
-            R = _turn(angle)
-            # the axis of a slide is x of the first frame, which has the same direction on both bodies
-            along = E @ _turn(angle_near)[:, 0]
-            r = base.r + E @ l_near + sign * d * along - R @ l_far
-            v = base.v + base.w * _turn_left(E @ l_near) + sign * (speed * along + d * base.w * _turn_left(along))
+            angle_near, angle_far = (self._in_parameters(host.number(frame.angle)) for frame in (near, far))
+            angle = base.angle + motion.angle + (angle_near - angle_far)
+            w = base.w + turning
+            E, R, J = _turn(base.angle), _turn(angle), _turn(angle_near)
+            arm = E @ (l_near + J @ motion.p)
+            r = base.r + arm - R @ l_far
+            v = base.v + base.w * _turn_left(arm) + E @ (J @ moving)
             return _Place(r, None, v - w * _turn_left(R @ l_far), w, angle)
         J_near, J_far = host.frame_axes(near), host.frame_axes(far)
-        sign = 1 if forward else -1
-        R = base.R @ J_near @ rotation_about("z", sign * theta) @ J_far.T
-        w = (base.R.T @ R).T @ base.w + sign * rate * J_far[:, 2]
-        along = J_near[:, 2]
-        r = base.r + base.R @ (l_near + sign * d * along) - R @ l_far
-        v = base.v + base.R @ (ca.cross(base.w, l_near + sign * d * along) + sign * speed * along)
-        half = ca.vertcat(ca.cos(theta / 2), 0, 0, sign * ca.sin(theta / 2))
-        e = multiply(multiply(base.e, _quaternion(J_near)), multiply(half, conjugate(_quaternion(J_far))))
+        R = base.R @ J_near @ motion.R @ J_far.T
+        w = (base.R.T @ R).T @ base.w + J_far @ turning
+        arm = l_near + J_near @ motion.p
+        r = base.r + base.R @ arm - R @ l_far
+        v = base.v + base.R @ (ca.cross(base.w, arm) + J_near @ moving)
+        e = multiply(multiply(base.e, _quaternion(J_near)), multiply(motion.quaternion, conjugate(_quaternion(J_far))))
         return _Place(ca.simplify(r), R, v - R @ ca.cross(w, l_far), w, None, e)
 
     def _in_parameters(self, value: Any) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS
 from dalembert.symbolic.from_mechanism import from_mechanism
 from dalembert.symbolic.machine_system import system_of_mechanism
 from tests.helpers.findings import raises
@@ -25,15 +26,19 @@ def turned(state: Any, body: str) -> dict[str, tuple[float, float]]:
     pitch = np.arcsin(-2 * (x * z - w * y))
     yaw = np.arctan2(2 * (x * y + w * z), 1 - 2 * (y * y + z * z))
     roll = np.arctan2(2 * (y * z + w * x), 1 - 2 * (x * x + y * y))
-    omega = np.array(
+    rates = np.linalg.solve(yaw_pitch_roll_rates(pitch, roll), state.v[j : j + 3])
+    return dict(zip(("yaw", "pitch", "roll"), zip((yaw, pitch, roll), rates)))
+
+
+def yaw_pitch_roll_rates(pitch: float, roll: float) -> np.ndarray:
+    """ω in body axes per rates of yaw, pitch and roll."""
+    return np.array(
         [
             [-np.sin(pitch), 0, 1],
             [np.cos(pitch) * np.sin(roll), np.cos(roll), 0],
             [np.cos(pitch) * np.cos(roll), -np.sin(roll), 0],
         ]
     )
-    rates = np.linalg.solve(omega, state.v[j : j + 3])
-    return dict(zip(("yaw", "pitch", "roll"), zip((yaw, pitch, roll), rates)))
 
 
 def start_of(system: Any, state: Any) -> tuple[dict[str, float], dict[str, float]]:
@@ -96,6 +101,53 @@ def test_joints_of_a_tree_leave_no_rows_and_loops_leave_those_of_one_joint() -> 
     loop = system_of_mechanism(da.read_model("four-bar"))
     assert loop.coordinate_names == ["A.angle", "B.angle", "C.angle"]
     assert {row.name for row in loop.constraints} == {"D"}
+
+
+def hung_body(kind: str, *, backwards: bool) -> da.Mechanism:
+    """A body on a turned stand, by one joint, given from either side."""
+    m = da.Mechanism(kind)
+    stand = m.add_body("stand", mass=2.0, inertia=(0.2, 0.3, 0.4), rotation=da.rotation(vector=(0.2, 0.0, 0.1)))
+    plate = m.add_body("plate", mass=1.0, inertia=(0.1, 0.2, 0.25), rotation=da.rotation(vector=(0.2, 0.1, 0.3)))
+    m.add_revolute("base", m.ground.at(0, 0, 0), stand.at(0.1, 0, -0.3), axis=(0, 1, 1))
+    options: dict[str, Any] = {"screw": {"lead": 0.4}, "universal": {"second_axis": (0, 1, 0)}}.get(kind, {})
+    sides = (stand.at(0.2, 0.1, 0.3), plate.at(0, -0.2, 0.1))
+    m.add_joint(kind, "J", *(sides[::-1] if backwards else sides), **options)
+    return m
+
+
+KINDS = [name for name, own in JOINT_EQUATIONS.items() if own.motion is not None]
+
+
+@pytest.mark.parametrize(
+    ("kind", "backwards"), [("cylindrical", False), ("free", False), *((one, True) for one in KINDS)]
+)
+def test_every_kind_with_a_motion_carries_a_body_without_rows(kind: str, backwards: bool) -> None:
+    """Accelerations of all coordinates but angles of balls are those of the machine in joint coordinates."""
+    m = hung_body(kind, backwards=backwards)
+    eqs = da.equations(m, coordinates="joint")
+    d = from_mechanism(m, "lagrange")
+    assert d.system.constraints == [] and "base.angle" in d.system.coordinate_names
+    ball = JOINT_EQUATIONS[kind].motion.ball
+    shared = [name for name in d.system.coordinate_names if name in eqs.coordinates.index]
+    turned = [name for name in d.system.coordinate_names if name not in shared]
+    assert [name.rpartition(".")[2] for name in turned] == (["yaw", "pitch", "roll"] if ball else [])
+    angles = dict(zip(turned, (0.3, -0.4, 0.5), strict=False))
+    q = {name: 0.2 + 0.1 * k for k, name in enumerate(shared)} | angles
+    v = {name: 0.7 - 0.3 * k for k, name in enumerate(q)}
+    state_q, state_v = dict(q), {name: v[name] for name in shared}
+    rates = {c.name: c.rate for joint in m.joints for c in joint.coordinates}
+    state_v = {f"{name.rpartition('.')[0]}.{rates[name.rpartition('.')[2]]}": x for name, x in state_v.items()}
+    if turned:
+        R = da.rotation(tait_bryan=tuple(angles.values())[::-1])
+        state_q |= dict(zip((f"J.e{k}" for k in range(4)), R.quaternion, strict=True))
+        _, pitch, roll = angles.values()
+        omega = yaw_pitch_roll_rates(pitch, roll) @ [v[name] for name in turned]
+        state_v |= dict(zip(("J.wx", "J.wy", "J.wz"), omega, strict=True))
+    state = eqs.state([state_q[n] for n in eqs.coordinates.names], [state_v[n] for n in eqs.speeds.names])
+    known, found = da.forward_dynamics(eqs, state), d.solve(q, v)
+    for name, value in zip(d.system.coordinate_names, found.acceleration, strict=True):
+        if name in shared:
+            assert value == pytest.approx(known[name], rel=CLOSE, abs=CLOSE * np.abs(known.acceleration).max())
 
 
 def test_a_free_body_has_three_angles_and_an_absolute_one_euler_parameters() -> None:

@@ -22,18 +22,27 @@ OPTIONAL = {
 
 @command("This installation", position=1)
 def doctor(as_json: Json = False) -> None:
-    """Show the parts of this installation: engine, pictures, optional packages.
+    """Show the parts of this installation: engine, pictures, optional packages, kinds that other packages add.
 
-    JSON: {"versions": {...}, "engine", "animation", "browser", "optional": {package: version or null}}.
+    JSON: {"versions": {...}, "engine", "animation", "browser", "optional": {package: version or null}, "kinds": [...]}.
     """
     from dalembert import expressions
+    from dalembert.kinds import list_added
     from dalembert.view.reports.origin import versions
 
     optional = {package: _version(package, module) for package, (module, _, _) in OPTIONAL.items()}
-    animation, browser = _animation(), _browser()
+    animation, browser, kinds = _animation(), _browser(), list_added()
     if as_json:
         found: dict[str, Any] = {"versions": versions(), "engine": expressions.engine()}
-        terminal.give({**found, "animation": animation, "browser": browser, "optional": optional})
+        terminal.give(
+            {
+                **found,
+                "animation": animation,
+                "browser": browser,
+                "optional": optional,
+                "kinds": [one._asdict() for one in kinds],
+            }
+        )
         return
     terminal.show(expressions.doctor())
     terminal.show(f"animations: {animation}")
@@ -45,6 +54,12 @@ def doctor(as_json: Json = False) -> None:
         for package, (_, use, extra) in OPTIONAL.items()
     ]
     terminal.show_table("Optional packages", ("package", "version", "for", "to get it"), rows, left=(0, 1, 2, 3))
+    if kinds:
+        added = [
+            (one.group, one.name or "none: the module declares no kind", one.package, one.version) for one in kinds
+        ]
+        head = ("entry points", "kind", "package", "version")
+        terminal.show_table("Kinds of other packages", head, added, left=(0, 1, 2, 3))
 
 
 def _animation() -> str:

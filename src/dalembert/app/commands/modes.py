@@ -93,10 +93,13 @@ def modes(
 
 def _read_file(model: str, options: dict[str, list[str] | None]) -> Modes | None:
     """Modes of a file; None where the model is a machine."""
+    from dalembert.files.modal.format import modal_suffixes
     from dalembert.files.modal.recognition import holds_modes
+    from dalembert.files.models.format import model_suffixes
 
     path = Path(model)
-    if not path.is_file() or not (path.suffix.lower() in (".csv", ".tsv", ".txt", ".uff", ".unv") or holds_modes(path)):
+    only_modes = {*modal_suffixes()} - {*model_suffixes()}
+    if not path.is_file() or not (path.suffix.lower() in only_modes or holds_modes(path)):
         return None
     for option, value in options.items():
         if value:

@@ -131,13 +131,13 @@ def method_of(
     """The chosen method, or that of the model."""
     from dalembert.core.errors import unknown_name
     from dalembert.core.text import to_option
-    from dalembert.solve.integrate.method import METHODS, options_of
+    from dalembert.solve.integrate.method import INTEGRATORS, options_of
 
     own = machine.mechanism.simulation.get("method")
     if method is None and step is None and rtol is None and max_steps is None:
         return own
     name = "dormand-prince" if method is None else method
-    kinds = {to_option(one): kind for one, kind in METHODS.items()}
+    kinds = {to_option(one): kind for one, kind in INTEGRATORS.items()}
     if name not in kinds:
         raise typer.BadParameter(unknown_name("method of integration", name, kinds), param_hint="--method")
     given = {"step": step, "rtol": rtol, "atol": rtol, "max_steps": max_steps}

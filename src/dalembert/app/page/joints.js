@@ -4,9 +4,15 @@ import { distance, three } from "./data.js";
 import { reach, solid } from "./bodies.js";
 import { ball, coil, matter, mesh, plate, spiral, stadium, strut } from "./shapes.js";
 
-// glyphs (symbols that kinds of joints declare) with a rail to the other body, and glyphs drawn as blocks
-const SLIDING = new Set(["slide", "screw", "slot", "rod"]);
-const SQUARE = new Set(["slide", "screw", "slot"]);
+// Glyphs that kinds of joints declare (`GLYPH_SHAPES`): symbol of the legend, a rail to the other body, a block instead
+// of a pin, in space a ball of this size.
+const GLYPHS = {
+  hinge: { sign: "hinge" }, pin: { sign: "hinge" },
+  slide: { sign: "slide", rail: true, block: true }, screw: { sign: "slide", rail: true, block: true }, slot: { sign: "slide", rail: true, block: true },
+  rod: { sign: "ball", rail: true, ball: 0.6 }, ball: { sign: "ball", ball: 1.35 }, cross: { sign: "ball" },
+  wheel: { sign: "rolls" }, sphere: { sign: "rolls" },
+};
+export function glyphOf(joint) { return GLYPHS[joint.glyph] || GLYPHS.pin; }
 const Z = new THREE.Vector3(0, 0, 1);
 
 export function drawGround(machine) {
@@ -58,9 +64,9 @@ function foot(machine, p, s) { // a cone on a post that reaches the floor
 }
 
 export function drawJoint(machine, joint) {
-  const { D, size: s, thick, steel, stage } = machine, group = new THREE.Group(), planar = D.planar, slotted = planar && joint.glyph === "slot", square = SQUARE.has(joint.glyph) && !slotted;
+  const { D, size: s, thick, steel, stage } = machine, group = new THREE.Group(), planar = D.planar, slotted = planar && joint.glyph === "slot", square = Boolean(glyphOf(joint).block) && !slotted;
   const leaf = machine.D.joint_springs && machine.D.joint_springs.some(one => one.foot && one.joint === joint.name);
-  if (leaf || (!planar && machine.rods.has(joint.body) && joint.axis && SQUARE.has(joint.glyph))) return { joint, group, rail: null }; // leaf springs, or tube and rod, are drawn instead
+  if (leaf || (!planar && machine.rods.has(joint.body) && joint.axis && glyphOf(joint).block)) return { joint, group, rail: null }; // leaf springs, or tube and rod, are drawn instead
   const heights = [machine.height(joint.body), joint.other ? machine.height(joint.other.body) : 0], low = Math.min(...heights), high = Math.max(...heights);
   if (joint.glyph && planar && !square) {
     const deep = high - low + 1.5 * thick, pin = mesh(new THREE.CylinderGeometry(0.52 * s, 0.52 * s, deep, 28).rotateX(Math.PI / 2), steel);
@@ -76,7 +82,7 @@ export function drawJoint(machine, joint) {
   if (joint.radius) group.clear(); // a rolling body touches the ground at another point
   if (slotted && joint.other && joint.other.axis) slot(machine, joint);
   if (joint.lines) strokes(machine, joint);
-  const rail = joint.other && SLIDING.has(joint.glyph) && !slotted ? mesh(new THREE.CylinderGeometry(0.32 * s, 0.32 * s, 1, 14).rotateX(Math.PI / 2).translate(0, 0, 0.5), steel) : null;
+  const rail = joint.other && glyphOf(joint).rail && !slotted ? mesh(new THREE.CylinderGeometry(0.32 * s, 0.32 * s, 1, 14).rotateX(Math.PI / 2).translate(0, 0, 0.5), steel) : null;
   if (rail && planar) rail.position.z = -0.5 * thick;
   stage.scene.add(group);
   if (rail) stage.scene.add(rail);
@@ -87,7 +93,8 @@ export function drawJoint(machine, joint) {
 
 function spatialJoint(machine, joint, square, s, steel) {
   if (!joint.glyph) return [];
-  if (joint.glyph === "ball" || joint.glyph === "rod" || !joint.axis) return [ball([0, 0, 0], (joint.glyph === "rod" ? 0.6 : 1.35) * s, steel)];
+  const round = glyphOf(joint).ball;
+  if (round || !joint.axis) return [ball([0, 0, 0], (round || GLYPHS.ball.ball) * s, steel)];
   const way = new THREE.Vector3(...joint.axis).normalize(), turn = new THREE.Quaternion().setFromUnitVectors(Z, way);
   const body = machine.D.bodies[machine.index.get(joint.body)], shape = body && body.shape, point = three(joint.point);
   // long enough to be visible beside the body here, unless it would become much longer than the body

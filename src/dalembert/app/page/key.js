@@ -1,6 +1,7 @@
 // Legend of the drawing, and list of keys and mouse actions.
 import { COLORS } from "./arrows.js";
 import { metres, short } from "./data.js";
+import { glyphOf } from "./joints.js";
 import { PALETTE } from "./shapes.js";
 
 const byId = id => document.getElementById(id);
@@ -26,9 +27,6 @@ const SIGNS = {
   rest: svg(`<rect x="2" y="5" width="22" height="6" rx="3" fill="#b9c1cb" opacity=".6"/>`),
 };
 
-// legend symbol of the glyph of a joint
-const JOINT_SIGNS = { slide: "slide", screw: "slide", slot: "slide", rod: "ball", ball: "ball", cross: "ball", wheel: "rolls", sphere: "rolls" };
-
 const MARKS = {
   fixed: ['<rect x="7" y="6" width="12" height="7" fill="#5a6573"/>', "fixed"], pinned: ['<path d="M13 3l6 10H7z" fill="#5a6573"/>', "pinned: cannot move, can turn"],
   guided: ['<circle cx="13" cy="8" r="5" fill="none" stroke="#5a6573" stroke-width="1.6"/>', "guided: held in some directions"], held: ['<circle cx="13" cy="8" r="2.500" fill="#5a6573"/>', "held point"],
@@ -45,9 +43,9 @@ function structureRows(D) {
 }
 
 function machineRows(D, machine) {
-  const rows = [["body", "bodies, each in its colour"]], legends = new Map(D.joints.filter(j => j.legend).map(j => [j.legend, j.glyph]));
+  const rows = [["body", "bodies, each in its colour"]], legends = new Map(D.joints.filter(j => j.legend).map(j => [j.legend, glyphOf(j).sign]));
   if (D.bodies.some(body => body.shape && body.shape.guess)) rows.push(["guess", "paler: a solid with the body's mass and inertia"]);
-  for (const [legend, glyph] of [...legends].sort(([a], [b]) => a < b ? -1 : 1)) rows.push([JOINT_SIGNS[glyph] || "hinge", legend]);
+  for (const [legend, sign] of [...legends].sort(([a], [b]) => a < b ? -1 : 1)) rows.push([sign, legend]);
   if (D.ground.length) rows.push(["ground", "fixed to the ground"]);
   if (machine.flexible.size) rows.push(["flexible", "flexible body; the slider sets the scale of its deformation"]);
   if (D.planar && D.bodies.some(body => !body.flexible)) rows.push(["centre", "centre of mass"]);

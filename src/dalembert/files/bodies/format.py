@@ -3,7 +3,7 @@
 A format is declared in a file of its own: its suffixes, a reader, a writer. `read_flexible_body`,
 `write_flexible_body`, model files and the commands read the registry.
 
-    FORMATS.register("tab", BodyFormat((".tab",), read=read, write=write))
+    BODY_FORMATS.register("tab", BodyFormat((".tab",), read=read, write=write))
 
 A reader checks sizes before it takes memory (`bounds`). Its errors need no path: `read_flexible_body` adds it, unless
 the error is about another file. Built-in formats are the files of `dalembert.files.bodies.formats`. An installed
@@ -37,7 +37,7 @@ class BodyFormat:
     write: Callable[[FlexibleBodyData, Path], None] | None = None
 
 
-FORMATS: Registry[BodyFormat] = Registry(
+BODY_FORMATS: Registry[BodyFormat] = Registry(
     "flexible-body format",
     package="dalembert.files.bodies.formats",
     group="dalembert.body_formats",
@@ -47,16 +47,16 @@ FORMATS: Registry[BodyFormat] = Registry(
 
 def suffixes(*, written: bool = False) -> tuple[str, ...]:
     """Suffixes of the formats that can be read, or written; the preferred ones first."""
-    formats = [one for one in FORMATS.values() if (one.write if written else one.read) is not None]
+    formats = [one for one in BODY_FORMATS.values() if (one.write if written else one.read) is not None]
     return (*(one.suffixes[0] for one in formats), *(suffix for one in formats for suffix in one.suffixes[1:]))
 
 
 def find_format(file: Path) -> BodyFormat:
     """The format of a file, by its suffix; of two formats with one suffix the one declared first."""
     suffix = file.suffix.lower()
-    found = next((one for one in FORMATS.values() if suffix in one.suffixes), None)
+    found = next((one for one in BODY_FORMATS.values() if suffix in one.suffixes), None)
     if found is None:
-        known = ", ".join(suffix for one in FORMATS.values() for suffix in one.suffixes)
+        known = ", ".join(suffix for one in BODY_FORMATS.values() for suffix in one.suffixes)
         problem = f"the suffix {file.suffix!r} is not that of a flexible-body file. Known: {known}."
         raise FileFormatError("unknown-suffix", problem, path=str(file))
     return found

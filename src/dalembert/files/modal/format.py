@@ -56,12 +56,17 @@ MODAL_FORMATS: Registry[ModalFormat] = Registry(
 )
 
 
+def modal_suffixes() -> tuple[str, ...]:
+    """Suffixes of all formats."""
+    return tuple(suffix for one in MODAL_FORMATS.values() for suffix in one.suffixes)
+
+
 def find_modal_format(path: Path) -> ModalFormat:
     """The format of a file, by its suffix."""
     suffix = path.suffix.lower()
     found = next((one for one in MODAL_FORMATS.values() if suffix in one.suffixes), None)
     if found is None:
-        known = ", ".join(suffix for one in MODAL_FORMATS.values() for suffix in one.suffixes)
+        known = ", ".join(modal_suffixes())
         problem = f"the suffix {path.suffix!r} is not that of a file with modal data. Known: {known}."
         raise FileFormatError("unknown-suffix", problem, path=str(path))
     return found

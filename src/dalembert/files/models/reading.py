@@ -245,14 +245,14 @@ def _method(scope: Scope, table: Any) -> Any:
     from dalembert.files.models.schema.methods import keys_table
     from dalembert.files.models.schema.validation import finding_of
     from dalembert.files.models.schema.values import declared_kind
-    from dalembert.solve.integrate.method import METHODS, options_of
+    from dalembert.solve.integrate.method import INTEGRATORS, options_of
 
     where: Where = ("simulate", "method")
-    if table.type not in METHODS:
+    if table.type not in INTEGRATORS:
         raise scope.refuse(
-            (*where, "type"), "unknown-name", describe_unknown("method of integration", table.type, METHODS)
+            (*where, "type"), "unknown-name", describe_unknown("method of integration", table.type, INTEGRATORS)
         )
-    kind = METHODS[table.type]
+    kind = INTEGRATORS[table.type]
     known, given = options_of(kind), table.model_extra
     for key in given:
         if key not in known:

@@ -3,7 +3,7 @@
 A format is declared in a file of its own: its suffixes, a reader, a writer. `read_record`, `write_record` and the
 commands read the registry.
 
-    FORMATS.register("tab", RecordFormat((".tab",), read=read, write=write))
+    RECORD_FORMATS.register("tab", RecordFormat((".tab",), read=read, write=write))
 
 A reader that trusts a library with the bytes of a file runs apart, in a process that may die: ``read=read_apart(
 "package.module:sections")``, where ``sections`` is a generator that yields one dict about the record, then its columns
@@ -58,7 +58,7 @@ class RecordFormat:
     write: Callable[[Record, Path, str], None] | None = None
 
 
-FORMATS: Registry[RecordFormat] = Registry(
+RECORD_FORMATS: Registry[RecordFormat] = Registry(
     "record format",
     package="dalembert.files.records.formats",
     group="dalembert.record_formats",
@@ -68,16 +68,16 @@ FORMATS: Registry[RecordFormat] = Registry(
 
 def suffixes(*, written: bool = False) -> tuple[str, ...]:
     """Suffixes of the formats that can be read, or written; the preferred ones first."""
-    formats = [one for one in FORMATS.values() if (one.write if written else one.read) is not None]
+    formats = [one for one in RECORD_FORMATS.values() if (one.write if written else one.read) is not None]
     return (*(one.suffixes[0] for one in formats), *(suffix for one in formats for suffix in one.suffixes[1:]))
 
 
 def find_format(file: Path) -> RecordFormat:
     """The format of a file, by its suffix; of two formats with one suffix the one declared first."""
     suffix = file.suffix.lower()
-    found = next((one for one in FORMATS.values() if suffix in one.suffixes), None)
+    found = next((one for one in RECORD_FORMATS.values() if suffix in one.suffixes), None)
     if found is None:
-        known = ", ".join(suffix for one in FORMATS.values() for suffix in one.suffixes)
+        known = ", ".join(suffix for one in RECORD_FORMATS.values() for suffix in one.suffixes)
         problem = f"the suffix {file.suffix!r} is not that of a record file. Known: {known}."
         raise FileFormatError("unknown-suffix", problem, path=str(file))
     return found

@@ -29,7 +29,7 @@ def read_record(
     max_bytes: int = Reading.max_bytes,
     progress: Setting = None,
 ) -> Record:
-    """Read a record from a file: CSV, MAT, UFF, TDMS, XLSX, WAV, V2, Parquet, netCDF or another registered format.
+    """Read a record from a file of a registered format (`RECORD_FORMATS`), which its suffix decides.
 
     A CSV file has a row of names, may have a row of units under it, and may have lines starting with ``#``, of which
     ``# name: ...`` and ``# status: ...`` are understood. An empty cell is a gap. Nothing in a file is executed.

@@ -29,13 +29,9 @@ from dalembert.model.bodies import BodyFrame, axes_from
 from dalembert.model.joints import Joint
 from dalembert.model.orientation import rotation
 
-KINDS = {"revolute": "continuous", "prismatic": "prismatic", "fixed": "fixed", "planar": "planar", "free": "floating"}
-REMEDIES = {
-    "universal": "Replace it by two revolute joints with a body without mass between them.",
-    "cylindrical": "Replace it by a prismatic and a revolute joint with a body without mass between them.",
-    "spherical": "Replace it by three revolute joints with two bodies without mass between them.",
-    "screw": "Replace it by a prismatic and a revolute joint with a gear between them.",
-}
+NO_AXIS = ("fixed", "floating")  # types of joints of URDF
+ONE_COORDINATE = ("continuous", "prismatic")
+SEVERAL_COORDINATES = ("planar", "floating")
 SAME = 1e-12  # of two rotations: rounding of their products is some 1e-16
 
 
@@ -67,6 +63,7 @@ class UrdfWriter:
     m: Mechanism
     problems: list[Finding] = field(default_factory=list)
     losses: list[Finding] = field(default_factory=list)
+    complete: set[str] = field(default_factory=set)  # forces of which everything is written
     links: dict[str, UrdfLink] = field(default_factory=dict)
 
     def refuse(self, joint: str, problem: str, remedy: str) -> None:
@@ -112,15 +109,16 @@ class UrdfWriter:
             problem = f"joint {name!r} closes a loop, and a URDF file is a tree."
             self.refuse(name, problem, "Leave the joint out, or write a model file.")
             return
-        if joint.kind not in KINDS:
-            remedy = REMEDIES.get(joint.kind, "Write a model file.")
+        declared = joint.declaration
+        if not declared.urdf:
+            remedy = f"Replace it by {declared.replacement}." if declared.replacement else "Write a model file."
             self.refuse(name, f"URDF has no {joint.kind} joint, and {name!r} is one.", remedy)
-        if joint.kind in ("planar", "free") and backwards:
+        if declared.urdf in SEVERAL_COORDINATES and backwards:
             problem = f"{joint.kind} joint {name!r} carries its first body, in whose axes its coordinates are."
             self.refuse(name, problem, "Exchange its sides.")
         axes = np.array(far.axes, dtype=float)
         standard: FloatArray = np.array(axes_from(axes[:, 2].tolist()))
-        own = axes if joint.kind == "planar" and np.abs(standard - axes).max() > SAME else np.eye(3)
+        own = axes if declared.urdf == "planar" and np.abs(standard - axes).max() > SAME else np.eye(3)
         center = np.array([float(x) for x in far.body.center or (0.0, 0.0, 0.0)])
         place = np.array([float(x) for x in far.coordinates]) + center
         self.links[far.body.name] = UrdfLink(far.body, place, own, joint, backwards)
@@ -175,16 +173,16 @@ class UrdfWriter:
             turn: FloatArray = np.array(one.body.rotation)
             inside = [origin(place - turn @ one.center, turn)]
         else:
-            name, kind = joint.name, KINDS.get(joint.kind, "fixed")
+            name, kind = joint.name, joint.declaration.urdf or "fixed"
             near, far = (joint.b, joint.a) if one.backwards else (joint.a, joint.b)
             above = self.links[near.body.name]
             parent = near.body.name
             (place, A), (_, B) = above.frame(near), one.frame(far)
             inside = [origin(place, A @ B.T)]
-            if kind not in ("fixed", "floating"):
+            if kind not in NO_AXIS:
                 axis = (-1.0 if one.backwards else 1.0) * B[:, 2]
                 inside.append(f"<axis{attributes({'xyz': axis})}/>")
-            if kind in ("continuous", "prismatic"):
+            if kind in ONE_COORDINATE:
                 kind, more = self._along(joint, kind)
                 inside += more
         ends = [f"<parent link={quoteattr(parent)}/>", f"<child link={quoteattr(one.body.name)}/>"]
@@ -206,16 +204,9 @@ class UrdfWriter:
             bounds |= {"effort": effort or UNLIMITED, "velocity": speed or UNLIMITED}
             found.append(f"<limit{attributes(bounds)}/>")
         names = (name, f"{name}.{joint.coordinates[0].name}")
-        damping = sum(
-            float(getattr(force, "damping", 0.0) if force.kind == "damper" else getattr(force, "viscous", 0.0))
-            for force in self.m.forces
-            if force.kind in ("damper", "friction") and getattr(force, "joint", None) in names
-        )
-        friction = sum(
-            float(getattr(force, "effort", 0.0))
-            for force in self.m.forces
-            if force.kind == "friction" and getattr(force, "joint", None) in names
-        )
+        stated = {force.name: own for force in self.m.forces if (own := force.joint_dynamics()) and own.joint in names}
+        self.complete |= {force for force, own in stated.items() if own.complete}
+        damping, friction = sum(own.damping for own in stated.values()), sum(own.friction for own in stated.values())
         if damping or friction:
             found.append(f"<dynamics{attributes({'damping': damping, 'friction': friction})}/>")
         couplers = [one for one in self.m.couplers if one.second in names]
@@ -238,10 +229,7 @@ class UrdfWriter:
         if tuple(map(float, m.gravity)) != (0.0, 0.0, -9.81):
             self.lose("mechanism", m.name, "gravity", "Give it to the program that reads the file.")
         for force in m.forces:
-            whole = force.kind == "damper" and getattr(force, "joint", None) is not None
-            whole |= force.kind == "friction" and float(getattr(force, "coulomb", 0.0)) == 0.0
-            plain = force.kind == "actuator" and force.effort_per_input() == 1.0
-            if not whole and not plain:
+            if force.name not in self.complete and force.effort_per_input() != 1.0:  # an input that is the effort
                 self.lose("force", force.name, f"{force.kind} {force.name!r}")
         groups = (("sensor", m.sensors), ("driver", m.drivers), ("constraint", m.constraints))
         for word, parts in (*groups, ("variable", m.variables)):

@@ -60,7 +60,7 @@ def span(
         while front:
             near, front = front, []
             for body in near:
-                for joint in sorted(of_body.get(id(body), ()), key=_freedoms):
+                for joint in sorted(of_body.get(id(body), ()), key=freedoms):
                     backwards = joint.b.body is body
                     other = (joint.a if backwards else joint.b).body
                     if id(other) in reached or other.name in free:
@@ -79,7 +79,8 @@ def span(
     return made
 
 
-def _freedoms(joint: Joint) -> int:
+def freedoms(joint: Joint) -> int:
+    """Number of motions that the joint leaves to a rigid body."""
     rows = joint.declaration.rows[joint.a.body.planar]
     return (3 if joint.a.body.planar else 6) - (rows or 0)
 

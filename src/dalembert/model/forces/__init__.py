@@ -1,5 +1,5 @@
 """Kinds of forces as data, one file each; their mathematics stands in `mechanics/forces/` under the same names."""
 
-from dalembert.model.forces.force import FORCES, Force, Limits, Rotor, force
+from dalembert.model.forces.force import FORCES, Force, JointDynamics, Limits, Rotor, force
 
-__all__ = ["FORCES", "Force", "Limits", "Rotor", "force"]
+__all__ = ["FORCES", "Force", "JointDynamics", "Limits", "Rotor", "force"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 
 from dalembert.model.bodies import Place, Scalar, not_negative
-from dalembert.model.forces.force import Force, force
+from dalembert.model.forces.force import Force, JointDynamics, force
 from dalembert.model.forces.spring import check_ends
 from dalembert.model.options import option
 
@@ -26,3 +26,6 @@ class Damper(Force):
 
     def check(self) -> None:
         check_ends(self, self.a, self.b, self.joint)
+
+    def joint_dynamics(self) -> JointDynamics | None:
+        return None if self.joint is None else JointDynamics(self.joint, damping=float(self.damping))

@@ -59,6 +59,18 @@ class Rotor(NamedTuple):
     inertia: Any
 
 
+class JointDynamics(NamedTuple):
+    """What a file of a robot states of a force, at a joint or its only coordinate.
+
+    damping : effort per speed.  friction : dry friction that no reaction changes.  complete : whether it is no more.
+    """
+
+    joint: str
+    damping: float = 0.0
+    friction: float = 0.0
+    complete: bool = True
+
+
 class Limits(NamedTuple):
     """Compliant limits of a joint coordinate."""
 
@@ -104,6 +116,10 @@ class Force(Declared):
 
     def effort_per_input(self) -> float | None:
         """Effort along its coordinate for a unit of its input; None where it is not proportional."""
+        return None
+
+    def joint_dynamics(self) -> JointDynamics | None:
+        """Damping and friction of a joint, for files of robots; None where it is neither."""
         return None
 
     def states(self) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.model.bodies import Scalar, not_negative, positive
-from dalembert.model.forces.force import Force, force
+from dalembert.model.forces.force import Force, JointDynamics, force
 from dalembert.model.joints import JOINTS, Joint
 from dalembert.model.options import option
 
@@ -91,6 +91,10 @@ class Friction(Force):
             problem = f"{self.what}: Coulomb friction in hinge {self.joint!r} needs the bearing's radius."
             return [Finding("missing-argument", problem, where)]
         return []
+
+    def joint_dynamics(self) -> JointDynamics:
+        dry = float(self.coulomb)
+        return JointDynamics(self.joint, float(self.viscous), float(self.effort), complete=dry == 0.0)
 
     def dry_coordinates(self, joint: Joint) -> list[tuple[str, str]]:
         """(name, unit) of the coordinates of its joint with dry friction: a reaction acts on an angle by a radius."""

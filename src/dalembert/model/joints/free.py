@@ -12,5 +12,6 @@ JOINTS.register(
         options=(AT,),
         glyph=Glyph(""),
         instead="planar",
+        urdf="floating",
     ),
 )

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.errors import ModelError, require_name, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.registry import Registry
 from dalembert.equations import CoordinateLimits
@@ -58,11 +58,14 @@ AXIS = Option("axis", "direction", "in the axes of the first body (with at: of t
 AXIS_B = Option("axis_b", "direction", "in the axes of the second body, where it differs", None)
 
 
+GLYPH_SHAPES = ("hinge", "pin", "slide", "screw", "slot", "ball", "cross", "rod", "wheel", "sphere")
+
+
 @dataclass(frozen=True)
 class Glyph:
     """How the page draws a joint.
 
-    shape : "hinge", "pin", "slide", "screw", "slot", "ball", "cross", "rod", "wheel", "sphere" or "" for nothing.
+    shape : one of `GLYPH_SHAPES`, or "" for nothing.
     legend : its line in the legend; none when empty.
     lines : polylines in the axes of the first frame, in sizes of a pin, drawn besides the shape.
     radius : option that holds the radius of the second body, which rolls.
@@ -72,6 +75,10 @@ class Glyph:
     legend: str = ""
     lines: tuple[tuple[tuple[float, float, float], ...], ...] = ()
     radius: str = ""
+
+    def __post_init__(self) -> None:
+        if self.shape:
+            require_name("shape of a glyph", self.shape, GLYPH_SHAPES, error=ModelError)
 
 
 @dataclass(frozen=True)
@@ -87,6 +94,8 @@ class JointKind:
     variables : coordinates that are unknowns of their own, without mass, each with the option that holds its first
         guess; other coordinates follow from the poses of the bodies.
     bearing : whether Coulomb friction can act in it.
+    urdf : type of the joint in a URDF file; none when empty.
+    replacement : simpler joints that allow the same motion together, for files that do not have the kind.
     options : besides those that are given, `limits` of the coordinates.
     check : called with the joint and the arguments; raises if they do not fit together.
     """
@@ -101,6 +110,8 @@ class JointKind:
     variables: tuple[tuple[str, str], ...] = ()
     bearing: bool = False
     instead: str = ""
+    urdf: str = ""
+    replacement: str = ""
     check: Callable[[Joint, Mapping[str, Any]], None] | None = None
 
     def __post_init__(self) -> None:

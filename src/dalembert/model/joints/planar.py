@@ -10,5 +10,6 @@ JOINTS.register(
         rows=(3, 0),
         coordinates=(Coordinate("x", "vx", "m"), Coordinate("y", "vy", "m"), ANGLE),
         options=(AT, AXIS, AXIS_B),
+        urdf="planar",
     ),
 )

@@ -11,5 +11,6 @@ JOINTS.register(
         options=(AT, AXIS, AXIS_B),
         glyph=Glyph("slide", "slide and its rail"),
         bearing=True,
+        urdf="prismatic",
     ),
 )

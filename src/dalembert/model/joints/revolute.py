@@ -18,5 +18,6 @@ JOINTS.register(
         ),
         glyph=Glyph("hinge", "hinge"),
         bearing=True,
+        urdf="continuous",
     ),
 )

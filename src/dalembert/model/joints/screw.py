@@ -16,5 +16,6 @@ JOINTS.register(
         ),
         glyph=Glyph("screw", "slide and its rail"),
         numbers=("lead",),
+        replacement="a prismatic and a revolute joint with a gear between them",
     ),
 )

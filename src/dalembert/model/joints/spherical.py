@@ -9,5 +9,6 @@ JOINTS.register(
         rows=(3, None),
         options=(AT,),
         glyph=Glyph("ball", "ball or universal joint"),
+        replacement="three revolute joints with two bodies without mass between them",
     ),
 )

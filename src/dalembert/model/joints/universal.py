@@ -34,6 +34,7 @@ JOINTS.register(
         options=(AT, AXIS, Option("second_axis", "direction", "on the second body, x by default", None)),
         glyph=Glyph("cross", "ball or universal joint"),
         directions=(("axis", Z), ("second_axis", (1.0, 0.0, 0.0))),
+        replacement="two revolute joints with a body without mass between them",
         check=check,
     ),
 )

@@ -124,7 +124,7 @@ class OneStep(Method):
         return NativeSteps(eqs, self, inputs, events, events_key)
 
 
-METHODS: Registry[type[Method]] = Registry(
+INTEGRATORS: Registry[type[Method]] = Registry(
     "method of integration",
     package="dalembert.solve.integrate.methods",
     group="dalembert.integrators",
@@ -136,7 +136,7 @@ Kind = TypeVar("Kind", bound=type[Method])
 
 def integrator(kind: Kind) -> Kind:
     """Register a method under the name of its class."""
-    METHODS.register(kind.__name__, kind, module=kind.__module__)
+    INTEGRATORS.register(kind.__name__, kind, module=kind.__module__)
     return kind
 
 
@@ -172,7 +172,7 @@ def check_method(method: object) -> Method:
     """The method, refused where it is none."""
     if isinstance(method, Method):
         return method
-    known = [Call(f"da.{name}") for name in METHODS]
+    known = [Call(f"da.{name}") for name in INTEGRATORS]
     raise DataError(
         "wrong-type",
         f"method must be a method of integration, got {method!r}.",

@@ -13,7 +13,7 @@ joints and does work (not ideal) enters as f + C; what the joints exert is then 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -31,7 +31,6 @@ from dalembert.solve.integrate.inputs import read_inputs
 from dalembert.solve.integrate.stick_slip import fix_modes
 from dalembert.solve.motion.reaction_friction import (
     ConstrainedSystem,
-    Solve,
     force_slopes,
     forces_at,
     solve_by_graph,
@@ -41,8 +40,56 @@ from dalembert.solve.motion.recorded_accelerations import accelerations_along
 from dalembert.solve.position.assemble import state_or_rest
 from dalembert.solve.position.tangent import named_values, speed_numbers
 
-METHODS = ("udwadia_kalaba", "kkt", "null_space", "augmented_lagrangian", "graph", "udwadia_phohomsiri")
-OPTIONS = {"alpha": ("udwadia_kalaba",), "basis": ("null_space",), "independent": ("null_space",)}
+
+@dataclass(frozen=True)
+class SolveSettings:
+    """Settings of the solve, of which each method takes its own; names are those of the speeds."""
+
+    tolerance: float
+    alpha: float | None
+    basis: str | None
+    independent: list[int] | None
+    names: Sequence[str]
+    penalty: float
+
+
+@dataclass(frozen=True)
+class SolutionMethod:
+    """A way to solve M v̇ = f + Aᵀ λ, A v̇ = b.
+
+    solve : from M, f, A, b and the settings to v̇ and λ; None: the native solve of runs.
+    options : arguments of `forward_dynamics` that belong to it.  exact : whether the rows are met to rounding.
+    """
+
+    solve: Callable[[Array, Array, Array, Array, SolveSettings], tuple[Array, Array]] | None
+    options: tuple[str, ...] = ()
+    exact: bool = True
+
+
+def _udwadia_kalaba(M: Array, f: Array, A: Array, b: Array, s: SolveSettings) -> tuple[Array, Array]:
+    result = matrices.udwadia_kalaba(M, f, A, b, alpha=1.0 if s.alpha is None else s.alpha, tolerance=s.tolerance)
+    return result.acceleration, result.lam
+
+
+def _null_space(M: Array, f: Array, A: Array, b: Array, s: SolveSettings) -> tuple[Array, Array]:
+    basis = s.basis or ("svd" if s.independent is None else "partition")
+    return matrices.null_space(
+        M, f, A, b, method=basis, independent=s.independent, names=s.names, tolerance=s.tolerance
+    )
+
+
+SOLUTION_METHODS = {
+    "udwadia_kalaba": SolutionMethod(_udwadia_kalaba, ("alpha",)),
+    "kkt": SolutionMethod(lambda M, f, A, b, s: matrices.kkt(M, f, A, b, tolerance=s.tolerance)),
+    "null_space": SolutionMethod(_null_space, ("basis", "independent")),
+    "augmented_lagrangian": SolutionMethod(lambda M, f, A, b, s: matrices.augmented_lagrangian(M, f, A, b)),
+    "graph": SolutionMethod(None),
+    "udwadia_phohomsiri": SolutionMethod(
+        lambda M, f, A, b, s: matrices.udwadia_phohomsiri(M, f, A, b, tolerance=s.tolerance)
+    ),
+    "penalty": SolutionMethod(lambda M, f, A, b, s: matrices.penalise(M, f, A, b, penalty=s.penalty), exact=False),
+}
+METHODS = tuple(name for name, one in SOLUTION_METHODS.items() if one.exact)
 
 
 UNIQUE = 1e-6  # share of a left null vector (of length 1) that a joint may have and still be called unique
@@ -234,13 +281,12 @@ def forward_dynamics(
     """
     if isinstance(state, Record):
         return accelerations_along(eqs, state, inputs)
-    if method not in (*METHODS, "penalty"):
-        raise ModelError("unknown-choice", unknown_name("method", method, (*METHODS, "penalty"), "da.forward_dynamics"))
+    if method not in SOLUTION_METHODS:
+        raise ModelError("unknown-choice", unknown_name("method", method, SOLUTION_METHODS, "da.forward_dynamics"))
     for option, value in (("alpha", alpha), ("basis", basis), ("independent", independent)):
-        if value is not None and method not in OPTIONS[option]:
-            raise ModelError(
-                "conflicting-arguments", f"{option} belongs to the method {OPTIONS[option][0]!r}, not to {method!r}."
-            )
+        if value is not None and option not in SOLUTION_METHODS[method].options:
+            owner = next(name for name, one in SOLUTION_METHODS.items() if option in one.options)
+            raise ModelError("conflicting-arguments", f"{option} belongs to the method {owner!r}, not to {method!r}.")
     if method == "graph" and (accelerations or nonideal):
         raise ModelError(
             "conflicting-arguments",
@@ -263,14 +309,18 @@ def forward_dynamics(
     count = len(b)
     if stabilise is not None:
         b = b + _feedback(eqs, state, stabilise)
-    if method == "graph":
+    solution = SOLUTION_METHODS[method].solve
+    if solution is None:
         acceleration, lam, change = solve_by_graph(eqs, state, system.u, friction, stabilise)
         efforts = np.zeros(0)
     else:
         all_rows = ConstrainedSystem(M, np.vstack((A, S)), np.concatenate((b, wanted)), system.u)
         chosen = None if independent is None else speed_numbers(eqs, independent)
-        solve = _solver(eqs, method, all_rows, tolerance, alpha, basis, chosen, stabilise)
-        acceleration, lam, change = solve_with_friction(eqs, state, all_rows, solve, friction, given)
+        penalty = matrices.PENALTY if stabilise is None or stabilise.penalty is None else stabilise.penalty
+        settings = SolveSettings(tolerance, alpha, basis, chosen, eqs.speeds.names, penalty)
+        acceleration, lam, change = solve_with_friction(
+            eqs, state, all_rows, lambda f, b: solution(M, f, all_rows.A, b, settings), friction, given
+        )
         lam, efforts = lam[:count], lam[count:]
     f = forces_at(eqs, state, system.u, lam)
     heavy_M, heavy_f = M, f
@@ -343,36 +393,6 @@ def _feedback(eqs: EquationsOfMotion, state: State, baumgarte: Baumgarte) -> Arr
 
     kernel = eqs.cache(("feedback", baumgarte), make)
     return np.reshape(kernel(state.q, state.v, eqs.p, state.t)[0], -1)
-
-
-def _solver(
-    eqs: EquationsOfMotion,
-    method: str,
-    system: ConstrainedSystem,
-    tolerance: float,
-    alpha: float | None,
-    basis: str | None,
-    independent: list[int] | None,
-    stabilise: Baumgarte | None,
-) -> Solve:
-    M, A = system.M, system.A
-    basis = basis or ("svd" if independent is None else "partition")
-    penalty = stabilise.penalty if stabilise is not None and stabilise.penalty is not None else matrices.PENALTY
-
-    def udwadia_kalaba(f: Array, b: Array) -> tuple[Array, Array]:
-        result = matrices.udwadia_kalaba(M, f, A, b, alpha=1.0 if alpha is None else alpha, tolerance=tolerance)
-        return result.acceleration, result.lam
-
-    return {
-        "udwadia_kalaba": udwadia_kalaba,
-        "udwadia_phohomsiri": lambda f, b: matrices.udwadia_phohomsiri(M, f, A, b, tolerance=tolerance),
-        "kkt": lambda f, b: matrices.kkt(M, f, A, b, tolerance=tolerance),
-        "null_space": lambda f, b: matrices.null_space(
-            M, f, A, b, method=basis, independent=independent, names=eqs.speeds.names, tolerance=tolerance
-        ),
-        "augmented_lagrangian": lambda f, b: matrices.augmented_lagrangian(M, f, A, b),
-        "penalty": lambda f, b: matrices.penalise(M, f, A, b, penalty=penalty),
-    }[method]
 
 
 # -- what redundancy leaves open --------------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ class Mesh:
     ----------
     points : (np, 3) positions [m].
     cells : (ne, nv) numbers of points from 0, in the order of VTK: corners, middles of edges, of faces, centre.
-    kind : ``"tet4"``, ``"tet10"``, ``"hex8"``, ``"hex20"`` or ``"hex27"``.
+    kind : name of a solid element, one of `SOLID_ELEMENTS`: ``"hex8"``, ``"tet10"``, ...
     point_sets, cell_sets : named numbers of points and of cells.
     name : shown in messages.
 

@@ -8,7 +8,7 @@ import pytest
 
 import dalembert as da
 from dalembert.core.errors import DataError, FileFormatError
-from dalembert.files.bodies.format import FORMATS, BodyFormat, find_format, suffixes
+from dalembert.files.bodies.format import BODY_FORMATS, BodyFormat, find_format, suffixes
 from tests.helpers.body_files import assert_same, bent_link
 from tests.helpers.findings import raises
 
@@ -30,7 +30,7 @@ def test_a_folder_is_not_read(tmp_path: Path):
 
 
 def test_a_suffix_in_capitals_means_the_same(tmp_path: Path):
-    assert find_format(tmp_path / "rod.SID_FEM") is FORMATS["sid"]
+    assert find_format(tmp_path / "rod.SID_FEM") is BODY_FORMATS["sid"]
     assert ".npz" in suffixes(written=True) and ".toml" in suffixes() and ".toml" not in suffixes(written=True)
 
 
@@ -47,9 +47,9 @@ def guest():
     def read(path, how):
         return da.read_flexible_body(path.with_name(path.read_text()), max_bytes=how.max_bytes)
 
-    FORMATS.register("pointer", BodyFormat((".pointer",), read))
+    BODY_FORMATS.register("pointer", BodyFormat((".pointer",), read))
     yield
-    FORMATS.unregister("pointer")
+    BODY_FORMATS.unregister("pointer")
 
 
 def test_a_format_of_another_package_is_read(tmp_path: Path, guest):

@@ -16,7 +16,7 @@ from hypothesis.extra import numpy as hnp
 from dalembert.core.atomic_files import replace_file, write_text
 from dalembert.core.errors import DataError, FileFormatError, MissingExtraError
 from dalembert.files import read_record, write_record
-from dalembert.files.records.format import FORMATS
+from dalembert.files.records.format import RECORD_FORMATS
 from dalembert.record import Record
 from tests.helpers.findings import raises
 
@@ -245,7 +245,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, mon
         new.write_text("time,a\n0")
         raise full
 
-    monkeypatch.setitem(FORMATS._kinds, "csv", replace(FORMATS["csv"], write=half))
+    monkeypatch.setitem(RECORD_FORMATS._kinds, "csv", replace(RECORD_FORMATS["csv"], write=half))
     with pytest.raises(OSError) as caught:
         write_record(Record([0.0], [[2.0]], ["a"]), path)
     assert caught.value is full

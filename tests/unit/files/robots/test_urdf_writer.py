@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,11 @@ import pytest
 import dalembert as da
 from dalembert.errors import FileFormatError, ModelError, ModelWarning
 from dalembert.files.robots.urdf_writer import origin
+from dalembert.model.forces import FORCES, Force, JointDynamics, force
+from dalembert.model.forces.force import ForceMethods
+from dalembert.model.joints import JOINTS
+from dalembert.model.joints.joint import JointMethods
+from dalembert.model.options import option
 from tests.helpers.findings import raises
 
 GOLDEN = Path(__file__).parents[3] / "data" / "robots"
@@ -233,3 +239,37 @@ def test_a_turn_of_1e_12_is_not_written(turn, written):
     axes = np.eye(3)
     axes[0, 1], axes[1, 0] = -turn, turn
     assert ("rpy" in origin(np.zeros(3), axes)) == written
+
+
+def test_damping_along_one_of_several_coordinates_is_listed(tmp_path: Path) -> None:
+    m = da.Mechanism("table")
+    body = m.add_body("body", mass=1.0, inertia=0.1)
+    m.add_planar("J", m.ground.at(0, 0, 0), body.at(0, 0, 0))
+    m.add_damper("oil", joint="J.x", damping=1.0)
+    with pytest.warns(ModelWarning) as caught:
+        da.write_urdf(m, tmp_path / "robot.urdf")
+    assert [one.where for one in caught[0].message.finding.evidence["left_out"]] == [{"force": "oil"}]  # type: ignore[union-attr]
+
+
+def test_kinds_of_other_packages_are_written_as_they_declare(tmp_path: Path) -> None:
+    @force("grease")
+    class Grease(Force):
+        """Damping that a package of its own adds."""
+
+        joint: str = option("coordinate", "a joint coordinate")
+        amount: float = option("number", "effort per speed")
+
+        def joint_dynamics(self) -> JointDynamics:
+            return JointDynamics(self.joint, damping=self.amount)
+
+    JOINTS.register("bearing", replace(JOINTS["revolute"], doc="A hinge with a name of its own."))
+    try:
+        m = jointed("bearing")
+        m.forces.append(Grease("G", "J", 0.25))
+        back = again(m, tmp_path / "robot.urdf")
+    finally:
+        JOINTS.unregister("bearing")
+        FORCES.unregister("grease")
+        del JointMethods.add_bearing, ForceMethods.add_grease  # type: ignore[attr-defined]
+    assert [(joint.name, joint.kind) for joint in back.joints] == [("J", "revolute")]
+    assert back["J.damping"].damping == 0.25

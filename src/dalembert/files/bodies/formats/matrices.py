@@ -34,7 +34,7 @@ import numpy as np
 
 from dalembert.core.errors import FileFormatError, unknown_name
 from dalembert.files.bodies.bounds import LIMITS
-from dalembert.files.bodies.format import FORMATS, BodyFormat, BodyReading
+from dalembert.files.bodies.format import BODY_FORMATS, BodyFormat, BodyReading
 from dalembert.files.bodies.matrix_files import SUFFIXES, TEXT, read_matrix, read_numbers, read_rows
 from dalembert.model.flexible import FlexibleBodyData
 
@@ -269,4 +269,4 @@ def _whole(matrix: Any) -> Any:
     return matrix.toarray() if hasattr(matrix, "toarray") else matrix
 
 
-FORMATS.register("matrices", BodyFormat((".toml", ".json"), read))
+BODY_FORMATS.register("matrices", BodyFormat((".toml", ".json"), read))

@@ -21,7 +21,7 @@ from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice, Call
 from dalembert.files.bodies.bounds import LIMITS
-from dalembert.files.bodies.format import FORMATS, BodyFormat, BodyReading
+from dalembert.files.bodies.format import BODY_FORMATS, BodyFormat, BodyReading
 from dalembert.files.bodies.matrix_files import read_array
 from dalembert.model.flexible import (
     BodyPicture,
@@ -280,4 +280,4 @@ class _Reader:
         return given
 
 
-FORMATS.register("npz", BodyFormat((".npz",), read, write))
+BODY_FORMATS.register("npz", BodyFormat((".npz",), read, write))

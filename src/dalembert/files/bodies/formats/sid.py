@@ -33,7 +33,7 @@ import numpy as np
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import FileFormatError, ModelWarning
-from dalembert.files.bodies.format import FORMATS, BodyFormat, BodyReading
+from dalembert.files.bodies.format import BODY_FORMATS, BodyFormat, BodyReading
 from dalembert.files.bodies.sid_text import SidModal, SidNode, Taylor, read_modal, write_modal
 from dalembert.model.flexible import FiniteElementValues, FlexibleBodyData, FlexibleNode, Stiffening
 from dalembert.model.flexible_check import LIMITS as DATA
@@ -324,4 +324,4 @@ def _symmetric(matrices: FloatArray) -> FloatArray:
     return np.asarray(0.5 * (matrices + matrices.transpose(0, 2, 1)))
 
 
-FORMATS.register("sid", BodyFormat((".sid_fem", ".sid"), read, write))
+BODY_FORMATS.register("sid", BodyFormat((".sid_fem", ".sid"), read, write))

@@ -21,21 +21,22 @@ class MethodTable(FileTable):
     @classmethod
     def __get_pydantic_json_schema__(cls, core: Any, handler: Any) -> dict[str, Any]:
         """The keys of all registered methods."""
-        from dalembert.solve.integrate.method import METHODS, options_of
+        from dalembert.solve.integrate.method import INTEGRATORS, options_of
 
         made: dict[str, Any] = handler.resolve_ref_schema(handler(core))
         kind = made["properties"]["type"]
         made["properties"] = {
-            "type": {key: kind[key] for key in ("description", "title")} | {"enum": sorted(METHODS), "type": "string"}
+            "type": {key: kind[key] for key in ("description", "title")}
+            | {"enum": sorted(INTEGRATORS), "type": "string"}
         }
         meanings: dict[str, dict[str, list[str]]] = {}
-        for name, method in METHODS.items():
+        for name, method in INTEGRATORS.items():
             for key, given in keys_table(method).model_json_schema()["properties"].items():
                 meanings.setdefault(key, {}).setdefault(given["description"], []).append(name)
                 made["properties"].setdefault(key, given)
         for key, users in meanings.items():
             shown = (f"{meaning} ({', '.join(sorted(names))})" for meaning, names in users.items())
-            unit = next(options_of(METHODS[names[0]])[key].unit for names in users.values())
+            unit = next(options_of(INTEGRATORS[names[0]])[key].unit for names in users.values())
             made["properties"][key]["description"] = "; ".join(shown) + (f" [{unit}]" if unit else "")
         made["additionalProperties"] = False
         return made

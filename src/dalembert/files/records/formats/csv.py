@@ -14,7 +14,7 @@ from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice
 from dalembert.core.progress import Progress
 from dalembert.files.records.bounds import LIMITS, check_size, without_column
-from dalembert.files.records.format import FORMATS, Reading, RecordFormat
+from dalembert.files.records.format import RECORD_FORMATS, Reading, RecordFormat
 from dalembert.files.records.header_units import ColumnHeading
 from dalembert.files.records.tables.body import TextBody, line_of, number_lines, read_body
 from dalembert.files.records.tables.cells import is_stamp, split_cells
@@ -199,4 +199,4 @@ def quote_cell(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in DELIMITERS + '"#') else text
 
 
-FORMATS.register("csv", RecordFormat(tuple(_DELIMITER_OF), read, write))
+RECORD_FORMATS.register("csv", RecordFormat(tuple(_DELIMITER_OF), read, write))

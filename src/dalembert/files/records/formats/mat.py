@@ -30,7 +30,7 @@ from dalembert.core.errors import DataError, FileFormatError, require_extra, unk
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.isolation import PIECE
 from dalembert.files.records.bounds import LIMITS, Broken, check_size
-from dalembert.files.records.format import FORMATS, Reading, RecordFormat
+from dalembert.files.records.format import RECORD_FORMATS, Reading, RecordFormat
 from dalembert.files.records.hdf5 import MAGIC, Texts, own_datasets, read_dataset
 from dalembert.files.records.sections import read_apart
 from dalembert.files.records.tables.clock import find_time
@@ -399,4 +399,4 @@ def _version_4(file: BinaryIO, total: int) -> Iterator[MatVariable]:
 
 
 _read_hdf5 = read_apart("dalembert.files.records.formats.mat:sections", bounded=True)
-FORMATS.register("mat", RecordFormat((".mat",), read))
+RECORD_FORMATS.register("mat", RecordFormat((".mat",), read))

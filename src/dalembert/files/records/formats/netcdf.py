@@ -13,7 +13,7 @@ import numpy as np
 from dalembert.core.errors import DataError, FileFormatError, require_extra, unknown_name
 from dalembert.core.findings import Advice
 from dalembert.files.records.bounds import LIMITS, check_size
-from dalembert.files.records.format import FORMATS, RecordFormat
+from dalembert.files.records.format import RECORD_FORMATS, RecordFormat
 from dalembert.files.records.hdf5 import MAGIC, Texts, own_datasets, read_dataset
 from dalembert.files.records.plain_data import as_json, load_json
 from dalembert.files.records.sections import read_apart
@@ -146,4 +146,4 @@ def _variables(names: tuple[str, ...]) -> dict[str, str]:
 
 # attributes of HDF5 are read whole before their length is known: the memory of its process is bounded
 _READ = read_apart("dalembert.files.records.formats.netcdf:sections", bounded=True)
-FORMATS.register("netcdf", RecordFormat((".nc", ".nc4", ".netcdf"), _READ, write))
+RECORD_FORMATS.register("netcdf", RecordFormat((".nc", ".nc4", ".netcdf"), _READ, write))

@@ -18,7 +18,7 @@ import numpy as np
 from dalembert.core.errors import FileFormatError, require_extra
 from dalembert.core.isolation import PIECE
 from dalembert.files.records.bounds import LIMITS, Broken, check_size, check_text
-from dalembert.files.records.format import FORMATS, RecordFormat
+from dalembert.files.records.format import RECORD_FORMATS, RecordFormat
 from dalembert.files.records.plain_data import as_json, load_json
 from dalembert.files.records.sections import read_apart
 from dalembert.files.records.tables.clock import require_time
@@ -236,4 +236,4 @@ def _pages(file: BinaryIO, start: int, length: int) -> Iterator[int]:
 
 # pyarrow reserves far more memory than it uses: its process has no bound
 _READ = read_apart("dalembert.files.records.formats.parquet:sections")
-FORMATS.register("parquet", RecordFormat((".parquet", ".pq"), _READ, write))
+RECORD_FORMATS.register("parquet", RecordFormat((".parquet", ".pq"), _READ, write))

@@ -20,7 +20,7 @@ import numpy as np
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice
 from dalembert.files.records.bounds import check_size
-from dalembert.files.records.format import FORMATS, Reading, RecordFormat
+from dalembert.files.records.format import RECORD_FORMATS, Reading, RecordFormat
 from dalembert.files.records.header_units import read_unit_cell
 from dalembert.record import Record
 
@@ -138,4 +138,4 @@ def _describe(head: list[str]) -> tuple[str, dict[str, Any]]:
     return (f"chan{int(number[1])}" if number is not None else ""), provenance
 
 
-FORMATS.register("strong_motion", RecordFormat((".v2", ".v2c"), read))
+RECORD_FORMATS.register("strong_motion", RecordFormat((".v2", ".v2c"), read))

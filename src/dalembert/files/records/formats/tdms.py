@@ -16,7 +16,7 @@ import numpy as np
 from dalembert.core.errors import DataError, FileFormatError, require_extra, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.files.records.bounds import check_size
-from dalembert.files.records.format import FORMATS, RecordFormat
+from dalembert.files.records.format import RECORD_FORMATS, RecordFormat
 from dalembert.files.records.header_units import read_unit_cell
 from dalembert.files.records.sections import read_apart
 from dalembert.files.records.tables.clock import find_time
@@ -89,4 +89,4 @@ def _increment(channels: list[Any]) -> float | None:
 
 
 _READ = read_apart("dalembert.files.records.formats.tdms:sections")
-FORMATS.register("tdms", RecordFormat((".tdms",), _READ))
+RECORD_FORMATS.register("tdms", RecordFormat((".tdms",), _READ))

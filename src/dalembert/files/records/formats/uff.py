@@ -20,7 +20,7 @@ import numpy as np
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.files.records.bounds import LIMITS, check_size
-from dalembert.files.records.format import FORMATS, Reading, RecordFormat
+from dalembert.files.records.format import RECORD_FORMATS, Reading, RecordFormat
 from dalembert.files.records.header_units import read_unit_cell
 from dalembert.files.records.tables.headings import describe_headings
 from dalembert.linear.responses.frequency_response import FrequencyResponse
@@ -340,4 +340,4 @@ def _names(found: Sequence[Function58]) -> list[str]:
     return [f"{label}#{k + 1}" for k, label in enumerate(labels)]
 
 
-FORMATS.register("uff", RecordFormat((".uff", ".unv", ".58"), read, write))
+RECORD_FORMATS.register("uff", RecordFormat((".uff", ".unv", ".58"), read, write))

@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.core.errors import FileFormatError
 from dalembert.files.records.bounds import check_size
-from dalembert.files.records.format import FORMATS, Reading, RecordFormat
+from dalembert.files.records.format import RECORD_FORMATS, Reading, RecordFormat
 from dalembert.record import Record
 
 
@@ -45,4 +45,4 @@ def read(path: Path, how: Reading) -> Record:
     return Record(np.arange(samples) / rate, data, names, provenance=note)
 
 
-FORMATS.register("wav", RecordFormat((".wav",), read))
+RECORD_FORMATS.register("wav", RecordFormat((".wav",), read))

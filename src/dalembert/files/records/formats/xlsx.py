@@ -19,7 +19,7 @@ import numpy as np
 from dalembert.core.errors import DataError, FileFormatError, require_extra
 from dalembert.files.modal.recognition import looks_modal, modal_error
 from dalembert.files.records.bounds import check_size
-from dalembert.files.records.format import FORMATS, RecordFormat
+from dalembert.files.records.format import RECORD_FORMATS, RecordFormat
 from dalembert.files.records.sections import read_apart
 from dalembert.files.records.tables.body import describe_ragged
 from dalembert.files.records.tables.cells import is_missing
@@ -134,4 +134,4 @@ def _strip(cells: list[str]) -> list[str]:
 
 
 _READ = read_apart("dalembert.files.records.formats.xlsx:sections")
-FORMATS.register("xlsx", RecordFormat((".xlsx", ".xlsm"), _READ))
+RECORD_FORMATS.register("xlsx", RecordFormat((".xlsx", ".xlsm"), _READ))
