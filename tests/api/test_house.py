@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -91,6 +92,16 @@ def test_no_import_closes_a_cycle_not_even_inside_a_function() -> None:
     assert "dalembert.core.errors" in graph["dalembert.linear.second_order"]
     assert "dalembert.linear.responses.harmonic" in graph["dalembert.linear.responding"]  # inside a function
     assert [name for name in graph if name in reachable(graph, name)] == []
+
+
+def test_every_folder_with_sub_folders_has_an_exhaustive_order() -> None:
+    contracts = tomllib.loads((SOURCE.parent / "rooms.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    layers = [one for one in contracts if one["type"] == "layers"]
+    assert [one["id"] for one in layers if not one.get("exhaustive")] == []
+    nested = {folder.rpartition(".")[0] for folder in ROOMS}
+    ordered = {name for one in layers for name in one["containers"]}
+    # `dalembert` has its order in pyproject.toml
+    assert sorted(nested - ordered - {"", "dalembert"}) == []
 
 
 def test_a_class_name_has_one_meaning() -> None:

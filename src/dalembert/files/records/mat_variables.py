@@ -12,8 +12,8 @@ from typing import Any
 
 from dalembert.core.errors import FileFormatError, unknown_name
 from dalembert.core.findings import Advice, Argument
-from dalembert.files.records.bounds import check_size
-from dalembert.files.records.tables.clock import find_time
+from dalembert.files.tables.bounds import check_size
+from dalembert.files.tables.clock import find_time
 
 # Names of a single number, without underscores and in lower case: sampling rates [Hz] and sample times [s].
 RATES = ("fs", "samplerate", "samplingrate", "samplefrequency", "samplingfrequency", "rate", "freq", "sr")

@@ -25,11 +25,11 @@ import numpy as np
 
 from dalembert.core.errors import DataError, FileFormatError, require_extra
 from dalembert.core.isolation import PIECE
-from dalembert.files.records.bounds import LIMITS, Broken, check_size
 from dalembert.files.records.format import FORMATS, Reading, RecordFormat
 from dalembert.files.records.hdf5 import MAGIC, Texts, own_datasets, read_dataset
 from dalembert.files.records.mat_variables import plan_channels
 from dalembert.files.records.sections import read_apart
+from dalembert.files.tables.bounds import LIMITS, Broken, check_size
 from dalembert.record import Record
 
 LIBRARIES = ("h5py",)
