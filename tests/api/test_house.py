@@ -114,6 +114,20 @@ def test_a_class_name_has_one_meaning() -> None:
     assert [name for name, count in names.items() if count > 1] == []
 
 
+def test_types_of_arrays_are_defined_in_one_module() -> None:
+    found = []
+    for path in FILES:
+        for node in tree(path).body:
+            if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                is_type = ast.unparse(node.value).rpartition("NDArray[")[0] in ("", "np.typing.", "npt.")
+                if is_type and "NDArray[" in ast.unparse(node.value):
+                    found += [(module(path), ast.unparse(one)) for one in targets]
+    named = [one for one in found if one[1].endswith("Array")]
+    assert {place for place, _ in named} == {"dalembert.core.arrays"}, named
+    assert len(named) >= 5
+
+
 def test_folders_hold_at_most_twelve_files_where_no_decision_says_otherwise() -> None:
     count = Counter(str(path.parent.relative_to(SOURCE / "dalembert")) for path in FILES if path.name != "__init__.py")
     assert {folder for folder, files in count.items() if files > 12} <= LARGE

@@ -15,7 +15,6 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Call
@@ -29,7 +28,7 @@ from dalembert.equations import (
     equations_from_expressions,
 )
 from dalembert.equations.equations_of_motion import EquationsOfMotion, equations
-from dalembert.expressions import Kernel
+from dalembert.expressions import Array, Kernel
 from dalembert.symbolic.motion import RANK, SystemMotion, in_rates, solve_mass
 from dalembert.symbolic.system import System
 from dalembert.symbolic.text.printing import (
@@ -41,7 +40,6 @@ from dalembert.symbolic.text.printing import (
 )
 
 SX = ca.SX
-Array = NDArray[Any]
 Values = Mapping[str, Array]
 Method = Callable[[Values], tuple[Array, Array]]
 ZERO = 1e-9  # of a derivative that vanishes at random points, as a share of the terms it is made of

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dalembert.core.arrays import ComplexArray, FloatArray
+from dalembert.core.arrays import BoolArray, ComplexArray, FloatArray
 from dalembert.core.errors import DataError
-from dalembert.identify.likelihood.modal_likelihood import BoolArray, ModalModel
+from dalembert.identify.likelihood.modal_likelihood import ModalModel
 from dalembert.linear.eigen.roots import DEFECTIVE, balance_matrix
 from dalembert.numerics import ties
 

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.core.arrays import FloatArray, frozen
+from dalembert.core.arrays import FloatArray, IntArray, frozen
 from dalembert.core.errors import DataError
-from dalembert.structures.assembly.element_assembly import IntArray
 from dalembert.structures.assembly.places import is_on
 from dalembert.structures.beams import section_stresses
 from dalembert.structures.beams.internal_forces import Loaded

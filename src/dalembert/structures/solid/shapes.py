@@ -21,8 +21,9 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.core.arrays import FloatArray, IntArray
 from dalembert.core.errors import require_extra
-from dalembert.structures.solid.element import HEX_CORNERS, SOLID_ELEMENTS, FloatArray, IntArray
+from dalembert.structures.solid.element import HEX_CORNERS, SOLID_ELEMENTS
 
 
 @lru_cache(maxsize=32)

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.core.arrays import FloatArray, IntArray
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.structures.assembly import materials
 from dalembert.structures.assembly.damping import Damping
 from dalembert.structures.assembly.structure import DIRECTIONS
 from dalembert.structures.solid.elastic_laws import OrthotropicMaterial, SolidMaterial
-from dalembert.structures.solid.element import SOLID_ELEMENTS, FloatArray, IntArray
+from dalembert.structures.solid.element import SOLID_ELEMENTS
 from dalembert.structures.solid.meshes import Mesh, Where
 
 _WAY = re.compile(r"r?[xyz]")

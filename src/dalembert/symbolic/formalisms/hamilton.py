@@ -14,7 +14,8 @@ import numpy as np
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
 from dalembert.equations import HOLONOMIC
-from dalembert.symbolic.derivation import Array, Derivation, Step, Values, quadratic_mass
+from dalembert.expressions import Array
+from dalembert.symbolic.derivation import Derivation, Step, Values, quadratic_mass
 from dalembert.symbolic.motion import RANK, SystemMotion, in_rates, solve_mass
 from dalembert.symbolic.system import System
 

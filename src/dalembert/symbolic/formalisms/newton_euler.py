@@ -15,7 +15,8 @@ import numpy as np
 
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
-from dalembert.symbolic.derivation import Array, Derivation, Step, Values
+from dalembert.expressions import Array
+from dalembert.symbolic.derivation import Derivation, Step, Values
 from dalembert.symbolic.formalisms.lagrange import constraint_step
 from dalembert.symbolic.formalisms.virtual_work import inertia_and_forces, kinematic_steps, require_bodies
 from dalembert.symbolic.motion import SystemMotion, in_rates

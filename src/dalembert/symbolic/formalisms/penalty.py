@@ -15,7 +15,8 @@ import numpy as np
 
 from dalembert.core.errors import ModelError
 from dalembert.equations import ACCELERATION, HOLONOMIC
-from dalembert.symbolic.derivation import Array, Derivation, Step, Values
+from dalembert.expressions import Array
+from dalembert.symbolic.derivation import Derivation, Step, Values
 from dalembert.symbolic.formalisms.lagrange import constraint_step, lagrange_forces
 from dalembert.symbolic.motion import in_rates
 from dalembert.symbolic.system import System
