@@ -19,8 +19,9 @@ from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.tables import columns
 from dalembert.core.text import list_names
-from dalembert.linear.eigen.roots import balance_matrix, continuous
+from dalembert.linear.eigen.roots import continuous
 from dalembert.linear.transforms.forms import reachable
+from dalembert.numerics.balancing import balance_matrix
 
 
 @dataclass(frozen=True)

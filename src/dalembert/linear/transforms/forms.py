@@ -24,18 +24,9 @@ from dalembert.core.findings import Advice, Call
 from dalembert.core.tables import align_columns
 from dalembert.core.tables import columns as table_columns
 from dalembert.core.text import complex_text
-from dalembert.linear.eigen.roots import (
-    DEFECTIVE,
-    EPS,
-    Roots,
-    balance_matrix,
-    balance_system,
-    eigenvalues,
-    integrators_last,
-    rest_point,
-    solve,
-)
+from dalembert.linear.eigen.roots import DEFECTIVE, EPS, Roots, eigenvalues, integrators_last, rest_point, solve
 from dalembert.linear.transforms.gramians import DAMPING_FLOOR
+from dalembert.numerics.balancing import balance_matrix, balance_system
 
 if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace
