@@ -29,6 +29,7 @@ from dalembert.equations import (
 )
 from dalembert.equations.equations_of_motion import EquationsOfMotion, equations
 from dalembert.expressions import Array, Kernel
+from dalembert.numerics.gauss_newton import close_rows
 from dalembert.symbolic.motion import RANK, SystemMotion, in_rates, solve_mass
 from dalembert.symbolic.system import System
 from dalembert.symbolic.text.printing import (
@@ -50,6 +51,7 @@ class ClosingLimits:
     """When constraints contradict each other: Newton's method closes them from no pose of order one."""
 
     rank: float = 1e-9  # singular value over the largest that is zero: rows of a redundant constraint
+    steps: int = 60  # of Newton's method; it doubles the digits, so that most are for a far pose
     step: float = 1e-12  # change of a coordinate that ends the iteration: some thousand roundings
     open: float = 1e-6  # residual that stays open: Newton's method ends near 1e-15 where there is a solution
     named: float = 1e-7  # residual from which a constraint is named: a tenth of `open`
@@ -426,14 +428,14 @@ def _refuse_contradiction(d: Derivation) -> None:
     random = np.random.default_rng(3)
     p = [1.0 if x is None else x for x in s.parameter_values.values()]
     best = np.full(len(rows), np.inf)
+
+    def at(q: Array) -> tuple[Array, Array]:
+        value, J = (np.array(one) for one in f(q, p, 0.0))
+        return value[:, 0], J
+
     for _ in range(4):
         q = np.array([s.drawn[name] for name in s.coordinate_names]) + random.normal(size=s.q.shape[0])
-        for _ in range(60):
-            value, J = (np.array(one) for one in f(q, p, 0.0))
-            step = np.linalg.lstsq(J, -value[:, 0], rcond=CLOSING.rank)[0]
-            q = q + step
-            if np.abs(step).max() < CLOSING.step:
-                break
+        q, _ = close_rows(at, q, rank=CLOSING.rank, settled=CLOSING.step, most=CLOSING.steps)
         value = np.array(f(q, p, 0.0)[0])[:, 0]
         if np.isfinite(value).all() and np.abs(value).max() < np.abs(best).max():
             best = value
