@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import csc_matrix, diags, identity, vstack
 from scipy.sparse.linalg import splu
 
+from dalembert.core.arguments import real_number
 from dalembert.core.errors import AssemblyError, ConvergenceError, DataError, ModelError, ModelWarning, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion, State, require_equations
@@ -128,7 +129,7 @@ def assemble(
             raise ModelError(
                 "unknown-name", unknown_name("internal state", name, eqs.internal.names, f"equations {eqs.name!r}")
             )
-        z[eqs.internal.index[name]] = _finite(value, "internal", name)
+        z[eqs.internal.index[name]] = real_number(f"internal: {name!r}", value, ModelError)
     for name, value in hints.items():
         if name in eqs.coordinates.index:
             q[eqs.coordinates.index[name]] = value
@@ -171,16 +172,6 @@ def _mapping(given: object, what: str) -> Mapping[str, Any]:
     return given or {}
 
 
-def _finite(value: Any, what: str, name: str) -> float:
-    try:
-        result = float(value)
-    except (TypeError, ValueError):
-        raise ModelError("not-a-number", f"{what}: {name!r} must be a number, got {value!r}.") from None
-    if not np.isfinite(result):
-        raise ModelError("not-finite", f"{what}: {name!r} must be finite, got {value!r}.")
-    return result
-
-
 def _read_named(
     eqs: EquationsOfMotion,
     given: Mapping[str, float] | None,
@@ -200,7 +191,7 @@ def _read_named(
             raise ModelError(
                 "unknown-name", f"{what}: {unknown_name('coordinate', name, known, f'equations {eqs.name!r}')}"
             )
-        result[full] = _finite(value, what, name)
+        result[full] = real_number(f"{what}: {name!r}", value, ModelError)
     return result
 
 
