@@ -16,6 +16,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.core.arrays import AnyArray as Array
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Call
 from dalembert.core.progress import Setting
@@ -28,7 +29,7 @@ from dalembert.equations import (
     equations_from_expressions,
 )
 from dalembert.equations.equations_of_motion import EquationsOfMotion, equations
-from dalembert.expressions import Array, Kernel
+from dalembert.expressions import Kernel
 from dalembert.numerics.gauss_newton import close_rows
 from dalembert.symbolic.motion import RANK, SystemMotion, in_rates, solve_mass
 from dalembert.symbolic.system import System

@@ -8,7 +8,7 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from dalembert.expressions import Array
+from dalembert.core.arrays import AnyArray as Array
 from dalembert.symbolic.derivation import Derivation, Step, Values
 from dalembert.symbolic.formalisms.gibbs_appell import acceleration_energy
 from dalembert.symbolic.formalisms.lagrange import constraint_step

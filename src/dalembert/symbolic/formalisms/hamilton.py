@@ -11,10 +11,10 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
+from dalembert.core.arrays import AnyArray as Array
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
 from dalembert.equations import HOLONOMIC
-from dalembert.expressions import Array
 from dalembert.symbolic.derivation import Derivation, Step, Values, quadratic_mass
 from dalembert.symbolic.motion import RANK, SystemMotion, in_rates, solve_mass
 from dalembert.symbolic.system import System

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import casadi as ca
 import numpy as np
 
-from dalembert.expressions import Array
+from dalembert.core.arrays import AnyArray as Array
 from dalembert.symbolic.derivation import Derivation, Step, Values
 from dalembert.symbolic.formalisms.elimination import elimination_step
 from dalembert.symbolic.formalisms.lagrange import constraint_step, lagrange_forces

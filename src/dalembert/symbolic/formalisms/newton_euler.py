@@ -13,9 +13,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.core.arrays import AnyArray as Array
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
-from dalembert.expressions import Array
 from dalembert.symbolic.derivation import Derivation, Step, Values
 from dalembert.symbolic.formalisms.lagrange import constraint_step
 from dalembert.symbolic.formalisms.virtual_work import inertia_and_forces, kinematic_steps, require_bodies
