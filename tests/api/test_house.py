@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -93,6 +94,16 @@ def test_no_import_closes_a_cycle_not_even_inside_a_function() -> None:
     assert [name for name in graph if name in reachable(graph, name)] == []
 
 
+def test_every_folder_with_sub_folders_has_an_exhaustive_order() -> None:
+    contracts = tomllib.loads((SOURCE.parent / "rooms.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    layers = [one for one in contracts if one["type"] == "layers"]
+    assert [one["id"] for one in layers if not one.get("exhaustive")] == []
+    nested = {folder.rpartition(".")[0] for folder in ROOMS}
+    ordered = {name for one in layers for name in one["containers"]}
+    # `dalembert` has its order in pyproject.toml
+    assert sorted(nested - ordered - {"", "dalembert"}) == []
+
+
 def test_a_class_name_has_one_meaning() -> None:
     names = Counter(
         node.name
@@ -101,6 +112,20 @@ def test_a_class_name_has_one_meaning() -> None:
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     )
     assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_types_of_arrays_are_defined_in_one_module() -> None:
+    found = []
+    for path in FILES:
+        for node in tree(path).body:
+            if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                is_type = ast.unparse(node.value).rpartition("NDArray[")[0] in ("", "np.typing.", "npt.")
+                if is_type and "NDArray[" in ast.unparse(node.value):
+                    found += [(module(path), ast.unparse(one)) for one in targets]
+    named = [one for one in found if one[1].endswith("Array")]
+    assert {place for place, _ in named} == {"dalembert.core.arrays"}, named
+    assert len(named) >= 5
 
 
 def test_folders_hold_at_most_twelve_files_where_no_decision_says_otherwise() -> None:

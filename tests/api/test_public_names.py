@@ -62,9 +62,31 @@ def test_equations_stays_the_function_after_its_namesake_module_is_imported():
 def test_a_room_loads_what_is_asked_for_and_not_its_neighbours():
     loaded = set(run_alone("import sys, dalembert as da\nda.estimate.Kalman\nprint(*sys.modules)").split())
     assert "dalembert.estimate.filters.kalman" in loaded
-    assert not {"dalembert.estimate.kinematic.model", "dalembert.identify.machine.fit"} & loaded
+    others = {"dalembert.estimate.kinematic.model", "dalembert.identify.machine.fit", "dalembert.identify.auto.result"}
+    assert not others & loaded
     loaded = set(run_alone("import sys, dalembert as da\nda.simulate\nprint(*sys.modules)").split())
     assert "dalembert.linear.state_space" not in loaded
+
+
+CRANK_ROCKER = """
+import sys
+import dalembert as da
+m = da.Mechanism("crank-rocker", planar=True)
+crank, coupler, rocker = (m.add_body(name, mass=1.0, inertia=0.01) for name in ("crank", "coupler", "rocker"))
+m.add_revolute("A", m.ground.at(0, 0), crank.at(-0.05, 0))
+m.add_revolute("B", crank.at(0.05, 0), coupler.at(-0.15, 0))
+m.add_revolute("C", coupler.at(0.15, 0), rocker.at(0.125, 0))
+m.add_revolute("D", m.ground.at(0.3, 0), rocker.at(-0.125, 0))
+eqs = da.equations(m)
+da.simulate(eqs, until=0.01, start=da.assemble(eqs, {"A.angle": 1.0}, velocity={"A.angle": 5.0}))
+print(*sys.modules)
+"""
+
+
+def test_equations_and_a_run_of_a_machine_load_no_linear_system():
+    loaded = set(run_alone(CRANK_ROCKER).split())
+    assert "dalembert.solve.integrate.open_run" in loaded
+    assert [name for name in loaded if name.startswith("dalembert.linear")] == []
 
 
 @pytest.mark.parametrize("room", ["linear", "structures", "identify", "estimate", "control", "tree"])

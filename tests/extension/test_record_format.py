@@ -23,8 +23,10 @@ import json
 import numpy as np
 
 from dalembert.core.errors import FileFormatError
-from dalembert.files.records.bounds import check_size
+from dalembert.files.tables.bounds import check_size
 from dalembert.files.records.format import RECORD_FORMATS, RecordFormat
+from dalembert.files.tables.bounds import check_size
+from dalembert.files.records.format import FORMATS, RecordFormat
 from dalembert.record import Record
 
 

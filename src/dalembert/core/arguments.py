@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
-from dalembert.core.errors import DataError, require_name, unknown_name
+from dalembert.core.errors import DalembertError, DataError, require_name, unknown_name
 from dalembert.core.text import list_names
 
 
@@ -159,24 +159,25 @@ def take_names(kind: str, given: str | Iterable[str]) -> tuple[str, ...]:
     return names
 
 
-def real_number(what: str, value: Any) -> float:
+def real_number(what: str, value: Any, error: type[DalembertError] = DataError) -> float:
     """A finite real number; ``what`` opens the message."""
+    where = {"argument": what}
     if isinstance(value, (bool, str)) or np.iscomplexobj(value) or np.ndim(value):
-        raise DataError("not-a-number", f"{what} must be a number, got {value!r}.")
+        raise error("not-a-number", f"{what} must be a number, got {value!r}.", where=where)
     try:
         number = float(value)
-    except (TypeError, ValueError) as error:
-        raise DataError("not-a-number", f"{what} must be a number, got {value!r}.") from error
+    except (TypeError, ValueError) as reason:
+        raise error("not-a-number", f"{what} must be a number, got {value!r}.", where=where) from reason
     if not np.isfinite(number):
-        raise DataError("not-finite", f"{what} must be finite, got {value!r}.")
+        raise error("not-finite", f"{what} must be finite, got {value!r}.", where=where)
     return number
 
 
-def positive_number(what: str, value: object) -> float:
+def positive_number(what: str, value: object, error: type[DalembertError] = DataError) -> float:
     """A finite number above zero."""
-    number = real_number(what, value)
+    number = real_number(what, value, error)
     if not number > 0:
-        raise DataError("not-positive", f"{what} must be a positive number, got {value!r}.", where={"argument": what})
+        raise error("not-positive", f"{what} must be a positive number, got {value!r}.", where={"argument": what})
     return number
 
 

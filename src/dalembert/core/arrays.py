@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]
 IntArray = NDArray[np.intp]
+Int64Array = NDArray[np.int64]  # tables that native code reads
+BoolArray = NDArray[np.bool_]
+AnyArray = NDArray[Any]
 # A stored matrix: FloatArray, or scipy.sparse.csc_array in a sparse system (SciPy has no types of its own).
 Matrix = Any
 

@@ -1,19 +1,25 @@
-"""Tables of results as plain text."""
+"""Tables of results: columns of plain text, and small tables for notebooks."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from html import escape
 
 import numpy as np
-import scipy.sparse
 
 from dalembert.core.arrays import Matrix
 
+OPEN = 10  # rows that are seen at once; the rest opens on a click and leaves the screen to the plot below
 
-def align_columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Right-aligned columns under their heads.
+
+def align_columns(
+    head: Sequence[str], rows: Sequence[Sequence[str]], *, left: Collection[int] = (), indent: str = ""
+) -> str:
+    """Columns under their heads, right-justified but for those in ``left``; an empty ``head`` is no line.
+
+    left : numbers of columns; -1 is the last.  indent : begins every line.
 
     Examples
     --------
@@ -21,10 +27,23 @@ def align_columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     mode   Hz
        1  2.5
       10   31
+    >>> print(align_columns(["channel", "unit"], [["x", "m"], ["force", "N"]], left=(0, -1)))
+    channel  unit
+    x        m
+    force    N
     """
-    lines = [head, *rows]
-    widths = [max(len(line[c]) for line in lines) for c in range(len(head))]
-    return "\n".join("  ".join(cell.rjust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines)
+    lines = [head, *rows] if head else list(rows)
+    if not lines:
+        return ""
+    count = len(lines[0])
+    widths = [max(len(line[c]) for line in lines) for c in range(count)]
+    flush = {c % count for c in left}
+
+    def text(line: Sequence[str]) -> str:
+        cells = zip(line, widths, strict=True)
+        return "  ".join(cell.ljust(w) if c in flush else cell.rjust(w) for c, (cell, w) in enumerate(cells))
+
+    return "\n".join((indent + text(line)).rstrip() for line in lines)
 
 
 @dataclass(frozen=True)
@@ -65,28 +84,35 @@ def spread(value: float, deviation: float | None) -> str:
 
 def matrix_lines(symbol: str, array: Matrix, rows: Sequence[str]) -> list[str]:
     """Lines that show a matrix with the names of its rows; only its size where it is large."""
+    is_sparse = hasattr(array, "toarray")
     if max(array.shape) > 8:
-        count = array.count_nonzero() if scipy.sparse.issparse(array) else np.count_nonzero(array)
+        count = array.count_nonzero() if is_sparse else np.count_nonzero(array)
         return [f"  {symbol}: {array.shape[0]} x {array.shape[1]}, {count} non-zero"]
-    if scipy.sparse.issparse(array):
+    if is_sparse:
         array = array.toarray()
     # what is left of a difference is shown as the 0 it is; small entries of a matrix of small entries stay
     floor = min(DIGITS.zero, DIGITS.rounding * float(np.abs(array).max(initial=0.0)))
     cells = [[f"{0.0 if abs(value) < floor else value:.6g}" for value in row] for row in array]
-    widths = [max(len(row[j]) for row in cells) for j in range(array.shape[1])]
-    name_width = max(len(name) for name in rows)
-    lines = []
-    for i, (name, row) in enumerate(zip(rows, cells, strict=True)):
-        numbers = "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-        lines.append(f"  {(symbol if i == 0 else '').ljust(10)}  {name.ljust(name_width)}  {numbers}")
-    return lines
+    lines = [[f"{'' if i else symbol:10}", name, *row] for i, (name, row) in enumerate(zip(rows, cells, strict=True))]
+    return align_columns((), lines, left=(0, 1), indent="  ").splitlines()
 
 
-def columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Lines of a table; every column but the last is right-justified."""
-    table = [tuple(head), *(tuple(row) for row in rows)]
-    widths = [max(len(row[j]) for row in table) for j in range(len(head) - 1)]
-    return "\n".join(
-        "  ".join([*(cell.rjust(width) for cell, width in zip(row[:-1], widths, strict=True)), row[-1]])
-        for row in table
-    )
+def small_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], left_off: int = 0) -> str:
+    """An HTML table under its title, without scripts, every text escaped; the first column names the row.
+
+    Examples
+    --------
+    >>> small_table("a < b", ["name"], [["x"]])
+    '<div><b>a &lt; b</b><table><thead><tr><th>name</th></tr></thead><tbody><tr><td>x</td></tr></tbody></table></div>'
+    """
+    more = f"<p>and {left_off} more</p>" if left_off else ""
+    if len(rows) > OPEN:
+        rest = _table(head, rows[OPEN:])
+        more = f"<details><summary>{len(rows) - OPEN + left_off} more</summary>{rest}{more}</details>"
+    return f"<div><b>{escape(title)}</b>{_table(head, rows[:OPEN])}{more}</div>"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
+    lines = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table>"

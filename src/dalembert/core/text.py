@@ -1,12 +1,9 @@
-"""Numbers and names as words of a message or a table; small tables for notebooks."""
+"""Numbers and names as words of a message or a table."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from html import escape
-
-OPEN = 10  # rows that are seen at once; the rest opens on a click and leaves the screen to the plot below
 
 
 def count_noun(number: int, word: str) -> str:
@@ -34,24 +31,3 @@ def list_names(names: Sequence[str], units: Mapping[str, str], *, most: int = 12
 def complex_text(s: complex) -> str:
     """``"-1.5"``, ``"0+3.1416i"``."""
     return f"{s.real + 0.0:.5g}" if s.imag == 0.0 else f"{s.real + 0.0:.5g}{s.imag:+.5g}i"
-
-
-def small_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], left_off: int = 0) -> str:
-    """An HTML table under its title, without scripts, every text escaped; the first column names the row.
-
-    Examples
-    --------
-    >>> small_table("a < b", ["name"], [["x"]])
-    '<div><b>a &lt; b</b><table><thead><tr><th>name</th></tr></thead><tbody><tr><td>x</td></tr></tbody></table></div>'
-    """
-    more = f"<p>and {left_off} more</p>" if left_off else ""
-    if len(rows) > OPEN:
-        rest = _table(head, rows[OPEN:])
-        more = f"<details><summary>{len(rows) - OPEN + left_off} more</summary>{rest}{more}</details>"
-    return f"<div><b>{escape(title)}</b>{_table(head, rows[:OPEN])}{more}</div>"
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-    lines = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table>"

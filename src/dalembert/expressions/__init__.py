@@ -8,11 +8,11 @@ a `Quantity` is a number that may stay symbolic in a model.
     source_text     scalar code as readable Python or C
 """
 
+from dalembert.core.arrays import FloatArray as Array
 from dalembert.expressions.calling import call_user, of_time, one_value
 from dalembert.expressions.installation import doctor, engine
 from dalembert.expressions.kernels import (
     FLAT_LIMIT,
-    Array,
     Expr,
     Kernel,
     LaneLoop,

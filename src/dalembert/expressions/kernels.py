@@ -19,14 +19,13 @@ from typing import Any, TypeAlias, TypeVar
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.core.arrays import FloatArray as Array
 from dalembert.core.errors import DataError
 from dalembert.expressions import work
 from dalembert.expressions.machine_code.native import Native, compile_native, llvm, machines_at_once
 from dalembert.expressions.machine_code.program import Untranslatable
 
-Array = NDArray[np.float64]
 Result = TypeVar("Result")
 Expr: TypeAlias = "ca.SX | ca.MX | ca.DM"  # a scalar, column or matrix of symbols or numbers
 

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 from dalembert.core.arguments import find_matching, name_or_number
 from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.errors import DataError, require_name, unknown_name
-from dalembert.core.tables import columns as table_columns
-from dalembert.core.text import complex_text, count_noun, list_names, small_table
+from dalembert.core.tables import align_columns, small_table
+from dalembert.core.text import complex_text, count_noun, list_names
 from dalembert.linear.channels import places
 from dalembert.numerics import ties
 
@@ -356,7 +356,7 @@ class Modes:
            1             0.5              0           0+3.1416i  oscillation
            2         0.31831              1                  -2  decay
         """
-        return table_columns(*self._cells(directions, groups))
+        return align_columns(*self._cells(directions, groups), left=(-1,))
 
     def _cells(
         self, directions: Sequence[str] = (), groups: Mapping[str, Any] | None = None

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
-from dalembert.linear.eigen.roots import balance_matrix
+from dalembert.numerics.balancing import balance_matrix
 from dalembert.numerics.sample_times import time_rounding
 
 # Numbers of step matrices in memory: 64 MB.

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Union
 
+from dalembert.core.arguments import real_number
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.expressions.quantities import Quantity, is_real, is_symbolic
@@ -47,9 +48,10 @@ def is_number(x: Any) -> bool:
 
 def number(x: Any, what: str) -> Scalar:
     """Checked finite number: a float, or a parameter expression as it is."""
-    if not is_number(x):
-        raise ModelError("not-a-number", f"{what} must be a finite number, got {x!r}.", where={"argument": what})
-    return x if isinstance(x, Quantity) else float(x)
+    if isinstance(x, Quantity):
+        real_number(what, x.value, ModelError)
+        return x
+    return real_number(what, float(x) if is_real(x) else x, ModelError)
 
 
 def not_negative(x: Any, what: str) -> Scalar:
@@ -61,7 +63,7 @@ def not_negative(x: Any, what: str) -> Scalar:
 
 def positive(x: Any, what: str, *advice: Advice) -> Scalar:
     """Checked finite number above zero."""
-    if not is_number(x) or float(x) <= 0:
+    if not float(number(x, what)) > 0:
         problem = f"{what} must be a positive number, got {x!r}."
         raise ModelError("not-positive", problem, *advice, where={"argument": what})
     return number(x, what)
@@ -69,7 +71,7 @@ def positive(x: Any, what: str, *advice: Advice) -> Scalar:
 
 def nonzero(x: Any, what: str) -> Scalar:
     """Checked finite number other than zero."""
-    if not is_number(x) or float(x) == 0:
+    if float(number(x, what)) == 0:
         raise ModelError("zero", f"{what} must be a number other than zero, got {x!r}.", where={"argument": what})
     return number(x, what)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.findings import Finding
+from dalembert.core.tables import align_columns
 from dalembert.model import flexible_check as checks
 from dalembert.model.flexible_check import asymmetry, finding, generalised_mass, lowest, momentum, still_nodes
 
@@ -64,16 +65,13 @@ class BodyCheck:
 
     def table(self) -> str:
         """The rows as text."""
-        width = max(len(row.what) for row in self.rows)
-        values = max(len(row.value) for row in self.rows)
-        others = max(len(row.expected) for row in self.rows)
-        lines = [f"flexible body {self.name!r}"]
-        lines += [
-            f"  {row.what:<{width}}  {row.value:>{values}}  {row.expected:>{others}}  {row.difference:8.1e} "
-            f"(limit {row.limit:.0e})  {'ok' if row.sound else 'BEYOND ITS LIMIT'}"
+        rows = [
+            (row.what, row.value, row.expected, f"{row.difference:.1e}", f"{row.limit:.0e}",
+             "ok" if row.sound else "BEYOND ITS LIMIT")
             for row in self.rows
-        ]
-        return "\n".join(lines)
+        ]  # fmt: skip
+        head = ("", "value", "expected", "difference", "limit", "")
+        return f"flexible body {self.name!r}\n{align_columns(head, rows, left=(0, -1), indent='  ')}"
 
     def __repr__(self) -> str:
         return self.table()

@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call, Finding
-from dalembert.core.text import small_table
+from dalembert.core.tables import small_table
 from dalembert.equations import CoordinateLimits
 from dalembert.expressions import Quantity
 from dalembert.model.bodies import Body, is_number, not_negative, read_inertia, read_mesh, rotation_matrix, vector

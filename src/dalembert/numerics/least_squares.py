@@ -45,9 +45,12 @@ class Damping:
     acceleration: float = 1.0
     restart: float = 0.0  # least damping after a rejected step
     least: float = 1e-12
+    dropped: float = 0.0  # one up to this is zero after an accepted step
     most: float = inf  # beyond it the loop ends
 
     def accept(self, damping: float, ratio: float) -> float:
+        if 0.0 < damping <= self.dropped:
+            return 0.0
         factor = self.good if ratio > GOOD else self.fair if ratio > FAIR else self.poor
         return max(damping * factor, self.least)
 
@@ -133,6 +136,8 @@ def minimise(
     while done < most:
         if report is not None:
             report(done / most)
+        if mu > damping.most and not close:
+            return end(point, Reason.DAMPING, done)
         step = problem.step(point, mu)
         if step.length < close:
             return end(point, Reason.CLOSE, done)

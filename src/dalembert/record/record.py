@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dalembert.core.arrays import FloatArray as Array
 from dalembert.core.errors import DataError, require_extra, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
-from dalembert.core.text import small_table
+from dalembert.core.tables import align_columns, small_table
 from dalembert.record import sampling
 from dalembert.record.checks import (
     check_data,
@@ -420,16 +420,12 @@ class Record:
             times = f"; {sum(gap.samples for gap in lost)} samples lost in {len(lost)} jumps of time" if lost else ""
             head += f"\n  {uneven}{times}"
         shown = self.names[:_ROWS_SHOWN]
-        wide = max(len(label) for label in shown)
-        unit_wide = max([4, *(len(unit) for unit in self._units[:_ROWS_SHOWN])])
-        rows = [f"  {'channel':<{max(wide, 7)}}  {'unit':<{unit_wide}}  {'min':>12}  {'max':>12}"]
-        for i, label in enumerate(shown):
-            column = self._data[:, i]
-            low, high = np.fmin.reduce(column), np.fmax.reduce(column)
-            rows.append(f"  {label:<{max(wide, 7)}}  {self._units[i]:<{unit_wide}}  {low:>12.5g}  {high:>12.5g}")
+        columns = zip(shown, self._units, self._data.T, strict=False)
+        rows = [(n, u, f"{np.fmin.reduce(c):.5g}", f"{np.fmax.reduce(c):.5g}") for n, u, c in columns]
+        lines = [head, align_columns(("channel", "unit", "min", "max"), rows, left=(0, 1), indent="  ")]
         if len(self._units) > _ROWS_SHOWN:
-            rows.append(f"  ... and {len(self._units) - _ROWS_SHOWN} more")
-        return "\n".join([head, *rows])
+            lines.append(f"  ... and {len(self._units) - _ROWS_SHOWN} more")
+        return "\n".join(lines)
 
     # ---- inside
 

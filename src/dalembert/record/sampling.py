@@ -15,6 +15,7 @@ import numpy as np
 from dalembert.core.arrays import FloatArray as Array
 from dalembert.core.errors import DalembertWarning
 from dalembert.core.findings import Advice, Call
+from dalembert.core.tables import align_columns
 
 EVERY = "(all)"
 _ROWS_SHOWN = 30
@@ -75,10 +76,7 @@ class Gaps:
     def table(self) -> str:
         """One line per gap."""
         rows = [(gap.channel, f"{gap.start:.6g}", f"{gap.stop:.6g}", str(gap.samples)) for gap in self.gaps]
-        head = ("channel", "from [s]", "to [s]", "samples")
-        shown = [head, *rows[:_ROWS_SHOWN]]
-        wide = [max(len(row[k]) for row in shown) for k in range(4)]
-        lines = ["  ".join([row[0].ljust(wide[0]), *(row[k].rjust(wide[k]) for k in (1, 2, 3))]) for row in shown]
+        lines = [align_columns(("channel", "from [s]", "to [s]", "samples"), rows[:_ROWS_SHOWN], left=(0,))]
         if len(rows) > _ROWS_SHOWN:
             lines.append(f"... and {len(rows) - _ROWS_SHOWN} more")
         return "\n".join(lines)

@@ -15,8 +15,8 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
+from dalembert.core.arrays import AnyArray as Array
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.progress import Setting
 from dalembert.equations import (
@@ -42,7 +42,6 @@ from dalembert.symbolic.text.printing import (
 )
 
 SX = ca.SX
-Array = NDArray[Any]
 Values = Mapping[str, Array]
 Method = Callable[[Values], tuple[Array, Array]]
 ZERO = 1e-9  # of a derivative that vanishes at random points, as a share of the terms it is made of

@@ -13,6 +13,7 @@ from dalembert.core.findings import Advice, Call
 from dalembert.equations import HOLONOMIC
 from dalembert.equations.equations_of_motion import EquationsOfMotion
 from dalembert.expressions import Array
+from dalembert.numerics.gauss_newton import close_rows
 from dalembert.symbolic.motion import CLOSING, RANK
 
 if TYPE_CHECKING:
@@ -72,14 +73,14 @@ def _refuse_contradiction(d: Derivation) -> None:
     random = np.random.default_rng(3)
     p = [1.0 if x is None else x for x in s.parameter_values.values()]
     best = np.full(len(rows), np.inf)
+
+    def at(q: Array) -> tuple[Array, Array]:
+        value, J = (np.array(one) for one in f(q, p, 0.0))
+        return value[:, 0], J
+
     for _ in range(CONTRADICTION.starts):
         q = np.array([s.drawn[name] for name in s.coordinate_names]) + random.normal(size=s.q.shape[0])
-        for _ in range(CLOSING.steps):
-            value, J = (np.array(one) for one in f(q, p, 0.0))
-            step = np.linalg.lstsq(J, -value[:, 0], rcond=CLOSING.rank)[0]
-            q = q + step
-            if np.abs(step).max() < CLOSING.step:
-                break
+        q, _ = close_rows(at, q, rank=CLOSING.rank, settled=CLOSING.step, most=CLOSING.steps)
         value = np.array(f(q, p, 0.0)[0])[:, 0]
         if np.isfinite(value).all() and np.abs(value).max() < np.abs(best).max():
             best = value

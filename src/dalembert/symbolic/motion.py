@@ -24,6 +24,7 @@ from dalembert.core.findings import Advice, Call
 from dalembert.equations import ACCELERATION, HOLONOMIC, Row
 from dalembert.expressions import Expr
 from dalembert.mechanics.rotations import rate_matrix
+from dalembert.numerics.gauss_newton import close_rows
 from dalembert.symbolic.block_solve import solve_square
 from dalembert.symbolic.parts import Constraint
 from dalembert.symbolic.system import System
@@ -274,16 +275,15 @@ class SystemMotion:
         return drawn + away
 
     def _close(self, q: Any, p: Any, t: float) -> Any:
-        assert self._residuals is not None
-        for _ in range(CLOSING.steps):
+        def rows(q: Any) -> tuple[Any, Any]:
+            assert self._residuals is not None
             phi, J = (np.array(one) for one in self._residuals(q, p, t))
-            if not (np.isfinite(phi).all() and np.isfinite(J).all()):
-                return None
-            step = np.linalg.lstsq(J, -phi[:, 0], rcond=CLOSING.rank)[0]
-            q = q + step * min(1.0, CLOSING.longest / max(float(np.abs(step).max()), 1e-300))
-            if np.abs(step).max() < CLOSING.step:
-                return q
-        return None
+            return phi[:, 0], J
+
+        closed, is_closed = close_rows(
+            rows, q, rank=CLOSING.rank, settled=CLOSING.step, most=CLOSING.steps, longest=CLOSING.longest
+        )
+        return closed if is_closed else None
 
 
 def in_rates(system: System) -> SystemMotion:

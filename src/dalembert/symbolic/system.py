@@ -11,18 +11,17 @@ checks; the formalisms (`da.symbolic.lagrange`, `da.symbolic.kane`, ...) derive 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import casadi as ca
 
+from dalembert.core.arguments import real_number
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import ACCELERATION, HOLONOMIC, VELOCITY
 from dalembert.equations.equations_of_motion import EquationsOfMotion, equations
-from dalembert.expressions.quantities import is_real
 from dalembert.mechanics.rotations import rate_matrix, rotation
 from dalembert.symbolic.dimensions import (
     ENERGY,
@@ -145,7 +144,7 @@ class System:
         self.table.declare(f"{name}.rate", per_second(unit))
         self.table.declare(f"{name}.acceleration", per_second(per_second(unit)))
         self.coordinate_names.append(name)
-        self.drawn[name] = _number(f"the drawn value of {name!r}", drawn)
+        self.drawn[name] = real_number(f"the drawn value of {name!r}", drawn, ModelError)
         return symbol
 
     def coordinates(self, names: str | Iterable[str], unit: str = "") -> tuple[Any, ...]:
@@ -155,7 +154,7 @@ class System:
     def parameter(self, name: str, value: float | None = None, unit: str = "") -> Any:
         """A constant of the system; its value may come later (`replace_values`), but before numbers are asked for."""
         symbol = self.table.declare(name, unit)
-        self.parameter_values[name] = None if value is None else _number(f"parameter {name!r}", value)
+        self.parameter_values[name] = None if value is None else real_number(f"parameter {name!r}", value, ModelError)
         return symbol
 
     def input(self, name: str, unit: str = "") -> Any:
@@ -413,7 +412,7 @@ class System:
             if name not in self.parameter_values:
                 known = self.parameter_values
                 raise ModelError("unknown-name", unknown_name("parameter", name, known, f"system {self.name!r}"))
-            self.parameter_values[name] = _number(f"parameter {name!r}", value)
+            self.parameter_values[name] = real_number(f"parameter {name!r}", value, ModelError)
 
     # -- expressions ---------------------------------------------------------------------------------------------------
     def values(self, given: Mapping[str, float] | None = None) -> dict[str, float]:
@@ -533,12 +532,6 @@ class System:
                 where={"row": owner},
             )  # fmt: skip
         return Constraint(owner, value, HOLONOMIC, k)
-
-
-def _number(what: str, value: Any) -> float:
-    if not is_real(value) or not math.isfinite(float(value)):
-        raise ModelError("not-a-number", f"{what} must be a finite number, got {value!r}.")
-    return float(value)
 
 
 @equations.register

@@ -301,7 +301,7 @@ JOINTS: list[Case] = [
     (
         "a rod of text",
         lambda m, r: m.add_massless_rod("B", m.ground.at(0, 0), r.at(0, 0), length="1"),
-        ("not-positive", "'B'", "length", "'1'"),
+        ("not-a-number", "'B'", "length", "'1'"),
     ),
     (
         "a wheel of no radius",
@@ -479,7 +479,7 @@ FORCES: list[Case] = [
     ("an actuator model by its name", lambda m, r: m.add_actuator("a", "hinge", input="u", model="dc"), ("wrong-type", "'a'", "'dc'", "da.DCMotor")),
     ("an actuator model as a class", lambda m, r: m.add_actuator("a", "hinge", input="u", model=da.DCMotor), ("wrong-type", "'a'", "da.DCMotor(...)")),
     ("a lag of no time", lambda m, r: m.add_actuator("a", "hinge", input="u", model=da.FirstOrderLag(0)), ("not-positive", "'a'", "time_constant")),
-    ("an effort of NaN", lambda m, r: m.add_actuator("a", "hinge", input="u", effort=NAN), ("not-a-number", "'a'", "effort", "nan")),
+    ("an effort of NaN", lambda m, r: m.add_actuator("a", "hinge", input="u", effort=NAN), ("not-finite", "'a'", "effort", "nan")),
     ("a motor of text", lambda m, r: m.add_actuator("a", "hinge", input="u", model=da.DCMotor("k", 1)), ("not-a-number", "'a'", "torque_constant")),
     ("a motor of no resistance", lambda m, r: m.add_actuator("a", "hinge", input="u", model=da.DCMotor(1, 0)), ("not-positive", "'a'", "resistance")),
 ]  # fmt: skip

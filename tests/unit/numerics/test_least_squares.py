@@ -52,6 +52,11 @@ def run(problem: Valley, most: int = 200, **options: object) -> Minimum[np.ndarr
     return minimise(problem, START, options.pop("damping", Damping()), most, **options)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("damping, after", [(0.9e-8, 0.0), (1.1e-8, 1.1e-9)])
+def test_a_damping_below_the_least_worth_keeping_is_dropped_after_an_accepted_step(damping, after) -> None:
+    assert Damping(dropped=1e-8).accept(damping, 1.0) == pytest.approx(after)
+
+
 def test_the_valley_is_followed_to_its_minimum() -> None:
     found = run(Valley(), close=1e-20)
     assert found.converged and found.reason is Reason.CLOSE

@@ -17,10 +17,11 @@ import scipy.linalg
 from dalembert.control.plant import choose_inputs, choose_outputs, plant
 from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.errors import DataError
-from dalembert.core.tables import columns
+from dalembert.core.tables import align_columns
 from dalembert.core.text import list_names
-from dalembert.linear.eigen.roots import balance_matrix, continuous
+from dalembert.linear.eigen.roots import continuous
 from dalembert.linear.transforms.forms import reachable
+from dalembert.numerics.balancing import balance_matrix
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ class Reach:
              ", ".join(mode.states[:3]))
             for mode in self.modes
         ]  # fmt: skip
-        return f"{self.words()}\n" + columns(["Hz", "decays", "strength", "states"], rows)
+        return f"{self.words()}\n" + align_columns(["Hz", "decays", "strength", "states"], rows, left=(-1,))
 
     def __repr__(self) -> str:
         return f"Reach: {self.table()}"

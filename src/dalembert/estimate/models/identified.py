@@ -9,13 +9,10 @@ exact, so that Q and P0 are those of the others. Before the record, inputs have 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from dalembert.estimate.models.process import Names, Process, find_places, linear_process, process
 from dalembert.expressions import Array
-from dalembert.identify.auto.result import AutoIdentified
 from dalembert.identify.model.identified import Identified
 from dalembert.linear import StateSpace
 
@@ -37,11 +34,6 @@ def _(
         return (x0, u0, y0) if u0.any() or y0.any() else None
 
     return linear_process(system, outputs, inputs, dt, None if deviations else point, deviations=deviations, held=held)
-
-
-@process.register
-def _(model: AutoIdentified, **keywords: Any) -> Process:
-    return process(model.identified, **keywords)
 
 
 def with_delays(system: StateSpace, delays: dict[str, int]) -> tuple[StateSpace, dict[int, str]]:

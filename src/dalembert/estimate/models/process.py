@@ -145,6 +145,8 @@ def process(
     outputs : names of the sensors that the filter reads.  inputs : names of the known inputs.  None: all.
     dt : sampling interval [s] for which a continuous linear model is discretised exactly (zero-order hold).
     """
+    if (identified := getattr(model, "identified", None)) is not None:  # of `identify.auto`, which need not be loaded
+        return process(identified, outputs=outputs, inputs=inputs, dt=dt, **options)
     hints = [Advice("Give {} of it.", Call("da.equations"))] if type(model).__name__ == "Mechanism" else []
     hints += [Advice(f"Give its attribute {part!r}.") for part in ("system", "process") if hasattr(model, part)][:1]
     problem = "a filter needs a linear model, equations of motion, a user model or a kinematic model, got "

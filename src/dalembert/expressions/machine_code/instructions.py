@@ -13,11 +13,10 @@ from functools import lru_cache
 import casadi as ca
 import numpy as np
 
+from dalembert.core.arrays import FloatArray, Int64Array
 from dalembert.expressions.machine_code.program import (
     BINARY,
     UNARY,
-    FloatArray,
-    IntArray,
     Interpolation,
     Routine,
     Straight,
@@ -56,7 +55,7 @@ def read_straight(function: ca.Function, routine_of: Callable[[ca.Function], Rou
     return Straight(operation, rows[:, 1], rows[:, 2], rows[:, 3], constant, calls, most)
 
 
-def _read_one_by_one(function: ca.Function, count: int) -> tuple[IntArray, FloatArray]:
+def _read_one_by_one(function: ca.Function, count: int) -> tuple[Int64Array, FloatArray]:
     """Instructions one by one: (operation, out, first, second) and constants; a call only by its operation."""
     rows = np.zeros((count, 4), dtype=np.int64)
     constant = np.zeros(count)
@@ -86,7 +85,7 @@ def _bytes_of(function: ca.Function) -> bytes:
     return (letters[0::2] | (letters[1::2] << 4)).astype(np.uint8).tobytes()
 
 
-def _read_serialised(function: ca.Function, count: int) -> tuple[IntArray, FloatArray] | None:
+def _read_serialised(function: ca.Function, count: int) -> tuple[Int64Array, FloatArray] | None:
     """Instructions as CasADi 3.8 writes them, four integers each; None where a few of them are not found so."""
     data = _bytes_of(function)
     first = b"".join(struct.pack("<4i", *_instruction(function, k)) for k in range(4))

@@ -20,6 +20,8 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.core.arrays import FloatArray as Array
+from dalembert.core.arrays import Int64Array
 from dalembert.expressions.machine_code.built_ins import ARRAY_FIELDS, direct_text, once_text
 from dalembert.expressions.machine_code.llvm_code import LlvmCode
 from dalembert.expressions.machine_code.program import Program, Routine, Untranslatable
@@ -27,8 +29,6 @@ from dalembert.expressions.machine_code.reader import read
 
 if TYPE_CHECKING:
     from llvmlite import binding  # type: ignore[import-untyped]
-
-Array = NDArray[np.float64]
 
 _lock = threading.RLock()
 if hasattr(os, "register_at_fork"):
@@ -140,15 +140,15 @@ class Native:
         own = sum(self.main.inputs) + sum(self.main.outputs) if self.lanes > 1 else 0
         return np.empty((max(self.main.work, 1) + own) * self.lanes)
 
-    def table(self, arrays: Sequence[Array], work: Array, strides: Sequence[int]) -> NDArray[np.int64]:
+    def table(self, arrays: Sequence[Array], work: Array, strides: Sequence[int]) -> Int64Array:
         """Table of calls with these arguments and results (see `llvm_code`); the arrays must outlive it."""
         return np.array([*map(address_of, arrays), address_of(work), *strides], dtype=np.int64)
 
-    def loop(self, table: NDArray[np.int64], count: int) -> None:
+    def loop(self, table: Int64Array, count: int) -> None:
         """Evaluate `count` times (at least once), moving along the arrays."""
         self._call(address_of(table), count)
 
-    def rows(self, table: NDArray[np.int64], count: int) -> None:
+    def rows(self, table: Int64Array, count: int) -> None:
         """Evaluate `count` rows (at least as many as lanes) of arrays that are not in lanes."""
         self._rows(address_of(table), count)
 

@@ -15,11 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 import casadi as ca
-import numpy as np
-from numpy.typing import NDArray
 
-IntArray: TypeAlias = NDArray[np.int64]
-FloatArray: TypeAlias = NDArray[np.float64]
+from dalembert.core.arrays import FloatArray, Int64Array
 
 
 def operations(names: str) -> dict[int, str]:
@@ -68,10 +65,10 @@ class Straight:
     registers : their number; the work array begins with them.
     """
 
-    operation: IntArray
-    out: IntArray
-    first: IntArray
-    second: IntArray
+    operation: Int64Array
+    out: Int64Array
+    first: Int64Array
+    second: Int64Array
     constant: FloatArray
     calls: Mapping[int, StraightCall]
     registers: int

@@ -14,7 +14,8 @@ import casadi as ca
 import numpy as np
 
 if TYPE_CHECKING:
-    from dalembert.expressions.machine_code.program import IntArray, Straight
+    from dalembert.core.arrays import Int64Array
+    from dalembert.expressions.machine_code.program import Straight
 
 COSTLY = tuple(
     getattr(ca, f"OP_{name}")
@@ -40,7 +41,7 @@ COSTLY = tuple(
 )
 
 
-def find_writers(code: Straight, readers: IntArray, registers: IntArray) -> IntArray:
+def find_writers(code: Straight, readers: Int64Array, registers: Int64Array) -> Int64Array:
     """The instruction that wrote what each reader finds in a register; -1 where none did."""
     count = len(code.operation)
     steps = np.arange(count)

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice
-from dalembert.files.records.header_units import read_unit_cell
+from dalembert.files.tables.header_units import read_unit_cell
 
 
 class ModalQuantity(StrEnum):

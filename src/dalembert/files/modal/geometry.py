@@ -29,12 +29,12 @@ import numpy as np
 from dalembert.core.errors import FileFormatError, unknown_name
 from dalembert.core.findings import Advice, Finding
 from dalembert.files.modal.universal_sets import read_sets
-from dalembert.files.records.formats.csv import count_lines
-from dalembert.files.records.header_units import read_heading
-from dalembert.files.records.tables.body import describe_ragged, number_lines
-from dalembert.files.records.tables.cells import BLANKS, has_comma, is_missing, is_number, split_cells, with_point
-from dalembert.files.records.tables.header import plain_cell
-from dalembert.files.records.tables.layout import DELIMITERS
+from dalembert.files.tables.body import describe_ragged, number_lines
+from dalembert.files.tables.cells import BLANKS, has_comma, is_missing, is_number, split_cells, with_point
+from dalembert.files.tables.encoding import count_lines
+from dalembert.files.tables.header import plain_cell
+from dalembert.files.tables.header_units import read_heading
+from dalembert.files.tables.layout import DELIMITERS
 
 DIRECTIONS = ("x", "y", "z", "-x", "-y", "-z")
 LARGEST = 4 * 1024**2  # bytes of a file: 50 000 places

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from dalembert.core.errors import FileFormatError
 from dalembert.files.modal.column_words import ModalQuantity, read_word
 from dalembert.files.modal.format import LIMITS
-from dalembert.files.records.tables.body import describe_ragged
-from dalembert.files.records.tables.cells import BLANKS, has_comma, is_number, split_cells
-from dalembert.files.records.tables.clock import is_time_name
-from dalembert.files.records.tables.header import plain_cell
-from dalembert.files.records.tables.layout import DELIMITERS
+from dalembert.files.tables.body import describe_ragged
+from dalembert.files.tables.cells import BLANKS, has_comma, is_number, split_cells
+from dalembert.files.tables.clock import is_time_name
+from dalembert.files.tables.header import plain_cell
+from dalembert.files.tables.layout import DELIMITERS
 
 FREQUENCIES = (ModalQuantity.frequency, ModalQuantity.damped_frequency)
 _NAMES = ("coordinate", "coordinates", "channel", "sensor", "node", "dof", "name", "quantity", "")

@@ -19,7 +19,7 @@ from typing import TextIO
 import numpy as np
 
 from dalembert.core.errors import FileFormatError
-from dalembert.files.records.formats.uff import UniversalLines, read_function
+from dalembert.files.tables.universal import UniversalLines, read_function
 
 VALUES = {1: 1, 2: 3, 3: 6}  # values per node by characteristic
 NORMAL, COMPLEX = (2,), (3, 7)  # analyses

@@ -5,7 +5,7 @@ commands and the completion of the shell read the registry.
 
     MODEL_FORMATS.register("sdf", ModelFormat((".sdf",), read, (ReadingOption("folders", "folders", "of meshes"),)))
 
-Built-in formats are the files of `dalembert.files.models.formats`. An installed package adds its own through an entry
+Built-in formats are the files of `dalembert.files.model_formats`. An installed package adds its own through an entry
 point of the group ``dalembert.model_formats`` that names the module. The modules import their readers where they read:
 the shell waits for the suffixes.
 """
@@ -51,7 +51,7 @@ class ModelFormat:
 
 
 MODEL_FORMATS: Registry[ModelFormat] = Registry(
-    "model format", package="dalembert.files.models.formats", group="dalembert.model_formats", error=FileFormatError
+    "model format", package="dalembert.files.model_formats", group="dalembert.model_formats", error=FileFormatError
 )
 
 

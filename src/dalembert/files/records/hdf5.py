@@ -16,7 +16,7 @@ import numpy as np
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice
 from dalembert.core.isolation import PIECE
-from dalembert.files.records.bounds import LIMITS, check_text
+from dalembert.files.tables.bounds import LIMITS, check_text
 
 MAGIC = b"\x89HDF\r\n\x1a\n"
 _DEFLATE, _SHUFFLE, _CHECKSUM = 1, 2, 3  # filters of HDF5

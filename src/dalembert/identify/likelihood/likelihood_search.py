@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.linalg
 
-from dalembert.core.arrays import FloatArray
+from dalembert.core.arrays import BoolArray, FloatArray
 from dalembert.identify.likelihood import modal_likelihood as likelihood
 from dalembert.identify.likelihood.filter_sums import Moments
 from dalembert.identify.likelihood.modal_likelihood import (
-    BoolArray,
     ModalModel,
     Products,
     Score,

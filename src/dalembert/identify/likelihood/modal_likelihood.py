@@ -24,9 +24,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
-from dalembert.core.arrays import ComplexArray, FloatArray
+from dalembert.core.arrays import BoolArray, ComplexArray, FloatArray
 from dalembert.identify.likelihood.filter_sums import CONJUGATIONS, UNDAMPED, Moments, multiply_modal, real_products
 
 
@@ -42,7 +41,6 @@ class InformationLimits:
 
 INVERSE = InformationLimits()
 
-BoolArray = NDArray[np.bool_]
 # Products of one segment: of its signals (f, h, λg) with each other (J, nu + 2, 2, J, nu + 2, 2), with the direct
 # inputs and e (J, nu + 2, 2, d + ny), and of these with each other (d + ny, d + ny).
 SegmentProducts = tuple[FloatArray, FloatArray, FloatArray]

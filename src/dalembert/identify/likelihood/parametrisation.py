@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dalembert.core.arrays import ComplexArray, FloatArray
+from dalembert.core.arrays import BoolArray, ComplexArray, FloatArray
 from dalembert.core.errors import DataError
-from dalembert.identify.likelihood.modal_likelihood import BoolArray, ModalModel
-from dalembert.linear.eigen.roots import DEFECTIVE, balance_matrix
+from dalembert.identify.likelihood.modal_likelihood import ModalModel
+from dalembert.linear.eigen.roots import DEFECTIVE
 from dalembert.numerics import ties
+from dalembert.numerics.balancing import balance_matrix
 
 
 @dataclass(frozen=True)

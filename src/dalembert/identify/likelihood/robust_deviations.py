@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.core.arrays import ComplexArray, FloatArray
+from dalembert.core.arrays import BoolArray, ComplexArray, FloatArray
 from dalembert.identify.likelihood import modal_likelihood as likelihood
 from dalembert.identify.likelihood.filter_sums import CHUNK, LENGTH, BlockFilters, add_starts
 from dalembert.identify.likelihood.likelihood_search import LikelihoodPoint, LikelihoodSearch
-from dalembert.identify.likelihood.modal_likelihood import BoolArray, ModalModel
+from dalembert.identify.likelihood.modal_likelihood import ModalModel
 from dalembert.identify.likelihood.uncertainty import modal_derivatives, output_derivatives
 from dalembert.identify.model.identified import DeviationMethod
 

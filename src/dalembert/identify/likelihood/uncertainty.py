@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.core.arrays import ComplexArray, FloatArray
+from dalembert.core.arrays import BoolArray, ComplexArray, FloatArray
 from dalembert.identify.likelihood import modal_likelihood as likelihood
 from dalembert.identify.likelihood.likelihood_search import LikelihoodPoint
-from dalembert.identify.likelihood.modal_likelihood import BoolArray, ModalModel
+from dalembert.identify.likelihood.modal_likelihood import ModalModel
 from dalembert.identify.likelihood.parametrisation import state_space
 
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from dalembert.core.arguments import one_of, real_number, whole_number
 from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.errors import DataError
-from dalembert.core.tables import columns
+from dalembert.core.tables import align_columns
 from dalembert.identify.records.channel_values import find_runs
 from dalembert.identify.records.preparation_step import accept_several, add_note, find_columns
 from dalembert.identify.records.prepare import Channels
@@ -74,7 +74,7 @@ class Repair:
         masks = (self.outliers, self.dropouts, self.replaced, self.remaining)
         counts = np.array([mask.sum(axis=0) for mask in masks]).T
         rows = [(*map(str, row), name) for row, name in zip(counts.tolist(), self.record.names)]
-        return columns(("outliers", "dropouts", "replaced", "remaining", "channel"), rows)
+        return align_columns(("outliers", "dropouts", "replaced", "remaining", "channel"), rows, left=(-1,))
 
     def __repr__(self) -> str:
         left = int(np.count_nonzero(self.remaining))

@@ -22,7 +22,7 @@ from dalembert.core.arguments import real_number
 from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
-from dalembert.core.tables import columns
+from dalembert.core.tables import align_columns
 from dalembert.core.text import list_names
 from dalembert.identify.records.checks import common_sample_time, list_records, name_record
 from dalembert.identify.records.preparation_step import accept_several, add_note, refuse_gaps
@@ -214,7 +214,7 @@ class Synchronised:
             (f"{late:.6g}", f"{match:.4f}", run.name or f"record {k + 1}")
             for k, (run, late, match) in enumerate(zip(self.records, self.delays, self.correlations))
         ]
-        return columns(("delay [s]", "correlation", "record"), rows)
+        return align_columns(("delay [s]", "correlation", "record"), rows, left=(-1,))
 
     def __repr__(self) -> str:
         return f"Synchronised: {len(self.records)} records of {len(self.records[0])} samples\n{self.table()}"

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalembert.core.arguments import positive_number
+from dalembert.core.arrays import BoolArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.progress import Progress, Setting
@@ -35,8 +35,6 @@ from dalembert.tree.base_parameters import BaseParameters, base_parameters
 from dalembert.tree.evaluation import require_tree
 from dalembert.tree.regressor import Names as Labels
 from dalembert.tree.regressor import count_inertial, dynamic_parameters, read_joint_columns
-
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

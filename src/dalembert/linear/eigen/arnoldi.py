@@ -30,7 +30,7 @@ from dalembert.linear import storage
 from dalembert.linear.eigen import quadratic
 from dalembert.linear.eigen import undamped_modes as lanczos
 from dalembert.linear.eigen.undamped_modes import Undamped
-from dalembert.numerics.sparse_factor import Factor
+from dalembert.numerics.sparse.sparse_factor import Factor
 
 Rows = tuple[ComplexArray, Any]  # eigenvalues (k,); shapes (n, k), real where all modes are
 

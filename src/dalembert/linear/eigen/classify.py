@@ -17,7 +17,7 @@ from dalembert.core.arrays import assign, frozen
 from dalembert.linear import storage
 from dalembert.linear.eigen.quadratic import zero_tolerance
 from dalembert.linear.modes import Modes
-from dalembert.numerics.sparse_factor import Factor
+from dalembert.numerics.sparse.sparse_factor import Factor
 
 if TYPE_CHECKING:
     from dalembert.linear.second_order import SecondOrder

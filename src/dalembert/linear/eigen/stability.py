@@ -24,7 +24,7 @@ import scipy.sparse.csgraph
 
 from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.errors import DataError
-from dalembert.core.tables import columns
+from dalembert.core.tables import align_columns
 from dalembert.core.text import complex_text
 from dalembert.linear import storage
 from dalembert.linear.eigen import massless, quadratic
@@ -113,7 +113,7 @@ class Stability:
         lines = [head + (f" ({self.reason})" if self.reason else "")]
         if self.guilty:
             rows = [(complex_text(g.eigenvalue), str(g.algebraic), str(g.geometric), g.motion) for g in self.guilty]
-            lines.append(columns((f"eigenvalue{unit}", "algebraic", "geometric", "motion"), rows))
+            lines.append(align_columns((f"eigenvalue{unit}", "algebraic", "geometric", "motion"), rows, left=(-1,)))
         return "\n".join(lines)
 
     def __repr__(self) -> str:

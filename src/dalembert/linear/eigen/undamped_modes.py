@@ -29,9 +29,9 @@ import scipy.sparse.linalg
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import ConvergenceError, DataError
 from dalembert.core.findings import Advice
-from dalembert.numerics import multifrontal, ordering
-from dalembert.numerics import nested_dissection as dissection
-from dalembert.numerics.sparse_factor import Factor
+from dalembert.numerics.sparse import multifrontal, ordering
+from dalembert.numerics.sparse import nested_dissection as dissection
+from dalembert.numerics.sparse.sparse_factor import Factor
 
 TINY = float(np.finfo(np.float64).tiny)
 # Width of a matrix (:func:`ordering.width`) from which dense fronts pay: above that for one solution, because SuperLU

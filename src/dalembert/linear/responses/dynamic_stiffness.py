@@ -29,9 +29,9 @@ from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DataError
 from dalembert.linear import storage
 from dalembert.linear.eigen.massless import SINGULAR
-from dalembert.linear.eigen.roots import balance_matrix
 from dalembert.linear.responses.frequency_response import both_units
-from dalembert.numerics.sparse_factor import Factor
+from dalembert.numerics.balancing import balance_matrix
+from dalembert.numerics.sparse.sparse_factor import Factor
 
 if TYPE_CHECKING:
     from dalembert.linear.second_order import SecondOrder

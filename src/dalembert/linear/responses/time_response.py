@@ -24,11 +24,11 @@ from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.linear import storage
 from dalembert.linear.channels import input_units, is_second_order, is_state_space, place
-from dalembert.linear.eigen.roots import balance_matrix
 from dalembert.linear.modes import Modes
 from dalembert.linear.recursions import march, march_held, require_finite
 from dalembert.linear.responses.excitation import HOLDS, initial_state, sample_inputs
 from dalembert.linear.responses.superposition import Basis, modal_basis, static_residual
+from dalembert.numerics.balancing import balance_matrix
 from dalembert.numerics.sample_times import TOLERANCES
 from dalembert.record import Record
 from dalembert.record.checks import check_time

@@ -23,20 +23,10 @@ from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
 from dalembert.core.tables import align_columns
-from dalembert.core.tables import columns as table_columns
 from dalembert.core.text import complex_text
-from dalembert.linear.eigen.roots import (
-    DEFECTIVE,
-    EPS,
-    Roots,
-    balance_matrix,
-    balance_system,
-    eigenvalues,
-    integrators_last,
-    rest_point,
-    solve,
-)
+from dalembert.linear.eigen.roots import DEFECTIVE, EPS, Roots, eigenvalues, integrators_last, rest_point, solve
 from dalembert.linear.transforms.gramians import DAMPING_FLOOR
+from dalembert.numerics.balancing import balance_matrix, balance_system
 
 if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace
@@ -147,7 +137,7 @@ class KalmanForm:
             poles = ", ".join(complex_text(s) for s in values[:4]) + (", ..." if size > 4 else "") or "-"
             rows.append((name, str(size), poles))
             start += size
-        return table_columns(("part", "states", "poles"), rows)
+        return align_columns(("part", "states", "poles"), rows, left=(-1,))
 
     def __repr__(self) -> str:
         return f"KalmanForm: {self.system.nx} states\n{self.table()}"

@@ -21,7 +21,8 @@ from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import ConvergenceError, DataError
 from dalembert.core.findings import Advice, Call
 from dalembert.core.text import complex_text
-from dalembert.linear.eigen.roots import EPS, balance_matrix, balance_system, complex_schur, poles
+from dalembert.linear.eigen.roots import EPS, complex_schur, poles
+from dalembert.numerics.balancing import balance_matrix, balance_system
 
 if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace

@@ -28,8 +28,9 @@ from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import ConvergenceError, DataError
 from dalembert.core.findings import Advice, Call
 from dalembert.linear.eigen import roots
-from dalembert.linear.eigen.roots import balance_system, complex_schur, eigenvalues, solve
+from dalembert.linear.eigen.roots import complex_schur, eigenvalues, solve
 from dalembert.linear.transforms import gramians
+from dalembert.numerics.balancing import balance_system
 
 if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace

@@ -24,11 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, lu_factor, lu_solve, qr, solve_triangular
 
+from dalembert.core.arrays import FloatArray as Array
 from dalembert.core.errors import ConvergenceError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.numerics import ties
-
-Array = NDArray[np.float64]
 
 RANK_TOLERANCE = 1e-10  # singular values below this share of the largest count as zero
 SINGULAR_MASS = 1e-12  # smallest eigenvalue of M with unit diagonal that still counts as mass

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -31,8 +31,6 @@ import numpy as np
 from dalembert.core.errors import DataError, ModelError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import ACCELERATION, ARGUMENTS, Channels, EquationsOfMotion, Placement, State
-from dalembert.linear import Modes, SecondOrder
-from dalembert.linear.responses.modal import undamped_modes
 from dalembert.mechanics import equations as equations
 from dalembert.solve.constrained import matrices
 from dalembert.solve.constrained.elimination import solve_rows_of_joints
@@ -41,6 +39,9 @@ from dalembert.solve.position.assemble import assemble, state_or_rest
 from dalembert.solve.position.chart import Chart
 from dalembert.solve.position.tangent import RANK, Instant, accelerations
 
+if TYPE_CHECKING:
+    from dalembert.linear import Modes, SecondOrder
+
 SX = ca.SX
 GROWTH = 2.0  # largest ratio of two steps in a row along the path: equal parts of a smooth path have nearly equal steps
 CONTRACTION = 0.5  # largest ratio of two Newton steps in a row that still shows convergence to the pose next door
@@ -48,7 +49,7 @@ CLOSED = 1e-9  # largest gap of a joint [m] and last Newton step [m, rad] of a p
 SAME_MASS = 1e-6  # relative difference of the linear model's mass matrix and that of the pose it is said to belong to
 
 
-@equations.register
+@equations.register(EquationsOfMotion)
 def minimum_coordinates(
     eqs: EquationsOfMotion,
     *,
@@ -105,8 +106,11 @@ def minimum_coordinates(
             f"about: the linear model belongs to another pose of {eqs.name!r}.",
             Advice("Give that pose: {}.", Argument("at")),
         )
-    shapes = None if modes is None else undamped_modes(about, modes) if isinstance(modes, int) else modes
-    return _Reduction(eqs, at, chart, path).equations(about, shapes)
+    if isinstance(modes, int):
+        from dalembert.linear.responses.modal import undamped_modes
+
+        modes = undamped_modes(about, modes)
+    return _Reduction(eqs, at, chart, path).equations(about, modes)
 
 
 def _refuse(eqs: EquationsOfMotion, about: SecondOrder | None, modes: int | Modes | None, path: int) -> None:
@@ -124,6 +128,15 @@ def _refuse(eqs: EquationsOfMotion, about: SecondOrder | None, modes: int | Mode
             f"friction in {eqs.name!r} depends on reactions, or sticks and slips: elimination leaves neither. Simulate "
             "the full equations.",
         )
+    if modes is not None or about is not None:
+        _refuse_linear(about, modes)
+    if not (isinstance(path, int) and path > 0):
+        raise DataError("not-a-count", f"path must be a positive whole number, got {path!r}.")
+
+
+def _refuse_linear(about: SecondOrder | None, modes: int | Modes | None) -> None:
+    from dalembert.linear import Modes, SecondOrder  # only here: equations of a mechanism load no linear systems
+
     if modes is not None and about is None:
         raise ModelError(
             "missing-argument",
@@ -145,8 +158,6 @@ def _refuse(eqs: EquationsOfMotion, about: SecondOrder | None, modes: int | Mode
                 Call("lin.replace", Argument("C"), Argument("G"), Argument("H")),
             ),
         )
-    if not (isinstance(path, int) and path > 0):
-        raise DataError("not-a-count", f"path must be a positive whole number, got {path!r}.")
 
 
 def _reference_pose(eqs: EquationsOfMotion, about: SecondOrder) -> State:

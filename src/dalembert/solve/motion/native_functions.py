@@ -12,6 +12,7 @@ import casadi as ca
 from dalembert.core.errors import ModelError
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Kernel
+from dalembert.numerics.runge_kutta import CLASSIC, combine
 from dalembert.solve.constrained.constraint_factor import ConstraintFactor
 from dalembert.solve.constrained.solve import build_function, normalise
 from dalembert.solve.position.prescribed_motion import Targets, target_function, target_gap
@@ -128,16 +129,14 @@ class Analysis:
             q = self.move(q0, v0 * dt + a0 * dt**2 / 2, p, t)
             guess = v0 + a0 * dt
         else:  # Runge-Kutta 4 with speeds that follow from pose and time
-            half = t0 + dt / 2
-            k1 = drift(q0, v0, p, t0)
-            q2 = q0 + dt / 2 * k1
-            k2 = drift(q2, self.speeds(q2, v0, p, half, mid), p, half)
-            q3 = q0 + dt / 2 * k2
-            k3 = drift(q3, self.speeds(q3, v0, p, half, mid), p, half)
-            q4 = q0 + dt * k3
-            guess = self.speeds(q4, v0, p, t, ds)
-            k4 = drift(q4, guess, p, t)
-            q = self.move(q0 + dt / 6 * (k1 + 2 * k2 + 2 * k3 + k4), MX.zeros(nv), p, t)
+            guess, prescribed = v0, {0.5: mid, 1.0: ds}
+            stages: list[tuple[Any]] = []
+            for node, row in zip(CLASSIC.nodes, CLASSIC.rows, strict=True):
+                near, then = q0 + dt * combine(row, stages, 0), t0 + node * dt
+                if node:
+                    guess = self.speeds(near, v0, p, then, prescribed[node])
+                stages.append((drift(near, guess, p, then),))
+            q = self.move(q0 + dt * combine(CLASSIC.weights, stages, 0), MX.zeros(nv), p, t)
         way = ca.norm_inf(q - q0)
         first = None
         for _ in range(ITERATIONS):

@@ -10,12 +10,14 @@ import numpy as np
 from scipy.sparse import csc_matrix, diags, identity, vstack
 from scipy.sparse.linalg import splu
 
+from dalembert.core.arguments import real_number
 from dalembert.core.errors import AssemblyError, ConvergenceError, DataError, ModelError, ModelWarning, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array
 from dalembert.mechanics.rotations import turn_between
 from dalembert.model.orientation import Rotation
+from dalembert.numerics.least_squares import DampedStep, Damping, minimise
 from dalembert.solve.constrained.matrices import RANK_TOLERANCE
 from dalembert.solve.constrained.structure import mass_is_singular, rows_of_cut_joints
 from dalembert.solve.position.limits import find_exceeded
@@ -131,7 +133,7 @@ def assemble(
             raise ModelError(
                 "unknown-name", unknown_name("internal state", name, eqs.internal.names, f"equations {eqs.name!r}")
             )
-        z[eqs.internal.index[name]] = _finite(value, "internal", name)
+        z[eqs.internal.index[name]] = real_number(f"internal: {name!r}", value, ModelError)
     for name, value in hints.items():
         if name in eqs.coordinates.index:
             q[eqs.coordinates.index[name]] = value
@@ -174,16 +176,6 @@ def _mapping(given: object, what: str) -> Mapping[str, Any]:
     return given or {}
 
 
-def _finite(value: Any, what: str, name: str) -> float:
-    try:
-        result = float(value)
-    except (TypeError, ValueError):
-        raise ModelError("not-a-number", f"{what}: {name!r} must be a number, got {value!r}.") from None
-    if not np.isfinite(result):
-        raise ModelError("not-finite", f"{what}: {name!r} must be finite, got {value!r}.")
-    return result
-
-
 def _read_named(
     eqs: EquationsOfMotion,
     given: Mapping[str, float] | None,
@@ -203,7 +195,7 @@ def _read_named(
             raise ModelError(
                 "unknown-name", f"{what}: {unknown_name('coordinate', name, known, f'equations {eqs.name!r}')}"
             )
-        result[full] = _finite(value, what, name)
+        result[full] = real_number(f"{what}: {name!r}", value, ModelError)
     return result
 
 
@@ -369,32 +361,54 @@ def _approach(eqs: EquationsOfMotion, start: Array, q: Array, wanted: Mapping[st
     return start
 
 
-def _iterate(problem: _JointGaps, q: Array, tolerance: float) -> tuple[Array, float]:
-    """Levenberg-Marquardt in the tangent space, with limited steps."""
-    residual = problem.residual(q)
-    gap = float(np.abs(residual).max(initial=0.0))
-    damping = 0.0
-    for _ in range(LIMITS.iterations):
-        if gap <= tolerance * LIMITS.aimed or not np.isfinite(gap):
-            break
-        change = least_change(problem.gradient(q), residual, damping)
+@dataclass(frozen=True)
+class _Pose:
+    """A pose, its gaps, the largest of them, and their norm, which is zero where they are as small as aimed."""
+
+    q: Array
+    residual: Array
+    gap: float
+    norm: float
+
+
+class _Closing:
+    """Gaps of joints as a problem of `numerics.least_squares`: the least change that closes them, in limited steps."""
+
+    def __init__(self, gaps: _JointGaps, tolerance: float) -> None:
+        self.gaps, self.tolerance = gaps, tolerance
+
+    def at(self, q: Array) -> _Pose:
+        residual = self.gaps.residual(q)
+        gap = float(np.abs(residual).max(initial=0.0))
+        is_closed = gap <= self.tolerance * LIMITS.aimed
+        return _Pose(q, residual, gap, 0.0 if is_closed else float(np.linalg.norm(residual)))
+
+    def value(self, point: _Pose) -> float:
+        return point.norm
+
+    def step(self, point: _Pose, damping: float) -> DampedStep:
+        change = least_change(self.gaps.gradient(point.q), point.residual, damping)
         size = float(np.abs(change).max(initial=0.0))
-        if not np.isfinite(size):
-            damping = max(10 * damping, LIMITS.damping)
-            continue
-        trial = problem.move(q.copy(), change * min(1.0, LIMITS.longest / max(size, 1e-300)))
-        after = problem.residual(trial)
-        new_gap = float(np.abs(after).max(initial=0.0))
-        if np.linalg.norm(after) < np.linalg.norm(residual) * (1 - LIMITS.gain) or new_gap <= tolerance * LIMITS.aimed:
-            q, residual, gap = trial, after, new_gap
-            damping = 0.0 if damping <= LIMITS.damping else damping / 10
-        elif gap <= tolerance:
-            break  # rounding level
-        else:
-            damping = max(10 * damping, LIMITS.damping)
-            if damping > LIMITS.stuck:
-                break
-    return q, gap
+        return DampedStep(change * min(1.0, LIMITS.longest / max(size, 1e-300)), point.norm)
+
+    def evaluate(self, point: _Pose, step: DampedStep) -> _Pose | None:
+        return self.at(self.gaps.move(point.q.copy(), step.change)) if np.isfinite(step.change).all() else None
+
+    def is_settled(self, before: _Pose, after: _Pose, step: DampedStep) -> bool:
+        return after.norm == 0.0
+
+    def is_rounding(self, point: _Pose, trial: _Pose | None, step: DampedStep) -> bool:
+        return trial is not None and point.gap <= self.tolerance
+
+
+def _iterate(gaps: _JointGaps, q: Array, tolerance: float) -> tuple[Array, float]:
+    """The pose with the joints closed, and its largest gap."""
+    problem = _Closing(gaps, tolerance)
+    point = problem.at(q)
+    if point.norm > 0.0:
+        damping = Damping(first=0.0, restart=LIMITS.damping, dropped=LIMITS.damping, least=0.0, most=LIMITS.stuck)
+        point = minimise(problem, point, damping, LIMITS.iterations, share=LIMITS.gain).point
+    return point.q, point.gap
 
 
 def _speeds(eqs: EquationsOfMotion, q: Array, v0: Array, wanted: Mapping[str, float], t: float) -> Array:

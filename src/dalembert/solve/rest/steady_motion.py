@@ -19,6 +19,7 @@ from dalembert.core.errors import AssemblyError, ConvergenceError, ModelError, u
 from dalembert.core.findings import Advice, Argument
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array
+from dalembert.numerics.least_squares import DampedStep, Damping, minimise
 from dalembert.numerics.runge_kutta import CLASSIC, combine
 from dalembert.solve.position.assemble import assemble, normalised_numbers
 from dalembert.solve.position.tangent import (
@@ -250,7 +251,7 @@ class _Steady:
 
     def solve(self, q: Array, z: Array) -> _Try | None:
         eqs = self.eqs
-        nv, nl, nz = eqs.nv, len(eqs.rows), eqs.nz
+        nv, nl = eqs.nv, len(eqs.rows)
         x = self.point(q, np.zeros(nv), z, np.zeros(nl))
         T = terms(eqs, x)
         self.speeds = self.choose_speeds(T, x)
@@ -266,32 +267,14 @@ class _Steady:
         # as at rest, 1 m/s² is no small acceleration: forces that are rounding do not set the scale
         parts = (T.M.diagonal(), T.f, T.M @ x.a)
         scale = max(float(np.abs(part).max(initial=0.0)) for part in parts) or 1.0
-        residual, J, names = self.rows(T, x, w, scale)
-        damping = 0.0
-        for _ in range(LIMITS.iterations):
-            error = float(np.abs(residual).max(initial=0.0))
-            if not np.isfinite(error):
-                return None
-            change = _shortest(J, residual, damping)
-            longest = float(np.abs(change[:nv]).max(initial=0.0))
-            change = change * min(1.0, LIMITS.longest / max(longest, 1e-300))
-            dx, dv, da, dlam, dz, dw = np.split(change, np.cumsum([nv, nv, nv, nl, nz]))
-            w_new = w.copy()
-            w_new[[k for k, is_free in enumerate(self.free) if is_free]] += dw
-            trial = self.point(self.move(x.q, dx), x.v + dv, x.z + dz, x.lam + scale * dlam, x.a + da)
-            T_new = terms(eqs, trial)
-            residual_new, J_new, _ = self.rows(T_new, trial, w_new, scale)
-            if float(np.linalg.norm(residual_new)) < float(np.linalg.norm(residual)):
-                x, w, residual, J = trial, w_new, residual_new, J_new
-                damping = 0.0 if damping <= LIMITS.damping else damping / 10
-            elif error <= LIMITS.accepted * self.size(x) and damping == 0.0:
-                break
-            else:
-                damping = max(10 * damping, LIMITS.damping)
-                if damping > LIMITS.stuck:
-                    break
-        worst = int(np.argmax(np.abs(residual)))
-        return _Try(x, float(np.abs(residual).max()) / self.size(x), names[worst], float(residual[worst]))
+        problem = _Balance(self, scale)
+        first = problem.at(x, w)
+        if not np.isfinite(first.error):
+            return None
+        damping = Damping(first=0.0, restart=LIMITS.damping, dropped=LIMITS.damping, least=0.0, most=LIMITS.stuck)
+        found = minimise(problem, first, damping, LIMITS.iterations, share=0.0).point
+        worst = int(np.argmax(np.abs(found.residual)))
+        return _Try(found.x, found.error, found.names[worst], float(found.residual[worst]))
 
     def check_lasting(self, x: Instant) -> None:
         """A balance that holds at one instant only (a swinging pendulum at its lowest point) is no steady motion."""
@@ -358,6 +341,53 @@ def later(eqs: EquationsOfMotion, x: Instant) -> Instant:
     q = normalised_numbers(eqs, y[0])
     closed = assemble(eqs, start=eqs.state(q, y[1], y[2], t, lam=lam), t=t)
     return accelerations(eqs, Instant(closed.q, closed.v, closed.z, x.u, t, np.zeros(eqs.nv), lam))
+
+
+@dataclass(frozen=True)
+class _Balanced:
+    """An instant with its rates, the residual, its Jacobian and its rows by name; error: relative to its motion."""
+
+    x: Instant
+    w: Array
+    residual: Array
+    J: Array
+    names: list[str]
+    error: float
+
+
+class _Balance:
+    """Steady motion as a problem of `numerics.least_squares`: the shortest steps, of limited length."""
+
+    def __init__(self, steady: _Steady, scale: float) -> None:
+        self.steady, self.scale, self.damping = steady, scale, 0.0
+
+    def at(self, x: Instant, w: Array) -> _Balanced:
+        residual, J, names = self.steady.rows(terms(self.steady.eqs, x), x, w, self.scale)
+        error = float(np.abs(residual).max(initial=0.0)) / self.steady.size(x)
+        return _Balanced(x, w, residual, J, names, error)
+
+    def value(self, point: _Balanced) -> float:
+        return float(np.linalg.norm(point.residual))
+
+    def step(self, point: _Balanced, damping: float) -> DampedStep:
+        self.damping = damping
+        change = _shortest(point.J, point.residual, damping)
+        longest = float(np.abs(change[: self.steady.eqs.nv]).max(initial=0.0))
+        return DampedStep(change * min(1.0, LIMITS.longest / max(longest, 1e-300)), self.value(point))
+
+    def evaluate(self, point: _Balanced, step: DampedStep) -> _Balanced:
+        steady, eqs, x = self.steady, self.steady.eqs, point.x
+        dx, dv, da, dlam, dz, dw = np.split(step.change, np.cumsum([eqs.nv] * 3 + [len(eqs.rows), eqs.nz]))
+        w = point.w.copy()
+        w[[k for k, is_free in enumerate(steady.free) if is_free]] += dw
+        q, lam = steady.move(x.q, dx), x.lam + self.scale * dlam
+        return self.at(steady.point(q, x.v + dv, x.z + dz, lam, x.a + da), w)
+
+    def is_settled(self, before: _Balanced, after: _Balanced, step: DampedStep) -> bool:
+        return False  # it ends where no step lowers the residual any more
+
+    def is_rounding(self, point: _Balanced, trial: _Balanced | None, step: DampedStep) -> bool:
+        return self.damping == 0.0 and point.error <= LIMITS.accepted
 
 
 def _shortest(J: Array, residual: Array, damping: float) -> Array:

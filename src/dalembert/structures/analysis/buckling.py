@@ -20,7 +20,7 @@ from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.errors import ConvergenceError, DataError
 from dalembert.core.findings import Advice, Argument
 from dalembert.numerics import ties
-from dalembert.numerics.sparse_factor import Factor as InertiaFactor
+from dalembert.numerics.sparse.sparse_factor import Factor as InertiaFactor
 from dalembert.structures.analysis.prestress import solve, stiffness_under
 from dalembert.structures.assembly import stiffness_factor as factors
 from dalembert.structures.assembly.structure import Structure, needs_structure

@@ -24,10 +24,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from dalembert.core.arguments import real_number
-from dalembert.core.arrays import FloatArray
+from dalembert.core.arrays import FloatArray, IntArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
 from dalembert.linear.second_order import SecondOrder
@@ -57,7 +56,7 @@ class PointMasses:
     ``shared`` is None, or the (np, np) mass matrix of one direction where masses join points (solids).
     """
 
-    points: NDArray[np.int64]
+    points: IntArray
     mass: FloatArray
     offset: FloatArray
     inertia: FloatArray

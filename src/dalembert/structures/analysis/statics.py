@@ -23,6 +23,7 @@ from dalembert.core.arguments import whole_number
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
+from dalembert.core.tables import align_columns
 from dalembert.numerics import ties
 from dalembert.structures.assembly.element_group import ElementGroup
 from dalembert.structures.assembly.free_motions import free_motions, report_free_motions
@@ -198,21 +199,16 @@ class StaticSolution:
         size = np.abs(self.u) * np.tile([reach if way[0] == "r" else 1.0 for way in s.directions], len(s.points))
         order = [int(i) for i in ties.largest_first(size)[:most] if size[i] > 0]
         reactions = list(self.reaction)[:most]
-        wide = max([16, *(len(s.coordinates[i]) for i in order), *map(len, reactions)])
-        lines.append("  largest displacements")
-        for i in order:
-            unit = s.units[s.coordinates[i].rpartition(".")[2]]
-            lines.append(f"    {s.coordinates[i]:<{wide}} {self.u[i]: .6e} {unit}")
-        if not order:
-            lines.append("    none")
-        lines.append("  reactions of supports")
-        for name in reactions:
-            unit = "N m" if name.rpartition(".")[2][0] == "r" else "N"
-            lines.append(f"    {name:<{wide}} {self.reaction[name]: .6e} {unit}")
+        moved = [(s.coordinates[i], f"{self.u[i]:.6e}", s.units[s.coordinates[i].rpartition(".")[2]]) for i in order]
+        held = [
+            (name, f"{self.reaction[name]:.6e}", "N m" if name.rpartition(".")[2][0] == "r" else "N")
+            for name in reactions
+        ]
+        table = align_columns((), [*moved, *held], left=(0, -1), indent="    ").splitlines()
+        lines += ["  largest displacements", *(table[: len(moved)] or ["    none"])]
+        lines += ["  reactions of supports", *(table[len(moved) :] or ["    none"])]
         if len(self.reaction) > most:
             lines.append(f"    ... ({len(self.reaction)} in all)")
-        if not len(self.reaction):
-            lines.append("    none")
         return "\n".join(lines)
 
     def __repr__(self) -> str:

@@ -13,11 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from dalembert.core.arrays import FloatArray
-
-IntArray = NDArray[np.int64]
+from dalembert.core.arrays import FloatArray, IntArray
 
 
 class Blocks(NamedTuple):

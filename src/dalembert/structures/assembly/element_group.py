@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from dalembert.core.arrays import FloatArray
+from dalembert.core.arrays import FloatArray, IntArray
 from dalembert.core.errors import DataError
-from dalembert.structures.assembly.element_assembly import IntArray
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,8 @@ from dalembert.core.text import list_names
 from dalembert.linear import storage
 from dalembert.linear.eigen import undamped_modes as lanczos
 from dalembert.numerics import ties
-from dalembert.numerics.ordering import factor_symmetric
-from dalembert.numerics.sparse_factor import Factor as PlainFactor
+from dalembert.numerics.sparse.ordering import factor_symmetric
+from dalembert.numerics.sparse.sparse_factor import Factor as PlainFactor
 
 EPS = float(np.finfo(np.float64).eps)
 # Below this size a dense eigensolver is faster than Lanczos, and finds every mode.
@@ -72,7 +72,7 @@ LIMITS = SingularityLimits()
 class StiffnessFactor:
     """Factors of a square matrix, made once: ``solve(b)`` for (n,) or (n, k).
 
-    A sparse symmetric matrix goes to :func:`dalembert.numerics.ordering.factor_symmetric`; ``exists`` is False where a
+    A sparse symmetric matrix goes to `factor_symmetric` (`numerics.sparse.ordering`); ``exists`` is False where a
     pivot is exactly zero.
     """
 

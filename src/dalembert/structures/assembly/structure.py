@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dalembert.core.arrays import FloatArray, assign, frozen, plain_state
+from dalembert.core.arrays import BoolArray, FloatArray, IntArray, assign, frozen, plain_state
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.linear.second_order import SecondOrder
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from dalembert.structures.beams.beam_group import Connectivity
 
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
-BoolArray = NDArray[np.bool_]
 
 
 @frozen(init=False)
@@ -89,7 +88,7 @@ class Structure:
     T: sp.csc_array
     T_held: sp.csc_array
     free: tuple[str, ...]
-    free_index: NDArray[np.int64]
+    free_index: IntArray
     held: BoolArray
     inactive: BoolArray
     prescribed: FloatArray

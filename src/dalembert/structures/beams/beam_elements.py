@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from dalembert.core.arrays import FloatArray
+from dalembert.core.arrays import FloatArray, IntArray
 from dalembert.structures.assembly import rotating_bodies as bodies
-from dalembert.structures.assembly.element_assembly import IntArray, congruent
+from dalembert.structures.assembly.element_assembly import congruent
 from dalembert.structures.assembly.element_group import ElementGroup, SpinMatrices, on_rotations, scatter
 from dalembert.structures.beams import beam_stresses as stresses
 from dalembert.structures.beams import elements

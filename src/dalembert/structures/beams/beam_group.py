@@ -22,12 +22,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from dalembert.core.arrays import FloatArray, frozen
+from dalembert.core.arrays import BoolArray, FloatArray, IntArray, frozen
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.structures.assembly import element_assembly as assembly
-from dalembert.structures.assembly.element_assembly import IntArray
 from dalembert.structures.assembly.rotating_bodies import cross_matrix
 from dalembert.structures.assembly.sections import Section
 from dalembert.structures.beams import elements
@@ -37,7 +35,6 @@ from dalembert.structures.beams.taper import TaperedElements
 if TYPE_CHECKING:
     from dalembert.structures.assembly.structure import Structure
 
-BoolArray = NDArray[np.bool_]
 # elements (m,), places x (m,) [m], jumps (m, 3, 6) there in local axes: of force, of load per length, of its slope
 PointLoads = tuple[IntArray, FloatArray, FloatArray]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.core.arrays import FloatArray, frozen
+from dalembert.core.arrays import FloatArray, IntArray, frozen
 from dalembert.core.errors import DataError
-from dalembert.structures.assembly.element_assembly import IntArray
+from dalembert.core.tables import align_columns
 from dalembert.structures.assembly.places import LIMITS, is_on
 from dalembert.structures.beams import section_stresses
 from dalembert.structures.beams.internal_forces import Loaded
@@ -97,14 +97,13 @@ class BeamResult:
         if known:
             heads += ["σ_max [Pa]", "σ_min [Pa]", "σ_v [Pa]"]
             columns += [self.highest, self.lowest, self.von_mises]
-        lines = [
+        title = (
             f"beam {self.beam!r}"
             + ("" if self.of == "load" else f", forces of the {self.of}")
-            + (f", shear stress {self.shear_rule}" if known else " (no stresses: its section has no height and width)"),
-            "  ".join(head.rjust(11) for head in heads),
-        ]
-        lines += ["  ".join(f"{value + 0.0:11.4g}" for value in row) for row in zip(*columns)]
-        return "\n".join(lines)
+            + (f", shear stress {self.shear_rule}" if known else " (no stresses: its section has no height and width)")
+        )
+        rows = [[f"{value + 0.0:.4g}" for value in row] for row in zip(*columns)]
+        return f"{title}\n{align_columns(heads, rows)}"
 
     def __repr__(self) -> str:
         return self.table()

@@ -21,9 +21,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dalembert.core.arrays import FloatArray
+from dalembert.core.arrays import BoolArray, FloatArray, IntArray
 
 AXIAL = np.array([0, 6])
 TORSION = np.array([3, 9])
@@ -52,7 +51,7 @@ class BeamNumbers:
     rhoI_z: FloatArray
     rhoI_p: FloatArray
 
-    def take(self, which: NDArray[np.int64] | NDArray[np.bool_]) -> BeamNumbers:
+    def take(self, which: IntArray | BoolArray) -> BeamNumbers:
         """The numbers of some elements."""
         return BeamNumbers(**{field.name: getattr(self, field.name)[which] for field in fields(self)})
 
@@ -94,7 +93,7 @@ def bar_stiffness(b: BeamNumbers) -> FloatArray:
     return K
 
 
-def bar_mass(b: BeamNumbers, lumped: NDArray[np.bool_]) -> FloatArray:
+def bar_mass(b: BeamNumbers, lumped: BoolArray) -> FloatArray:
     """(ne, 12, 12) mass of a straight bar whose points all move linearly; or half at each end."""
     M = np.zeros((len(b.length), 12, 12))
     total = b.rhoA * b.length
@@ -222,7 +221,7 @@ def _linear_shapes(ne: int, xi: FloatArray) -> FloatArray:
     return N
 
 
-def _put(matrices: FloatArray, index: NDArray[np.int64], block: FloatArray) -> None:
+def _put(matrices: FloatArray, index: IntArray, block: FloatArray) -> None:
     for i, row in enumerate(index):  # sixteen strided copies beat one fancy index
         for j, column in enumerate(index):
             matrices[:, row, column] = block[:, i, j]

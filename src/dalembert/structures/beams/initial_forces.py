@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.core.arrays import FloatArray
-from dalembert.structures.assembly.element_assembly import IntArray
+from dalembert.core.arrays import FloatArray, IntArray
 from dalembert.structures.beams import geometric_stiffness as geometric
 from dalembert.structures.beams.beam_group import BeamGroup
 

@@ -26,8 +26,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.core.arrays import FloatArray
-from dalembert.structures.assembly.element_assembly import IntArray
+from dalembert.core.arrays import FloatArray, IntArray
 from dalembert.structures.assembly.sections import Section
 from dalembert.structures.beams import geometric_stiffness as geometric
 from dalembert.structures.beams import initial_forces as initial

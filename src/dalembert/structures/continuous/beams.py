@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.core.arguments import whole_number
+from dalembert.core.arguments import positive_number, whole_number
 from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice
 from dalembert.linear import FrequencyResponse, SecondOrder
 from dalembert.record import Record
-from dalembert.structures.assembly.materials import Material, is_number
+from dalembert.structures.assembly.materials import Material
 from dalembert.structures.assembly.materials import material as known_material
 from dalembert.structures.assembly.sections import Section
 from dalembert.structures.continuous import beam_harmonic
@@ -116,7 +116,7 @@ class Beam:
         stuff = None if material is None else known_material(material)
         given = {"EI": EI, "rhoA": rhoA, "GA": GA, "rhoI": rhoI}
         values = _stiffness(section, stuff, given, direction, rotary, shear)
-        size = _positive("length", length)
+        size = positive_number("length of a beam", length)
         both = (end_names.end(left, "left"), end_names.end(right, "right"))
         held = _without_dimension(size, values, both, rotary, shear)
         assign(
@@ -292,12 +292,6 @@ class Beam:
         return self.table()
 
 
-def _positive(what: str, value: Any) -> float:
-    if not is_number(value) or not math.isfinite(value) or value <= 0.0:
-        raise DataError("not-positive", f"{what} of a beam must be a positive number, got {value!r}.")
-    return float(value)
-
-
 def _stiffness(
     section: Section | None, stuff: Material | None, given: Mapping[str, float | None], direction: str, rotary: bool,
     shear: bool,
@@ -316,7 +310,7 @@ def _stiffness(
         if stuff.density <= 0.0:
             raise DataError("no-mass", f"material {stuff.name!r} has no density; a continuous beam needs mass.")
         return {
-            "EI": _positive("E I", stuff.E * inertia), "rhoA": stuff.density * section.area,
+            "EI": positive_number("E I of a beam", stuff.E * inertia), "rhoA": stuff.density * section.area,
             "rhoI": stuff.density * inertia, "GA": stuff.G * section.area / chi if chi else math.inf,
         }  # fmt: skip
     needed = ["EI", "rhoA"] + ["rhoI"] * rotary + ["GA"] * shear
@@ -327,7 +321,7 @@ def _stiffness(
             f"this beam needs {', '.join(missing)}.",
             Advice("Give a section and a material, or these numbers."),
         )
-    values = {name: _positive(name, value) for name, value in given.items() if value is not None}
+    values = {name: positive_number(f"{name} of a beam", value) for name, value in given.items() if value is not None}
     return {"rhoI": 0.0, "GA": math.inf, **values}
 
 

@@ -18,14 +18,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dalembert.core.arrays import FloatArray
+from dalembert.core.arrays import FloatArray, IntArray
 from dalembert.core.errors import ConvergenceError
 from dalembert.structures.continuous import harmonic_fields
 from dalembert.structures.continuous.harmonic_fields import Numbers
-
-IntArray = NDArray[np.int64]
 
 EPS = float(np.finfo(np.float64).eps)
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.core.arrays import FloatArray
+from dalembert.core.arrays import FloatArray, IntArray
 from dalembert.core.errors import ModelError
-from dalembert.structures.assembly.element_assembly import IntArray
 from dalembert.structures.assembly.materials import Material, material
 from dalembert.structures.assembly.places import is_on
 from dalembert.structures.assembly.sections import Section

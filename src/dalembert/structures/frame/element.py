@@ -32,15 +32,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from dalembert.core.arrays import FloatArray
+from dalembert.core.arrays import BoolArray, FloatArray, IntArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Finding
 from dalembert.core.registry import Registry
 from dalembert.structures.assembly import element_assembly as assembly
 from dalembert.structures.assembly import rotating_bodies
-from dalembert.structures.assembly.element_assembly import Blocks, IntArray
+from dalembert.structures.assembly.element_assembly import Blocks
 from dalembert.structures.assembly.element_group import ElementGroup, SpinMatrices, scatter
-from dalembert.structures.assembly.structure import BoolArray
 
 if TYPE_CHECKING:
     from dalembert.structures.frame.frame import Frame

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from dalembert.core.arrays import FloatArray
+from dalembert.core.arrays import BoolArray, FloatArray, IntArray
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
 from dalembert.structures.assembly import element_assembly as assembly
-from dalembert.structures.assembly.element_assembly import IntArray
-from dalembert.structures.assembly.structure import BoolArray, Structure, assemble_structure
+from dalembert.structures.assembly.structure import Structure, assemble_structure
 from dalembert.structures.frame.arguments import DIRECTIONS
 from dalembert.structures.frame.element import FrameModel
 from dalembert.structures.frame.frame import Frame

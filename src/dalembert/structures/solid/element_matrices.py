@@ -19,8 +19,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from dalembert.core.arrays import FloatArray, IntArray
 from dalembert.structures.solid import shapes as solid_shapes
-from dalembert.structures.solid.element import SOLID_ELEMENTS, FloatArray, IntArray
+from dalembert.structures.solid.element import SOLID_ELEMENTS
 
 # Numbers in the strain matrices of one batch: 32 MB.
 BATCH = 4_000_000

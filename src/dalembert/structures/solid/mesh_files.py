@@ -21,10 +21,11 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.core.arrays import IntArray
 from dalembert.core.errors import DataError, FileFormatError, MissingExtraError, ModelWarning, require_extra
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.isolation import sections as isolated
-from dalembert.structures.solid.element import SOLID_ELEMENTS, IntArray
+from dalembert.structures.solid.element import SOLID_ELEMENTS
 from dalembert.structures.solid.meshes import Mesh
 
 MAX_BYTES = 8 * 1024**3

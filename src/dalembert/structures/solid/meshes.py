@@ -14,13 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.core.arrays import assign, frozen
+from dalembert.core.arrays import FloatArray, IntArray, assign, frozen
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.structures.solid import shapes as solid_shapes
-from dalembert.structures.solid.element import SOLID_ELEMENTS, FloatArray, IntArray
+from dalembert.structures.solid.element import SOLID_ELEMENTS
 
-BoolArray = NDArray[np.bool_]
 Where = str | Sequence[int] | NDArray[Any] | Callable[[FloatArray, FloatArray, FloatArray], Any]
 
 _CONDITION = re.compile(r"\s*([xyz])\s*(<=|>=|==|=|<|>)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*")

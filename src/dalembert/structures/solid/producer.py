@@ -18,14 +18,20 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
+from dalembert.core.arrays import BoolArray, FloatArray, IntArray
 from dalembert.core.errors import ModelError, ModelWarning
 from dalembert.structures.assembly import element_assembly as assembly
 from dalembert.structures.assembly.places import LIMITS
 from dalembert.structures.assembly.rotating_bodies import cross_matrix
-from dalembert.structures.assembly.structure import DIRECTIONS, BoolArray, Structure, assemble_structure, rigid_motions
+from dalembert.structures.assembly.structure import (
+    DIRECTIONS,
+    Structure,
+    assemble_structure,
+    rigid_motions,
+)
 from dalembert.structures.solid import element_matrices as solid_elements
 from dalembert.structures.solid.elastic_laws import elasticity, volume_poisson
-from dalembert.structures.solid.element import SOLID_ELEMENTS, FloatArray, IntArray
+from dalembert.structures.solid.element import SOLID_ELEMENTS
 from dalembert.structures.solid.solid import Interface, Solid
 from dalembert.structures.solid.stresses import SolidGroup, assemble_cells, widen
 

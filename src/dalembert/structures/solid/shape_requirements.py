@@ -14,9 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dalembert.core.arrays import FloatArray
 from dalembert.structures.solid import element_matrices as solid_elements
 from dalembert.structures.solid import shapes as solid_shapes
-from dalembert.structures.solid.element import SOLID_ELEMENTS, FloatArray
+from dalembert.structures.solid.element import SOLID_ELEMENTS
 
 ROUNDING = 1e-12
 

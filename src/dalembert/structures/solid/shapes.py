@@ -21,8 +21,9 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.core.arrays import FloatArray, IntArray
 from dalembert.core.errors import require_extra
-from dalembert.structures.solid.element import HEX_CORNERS, SOLID_ELEMENTS, FloatArray, IntArray
+from dalembert.structures.solid.element import HEX_CORNERS, SOLID_ELEMENTS
 
 SAME = 1e-12  # distance in a reference cell of size 1: its coordinates are multiples of 1/2 or 1/3, good to ε
 

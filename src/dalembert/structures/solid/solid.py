@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.core.arguments import real_number
+from dalembert.core.arrays import FloatArray, IntArray
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.structures.assembly import materials
 from dalembert.structures.assembly.damping import Damping
 from dalembert.structures.assembly.structure import DIRECTIONS
 from dalembert.structures.solid.elastic_laws import OrthotropicMaterial, SolidMaterial
-from dalembert.structures.solid.element import SOLID_ELEMENTS, FloatArray, IntArray
+from dalembert.structures.solid.element import SOLID_ELEMENTS
 from dalembert.structures.solid.meshes import Mesh, Where
 
 _WAY = re.compile(r"r?[xyz]")
@@ -176,7 +178,8 @@ class Solid:
     def add_foundation(self, where: Where, stiffness: Any) -> None:
         """Springs to the ground spread over faces: [N/m³] along x, y and z (three numbers, or one for all)."""
         cells, faces = self.mesh.faces_at(where)
-        k = np.full(3, _number(stiffness)) if np.isscalar(stiffness) else _vector(stiffness, "stiffness [N/m³]")
+        one = np.isscalar(stiffness)
+        k = _vector([real_number("stiffness", stiffness, ModelError)] * 3 if one else stiffness, "stiffness [N/m³]")
         if np.any(k < 0.0):
             raise ModelError(
                 "negative", f"a foundation of solid {self.name!r} must not have a negative stiffness, got {k.tolist()}."
@@ -208,7 +211,8 @@ class Solid:
     def add_pressure(self, name: str, where: Where, pressure: float) -> None:
         """Pressure [Pa] against the faces of the surface at ``where``; positive pushes into the solid."""
         cells, faces = self.mesh.faces_at(where)
-        self.surface_loads.append(SurfaceLoad(self._case(name), cells, faces, _number(pressure), np.zeros(3)))
+        value = real_number("pressure", pressure, ModelError)
+        self.surface_loads.append(SurfaceLoad(self._case(name), cells, faces, value, np.zeros(3)))
 
     def add_traction(self, name: str, where: Where, traction: Any) -> None:
         """Force per area (3,) [Pa] on the faces of the surface at ``where``."""
@@ -286,9 +290,3 @@ def _vector(value: Any, what: str) -> FloatArray:
     if array.shape != (3,) or not np.all(np.isfinite(array)):
         raise ModelError("wrong-shape", f"{what} must be three finite numbers, got {value!r}.")
     return array
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not np.isfinite(value):
-        raise ModelError("not-a-number", f"expected a finite number, got {value!r}.")
-    return float(value)

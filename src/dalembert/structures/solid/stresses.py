@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from dalembert.core.arrays import FloatArray, IntArray
 from dalembert.core.errors import DataError
 from dalembert.structures.assembly import element_assembly as assembly
 from dalembert.structures.assembly.element_group import ElementGroup
 from dalembert.structures.solid import element_matrices as solid_elements
 from dalembert.structures.solid import shapes as solid_shapes
 from dalembert.structures.solid.elastic_laws import STRAINS, tensor, von_mises
-from dalembert.structures.solid.element import SOLID_ELEMENTS, FloatArray, IntArray
+from dalembert.structures.solid.element import SOLID_ELEMENTS
 from dalembert.structures.solid.meshes import Mesh, Where
 
 

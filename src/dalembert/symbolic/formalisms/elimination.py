@@ -12,7 +12,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.symbolic.derivation import Array, Derivation, Step, Values
+from dalembert.core.arrays import AnyArray as Array
+from dalembert.symbolic.derivation import Derivation, Step, Values
 from dalembert.symbolic.motion import SystemMotion, in_rates
 
 SX = ca.SX

@@ -8,7 +8,8 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from dalembert.symbolic.derivation import SOLVING, Array, Derivation, Step, Values
+from dalembert.core.arrays import AnyArray as Array
+from dalembert.symbolic.derivation import SOLVING, Derivation, Step, Values
 from dalembert.symbolic.formalisms.gibbs_appell import acceleration_energy
 from dalembert.symbolic.formalisms.lagrange import constraint_step
 from dalembert.symbolic.formalisms.virtual_work import require_bodies

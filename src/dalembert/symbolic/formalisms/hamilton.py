@@ -11,11 +11,12 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
+from dalembert.core.arrays import AnyArray as Array
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
 from dalembert.equations import HOLONOMIC
 from dalembert.symbolic.block_solve import solve_mass
-from dalembert.symbolic.derivation import SOLVING, Array, Derivation, Step, Values, quadratic_mass
+from dalembert.symbolic.derivation import SOLVING, Derivation, Step, Values, quadratic_mass
 from dalembert.symbolic.motion import RANK, SystemMotion, in_rates
 from dalembert.symbolic.system import System
 

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 import casadi as ca
 import numpy as np
 
-from dalembert.symbolic.derivation import Array, Derivation, Step, Values
+from dalembert.core.arrays import AnyArray as Array
+from dalembert.symbolic.derivation import Derivation, Step, Values
 from dalembert.symbolic.formalisms.elimination import elimination_step
 from dalembert.symbolic.formalisms.lagrange import constraint_step, lagrange_forces
 from dalembert.symbolic.motion import eliminate, in_rates, in_speeds

@@ -13,9 +13,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.core.arrays import AnyArray as Array
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
-from dalembert.symbolic.derivation import SOLVING, Array, Derivation, Step, Values
+from dalembert.symbolic.derivation import SOLVING, Derivation, Step, Values
 from dalembert.symbolic.formalisms.lagrange import constraint_step
 from dalembert.symbolic.formalisms.virtual_work import inertia_and_forces, kinematic_steps, require_bodies
 from dalembert.symbolic.motion import SystemMotion, in_rates

@@ -13,9 +13,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.core.arrays import AnyArray as Array
 from dalembert.core.errors import ModelError
 from dalembert.equations import ACCELERATION, HOLONOMIC
-from dalembert.symbolic.derivation import Array, Derivation, Step, Values
+from dalembert.symbolic.derivation import Derivation, Step, Values
 from dalembert.symbolic.formalisms.lagrange import constraint_step, lagrange_forces
 from dalembert.symbolic.motion import in_rates
 from dalembert.symbolic.system import System

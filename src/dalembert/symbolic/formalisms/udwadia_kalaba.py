@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.core.arrays import AnyArray as Array
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Argument
-from dalembert.symbolic.derivation import SOLVING, Array, Derivation, Step, Values
+from dalembert.symbolic.derivation import SOLVING, Derivation, Step, Values
 from dalembert.symbolic.formalisms.lagrange import constraint_step, lagrange_forces
 from dalembert.symbolic.motion import in_rates
 from dalembert.symbolic.system import System

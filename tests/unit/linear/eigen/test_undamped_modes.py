@@ -15,7 +15,7 @@ import scipy.sparse
 from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder
 from dalembert.linear.eigen import undamped_modes as lanczos
-from dalembert.numerics.sparse_factor import Factor
+from dalembert.numerics.sparse.sparse_factor import Factor
 from tests.helpers.findings import raises
 
 CLOSE = 1e-9
@@ -241,7 +241,7 @@ def solid(m: int, *, free: bool) -> tuple[scipy.sparse.csc_array, scipy.sparse.c
 def test_wide_matrices_give_the_frequencies_of_the_separated_problem(free, monkeypatch):
     # Product shapes: μ is a sum of three one-dimensional ones. Limits lowered, so that dense fronts do the work.
     monkeypatch.setattr("dalembert.linear.eigen.undamped_modes.WIDE", 50)
-    monkeypatch.setattr("dalembert.numerics.ordering.LARGE", 500)
+    monkeypatch.setattr("dalembert.numerics.sparse.ordering.LARGE", 500)
     m = 9
     K, M = solid(m, free=free)
     line = solid_line(m, free=free)

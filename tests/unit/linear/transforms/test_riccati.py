@@ -10,9 +10,8 @@ import pytest
 import scipy.linalg
 
 from dalembert.core.errors import ConvergenceError, DataError
-from dalembert.linear.transforms import riccati
 from dalembert.linear.transforms.riccati import care, dare
-from dalembert.numerics import doubling
+from dalembert.numerics import doubling, riccati
 from tests.helpers.findings import assert_read_only, raises, warns
 
 

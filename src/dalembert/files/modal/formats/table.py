@@ -26,10 +26,11 @@ from dalembert.files.modal.format import MODAL_FORMATS, ModalFormat
 from dalembert.files.modal.geometry import Geometry
 from dalembert.files.modal.modal_values import ModalValues, to_modes
 from dalembert.files.modal.table_layout import ModalTable, find_modal_table
-from dalembert.files.records.formats.csv import count_lines, quote_cell
-from dalembert.files.records.header_units import read_heading, read_unit_cell
-from dalembert.files.records.tables.body import number_lines
-from dalembert.files.records.tables.cells import is_missing, is_number, with_point
+from dalembert.files.tables.body import number_lines
+from dalembert.files.tables.cells import is_missing, is_number, with_point
+from dalembert.files.tables.encoding import count_lines
+from dalembert.files.tables.header import quote_cell
+from dalembert.files.tables.header_units import read_heading, read_unit_cell
 from dalembert.linear.modes import Modes
 
 SUFFIXES = {".csv": ",", ".tsv": "\t", ".txt": "\t", ".dat": "\t"}

@@ -26,7 +26,7 @@ from dalembert.files.modal.universal_sets import (
     write_geometry,
     write_mode,
 )
-from dalembert.files.records.formats.uff import DIRECTIONS
+from dalembert.files.tables.universal import DIRECTIONS
 from dalembert.linear.modes import Modes
 
 _LABEL = re.compile(r"(?P<node>\d{1,9})(?P<sign>[+-])(?P<axis>R?[XYZ])")

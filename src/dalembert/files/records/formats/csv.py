@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 from itertools import chain, islice
 from pathlib import Path
@@ -13,23 +12,22 @@ import numpy as np
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice
 from dalembert.core.progress import Progress
-from dalembert.files.records.bounds import LIMITS, check_size, without_column
 from dalembert.files.records.format import RECORD_FORMATS, Reading, RecordFormat
-from dalembert.files.records.header_units import ColumnHeading
-from dalembert.files.records.tables.body import TextBody, line_of, number_lines, read_body
-from dalembert.files.records.tables.cells import is_stamp, split_cells
-from dalembert.files.records.tables.clock import require_time
-from dalembert.files.records.tables.header import FORMULA, read_head
-from dalembert.files.records.tables.headings import convert, describe_headings, leave_given, read_headings
-from dalembert.files.records.tables.layout import DELIMITERS, TextTable, find_table
+from dalembert.files.tables.body import TextBody, line_of, number_lines, read_body
+from dalembert.files.tables.bounds import check_size, without_column
+from dalembert.files.tables.cells import is_stamp, split_cells
+from dalembert.files.tables.clock import require_time
+from dalembert.files.tables.encoding import WINDOWS, count_lines
+from dalembert.files.tables.header import quote_cell, read_head
+from dalembert.files.tables.header_units import ColumnHeading
+from dalembert.files.tables.headings import convert, describe_headings, leave_given, read_headings
+from dalembert.files.tables.layout import TextTable, find_table
 from dalembert.record import Array, Record
 from dalembert.record.checks import check_time
 from dalembert.record.sampling import describe_unevenness
 
 _DELIMITER_OF = {".csv": ",", ".tsv": "\t", ".txt": "\t", ".dat": "\t"}  # of a file that is written
 _ROWS_PER_WRITE = 4096
-_BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-_WINDOWS = "cp1252"  # the code page of Western European Windows, which loggers write without saying so
 
 
 def write(record: Record, path: Path, suffix: str) -> None:
@@ -97,7 +95,7 @@ def read(path: Path, how: Reading) -> Record:
     provenance |= describe_headings(cells, headings)
     if found.preamble:
         provenance["preamble"] = found.preamble
-    if encoding == _WINDOWS:
+    if encoding == WINDOWS:
         provenance["encoding"] = "not UTF-8: read as Windows-1252"
     return Record(
         times, table, [heading.name for heading in channels], [heading.unit for heading in channels],
@@ -109,39 +107,6 @@ def _one_mark(delimiter: str | None) -> str | None:
     if delimiter is not None and len(delimiter) != 1:
         raise FileFormatError("out-of-range", f"delimiter must be one character, not {delimiter!r}.")
     return delimiter
-
-
-def count_lines(path: Path, max_bytes: int) -> tuple[int, str]:
-    """How many lines the file has, and its encoding; a line that is too long for a table is refused."""
-    most = min(LIMITS.line, max(max_bytes // LIMITS.line_share, LIMITS.short_line))
-    lines, begun, encoding = 1, 0, ""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    with path.open("rb") as file:
-        while block := file.read(1 << 18):
-            if not encoding:
-                encoding = next((name for mark, name in _BYTE_ORDER_MARKS.items() if block.startswith(mark)), "utf-8")
-            if encoding == "utf-8" and not _decodes(decoder, block):
-                encoding = _WINDOWS
-            ends = block.count(b"\n") or block.count(b"\r")  # carriage returns alone end the lines of old Macintoshes
-            if not ends:
-                begun += len(block)
-            elif begun + len(block) > most:
-                places = np.flatnonzero(np.isin(np.frombuffer(block, dtype=np.uint8), (10, 13)))
-                longest = max(int(np.diff(places).max(initial=0)), begun + int(places[0]))
-                begun = max(longest, len(block) - int(places[-1]))
-            if begun > most:
-                raise FileFormatError("too-large", f"a line has more than {most} characters.", line=lines + ends)
-            begun = len(block) - 1 - max(block.rfind(b"\n"), block.rfind(b"\r")) if ends else begun
-            lines += ends
-    return lines, encoding
-
-
-def _decodes(decoder: codecs.IncrementalDecoder, block: bytes) -> bool:
-    try:
-        decoder.decode(block)
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _body(
@@ -189,14 +154,6 @@ def _note_unevenness(clock: Array, body: TextBody) -> dict[str, Any]:
         return {}
     line = line_of(body, int(np.diff(clock).argmax()) + 1)
     return {"sampling": f"{note}, line {line}; record.resample(every=...) makes them even"}
-
-
-def quote_cell(text: str) -> str:
-    """A name as a cell: in quotes where it holds a delimiter, with an apostrophe where a spreadsheet computes it."""
-    if FORMULA.match(text):
-        text = "'" + text
-    # more than RFC 4180 asks for: a name with another delimiter in it must not mislead the search for the delimiter
-    return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in DELIMITERS + '"#') else text
 
 
 RECORD_FORMATS.register("csv", RecordFormat(tuple(_DELIMITER_OF), read, write))

@@ -29,11 +29,11 @@ import numpy as np
 from dalembert.core.errors import DataError, FileFormatError, require_extra, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.isolation import PIECE
-from dalembert.files.records.bounds import LIMITS, Broken, check_size
 from dalembert.files.records.format import RECORD_FORMATS, Reading, RecordFormat
 from dalembert.files.records.hdf5 import MAGIC, Texts, own_datasets, read_dataset
 from dalembert.files.records.sections import read_apart
-from dalembert.files.records.tables.clock import find_time
+from dalembert.files.tables.bounds import LIMITS, Broken, check_size
+from dalembert.files.tables.clock import find_time
 from dalembert.record import Record
 
 LIBRARIES = ("h5py",)

@@ -12,12 +12,12 @@ import numpy as np
 
 from dalembert.core.errors import DataError, FileFormatError, require_extra, unknown_name
 from dalembert.core.findings import Advice
-from dalembert.files.records.bounds import LIMITS, check_size
 from dalembert.files.records.format import RECORD_FORMATS, RecordFormat
 from dalembert.files.records.hdf5 import MAGIC, Texts, own_datasets, read_dataset
 from dalembert.files.records.plain_data import as_json, load_json
 from dalembert.files.records.sections import read_apart
-from dalembert.files.records.tables.clock import find_time
+from dalembert.files.tables.bounds import LIMITS, check_size
+from dalembert.files.tables.clock import find_time
 from dalembert.record import Record
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.@+-]*")

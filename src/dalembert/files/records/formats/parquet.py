@@ -17,11 +17,11 @@ import numpy as np
 
 from dalembert.core.errors import FileFormatError, require_extra
 from dalembert.core.isolation import PIECE
-from dalembert.files.records.bounds import LIMITS, Broken, check_size, check_text
 from dalembert.files.records.format import RECORD_FORMATS, RecordFormat
 from dalembert.files.records.plain_data import as_json, load_json
 from dalembert.files.records.sections import read_apart
-from dalembert.files.records.tables.clock import require_time
+from dalembert.files.tables.bounds import LIMITS, Broken, check_size, check_text
+from dalembert.files.tables.clock import require_time
 from dalembert.record import Record
 
 LIBRARIES = ("pyarrow", "pyarrow.parquet")

@@ -19,9 +19,9 @@ import numpy as np
 
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice
-from dalembert.files.records.bounds import check_size
 from dalembert.files.records.format import RECORD_FORMATS, Reading, RecordFormat
-from dalembert.files.records.header_units import read_unit_cell
+from dalembert.files.tables.bounds import check_size
+from dalembert.files.tables.header_units import read_unit_cell
 from dalembert.record import Record
 
 _CSMIP = re.compile(

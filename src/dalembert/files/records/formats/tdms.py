@@ -15,12 +15,12 @@ import numpy as np
 
 from dalembert.core.errors import DataError, FileFormatError, require_extra, unknown_name
 from dalembert.core.findings import Advice, Argument
-from dalembert.files.records.bounds import check_size
 from dalembert.files.records.format import RECORD_FORMATS, RecordFormat
-from dalembert.files.records.header_units import read_unit_cell
 from dalembert.files.records.sections import read_apart
-from dalembert.files.records.tables.clock import find_time
-from dalembert.files.records.tables.headings import describe_headings
+from dalembert.files.tables.bounds import check_size
+from dalembert.files.tables.clock import find_time
+from dalembert.files.tables.header_units import read_unit_cell
+from dalembert.files.tables.headings import describe_headings
 
 LIBRARIES = ("nptdms",)
 _UNITS = ("unit_string", "NI_UnitDescription")

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from dalembert.core.errors import FileFormatError
-from dalembert.files.records.bounds import check_size
 from dalembert.files.records.format import RECORD_FORMATS, Reading, RecordFormat
+from dalembert.files.tables.bounds import check_size
 from dalembert.record import Record
 
 

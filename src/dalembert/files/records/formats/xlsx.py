@@ -18,15 +18,15 @@ import numpy as np
 
 from dalembert.core.errors import DataError, FileFormatError, require_extra
 from dalembert.files.modal.recognition import looks_modal, modal_error
-from dalembert.files.records.bounds import check_size
 from dalembert.files.records.format import RECORD_FORMATS, RecordFormat
 from dalembert.files.records.sections import read_apart
-from dalembert.files.records.tables.body import describe_ragged
-from dalembert.files.records.tables.cells import is_missing
-from dalembert.files.records.tables.clock import require_time
-from dalembert.files.records.tables.header import read_head
-from dalembert.files.records.tables.headings import convert, describe_headings, read_headings
-from dalembert.files.records.tables.layout import LIMITS, TextTable, find_header
+from dalembert.files.tables.body import describe_ragged
+from dalembert.files.tables.bounds import check_size
+from dalembert.files.tables.cells import is_missing
+from dalembert.files.tables.clock import require_time
+from dalembert.files.tables.header import read_head
+from dalembert.files.tables.headings import convert, describe_headings, read_headings
+from dalembert.files.tables.layout import LIMITS, TextTable, find_header
 from dalembert.record.checks import check_time
 
 LIBRARIES = ("openpyxl",)

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.core.arrays import FloatArray
+from dalembert.core.arrays import FloatArray, IntArray
 from dalembert.core.errors import DalembertError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.structures.assembly import element_assembly as assembly
-from dalembert.structures.assembly.element_assembly import IntArray
 from dalembert.structures.assembly.materials import Material
 from dalembert.structures.assembly.sections import Section
 from dalembert.structures.beams.beam_group import BeamGroup

@@ -17,6 +17,7 @@ import numpy as np
 
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice
+from dalembert.core.tables import align_columns
 from dalembert.expressions import Array, Expr
 
 Labels = tuple[str, ...]
@@ -178,9 +179,7 @@ class LabelledMatrix:
             words = f"{value:.6g}" if self.is_numeric else "0" if value.is_zero() else str(value)
             return words if len(words) <= width else words[: width - 1] + "…"
 
-        table = [["", *self.columns], *([r, *(show(self[r, c]) for c in self.columns)] for r in self.rows)]
-        widths = [max(len(row[k]) for row in table) for k in range(len(table[0]))]
-        return "\n".join("  ".join(word.rjust(w) for word, w in zip(row, widths, strict=True)) for row in table)
+        return align_columns(["", *self.columns], [[r, *(show(self[r, c]) for c in self.columns)] for r in self.rows])
 
     def __repr__(self) -> str:
         kind = "numbers" if self.is_numeric else "expressions"

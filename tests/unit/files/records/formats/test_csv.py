@@ -9,7 +9,7 @@ import pytest
 
 import dalembert as da
 from dalembert.core.errors import FileFormatError
-from dalembert.files.records.tables import body
+from dalembert.files.tables import body
 from tests.helpers.findings import raises
 
 
@@ -93,7 +93,7 @@ def test_arrow_numpy_and_lines_give_the_same_bits(tmp_path: Path, monkeypatch: p
     rng = np.random.default_rng(2)
     rows = "".join(f"{k},{x!r},{y:.17g}\n" for k, (x, y) in enumerate(rng.normal(size=(200, 2)).tolist()))
     text = "time,a,b\n" + rows
-    from dalembert.files.records.tables import body
+    from dalembert.files.tables import body
 
     first = read(tmp_path, text)
     monkeypatch.setattr(body, "_by_arrow", lambda *_: None)

@@ -20,7 +20,7 @@ from scipy.linalg.blas import dsyrk, dtrsm
 from scipy.linalg.lapack import dpotrf
 
 from dalembert.core.arrays import FloatArray, IntArray
-from dalembert.numerics.nested_dissection import Tree
+from dalembert.numerics.sparse.nested_dissection import Tree
 
 Block = tuple[FloatArray, FloatArray | None]
 Front = tuple[FloatArray, FloatArray, FloatArray]
@@ -42,7 +42,7 @@ class Cholesky:
     matrix
         (n, n) sparse symmetric positive definite; its lower triangle (in the new order) is read.
     tree
-        From :func:`dalembert.numerics.nested_dissection.dissect` of the same pattern.
+        From :func:`dalembert.numerics.sparse.nested_dissection.dissect` of the same pattern.
 
     Attributes
     ----------

@@ -21,7 +21,7 @@ from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice
 from dalembert.core.progress import Progress
-from dalembert.files.records.tables.cells import (
+from dalembert.files.tables.cells import (
     BLANKS,
     MISSING,
     is_missing,

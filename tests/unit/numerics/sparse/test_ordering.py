@@ -5,9 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 from dalembert.core.errors import DataError
-from dalembert.numerics import ordering
-from dalembert.numerics.multifrontal import Cholesky, NotPositive
-from dalembert.numerics.nested_dissection import dissect
+from dalembert.numerics.sparse import ordering
+from dalembert.numerics.sparse.multifrontal import Cholesky, NotPositive
+from dalembert.numerics.sparse.nested_dissection import dissect
 from tests.helpers.findings import raises
 
 

@@ -6,11 +6,11 @@ import re
 
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice, Argument
-from dalembert.files.records.bounds import check_size
-from dalembert.files.records.header_units import is_time_unit
-from dalembert.files.records.tables.body import describe_ragged
-from dalembert.files.records.tables.cells import is_number, is_stamp
-from dalembert.files.records.tables.layout import TextTable
+from dalembert.files.tables.body import describe_ragged
+from dalembert.files.tables.bounds import check_size
+from dalembert.files.tables.cells import is_number, is_stamp
+from dalembert.files.tables.header_units import is_time_unit
+from dalembert.files.tables.layout import DELIMITERS, TextTable
 
 FORMULA = re.compile(r"'*[=+\-@＝＋－＠].")  # what a spreadsheet would compute; an apostrophe before it makes it text
 
@@ -61,3 +61,11 @@ def _is_units(cells: list[str], decimal: str) -> bool:
 def plain_cell(cell: str) -> str:
     """A name or unit without the apostrophe that keeps a spreadsheet from computing it."""
     return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
+
+
+def quote_cell(text: str) -> str:
+    """A name as a cell: in quotes where it holds a delimiter, with an apostrophe where a spreadsheet computes it."""
+    if FORMULA.match(text):
+        text = "'" + text
+    # more than RFC 4180 asks for: a name with another delimiter in it must not mislead the search for the delimiter
+    return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in DELIMITERS + '"#') else text

@@ -9,8 +9,8 @@ from typing import Any
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import FileFormatError
-from dalembert.files.records.header_units import ColumnHeading, read_heading, read_unit_cell, seconds
-from dalembert.files.records.tables.clock import device_factor
+from dalembert.files.tables.clock import device_factor
+from dalembert.files.tables.header_units import ColumnHeading, read_heading, read_unit_cell, seconds
 
 
 def read_headings(

@@ -9,7 +9,7 @@ Two ways, each the better one on its ground (measured on one core: seconds for o
     plane grid of 130 x 130 points            101 400     780        2.1  0.05                 4.0   0.09
     chain of 16 000 points                     96 000      11        0.2  0.01                 3.9   0.10
 
-So solids and thick lattices go to :mod:`dalembert.numerics.multifrontal`, slender and flat structures to SuperLU.
+So solids and thick lattices go to `multifrontal`, slender and flat structures to SuperLU.
 The width of the matrix decides: the largest number of unknowns equally far from an end of its graph.
 """
 
@@ -23,9 +23,9 @@ from scipy.sparse.csgraph import connected_components
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
-from dalembert.numerics.multifrontal import Cholesky, NotPositive
-from dalembert.numerics.nested_dissection import dissect, distances
-from dalembert.numerics.sparse_factor import Factor as PlainFactor
+from dalembert.numerics.sparse.multifrontal import Cholesky, NotPositive
+from dalembert.numerics.sparse.nested_dissection import dissect, distances
+from dalembert.numerics.sparse.sparse_factor import Factor as PlainFactor
 
 # Unknowns in the widest level from which dense fronts pay (see the table above), and from which size.
 WIDE = 1000

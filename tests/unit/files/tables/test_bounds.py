@@ -22,7 +22,7 @@ from scipy.io import savemat
 import dalembert as da
 from dalembert.core import isolation
 from dalembert.core.errors import FileFormatError
-from dalembert.files.records.bounds import check_size
+from dalembert.files.tables.bounds import check_size
 from tests.helpers.findings import raises
 from tests.helpers.mat_files import version_5
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dalembert.core.errors import FileFormatError, unknown_name
 from dalembert.core.findings import Advice, Argument
-from dalembert.files.records.header_units import read_heading
+from dalembert.files.tables.header_units import read_heading
 
 # Names of a column of time without their unit, in lower case: English, German, French, Spanish, Italian and Portuguese,
 # Swedish and Danish, Dutch, Finnish, Czech, Polish, Turkish, Russian, Chinese, Japanese, Korean; LabVIEW's x_value.

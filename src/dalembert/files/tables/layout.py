@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from dalembert.core.errors import DataError
-from dalembert.files.records.header_units import is_time_unit
-from dalembert.files.records.tables.cells import BLANKS, has_comma, is_missing, is_number, is_stamp, split_cells
-from dalembert.files.records.tables.clock import is_time_name
+from dalembert.files.tables.cells import BLANKS, has_comma, is_missing, is_number, is_stamp, split_cells
+from dalembert.files.tables.clock import is_time_name
+from dalembert.files.tables.header_units import is_time_unit
 from dalembert.record.units import normalise_spelling, read_whole_unit
 
 DELIMITERS = ",;\t|"

@@ -1,0 +1,1 @@
+"""What records and measured modes have in common: tables in text or worksheets, sets of universal files, bounds."""
