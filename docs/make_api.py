@@ -17,9 +17,10 @@ import dalembert as da
 PAGE = Path(__file__).with_name("api.md")
 ROOMS = (
     "linear", "structures", "identify", "estimate", "control", "symbolic", "symbolic.modular", "tree", "sweeps",
-    "kinds", "errors", "math",
+    "errors", "math",
 )  # fmt: skip
-BEYOND = ("model", "equations", "solve", "loop", "files", "view")  # imported by name: from dalembert.solve import ...
+# imported by name: from dalembert.solve import ...
+BEYOND = ("kinds", "model", "equations", "solve", "loop", "files", "view")
 HEAD = """# Reference of names
 
 Made by `python docs/make_api.py` from the code. `help(da.simulate)` shows the whole text of a name.

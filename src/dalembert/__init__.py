@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from dalembert import errors as errors
     from dalembert import estimate as estimate
     from dalembert import identify as identify
-    from dalembert import kinds as kinds
     from dalembert import linear as linear
     from dalembert import math as math
     from dalembert import structures as structures

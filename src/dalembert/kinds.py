@@ -1,7 +1,8 @@
 """Registries of kinds (joints, forces, filters, formats, ...), and the kinds that installed packages add to them.
 
-`da.kinds.JOINTS["revolute"]` is the declaration of a kind, `list(da.kinds.JOINTS)` are their names. A module named as
-an entry point of a group declares further kinds in the registries of that group (`docs/how-to/own-kinds.md`).
+With ``from dalembert import kinds``, `kinds.JOINTS["revolute"]` is the declaration of a kind, `list(kinds.JOINTS)` are
+their names. A module named as an entry point of a group declares further kinds in the registries of that group
+(`docs/how-to/own-kinds.md`).
 """
 
 from __future__ import annotations
@@ -68,8 +69,8 @@ def list_added() -> list[AddedKind]:
 
     Examples
     --------
-    >>> import dalembert as da
-    >>> [one.name for one in da.kinds.list_added() if one.group == "dalembert.nothing"]
+    >>> from dalembert import kinds
+    >>> [one.name for one in kinds.list_added() if one.group == "dalembert.nothing"]
     []
     """
     from importlib.metadata import entry_points

@@ -106,7 +106,7 @@ def test_the_schema_is_a_json_schema_of_model_files(tmp_path):
 def test_doctor_reports_versions_engine_and_optional_packages():
     found = document("doctor")
     assert found["versions"]["dalembert"] == da.__version__
-    assert set(found) == {"versions", "engine", "animation", "browser", "optional"}
+    assert set(found) == {"versions", "engine", "animation", "browser", "optional", "kinds"}
     result = installed("doctor")
     assert result.returncode == 0
     assert "CasADi" in result.stdout and "h5netcdf" in result.stdout

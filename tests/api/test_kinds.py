@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import dalembert as da
+from dalembert import kinds
 from dalembert.core.registry import Registry
 from dalembert.errors import ModelError
 from dalembert.files.records.format import suffixes
@@ -26,17 +26,17 @@ def group_sources() -> set[str]:
 
 
 def test_every_group_of_entry_points_has_its_registries_in_one_list() -> None:
-    assert set(da.kinds.GROUPS) == group_sources()
-    for group, names in da.kinds.GROUPS.items():
-        assert {getattr(da.kinds, name).group for name in names} == {group}
-    listed = [name for names in da.kinds.GROUPS.values() for name in names]
-    registries = [name for name in da.kinds.__all__ if isinstance(getattr(da.kinds, name), Registry)]
+    assert set(kinds.GROUPS) == group_sources()
+    for group, names in kinds.GROUPS.items():
+        assert {getattr(kinds, name).group for name in names} == {group}
+    listed = [name for names in kinds.GROUPS.values() for name in names]
+    registries = [name for name in kinds.__all__ if isinstance(getattr(kinds, name), Registry)]
     assert sorted(listed) == sorted(registries)
 
 
 def test_the_page_of_own_kinds_lists_every_group_with_its_registries() -> None:
     rows = re.findall(r"^\| `(dalembert\.\w+)` \| (.*?) \|", page("how-to/own-kinds.md"), flags=re.MULTILINE)
-    assert {group: tuple(re.findall(r"`(\w+)`", names)) for group, names in rows} == da.kinds.GROUPS
+    assert {group: tuple(re.findall(r"`(\w+)`", names)) for group, names in rows} == kinds.GROUPS
 
 
 def page(name: str) -> str:
@@ -62,8 +62,8 @@ def test_a_glyph_that_the_page_does_not_have_is_refused() -> None:
 def test_a_package_that_declares_nothing_is_listed_without_a_kind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "gear" in da.kinds.COUPLERS  # entry points are loaded once, before this package is there
+    assert "gear" in kinds.COUPLERS  # entry points are loaded once, before this package is there
     install(tmp_path, "guest_nothing", "", "dalembert.couplers")
     monkeypatch.syspath_prepend(str(tmp_path))
-    assert ("dalembert.couplers", "", "guest_nothing", "1.0") in da.kinds.list_added()
+    assert ("dalembert.couplers", "", "guest_nothing", "1.0") in kinds.list_added()
     assert "guest_nothing" in run("doctor").stdout

@@ -10,6 +10,7 @@ import pytest
 
 import dalembert as da
 from dalembert.errors import ModelError
+from dalembert.kinds import COUPLERS
 from tests.helpers.findings import raises
 from tests.helpers.installed_command import dalembert
 from tests.helpers.packages import install
@@ -35,7 +36,7 @@ RATIO, INERTIA = 0.25, 0.01
 def belt() -> Iterator[None]:
     exec(BELT, {"__name__": "guest_belt"})
     yield
-    da.kinds.COUPLERS.unregister("belt")
+    COUPLERS.unregister("belt")
 
 
 def pulleys() -> da.Mechanism:
