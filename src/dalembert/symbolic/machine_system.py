@@ -198,12 +198,12 @@ class _Converter:
         if self.planar:
             return _Place(r, None, rates[:2], rates[2], symbols[2])
         if self.tree:
-            return self._place_free(r, rates[:3], body)
+            return self._place_by_angles(r, rates[:3], body)
         e = ca.vertcat(*symbols[3:])
         s.constrain(ca.dot(e, e) - 1, f"{body.name}.e")
         return _Place(r, rotation(e), rates[:3], 4 * rate_matrix(e).T @ rates[3:], None, e)
 
-    def _place_free(self, r: Any, v: Any, body: Body) -> _Place:
+    def _place_by_angles(self, r: Any, v: Any, body: Body) -> _Place:
         """A free body in joint coordinates."""
         R, omega, e = self._turn_freely(body.name, np.array(body.rotation, dtype=float))
         return _Place(r, R, v, omega, None, e)
