@@ -41,15 +41,15 @@ class SteadyMotionLimits:
     """Limits of the search for a steady motion. Residuals are relative to 1 + speeds + accelerations.
 
     150 searches set the numbers of the iteration: governors with one to three arms at 2 to 20 rad/s and tops, from
-    guesses spread over 5 rad. 142 end at the first initial pose, after 55 steps at most; the others need up to 9 poses.
+    guesses spread over 5 rad. 142 end at the first initial pose, after 57 steps at most; the others need up to 9 poses.
     """
 
     accepted: float = 1e-8  # residual of a steady motion where no step lowers it any more: √ε
     lasting: float = 1e-6  # acceleration a moment later: the short run to that moment is good to 1e-9
     moving: float = 1e-9  # speed from which on a state moves [m/s or rad/s]
-    iterations: int = 80  # steps from one initial pose: half as many again as the longest of the 150
+    iterations: int = 80  # steps from one initial pose: four tenths more than the longest of the 150
     restarts: int = 8  # further initial poses: one of the 150 needs them all
-    restarted: int = 120  # speeds; a larger machine has one initial pose: a step of 120 speeds takes 0.1 s
+    restarted: int = 120  # speeds; a larger machine has one initial pose: least squares of 120 take 0.04 s
     farther: float = 0.15  # spread of initial poses [rad], times their number; ten times less loses two of the 150
     longest: float = 0.5  # change of a coordinate in one step [m or rad]: 30° stay on one side of a dead point
     rank: float = 1e-11  # singular value, of the largest, that is zero in a least-squares step
