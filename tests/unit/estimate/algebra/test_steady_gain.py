@@ -43,7 +43,7 @@ def test_a_state_with_a_tenth_of_the_largest_share_of_a_mode_is_named(share, nam
     assert text.split("mostly ")[1].count(",") == named - 1
 
 
-@pytest.mark.parametrize(("noise", "refused"), [(1e-15, True), (1e-12, False)])
+@pytest.mark.parametrize(("noise", "refused"), [(1e-14, True), (1e-13, False)])
 def test_two_readings_of_one_state_need_noise_beyond_rounding(noise, refused):
     # both read the state; S is [[1 + r, 1], [1, 1 + r]] times about one: its least eigenvalue is r/(1 + r), and the
     # edge 128 ε = 2.8e-14

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import dalembert as da
 from dalembert.core.errors import ConvergenceError
 from dalembert.symbolic.modular import Assembly, Leaf, modular_model
+from dalembert.symbolic.modular.analysis import solving
 from dalembert.symbolic.modular.analysis.kinematics import solve_motion, stabilized_rates
 from dalembert.symbolic.modular.analysis.solving import (
     _friction_root,
@@ -121,3 +123,22 @@ def test_a_root_with_an_imaginary_part_of_a_billionth_is_real(imaginary, real, m
     monkeypatch.setattr(np, "roots", lambda coefficients: np.array([1.0 + 1j * imaginary]))
     with nullcontext() if real else raises(ConvergenceError, "friction-unsettled"):
         assert _friction_root(np.ones(1), np.zeros(1), 0.5, 1.0) == 1.0
+
+
+def codes(monkeypatch, residual: float = 0.0, inertia: float = 1.0) -> list[str]:
+    """Findings on a state of two free coordinates with one invariant of this residual."""
+    monkeypatch.setattr(solving, "_stack_at", lambda *parts: np.array([residual]))
+    motion = SimpleNamespace(invariants=(SimpleNamespace(name="row", order=0),), point=lambda *parts: ())
+    solver = (np.diag([1.0, inertia]), np.zeros(2), np.zeros((0, 2)), np.zeros(0))
+    model = SimpleNamespace(motion=motion, acceleration_order=1, regular_rank=0, _solver=lambda *parts: solver)
+    return [finding.code for finding in solving.check_forward(model, {}).findings]
+
+
+@pytest.mark.parametrize(("residual", "found"), [(3e-9, []), (3e-8, ["joint-open"])])
+def test_a_state_is_consistent_to_1e_8(residual, found, monkeypatch):
+    assert codes(monkeypatch, residual=residual) == found
+
+
+@pytest.mark.parametrize(("inertia", "found"), [(3e-13, ["not-positive-definite"]), (3e-12, [])])
+def test_an_inertia_of_1e_12_of_the_largest_is_none(inertia, found, monkeypatch):
+    assert codes(monkeypatch, inertia=inertia) == found
