@@ -185,3 +185,18 @@ def test_an_advice_has_one_place_for_its_parts() -> None:
     sentences = [(place, written(node.args[0])) for place, name, node in calls() if name == "Advice" and node.args]
     wrong = [f"{place}: {text}" for place, text in sentences if text.count("{}") > 1]
     assert not wrong, "\n".join(wrong)
+
+
+def test_solvers_take_no_name_apart() -> None:
+    """The owner of a channel is data of the equations; only names of accelerations are made of those of rates."""
+    cuts = {"rpartition", "partition", "removesuffix", "endswith", "rsplit"}
+    found = {
+        f"{path.stem}.{function.name}"
+        for path in FILES
+        if "solve" in path.parts
+        for function in ast.walk(tree(path))
+        if isinstance(function, ast.FunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in cuts
+    }
+    assert found == {"prescribed_motion.acceleration_name"}

@@ -40,6 +40,7 @@ from dalembert.equations.placement import Placement
 from dalembert.equations.scene import Scene
 from dalembert.equations.state import State
 from dalembert.expressions import Array, Kernel
+from dalembert.record.units import per_second
 
 NONE = Channels()
 # results that are matrices, also of a machine with one speed
@@ -127,7 +128,7 @@ class EquationsOfMotion:
             fill("measure_rates", rates)
             fill("recorded_measures", tuple(range(len(measures))))
         elif len(self.measures) and not len(self.measure_rates):
-            units = [f"{unit or 1}/s" for unit in self.measures.units]
+            units = [per_second(unit or "1") for unit in self.measures.units]
             fill("measure_rates", Channels([f"{name}.rate" for name in self.measures.names], units))
             fill("recorded_measures", self.recorded_measures or tuple(range(len(self.measures))))
         fill("functions", complete(self))

@@ -65,7 +65,7 @@ def independent_rows(eqs: EquationsOfMotion) -> list[int]:
 
 
 def _peel_branches(eqs: EquationsOfMotion) -> list[int]:
-    owners = [name.rpartition(".")[0] for name in eqs.speeds.names]
+    owners = eqs.speeds.owners
     touched: dict[str, set[str]] = {}  # joint, driver, ... -> bodies
     pattern = eqs.functions["rows"].sparsity_out(0)
     for i, j in zip(pattern.row(), pattern.get_col(), strict=True):
@@ -90,7 +90,7 @@ def _peel_branches(eqs: EquationsOfMotion) -> list[int]:
     return sorted(found)
 
 
-def _full_rank_joints(eqs: EquationsOfMotion, owners: list[str]) -> dict[tuple[str, str], tuple[int, ...]]:
+def _full_rank_joints(eqs: EquationsOfMotion, owners: tuple[str, ...]) -> dict[tuple[str, str], tuple[int, ...]]:
     """(joint, body) -> rows of the joint, where they have full rank on the speeds of the body."""
     columns: dict[str, list[int]] = {}
     for k, owner in enumerate(owners):

@@ -72,5 +72,5 @@ def find_fastest_vibration(eqs: EquationsOfMotion, q: Array, v: Array, z: Array,
     rates = dict(zip(eqs.measures.names, eqs.measure_rates.names, strict=True))
     columns = [eqs.speeds.index[rates[name]] for name in eqs.placement.held]
     worst = int(np.argmax(np.abs((scaled @ shapes[:, -1])[columns])))
-    body = eqs.placement.held[worst].rpartition(".")[0]
+    body = eqs.measures.owners[eqs.measures.index[eqs.placement.held[worst]]]
     return FastVibration(float(np.sqrt(squares[-1])), float(np.sqrt(squares[elastic][0])), body)

@@ -259,9 +259,7 @@ class _MotionAnalysis:
         wanted: dict[str, Any] = {
             n: float(x) for n, x, k in zip(targets.names, s, targets.measures, strict=True) if k >= 0
         }
-        for k, name in enumerate(targets.names):
-            if targets.turns[k] >= 0 and name.endswith(".rx"):
-                wanted[f"{name.removesuffix('.rx')}.rotation"] = s[k : k + 3]
+        wanted |= {f"{one.owner}.rotation": s[one.part] for one in targets.orientations if one.coordinate >= 0}
         try:
             q = np.array(assemble(eqs, wanted, start=start, t=t).q)
         except AssemblyError as failure:
@@ -308,7 +306,9 @@ class _MotionAnalysis:
         S = eqs.kernel("measures")(q, np.zeros(eqs.nv), eqs.p, float(self.times[0]))[2]
         elastic = S[[eqs.measures.index[name] for name in eqs.placement.held]]
         if elastic.shape[0] and not null_space(elastic @ null).shape[1]:
-            bodies = ", ".join(dict.fromkeys(repr(name.rpartition(".")[0]) for name in eqs.placement.held))
+            bodies = ", ".join(
+                dict.fromkeys(repr(eqs.measures.owners[eqs.measures.index[n]]) for n in eqs.placement.held)
+            )
             raise ModelError(
                 "free-to-move",
                 f"the motion of the joints of {eqs.name!r} leaves {null.shape[1]} elastic coordinates free, those of "

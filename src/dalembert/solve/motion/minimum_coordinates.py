@@ -326,7 +326,8 @@ class _Reduction:
             own = [(f"mode{k + 1}", "") for k in range(nq)]
             coordinates, speeds = _channels([*own, *seeds]), _channels([(f"{name}.rate", "1/s") for name, _ in own])
             start = (*np.zeros(nq), *self.at.q)
-            measures = Channels((*measures.names, *coordinates.names[:nq]), (*measures.units, *coordinates.units[:nq]))
+            measures = Channels((*measures.names, *coordinates.names[:nq]), (*measures.units, *coordinates.units[:nq]),
+                                (*measures.owners, *coordinates.owners[:nq]))  # fmt: skip
             rates = Channels((*rates.names, *speeds.names), (*rates.units, *speeds.units))
         return EquationsOfMotion(
             name=eqs.name, coordinates=coordinates, speeds=speeds, internal=eqs.internal, inputs=eqs.inputs,

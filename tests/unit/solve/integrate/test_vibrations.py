@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.equations import Channels
 from dalembert.solve.integrate.vibrations import FastVibration, find_fastest_vibration
 from dalembert.structures import Frame, Section, flexible_body
 from tests.helpers.findings import warns
@@ -88,9 +89,9 @@ def two_masses(mass: list[float], stiffness: list[float]) -> FastVibration | Non
         functions=functions,
         kernel=lambda name: lambda *at: (functions[name],),
         placement=SimpleNamespace(held=names),
-        measures=SimpleNamespace(names=names),
-        measure_rates=SimpleNamespace(names=names),
-        speeds=SimpleNamespace(index={name: k for k, name in enumerate(names)}),
+        measures=Channels(names),
+        measure_rates=Channels(names),
+        speeds=Channels(names),
         nv=2,
         nu=0,
         p=np.zeros(0),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import pytest
 from scipy.interpolate import BPoly
 
 import dalembert as da
-from dalembert.solve.position.prescribed_motion import RecordMotion
+from dalembert.solve.position.prescribed_motion import RecordMotion, target_gap, targets_of
 
 
 def pendulum(planar: bool) -> da.EquationsOfMotion:
@@ -49,3 +50,17 @@ def test_an_instant_needs_the_samples_around_it_alone(planar: bool, monkeypatch:
     monkeypatch.setattr(BPoly, "from_derivatives", count)
     motion.at(np.array([0.512]))
     assert samples and max(samples) == 2
+
+
+def test_an_orientation_is_known_by_its_place_among_the_targets() -> None:
+    m = da.Mechanism("plate")
+    m.add_body("plate", mass=1.0, inertia=da.sphere(0.1))
+    eqs = da.equations(m)
+    targets = targets_of(eqs, ["plate.x", "plate.rx", "plate.ry", "plate.rz"])
+    (one,) = targets.orientations
+    assert (one.owner, one.first, one.coordinate) == ("plate", 1, eqs.quaternions[0].coordinate)
+    s = np.array([0.5, 0.0, 0.0, 0.3])
+    gaps = np.array(target_gap(targets, ca.DM.zeros(4), ca.DM(eqs.state().q), ca.DM(s))).ravel()
+    assert gaps[0] == -0.5
+    assert gaps[one.part] == pytest.approx([0.0, 0.0, -2 * np.sin(0.15)], rel=1e-12)
+    assert targets_of(eqs, ["plate.x", "plate.y"]).orientations == ()
