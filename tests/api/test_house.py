@@ -200,3 +200,16 @@ def test_solvers_take_no_name_apart() -> None:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in cuts
     }
     assert found == {"prescribed_motion.acceleration_name"}
+
+
+def test_only_an_assembly_reads_the_first_guess() -> None:
+    """Others take a state, a pose to sample or the elastic coordinates of the equations."""
+    found = {
+        module(path)
+        for path in FILES
+        if "modular" not in path.parts  # whose parts have places of their own
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Attribute) and node.attr == "placement"
+    }
+    assembly = {"dalembert.solve.position.assemble", "dalembert.solve.position.assemble_together"}
+    assert found == assembly | {"dalembert.equations.equations_of_motion"}

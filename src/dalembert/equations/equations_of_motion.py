@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, singledispatch
 from typing import Any
@@ -71,7 +71,8 @@ class EquationsOfMotion:
     matrix may depend on q and t; Coriolis and centrifugal forces then stand in f.
 
     ``placement`` is the pose as drawn and the first guess of an assembly, ``scene`` the picture; only `da.assemble` and
-    the views look at them. ``tree`` builds functions that `da.tree` asks for, of machines in joint coordinates.
+    the views look at them; others take `state` or `sample_pose`. ``tree`` builds functions that `da.tree` asks for, of
+    machines in joint coordinates.
 
     ``stick_slip`` are the same equations for runs with exact friction: every coordinate of ``dry`` has a row ṡ = 0,
     active while its parameter ``sliding`` is 0, and a friction effort in the direction of that parameter while it is
@@ -101,6 +102,7 @@ class EquationsOfMotion:
     quaternions: tuple[QuaternionBlock, ...] = ()
     carried_orientations: tuple[CarriedOrientation, ...] = ()
     counters: tuple[TurnCounter, ...] = ()
+    elastic: tuple[str, ...] = ()  # close no joint: an assembly keeps their values; measures too, with speeds as rates
     unrecorded: frozenset[str] = frozenset()  # coordinates, states, measures that no record holds: counters, seeds
     assumptions: tuple[Finding, ...] = ()  # what a run warns of where it leaves the range of the model
     findings: tuple[Finding, ...] = ()  # about the way in which the equations were made
@@ -180,6 +182,12 @@ class EquationsOfMotion:
     def turning_bodies(self) -> tuple[str, ...]:
         """What has an orientation in space: owners of Euler parameters, and bodies that joints carry."""
         return (*(block.owner for block in self.quaternions), *(one.owner for one in self.carried_orientations))
+
+    @cached_property
+    def elastic_speeds(self) -> dict[str, int]:
+        """The places in v of the rates of elastic coordinates."""
+        rates = self.measure_rates.names
+        return {name: self.speeds.index[rates[self.measures.index[name]]] for name in self.elastic}
 
     @cached_property
     def positions(self) -> list[int]:
@@ -365,6 +373,14 @@ class EquationsOfMotion:
             array.flags.writeable = False
             parts.append(array)
         return State(self, parts[0], parts[1], parts[2], real_number("t", t), parts[3])
+
+    def sample_pose(self, random: np.random.Generator, spread: float) -> Array:
+        """Coordinates about the pose as drawn, which close no joint: for what holds at almost every pose."""
+        return np.array(self.placement.q) + spread * random.normal(size=self.nq)
+
+    def placement_with(self, z: Iterable[float]) -> Placement:
+        """The same placement with other internal states, for equations that are made of these."""
+        return replace(self.placement, z=tuple(map(float, z)))
 
     def full_name(self, name: str) -> str:
         return self.shorthands.get(name, name)

@@ -263,7 +263,7 @@ class _MotionAnalysis:
         try:
             q = np.array(assemble(eqs, wanted, start=start, t=t).q)
         except AssemblyError as failure:
-            q = np.array(assemble(eqs, start=start, t=t).q if not eqs.drivers else eqs.placement.q)
+            q = np.array(assemble(eqs, start=start, t=t).q if not eqs.drivers else eqs.state().q)
             text = self._describe_surplus(self.stack(q, eqs.p, t, s)[0], len(targets.names))
             if text:
                 raise ModelError("joint-open", f"{text} They disagree at t = {t:.6g} s: {failure}") from failure
@@ -304,11 +304,10 @@ class _MotionAnalysis:
         if not null.shape[1]:
             return
         S = eqs.kernel("measures")(q, np.zeros(eqs.nv), eqs.p, float(self.times[0]))[2]
-        elastic = S[[eqs.measures.index[name] for name in eqs.placement.held]]
+        elastic = S[[eqs.measures.index[name] for name in eqs.elastic]]
         if elastic.shape[0] and not null_space(elastic @ null).shape[1]:
-            bodies = ", ".join(
-                dict.fromkeys(repr(eqs.measures.owners[eqs.measures.index[n]]) for n in eqs.placement.held)
-            )
+            owners = [eqs.coordinates.owners[eqs.coordinates.index[name]] for name in eqs.elastic]
+            bodies = ", ".join(dict.fromkeys(map(repr, owners)))
             raise ModelError(
                 "free-to-move",
                 f"the motion of the joints of {eqs.name!r} leaves {null.shape[1]} elastic coordinates free, those of "

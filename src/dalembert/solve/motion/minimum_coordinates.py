@@ -333,7 +333,7 @@ class _Reduction:
             name=eqs.name, coordinates=coordinates, speeds=speeds, internal=eqs.internal, inputs=eqs.inputs,
             parameters=eqs.parameters, parameter_values=eqs.parameter_values, measures=measures, measure_rates=rates,
             outputs=eqs.outputs, rows=(), joints=(), functions=functions,
-            placement=Placement(tuple(map(float, start)), eqs.placement.z), shorthands=eqs.shorthands,
+            placement=Placement(tuple(map(float, start)), tuple(map(float, eqs.state().z))), shorthands=eqs.shorthands,
             recorded_measures=tuple(range(len(measures))), scene=None if eqs.quaternions else eqs.scene,
             resting_inputs=eqs.resting_inputs, unrecorded=eqs.unrecorded | {name for name, _ in seeds},
         )  # fmt: skip

@@ -333,8 +333,7 @@ def later(eqs: EquationsOfMotion, x: Instant) -> Instant:
     follow, stay out; where the motion is not steady, the accelerations at its end show it.
     """
     steps = 12
-    rates = [eqs.measure_rates.names[eqs.measures.index[name]] for name in eqs.placement.held]
-    elastic = [eqs.speeds.index[name] for name in rates]
+    elastic = list(eqs.elastic_speeds.values())
     h = LIMITS.moment / float(np.abs(x.v).max()) / steps
     y: tuple[Array, ...] = (np.array(x.q), np.array(x.v), np.array(x.z))
     lam, t = x.lam, x.t

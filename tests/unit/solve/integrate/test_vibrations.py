@@ -88,10 +88,9 @@ def two_masses(mass: list[float], stiffness: list[float]) -> FastVibration | Non
     eqs: Any = SimpleNamespace(
         functions=functions,
         kernel=lambda name: lambda *at: (functions[name],),
-        placement=SimpleNamespace(held=names),
-        measures=Channels(names),
-        measure_rates=Channels(names),
-        speeds=Channels(names),
+        coordinates=Channels(names),
+        elastic=names,
+        elastic_speeds={name: k for k, name in enumerate(names)},
         nv=2,
         nu=0,
         p=np.zeros(0),
