@@ -33,6 +33,7 @@ from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import ACCELERATION, ARGUMENTS, Channels, EquationsOfMotion, Placement, State
 from dalembert.linear import Modes, SecondOrder
 from dalembert.linear.responses.modal import undamped_modes
+from dalembert.linear.second_order import OperatingPoint
 from dalembert.mechanics import equations as equations
 from dalembert.solve.constrained import matrices
 from dalembert.solve.constrained.elimination import solve_rows_of_joints
@@ -132,7 +133,7 @@ def _refuse(eqs: EquationsOfMotion, about: SecondOrder | None, modes: int | Mode
         )
     if about is not None and (not isinstance(about, SecondOrder) or "reference" not in about.provenance):
         raise ModelError("wrong-type", "about must be a SecondOrder.", Advice("Make it with {}.", Call("da.linearize")))
-    if about is not None and about.provenance.get("about") != "equilibrium":
+    if about is not None and about.about is not OperatingPoint.EQUILIBRIUM:
         raise ModelError("not-at-rest", "about must be a linear model about an equilibrium.")
     if isinstance(modes, Modes) and (about is None or modes.coordinates != about.coordinates):
         raise ModelError("wrong-owner", "modes belong to other coordinates than about does.")
