@@ -224,3 +224,31 @@ def test_tests_share_code_through_their_helpers_only() -> None:
         if not (node.module or "").startswith("tests.helpers.")
     ]
     assert taken == []
+
+
+def test_solvers_take_no_name_apart() -> None:
+    """The owner of a channel is data of the equations; only names of accelerations are made of those of rates."""
+    cuts = {"rpartition", "partition", "removesuffix", "endswith", "rsplit"}
+    found = {
+        f"{path.stem}.{function.name}"
+        for path in FILES
+        if "solve" in path.parts
+        for function in ast.walk(tree(path))
+        if isinstance(function, ast.FunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in cuts
+    }
+    assert found == {"prescribed_motion.acceleration_name"}
+
+
+def test_only_an_assembly_reads_the_first_guess() -> None:
+    """Others take a state, a pose to sample or the elastic coordinates of the equations."""
+    found = {
+        module(path)
+        for path in FILES
+        if "modular" not in path.parts  # whose parts have places of their own
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Attribute) and node.attr == "placement"
+    }
+    assembly = {"dalembert.solve.position.assemble", "dalembert.solve.position.assemble_together"}
+    assert found == assembly | {"dalembert.equations.equations_of_motion"}

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from dalembert.core.findings import Finding
+
 
 @contextmanager
 def raises(kind: type[BaseException] | tuple[type[BaseException], ...], code: str | None, *shown: str) -> Iterator[Any]:
@@ -31,6 +33,11 @@ def warns(kind: type[Warning], code: str, *shown: str) -> Iterator[Any]:
     found = [one.message for one in caught if getattr(one.message, "code", "") == code]
     assert found, f"no warning {code!r}: {[getattr(one.message, 'code', str(one.message)) for one in caught]}"
     assert any(all(text in str(one) for text in shown) for one in found), [str(one) for one in found]
+
+
+def found_in(caught: Any, code: str) -> list[Finding]:
+    """Findings with the code among warnings: their evidence, where numbers and names in a message are not enough."""
+    return [one.message.finding for one in caught if getattr(one.message, "code", "") == code]
 
 
 def check(error: Any, code: str, *shown: str) -> None:

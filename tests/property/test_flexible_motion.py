@@ -173,7 +173,7 @@ def test_rows_of_joints_between_nodes_are_exact_derivatives(kind, planar):
     eqs = da.equations(m)
     state = random_state(eqs)
     q = np.array(state.q)
-    for name in eqs.placement.held:
+    for name in eqs.elastic:
         q[eqs.coordinates.index[name]] = 0.3 * rng.normal()
     state = da.assemble(eqs, start=eqs.state(q, rng.normal(size=eqs.nv)))
     assert row_error(eqs, state) < DIFFERENCE
@@ -187,7 +187,7 @@ def test_linear_models_of_flexible_machines_are_exact_derivatives():
     m.add_revolute("A", m.ground.at(0, 0), body.at("n0"))
     eqs = da.equations(m)
     rest = da.equilibrium(eqs)
-    names = ["A.angle", *eqs.placement.held]
+    names = ["A.angle", *eqs.elastic]
     linear = da.linearize(eqs, at=rest, coordinates=names)
     M, K = linear.M, linear.K
     h = 1e-5

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from dalembert.core.errors import ModelError
 
@@ -14,13 +15,20 @@ HOLONOMIC, VELOCITY, ACCELERATION = "holonomic", "velocity", "acceleration"
 class Channels:
     """Names with units, in order: ``Channels({"angle": "rad"})``, or names and units apart.
 
+    owners : the body, joint or actuator that each belongs to; where they are left out, what stands before the last
+        point of the name (nothing of a name without one). Only here is a name taken apart.
+
     Examples
     --------
     >>> Channels({"angle": "rad", "count": ""})
     Channels(2: angle [rad], count)
+    >>> Channels({"rod.x": "m", "count": ""}).owners
+    ('rod', '')
     """
 
-    def __init__(self, names: Iterable[str] = (), units: Iterable[str] | None = None) -> None:
+    def __init__(
+        self, names: Iterable[str] = (), units: Iterable[str] | None = None, owners: Iterable[str] | None = None
+    ) -> None:
         self.names = tuple(names)
         if units is None:
             units = names.values() if isinstance(names, Mapping) else ("",) * len(self.names)
@@ -28,6 +36,14 @@ class Channels:
         self.index = {name: k for k, name in enumerate(self.names)}
         if len(self.units) != len(self.names):
             raise ModelError("wrong-shape", f"{len(self.names)} names of channels have {len(self.units)} units.")
+        if owners is not None:
+            self.owners = tuple(owners)
+            if len(self.owners) != len(self.names):
+                raise ModelError("wrong-shape", f"{len(self.names)} names of channels have {len(self.owners)} owners.")
+
+    @cached_property
+    def owners(self) -> tuple[str, ...]:
+        return tuple(name.rpartition(".")[0] for name in self.names)
 
     def __len__(self) -> int:
         return len(self.names)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, singledispatch
 from typing import Any
@@ -40,6 +40,7 @@ from dalembert.equations.placement import Placement
 from dalembert.equations.scene import Scene
 from dalembert.equations.state import State
 from dalembert.expressions import Array, Kernel
+from dalembert.record.units import per_second
 
 NONE = Channels()
 # results that are matrices, also of a machine with one speed
@@ -70,7 +71,8 @@ class EquationsOfMotion:
     matrix may depend on q and t; Coriolis and centrifugal forces then stand in f.
 
     ``placement`` is the pose as drawn and the first guess of an assembly, ``scene`` the picture; only `da.assemble` and
-    the views look at them. ``tree`` builds functions that `da.tree` asks for, of machines in joint coordinates.
+    the views look at them; others take `state` or `sample_pose`. ``tree`` builds functions that `da.tree` asks for, of
+    machines in joint coordinates.
 
     ``stick_slip`` are the same equations for runs with exact friction: every coordinate of ``dry`` has a row ṡ = 0,
     active while its parameter ``sliding`` is 0, and a friction effort in the direction of that parameter while it is
@@ -100,6 +102,7 @@ class EquationsOfMotion:
     quaternions: tuple[QuaternionBlock, ...] = ()
     carried_orientations: tuple[CarriedOrientation, ...] = ()
     counters: tuple[TurnCounter, ...] = ()
+    elastic: tuple[str, ...] = ()  # close no joint: an assembly keeps their values; measures too, with speeds as rates
     unrecorded: frozenset[str] = frozenset()  # coordinates, states, measures that no record holds: counters, seeds
     assumptions: tuple[Finding, ...] = ()  # what a run warns of where it leaves the range of the model
     findings: tuple[Finding, ...] = ()  # about the way in which the equations were made
@@ -127,7 +130,7 @@ class EquationsOfMotion:
             fill("measure_rates", rates)
             fill("recorded_measures", tuple(range(len(measures))))
         elif len(self.measures) and not len(self.measure_rates):
-            units = [f"{unit or 1}/s" for unit in self.measures.units]
+            units = [per_second(unit or "1") for unit in self.measures.units]
             fill("measure_rates", Channels([f"{name}.rate" for name in self.measures.names], units))
             fill("recorded_measures", self.recorded_measures or tuple(range(len(self.measures))))
         fill("functions", complete(self))
@@ -179,6 +182,12 @@ class EquationsOfMotion:
     def turning_bodies(self) -> tuple[str, ...]:
         """What has an orientation in space: owners of Euler parameters, and bodies that joints carry."""
         return (*(block.owner for block in self.quaternions), *(one.owner for one in self.carried_orientations))
+
+    @cached_property
+    def elastic_speeds(self) -> dict[str, int]:
+        """The places in v of the rates of elastic coordinates."""
+        rates = self.measure_rates.names
+        return {name: self.speeds.index[rates[self.measures.index[name]]] for name in self.elastic}
 
     @cached_property
     def positions(self) -> list[int]:
@@ -364,6 +373,14 @@ class EquationsOfMotion:
             array.flags.writeable = False
             parts.append(array)
         return State(self, parts[0], parts[1], parts[2], real_number("t", t), parts[3])
+
+    def sample_pose(self, random: np.random.Generator, spread: float) -> Array:
+        """Coordinates about the pose as drawn, which close no joint: for what holds at almost every pose."""
+        return np.array(self.placement.q) + spread * random.normal(size=self.nq)
+
+    def placement_with(self, z: Iterable[float]) -> Placement:
+        """The same placement with other internal states, for equations that are made of these."""
+        return replace(self.placement, z=tuple(map(float, z)))
 
     def full_name(self, name: str) -> str:
         return self.shorthands.get(name, name)

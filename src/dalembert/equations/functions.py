@@ -23,6 +23,7 @@ import casadi as ca
 
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.equations.channels import ACCELERATION, HOLONOMIC, Channels
+from dalembert.record.units import per_second
 
 if TYPE_CHECKING:
     from dalembert.equations.equations_of_motion import EquationsOfMotion
@@ -147,10 +148,10 @@ def default_measures(eqs: EquationsOfMotion) -> tuple[Channels, Channels]:
     else:
         single = {k: k for k in places}
     names, units = eqs.coordinates.names, eqs.coordinates.units
-    measures = Channels([names[k] for k in places], [units[k] for k in places])
+    measures = Channels(*([part[k] for k in places] for part in (names, units, eqs.coordinates.owners)))
     rates = Channels(
         [eqs.speeds.names[single[k]] if k in single else f"{names[k]}.rate" for k in places],
-        [eqs.speeds.units[single[k]] if k in single else f"{units[k] or 1}/s" for k in places],
+        [eqs.speeds.units[single[k]] if k in single else per_second(units[k] or "1") for k in places],
     )
     return measures, rates
 

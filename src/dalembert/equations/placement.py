@@ -27,14 +27,12 @@ class Placement:
 
     q, z : coordinates and internal states as drawn; zero (of Euler parameters: no rotation) where left out.
     first_guess : from named coordinates and measures to q; it can be pickled. Without it, q as drawn.
-    held : coordinates, by name, that close no joint: elastic ones keep their value and, unless given, zero rate.
     """
 
     q: tuple[float, ...] = ()
     z: tuple[float, ...] = ()
     first_guess: Callable[[Mapping[str, float]], Array] | None = None
     followers: tuple[Follower, ...] = ()
-    held: tuple[str, ...] = ()
 
     def fill(self, nq: int, nz: int, quaternions: Sequence[int]) -> Placement:
         """The same with all coordinates; `quaternions` are the places of the first of four Euler parameters."""

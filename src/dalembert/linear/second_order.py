@@ -13,6 +13,7 @@ States of the first-order form are positions first, (x, x′); Genta has velocit
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from enum import StrEnum
 from typing import Any, ClassVar
 
 import numpy as np
@@ -42,6 +43,14 @@ DEFAULT_COUNT = 20
 MATRICES = ("M", "C", "G", "K", "H", "K_loss", "B", "Y_position", "Y_velocity", "Y_acceleration", "D")
 
 
+class OperatingPoint(StrEnum):
+    """What a linear model of small motions is about."""
+
+    EQUILIBRIUM = "equilibrium"
+    STEADY_MOTION = "steady motion"
+    STATE = "a state"  # with accelerations of its own
+
+
 @frozen(init=False)
 class SecondOrder(Responding):
     """``M x″ + (C + G) x′ + (K + H) x = B u``; frozen, arrays read-only.
@@ -64,6 +73,7 @@ class SecondOrder(Responding):
     coordinates, inputs, outputs : names, optional
         ``x1, x2, ...``, ``u1, ...`` and ``y1, ...`` when left out.
     units : mapping of a coordinate, input or output name to its unit, optional
+    about : what the small motions are about, of a model that `da.linearize` made, optional
     provenance : mapping of plain values, optional
 
     Examples
@@ -91,6 +101,7 @@ class SecondOrder(Responding):
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     units: Mapping[str, str]
+    about: OperatingPoint | None
     provenance: Mapping[str, Any]
 
     def __init__(
@@ -111,6 +122,7 @@ class SecondOrder(Responding):
         inputs: str | Iterable[str] | None = None,
         outputs: str | Iterable[str] | None = None,
         units: Mapping[str, str] | None = None,
+        about: OperatingPoint | None = None,
         provenance: Mapping[str, Any] | None = None,
     ) -> None:
         where = "this SecondOrder"
@@ -134,7 +146,7 @@ class SecondOrder(Responding):
             self, **{symbol: storage.part(symbol, value, names, sign, sparse=sparse) for symbol, value, sign in parts},
             B=B_, **outs, coordinates=names, inputs=input_names, outputs=output_names,
             units=known_units(units, names + input_names + output_names, where) if units else {},
-            provenance=provenance or {},
+            about=about, provenance=provenance or {},
         )  # fmt: skip
 
     @classmethod
@@ -194,7 +206,7 @@ class SecondOrder(Responding):
 
         New output matrices of another height need new ``outputs`` as well; ``outputs=None`` numbers them.
         """
-        names = ("coordinates", "inputs", "outputs", "units", "provenance")
+        names = ("coordinates", "inputs", "outputs", "units", "about", "provenance")
         fields = {name: getattr(self, name) for name in (*MATRICES, *names)} | changes
         return SecondOrder(fields.pop("M"), fields.pop("K"), **fields)
 

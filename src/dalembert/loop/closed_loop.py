@@ -18,7 +18,7 @@ from dalembert.linear.responses.excitation import initial_state, sample_inputs
 from dalembert.loop.actuators import ActuatorLimits
 from dalembert.loop.continuous import ON, close_equations, linear_equations, read_linear_state
 from dalembert.loop.interfaces import Law, ObserverStep
-from dalembert.loop.names import machine_name, reference_channel
+from dalembert.loop.names import followed_output, machine_name, reference_channel, reference_name
 from dalembert.loop.noise import Noise
 from dalembert.loop.sampled.hosts import LinearHost, MachineHost
 from dalembert.loop.sampled.sampled_run import SampledRun
@@ -225,7 +225,8 @@ def _at_samples(source: object, name: str, times: Array) -> Any:
 
 def _short(name: str) -> tuple[str, ...]:
     """What may stand for "x.reference": "x"."""
-    return (name.removesuffix(".reference"),) if name.endswith(".reference") else ()
+    output = followed_output(name)
+    return () if output is None else (output,)
 
 
 def name_references(given: object, names: Sequence[str]) -> dict[str, Any]:
@@ -249,7 +250,7 @@ def name_references(given: object, names: Sequence[str]) -> dict[str, Any]:
         )
     found = {}
     for name, source in given.items():
-        full = next((n for n in (name, f"{name}.reference") if n in names), None)
+        full = next((n for n in (name, reference_name(name)) if n in names), None)
         if full is None:
             raise ModelError("unknown-name", unknown_name("reference", name, names, "the laws of this loop"))
         found[full] = source

@@ -269,7 +269,7 @@ class _Closing:
             twin = _Closing(exact(eqs), *given, self.before, self.waits).loop().eqs
         kept = {name: value for name, value in eqs.resting_inputs.items() if name not in self.driven}
         loop = replace(
-            eqs, functions=functions, **channels, placement=replace(eqs.placement, z=(*eqs.placement.z, *start)),
+            eqs, functions=functions, **channels, placement=eqs.placement_with((*eqs.state().z, *start)),
             resting_inputs=kept | resting, stick_slip=twin,
             parameter_values=(*eqs.parameter_values, *([0.0] if self.switched else [])),
         )  # fmt: skip
@@ -402,7 +402,7 @@ class _Closing:
     def _regular(self, gap: object) -> None:
         eqs = self.eqs
         f = ca.Function("gap", [self.full.q, self.full.v, self.full.z, self.full.u, self.full.p, self.full.t], [gap])
-        numbers: list[Array] = [np.array(eqs.placement.q), np.zeros(eqs.nv), np.zeros(self.full.z.shape[0]),
+        numbers: list[Array] = [eqs.state().q, np.zeros(eqs.nv), np.zeros(self.full.z.shape[0]),
                                 np.zeros(self.full.u.shape[0]), np.zeros(self.full.p.shape[0])]  # fmt: skip
         numbers[4][: len(eqs.p)] = eqs.p
         values = np.array(f(*numbers, 0.0))

@@ -138,6 +138,22 @@ def unit_text(dimension: Dimension) -> str:
     return " ".join(f"{name}^{power:g}" if power != 1 else name for name, power in shown if power)
 
 
+def per_second(unit: str, times: int = 1) -> str:
+    """The unit of a time derivative, of the first or a higher one; none of what has no unit.
+
+    Examples
+    --------
+    >>> per_second("rad"), per_second("m/s"), per_second("m", 2)
+    ('rad/s', 'm/s^2', 'm/s^2')
+    """
+    if not unit or not times:
+        return unit
+    head, _, power = unit.rpartition("/s")
+    known = head and power in ("", "^2", "^3")
+    first = f"{head}/s^{int(power[1:] or 1) + 1}" if known else f"{unit}/s"
+    return per_second(first, times - 1)
+
+
 def conversion(given: str, expected: str, what: str) -> float:
     """Factor from the unit a record gives a channel to the one that is expected; 1 where either is empty.
 

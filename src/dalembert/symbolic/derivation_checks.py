@@ -94,7 +94,7 @@ def _refuse_contradiction(d: Derivation) -> None:
 
 def check_drawn(eqs: EquationsOfMotion) -> None:
     """M, f and the rows in the pose as drawn must be numbers, and M and the rows must determine the accelerations."""
-    q, v = np.array(eqs.placement.q), np.zeros(eqs.nv)
+    q, v = eqs.state().q, np.zeros(eqs.nv)
     (M,) = eqs.kernel("inertia")(q, eqs.p, 0.0)
     (f,) = eqs.kernel("forces")(q, v, np.zeros(eqs.nz), np.zeros(eqs.nu), eqs.p, 0.0, np.zeros(len(eqs.rows)))
     A, b = eqs.kernel("rows")(q, v, np.zeros(eqs.nz), np.zeros(eqs.nu), eqs.p, 0.0)

@@ -151,7 +151,7 @@ def derivation_of_equations(eqs: EquationsOfMotion) -> Derivation:
     s = System(eqs.name, check_units=False)
     for name, value in zip(eqs.parameters.names, eqs.parameter_values, strict=True):
         s.parameter(name, value)
-    drawn = zip(eqs.coordinates.names, eqs.coordinates.units, eqs.placement.q, strict=True)
+    drawn = zip(eqs.coordinates.names, eqs.coordinates.units, eqs.state().q, strict=True)
     for name, unit, value in drawn:
         s.coordinate(name, drawn=float(value))
         rate = f"{unit or 1}/s"

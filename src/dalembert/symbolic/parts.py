@@ -83,13 +83,3 @@ def rotation_about(axis: str, angle: Any) -> Any:
     R[place, place] = 1
     R[one, one], R[one, two], R[two, one], R[two, two] = c, -s, s, c
     return R
-
-
-def per_second(unit: str) -> str:
-    """The unit of a time derivative."""
-    if not unit:
-        return ""
-    head, _, power = unit.rpartition("/s")
-    if head and power in ("", "^2", "^3"):
-        return f"{head}/s^{int(power[1:] or 1) + 1}"
-    return f"{unit}/s"

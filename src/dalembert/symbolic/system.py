@@ -23,6 +23,7 @@ from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import ACCELERATION, HOLONOMIC, VELOCITY
 from dalembert.equations.equations_of_motion import EquationsOfMotion, equations
 from dalembert.mechanics.rotations import rate_matrix, rotation
+from dalembert.record.units import per_second
 from dalembert.symbolic.dimensions import (
     ENERGY,
     FORCE,
@@ -38,7 +39,6 @@ from dalembert.symbolic.parts import (
     SystemBody,
     SystemForce,
     SystemTorque,
-    per_second,
     rotation_about,
 )
 from dalembert.symbolic.symbols import SymbolTable
@@ -142,7 +142,7 @@ class System:
         """A generalized coordinate; ``drawn`` is its value in the pose as drawn, where a run starts by default."""
         symbol = self.table.declare(name, unit)
         self.table.declare(f"{name}.rate", per_second(unit))
-        self.table.declare(f"{name}.acceleration", per_second(per_second(unit)))
+        self.table.declare(f"{name}.acceleration", per_second(unit, 2))
         self.coordinate_names.append(name)
         self.drawn[name] = real_number(f"the drawn value of {name!r}", drawn, ModelError)
         return symbol

@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.equations import State
+from dalembert.equations import Channels, State
+from dalembert.record.units import per_second
+from tests.helpers.findings import raises
 
 NAN = math.nan
 ASSEMBLE: list[tuple[str, Callable[[Any], Any], type[Exception], tuple[str, ...]]]
@@ -171,3 +173,18 @@ def test_a_run_that_fails_keeps_what_it_had() -> None:
     assert run.status.startswith("failed")
     assert np.isfinite(run.data).all()
     assert run.time[-1] < 0.1
+
+
+def test_a_channel_has_an_owner_that_its_name_need_not_show() -> None:
+    assert Channels(["rod.x", "left.arm.angle", "count"]).owners == ("rod", "left.arm", "")
+    assert Channels(["q1", "q2"], ["m", "rad"], ["rod", "rod"]).owners == ("rod", "rod")
+    with raises(da.errors.ModelError, "wrong-shape"):
+        Channels(["q1", "q2"], owners=["rod"])
+
+
+@pytest.mark.parametrize(
+    ("unit", "first", "second"),
+    [("rad", "rad/s", "rad/s^2"), ("m/s", "m/s^2", "m/s^3"), ("1/s", "1/s^2", "1/s^3"), ("N s", "N s/s", "N s/s^2"), ("", "", "")],
+)  # fmt: skip
+def test_the_unit_of_a_rate_counts_the_seconds(unit: str, first: str, second: str) -> None:
+    assert (per_second(unit), per_second(unit, 2)) == (first, second)

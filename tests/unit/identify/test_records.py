@@ -115,7 +115,7 @@ def test_wrong_units_are_suspected_by_name(method):
 def test_an_unknown_channel_is_told_with_a_suggestion(method):
     record = good()
     renamed = Record(record.time, record.data, ["force", "a1", "b2"], ["N", "m/s^2", "m/s^2"])
-    with raises(DataError, "unknown-name", "'a2'", "Did you mean"):
+    with raises(DataError, "unknown-name", "'a2'", "'b2'"):
         method(renamed)
 
 

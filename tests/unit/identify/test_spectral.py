@@ -246,8 +246,9 @@ def test_the_line_at_zero_is_left_out_where_means_were_taken_off():
 
 def test_fewer_blocks_than_inputs_are_refused():
     record = simulated(frame(2), RNG(0).normal(size=(1024, 2)))
-    with raises(DataError, "too-few-samples", "2 inputs", "2 independent blocks"):
+    with raises(DataError, "too-few-samples") as caught:
         identify.frf(record, ["f1", "f3"], segment="record", window="boxcar")
+    assert caught.value.finding.evidence == {"blocks": 1, "needed": 2}
 
 
 def test_one_average_has_no_random_error():
@@ -288,7 +289,7 @@ def test_an_unknown_estimator_gets_a_suggestion():
 
 
 def test_a_response_needs_an_input():
-    with raises(DataError, "missing-argument", "a frequency response"):
+    with raises(DataError, "missing-argument"):
         identify.frf(flat(0, 1, 0, samples=500))
 
 

@@ -103,8 +103,10 @@ def test_a_boundary_coordinate_in_one_part_only_is_reported():
     with raises(ModelError, "several-problems", "'A.y'"):
         couple({"left": left, "right": right}, shared="A")
     assert couple({"left": left, "right": right}, shared=["A.x"]).joined == ("A.x",)
-    with raises(ModelError, "several-problems", "'D'", "'B.x'", "'C.x'"):
+    with raises(ModelError, "several-problems", "'D'", "'B.x'", "'C.x'") as caught:
         couple({"left": left, "right": right}, shared=["A.x", "B.x", "C.x", "D"])
+    found = [(one.code, one.where["coordinate"]) for one in caught.value.finding.evidence["problems"]]
+    assert found == [("unknown-name", "D"), ("not-connected", "B.x"), ("not-connected", "C.x")]
 
 
 def test_nothing_in_common_is_reported():
@@ -130,8 +132,9 @@ def test_points_of_other_names_are_joined_component_by_component():
     assert joined.system.coordinates == ("A.x", "A.y", "left.B.x", "left.B.y", "E.x")
     np.testing.assert_array_equal(np.diag(joined.system.K), [1, 2, 3 + 6, 4 + 5, 7])
     np.testing.assert_array_equal(joined.part("right", [0.0, 0, 1, 2, 3]), [2.0, 1.0, 3.0])
-    with raises(ModelError, "several-problems", "'left.B'", "'right.E'"):
+    with raises(ModelError, "several-problems", "'left.B'", "'right.E'") as caught:
         couple({"left": left, "right": right}, join={"left.B": "right.E"})
+    assert [one.code for one in caught.value.finding.evidence["problems"]] == ["missing-coordinates"]
     with raises(ModelError, "several-problems", "'D'", "'right'"):
         couple({"left": left, "right": right}, join={"left.B": "right.D"})
     with raises(ModelError, "several-problems"):

@@ -176,12 +176,10 @@ class ServoConstraints:
             )
 
     def _independent(self) -> bool:
-        """Whether the inputs can keep the constraints at some pose near the placement of the model."""
+        """Whether the inputs can keep the constraints at some pose near the drawing of the model."""
         eqs, random = self.eqs, np.random.default_rng(0)
-        q, v, z = (
-            np.asarray(x) + 0.3 * random.normal(size=(8, len(x)))
-            for x in (eqs.placement.q, np.zeros(eqs.nv), eqs.placement.z)
-        )
+        drawn = eqs.state()
+        q, v, z = (x + 0.3 * random.normal(size=(8, len(x))) for x in (drawn.q, drawn.v, drawn.z))
         J, W, _, _, Y, _ = self._evaluate(q, v, z, np.zeros((8, eqs.nu)), np.linspace(0.0, 1.0, 8))
         return bool(compute_singularity_margins(J, W, Y)[:, -1].max() > THRESHOLDS.never)
 

@@ -25,6 +25,7 @@ from dalembert.equations import Channels
 from dalembert.estimate.models.process import machine_names
 from dalembert.linear import Roots, StateSpace
 from dalembert.loop.interfaces import Law
+from dalembert.loop.names import reference_name
 from dalembert.numerics.sample_times import TOLERANCES
 
 FADING = 0.01  # share of the range of an input beyond its limit over which a continuous integral fades to a stop
@@ -265,7 +266,7 @@ def units_of(system: StateSpace, names: tuple[str, ...]) -> list[str]:
 
 def reference_names(tracking: tuple[str, ...]) -> list[str]:
     """Names of the references: ``<output>.reference``."""
-    return [f"{name}.reference" for name in tracking]
+    return [reference_name(name) for name in tracking]
 
 
 def compute_command(feedback: StateFeedback, x: Any, integrals: Any, references: Mapping[str, Any], since: Any) -> Any:

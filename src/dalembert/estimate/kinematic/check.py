@@ -22,7 +22,7 @@ import numpy as np
 
 from dalembert.core.arrays import frozen
 from dalembert.core.errors import DataError, ModelError, unknown_name
-from dalembert.core.findings import Advice
+from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.tables import align_columns
 from dalembert.estimate.kinematic.quantities import LEVEL, Relations
 from dalembert.expressions import Array, Kernel
@@ -65,7 +65,8 @@ class KinematicCheck:
     output_rank, observable_rank : smallest rank of the outputs' gradient, and of the observability matrix.
     blind : share of the poses with a smallest singular value below 1/100 of the largest seen.
     worst : coordinates of the pose with the smallest one.
-    remarks : findings in words.
+    findings : poses that the inputs or the outputs do not determine, errors that do not decay.
+    regular : whether the inputs determine the independent coordinates at every pose, without a switching model.
     """
 
     poses: Array
@@ -76,7 +77,8 @@ class KinematicCheck:
     observable_rank: int
     blind: float
     worst: Mapping[str, float]
-    remarks: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    regular: bool
     counts: Mapping[str, int]
 
     def table(self) -> str:
@@ -93,7 +95,9 @@ class KinematicCheck:
             ["rank of the outputs' gradient", f"{self.output_rank} of {c['n']}"],
             ["rank of the observability matrix", f"{self.observable_rank} of {c['states']}"],
         ]
-        return "\n".join([align_columns(["", ""], rows).lstrip("\n"), *self.remarks])
+        lines = [align_columns(["", ""], rows).lstrip("\n")]
+        lines += ["The inputs determine the independent coordinates at every pose of the check."] * self.regular
+        return "\n".join([*lines, *(one.text() for one in self.findings)])
 
     def __repr__(self) -> str:
         return f"KinematicCheck\n{self.table()}"
@@ -296,15 +300,16 @@ def survey(model: KinematicModel, motion: Record | None, workspace: Workspace, d
     if problems:
         raise ModelError("unobservable", f"sensors of the kinematic model of {r.name!r}: {' '.join(problems)}")
     dim = dict(zip(r.coordinates.names, z[int(np.argmin(output_values[:, n - 1]))].tolist(), strict=True))
-    remarks = _remarks(model, blind, at, output_rank, dim, len(z))
+    doubtful = bool(blind) or len(z) < 10  # a few poses show no workspace
+    findings = _findings(model, doubtful, at, output_rank, dim)
     counts = {"n": n, "inputs": len(model.inputs), "outputs": len(model.outputs), "positions": len(positions),
               "states": s.order * n}  # fmt: skip
     with np.errstate(divide="ignore"):
         condition = np.where(smallest > 0, scale / np.where(smallest > 0, smallest, 1.0), np.inf)
     return KinematicCheck(
         poses=z, smallest=np.asarray(smallest), largest=np.asarray(largest), condition=condition,
-        output_rank=output_rank, observable_rank=observable, blind=blind, worst=at, remarks=tuple(remarks),
-        counts=counts,
+        output_rank=output_rank, observable_rank=observable, blind=blind, worst=at, findings=tuple(findings),
+        regular=not doubtful and s.switching is None, counts=counts,
     )  # fmt: skip
 
 
@@ -366,28 +371,23 @@ def _place(z: Mapping[str, float]) -> str:
     return ", ".join(f"{name} = {value:.4g}" for name, value in z.items())
 
 
-def _remarks(
-    model: KinematicModel, blind: float, worst: Mapping[str, float], output_rank: int, dim: Mapping[str, float],
-    count: int,
-) -> list[str]:  # fmt: skip
-    s = model.stepper
-    place = _place(worst)
-    remarks = []
-    if blind or count < 10:
-        remarks.append(
-            f"Near {place} the inputs do not determine the independent coordinates: "
-            + ("the switching model takes over there." if s.switching is not None else "use switching=Switching(...).")
-        )
-    elif s.switching is None:
-        remarks.append("The inputs determine the independent coordinates at every pose of the check.")
+def _findings(
+    model: KinematicModel, blind: bool, worst: Mapping[str, float], output_rank: int, dim: Mapping[str, float]
+) -> list[Finding]:
+    s, found = model.stepper, []
+    if blind:
+        problem = f"Near {_place(worst)} the inputs do not determine the independent coordinates"
+        advice = (Advice("Use {}.", Argument("switching", Call("da.estimate.Switching"))),) * (s.switching is None)
+        problem += "." if s.switching is None else ": the switching model takes over there."
+        found.append(Finding("singular-pose", problem, {"pose": dict(worst)}, advice=advice))
     if output_rank < s.n:
-        remarks.append(
+        problem = (
             f"At some poses, as near {_place(dim)}, the outputs determine fewer coordinates than there are; there the "
             "estimate relies on the inputs."
         )
+        found.append(Finding("unobservable", problem, {"pose": dict(dim)}, {"rank": output_rank, "needed": s.n}))
     if s.scheme == "newmark" and s.form == "velocity" and s.gamma <= 0.5:
-        remarks.append(
-            "With gamma = 1/2 an error of the highest derivative alternates undamped: use gamma > 1/2, or give that "
-            "row process noise."
-        )
-    return remarks
+        problem = "With gamma = 1/2 an error of the highest derivative alternates undamped."
+        advice = (Advice("Use gamma > 1/2, or give that row process noise."),)
+        found.append(Finding("undamped-error", problem, {"argument": "gamma"}, {"gamma": s.gamma}, advice))
+    return found

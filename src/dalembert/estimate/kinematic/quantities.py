@@ -59,10 +59,6 @@ class Relations(Protocol):
         """z and ż of a state of the machine, by name."""
 
 
-def per_second(unit: str, level: int) -> str:
-    return unit if not unit or not level else f"{unit}/s" if level == 1 else f"{unit}/s^2"
-
-
 def name_list(given: Any, what: str) -> list[str]:
     """Names as a list; a single one may stand alone."""
     names = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [given]

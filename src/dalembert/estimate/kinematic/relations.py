@@ -24,9 +24,10 @@ from dalembert.core.errors import AssemblyError, ModelError, require_name, unkno
 from dalembert.core.findings import Advice, Argument
 from dalembert.equations import Channels, EquationsOfMotion, State
 from dalembert.estimate.kinematic.closing import Closing
-from dalembert.estimate.kinematic.quantities import Measurable, Relations, name_list, per_second
+from dalembert.estimate.kinematic.quantities import Measurable, Relations, name_list
 from dalembert.expressions import Array, Expr, Kernel, call_user
 from dalembert.numerics import ties
+from dalembert.record.units import per_second
 from dalembert.solve.constrained.solve import projection_function
 from dalembert.solve.motion.kinematics import null_space, rank
 from dalembert.solve.position.assemble import assemble

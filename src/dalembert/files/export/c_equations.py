@@ -154,7 +154,7 @@ def _test_program(eqs: EquationsOfMotion, prefix: str, functions: Sequence[CFunc
     states = []
     for _ in range(STATES):
         state = {name: random.uniform(-1.0, 1.0, size) for name, size in sizes.items()}
-        state["q"] = np.array(eqs.placement.q) + 0.2 * state["q"]
+        state["q"] = eqs.state().q + 0.2 * state["q"]
         states.append({**state, "p": eqs.p, "t": random.uniform(0.0, 1.0, 1)})
     tables, checks = [], []
     used = {name for one in functions for name in one.written.arguments}

@@ -184,8 +184,8 @@ def _check_rank(eqs: EquationsOfMotion, s: Any, G: Any) -> None:
     """Inputs with the same effect cannot be distinguished by a motion."""
     known = ca.Function("rank", [s.q, s.v, s.z, s.p, s.t, s.u], [ca.densify(G)])
     rest = (np.zeros(eqs.nv), np.zeros(eqs.nz), eqs.p, 0.0, np.zeros(eqs.nu))
-    drawn, random = np.array(eqs.placement.q), np.random.default_rng(0)
-    poses = [drawn + 0.1 * k * random.normal(size=eqs.nq) for k in range(3)]  # the drawing may be a singular pose
+    random = np.random.default_rng(0)
+    poses = [eqs.sample_pose(random, 0.1 * k) for k in range(3)]  # the drawing may be a singular pose
     found = [np.linalg.eigvalsh(np.array(known(q, *rest))) for q in poses]
     values = max(found, key=lambda one: float(one[0]))
     if not values[0] > RANK * values[-1]:

@@ -235,7 +235,7 @@ def _part_with_duplicates(
     if rest is None or not refined:
         return model, trials
     decisions.append(f"took out the weaker of each pair: {why}")
-    noise = str(model.provenance.get("refined", "output"))
+    noise = model.noise_model or "output"
     again = refine_once(rest, training, noise, decisions)
     held_up = again.system.is_stable and not len(find_endless(again, max(data.lengths)))
     return (again if held_up and len(find_duplicates(again)) < len(twice) else model), trials

@@ -117,7 +117,7 @@ def choose(result: AutoIdentified, choice: Mapping[str, Any] | PoleChoice) -> Au
         raise DataError("wrong-type", f"poles are chosen of an AutoIdentified, not of a {type(result).__name__}.")
     wanted = choice if isinstance(choice, PoleChoice) else read_choice(choice)
     old, drawn = result.identified, result.stabilization
-    rows = int(old.provenance.get("rows", 0)) or None
+    rows = None if old.subspace is None else old.subspace.rows
     _check_data(wanted, old, drawn.method, rows)
     places, findings = _find_poles(wanted, result)
     setting = Setting(old.inputs, old.outputs, "mean" if old.offsets else "none", impacts=False, rows=rows)

@@ -225,7 +225,7 @@ def find_backbones(model: Identified, sound: Sequence[int], data: Data) -> list[
     for (u, y), size in zip(parts, level, strict=True):
         own = data.replace(u=(u,), y=(y,))
         try:
-            noise = str(model.provenance.get("refined", "output"))
+            noise = model.noise_model or "output"
             part = refine.quiet(model, own, noise=noise, iterations=5)
         except (DalembertError, np.linalg.LinAlgError):
             continue

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
@@ -22,7 +23,13 @@ from dalembert.identify.likelihood.likelihood_search import LikelihoodSearch, Ma
 from dalembert.identify.likelihood.modal_likelihood import ModalModel
 from dalembert.identify.likelihood.robust_deviations import choose_covariance
 from dalembert.identify.model import playback
-from dalembert.identify.model.identified import DeviationMethod, HoldsIdentified, Identified, take_identified
+from dalembert.identify.model.identified import (
+    DeviationMethod,
+    HoldsIdentified,
+    Identified,
+    NoiseModel,
+    take_identified,
+)
 from dalembert.identify.records.data import Data, read_data
 from dalembert.identify.records.reporting import report_findings
 from dalembert.linear.state_space import StateSpace
@@ -44,7 +51,7 @@ class Refinement:
     fit: Identified
     u: tuple[FloatArray, ...]
     y: tuple[FloatArray, ...]
-    noise: str
+    noise: NoiseModel
     start: str
 
     @property
@@ -101,7 +108,7 @@ def prepare_refinement(
             f"{sum(map(len, y))} samples of {len(outputs)} outputs do not determine the {known} parameters of a model "
             f"of order {fit.order}. Measure longer, or use a smaller order.",
         )
-    return Refinement(fit, u, y, noise, start)
+    return Refinement(fit, u, y, cast("NoiseModel", noise), start)
 
 
 def _take_channels(data: Data, fit: Identified) -> tuple[tuple[FloatArray, ...], tuple[FloatArray, ...]]:
@@ -272,7 +279,7 @@ def _make_result(
             **old.provenance, "refined": given.noise, "iterations": top.iterations, "converged": top.converged,
             "cost before": before, "cost after": top.point.value,
         },
-        deviation_method=method, findings=old.findings,
+        deviation_method=method, noise_model=given.noise, subspace=old.subspace, findings=old.findings,
     )  # fmt: skip
     return add_covariance(result, poles, covariance)
 

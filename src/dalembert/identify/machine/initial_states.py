@@ -126,7 +126,7 @@ def _find_shown(eqs: EquationsOfMotion, tests: MeasuredTests) -> dict[str, dict[
     random = np.random.default_rng(1)
     trials = []
     for _ in range(2):
-        q, v = np.array(eqs.placement.q) + 0.1 * random.normal(size=eqs.nq), random.normal(size=eqs.nv)
+        q, v = eqs.sample_pose(random, 0.1), random.normal(size=eqs.nv)
         a, lam = random.normal(size=eqs.nv), random.normal(size=len(eqs.rows))
         z, u = random.normal(size=eqs.nz), random.normal(size=eqs.nu)
         value, rate, _, _ = eqs.kernel("measures")(q, v, eqs.p, 0.0)

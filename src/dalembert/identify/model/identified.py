@@ -50,6 +50,15 @@ def is_oscillation(s: ComplexArray, dt: float) -> Any:
 
 # Source of the standard deviations: curvature of the likelihood, scatter of the residuals, simulated records.
 DeviationMethod = Literal["fisher", "residuals", "bootstrap"]
+NoiseModel = Literal["output", "innovations"]  # white sensor noise alone, or noise that drives the system as well
+
+
+@dataclass(frozen=True)
+class SubspaceSource:
+    """The projection that a model comes from: its method, and its rows of past and future samples."""
+
+    method: str
+    rows: int
 
 
 @frozen(init=False)
@@ -74,6 +83,10 @@ class Identified:
         Standard deviations of :attr:`frequencies_hz` [Hz] and :attr:`damping_ratios`.
     deviation_method : "fisher", "residuals" or "bootstrap", optional
         Their source: curvature of the likelihood (white residuals), scatter of the residuals, simulated records.
+    noise_model : "output" or "innovations", optional
+        That of the likelihood, of a model that was refined.
+    subspace : SubspaceSource, optional
+        Of a model by a subspace method, refined or not.
     delays : mapping of an input to a number of samples, optional
         The system is driven by that input as it was so many samples before.
     offsets : mapping of a channel to a number, optional
@@ -100,6 +113,8 @@ class Identified:
     frequency_deviations: FloatArray | None
     damping_deviations: FloatArray | None
     deviation_method: DeviationMethod | None
+    noise_model: NoiseModel | None
+    subspace: SubspaceSource | None
     delays: Mapping[str, int]
     offsets: Mapping[str, float]
     notes: tuple[str, ...]
@@ -118,6 +133,8 @@ class Identified:
         frequency_deviations: ArrayLike | None = None,
         damping_deviations: ArrayLike | None = None,
         deviation_method: DeviationMethod | None = None,
+        noise_model: NoiseModel | None = None,
+        subspace: SubspaceSource | None = None,
         delays: Mapping[str, int] | None = None,
         offsets: Mapping[str, float] | None = None,
         notes: str | Iterable[str] = (),
@@ -143,7 +160,7 @@ class Identified:
             delays={name: int(count) for name, count in (delays or {}).items() if count},
             offsets={name: float(value) for name, value in (offsets or {}).items()},
             notes=(notes,) if isinstance(notes, str) else tuple(notes), provenance=provenance or {},
-            deviation_method=deviation_method, findings=tuple(findings),
+            deviation_method=deviation_method, noise_model=noise_model, subspace=subspace, findings=tuple(findings),
         )  # fmt: skip
         for label in ("frequency_deviations", "damping_deviations"):
             numbers = getattr(self, label)

@@ -227,6 +227,7 @@ def _refuse_poles(system: StateSpace, triple: mkr.ModalTriple) -> None:
             "overdamped",
             f"{odd}{len(triple.real)} poles are in no conjugate pair (rates {shown} 1/s): M, C, K cannot be found with "
             "overdamped modes. Choose the order so that all modes oscillate.",
+            evidence={"order": system.nx, "real": len(triple.real)},
         )
     lam = triple.eigenvalues
     gaps = np.abs(lam[:, None] - lam[None, :]) + np.diag(np.full(len(lam), np.inf))

@@ -313,6 +313,7 @@ class ModeSearch:
                 f"the model has {len(keep)} oscillating modes for {k} measured ones"
                 + (f" among the {wanted} computed." if wanted else "."),
                 *([Advice("Use a larger {}.", Argument("count"))] if wanted else []),
+                evidence={"modes": len(keep), "measured": k},
             )
         omega, phi = modes.eigenvalues.imag[keep], np.asarray(modes.shapes[:, keep]).real
         seen = matrices.P @ phi

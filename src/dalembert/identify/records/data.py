@@ -108,6 +108,7 @@ add records of repeated tests, or ask for less.
                 "too-few-samples",
                 f"{purpose} needs at least {samples} samples{place} {have}. Measure longer, add records of repeated "
                 "tests, or ask for less.",
+                evidence={"samples": have, "needed": samples},
             )
 
     def require_inputs(self, purpose: str) -> None:

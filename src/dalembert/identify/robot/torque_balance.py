@@ -137,7 +137,7 @@ class TorqueBalance:
     def _block(self, motion: MeasuredMotion, part: slice) -> BalanceBlock:
         eqs, own = self.eqs, self.columns
         q, v, a, u, t = (x[part] for x in (motion.q, motion.v, motion.a, motion.u, motion.t))
-        t, z, lam = t.reshape(-1, 1), np.array(eqs.placement.z), np.zeros(len(eqs.rows))
+        t, z, lam = t.reshape(-1, 1), eqs.state().z, np.zeros(len(eqs.rows))
         forces = eqs.kernel("forces")
         f, still, unit = (
             forces.many(q, v, z, x, eqs.p, t, lam)[0].reshape(len(q), eqs.nv) for x in (u, 0 * u, np.ones_like(u))
@@ -173,7 +173,7 @@ class TorqueBalance:
         friction is regularised, is viscous v + coulomb; the even part has no column here.
         """
         eqs, own = self.eqs, self.columns
-        q, t = np.array(eqs.placement.q), 0.0
+        (q, z), t = (eqs.state().q, eqs.state().z), 0.0
         found = np.zeros((len(own.speeds), len(own.terms)))
         if not found.size:
             return found.ravel()
@@ -186,7 +186,7 @@ class TorqueBalance:
                 for sign in (1.0, -1.0):
                     v = np.zeros(eqs.nv)
                     v[k] = sign * size
-                    (f,) = forces(q, v, np.array(eqs.placement.z), zero, eqs.p, t, np.zeros(len(eqs.rows)))
+                    (f,) = forces(q, v, z, zero, eqs.p, t, np.zeros(len(eqs.rows)))
                     inertial = evaluate(eqs, (q, v), "regressor", a=np.zeros(eqs.nv))[0] @ parameters
                     sides.append(float(np.ravel(f)[k] + inertial[k]))
                 odd.append(-0.5 * (sides[0] - sides[1]))
@@ -198,13 +198,13 @@ class TorqueBalance:
     def usual_sizes(self) -> Array:
         """Of the columns of joints: inertia of the joint at the drawing's pose, and as much friction at speed 1."""
         eqs, own = self.eqs, self.columns
-        M = np.reshape(eqs.kernel("inertia")(np.array(eqs.placement.q), eqs.p, 0.0)[0], (eqs.nv, eqs.nv))
+        M = np.reshape(eqs.kernel("inertia")(eqs.state().q, eqs.p, 0.0)[0], (eqs.nv, eqs.nv))
         return np.repeat(np.maximum(np.diag(M)[list(own.speeds)], 1e-6 * np.diag(M).max()), len(own.terms))
 
     def _rotor(self, k: int) -> float:
         """Inertia along a speed that moves no body: that of all, less that of the bodies by the regressor."""
         eqs, places = self.eqs, [row.speed for row in self.rows]
-        q, still = np.array(eqs.placement.q), np.zeros(eqs.nv)
+        q, still = eqs.state().q, np.zeros(eqs.nv)
         if eqs.rows:
             if k not in places:
                 return 0.0

@@ -275,6 +275,7 @@ class _Scaled:
                 "too-few-samples",
                 f"the effects of {nu} inputs need at least {nu} independent blocks or records to be separated; there "
                 f"are {blocks}. Add tests that excite the inputs differently, or take shorter blocks.",
+                evidence={"blocks": blocks, "needed": nu},
             )
         values = np.linalg.eigvalsh(self.C[:, :nu, :nu])
         self.inverse = np.linalg.pinv(self.C[:, :nu, :nu], rcond=THRESHOLDS.dependent, hermitian=True)

@@ -20,7 +20,7 @@ from dalembert.core.arguments import whole_number
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Finding
-from dalembert.identify.model.identified import POLES, Identified
+from dalembert.identify.model.identified import POLES, Identified, SubspaceSource
 from dalembert.identify.records.checks import find_name
 from dalembert.identify.records.data import Data, Detrend, read_data
 from dalembert.identify.subspace.hankel_factor import choose_rows, compress_hankel, order_too_high
@@ -122,7 +122,7 @@ def make_model(
         system, method=projection.method, gain=None if K is None else K / sy, innovation=S * np.outer(sy, sy),
         singular_values=projection.values, delays=delays, offsets=data.mean_levels(),
         notes=[*notes, f"singular_values: {projection.meaning}.", *note_instability(A)],
-        findings=(*data.findings, *findings),
+        findings=(*data.findings, *findings), subspace=SubspaceSource(projection.method, hankel.rows),
         provenance={**data.provenance, "method": projection.method, "rows": hankel.rows, "columns": hankel.columns,
                     "compression": hankel.how, "input levels": [float(size) for size in su]},
     )  # fmt: skip

@@ -149,7 +149,7 @@ def modal_basis(system: SecondOrder, modes: Modes) -> Basis:
         project.pop("M"), project.pop("K"), **project, B=np.asarray((system.B.T @ V).T), **read,
         D=storage.dense(system.D), coordinates=number_names("mode", V.shape[1]), inputs=system.inputs,
         outputs=system.outputs, units={name: unit for name, unit in system.units.items() if name in names},
-        provenance=system.provenance,
+        about=system.about, provenance=system.provenance,
     )  # fmt: skip
     rigid = modes.eigenvalues == 0.0
     return Basis(V, np.ascontiguousarray(modes.shapes.real[:, rigid]), reduced)

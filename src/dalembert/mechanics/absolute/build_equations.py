@@ -154,6 +154,7 @@ def build_equations(producer: Absolute) -> EquationsOfMotion:
             TurnCounter(producer.nq - len(producer.turning) + k, names.index(name)) for k, name in enumerate(counted)
         ),
         carried_orientations=carried,
+        elastic=tuple(producer.modes),
         unrecorded=frozenset(
             (
                 *(f"{name}.turned" for name in counted),

@@ -178,8 +178,7 @@ def place_mechanism(host: Absolute) -> Placement:
     for body in m.bodies:
         turn = [body.angle] if space.planar else list(quaternion_from_matrix(np.array(body.rotation)))
         drawn += [*(body.position or (0.0,) * space.dim), *turn]
-    elastic = tuple(name for names in host.elastic.values() for name in names)
-    drawn += [0.0] * len(elastic) + [float(e[1]) for e in host.extra] + [0.0] * len(host.turning)
+    drawn += [0.0] * len(host.modes) + [float(e[1]) for e in host.extra] + [0.0] * len(host.turning)
     joints = []
     for joint in m.joints:
         own = JOINT_EQUATIONS[joint.kind]
@@ -191,7 +190,7 @@ def place_mechanism(host: Absolute) -> Placement:
     rigid = [f"{body.name}.{c}" for body in m.bodies for c, _ in space.coordinates]
     names = (*rigid, *host.coordinates.names[host.first_mode[0] :])
     tree = SpanningTree(space.planar, names, tuple(drawn), placed, tuple(joints))
-    return Placement(tuple(drawn), (0.0,) * len(host.internal), tree, _followers(host), elastic)
+    return Placement(tuple(drawn), (0.0,) * len(host.internal), tree, _followers(host))
 
 
 def _side(host: Absolute, frame: BodyFrame) -> Side:

@@ -89,7 +89,7 @@ def place_in_joint_coordinates(host: JointCoordinates) -> Placement:
         )
         for _, rotor in host.rotors
     )
-    return Placement(tuple(float(x) for x in guess({})), plain.z, guess, followers, plain.held)
+    return Placement(tuple(float(x) for x in guess({})), plain.z, guess, followers)
 
 
 def _readings(host: JointCoordinates) -> list[BranchReading]:

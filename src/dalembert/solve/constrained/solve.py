@@ -172,7 +172,7 @@ def refinements(eqs: EquationsOfMotion) -> int:
         massless = massless_directions(eqs)
         random = np.random.default_rng(0)
         for spread in (0.1, 0.3, 0.3, 1.0, 1.0):
-            q = np.array(eqs.placement.q) + spread * random.normal(size=eqs.nq)
+            q = eqs.sample_pose(random, spread)
             A, _ = eqs.kernel("rows")(q, np.zeros(eqs.nv), np.zeros(eqs.nz), np.zeros(eqs.nu), eqs.p, 0.0)
             (M,) = eqs.kernel("inertia")(q, eqs.p, 0.0)
             A, M = A.reshape(-1, eqs.nv), M.reshape(eqs.nv, eqs.nv)  # one column is a vector

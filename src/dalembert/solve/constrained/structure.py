@@ -26,7 +26,7 @@ def massless_directions(eqs: EquationsOfMotion) -> Massless | None:
     def find() -> Massless | None:
         kernel = eqs.kernel("inertia")
         pattern = kernel.function.sparsity_out(0)
-        M = kernel.sparse(0, np.array(eqs.placement.q), eqs.p, 0.0)
+        M = kernel.sparse(0, eqs.state().q, eqs.p, 0.0)
         largest = float(abs(M).max()) if M.nnz else 0.0
         diagonal = M.diagonal()
         changing = _changing_columns(eqs)
@@ -65,7 +65,7 @@ def independent_rows(eqs: EquationsOfMotion) -> list[int]:
 
 
 def _peel_branches(eqs: EquationsOfMotion) -> list[int]:
-    owners = [name.rpartition(".")[0] for name in eqs.speeds.names]
+    owners = eqs.speeds.owners
     touched: dict[str, set[str]] = {}  # joint, driver, ... -> bodies
     pattern = eqs.functions["rows"].sparsity_out(0)
     for i, j in zip(pattern.row(), pattern.get_col(), strict=True):
@@ -90,7 +90,7 @@ def _peel_branches(eqs: EquationsOfMotion) -> list[int]:
     return sorted(found)
 
 
-def _full_rank_joints(eqs: EquationsOfMotion, owners: list[str]) -> dict[tuple[str, str], tuple[int, ...]]:
+def _full_rank_joints(eqs: EquationsOfMotion, owners: tuple[str, ...]) -> dict[tuple[str, str], tuple[int, ...]]:
     """(joint, body) -> rows of the joint, where they have full rank on the speeds of the body."""
     columns: dict[str, list[int]] = {}
     for k, owner in enumerate(owners):
@@ -106,7 +106,7 @@ def _full_rank_joints(eqs: EquationsOfMotion, owners: list[str]) -> dict[tuple[s
     random = np.random.default_rng(0)
     poses = []
     for spread in (0.0, 0.1, 0.3):
-        q = np.array(eqs.placement.q) + spread * random.normal(size=eqs.nq)
+        q = eqs.sample_pose(random, spread)
         A = eqs.kernel("rows").sparse(0, q, np.zeros(eqs.nv), np.zeros(eqs.nz), np.zeros(eqs.nu), eqs.p, 0.0)
         poses.append(A.tocsr())
     result: dict[tuple[str, str], tuple[int, ...]] = {}

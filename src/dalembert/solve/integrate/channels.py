@@ -13,6 +13,7 @@ from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel
 from dalembert.numerics.sample_times import TOLERANCES
 from dalembert.record import Record
+from dalembert.record.units import per_second
 from dalembert.solve.constrained.solve import LARGE
 from dalembert.solve.integrate.column import Layout
 from dalembert.solve.position.prescribed_motion import acceleration_name
@@ -154,8 +155,8 @@ def observation(eqs: EquationsOfMotion) -> tuple[Kernel, tuple[str, ...], tuple[
             "J",
             "m",  # a wrong direction counts with the gap it makes 1 m away
             "m/s",
-            *(f"{u}^2" if u.endswith("/s") else "" for u in eqs.speeds.units),
-            *(f"{m.units[k]}/s^2" if m.units[k] else "" for k in chosen),
+            *map(per_second, eqs.speeds.units),
+            *(per_second(m.units[k], 2) for k in chosen),
             "J",
             "J",
         )

@@ -355,5 +355,5 @@ def _with_fixed_modes(
     return replace(
         full, functions=functions, rows=(*eqs.rows, *(Row(d.name, HOLONOMIC, 0) for d in dry)), internal=eqs.internal,
         parameters=Channels(names, [""] * len(names)), parameter_values=(0.0,) * len(names), dry=(),
-        placement=eqs.placement,
+        placement=eqs.placement_with(eqs.state().z),
     )  # fmt: skip

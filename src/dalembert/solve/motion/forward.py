@@ -451,8 +451,8 @@ def _refuse_undecided_friction(eqs: EquationsOfMotion, state: State, system: Con
 
 def _sizes(eqs: EquationsOfMotion) -> tuple[int, int]:
     """Components of the force and of the torque of a joint."""
-    first = next(joint.name for joint in eqs.joints if joint.reaction >= 0)
-    dim = sum(name.startswith(f"{first}.force.") for name in eqs.reaction_channels.names)
+    first = next(joint.reaction for joint in eqs.joints if joint.reaction >= 0)
+    dim = eqs.reaction_channels.units[first : first + 3].count("N")
     return dim, 1 if dim == 2 else 3
 
 

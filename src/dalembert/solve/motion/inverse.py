@@ -169,7 +169,7 @@ class _ForceBalance:
         for k, name in enumerate(eqs.internal.names):
             sources = [i for i in self.behind if k in feeds.get(i, ())]
             if k not in pushing or len(sources) != 1:
-                actuator = name.rpartition(".")[0]
+                actuator = eqs.internal.owners[k]
                 why = "its input is not among those that may act" if k in pushing else "no force depends on it"
                 raise ModelError(
                     "not-supported",
@@ -324,7 +324,7 @@ class _ForceBalance:
         """Inputs of actuators with internal states: g(q,v,z,u,λ) = ż by Newton."""
         eqs = self.eqs
         if len(poses.t) < LEAST:
-            actuator = eqs.internal.names[0].rpartition(".")[0]
+            actuator = eqs.internal.owners[0]
             raise DataError(
                 "too-few-samples",
                 f"the input of actuator {actuator!r} needs the rate of its internal state: give at least {LEAST} "

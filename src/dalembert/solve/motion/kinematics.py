@@ -260,13 +260,11 @@ class _MotionAnalysis:
         wanted: dict[str, Any] = {
             n: float(x) for n, x, k in zip(targets.names, s, targets.measures, strict=True) if k >= 0
         }
-        for k, name in enumerate(targets.names):
-            if targets.turns[k] >= 0 and name.endswith(".rx"):
-                wanted[f"{name.removesuffix('.rx')}.rotation"] = s[k : k + 3]
+        wanted |= {f"{one.owner}.rotation": s[one.part] for one in targets.orientations if one.coordinate >= 0}
         try:
             q = np.array(assemble(eqs, wanted, start=start, t=t).q)
         except AssemblyError as failure:
-            q = np.array(assemble(eqs, start=start, t=t).q if not eqs.drivers else eqs.placement.q)
+            q = np.array(assemble(eqs, start=start, t=t).q if not eqs.drivers else eqs.state().q)
             text = self._describe_surplus(self.stack(q, eqs.p, t, s)[0], len(targets.names))
             if text:
                 raise ModelError("joint-open", f"{text} They disagree at t = {t:.6g} s: {failure}") from failure
@@ -310,9 +308,10 @@ class _MotionAnalysis:
         if not null.shape[1]:
             return
         S = eqs.kernel("measures")(q, np.zeros(eqs.nv), eqs.p, float(self.times[0]))[2]
-        elastic = S[[eqs.measures.index[name] for name in eqs.placement.held]]
+        elastic = S[[eqs.measures.index[name] for name in eqs.elastic]]
         if elastic.shape[0] and not null_space(elastic @ null).shape[1]:
-            bodies = ", ".join(dict.fromkeys(repr(name.rpartition(".")[0]) for name in eqs.placement.held))
+            owners = [eqs.coordinates.owners[eqs.coordinates.index[name]] for name in eqs.elastic]
+            bodies = ", ".join(dict.fromkeys(map(repr, owners)))
             raise ModelError(
                 "free-to-move",
                 f"the motion of the joints of {eqs.name!r} leaves {null.shape[1]} elastic coordinates free, those of "

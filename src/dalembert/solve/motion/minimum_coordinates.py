@@ -136,6 +136,7 @@ def _refuse(eqs: EquationsOfMotion, about: SecondOrder | None, modes: int | Mode
 
 def _refuse_linear(about: SecondOrder | None, modes: int | Modes | None) -> None:
     from dalembert.linear import Modes, SecondOrder  # only here: equations of a mechanism load no linear systems
+    from dalembert.linear.second_order import OperatingPoint
 
     if modes is not None and about is None:
         raise ModelError(
@@ -145,7 +146,7 @@ def _refuse_linear(about: SecondOrder | None, modes: int | Modes | None) -> None
         )
     if about is not None and (not isinstance(about, SecondOrder) or "reference" not in about.provenance):
         raise ModelError("wrong-type", "about must be a SecondOrder.", Advice("Make it with {}.", Call("da.linearize")))
-    if about is not None and about.provenance.get("about") != "equilibrium":
+    if about is not None and about.about is not OperatingPoint.EQUILIBRIUM:
         raise ModelError("not-at-rest", "about must be a linear model about an equilibrium.")
     if isinstance(modes, Modes) and (about is None or modes.coordinates != about.coordinates):
         raise ModelError("wrong-owner", "modes belong to other coordinates than about does.")
@@ -337,13 +338,14 @@ class _Reduction:
             own = [(f"mode{k + 1}", "") for k in range(nq)]
             coordinates, speeds = _channels([*own, *seeds]), _channels([(f"{name}.rate", "1/s") for name, _ in own])
             start = (*np.zeros(nq), *self.at.q)
-            measures = Channels((*measures.names, *coordinates.names[:nq]), (*measures.units, *coordinates.units[:nq]))
+            measures = Channels((*measures.names, *coordinates.names[:nq]), (*measures.units, *coordinates.units[:nq]),
+                                (*measures.owners, *coordinates.owners[:nq]))  # fmt: skip
             rates = Channels((*rates.names, *speeds.names), (*rates.units, *speeds.units))
         return EquationsOfMotion(
             name=eqs.name, coordinates=coordinates, speeds=speeds, internal=eqs.internal, inputs=eqs.inputs,
             parameters=eqs.parameters, parameter_values=eqs.parameter_values, measures=measures, measure_rates=rates,
             outputs=eqs.outputs, rows=(), joints=(), functions=functions,
-            placement=Placement(tuple(map(float, start)), eqs.placement.z), shorthands=eqs.shorthands,
+            placement=Placement(tuple(map(float, start)), tuple(map(float, eqs.state().z))), shorthands=eqs.shorthands,
             recorded_measures=tuple(range(len(measures))), scene=None if eqs.quaternions else eqs.scene,
             resting_inputs=eqs.resting_inputs, unrecorded=eqs.unrecorded | {name for name, _ in seeds},
         )  # fmt: skip

@@ -72,7 +72,7 @@ class Analysis:
 
     def _residual(self, q: object, p: object, t: object, s: object) -> Any:
         h, _, _, _ = self.prescribed(q, SX.zeros(self.eqs.nv), p, t)
-        gaps = target_gap(self.eqs, self.targets, h, q, s)
+        gaps = target_gap(self.targets, h, q, s)
         return ca.vertcat(self.eqs.functions["position"](q, p, t), gaps, SX.zeros(len(self.held)))
 
     def _speeds(self, q: object, v: object, p: object, t: object, ds: object) -> tuple[Any, Any, Any]:
@@ -159,7 +159,7 @@ def stack_rows(eqs: EquationsOfMotion, targets: Targets) -> Kernel:
         A, _ = eqs.functions["rows"](x.q, still, SX.zeros(eqs.nz), SX.zeros(eqs.nu), x.p, x.t)
         h, _, H, _ = target_function(eqs, targets)(x.q, still, x.p, x.t)
         J = ca.sparsify(ca.vertcat(A[eqs.rate_rows, :], H))
-        outputs = [J, h, target_gap(eqs, targets, h, x.q, s)]
+        outputs = [J, h, target_gap(targets, h, x.q, s)]
         return Kernel(ca.Function("stack", [x.q, x.p, x.t, s], outputs), matrices=(0,))
 
     return eqs.cache(("kinematic stack", targets), make)  # type: ignore[no-any-return]

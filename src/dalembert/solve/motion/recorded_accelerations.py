@@ -13,6 +13,7 @@ from dalembert.core.findings import Advice, Call
 from dalembert.equations import EquationsOfMotion, require_equations
 from dalembert.expressions import Array, Kernel
 from dalembert.record import Record
+from dalembert.record.units import per_second
 from dalembert.solve.constrained.solve import depends_on_reactions, forward_function
 from dalembert.solve.integrate.inputs import read_inputs
 from dalembert.solve.integrate.run import THRESHOLDS
@@ -47,7 +48,7 @@ def accelerations_along(
             where={"time": float(record.time[worst])},
         )
     names = [acceleration_name(name, eqs.speeds.index) for name in eqs.speeds.names]
-    units = [f"{unit}^2" if unit.endswith("/s") else "" for unit in eqs.speeds.units]
+    units = [per_second(unit) for unit in eqs.speeds.units]
     return Record(record.time, a, names, units, name=eqs.name)
 
 

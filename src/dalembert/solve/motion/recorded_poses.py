@@ -86,23 +86,23 @@ def _whole_poses(eqs: EquationsOfMotion, record: Record) -> tuple[Poses, Poses |
             f"the poses of the record do not fit the joints of {eqs.name!r} (gap {gap:.1e} m or rad).{hint}",
         )
     seconds = [acceleration_name(n, eqs.speeds.index) for n in eqs.speeds.names]
-    how = "speeds and accelerations given"
     speeds = eqs.speeds.names
+    given = all(n in record for n in speeds)
     v_error = a_error = np.zeros((len(time), eqs.nv))
     resolved = True
-    if all(n in record for n in speeds):
+    if given:
         v = np.array(record[list(speeds)])
         turns = [k for k, unit in enumerate(eqs.speeds.units) if unit == "rad/s"]
         resolved = np.abs(v[:, turns]).max(initial=0.0) * np.diff(time).max(initial=0.0) < 1  # rad between samples
         if resolved:
-            of = [f"{n.rpartition('.')[0]}.rotation" for n in speeds]
+            of = [f"{owner}.rotation" for owner in eqs.speeds.owners]
             for n, measure in zip(eqs.measure_rates.names, eqs.measures.names, strict=True):
                 if n in eqs.speeds.index:
                     of[eqs.speeds.index[n]] = measure
             v_error = doubt(record, of, speeds, v, lambda: _speeds_by_spline(eqs, time, q))
     else:
         v, v_error = _speeds_by_spline(eqs, time, q)
-        how = "speeds and accelerations differentiated by splines"
+    how = "speeds and accelerations given" if given else "speeds and accelerations differentiated by splines"
     if all(n in record for n in seconds):
         a = np.array(record[seconds])
         if resolved:
@@ -110,7 +110,7 @@ def _whole_poses(eqs: EquationsOfMotion, record: Record) -> tuple[Poses, Poses |
     else:
         a, a_error = differentiate(time, v, 1)
         a_error = a_error + spline(time[::2], v_error[::2]).derivative(1)(time)
-        how = how if how.endswith("splines") else "speeds given, accelerations differentiated by splines"
+        how = "speeds given, accelerations differentiated by splines" if given else how
     settle.expect(2 * len(q))
     exact, shifted = (settle.many(q, v - x, a - y, eqs.p, time.reshape(-1, 1)) for x, y in ((0, 0), (v_error, a_error)))
     poses = Poses(time, q, exact[0], exact[1])

@@ -144,7 +144,7 @@ def assemble(
         for follower in eqs.placement.followers:
             name = eqs.measures.names[follower.measure]
             q[follower.coordinate] = follower.ratio * wanted.get(name, s[follower.measure])
-    for name in eqs.placement.held:
+    for name in eqs.elastic:
         k = eqs.coordinates.index[name]
         wanted.setdefault(name, float(q[k]))
         rate = eqs.measure_rates.names[eqs.measures.index[name]]
@@ -213,8 +213,8 @@ class _JointGaps:
         self.turns = [k for one in self.carried for k in range(one.turns, one.turns + 3)]
         self.columns = [column for block in self.blocks for column in block.columns]
         # elastic coordinates have their value already and do not move
-        self.still = [held_column(eqs, name) for name in eqs.placement.held if name in wanted]
-        free = {name: value for name, value in wanted.items() if name not in eqs.placement.held}
+        self.still = [k for name, k in eqs.elastic_speeds.items() if name in wanted]
+        free = {name: value for name, value in wanted.items() if name not in eqs.elastic}
         self.chosen = [eqs.measures.index[name] for name in free]
         self.values = np.array(list(free.values()))
         self.zero_v, self.zero_z, self.zero_u = np.zeros(eqs.nv), np.zeros(eqs.nz), np.zeros(eqs.nu)
@@ -264,11 +264,6 @@ class _JointGaps:
         return f"the prescribed coordinate {self.eqs.measures.names[self.chosen[index - count]]!r}"
 
 
-def held_column(eqs: EquationsOfMotion, name: str) -> int:
-    """The speed of an elastic coordinate, by number."""
-    return eqs.speeds.index[eqs.measure_rates.names[eqs.measures.index[name]]]
-
-
 def normalised_numbers(eqs: EquationsOfMotion, q: Array) -> Array:
     for block in eqs.quaternions:
         q[block.part] /= np.linalg.norm(q[block.part])
@@ -307,7 +302,7 @@ def _close(
 ) -> Array:
     problem = _JointGaps(eqs, wanted, turned, t)
     q0 = q0.copy()
-    for name in eqs.placement.held:
+    for name in eqs.elastic:
         if name in wanted:
             q0[eqs.coordinates.index[name]] = wanted[name]
     tolerance = LIMITS.tolerance * (1 + float(np.abs(q0).max(initial=0.0)))
@@ -348,7 +343,7 @@ def _approach(eqs: EquationsOfMotion, start: Array, q: Array, wanted: Mapping[st
 
     q is given back where a step does not close the joints.
     """
-    chosen = {name: value for name, value in wanted.items() if name not in eqs.placement.held}
+    chosen = {name: value for name, value in wanted.items() if name not in eqs.elastic}
     now = eqs.kernel("measures")(start, np.zeros(eqs.nv), eqs.p, t)[0][[eqs.measures.index[name] for name in chosen]]
     change = np.array(list(chosen.values())) - now
     count = int(np.ceil(np.abs(change).max(initial=0.0) / LIMITS.stride))

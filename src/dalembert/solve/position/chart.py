@@ -98,11 +98,11 @@ class Chart:
         known = {c.name: c for c in (*both, *measures)}
         joints = [every[k] for k in eqs.recorded_measures]
         # body by body, the slowest spinning first: its place, then its turns
-        spinning = [group[0].name.rpartition(".")[0] for group in turns]
-        owners = [*spinning, *dict.fromkeys(c.name.rpartition(".")[0] for c in measures)]
+        spinning = [group[0].owner for group in turns]
+        owners = [*spinning, *(c.owner for c in measures)]
         automatic = [joints]
         for owner in dict.fromkeys(owners):
-            automatic.append([c for c in measures if c not in joints and c.name.rpartition(".")[0] == owner])
+            automatic.append([c for c in measures if c not in joints and c.owner == owner])
             automatic += [turns[spinning.index(owner)]] if owner in spinning else []
         if named is None:
             positions = choose(Z, automatic, T, x)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dalembert.core.errors import DalembertError, ModelError, ModelWarning
+from dalembert.core.findings import Finding
 from dalembert.mechanics import equations
 from dalembert.model import Mechanism
 from dalembert.solve.constrained import matrices
@@ -21,8 +22,8 @@ class Report:
     """What `da.check` found; prints everything."""
 
     name: str
-    problems: tuple[str, ...]
-    warnings: tuple[str, ...]
+    problems: tuple[Finding, ...]
+    warnings: tuple[Finding, ...]
     mobility: Mobility | None
 
     @property
@@ -34,8 +35,8 @@ class Report:
 
     def __repr__(self) -> str:
         lines = [f"Check of {self.name!r}: {'sound' if self.ok else f'{len(self.problems)} problem(s)'}"]
-        lines += [f"  problem: {text}" for text in self.problems]
-        lines += [f"  warning: {text}" for text in self.warnings]
+        lines += [f"  problem: {one.text()}" for one in self.problems]
+        lines += [f"  warning: {one.text()}" for one in self.warnings]
         if self.mobility is not None:
             lines.append(repr(self.mobility))
         return "\n".join(lines)
@@ -55,7 +56,7 @@ def check(m: Mechanism) -> Report:
     """
     if not isinstance(m, Mechanism):
         raise ModelError("wrong-type", f"only a Mechanism can be checked, got {type(m).__name__}.")
-    found = tuple(one.text() for one in m.problems())
+    found = tuple(m.problems())
     if found:
         return Report(m.name, found, (), None)
     try:
@@ -67,25 +68,26 @@ def check(m: Mechanism) -> Report:
         M = np.reshape(eqs.kernel("inertia")(state.q, eqs.p, state.t)[0], (eqs.nv, eqs.nv))
         matrices.realizability(M, rows_at(eqs, state), eqs.speeds.names)
     except DalembertError as error:
-        return Report(m.name, (str(error),), (), None)
-    limits = [f"as drawn, {one.problem}" for one in find_exceeded(eqs, state)]
+        return Report(m.name, (error.finding,), (), None)
+    limits = [replace(one, problem=f"as drawn, {one.problem}", advice=()) for one in find_exceeded(eqs, state)]
     return Report(m.name, (), (*_warnings(m, result), *limits), result)
 
 
-def _warnings(m: Mechanism, found: Mobility) -> list[str]:
-    texts = []
+def _warnings(m: Mechanism, found: Mobility) -> list[Finding]:
+    result = []
     massless = [body.name for body in m.bodies if float(body.mass) == 0]
     if massless:
-        texts.append(f"bodies without mass, held by their joints: {', '.join(massless)}.")
+        problem = f"bodies without mass, held by their joints: {', '.join(massless)}."
+        result.append(Finding("no-mass", problem, {"bodies": massless}))
     if found.singular:
-        texts.append("the drawing shows a singular pose: more can move there than nearby.")
+        result.append(Finding("singular-pose", "the drawing shows a singular pose: more can move there than nearby."))
     elif found.redundant:
-        texts.append(
-            f"{found.rows - found.rank} redundant constraint row(s); reactions of "
-            f"{', '.join(found.redundant)} are not unique."
-        )
+        count, joints = found.rows - found.rank, list(found.redundant)
+        problem = f"{count} redundant constraint row(s); reactions of {', '.join(joints)} are not unique."
+        result.append(Finding("not-unique", problem, {"joints": joints}, {"rows": count}))
     if found.distance < LIMITS.near_singular:
-        texts.append(f"the drawing is near a singular pose (smallest singular value {found.distance:.1e}).")
+        problem = f"the drawing is near a singular pose (smallest singular value {found.distance:.1e})."
+        result.append(Finding("near-singular", problem, evidence={"smallest": found.distance}))
     if found.dof == 0 and not m.drivers:
-        texts.append("nothing can move: no degree of freedom is left.")
-    return texts
+        result.append(Finding("no-freedom", "nothing can move: no degree of freedom is left."))
+    return result

@@ -26,6 +26,11 @@ SX = ca.SX
 AXES = ("rx", "ry", "rz")
 
 
+def pose_names(eqs: EquationsOfMotion) -> set[str]:
+    """Names under which whole orientations are given: ``plate.rotation``, ``plate.pose``."""
+    return {f"{body}.{kind}" for body in eqs.turning_bodies for kind in ("rotation", "pose")}
+
+
 def take_poses(
     eqs: EquationsOfMotion, given: Mapping[str, Any], what: str
 ) -> tuple[dict[str, Any], dict[str, Rotation]]:

@@ -26,6 +26,7 @@ from dalembert.numerics.sample_times import TOLERANCES
 from dalembert.record import Record
 from dalembert.solve.position.orientations import (
     interpolate_orientations,
+    pose_names,
     rates_of_time,
     take_poses,
     to_omega,
@@ -88,13 +89,31 @@ def positional_outputs(eqs: EquationsOfMotion) -> list[str]:
 
 
 @dataclass(frozen=True)
+class PrescribedOrientation:
+    """Three targets that are one orientation: its rotation vector, with rates in the axes of its owner.
+
+    coordinate : the first of its Euler parameters in q; -1 where the measures of its targets are the rotation vector.
+    """
+
+    owner: str
+    first: int  # of its three targets
+    coordinate: int
+
+    @property
+    def part(self) -> slice:
+        """Its part of the targets."""
+        return slice(self.first, self.first + 3)
+
+
+@dataclass(frozen=True)
 class Targets:
     """What is prescribed: measures by index, outputs by index, in the order of `names`."""
 
     names: tuple[str, ...]
     measures: tuple[int, ...]  # -1 for another kind
     outputs: tuple[int, ...]  # -1 for another kind
-    turns: tuple[int, ...]  # index of an angular velocity in v, -1 for another kind; x, y, z of a body stand together
+    turns: tuple[int, ...]  # index of an angular velocity in v, -1 for another kind
+    orientations: tuple[PrescribedOrientation, ...] = ()
 
 
 def targets_of(eqs: EquationsOfMotion, names: Any) -> Targets:
@@ -123,7 +142,13 @@ def targets_of(eqs: EquationsOfMotion, names: Any) -> Targets:
             )
         found.append(full)
     measures, outputs, turns = zip(*kinds, strict=True) if kinds else ((), (), ())
-    return Targets(tuple(found), measures, outputs, turns)
+    orientations = [(b.owner, turns, b.speed, b.coordinate) for b in eqs.quaternions]
+    orientations += [(one.owner, measures, one.turns, -1) for one in eqs.carried_orientations]
+    return Targets(
+        tuple(found), measures, outputs, turns,
+        tuple(PrescribedOrientation(owner, entries.index(first), coordinate)
+              for owner, entries, first, coordinate in orientations if first in entries),
+    )  # fmt: skip
 
 
 def target_function(eqs: EquationsOfMotion, targets: Targets) -> ca.Function:
@@ -141,12 +166,14 @@ def target_function(eqs: EquationsOfMotion, targets: Targets) -> ca.Function:
         y_bias = ca.jtimes(y_rate, x.q, N @ x.v + n) + ca.jacobian(y_rate, x.t)
         parts: list[tuple[Any, Any, Any, Any]] = []
         count = 0
-        parts_of_q = {block.owner: block.part for block in eqs.quaternions}
-        for name, k, turn in zip(targets.names, targets.measures, targets.turns, strict=True):
+        angles: dict[int, Any] = {}  # places of angular velocities in v -> entries of rotation vectors
+        for block in eqs.quaternions:
+            if block.speed in targets.turns:
+                p = x.q[block.part]
+                angles |= dict(zip(block.columns, logarithm([p[i] for i in range(4)]), strict=True))
+        for k, turn in zip(targets.measures, targets.turns, strict=True):
             if turn >= 0:
-                body, _, axis = name.rpartition(".")
-                p = x.q[parts_of_q[body]]
-                value = logarithm([p[i] for i in range(4)])["xyz".index(axis[1])]
+                value = angles[turn]
                 row = SX(1, eqs.nv)
                 row[turn] = 1
                 parts.append((value, x.v[turn], row, SX(0)))
@@ -162,17 +189,13 @@ def target_function(eqs: EquationsOfMotion, targets: Targets) -> ca.Function:
     return eqs.cache(("targets", targets), make)
 
 
-def target_gap(eqs: EquationsOfMotion, targets: Targets, h: Any, q: Any, s: Any) -> Any:
+def target_gap(targets: Targets, h: Any, q: Any, s: Any) -> Any:
     """How far prescribed quantities h are from s; orientations in body axes, from the pose q."""
     gaps = h - s
-    parts = {block.owner: block.part for block in eqs.quaternions}
-    carried = {one.owner for one in eqs.carried_orientations}
-    for k, (name, turn) in enumerate(zip(targets.names, targets.turns, strict=True)):
-        owner = name.removesuffix(".rx")
-        if turn >= 0 and name.endswith(".rx"):
-            gaps[k : k + 3] = turn_gap(s[k : k + 3], q[parts[owner]])
-        elif owner in carried and name.endswith(".rx"):  # the values of its measures are a rotation vector
-            gaps[k : k + 3] = turn_gap(s[k : k + 3], exponential(h[k : k + 3]))
+    for one in targets.orientations:
+        first = one.coordinate
+        p = q[first : first + 4] if first >= 0 else exponential(h[one.part])
+        gaps[one.part] = turn_gap(s[one.part], p)
     return gaps
 
 
@@ -193,7 +216,8 @@ class FunctionMotion:
     def __init__(self, eqs: EquationsOfMotion, given: Mapping[str, Any]) -> None:
         t = SX.sym("t")
         entries: dict[str, Any] = {}
-        values = {name: self._value(name, function, t) for name, function in given.items()}
+        poses = pose_names(eqs)
+        values = {name: self._value(name, function, t, name in poses) for name, function in given.items()}
         rest, turned = take_poses(eqs, values, "motion")
         known = {*eqs.measures.index, *eqs.outputs.index}
         for name, value in rest.items():
@@ -232,13 +256,13 @@ class FunctionMotion:
         self._kernel = Kernel(ca.Function("motion", [t], outputs))
 
     @staticmethod
-    def _value(name: str, function: object, t: object) -> Any:
+    def _value(name: str, function: object, t: object, pose: bool) -> Any:
         what = f"motion of {name!r}"
         if callable(function):
             return call_user(function, what, t)
         if isinstance(function, (int, float)) and np.isfinite(function):
             return function
-        if isinstance(function, (Rotation, tuple, list)) and name.endswith((".rotation", ".pose")):
+        if isinstance(function, (Rotation, tuple, list)) and pose:
             return function
         raise ModelError("wrong-type", f"{what} must be a number or a function of time, got {function!r}.")
 

@@ -49,7 +49,7 @@ def find_static_shape(
     if "tangent" not in eqs.functions:
         problem = f"{eqs.name!r} has no elastic coordinates whose static rest could be found."
         raise ModelError("ineffective-argument", problem, where={"argument": "elastic"})
-    rest = np.zeros(eqs.nv), np.array(eqs.placement.z), np.zeros(eqs.nu)
+    rest = np.zeros(eqs.nv), eqs.state().z, np.zeros(eqs.nu)
     held = choose_held(eqs, q, named, t)
     places = [eqs.measures.index[name] for name in held]
     values = eqs.kernel("measures")(q, rest[0], eqs.p, t)[0][places]
@@ -62,7 +62,7 @@ def find_static_shape(
         K = eqs.kernel("tangent")(q, *rest, eqs.p, t)[0]
         step = Z @ np.linalg.lstsq(Z.T @ K @ Z, Z.T @ f, rcond=None)[0]
         q = q + eqs.kernel("kinematics")(q, eqs.p, t)[0] @ step
-        elastic = {name: float(q[eqs.coordinates.index[name]]) for name in eqs.placement.held}
+        elastic = {name: float(q[eqs.coordinates.index[name]]) for name in eqs.elastic}
         q = close({**dict(zip(held, values, strict=True)), **elastic}, q)
         size = 1 + max((abs(x) for x in elastic.values()), default=0.0)
         change = float(np.abs(step).max(initial=0.0)) / size
@@ -77,13 +77,13 @@ def find_static_shape(
 def choose_held(eqs: EquationsOfMotion, q: Array, named: Sequence[str], t: float) -> list[str]:
     """As many independent joint coordinates as the machine has rigid freedoms, those with given values first."""
     zero = np.zeros(eqs.nv)
-    A = eqs.kernel("rows")(q, zero, np.array(eqs.placement.z), np.zeros(eqs.nu), eqs.p, t)[0]
+    A = eqs.kernel("rows")(q, zero, eqs.state().z, np.zeros(eqs.nu), eqs.p, t)[0]
     S = eqs.kernel("measures")(q, zero, eqs.p, t)[2]
-    elastic = S[[eqs.measures.index[name] for name in eqs.placement.held]]
+    elastic = S[[eqs.measures.index[name] for name in eqs.elastic]]
     Z = complement(np.vstack((A, elastic)))
-    given = [name for name in named if name in eqs.measures.index and name not in eqs.placement.held]
+    given = [name for name in named if name in eqs.measures.index and name not in eqs.elastic]
     joints = [eqs.measures.names[k] for k in eqs.recorded_measures]
-    others = [name for name in eqs.measures.names if name not in eqs.placement.held]
+    others = [name for name in eqs.measures.names if name not in eqs.elastic]
     held: list[str] = []
     for candidates in (given, joints, others):
         free = Z if not held else Z @ complement(S[[eqs.measures.index[name] for name in held]] @ Z)

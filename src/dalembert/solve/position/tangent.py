@@ -258,6 +258,7 @@ class Candidate:
     columns: tuple[int, ...] = ()
     start: int = 0
     turns: int = 0
+    owner: str = ""  # the body or joint that it belongs to
 
     def rows(self, T: Terms, x: Instant) -> tuple[Array, Array, Array, Array, float, float]:
         """S, ∂ṡ/∂ξ, ∂s̈/∂ξ, ∂s̈/∂v (∂ṡ/∂v = ∂s̈/∂a = S), ṡ and s̈."""
@@ -311,12 +312,13 @@ def measure_candidate(eqs: EquationsOfMotion, k: int) -> Candidate:
         eqs.measure_rates.names[k],
         eqs.measures.units[k],
         eqs.measure_rates.units[k],
+        owner=eqs.measures.owners[k],
     )
 
 
 def speed_candidate(eqs: EquationsOfMotion, k: int) -> Candidate:
     name = eqs.speeds.names[k]
-    return Candidate("speed", k, name, name, "", eqs.speeds.units[k])
+    return Candidate("speed", k, name, name, "", eqs.speeds.units[k], owner=eqs.speeds.owners[k])
 
 
 def turn_candidates(eqs: EquationsOfMotion, x: Instant, *, world: bool) -> list[list[Candidate]]:
@@ -332,13 +334,13 @@ def turn_candidates(eqs: EquationsOfMotion, x: Instant, *, world: bool) -> list[
             for one in eqs.carried_orientations
         ]
     # in the order of the bodies, whether joints carry them or not; joints with an orientation come last
-    places = {name.rpartition(".")[0]: k for k, name in reversed(list(enumerate(eqs.measures.names)))}
+    places = {owner: k for k, owner in reversed(list(enumerate(eqs.measures.owners)))}
     joints = {joint.name for joint in eqs.joints}
     found.sort(key=lambda one: (one[0] in joints, places.get(one[0], 0)))
     found.sort(key=lambda one: round(float(np.linalg.norm(one[1])), 9))
     return [
         [
-            Candidate(kind, i, f"{owner}.r{a}", f"{owner}.r{a}.rate", "rad", "rad/s", columns, start, turns)
+            Candidate(kind, i, f"{owner}.r{a}", f"{owner}.r{a}.rate", "rad", "rad/s", columns, start, turns, owner)
             for i, a in enumerate(axes)
         ]
         for owner, _, columns, start, turns in found

@@ -14,6 +14,7 @@ from dalembert.core.findings import Advice, Argument
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel
 from dalembert.linear import SecondOrder, StateSpace
+from dalembert.linear.second_order import OperatingPoint
 from dalembert.solve.position.chart import Chart, solve_rows
 from dalembert.solve.position.tangent import Instant, Saddle, Terms
 
@@ -143,7 +144,7 @@ def _output_kernel(eqs: EquationsOfMotion) -> Kernel:
 
 
 def make_model(
-    eqs: EquationsOfMotion, chart: Chart, first: StateMatrices, provenance: dict[str, Any]
+    eqs: EquationsOfMotion, chart: Chart, first: StateMatrices, about: OperatingPoint, provenance: dict[str, Any]
 ) -> SecondOrder | StateSpace:
     units = {name: unit for name, unit in first.units.items() if unit}
     ns, nw = len(chart.positions), len(chart.speeds)
@@ -157,7 +158,7 @@ def make_model(
         units = {**{c.name: c.unit for c in chart.positions if c.unit}, **units}
         return SecondOrder.from_full(
             M, C, K, B=B, coordinates=[c.name for c in chart.positions], inputs=eqs.inputs.names,
-            units=units, provenance=provenance, **outputs,
+            units=units, about=about, provenance=provenance, **outputs,
         )  # fmt: skip
     A = _without_cyclic(eqs, chart, first.A)
     keep = list(range(ns + nw + eqs.nz))

@@ -25,6 +25,7 @@ from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array
 from dalembert.linear import SecondOrder, StateSpace
+from dalembert.linear.second_order import OperatingPoint
 from dalembert.solve.constrained.solve import depends_on_reactions
 from dalembert.solve.integrate.inputs import Inputs, read_inputs
 from dalembert.solve.integrate.stick_slip import fix_modes
@@ -212,14 +213,14 @@ def _linearize_point(
             break
     if problem is not None:
         raise problem
-    what = "steady motion" if moving else "equilibrium"
-    provenance: dict[str, Any] = {"made by": "da.linearize", "about": what if not anywhere else "a state"}
+    about = OperatingPoint.STATE if anywhere else OperatingPoint.STEADY_MOTION if moving else OperatingPoint.EQUILIBRIUM
+    provenance: dict[str, Any] = {"made by": "da.linearize", "about": str(about)}
     if anywhere:
         provenance["drift"] = drift
     if point.notes:
         provenance["friction"] = point.notes
     provenance |= _reference(eqs, at, x, chart, first.outputs)
-    return make_model(eqs, chart, first, provenance), chart
+    return make_model(eqs, chart, first, about, provenance), chart
 
 
 def _without_dry_friction(
@@ -308,7 +309,8 @@ def _freeze(
         jacobian = find_first_order(eqs, y, here.move_to(y), wanted)
         A, C = A + 0.5 * weight * jacobian.A, C + 0.5 * weight * jacobian.C
     first = replace(last, A=A, C=C)
-    result = make_model(eqs, here, first, {"made by": "da.linearize", "about": "a state, coefficients frozen"})
+    provenance = {"made by": "da.linearize", "about": "a state, coefficients frozen"}
+    result = make_model(eqs, here, first, OperatingPoint.STATE, provenance)
     assert isinstance(result, StateSpace)
     return result
 

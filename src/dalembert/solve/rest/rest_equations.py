@@ -305,7 +305,7 @@ class Rest:
                     "no-solution",
                     f"no equilibrium of {eqs.name!r} found: internal state {name!r} does not come to rest.",
                 )
-            body = eqs.speeds.names[worst].rpartition(".")[0]
+            body = eqs.speeds.owners[worst]
             joints = [j.name for j in eqs.joints if body in j.bodies]
             held = f" of body {body!r} (held by {', '.join(repr(j) for j in joints[:4])})" if joints else ""
             unit = "N m" if eqs.speeds.units[worst] == "rad/s" else "N"

@@ -315,8 +315,7 @@ def later(eqs: EquationsOfMotion, x: Instant) -> Instant:
     Elastic coordinates keep their accelerations, as they do in a steady motion: vibrations, which these steps could not
     follow, stay out; where the motion is not steady, the accelerations at its end show it.
     """
-    rates = [eqs.measure_rates.names[eqs.measures.index[name]] for name in eqs.placement.held]
-    elastic = [eqs.speeds.index[name] for name in rates]
+    elastic = list(eqs.elastic_speeds.values())
     h = LIMITS.moment / float(np.abs(x.v).max()) / LIMITS.parts
     y: tuple[Array, ...] = (np.array(x.q), np.array(x.v), np.array(x.z))
     lam, t = x.lam, x.t

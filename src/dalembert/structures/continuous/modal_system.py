@@ -87,10 +87,11 @@ def modal_system(
         through += _static_rest(unit_mass, outputs, sources, len(inputs), static)
     zeta = _ratios(damping, len(modes))
     names = tuple(f"mode{i + 1}" for i in range(len(modes)))
+    read: dict[str, Any] = {**rows, "D": through} if outputs else {}
     return SecondOrder(
         np.eye(len(modes)), np.diag(unit_mass.frequencies**2), C=np.diag(2.0 * zeta * unit_mass.frequencies),
         B=np.stack(columns, axis=1) if columns else None, coordinates=names, inputs=tuple(inputs) or None,
-        outputs=tuple(outputs) or None, **({} if not outputs else {**rows, "D": through}),
+        outputs=tuple(outputs) or None, **read,
         units={**{name: unit for name, unit in inputs.items() if unit}, **_output_units(outputs, units)},
         provenance={**modes.provenance, "modes": len(modes), "statically corrected": static is not None},
     )  # fmt: skip

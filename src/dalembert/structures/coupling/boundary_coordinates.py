@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from dalembert.core.errors import ModelError, unknown_name
-from dalembert.core.findings import Advice
+from dalembert.core.findings import Advice, Finding
 from dalembert.core.text import list_names
 from dalembert.structures.reduction.master_coordinates import Indices, by_point
 
@@ -46,14 +46,15 @@ class BoundaryCoordinates:
         self.parts = {name: tuple(coordinates) for name, coordinates in parts.items()}
         self.private = {name: frozenset(private.get(name, ())) for name in self.parts}
         self._parent: dict[Place, Place] = {}
-        self._problems: list[str] = []
+        self._problems: list[Finding] = []
         self._at = {name: {c: i for i, c in enumerate(own)} for name, own in self.parts.items()}
         self._points = {name: by_point(own) for name, own in self.parts.items()}
         self._share(shared)
         for left, right in join.items():
             self._join(left, right)
         if self._problems:
-            raise ModelError("several-problems", "the parts do not fit together:\n  " + "\n  ".join(self._problems))
+            problem = "\n  ".join(["the parts do not fit together:", *(one.text() for one in self._problems)])
+            raise ModelError("several-problems", problem, evidence={"problems": self._problems})
         self._number()
 
     # ---- what meets
@@ -83,10 +84,12 @@ class BoundaryCoordinates:
             elif name in points:
                 wanted += [coordinate for coordinate in owners if coordinate.rpartition(".")[0] == name]
             else:
-                self._problems.append(unknown_name("coordinate or point", name, [*owners, *points], "these parts"))
+                problem = unknown_name("coordinate or point", name, [*owners, *points], "these parts")
+                self._problems.append(Finding("unknown-name", problem, {"coordinate": name}))
         for coordinate in wanted:
             if len(owners[coordinate]) < 2:
-                self._problems.append(_describe_alone(coordinate, owners[coordinate][0]))
+                problem = _describe_alone(coordinate, owners[coordinate][0])
+                self._problems.append(Finding("not-connected", problem, {"coordinate": coordinate}))
         return [coordinate for coordinate in wanted if len(owners[coordinate]) > 1]
 
     def _check_points(self, owners: Mapping[str, list[str]]) -> None:
@@ -99,9 +102,8 @@ class BoundaryCoordinates:
             point, dot, _ = coordinate.rpartition(".")
             if dot and len(where[point]) > 1 and set(own) != where[point]:
                 missing = ", ".join(sorted(where[point] - set(own)))
-                self._problems.append(
-                    f"{_describe_alone(coordinate, ', '.join(own))} Point {point!r} of {missing} has none."
-                )
+                problem = f"{_describe_alone(coordinate, ', '.join(own))} Point {point!r} of {missing} has none."
+                self._problems.append(Finding("not-connected", problem, {"coordinate": coordinate, "point": point}))
 
     def _join(self, left: str, right: str) -> None:
         ours, theirs = self._find(left), self._find(right)
@@ -109,9 +111,8 @@ class BoundaryCoordinates:
             return
         if set(ours) != set(theirs):
             odd = sorted(set(ours) ^ set(theirs))
-            self._problems.append(
-                f"{left!r} and {right!r} have different coordinates: {list_names(odd, {})} on one side only."
-            )
+            problem = f"{left!r} and {right!r} have different coordinates: {list_names(odd, {})} on one side only."
+            self._problems.append(Finding("missing-coordinates", problem, {"left": left, "right": right}))
             return
         for component, place in ours.items():
             self._merge(place, theirs[component])
@@ -127,9 +128,11 @@ class BoundaryCoordinates:
                     own = self.parts[part]
                     return {own[i].rpartition(".")[2]: (part, i) for i in self._points[part][rest]}
                 known = [*self._at[part], *self._points[part]]
-                self._problems.append(unknown_name("coordinate or point", rest, known, f"part {part!r}"))
+                problem = unknown_name("coordinate or point", rest, known, f"part {part!r}")
+                self._problems.append(Finding("unknown-name", problem, {"part": part, "coordinate": rest}))
                 return None
-        self._problems.append(f"{name!r} must begin with the name of a part: {list_names(sorted(self.parts), {})}.")
+        problem = f"{name!r} must begin with the name of a part: {list_names(sorted(self.parts), {})}."
+        self._problems.append(Finding("unknown-name", problem, {"coordinate": name}))
         return None
 
     def _merge(self, a: Place, b: Place) -> None:
@@ -190,5 +193,5 @@ class BoundaryCoordinates:
         raise ModelError("unknown-name", unknown_name("coordinate", name, self.names, "the joined system"))
 
 
-def _describe_alone(coordinate: str, part: str) -> str:
+def _describe_describe_alone(coordinate: str, part: str) -> str:
     return f"boundary coordinate {coordinate!r} is in {part} only."

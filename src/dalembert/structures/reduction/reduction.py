@@ -244,7 +244,7 @@ def project(
     provenance = {**full.provenance, "reduction": method} if method else full.provenance
     fields.update(changes)
     return SecondOrder(fields.pop("M"), fields.pop("K"), **fields, coordinates=names, inputs=inputs, units=units,
-                       provenance=provenance)  # fmt: skip
+                       about=full.about, provenance=provenance)  # fmt: skip
 
 
 def reads_coordinates(system: SecondOrder) -> bool:

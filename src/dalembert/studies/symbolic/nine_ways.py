@@ -319,7 +319,7 @@ def _name_values(system: System, q: FloatArray, v: FloatArray) -> State:
 def machine_accelerations(case: Case, poses: FloatArray, moving: FloatArray, bodies: Mapping[str, bool]) -> FloatArray:
     """Accelerations of the bodies by the equations of the same machine; of a particle only those of its place."""
     eqs = da.equations(case.mechanism)
-    q, v = np.array(eqs.placement.q), np.zeros(eqs.nv)
+    q, v = np.array(eqs.state().q), np.zeros(eqs.nv)
     parts = ("vx", "vy", "", "", "", "rate") if case.mechanism.planar else ("vx", "vy", "vz", "wx", "wy", "wz")
     for k, (name, turning) in enumerate(bodies.items()):
         R = poses[3:, k].reshape(3, 3, order="F")

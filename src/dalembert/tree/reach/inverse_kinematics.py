@@ -191,7 +191,7 @@ def random_pose(eqs: EquationsOfMotion, ranges: Ranges, near: Array, random: np.
     """Coordinates drawn evenly within their ranges; angles without limits over a turn, the rest about a pose."""
     q = np.array(near)
     inner = {k for block in eqs.quaternions for k in range(block.part.start, block.part.stop)}
-    held = {eqs.coordinates.index[name] for name in eqs.placement.held}
+    held = {eqs.coordinates.index[name] for name in eqs.elastic}
     limited = {k: (low, high) for k, low, high in zip(ranges.coordinates, ranges.low, ranges.high, strict=True)}
     for k, unit in enumerate(eqs.coordinates.units):
         if k in inner or k in held:

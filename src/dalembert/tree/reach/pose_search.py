@@ -96,7 +96,7 @@ class PoseSearch:
         self.weights = np.concatenate([_row_weights(eqs, *pair) for pair in zip(tasks, weights, strict=True)])
         self.goals: Sequence[Goal] = ()
         self.follows = np.array([k < 0 for k in ranges.coordinates], dtype=bool)
-        self.still = [eqs.speeds.index[eqs.measure_rates.names[eqs.measures.index[n]]] for n in eqs.placement.held]
+        self.still = list(eqs.elastic_speeds.values())
         self.tolerance, self.settled = LIMITS.tolerance, LIMITS.settled
 
     # -- points -------------------------------------------------------------------------------------------------------

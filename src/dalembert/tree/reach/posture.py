@@ -157,7 +157,7 @@ def read_objective(
 
 def near_posture(eqs: EquationsOfMotion, q: Array) -> Nearness:
     """Stay near a pose in all coordinates."""
-    names = [name for name in eqs.coordinates.names if name in eqs.measures.index and name not in eqs.placement.held]
+    names = [name for name in eqs.coordinates.names if name in eqs.measures.index and name not in eqs.elastic]
     inner = {k for block in eqs.quaternions for k in range(block.part.start, block.part.stop)}
     names = [name for name in names if eqs.coordinates.index[name] not in inner]
     chosen = tuple(eqs.measures.index[name] for name in names)

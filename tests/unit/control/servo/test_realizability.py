@@ -60,7 +60,7 @@ def test_a_run_ends_where_the_inputs_become_singular(options: dict, tolerance: f
 @pytest.mark.parametrize("method", [da.Sundials(), da.GeneralizedAlpha(step=1e-3)], ids=["sundials", "alpha"])
 def test_a_method_that_gives_up_before_reports_the_cause_too(method: object) -> None:
     """SUNDIALS soon: it does not try steps that no longer move it."""
-    with raises(ConvergenceError, "singular-law", "torque cannot keep 'rim'") as caught:
+    with raises(ConvergenceError, "singular-law", "torque", "'rim'") as caught:
         lifted(method=method)
     assert caught.value.record.time[-1] == pytest.approx(1.0, abs=0.02)
 
@@ -150,7 +150,7 @@ def test_more_inputs_than_constraints_become_singular_together() -> None:
     eqs = crank(brake=True)
     law = udwadia_kalaba(eqs, {"rim": rim(1.0)})
     start = da.assemble(eqs, {"hub.angle": 0.0}, velocity={"hub.angle": 1.0})
-    with raises(ConvergenceError, "singular-law", "torque, brake cannot keep") as caught:
+    with raises(ConvergenceError, "singular-law", "torque, brake", "'rim'") as caught:
         da.simulate(eqs, 2.0, start=start, controller=law, every=0.01)
     assert 0.99 <= caught.value.where["time"] <= 1.0
 

@@ -129,8 +129,12 @@ def test_the_check_reports_where_the_inputs_are_blind(eqs):
     assert found.condition.max() > 100
     assert abs(np.cos(found.worst["A.angle"])) < 0.02  # crank and rod in line
     assert found.observable_rank == 2
-    assert "use switching" in found.table()
-    assert "switching model takes over" in observer(eqs, switching=Switching(0.01)).check().table()
+    (blind,) = found.findings
+    assert blind.code == "singular-pose" and blind.where["pose"] == found.worst and not found.regular
+    assert [part.name for one in blind.advice for part in one.parts] == ["switching"]
+    assert blind.text() in found.table()
+    (covered,) = observer(eqs, switching=Switching(0.01)).check().findings
+    assert covered.code == "singular-pose" and not covered.advice
 
 
 @pytest.mark.spec("004-C15")

@@ -32,7 +32,7 @@ def with_gap(first: int = 1000, lost: int = 50, count: int = 3000) -> Record:
 
 
 def test_resampling_over_a_gap_tells_when_and_how_long_and_keeps_it() -> None:
-    with warns(GapWarning, "gaps", "0.5 s without samples from t = 9.99 s"):
+    with warns(GapWarning, "gaps", "0.5 s", "9.99 s"):
         even = with_gap().resample(every=0.01)
     assert even.provenance["filled"] == ["0.5 s without samples from t = 9.99 s"]
 
@@ -61,7 +61,7 @@ def test_the_advice_for_an_uneven_record_is_its_usual_step() -> None:
 
 
 def test_automatic_identification_cuts_at_a_gap_and_finds_the_mode() -> None:
-    with warns(IdentificationWarning, "time-gaps", "2 parts", "0.5 s without samples from t = 9.99 s"):
+    with warns(IdentificationWarning, "time-gaps", "2 parts", "0.5 s", "9.99 s"):
         found = da.identify.auto(with_gap(), "force", "sway")
     assert "cut where time jumps (0.5 s without samples from t = 9.99 s)" in found.decisions[0]
     true, model = TRUE.modes(), found.identified

@@ -12,7 +12,7 @@ from dalembert.identify.records.data import read_data
 from dalembert.identify.spectral import markov as markov_module
 from dalembert.linear import StateSpace
 from dalembert.record import Record
-from tests.helpers.findings import raises, warns
+from tests.helpers.findings import found_in, raises, warns
 
 DT = 0.05
 RNG = np.random.default_rng
@@ -158,9 +158,10 @@ def test_deviations_scale_with_the_unit_of_the_input():
 
 def test_an_input_that_excites_too_little_is_told():
     u = np.sin(0.7 * np.arange(400.0))[:, None]
-    with warns(IdentificationWarning, "weak-excitation", "of 40 directions"):
+    with warns(IdentificationWarning, "weak-excitation") as caught:
         found = identify.markov(run(two_modes(), u), 20, "u1", memory=40, start="unknown")
     assert found.rank == 2 and found.unknowns == 40
+    assert [one.evidence for one in found_in(caught, "weak-excitation")] == [{"rank": 2, "unknowns": 40}]
 
 
 def test_a_response_that_outlives_the_memory_is_told():

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.linear.second_order import OperatingPoint
 from tests.helpers.crank_rocker import four_bar
 from tests.helpers.findings import raises
 
@@ -125,6 +126,9 @@ def test_what_cannot_be_eliminated_is_refused_with_the_reason():
         da.equations(eqs, modes=1)
     with raises(da.errors.ModelError, "wrong-type", "about"):
         da.equations(eqs, about=da.SecondOrder([[1.0]], [[1.0]]))
+    assert (lin.about, lin.replace(provenance={}).about) == ("equilibrium", "equilibrium")
+    with raises(da.errors.ModelError, "not-at-rest"):  # the words of its origin do not count
+        da.equations(eqs, about=lin.replace(about=OperatingPoint.STEADY_MOTION))
     with raises(da.errors.ModelError, "wrong-owner"):
         da.equations(eqs, about=lin, at=da.assemble(eqs, {"A.angle": 0.5}))
     with raises(da.errors.DataError, "not-a-count"):

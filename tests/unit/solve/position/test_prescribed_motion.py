@@ -6,13 +6,14 @@ import warnings
 from dataclasses import replace
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import pytest
 from scipy.interpolate import BPoly
 
 import dalembert as da
 from dalembert.solve.position import prescribed_motion as module
-from dalembert.solve.position.prescribed_motion import RecordMotion, doubt
+from dalembert.solve.position.prescribed_motion import RecordMotion, doubt, target_gap, targets_of
 
 
 def pendulum(planar: bool) -> da.EquationsOfMotion:
@@ -93,3 +94,17 @@ def test_the_rate_of_a_coordinate_that_stays_at_zero_may_be_1e_12(rate: float, w
         patch.setattr(module, "RATE", replace(module.RATE, coarse=np.inf))
         doubt(record, ["x"], ["v"], found + 1e-30, lambda: (found + rate, found))
     assert bool(seen) is warned
+
+
+def test_an_orientation_is_known_by_its_place_among_the_targets() -> None:
+    m = da.Mechanism("plate")
+    m.add_body("plate", mass=1.0, inertia=da.sphere(0.1))
+    eqs = da.equations(m)
+    targets = targets_of(eqs, ["plate.x", "plate.rx", "plate.ry", "plate.rz"])
+    (one,) = targets.orientations
+    assert (one.owner, one.first, one.coordinate) == ("plate", 1, eqs.quaternions[0].coordinate)
+    s = np.array([0.5, 0.0, 0.0, 0.3])
+    gaps = np.array(target_gap(targets, ca.DM.zeros(4), ca.DM(eqs.state().q), ca.DM(s))).ravel()
+    assert gaps[0] == -0.5
+    assert gaps[one.part] == pytest.approx([0.0, 0.0, -2 * np.sin(0.15)], rel=1e-12)
+    assert targets_of(eqs, ["plate.x", "plate.y"]).orientations == ()

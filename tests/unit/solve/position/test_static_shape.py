@@ -77,7 +77,7 @@ def test_a_loop_closes_with_any_number_of_modes_and_leaves_them_at_zero(modes):
     eqs = da.equations(spatial_four_bar(modes))
     state = da.assemble(eqs, {"A.angle": 0.3})
     assert state["A.angle"] == pytest.approx(0.3, abs=1e-12)
-    assert [state[name] for name in eqs.placement.held] == [0.0] * len(eqs.placement.held)
+    assert [state[name] for name in eqs.elastic] == [0.0] * len(eqs.elastic)
     assert np.isfinite(state.q).all()
 
 

@@ -188,8 +188,9 @@ def test_up_must_not_point_along_the_beam():
 
 
 def test_an_empty_frame_is_refused():
-    with raises(ModelError, "several-problems", "no points"):
+    with raises(ModelError, "several-problems", "'nothing'") as caught:
         assemble_structure(Frame("nothing"))
+    assert {one.code for one in caught.value.finding.evidence["problems"]} == {"empty"}
     f = Frame("points")
     f.add_point("A", 0, 0, 0)
     with raises(ModelError, "empty"):

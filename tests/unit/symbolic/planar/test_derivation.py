@@ -53,7 +53,7 @@ def test_rows_that_others_imply_are_refused() -> None:
 
 
 def test_a_state_of_another_size_is_refused() -> None:
-    with raises(DataError, "wrong-shape", "q has 2"):
+    with raises(DataError, "wrong-shape", "q", "2"):
         da.symbolic.derive_linkage(four_bar()).evaluate([0.0, 1.0])
 
 

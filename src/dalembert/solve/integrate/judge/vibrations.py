@@ -53,7 +53,7 @@ class FastVibration:
 
 def find_fastest_vibration(eqs: EquationsOfMotion, q: Array, v: Array, z: Array, t: float) -> FastVibration | None:
     """None where the machine has no elastic coordinates, or is too large to look."""
-    if "tangent" not in eqs.functions or not eqs.placement.held or eqs.nv > LIMITS.largest:
+    if "tangent" not in eqs.functions or not eqs.elastic or eqs.nv > LIMITS.largest:
         return None
     still = np.zeros(eqs.nu)
     Z = complement(eqs.kernel("rows")(q, v, z, still, eqs.p, t)[0])
@@ -69,8 +69,7 @@ def find_fastest_vibration(eqs: EquationsOfMotion, q: Array, v: Array, z: Array,
     elastic = squares > LIMITS.rigid * squares[-1]
     if not squares[-1] > 0.0:
         return None
-    rates = dict(zip(eqs.measures.names, eqs.measure_rates.names, strict=True))
-    columns = [eqs.speeds.index[rates[name]] for name in eqs.placement.held]
+    columns = list(eqs.elastic_speeds.values())
     worst = int(np.argmax(np.abs((scaled @ shapes[:, -1])[columns])))
-    body = eqs.placement.held[worst].rpartition(".")[0]
+    body = eqs.coordinates.owners[eqs.coordinates.index[eqs.elastic[worst]]]
     return FastVibration(float(np.sqrt(squares[-1])), float(np.sqrt(squares[elastic][0])), body)

@@ -79,13 +79,12 @@ def evidence_of_model(model: Identified, records: Sequence[Record]) -> ModalEvid
             measured = measure_outputs(records, model)
     except DataError:
         pass  # too few samples, or an input that rests: the page does without
-    method = str(model.provenance.get("method", ""))
-    if method in (INPUT_METHODS if model.inputs else OUTPUT_METHODS):
-        rows = int(model.provenance.get("rows", 0)) or None
+    source = model.subspace
+    if source is not None and source.method in (INPUT_METHODS if model.inputs else OUTPUT_METHODS):
         level: Detrend = "mean" if model.offsets else "none"
         data = read_data.quiet(list(records), model.inputs, model.outputs, detrend=level, offset_matters=False)
         try:
-            drawn = stabilization(data.replace(findings=()), method=method, rows=rows)
+            drawn = stabilization(data.replace(findings=()), method=source.method, rows=source.rows)
         except DataError:
             drawn = None
         drawn = drawn if drawn is not None and len(drawn.orders) else None
@@ -129,7 +128,7 @@ def workbench_data(
             "schema": SCHEMA, "version": VERSION,
             "files": [{"name": name, "sha256": digest} for name, digest in files.items()],
             "inputs": model.inputs, "outputs": model.outputs, "sample_time": model.dt,
-            "diagram": {"method": drawn.method, "rows": int(model.provenance.get("rows", 0))},
+            "diagram": {"method": drawn.method, "rows": 0 if model.subspace is None else model.subspace.rows},
         },
     }  # fmt: skip
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.equations import Channels
 from dalembert.solve.integrate.judge.vibrations import FastVibration, find_fastest_vibration
 from dalembert.structures import Frame, Section, flexible_body
 from tests.helpers.findings import warns
@@ -87,10 +88,9 @@ def two_masses(mass: list[float], stiffness: list[float], speeds: int = 2) -> Fa
     eqs: Any = SimpleNamespace(
         functions=functions,
         kernel=lambda name: lambda *at: (functions[name],),
-        placement=SimpleNamespace(held=names),
-        measures=SimpleNamespace(names=names),
-        measure_rates=SimpleNamespace(names=names),
-        speeds=SimpleNamespace(index={name: k for k, name in enumerate(names)}),
+        coordinates=Channels(names),
+        elastic=names,
+        elastic_speeds={name: k for k, name in enumerate(names)},
         nv=speeds,
         nu=0,
         p=np.zeros(0),
