@@ -1,9 +1,10 @@
-"""A derivation: equations of motion of a system by one formalism, its steps in order, and everything to read off it.
+"""A derivation: equations of motion of a system by one formalism, with its steps in order and its results.
 
     q̇ = N v + n ,   M v̇ = f + Aᵀ λ ,   A v̇ = b
 
-Expressions are those of the graph; they compute. Text (LaTeX, Markdown, Python) is made of them when it is asked for.
-Every formalism also keeps the way it solves for v̇ and λ, so that formalisms can be compared: `Derivation.solve`.
+The expressions are those of the graph, which computes them. Text (LaTeX, Markdown, Python) is made from them on
+request. Every formalism also keeps its own solution for v̇ and λ, so that formalisms can be compared:
+`Derivation.solve`.
 """
 
 from __future__ import annotations
@@ -44,17 +45,17 @@ SX = ca.SX
 Array = NDArray[Any]
 Values = Mapping[str, Array]
 Method = Callable[[Values], tuple[Array, Array]]
-ZERO = 1e-9  # of a derivative that vanishes at random points, as a share of the terms it is made of
+ZERO = 1e-9  # a derivative below this share of its own terms, at random points, counts as zero
 
 
 @dataclass(frozen=True)
 class ClosingLimits:
-    """When constraints contradict each other: Newton's method closes them from no pose of order one."""
+    """Limits for constraints that contradict each other: Newton's method closes them from no initial pose."""
 
-    rank: float = 1e-9  # singular value over the largest that is zero: rows of a redundant constraint
-    step: float = 1e-12  # change of a coordinate that ends the iteration: some thousand roundings
-    open: float = 1e-6  # residual that stays open: Newton's method ends near 1e-15 where there is a solution
-    named: float = 1e-7  # residual from which a constraint is named: a tenth of `open`
+    rank: float = 1e-9  # a singular value below this share of the largest counts as zero: redundant rows
+    step: float = 1e-12  # the iteration ends at this change of a coordinate: some thousand rounding errors
+    open: float = 1e-6  # residual of rows that do not close: Newton's method ends near 1e-15 where there is a solution
+    named: float = 1e-7  # the message names constraints with a larger residual: a tenth of `open`
 
 
 CLOSING = ClosingLimits()
@@ -84,8 +85,8 @@ class SolvedMotion:
     """Accelerations of a state by one formalism.
 
     acceleration : q̈ in the order of the coordinates.  speed_rates : v̇.  multipliers : λ, of minimum norm.
-    reactions : of force balances, by body: force in world axes, then, of a rigid body, the torque about the mass centre
-        in body axes, by which coordinates and rows hold it.
+    reactions : by body, where the formalism has force balances: force in world axes and, for a rigid body, torque about
+        the mass centre in body axes, that coordinates and rows exert on the body.
     """
 
     acceleration: Array
@@ -95,7 +96,7 @@ class SolvedMotion:
 
 
 def solve_with_multipliers(values: Values) -> tuple[Array, Array]:
-    """v̇ and λ of M v̇ - Aᵀ λ = f, A v̇ = b; rows that repeat others share their multipliers."""
+    """v̇ and λ of M v̇ - Aᵀ λ = f, A v̇ = b; redundant rows share their multiplier."""
     M, f, A, b = values["M"], values["f"], values["A"], values["b"]
     n, m = len(f), len(b)
     if not m:
@@ -137,7 +138,7 @@ class Derivation:
             f"constraint rows, {self.operations['all']} operations)"
         )
 
-    # -- what it holds -------------------------------------------------------------------------------------------------
+    # -- contents ------------------------------------------------------------------------------------------------------
     @property
     def system(self) -> System:
         return self.motion.system
@@ -149,7 +150,7 @@ class Derivation:
 
     @property
     def rows(self) -> tuple[Row, ...]:
-        """The constraint rows that are left, in the order of λ."""
+        """The constraint rows that were not eliminated, in the order of λ."""
         return self.motion.rows
 
     @property
@@ -176,7 +177,7 @@ class Derivation:
 
     @cached_property
     def explicit(self) -> Any:
-        """v̇ as an expression of (q, v, inputs, t), constraint rows solved for; they must be independent."""
+        """v̇ as an expression of (q, v, inputs, t), with the constraint rows solved; the rows must be independent."""
         if not self.rows:
             return solve_mass(self.M, self.f)
         A = ca.densify(self.A)
@@ -191,7 +192,7 @@ class Derivation:
 
     @cached_property
     def operations(self) -> dict[str, int]:
-        """Operations to evaluate M, f, A, b, and all of them together with what they share counted once."""
+        """Number of operations to evaluate M, f, A, b, and all of them together, common subexpressions counted once."""
         parts = {"M": self.M, "f": self.f, "A": self.A, "b": self.b}
         return {name: count_operations([one]) for name, one in parts.items()} | {
             "all": count_operations(list(parts.values()))
@@ -199,9 +200,9 @@ class Derivation:
 
     @cached_property
     def conserved(self) -> tuple[Conserved, ...]:
-        """Quantities that keep their value: momenta of cyclic coordinates, and the energy where nothing changes it.
+        """Conserved quantities: momenta of cyclic coordinates, and the energy where nothing changes it.
 
-        That a derivative vanishes is checked at random points.
+        Values at random points decide whether a derivative vanishes.
         """
         return _find_invariants(in_rates(self.system))
 
@@ -347,10 +348,10 @@ class Derivation:
         return self.markdown()
 
     def simplify(self, *, operations: int = 400, seconds: float = 10.0, progress: Setting = None) -> Derivation:
-        """The same derivation with simplified expressions to show; what computes stays as it is.
+        """The same derivation with simplified expressions to show; computations use the original ones.
 
-        operations : an entry with more is left as it is.  seconds : for everything together; what is not done by then
-        is left too. ``left`` names it.
+        operations : entries with more operations are not simplified.  seconds : limit for all entries together.
+        ``left`` names the entries that were not simplified.
         """
         from dalembert.symbolic.text.simplify import simplify_terms
 
@@ -364,7 +365,7 @@ _MATRICES = frozenset({"M", "A", "N", "J", "W", "C", "mass"})
 
 
 def derive(system: System) -> Derivation:
-    """The equations of a system by the formalism that fits what it gives: Lagrange, or Kane where it has speeds."""
+    """The equations of a system by the formalism that fits its description: Lagrange, or Kane where it has speeds."""
     from dalembert.symbolic.formalisms.boltzmann_hamel import boltzmann_hamel
     from dalembert.symbolic.formalisms.kane import kane
     from dalembert.symbolic.formalisms.lagrange import lagrange, lagrange_multipliers
@@ -387,7 +388,7 @@ def quadratic_mass(motion: SystemMotion, formalism: str) -> Any:
 
 
 def _check(d: Derivation) -> None:
-    """Masses and rows that determine the accelerations, at random points."""
+    """Check at random points that masses and rows determine the accelerations."""
     motion = d.motion
     if d.M.shape != (motion.nv, motion.nv) or d.f.shape != (motion.nv, 1):
         raise ModelError("wrong-shape", f"M and f have the shapes {d.M.shape} and {d.f.shape}.")
@@ -405,7 +406,7 @@ def _check(d: Derivation) -> None:
         name = motion.names[int(np.abs(V[-1]).argmax())]
         raise ModelError(
             "massless-body", f"nothing determines the acceleration of {name!r} in system {d.system.name!r}: the mass "
-            "matrix is singular and the constraint rows do not hold it (checked at random points).",
+            "matrix is singular and no constraint row acts on it (checked at random points).",
             where={"speed": name},
         )  # fmt: skip
     if len(d.rows) > max(np.linalg.matrix_rank(_scale_rows(A), RANK) for _, A in good):
@@ -418,7 +419,7 @@ def _scale_rows(rows: Array) -> Array:
 
 
 def _refuse_contradiction(d: Derivation) -> None:
-    """Holonomic rows that depend on each other must have a pose in common: a Gauss-Newton search from a few poses."""
+    """Refuse dependent holonomic rows without a common pose; a Gauss-Newton search from a few poses decides."""
     rows = [one for one in d.motion.ordered if one.level == HOLONOMIC]
     if not rows:
         return
@@ -534,7 +535,7 @@ def _without_inputs(motion: SystemMotion) -> Any:
 
 
 def _power(d: Derivation) -> Any:
-    """Power of everything that V does not hold, where the kinetic energy has terms that are linear in the speeds.
+    """Power of all forces that are not in V, where the kinetic energy has terms that are linear in the speeds.
 
     With x of M x = ∂T/∂v it is ∂E/∂q q̇ + ∂E/∂t + x · (f + Aᵀ λ), since ∂T/∂v · v̇ = x · M v̇. None where x = v, and where
     M is singular.
@@ -552,7 +553,7 @@ def _power(d: Derivation) -> Any:
 
 
 def _check_drawn(eqs: EquationsOfMotion) -> None:
-    """M, f and the rows in the pose as drawn must be numbers, and M and the rows must determine the accelerations."""
+    """M, f and the rows must be finite in the pose as drawn, and M and the rows must determine the accelerations."""
     q, v = np.array(eqs.placement.q), np.zeros(eqs.nv)
     (M,) = eqs.kernel("inertia")(q, eqs.p, 0.0)
     (f,) = eqs.kernel("forces")(q, v, np.zeros(eqs.nz), np.zeros(eqs.nu), eqs.p, 0.0, np.zeros(len(eqs.rows)))

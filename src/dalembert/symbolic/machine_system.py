@@ -1,6 +1,6 @@
-"""A Mechanism as a `System`: what the formalisms derive equations from.
+"""A Mechanism as a `System`, from which the formalisms derive equations.
 
-In joint coordinates the joints are followed as a tree from the ground. With frames J_a, J_b at places l_a, l_b of a
+In joint coordinates the joints form a tree from the ground. With frames J_a, J_b at places l_a, l_b of a
 joint, turned by θ about z and displaced by d along z (in the plane along x),
 
     R_b = R_a J_a R_z(θ) J_bᵀ ,   ω_b = R_bᵀ R_a ω_a + θ̇ J_b e₃ ,   r_b = r_a + R_a (l_a + d J_a e₃) - R_b l_b .
@@ -57,9 +57,9 @@ def system_of_mechanism(m: Mechanism, coordinates: str = "joint") -> System:
 
 
 class _Host(Absolute):
-    """Forces and rows of the machine in symbols of rotations: a rotation of the tree takes their place.
+    """Forces and rows of the machine in symbols of rotations, which rotations of the tree replace.
 
-    joint_symbols : coordinates of joints of the tree with their rates; forces see them, not angles computed from poses.
+    joint_symbols : coordinates of joints of the tree with their rates; forces use them, not angles computed from poses.
     """
 
     joint_symbols: Mapping[str, tuple[Any, Any]] = {}
@@ -132,13 +132,13 @@ class _Converter:
         self._add_rows()
         return s
 
-    # -- what has no place in a system -------------------------------------------------------------------------------
+    # -- parts that no system represents -----------------------------------------------------------------------------
     def _refuse(self) -> None:
         if len(self.host.internal):
             names = ", ".join(self.host.internal.names)
             raise ModelError(
                 "not-supported", f"machine {self.m.name!r} has internal states ({names}), which formalisms of "
-                "mechanics do not know.", Advice("Leave out {}.", Argument("formalism")), where={"states": names},
+                "mechanics do not have.", Advice("Leave out {}.", Argument("formalism")), where={"states": names},
             )  # fmt: skip
 
     @property
