@@ -219,7 +219,7 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         Parameters
         ----------
         body_data : from `da.structures.flexible_body` or `da.read_flexible_body`.
-        position, rotation, angle : where the drawing shows its frame, as of `add_body`.
+        position, rotation, angle : where the drawing shows its frame, as for `add_body`.
         stiffness, damping : factors of the stiffness and damping of the data, as numbers or parameters.
         cutoff : faster deformations follow their loads at once: none oscillates above this frequency [Hz].
         """

@@ -122,7 +122,7 @@ class LatinHypercube(_Random):
 
 
 class Sobol(_Random):
-    """``samples`` points of Sobol's scrambled sequence (a power of two is best); axes as of `LatinHypercube`."""
+    """``samples`` points of Sobol's scrambled sequence (a power of two is best); axes as for `LatinHypercube`."""
 
     @cached_property
     def points(self) -> Array:

@@ -124,7 +124,7 @@ class LinearObserver:
     def observer_step(self, dt: float | None = None, *, at: object = None, start: object = None) -> ObserverStep:
         """The observer as ``da.simulate`` takes it.
 
-        dt : must be the observer's own.  at : operating point, as of ``StateFeedback.law``.
+        dt : must be the observer's own.  at : operating point, as for ``StateFeedback.law``.
         start : {state: value} or (nx,): first estimate; the operating point where left out.
         """
         if dt is not None and (self.dt is None or not is_same_time(dt, self.dt, dt)):

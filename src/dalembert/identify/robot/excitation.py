@@ -72,7 +72,7 @@ def excitation(
     harmonics : of the series; the highest has the frequency harmonics / until
     limits : joint -> ``lower``, ``upper``, ``speed``, ``acceleration``, ``effort``, in SI units and radians
         Those of the joints where left out; angles without limits stay within a turn.
-    friction, rotors, joints : columns of joints that will be identified, as of `da.identify.robot`
+    friction, rotors, joints : columns of joints that will be identified, as for `da.identify.robot`
     noise : joint -> standard deviation of its torque, for the weights of the rows
         In proportion to the torques of the drawing where left out.
     criterion : "condition" or "information"

@@ -128,7 +128,7 @@ class ForceMethods:
     ) -> list[Force]:
         """A stop at every limit of joint coordinates (``limits=`` of a joint), or of those of some joints.
 
-        stiffness, damping : as of `add_stop`: N/m and N s/m, N m/rad and N m s/rad of angles.
+        stiffness, damping : as for `add_stop`: N/m and N s/m, N m/rad and N m s/rad of angles.
         """
         limited = {
             f"{joint.name}.{name}": (joint.name, own.lower, own.upper)

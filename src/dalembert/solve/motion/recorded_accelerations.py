@@ -24,7 +24,7 @@ def accelerations_along(
 ) -> Record:
     """Accelerations of all speeds at the states of a record (a simulated run, or one that holds all of its channels).
 
-    inputs : as of `da.simulate`; None: the input channels of the record, at zero where it has none.
+    inputs : as for `da.simulate`; None: the input channels of the record, at zero where it has none.
     """
     require_equations(eqs)
     if eqs.stick_slip is not None:
