@@ -160,13 +160,13 @@ def find_base(hertz: FloatArray) -> float | None:
 
 
 def describe_machine_harmonics(found: Mapping[int, MachineHarmonic]) -> list[Finding]:
-    """A finding on each."""
+    """A finding on each steady sine."""
     findings = []
     for one in found.values():
         order = "" if one.base_hz is None else f" ({one.multiple} times {one.base_hz:.5g} Hz)"
         problem = (
-            f"the motion at {one.frequency_hz:.5g} Hz{order} is a steady sine, as of a rotating machine, and no mode: "
-            f"kurtosis {one.kurtosis:.2f}, where a sine has 1.5 and a mode under random forces 3."
+            f"the motion at {one.frequency_hz:.5g} Hz{order} is a steady sine, as of a rotating machine or of mains, "
+            f"and no mode: kurtosis {one.kurtosis:.2f}, where a sine has 1.5 and a mode under random forces 3."
         )
         evidence = {
             "hertz": one.frequency_hz, "kurtosis": one.kurtosis, "multiple": one.multiple, "base_hz": one.base_hz,
