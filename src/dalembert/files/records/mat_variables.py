@@ -1,7 +1,7 @@
-"""Which variables of a MAT-file are channels, which one is time, and the sampling rate where none is.
+"""Channels among the variables of a MAT-file, the variable of time, or the sampling rate where there is none.
 
-MATLAB has no names for this: a vector called time or t is time; a single number called fs or dt gives the rate of a
-file without one; every real vector or matrix as long as time is a channel or several.
+MATLAB has no fixed names for these: a vector called time or t is time; a single number called fs or dt gives the rate
+of a file without one; every real vector or matrix as long as time is a channel or several.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _find_step(scalars: set[str], number: Callable[[str], float]) -> tuple[float
 
 
 def _count_channels(shape: Shape, samples: int) -> int:
-    """How many channels a variable makes: 0 where it is not as long as time."""
+    """Number of channels of a variable: 0 where it is not as long as time."""
     if 1 in shape:
         return int(max(shape) == samples)
     return max(shape) * min(shape) // samples if samples in shape else 0

@@ -29,7 +29,7 @@ from dalembert.record.sampling import describe_unevenness
 _DELIMITER_OF = {".csv": ",", ".tsv": "\t", ".txt": "\t", ".dat": "\t"}  # of a file that is written
 _ROWS_PER_WRITE = 4096
 _BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-_WINDOWS = "cp1252"  # the code page of Western European Windows, which loggers write without saying so
+_WINDOWS = "cp1252"  # the code page of Western European Windows, which loggers write without a declaration
 
 
 def write(record: Record, path: Path, suffix: str) -> None:
@@ -91,7 +91,7 @@ def read(path: Path, how: Reading) -> Record:
         _refuse_stamps(times, body, cells[clock])
         check_time(times)
         provenance |= _note_unevenness(times, body)
-        times = times.copy()  # only now: the checks above take as much memory as it does
+        times = times.copy()  # only now: the checks above take as much memory as this copy
         table = without_column(table, clock)
         del channels[clock]
     provenance |= describe_headings(cells, headings)
@@ -112,7 +112,7 @@ def _one_mark(delimiter: str | None) -> str | None:
 
 
 def count_lines(path: Path, max_bytes: int) -> tuple[int, str]:
-    """How many lines the file has, and its encoding; a line that is too long for a table is refused."""
+    """Number of lines of the file, and its encoding; a line that is too long for a table is refused."""
     most = min(LIMITS.line, max(max_bytes // LIMITS.line_share, LIMITS.short_line))
     lines, begun, encoding = 1, 0, ""
     decoder = codecs.getincrementaldecoder("utf-8")()
@@ -148,7 +148,7 @@ def _body(
     path: Path, encoding: str, found: TextTable, cells: list[str], units: list[str] | None, above: int, rows: int,
     clock: int | None,
 ) -> TextBody:  # fmt: skip
-    """Where the numbers stand; the first row shows how wide they are, and whether time is a date."""
+    """The place of the numbers; the first row shows the number of columns, and whether time is a date."""
     with path.open(encoding=encoding, newline=None) as file:
         text = next((text for number, text in number_lines(file) if number > above), None)
     if text is None:
@@ -174,8 +174,8 @@ def _refuse_stamps(clock: Array, body: TextBody, name: str) -> None:
     elif clock[k] == clock[k - 1]:
         more = int((~good).sum())
         others = f" {more} rows have a time that does not increase." if more > 1 else ""
-        why = f"the time {clock[k]:.9g} s stands here a second time.{others}"
-        advice = "Take out one of both rows."
+        why = f"the time {clock[k]:.9g} s occurs here a second time.{others}"
+        advice = "Remove one of the two rows."
     else:
         why = f"time goes back from {clock[k - 1]:.9g} to {clock[k]:.9g} s."
         advice = "Sort the rows, or split the file here."
@@ -192,10 +192,10 @@ def _note_unevenness(clock: Array, body: TextBody) -> dict[str, Any]:
 
 
 def quote_cell(text: str) -> str:
-    """A name as a cell: in quotes where it holds a delimiter, with an apostrophe where a spreadsheet computes it."""
+    """A name as a cell: in quotes where it has a delimiter, with an apostrophe where it looks like a formula."""
     if FORMULA.match(text):
         text = "'" + text
-    # more than RFC 4180 asks for: a name with another delimiter in it must not mislead the search for the delimiter
+    # more than RFC 4180 requires: a name with another delimiter in it must not mislead the search for the delimiter
     return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in DELIMITERS + '"#') else text
 
 

@@ -1,6 +1,6 @@
 """Universal files (dataset 58) to and from records and frequency responses.
 
-A data set stands between two lines of -1. Of set 58 come five lines of text, one with the kind of function and the two
+A data set is between two lines of -1. Set 58 has five lines of text, one line with the kind of function and the two
 degrees of freedom, one with the type, count and spacing of the numbers, four about the axes, then the numbers: text of
 fixed width, or binary (58b). Other data sets are skipped (SDRC, *Universal File Datasets Summary*; set 58, 1993).
 
@@ -31,7 +31,7 @@ TIME, FRF = 1, 4  # kinds of function
 
 @dataclass(frozen=True)
 class AbscissaLimits:
-    """When frequencies are even, and when functions have the same abscissas."""
+    """Limits for even frequencies, and for functions with the same abscissas."""
 
     # Difference of two steps, or of two values near zero, relative to the last value: nine digits, rounding of sums.
     even: float = 1e-9
@@ -96,7 +96,7 @@ def read(path: Path, how: Reading) -> Record:
     names = [one.name for one in headings]
     provenance = describe_headings(names, headings)
     if len(found) < len(every):
-        provenance["left out"] = [f"{len(every) - len(found)} functions that are no time responses"]
+        provenance["left out"] = [f"{len(every) - len(found)} functions that are not time responses"]
     return Record(times, data, names, [one.unit for one in headings], provenance=provenance)
 
 
