@@ -31,9 +31,7 @@ class RobotThresholds:
 
     offset: float = 100.0  # [m]: robots are smaller than this, robots in millimetres are larger
     triangle: float = 1e-6  # of the largest principal inertia: files have six digits
-    point: float = (
-        1e-6  # [m] a smaller radius of gyration is that of a point: such an inertia is a rounding error
-    )
+    point: float = 1e-6  # [m] a smaller radius of gyration is that of a point: such an inertia is a rounding error
 
 
 THRESHOLDS = RobotThresholds()

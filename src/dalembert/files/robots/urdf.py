@@ -202,10 +202,10 @@ def read_urdf(
 
     Returns
     -------
-    Mechanism with a body for each link and a joint with its limits for each joint. A joint that mimics another is geared
-    to it; damping becomes a damper, friction a friction that does not depend on the load. ``left_out`` lists the parts
-    that were not read, such as collision shapes and meshes of other formats; a warning names those that may change the
-    motion.
+    Mechanism with a body for each link and a joint with its limits for each joint. A joint that mimics another is
+    geared to it; damping becomes a damper, friction a friction that does not depend on the load. ``left_out`` lists the
+    parts that were not read, such as collision shapes and meshes of other formats; a warning names those that may
+    change the motion.
 
     Raises
     ------

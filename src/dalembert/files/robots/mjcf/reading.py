@@ -145,9 +145,7 @@ class MjcfModel:
                 self.reader.problem(node, "duplicate", f"joint {given!r} is given twice.")
             name = free_name(given or f"{body.name}.joint{number}", self.taken, "_joint")
             if given and name != given:
-                self.reader.note(
-                    node, f"name {given!r} of a joint and of a body, now {name!r},", quiet=True
-                )
+                self.reader.note(node, f"name {given!r} of a joint and of a body, now {name!r},", quiet=True)
             joint = read_joint(self.reader, body, node, outer, name)
             self.named[given or name] = joint
             found.append(joint)
