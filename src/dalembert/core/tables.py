@@ -51,7 +51,7 @@ def matrix_lines(symbol: str, array: Matrix, rows: Sequence[str]) -> list[str]:
         return [f"  {symbol}: {array.shape[0]} x {array.shape[1]}, {count} non-zero"]
     if scipy.sparse.issparse(array):
         array = array.toarray()
-    # what is left of a difference is shown as the 0 it is; small entries of a matrix of small entries stay
+    # rounding errors of differences are shown as 0; small entries of a matrix of small entries stay
     floor = min(1e-12, 2e-15 * float(np.abs(array).max(initial=0.0)))
     cells = [[f"{0.0 if abs(value) < floor else value:.6g}" for value in row] for row in array]
     widths = [max(len(row[j]) for row in cells) for j in range(array.shape[1])]
