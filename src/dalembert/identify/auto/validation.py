@@ -127,7 +127,7 @@ def _examine_modes(model: Identified, kept: list[int], drawn: Stabilization, dur
     if fastest * limit.oversampled < 2.0 * nyquist:
         per_period = 2.0 * nyquist / fastest
         problem = f"the fastest mode, {fastest:.4g} Hz, is sampled {per_period:.0f} times per period."
-        advice = Advice("Reduce the rate first with {}: slow modes come out better.", Call("da.identify.decimate"))
+        advice = Advice("Reduce the rate first with {}: this improves slow modes.", Call("da.identify.decimate"))
         found.append(Finding("oversampled", problem, {}, {"samples_per_period": per_period}, (advice,)))
     if slowest * duration < limit.few_periods:
         problem = f"the record has only {slowest * duration:.1f} periods of the mode at {slowest:.4g} Hz."

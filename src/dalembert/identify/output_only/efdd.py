@@ -66,7 +66,7 @@ THRESHOLDS = DecayThresholds()
 @dataclass(frozen=True)
 class Decay:
     """Natural frequency [Hz] and damping ratio of a bell, the extremes of its correlation that gave them, and the share
-    of R(0) that is left at the last of these."""
+    of R(0) at the last of these."""
 
     hertz: float
     damping: float
