@@ -179,5 +179,5 @@ def read_whole_unit(unit: str) -> tuple[tuple[float, float], Dimension]:
         return (over, times), tuple(-p for p in powers)  # type: ignore[return-value]
     factor, dimension, end = read_unit(unit)
     if end != len(unit) or not unit:
-        raise DataError("unit-mismatch", f"{unit!r} is not a unit known here.")
+        raise DataError("unit-mismatch", f"{unit!r} is not a known unit.")
     return factor, dimension

@@ -34,7 +34,7 @@ def test_a_run_is_reported_in_words_figures_and_tables(
     da.report(pendulum[2], tmp_path / "run.html")
     page = (tmp_path / "run.html").read_text(encoding="utf-8")
     assert "pivot.angle stayed between" in page
-    assert "Energy put in, taken out and stored balance within" in page
+    assert "Energy supplied, dissipated and stored balance within" in page
     assert "The joints stayed closed to" in page
     assert "Its kinetic energy was largest at" in page
     assert "events happened (lowest), the first at" in page

@@ -46,7 +46,7 @@ def trust(run: Record) -> str:
             "the integration is accurate" if off <= ACCURATE * size else "take smaller steps or a tighter tolerance"
         )
         parts.append(
-            f"Energy put in, taken out and stored balance within {off:.1e} J{share}: {verdict}"
+            f"Energy supplied, dissipated and stored balance within {off:.1e} J{share}: {verdict}"
             if size > 0
             else f"Energy balances within {off:.1e} J"
         )
