@@ -4,7 +4,7 @@
 
 Π closes the joints and steers the speeds, as `da.simulate` does after every step; the input is held. The
 errors of the state are defined in `manifold`. Inputs named ``unknown`` are states too, random walks: d_{k+1} = d_k plus
-noise. Where forces depend on reactions, x also holds λ, the initial guess of the next step.
+noise. Where forces depend on reactions, x also contains λ, the initial guess of the next step.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ def machine_process(
 
     Parameters
     ----------
-    outputs : sensors (``"imu"`` stands for all its axes), coordinates or rates of joints and bodies, speeds or internal
+    outputs : sensors (``"imu"`` means all its axes), coordinates or rates of joints and bodies, speeds or internal
         states that are measured; all sensors when left out.
     inputs : known inputs; all that are not `unknown` when left out. The others are zero.
     dt : interval of the filter [s]; a machine takes any, so it may be left out.
     coordinates : independent coordinates whose errors have the covariance, such as ``["A.angle"]``. They must stay
         independent at every pose: the crank's angle of a slider-crank, not the slider's place. Chosen when left out.
     closing : "independent", or "projection": covariances of all tangent coordinates, projected onto the joints.
-    method, steps : "rk4", "heun", "midpoint", "euler" or an explicit `Tableau`; how many steps of it per interval.
+    method, steps : "rk4", "heun", "midpoint", "euler" or an explicit `Tableau`; number of its steps per interval.
     unknown : inputs that are estimated, as random walks.
     wrapped : outputs whose residual is taken in (-π, π]; those in radians when left out, so that an encoder may read
         many turns or one.
@@ -393,7 +393,7 @@ class MachineFunctions:
         return self.join(qdot, vdot, zdot, lam * 0, d * 0)
 
     def instant(self, x: Expr, u: Expr, p: Expr, t: Expr) -> dict[str, Any]:
-        """Everything that can be asked for at one state."""
+        """All quantities at one state."""
         eqs, F = self.eqs, self.eqs.functions
         q, v, z, lam, d = self.split(x)
         u = self.drive(u, d)
