@@ -1,4 +1,4 @@
-"""One look at a whole machine: problems of its description, then its freedoms and redundant joints."""
+"""Check of a whole machine: problems of its description, then its freedoms and redundant joints."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _warnings(m: Mechanism, found: Mobility) -> list[str]:
     texts = []
     massless = [body.name for body in m.bodies if float(body.mass) == 0]
     if massless:
-        texts.append(f"bodies without mass, held by their joints: {', '.join(massless)}.")
+        texts.append(f"bodies without mass, constrained by their joints: {', '.join(massless)}.")
     if found.singular:
         texts.append("the drawing shows a singular pose: more can move there than nearby.")
     elif found.redundant:
@@ -87,5 +87,5 @@ def _warnings(m: Mechanism, found: Mobility) -> list[str]:
     if found.distance < LIMITS.near_singular:
         texts.append(f"the drawing is near a singular pose (smallest singular value {found.distance:.1e}).")
     if found.dof == 0 and not m.drivers:
-        texts.append("nothing can move: no degree of freedom is left.")
+        texts.append("nothing can move: there is no degree of freedom.")
     return texts

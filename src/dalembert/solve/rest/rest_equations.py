@@ -1,7 +1,7 @@
 """The equations of rest of a machine: f(q, 0, z, u, t, λ) + Aᵀ λ = 0, φ = 0, g = 0, and steps towards them.
 
 Held coordinates are further rows. The multipliers of a pose are those that carry as much of the forces as they can;
-what is left moves the machine.
+the remaining force moves the machine.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class RestLimits:
     unstable: float = 1e-7  # negative stiffness of an unstable equilibrium: 100 times the error of a soft direction
     near: float = 1e-6  # unbalanced force from which on the sign of a stiffness means anything
     step: float = 0.4  # longest step: in radians, and as a share of the machine's size; a turn takes 16
-    far: float = 60.0  # times the size of the machine: what is moved farther falls for ever
+    far: float = 60.0  # times the size of the machine: a part that moves farther falls without end
     small: int = 40  # speeds; above it steps are solved with sparse factors, slightly regularised
     descent: int = 600  # steps along the forces: 60 sizes of the machine in steps of 0.4, four times
     newton: int = 60  # steps of Newton's method: it halves a step ten times or doubles its digits in five
@@ -88,7 +88,7 @@ class Forces:
 
 @dataclass(frozen=True)
 class Place:
-    """A closed pose: internal states, multipliers that carry as much of the forces as they can, what is left."""
+    """A closed pose: internal states, multipliers that balance the forces as far as possible, remaining forces."""
 
     q: Array
     z: Array
@@ -227,7 +227,7 @@ class Rest:
         return np.asarray(direction / np.abs(direction).max())
 
     def free_coordinates(self, place: Place) -> tuple[str, ...]:
-        """Coordinates along which the machine is at rest anywhere: no force answers a move, small or not so small."""
+        """Coordinates along which the machine is at rest anywhere: no force resists a displacement, small or larger."""
         eqs = self.eqs
         now = self.forces(place.q, place.z, place.lam)
         Z = split(now.A.toarray())[4] if eqs.nv <= ASSEMBLY.dense else np.zeros((eqs.nv, 0))
@@ -247,7 +247,7 @@ class Rest:
         return tuple(c.name for c in chosen)
 
     def _goes_on(self, place: Place, direction: Array) -> bool:
-        """Whether equilibria go on along a direction without stiffness.
+        """Whether equilibria continue along a direction without stiffness.
 
         A quarter of a longest step along it, then Newton's method: along a family of equilibria it stays about there;
         where the force grows with the third power it goes back by a third each time, 0.09 is left after six.
@@ -276,14 +276,14 @@ class Rest:
             raise ModelError("no-solution", f"{said}.", Advice("For steady motion give {}.", Argument("rates")))
 
     def _creep(self) -> list[Advice]:
-        """A reminder that regularised friction holds nothing."""
+        """Advice that regularised friction cannot keep a machine at rest."""
         names = {d.name: d.coordinate for d in self.eqs.dry if d.speed is not None}
         if not names:
             return []
         shown = ", ".join(map(repr, names))
-        found = [Advice(f"Friction {shown} is regularised: it holds nothing at rest, the machine creeps.")]
+        found = [Advice(f"Friction {shown} is regularised: it cannot keep the machine at rest, which creeps.")]
         if any(names.values()):
-            found.append(Advice("In joints, leave out {}: what is inside the limit then sticks.", Argument("speed")))
+            found.append(Advice("In joints, leave out {}: coordinates inside the limit then stick.", Argument("speed")))
         return found
 
     def check_found(self, place: Place) -> None:
