@@ -12,7 +12,7 @@ reported as exactly 0.
 
 Repeated frequencies. A Krylov space holds one vector of each eigenspace in exact arithmetic; rounding usually adds the
 others, but not always. Therefore a second Lanczos run starts orthogonal to all modes found: had one been missed, its
-largest Ritz value would exceed the smallest θ kept. Missed modes are added until none is left.
+largest Ritz value would exceed the smallest θ kept. Missed modes are added until none is missing.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class LanczosLimits:
     closed: float = 1e-20
     # Change of a shape at which its inverse iteration ends: some hundred roundings.
     converged: float = 1e-13
-    # Error of ΦᵀMΦ = 1 below which shapes stay as they are: some tens of roundings.
+    # Error of ΦᵀMΦ = 1 below which shapes stay unchanged: some tens of rounding errors.
     orthonormal: float = 1e-14
     # Relative steps away from a target that is an eigenvalue to the last digit.
     beside: tuple[float, ...] = (0.0, 1e-6, 1e-4, 1e-3)
