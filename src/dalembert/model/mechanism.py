@@ -106,7 +106,7 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         return small_table(repr(self), ("name", "part", "kind"), rows[:40], max(len(rows) - 40, 0))
 
     def named_parts(self) -> list[tuple[str, Any]]:
-        """Every part that has a name, with the word for what it is."""
+        """Every part that has a name, with the word for its kind."""
         groups: dict[str, list[Any]] = {
             "body": self.bodies, "joint": self.joints, "gear": self.couplers, "driver": self.drivers,
             "constraint": self.constraints, "variable": self.variables, "force": self.forces, "sensor": self.sensors,

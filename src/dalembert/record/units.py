@@ -21,7 +21,7 @@ def _power(unit: str, kg: float = 0, m: float = 0, s: float = 0, a: float = 0) -
     return unit, (float(kg), float(m), float(s), float(a))
 
 
-# SI unit, dimension: what a value of the file may be asked for
+# SI unit, dimension: kinds of values in files
 KINDS: dict[str, tuple[str, Dimension]] = {
     "number": _power("", 0),
     "angle": _power("rad", 0),
@@ -165,7 +165,7 @@ def conversion(given: str, expected: str, what: str) -> float:
 
 
 def normalise_spelling(unit: str) -> str:
-    """One spelling: [N*m], N·m and N m are the same; - stands for no unit."""
+    """One spelling: [N*m], N·m and N m are the same; - means no unit."""
     for written, meant in (("**", "^"), ("*", " "), ("·", " "), ("⋅", " ")):
         unit = unit.replace(written, meant)
     unit = " ".join(unit.strip("[]() ").split())

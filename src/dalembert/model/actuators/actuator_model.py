@@ -1,7 +1,7 @@
 """Models between the input of an actuator and its effort: the base of all models, and their registry.
 
 A model is a class in a file of its own, declared by ``@actuator("dc motor")``; its fields are options, as those of
-forces. `mechanics/actuators/` holds the effort of the same name. A package adds models through entry points of the
+forces. `mechanics/actuators/` has the effort of the same name. A package adds models through entry points of the
 group ``dalembert.actuators``: modules that declare both.
 """
 

@@ -65,7 +65,7 @@ class Glyph:
     shape : "hinge", "pin", "slide", "screw", "slot", "ball", "cross", "rod", "wheel", "sphere" or "" for nothing.
     legend : its line in the legend; none when empty.
     lines : polylines in the axes of the first frame, in sizes of a pin, drawn besides the shape.
-    radius : option that holds the radius of the second body, which rolls.
+    radius : option with the radius of the second body, which rolls.
     """
 
     shape: str = "pin"
