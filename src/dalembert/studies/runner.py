@@ -1,6 +1,6 @@
 """Run a study and write its results: results.json, figures, an animation, and a report to read.
 
-A study is one file of this folder with a function ``study() -> Outcome``; its line in :data:`STUDIES` makes it known.
+A study is one file of this folder with a function ``study() -> Outcome``; a line in :data:`STUDIES` registers it.
 Its steps are in ``STEPS``, each with its approximate seconds; ``progress.step(name)`` marks the beginning of one.
 """
 
