@@ -55,7 +55,7 @@ class DecayThresholds:
     corrections: int = 5
     # Least change of a measured damping ratio with the true one: below this, the cut determines it and not the mode.
     least_slope: float = 0.2
-    # Number of parts of the record that are left out in turn, and fewest blocks for standard deviations.
+    # Number of parts of the record that are left out in turn, and fewest parts for standard deviations.
     parts: int = 10
     fewest_parts: int = 5
 

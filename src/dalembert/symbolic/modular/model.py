@@ -82,7 +82,7 @@ class ModularModel:
         self.root = root
         self.motion = ModularMotion(root)
         self._forces = {path: _forces(self.motion, part, path) for part, path in self.motion.paths.items()}
-        self.functions: dict[Any, Any] = {}  # compiled functions, made once per use
+        self.functions: dict[Any, Any] = {}  # compiled functions, each made once
         self.points = ModularPoints(self.motion, max(2, self.motion.working_order))
 
     def __repr__(self) -> str:
