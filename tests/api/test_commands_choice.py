@@ -50,7 +50,7 @@ def choice(page: str) -> dict[str, Any]:
 
 
 def test_the_page_has_what_a_test_engineer_looks_for(page: str) -> None:
-    parts = ("3 modes are sound", 'class="workbench"', "Sound modes", "MAC, nearest", "What was done, and why",
+    parts = ("3 modes are sound", 'class="workbench"', "Sound modes", "MAC, nearest", "Steps and reasons",
              "Cross-validation", "Provenance")  # fmt: skip
     places = [page.index(part) for part in parts]
     assert places == sorted(places)

@@ -280,9 +280,9 @@ def test_estimate_warns_where_its_deviations_are_not_to_be_trusted(tmp_path):
     assert run(*swing).exit_code == 0
     result = run("estimate", "pendulum", tmp_path / "run.csv", "--Q", 1e-6, "--R", 1)
     assert result.exit_code == 0, result.output
-    assert "warning: its deviations are not to be trusted: innovations are" in error_text(result)
+    assert "warning: do not trust its deviations: innovations are" in error_text(result)
     found = document("estimate", "pendulum", tmp_path / "run.csv", "--Q", 1e-6, "--R", 1)
-    assert found["warning"].startswith("its deviations are not to be trusted")
+    assert found["warning"].startswith("do not trust its deviations")
 
 
 def test_an_object_for_another_processor_is_exported(tmp_path):

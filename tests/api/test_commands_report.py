@@ -62,7 +62,7 @@ def test_what_was_found_is_said_in_plain_words():
     record = da.simulate(eqs, 10.0, start=da.assemble(eqs, **m.start), every=0.01)
     text = summarize_run(record, m, eqs)
     assert "three moving bodies and four joints" in text
-    assert "A.angle went round 23.6 times" in text  # (149.59 - π/2) / 2π
+    assert "A.angle made 23.6 turns" in text  # (149.59 - π/2) / 2π
     assert re.search(r"D\.angle stayed|C\.angle stayed between 5\d", text)
 
 

@@ -249,7 +249,7 @@ MESSAGES: dict[str, tuple[str, Callable[[], Any], str]] = {
     "no clear order": (
         "unclear-order",
         lambda: identify.era(np.random.default_rng(0).standard_normal((60, 1, 1)), dt=1.0),
-        "the singular values show no clear gap (largest 1.2, after 13): order 13 is a guess. Give order=. Look at "
+        "the singular values show no clear gap (largest 1.2, after 13): order 13 is uncertain. Give order=. Look at "
         "da.identify.stabilization(...).",
     ),
     "a choice that does not exist": (
@@ -294,8 +294,8 @@ MESSAGES: dict[str, tuple[str, Callable[[], Any], str]] = {
     "a channel given twice": (
         "dependent-channels",
         lambda: identify.read_data(changed(a2=2.0 * record()["a1"]), "force"),
-        "outputs a1, a2 are linearly dependent: they hold no more than fewer channels would, or are more outputs than "
-        "the order of the system allows.",
+        "outputs a1, a2 are linearly dependent: they add no information, or there are more outputs than the order of "
+        "the system allows.",
     ),
     "no force": (
         "no-force",
@@ -379,8 +379,8 @@ MESSAGES: dict[str, tuple[str, Callable[[], Any], str]] = {
     "a joint that rests while a robot is identified": (
         "no-motion",
         lambda: identified(torque=1.0, size=0.0),
-        "joints that do not move: hinge. Their friction stays as drawn, and what only their motion shows of the bodies "
-        "beyond. Move all joints, such as by da.identify.excitation(...).",
+        "joints that do not move: hinge. Their friction stays as drawn; so do parameters of the bodies beyond that "
+        "only their motion shows. Move all joints, such as by da.identify.excitation(...).",
     ),
     "a record without a picture": (
         "no-scene",

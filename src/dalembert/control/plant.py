@@ -4,7 +4,7 @@ A model of `da.linearize` describes deviations from a reference; a law uses the 
 
     u = u₀ - K (x - x₀) .
 
-``system.provenance`` holds the reference: ``"reference"`` {name: value} of states, inputs and outputs, and
+``system.provenance`` has the reference: ``"reference"`` {name: value} of states, inputs and outputs, and
 ``"rates"`` {coordinate: name of its rate in the machine}, which `SecondOrder.state_space` calls ``<coordinate>.rate``.
 """
 
@@ -36,7 +36,7 @@ class MatrixThresholds:
     indefinite: float = 1e-10  # of a weight: an eigenvalue below minus this is no rounding of sums and products
     zero: float = 1e-14  # of a positive matrix: an eigenvalue below it is 50 roundings of zero
     named: float = 0.3  # part of a unit vector from which a name is shown: nine equal parts are 1/3 each
-    condition: float = 1e12  # of a matrix to be inverted: above it less than four digits of the result are left
+    condition: float = 1e12  # of a matrix to be inverted: above it fewer than four digits of the result are correct
 
 
 THRESHOLDS = MatrixThresholds()

@@ -1,1 +1,1 @@
-"""The floor of the house: array types, argument checks, texts and tables, errors, progress, files written whole."""
+"""Common foundations: array types, argument checks, texts and tables, errors, progress, files written whole."""

@@ -1,4 +1,4 @@
-"""Arguments of functions, checked where a user hands them over: matrices, names, units, plain numbers."""
+"""Checks of arguments that a user gives: matrices, names, units, plain numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dalembert.core.text import list_names
 def matrix(
     symbol: str, value: object, rows: int | None, columns: int | None, why: str, *, vector: str = ""
 ) -> FloatArray:
-    """Own, finite, real 2-D copy of ``value``, shaped as asked.
+    """Own, finite, real 2-D copy of ``value``, of the wanted shape.
 
     ``None`` for ``rows`` or ``columns`` leaves that size free. A scalar is 1 x 1; a 1-D array is
     a ``vector="column"`` or ``"row"``, and refused without it. ``why`` ends the message.
@@ -91,7 +91,7 @@ def unique_names(kind: str, given: str | Iterable[str] | None, default: Sequence
 def name_or_number(
     kind: str, given: str | Iterable[str] | None, letter: str, count: int, where: str
 ) -> tuple[str, ...]:
-    """The given names, checked, or ``letter`` with a number each; no numbers are made in vain."""
+    """The given names, checked, or ``letter`` with a number each; numbered names are made only if needed."""
     if given is None:
         return number_names(letter, count)
     return unique_names(kind, given, ("",) * count, where)
@@ -119,7 +119,7 @@ def known_units(units: Mapping[str, str] | None, known: Iterable[str], where: st
 
 
 def find_matching(wanted: str | Iterable[str], names: Sequence[str], where: str) -> list[int]:
-    """Places of the named coordinates; a text with a leading dot stands for all names that end so.
+    """Places of the named coordinates; a text with a leading dot means all names with this end.
 
     Examples
     --------

@@ -15,17 +15,17 @@ from pathlib import Path
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice
 
-# a file that is being written: host, process and a random part, so that whoever finds it knows whether its writer lives
+# a file that is being written: host, process and a random part, which show whether its writer still runs
 UNFINISHED = re.compile(r"\..*\.dalembert-([0-9a-f]{8})-(\d+)-[0-9a-f]{12}")
 
 
 @contextmanager
 def replace_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give the path of a new empty file beside ``path``; it takes its place when the block ends well.
+    """Give the path of a new empty file beside ``path``; it replaces ``path`` when the block ends without an error.
 
-    When the block fails, the new file is removed and the old one is as it was. The new file has the suffix of
-    ``path``, so that a writer that decides by suffix decides rightly. What a killed process left unfinished in the
-    folder is removed.
+    When the block fails, the new file is removed and the old one is unchanged. The new file has the suffix of
+    ``path``, for writers that choose a format by the suffix. Unfinished files of a killed process in the folder are
+    removed.
     """
     target = Path(os.path.realpath(path))
     if target.is_dir():
@@ -60,8 +60,8 @@ def _host() -> str:
 
 
 def _remove_abandoned(folder: Path) -> None:
-    """Unfinished files whose process, on this host, is no more."""
-    if sys.platform == "win32":  # asking for a process there may end it
+    """Remove unfinished files whose process, on this host, has ended."""
+    if sys.platform == "win32":  # the check of a process may end it there
         return
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:

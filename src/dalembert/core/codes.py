@@ -1,7 +1,7 @@
 """Codes of errors, warnings and findings, with their meaning: the same problem has the same code everywhere.
 
 Programs and tests compare codes; the words around them may change. A kind of problem that no line covers gets a line of
-its own: what is wrong, not where it was found (where it was found stands in ``where``).
+its own: the kind of problem, not its place (the place is in ``where``).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ CODES: dict[str, str] = {
     "rank-deficient": "fewer independent rows or columns than needed",
     # functions of a user
     "user-function-failed": "a function of a user that raised an error",
-    "value-of-symbol": "a function that asks a symbol for its value",
+    "value-of-symbol": "a function that needs the value of a symbol",
     "wrong-signature": "a function that takes more or fewer arguments",
     # descriptions of machines
     "incomplete-orientation": "some components of a rotation vector, where all three are needed",
@@ -86,9 +86,9 @@ CODES: dict[str, str] = {
     "no-states": "a system without states",
     "not-conjugate": "complex numbers that do not come in conjugate pairs",
     "not-diagonalizable": "a matrix without a full set of eigenvectors",
-    "not-minimal": "states that no input reaches or no output sees",
+    "not-minimal": "states that no input reaches or no output shows",
     "not-proper": "an output would need the derivative of an input",
-    "not-reachable": "a mode or state that the inputs do not reach, or the outputs do not see",
+    "not-reachable": "a mode or state that the inputs do not reach, or the outputs do not show",
     "not-realizable": "a virtual constraint on which no input acts",
     "not-stabilizable": "an unstable mode that no input reaches, or that is not weighted",
     "resonance": "a load at a natural frequency without damping",
@@ -123,13 +123,13 @@ CODES: dict[str, str] = {
     "no-solution": "the equations have no solution",
     "not-unique": "the equations have several solutions",
     "out-of-reach": "a target that a machine does not reach within its limits",
-    "diverged": "values grew beyond every bound",
+    "diverged": "values grew without limit",
     "singular-law": "a control law at a pose where it has no solution",
     "interrupted": "stopped from the keyboard or by a signal",
     "joint-open": "a joint that is not closed",
     "friction-unsettled": "friction and reactions that do not settle on common values",
     "step-too-small": "a time step that fell to the rounding of the time",
-    "fast-vibration": "explicit steps as short as a fast elastic vibration asks for",
+    "fast-vibration": "explicit steps as short as a fast elastic vibration requires",
     "stiff-friction": "regularised friction that makes many short steps",
     "comparison-event": "an event that compares, where it must cross zero",
     "constant-event": "an event whose value is constant",
@@ -182,7 +182,7 @@ CODES: dict[str, str] = {
     "not-synchronous": "channels that do not show the same instant",
     "offset": "a mean that hides the motion",
     "reduced-rate": "a record whose rate was reduced to the band that moves",
-    "repeated-samples": "every sample stands several times in a row",
+    "repeated-samples": "every sample is repeated several times",
     "saturated-channel": "samples that stay at the limits of a sensor",
     "stuck-channel": "a channel that repeats one value for a while",
     "suspect-units": "channels whose sizes suggest a wrong unit",
@@ -204,7 +204,7 @@ CODES: dict[str, str] = {
     "few-periods": "a record that is short compared with the period of a mode",
     "few-samples": "hardly more samples than unknowns",
     "inconsistent-damping": "a damping matrix that contradicts the damping ratios",
-    "machine-harmonic": "a steady sine, as of a rotating machine, that is no mode",
+    "machine-harmonic": "a steady sine, as of a rotating machine or of mains, that is no mode",
     "missing-gain": "a model without observer gain, where predictions are needed",
     "more-outputs-than-order": "more outputs than states and inputs can move independently",
     "near-nyquist": "a mode close to half the sample rate",

@@ -59,9 +59,9 @@ def _rebuild(kind: type[_Found], finding: Finding, state: dict[str, Any]) -> Any
 class DalembertError(_Found, Exception):
     """Root of every error this package raises on purpose.
 
-    code : what went wrong, a line of `core.codes`; tests and programs compare this, never the text.
-    where : joint, channel, time, path, line, ... of it.  advice : what to do, as values.
-    record : what a run had computed before it failed, or ``None``.
+    code : kind of the problem, a line of `core.codes`; tests and programs compare this, never the text.
+    where : joint, channel, time, path, line, ... of the problem.  advice : remedies, as values.
+    record : the results of a run before it failed, or ``None``.
 
     Names in a message may come from a file: control characters of a terminal are written out.
     """
@@ -70,7 +70,7 @@ class DalembertError(_Found, Exception):
 
 
 class DalembertWarning(_Found, UserWarning):
-    """Root of every warning: the result holds, but needs a second look. It has a code, as errors do."""
+    """Root of every warning: the result is valid, but should be checked. It has a code, as errors do."""
 
     @classmethod
     def report(cls, findings: Iterable[Finding], stacklevel: int = 1) -> None:
@@ -101,7 +101,7 @@ class ConvergenceError(DalembertError):
 
 
 class DataError(DalembertError):
-    """Numbers handed to a function do not fit: shape, order, range, NaN."""
+    """Numbers given to a function do not fit: shape, order, range, NaN."""
 
 
 class MissingExtraError(DalembertError, ImportError):
@@ -109,7 +109,7 @@ class MissingExtraError(DalembertError, ImportError):
 
 
 class FileFormatError(DalembertError):
-    """A file does not keep to its format; ``path`` and ``line`` give the place."""
+    """A file does not follow its format; ``path`` and ``line`` give the place."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class FileFormatError(DalembertError):
 
     @classmethod
     def report_absent(cls, file: Path, shown: str | None = None) -> FileFormatError:
-        """The error of a file that is not there, ``shown`` in messages; a file with nearly its name is suggested."""
+        """The error of a file that does not exist, ``shown`` in messages; a file with nearly its name is suggested."""
         path = str(file) if shown is None else shown
         if file.is_dir():
             return cls("not-readable", "this is a folder, not a file.", path=path)
@@ -139,11 +139,11 @@ class FileFormatError(DalembertError):
 
 
 class ModelWarning(DalembertWarning):
-    """A result holds, but under a condition that the description of the machine does not show."""
+    """A result is valid under a condition that the description of the machine does not show."""
 
 
 class Interrupted(DalembertError, KeyboardInterrupt):
-    """A run was stopped from the keyboard; ``record`` holds what it had."""
+    """A run was stopped from the keyboard; ``record`` has the results so far."""
 
 
 class SimulationWarning(DalembertWarning):
@@ -177,7 +177,7 @@ def require_name(
     argument: str = "",
     where: Mapping[str, Any] | None = None,
 ) -> None:
-    """Refuse a name that is not among the known ones; ``argument`` is the one that it was given with."""
+    """Refuse a name that is not among the known ones; ``argument`` is the argument with this name."""
     if name not in known:
         problem = unknown_name(kind, name, known, place)
         raise error("unknown-name", f"{argument}: {problem}" if argument else problem, *advice, where=where)
@@ -194,7 +194,7 @@ def require_extra(module: str, extra: str) -> Any:
 
 
 def printable(text: str) -> str:
-    """A text with what a terminal would act upon written out: names in a file may hold escape sequences.
+    """A text with control characters of a terminal written out: names in a file may contain escape sequences.
 
     Examples
     --------

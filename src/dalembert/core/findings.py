@@ -1,7 +1,7 @@
-"""Findings: what an error, a warning or a judgement reports, as values. Words are made of them once, at the door.
+"""Findings: contents of an error, a warning or a judgement, as values. Messages are made from them in one place.
 
-A finding has a code (a short name that never changes), a problem in plain words, where it was met, the numbers behind
-it, and advice. Advice names arguments and functions as values, so that the command line can show its own options
+A finding has a code (a short name that never changes), a problem in plain words, its place, the numbers behind it, and
+advice. Advice names arguments and functions as values, so that the command line can show its own options
 instead. No code reads the text of a message.
 """
 
@@ -41,7 +41,7 @@ class Call:
 
 
 Part = Argument | Call
-Speaker = Callable[[Part], str | None]  # None: the reader has no such thing
+Speaker = Callable[[Part], str | None]  # None: the reader has no counterpart
 
 
 def in_python(part: Part) -> str:
@@ -55,7 +55,7 @@ def in_python(part: Part) -> str:
 
 @dataclass(frozen=True)
 class Advice:
-    """One remedy in one sentence; ``{}`` in it stands for its parts, any of which helps.
+    """One remedy in one sentence; ``{}`` in it is replaced by its parts, each of which is a remedy.
 
     Examples
     --------
@@ -85,8 +85,8 @@ class Advice:
 class Finding:
     """One thing found: in an argument, a file, a record, a run, a result.
 
-    code : its kind, a line of `core.codes`.  problem : what is wrong, in plain words without Python.
-    where : joint, channel, time, path, line, ...  evidence : the numbers behind it.  advice : what to do.
+    code : its kind, a line of `core.codes`.  problem : in plain words without Python.
+    where : joint, channel, time, path, line, ...  evidence : the numbers behind it.  advice : remedies.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def to_plain(finding: Finding) -> dict[str, Any]:
 
 
 def from_plain(data: Mapping[str, Any]) -> Finding:
-    """The finding that `to_plain` made plain data of."""
+    """The finding from the plain data of `to_plain`."""
     advice = tuple(Advice(sentence, *map(_part, parts)) for sentence, parts in data["advice"])
     return Finding(data["code"], data["problem"], data["where"], data["evidence"], advice)
 

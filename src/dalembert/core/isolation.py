@@ -1,12 +1,12 @@
-"""Files read in a process that may die.
+"""Files read in a separate process, which may crash.
 
-The libraries behind Parquet, netCDF and meshes believe what a file declares: a damaged one can end them with a signal,
-take all memory, or never come to an end, and the caller's session with them (``docs/decisions/020-files-apart.md``).
+The libraries behind Parquet, netCDF and meshes trust the sizes in a file: a damaged one can end them with a signal,
+take all memory, or run forever, together with the caller's session (``docs/decisions/020-files-apart.md``).
 Their readers run in a helper process: it is started at the first such file, reads one file at a time within bounds of
-time and memory, hands over arrays in pieces, and ends with its parent. When it dies, the file is refused and the next
+time and memory, sends arrays in pieces, and ends with its parent. When it crashes, the file is refused and the next
 one gets a new helper.
 
-What goes over the pipe is a sequence of frames: a letter, a length, and the content.
+The data in the pipe are a sequence of frames: a letter, a length, and the content.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from dalembert.core.errors import DalembertError, FileFormatError
 from dalembert.core.findings import Finding, from_plain, to_plain
 
 Sections = Generator[Any, None, None]  # plain data (dict) and arrays of one dimension, in an order that both sides know
-PIECE = 1 << 20  # bytes that are handed over at a time
+PIECE = 1 << 20  # bytes that are sent at a time
 _FRAME = struct.Struct("<cQ")
 _READY, _PLAIN, _FLOATS, _WHOLE, _ERROR, _END = b"R", b"P", b"F", b"I", b"E", b"Z"
 _CHILD = "import sys; sys.path[:] = sys.argv[1:]; from dalembert.core.isolation import serve; serve()"
@@ -40,11 +40,11 @@ _SECONDS, _SECONDS_PER_BYTE = 3.0, 2e-5  # of processor time; the slowest reader
 _LIBRARY = 8_000_000  # bytes of address space that a library takes for any file
 _helper: subprocess.Popen[bytes] | None = None
 _lock = threading.Lock()
-_of_parents: list[Any] = []  # helpers of the processes this one was forked from: not ours to end
+_of_parents: list[Any] = []  # helpers of parent processes, which this process must not end
 
 
 def sections(reader: str, path: Path, arguments: list[Any], *, memory: int | None = None) -> Sections:
-    """What a reader makes of a file, read in the helper where one can be had.
+    """Results of a reader for a file, read in the helper process where one can be started.
 
     reader : ``"module:function"`` of this package, a generator; it is called with the path and the arguments. What
         its module names in ``LIBRARIES`` is imported before the bounds are set.
@@ -63,7 +63,7 @@ def sections(reader: str, path: Path, arguments: list[Any], *, memory: int | Non
             at_end = True
             raise refused.error from None
         finally:
-            if not at_end:  # died, or left in the middle of a file
+            if not at_end:  # crashed, or ended in the middle of a file
                 stop()
 
 
@@ -81,7 +81,7 @@ def stop() -> None:
 
 
 def _forget() -> None:
-    """In a process forked from this one: its pipes are the parent's, and would keep the helper when that is gone."""
+    """In a forked process: the pipes belong to the parent, and would keep the helper alive after its end."""
     global _helper, _lock
     if _helper is not None:
         nowhere = os.open(os.devnull, os.O_RDWR)
@@ -106,7 +106,7 @@ class _Refused(Exception):
 
 
 def _start_helper() -> subprocess.Popen[bytes] | None:
-    """The helper, started where it is not there; None where Python cannot start another (embedded, no processes)."""
+    """The helper, started where there is none; None where Python cannot start another (embedded, no processes)."""
     global _helper
     if _helper is not None and _helper.poll() is None:
         return _helper
@@ -129,7 +129,7 @@ def _start_helper() -> subprocess.Popen[bytes] | None:
 
 def _answers(helper: subprocess.Popen[bytes], job: list[Any], path: Path) -> Sections:
     assert helper.stdin is not None
-    with contextlib.suppress(OSError):  # a broken pipe is seen at the answer
+    with contextlib.suppress(OSError):  # a broken pipe is noticed at the reply
         helper.stdin.write(json.dumps(job).encode() + b"\n")
         helper.stdin.flush()
     while True:
@@ -184,7 +184,7 @@ def serve() -> None:
     """Read files until the parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
     out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints is no answer
+    os.dup2(2, 1)  # output of a library is not a reply
     _send(out, _READY, b"")
     with contextlib.suppress(BrokenPipeError):
         for job in sys.stdin.buffer:
@@ -199,7 +199,7 @@ def serve() -> None:
                 place = [getattr(error, "path", None), getattr(error, "line", None)]
                 _send(out, _ERROR, json.dumps([name, to_plain(error.finding), *place], default=str).encode())
             except MemoryError:
-                finding = Finding("too-large", "the file asks for more memory than is allowed.")
+                finding = Finding("too-large", "the file needs more memory than is allowed.")
                 _send(out, _ERROR, json.dumps(["FileFormatError", to_plain(finding), None, None]).encode())
             else:
                 _send(out, _END, b"")

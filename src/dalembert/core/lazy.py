@@ -17,7 +17,7 @@ def attach(package: str) -> list[str]:
     """Make the names of ``package`` load on first use, and return them (for ``__all__``).
 
     A public name hides a module of the same name: importing a submodule binds it as an attribute of its package, and
-    what ``da.equations`` is would depend on what was imported first.
+    the meaning of ``da.equations`` would depend on the order of imports.
     """
     module = sys.modules[package]
     public = _read_names(module.__spec__.loader.get_source(package))  # type: ignore[union-attr]

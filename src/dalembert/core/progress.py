@@ -1,8 +1,8 @@
-"""Progress of anything long: silent for two seconds, then a bar on a terminal.
+"""Progress of long computations: nothing for two seconds, then a bar on a terminal.
 
-Work in named steps shows one bar for all of them (:class:`Steps`): which step runs, and how long it will take. Bars of
-what runs inside a step stay away. Time left is the expected time of what is left, times how much longer than expected
-it took so far.
+Work in named steps shows one bar for all of them (:class:`Steps`), with the present step and the remaining time. Bars
+of computations inside a step are not shown. The remaining time is the expected time of the remaining steps, times the
+ratio of actual to expected time so far.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Self
 from dalembert.core.errors import require_name
 
 Setting = bool | Callable[[float], None] | None
-"""What every ``progress=`` takes."""
+"""Values of every ``progress=``."""
 
 _FIRST = 0.05  # fraction done from which the time spent gives an estimate of the pace
 
@@ -98,7 +98,7 @@ class Steps:
         self._show(f"{self._title}: {name} ({place + 1} of {len(self._plan)})")
 
     def within(self, fraction: float) -> None:
-        """How far the step that runs has come."""
+        """Fraction of the present step that is done."""
         if self._now is not None:
             self._done = self._before + min(max(fraction, 0.0), 1.0) * self._plan[self._now]
             self._show(None)
@@ -146,7 +146,7 @@ def step(name: str) -> None:
 
 
 def within() -> Setting:
-    """A ``progress=`` for the one long thing inside a step: its part of the bar, where steps are shown."""
+    """A ``progress=`` for one long computation inside a step: its part of the bar, where steps are shown."""
     steps = _steps.get()
     return None if steps is None else steps.within
 

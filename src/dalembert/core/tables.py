@@ -90,7 +90,7 @@ def matrix_lines(symbol: str, array: Matrix, rows: Sequence[str]) -> list[str]:
         return [f"  {symbol}: {array.shape[0]} x {array.shape[1]}, {count} non-zero"]
     if is_sparse:
         array = array.toarray()
-    # what is left of a difference is shown as the 0 it is; small entries of a matrix of small entries stay
+    # rounding errors of differences are shown as 0; small entries of a matrix of small entries stay
     floor = min(DIGITS.zero, DIGITS.rounding * float(np.abs(array).max(initial=0.0)))
     cells = [[f"{0.0 if abs(value) < floor else value:.6g}" for value in row] for row in array]
     lines = [[f"{'' if i else symbol:10}", name, *row] for i, (name, row) in enumerate(zip(rows, cells, strict=True))]

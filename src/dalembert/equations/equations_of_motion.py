@@ -4,8 +4,8 @@
     M v̇ = f(q,v,z,u,t,λ) + Aᵀ λ ,   A v̇ = b
     φ(q,t) = 0 ,  c(q,v,t) = 0 ,   ż = g(q,v,z,u,t,λ) ,   y = h(q,v,v̇,λ,z,u,t)
 
-Every row of A is tagged: holonomic (φ), velocity (c) or acceleration level. ``A' λ`` is what the joints do to the
-bodies. Parameters p stay symbolic in all of it.
+Every row of A is tagged: holonomic (φ), velocity (c) or acceleration level. ``A' λ`` are the forces of the joints on
+the bodies. Parameters p stay symbolic in all of it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class EquationsOfMotion:
     """Checked, numbered expressions of one machine. Frozen; picklable; made by `da.equations`.
 
     A producer fills in the names of coordinates and speeds and the functions of inertia and forces; everything else has
-    a default. ``functions`` holds one CasADi function per line of the module's equations:
+    a default. ``functions`` has one CasADi function per line of the module's equations:
 
     kinematics (q,p,t) -> N, n;  inertia (q,p,t) -> M;  forces (q,v,z,u,p,t,λ) -> f;  position (q,p,t) -> φ; rates
     (q,v,p,t) -> φ̇ and c, one entry per holonomic or velocity row;  rows (q,v,z,u,p,t) -> A, b; internal
@@ -68,7 +68,7 @@ class EquationsOfMotion:
     producer knows a shorter way than a factor of M.
 
     `equations.functions` derives those that are left out, and ṡ, S and bias of measures given by s alone. The mass
-    matrix may depend on q and t; Coriolis and centrifugal forces then stand in f.
+    matrix may depend on q and t; Coriolis and centrifugal forces are then part of f.
 
     ``placement`` is the pose as drawn and the first guess of an assembly, ``scene`` the picture; only `da.assemble` and
     the views look at them; others take `state` or `sample_pose`. ``tree`` builds functions that `da.tree` asks for, of
@@ -104,7 +104,7 @@ class EquationsOfMotion:
     counters: tuple[TurnCounter, ...] = ()
     elastic: tuple[str, ...] = ()  # close no joint: an assembly keeps their values; measures too, with speeds as rates
     unrecorded: frozenset[str] = frozenset()  # coordinates, states, measures that no record holds: counters, seeds
-    assumptions: tuple[Finding, ...] = ()  # what a run warns of where it leaves the range of the model
+    assumptions: tuple[Finding, ...] = ()  # warnings of a run that leaves the range of the model
     findings: tuple[Finding, ...] = ()  # about the way in which the equations were made
     spins: tuple[str, ...] = ()  # idle freedoms that the joints leave, in words: see `mechanics.absolute.idle`
     # names and values for users
@@ -174,7 +174,7 @@ class EquationsOfMotion:
 
     @cached_property
     def known_rows(self) -> list[int]:
-        """Rows whose right side b neither inputs nor internal states change."""
+        """Rows whose right side b does not depend on inputs and internal states."""
         changed = {row for argument in (2, 3) for row in self.functions["rows"].jac_sparsity(1, argument).row()}
         return [k for k in range(len(self.rows)) if k not in changed]
 
@@ -369,7 +369,7 @@ class EquationsOfMotion:
                 problem = f"{label} has {array.size} entries, equations {self.name!r} need {size}."
                 raise DataError("wrong-shape", problem)
             if not np.all(np.isfinite(array)):
-                raise DataError("not-finite", f"{label} holds a value that is not finite.")
+                raise DataError("not-finite", f"{label} has a value that is not finite.")
             array.flags.writeable = False
             parts.append(array)
         return State(self, parts[0], parts[1], parts[2], real_number("t", t), parts[3])

@@ -1,6 +1,6 @@
 """The functions of equations of motion: their arguments and shapes, and those that follow from others.
 
-A producer gives inertia and forces, and of the rest what its machine has. What it leaves out is derived:
+A producer gives inertia and forces, and further functions that its machine has. Missing functions are derived:
 
     q̇ = v (as many speeds as coordinates) ,   φ̇ = φ_q q̇ + φ_t ,   A = ∂φ̇/∂v ,   b = -(φ̇_q q̇ + φ̇_t) ,
     s = q ,   ṡ = s_q q̇ + s_t ,   T = ½ vᵀ M v ,   V = 0 ,   P = E_q q̇ + E_t + E_z ż + vᵀ (f + Aᵀ λ)   with E = T + V
@@ -10,7 +10,7 @@ A producer of large machines may give the ``tangent`` K, D: what matters of -∂
 steps, whose iteration corrects the rest. Without it they differentiate everything. Where its functions call others that
 many bodies share, it gives the ``balance`` M v̇ - f - Aᵀλ, φ, φ̇, A v̇ - b of these steps and their ``matrices`` M, A too,
 and the steps call as well.
-A producer that knows a shorter way than a factor of M gives ``mass_solve``: M⁻¹ a. It is taken where there are no rows.
+A producer with a faster algorithm than a factor of M gives ``mass_solve``: M⁻¹ a. It is used where there are no rows.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class LazyFunctions(Mapping[str, ca.Function]):
 
 
 class FunctionSource(Protocol):
-    """Builds further functions of a machine when they are asked for; picklable.  bodies : names of those it moves."""
+    """Builds further functions of a machine at their first use; picklable.  bodies : names of those it moves."""
 
     @property
     def bodies(self) -> tuple[str, ...]: ...
@@ -228,7 +228,7 @@ def _make_empty(
 
 
 _NEEDED: dict[str, Callable[[EquationsOfMotion, Functions, Symbols], list[Any]]] = {
-    # in the order in which each may stand on those before it
+    # in an order in which each may use the previous ones
     "kinematics": _kinematics,
     "inertia": _make_empty("inertia", lambda eqs: eqs.nv, "speeds", (0, 0)),
     "forces": _make_empty("forces", lambda eqs: eqs.nv, "speeds"),

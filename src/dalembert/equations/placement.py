@@ -1,6 +1,6 @@
 """Placement: the pose in which a producer draws its machine, and its first guess for an assembly.
 
-`da.assemble` knows nothing of bodies or joints: it takes the guess of the producer and closes the constraints.
+`da.assemble` is independent of bodies and joints: it takes the guess of the producer and closes the constraints.
 """
 
 from __future__ import annotations

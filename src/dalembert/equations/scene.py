@@ -303,7 +303,7 @@ class SceneTorque:
 class Scene:
     """A machine as it is drawn.
 
-    planar : motion in the plane z = 0.  ground : points of the ground.  ground_shape : the form of what stands on it,
+    planar : motion in the plane z = 0.  ground : points of the ground.  ground_shape : the shape of the parts on it,
     such as the base of a robot.  gravity : [m/s²].
     sensors, inputs : channels that are looked at first.
 

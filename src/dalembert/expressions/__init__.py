@@ -1,9 +1,9 @@
-"""The engine room: CasADi expressions and their native evaluation.
+"""CasADi expressions and their native evaluation.
 
-Nobody else touches buffers, instructions or machine code. A `Kernel` is one function with NumPy arrays at its border;
-a `Quantity` is a number that may stay symbolic in a model.
+No other room uses buffers, instructions or machine code. A `Kernel` is one function with NumPy arrays as arguments and
+results; a `Quantity` is a number that may stay symbolic in a model.
 
-    kernels         interpreted first, native once that pays; loops, batches in lanes and on all cores
+    kernels         interpreted first, native once this saves time; loops, batches in lanes and on all cores
     machine_code/   CasADi functions as programs, programs as LLVM code, LLVM code as machine code in this process
     source_text     scalar code as readable Python or C
 """

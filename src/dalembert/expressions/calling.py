@@ -21,12 +21,12 @@ BRANCH = Advice("Use {} instead of `if`, `min` or `max`.", Call("da.where"))
 
 
 class _NotANumber(TypeError):
-    """A symbol was asked for its value."""
+    """Code needs the value of a symbol."""
 
 
 @contextmanager
 def _symbols_have_no_value() -> Iterator[None]:
-    """CasADi answers float(symbol) with NaN, so that math.sin(t) > 0 would be a quiet False: make it an error."""
+    """CasADi returns NaN for float(symbol), so that math.sin(t) > 0 would silently be False: make it an error."""
     original = ca.SX.__float__
 
     def refuse_symbols(self: Any) -> float:
@@ -51,11 +51,11 @@ def call_user(function: Callable[..., Any], what: str, *arguments: Any) -> Any:
     """Call a user's function with symbols; turn its failures into a `ModelError` that names it."""
     try:
         with _symbols_have_no_value(), warnings.catch_warnings():
-            warnings.simplefilter("error", FutureWarning)  # how CasADi answers numpy functions of a symbol
+            warnings.simplefilter("error", FutureWarning)  # the warning of CasADi for numpy functions of a symbol
             result = function(*arguments)
     except DalembertError as error:
         raise type(error).of(replace(error.finding, problem=f"{what}: {error.finding.problem}")) from error
-    except Exception as error:  # any failure of foreign code is the user's to read
+    except Exception as error:  # the user gets any failure of foreign code
         raise ModelError.of(_explain(what, error, arguments)) from error
     _refuse_nan(result, what)
     return result
@@ -82,7 +82,7 @@ def _explain(what: str, error: Exception, arguments: tuple[Any, ...]) -> Finding
     if "truth value" in lower or "__bool__" in text or "boolean" in lower or "non-scalar" in lower:
         return Finding("branch-on-symbol", f"{what} branches on a symbol. {ONCE}", advice=(BRANCH,))
     if isinstance(error, (_NotANumber, FutureWarning)):
-        return Finding("value-of-symbol", f"{what} asks a symbol for its value. {ONCE}", advice=(INSTEAD,))
+        return Finding("value-of-symbol", f"{what} needs the value of a symbol. {ONCE}", advice=(INSTEAD,))
     first = text.splitlines()[0] if text else ""
     if isinstance(error, TypeError) and "positional argument" in text:
         count = len(arguments)
@@ -96,7 +96,7 @@ def _explain(what: str, error: Exception, arguments: tuple[Any, ...]) -> Finding
 
 
 def _refuse_nan(result: object, what: str) -> None:
-    """A NaN hidden in an expression would come out of every evaluation."""
+    """Refuse a NaN inside an expression: every evaluation would be NaN."""
     if isinstance(result, (list, tuple)):
         for entry in result:
             _refuse_nan(entry, what)

@@ -1,4 +1,4 @@
-"""What an installation computes with."""
+"""The engine of an installation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def engine() -> str:
 
 
 def doctor() -> str:
-    """What this installation computes with, and the functions of this process that stay on the interpreter.
+    """The engine of this installation, and the functions of this process that stay on the interpreter.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Functions on arrays: the interpreter first, machine code once it has paid for itself.
+"""Functions on arrays: the interpreter first, machine code once it saves time.
 
-A `Kernel` starts on CasADi's interpreter and becomes native once the operations evaluated there have cost as much as
-its code (`work`), or at once where a loop announces as many. Both give the same bits, so nobody needs to know. Batches
-become code in lanes, several machines in the parts of a vector, spread over the cores.
+A `Kernel` starts on CasADi's interpreter and becomes native once the operations evaluated there have taken as much time
+as making its code (`work`), or at once where a loop announces as many. Both give the same bits. Batches become code in
+lanes, several machines in the parts of a vector, distributed over the cores.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from dalembert.expressions.machine_code.program import Untranslatable
 Result = TypeVar("Result")
 Expr: TypeAlias = "ca.SX | ca.MX | ca.DM"  # a scalar, column or matrix of symbols or numbers
 
-FIRST_LOOK = 32  # evaluations before the operations of a kernel are counted: no code pays earlier
+FIRST_LOOK = 32  # evaluations before the operations of a kernel are counted: code does not save time earlier
 BLOCK = 16  # evaluations of a batch that the interpreter makes in one call
 FLAT_LIMIT = 25_000  # instructions; a larger flat expression takes seconds to build and to differentiate
-THREAD_WORK = 2_000_000  # operations that are worth a second thread: about a millisecond
+THREAD_WORK = 2_000_000  # fewest operations for a second thread: about a millisecond
 HEAD_START = 125_000  # operations of a lane while another thread wakes up, and this one after it: about 70 µs
 
 interpreted: dict[str, str] = {}  # functions of this process that stay on the interpreter, and why
@@ -73,9 +73,9 @@ class Kernel:
         self._buffers = threading.Lock()  # of loops and batches on the interpreter
         self._settled = False  # native, or known to stay interpreted
         self._optimised = False
-        self._look: float = FIRST_LOOK  # evaluations at which the engine is looked at again
+        self._look: float = FIRST_LOOK  # evaluations at which the engine is chosen again
         self.width = self._starts[-1]
-        # Nonzeros of every output, as views that the next call overwrites. Native code takes vectors where they are.
+        # Nonzeros of every output, as views that the next call overwrites. Native code reads vectors without a copy.
         self.raw: Callable[..., list[Array]] = self._copy_and_run
 
     def __getstate__(self) -> dict[str, Any]:
@@ -86,7 +86,7 @@ class Kernel:
 
     # -- engines -----------------------------------------------------------------------------------------------------
     def expect(self, evaluations: int) -> None:
-        """Announce evaluations to come: code that will pay for itself is made now."""
+        """Announce future evaluations: code that saves time over this number is made now."""
         total = self.evaluations + evaluations
         if total < FIRST_LOOK:
             return
@@ -121,7 +121,7 @@ class Kernel:
 
     # -- one evaluation ----------------------------------------------------------------------------------------------
     def _copy_and_run(self, *arguments: Any) -> list[Array]:
-        """With arguments that are copied first: of any kind, and results of the call before among them."""
+        """Evaluate with copied arguments: of any kind, also results of the previous call."""
         try:
             for slot, value in zip(self._inputs, arguments, strict=True):
                 if slot.size:
@@ -135,7 +135,7 @@ class Kernel:
         return self._outputs
 
     def _look_again(self) -> None:
-        """Make code where the calls so far have paid for it; else find out when they will have."""
+        """Make code if the calls so far took as long as making it; else find the number of calls for it."""
         if not self._settled and self.evaluations >= self._due.native:
             self._settle(optimise=self.evaluations >= self._due.best)
         self._look = math.inf if self._settled else self._due.native
@@ -168,7 +168,7 @@ class Kernel:
 
     # -- loops -------------------------------------------------------------------------------------------------------
     def run(self, count: int, state: Any, *arguments: Any, rows: Array | None = None) -> Array:
-        """Evaluate `count` times, each with the first result of the one before as first argument.
+        """Evaluate `count` times, each with the first result of the previous one as first argument.
 
         Every other argument is (n,) for all or (count, n), a row per evaluation. Returns (count, width): all results
         of an evaluation in a row, one after the other.
@@ -239,7 +239,7 @@ class Kernel:
         native.loop(table, count)
 
     def together_for(self, evaluations: int) -> Native | None:
-        """Code for several machines at once where so many evaluations pay for it; None elsewhere."""
+        """Code for several machines at once where this number of evaluations saves time; None elsewhere."""
         self.in_batches += evaluations
         pays = self.in_batches >= FIRST_LOOK and self.in_batches >= self._due.lanes
         return self.together() if pays else self._lanes
@@ -247,7 +247,7 @@ class Kernel:
     def together(self) -> Native | None:
         """Code for several machines at once, made at its first use; None where the kernel stays interpreted."""
         if self._lanes is None and not (self._settled and self.code is None):
-            self._lanes = self._compile(machines_at_once(), optimise=True)  # for so many evaluations the best code pays
+            self._lanes = self._compile(machines_at_once(), optimise=True)  # the best code saves time
         return self._lanes
 
     # -- batches -----------------------------------------------------------------------------------------------------
@@ -283,7 +283,7 @@ class Kernel:
     def _fill(self, results: list[Array], arrays: list[Array], batch: int) -> None:
         """Results of a batch of arguments."""
         native = self.together_for(batch)
-        if native is None or batch <= native.lanes // 2:  # so few are faster one by one
+        if native is None or batch <= native.lanes // 2:  # a few are faster one by one
             self.expect(batch)
             self.evaluations += batch
             native = self.code or native
@@ -366,7 +366,7 @@ class LaneLoop:
         self._table = native.table(*self._arrays, [width, *moves, *[width] * len(results)])
 
     def run(self, count: int) -> Array:
-        """(count + 1, width, lanes) the row to start from, then the results; the next call goes on, and overwrites."""
+        """(count + 1, width, lanes) the initial row, then the results; the next call continues, and overwrites them."""
         if self.last:
             self.rows[0] = self.rows[self.last]
         if count:
@@ -393,7 +393,7 @@ def spread_over_cores(task: Callable[[int], Result], count: int) -> list[Result]
 
 
 def _shares(batch: int, threads: int, native: Native) -> list[int]:
-    """Where the rows of each thread end; the one that calls begins at once and shall not wait for the others."""
+    """Ends of the rows of each thread; the calling thread gets more, since it begins at once."""
     lanes, others = native.lanes, threads - 1
     ahead = others * HEAD_START * lanes // native.size
     first = min((batch + ahead) // threads, batch - others * lanes)
@@ -404,7 +404,7 @@ def _shares(batch: int, threads: int, native: Native) -> list[int]:
 def _take_rows(native: Native, arrays: list[Array], results: list[Array], first: int, last: int) -> Callable[[], None]:
     """A call that evaluates rows first to last of a batch (at least as many as lanes).
 
-    Columns of a larger array are read where they are.
+    Columns of a larger array are read without a copy.
     """
     given, strides = [], []
     for size, array in zip(native.main.inputs, arrays, strict=True):
@@ -426,7 +426,7 @@ def _take_rows(native: Native, arrays: list[Array], results: list[Array], first:
 
 
 def _fill_up(arrays: list[Array], batch: int, lanes: int) -> list[Array]:
-    """Arguments of fewer rows than lanes, with the last row again and again."""
+    """Arguments of fewer rows than lanes, with the last row repeated."""
     moving = [array.ndim == 2 and len(array) == batch for array in arrays]
     return [np.pad(x, ((0, lanes - batch), (0, 0)), "edge") if m else x for x, m in zip(arrays, moving, strict=True)]
 

@@ -41,7 +41,7 @@ class Quantity:
 
     @property
     def value(self) -> float:
-        """The number it stands for, with every parameter at its own value."""
+        """Its number, with every parameter at its own value."""
         try:
             with np.errstate(all="ignore"):
                 return float(self.evaluate({}))
@@ -202,7 +202,7 @@ where.__doc__ = "``where(condition, a, b)``: a where the condition holds, else b
 
 @dataclass(frozen=True)
 class PiecewiseLinear:
-    """What `table` makes: a function through points, whose points can be asked for."""
+    """Result of `table`: a function through points, with the points as attributes."""
 
     x: tuple[float, ...]
     y: tuple[float, ...]

@@ -16,7 +16,7 @@ import casadi as ca
 
 from dalembert.expressions.machine_code.program import Untranslatable
 
-ATOM, POWER, SIGN, PRODUCT, SUM, COMPARISON = range(6)  # how loosely the parts of a text hold together
+ATOM, POWER, SIGN, PRODUCT, SUM, COMPARISON = range(6)  # precedence of the operators of a text
 LONG = 100  # letters; a longer expression gets a name
 CHEAP = frozenset({ca.OP_CONST, ca.OP_INPUT})
 COMMUTING = frozenset({ca.OP_ADD, ca.OP_MUL, ca.OP_FMIN, ca.OP_FMAX, ca.OP_EQ, ca.OP_NE, ca.OP_AND, ca.OP_OR})
@@ -24,7 +24,7 @@ COMMUTING = frozenset({ca.OP_ADD, ca.OP_MUL, ca.OP_FMIN, ca.OP_FMAX, ca.OP_EQ, c
 
 @dataclass(frozen=True)
 class Language:
-    """What each operation is called.
+    """Names of the operations in a language.
 
     functions : by the name of the operation, a template with its arguments.  infix : operators between arguments.
     """
@@ -186,13 +186,13 @@ def write_values(
 
 
 class _Writer:
-    """Texts of values; each is a text and how loosely its parts hold together."""
+    """Texts of values; each is a text and its precedence."""
 
     def __init__(self, found: Values, language: Language, symbols: Sequence[Sequence[str]]) -> None:
         self.found, self.language, self.symbols = found, language, symbols
         self.texts: list[tuple[str, int]] = []
         self.uses = [0] * len(found.values)
-        repeated = {ca.OP_SQ, ca.OP_SIGN} if language.name == "c" else set()  # their text holds the argument twice
+        repeated = {ca.OP_SQ, ca.OP_SIGN} if language.name == "c" else set()  # their text has the argument twice
         for one in found.values:
             if one.operation not in CHEAP:
                 for a in one.arguments:

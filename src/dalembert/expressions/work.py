@@ -1,6 +1,6 @@
-"""Operations of a function, and the number of evaluations after which machine code pays for itself.
+"""Operations of a function, and the number of evaluations after which machine code saves time.
 
-A function is evaluated n times, but nobody knows n beforehand. Interpreting until the time spent equals the time to
+A function is evaluated n times, but n is not known beforehand. Interpreting until the time spent equals the time to
 compile, and compiling then, costs at most twice the best choice in hindsight (the rule for rented skis: Karlin,
 Manasse, Rudolph and Sleator 1988). A loop that announces n decides at once.
 
@@ -35,7 +35,7 @@ class EngineCosts:
     """CPU seconds of the engines, by operation.
 
     Measured by ``python -m benchmarks --only engine`` on functions of 26 to 75 000 operations of the machines of the
-    library, LLVM 20. They depend on the processor; the values are those of the first, where code pays sooner.
+    library, LLVM 20. They depend on the processor; the values are those of the first, where code saves time sooner.
 
                                    AMD EPYC, 4 lanes      Intel Xeon with AVX-512, 8 lanes, busy: median (range)
         interpreted [ns]           4 to 11                2.6 (2.0 to 5.8)
@@ -47,7 +47,7 @@ class EngineCosts:
         to pack a number [ns]      0.4 to 1.1             not measured since native code packs
 
     On the second, code is made after a third of the time that would be best, which costs at most four times the best
-    choice in hindsight instead of twice. Lanes pay above two operations per number on the first.
+    choice in hindsight instead of twice. Lanes save time above two operations per number on the first.
     """
 
     call: float = 0.2e-6  # of an evaluation on the interpreter, whatever its size
@@ -76,7 +76,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Due:
-    """Evaluations that pay for native code, for the best of it, and for code in lanes."""
+    """Fewest evaluations for native code, for the best code, and for code in lanes."""
 
     native: float
     best: float
@@ -84,7 +84,7 @@ class Due:
 
 
 def pay_off(work: Work, costs: EngineCosts) -> Due:
-    """Evaluations after which each code has paid."""
+    """Evaluations after which each kind of code saves time."""
     small = work.compiled <= SMALL
     each = costs.call + work.executed * (costs.interpret - costs.evaluate)
     native = (costs.begin + work.compiled * (costs.compile_best if small else costs.compile)) / each

@@ -1,4 +1,4 @@
-"""Borders: what is read from files and written to them."""
+"""Reading and writing of files."""
 
 from typing import TYPE_CHECKING
 

@@ -223,7 +223,7 @@ class StateSpace(Responding):
         return forms.kalman(self, tolerance)
 
     def minimal(self, *, tolerance: float | None = None) -> StateSpace:
-        """Without states that no input reaches or no output sees; the response from rest stays the same."""
+        """Without states that no input reaches or no output shows; the response from rest stays the same."""
         return self.kalman(tolerance=tolerance).minimal
 
     # Properties
@@ -299,7 +299,7 @@ class StateSpace(Responding):
     def hinf_norm(self) -> norms.PeakGain:
         """Largest gain over all frequencies and directions, and its frequency; infinite where a pole is unstable.
 
-        A pole that no input reaches or no output sees counts as well: ``minimal()`` removes it.
+        A pole that no input reaches or no output shows counts as well: ``minimal()`` removes it.
         """
         return norms.hinf_norm(self)
 

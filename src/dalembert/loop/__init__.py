@@ -1,4 +1,4 @@
-"""Closed loops of machine, observer and controller, and the verb `simulate`."""
+"""Closed loops of machine, observer and controller, and the function `simulate`."""
 
 from typing import TYPE_CHECKING
 

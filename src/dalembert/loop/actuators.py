@@ -1,4 +1,4 @@
-"""What stands between a command and the machine, and between the machine and a reading, as expressions.
+"""Actuators between a command and the machine, and sensors between the machine and a reading, as expressions.
 
     command → rate limit → limits → resolution → delay → input
     value → delay → noise → limits → resolution → reading
@@ -22,7 +22,7 @@ from dalembert.numerics.sample_times import TOLERANCES, count_intervals
 
 @dataclass(frozen=True)
 class ActuatorLimits:
-    """Limits of what drives one input.
+    """Limits of the actuator of one input.
 
     limits : (lowest, highest) value, or one number for ± it.  rate : largest change per second.
     resolution : quantum of the value, 0 for none.  delay : from command to input [s], any number of samples.
@@ -59,7 +59,7 @@ def clip(value: object, limits: tuple[float, float]) -> Any:
 
 
 def limit_command(actuator: ActuatorLimits, command: Any, before: Any, dt: float) -> Any:
-    """The value that leaves for the machine; `before` is the last one."""
+    """The value that is sent to the machine; `before` is the last one."""
     if np.isfinite(actuator.rate):
         most = actuator.rate * dt
         command = before + ca.fmax(ca.fmin(command - before, most), -most)

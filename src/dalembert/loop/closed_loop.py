@@ -59,7 +59,7 @@ def find_observer_step(observer: object, laws: Sequence[Law], noise: Noise | Non
 
 
 def sample_laws(laws: tuple[Law, ...], observer_step: ObserverStep | None) -> tuple[Law, ...]:
-    """Continuous laws without a state behind a sampled observer: its estimate is held, and so is what they drive."""
+    """Continuous laws without a state behind a sampled observer: its estimate is held, and so are their inputs."""
     if observer_step is None or observer_step.dt is None:
         return laws
     return tuple(replace(law, dt=observer_step.dt) if law.dt is None and not len(law.state) else law for law in laws)
@@ -68,7 +68,7 @@ def sample_laws(laws: tuple[Law, ...], observer_step: ObserverStep | None) -> tu
 def in_deviations(item: object) -> Any:
     """A design (or several) for a linear plant, which has deviations from its operating point only.
 
-    A design on a model of `da.linearize` knows that point, and would take it off once more.
+    A design on a model of `da.linearize` contains that point, and would subtract it a second time.
     """
     if isinstance(item, (list, tuple)):
         return type(item)(in_deviations(each) for each in item)
@@ -99,7 +99,7 @@ def read_given(inputs: object, names: Sequence[str]) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class LoopParts:
-    """Who acts in a loop, as far as it is known without the plant."""
+    """The parts of a loop, as far as they are known without the plant."""
 
     laws: tuple[Law, ...]
     observer: ObserverStep | None
@@ -230,7 +230,7 @@ def _short(name: str) -> tuple[str, ...]:
 
 
 def name_references(given: object, names: Sequence[str]) -> dict[str, Any]:
-    """References as laws call them; "x" may stand for "x.reference"."""
+    """References by the names of the laws; "x" is accepted for "x.reference"."""
     if given is None:
         return {}
     if isinstance(given, Record):
@@ -315,7 +315,7 @@ def prepare_loop(
     every: object = None, events: object = (), controller: object = None, observer: object = None,
     noise: object = None, references: object = None, actuators: object = None, switch_on: object = None,
 ) -> SampledRun | None:  # fmt: skip
-    """What `da.simulate` would run with these options, not begun; None unless it is a loop of sampled parts only."""
+    """The run that `da.simulate` would make with these options, not begun; None unless all parts are sampled."""
     if all(part is None for part in (controller, observer, noise, references, actuators, switch_on)):
         return None
     parts = read_parts(controller, observer, noise, references, actuators, switch_on)
@@ -397,7 +397,7 @@ def run_continuous(
 def _add_switch(
     eqs: EquationsOfMotion, switch: SwitchOn, events: tuple[Event, ...], begin: float
 ) -> tuple[EquationsOfMotion, tuple[Event, ...]]:
-    """The loop with its switch as it stands at the start, and the event that throws it."""
+    """The loop with the initial position of its switch, and the event that switches."""
     thrown = Switch(parameters={ON: 1.0})
     if switch.event is None:
         if switch.time <= begin:
@@ -406,6 +406,6 @@ def _add_switch(
     watched = switch.event
 
     def value(s: Any) -> Any:
-        return ca.if_else(s[ON] > 0.5, 1.0, watched.function(s))  # once thrown it crosses no more
+        return ca.if_else(s[ON] > 0.5, 1.0, watched.function(s))  # after switching, there is no further crossing
 
     return eqs, (*events, replace(watched, function=value, action=thrown))

@@ -2,14 +2,15 @@
 
     u = k(reads, x, references, t) ,   x' = m(…)                      ẑ' = o(ẑ, u, y, t)
 
-The result is equations of motion again: driven inputs are gone (they are outputs now), states of laws and observers are
-internal states, references are inputs. Whatever takes equations takes a closed loop.
+The result is equations of motion again: driven inputs become outputs, states of laws and observers are internal states,
+references are inputs. All functions that take equations also take a closed loop.
 
-A law may read what its own input moves at once (an accelerometer): u = k(y(v̇(u), u)). Where k is affine in u,
+A law may read a value that depends directly on its own input (an accelerometer): u = k(y(v̇(u), u)). Where k is affine
+in u,
 
     u = (1 - ∂k/∂u)⁻¹ k(u = 0) ,
 
-else the loop is refused by name.
+else the loop is refused with the names of its parts.
 
 A continuous state-space model becomes equations with internal states only, ż = A z + B u, y = C z + D u, so that a
 linear plant can have continuous laws, events and any method of integration.
@@ -60,7 +61,7 @@ SINGULAR = 1e-10  # of 1 - ∂k/∂u at the drawing's pose
 
 @dataclass(frozen=True, eq=False)
 class ClosedLoop:
-    """A machine with its continuous laws and observer inside, and the way from one to the other."""
+    """A machine with its continuous laws and observer inside, and the conversion of states between both."""
 
     eqs: EquationsOfMotion
     machine: EquationsOfMotion
@@ -94,8 +95,8 @@ def close_loop(
     Returns
     -------
     EquationsOfMotion; driven inputs are outputs of the same name, references are inputs ``"reference.<name>"`` (or
-    ``"<name>.reference"`` where the law calls them so) that rest at the operating point of the law where they are left
-    out, estimates outputs ``"estimate.<name>"``, states of laws ``"<law>.<name>"``. Laws and observers that
+    ``"<name>.reference"`` where the law calls them so), with the values of the law's operating point by default,
+    estimates are outputs ``"estimate.<name>"``, states of laws ``"<law>.<name>"``. Laws and observers that
     read a driven input get it as it acts, behind its actuator.
     """
     switch = SwitchOn() if switch_on is None else SwitchOn(0.0) if switch_on is True else read_switch(switch_on)
@@ -113,7 +114,7 @@ def close_equations(
     before: Sequence[str],
     waits: Sequence[bool] | None = None,
 ) -> ClosedLoop:
-    """`close_loop` with everything read; `before` names driven inputs that somebody else drives until the switch."""
+    """`close_loop` with everything read; `before` names driven inputs with another source until switching on."""
     given = (eqs, tuple(laws), observer_step, dict(actuators), switch, tuple(before), waits)
     return eqs.cache_family("closed", _key(*given), lambda: _Closing(*given).loop())  # type: ignore[no-any-return]
 
@@ -233,15 +234,15 @@ class _Closing:
         except RuntimeError as error:
             raise ModelError(
                 "not-supported",
-                "a law or observer holds something that cannot be written out as scalar expressions, so it cannot act "
-                f"continuously; give it a sampling interval ({str(error).splitlines()[-1]}).",
+                "a law or observer contains an operation that cannot be written as scalar expressions, so it cannot "
+                f"act continuously; give it a sampling interval ({str(error).splitlines()[-1]}).",
             ) from None
 
     def _assemble(self, channels: Any) -> ClosedLoop:
         eqs, s = self.eqs, self.full
         acting = self._solve_inputs()
         at = replace(self.base, u=self._u(acting))
-        # rates of states of laws may read accelerations: those under what acts
+        # rates of states of laws may read accelerations: those under the acting inputs
         inner = self._inside(at)
         estimate = [] if self.observer is None else [self._watch(at)[1]]
         outputs = ca.vertcat(self._call("outputs", at), acting, *estimate)
@@ -352,7 +353,7 @@ class _Closing:
         return ca.vertcat(*entries) if entries else SX(0, 1)
 
     def _solve_inputs(self) -> Any:
-        """Driven inputs as they act, algebraic loops solved, the switch thrown or not."""
+        """Driven inputs as they act, with algebraic loops solved and the switch on or off."""
         unknown = SX.sym("driven", len(self.driven))
         at = replace(self.base, u=self._u(unknown))
         asked = self._commands(at)
@@ -434,7 +435,7 @@ def linear_equations(model: StateSpace) -> EquationsOfMotion:
 
 
 def read_linear_state(eqs: EquationsOfMotion, start: Any) -> State:
-    """A start of the model (mapping of states, array, or None for zero) as a state of its equations."""
+    """An initial state of the model (mapping of states, array, or None for zero) as a state of its equations."""
     if isinstance(start, State):
         return start
     return eqs.state(z=np.asarray(initial_state(start, eqs.internal.names, "the start")))

@@ -32,7 +32,7 @@ class SingularityMonitor:
 
 @dataclass(frozen=True, eq=False)
 class Law:
-    """A control law as an expression, with the names of what it reads and drives.
+    """A control law as an expression, with the names of the values that it reads and of the inputs that it drives.
 
     ``function`` (reads, state, references, p, t) -> (u, next state). With ``dt`` None the second is the rate of the
     state and the law acts continuously; else it acts every ``dt`` seconds and u is held.
@@ -41,8 +41,8 @@ class Law:
         estimate). Its own inputs may be read too, as they act when it reads: a direct law reads its last command, one
         that is not direct its new one.
     resting : values of references that are not given, such as those of an operating point; zero where empty.
-    direct : whether u depends on what is read at the same instant. A law that is not direct (a predictor with its
-        estimate in the state) drives first and reads with its new u acting; a direct one reads while its last u acts.
+    direct : whether u depends on values read at the same instant. A law that is not direct (a predictor with its
+        estimate in the state) sets u first and reads while its new u acts; a direct one reads while its last u acts.
     monitor : of a law that is not defined at every pose; a run ends at its singularity.
     """
 
@@ -62,7 +62,7 @@ class Law:
 
 @dataclass(frozen=True, eq=False)
 class ObserverStep:
-    """One step of a filter as an expression, with the names of what it reads and gives.
+    """One step of a filter as an expression, with the names of its sensors and of its estimate.
 
     ``function`` (state, u before, u now, y, measured, p, t, Δt) -> (next state, estimate): predicts from the last
     sample to time t under the inputs held before, then corrects with the sensors y (those with ``measured`` = 1) that

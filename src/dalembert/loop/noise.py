@@ -1,7 +1,7 @@
-"""Noise of a run: what disturbs the machine and what its sensors get wrong, all drawn beforehand from one seed.
+"""Noise of a run: disturbances of the machine and errors of its sensors, all drawn beforehand from one seed.
 
-Every channel has a stream of its own, made from the seed and the channel's name: adding a sensor changes no other
-draw, and the size of the pieces a run is cut into changes none at all.
+Every channel has a stream of its own, made from the seed and the channel's name: another sensor changes no other
+draw, and neither does the number of samples per chunk of a run.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Noise:
         added at every sampling instant (then the joints are closed again); an input gets one held until the next.
         A white noise of intensity W on a state over intervals dt is the deviation √(W dt).
     sensors : name -> standard deviation of a reading, or a sensor model (``.deviation``, ``.resolution``, ...).
-    seed : of all streams; None draws one, which stands in the provenance of the record.
+    seed : of all streams; None draws one, which is kept in the provenance of the record.
     every : sampling interval [s] where neither a sampled law nor an observer sets one.
 
     Examples

@@ -1,4 +1,4 @@
-"""Simulation: from a start to a time, with or without a controller."""
+"""Simulation: from an initial state to a time, with or without a controller."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def simulate(
     switch_on: object = None,
     **unknown: Never,
 ) -> Record:
-    """Motion of a machine from a start to a time, left to itself or driven by a controller.
+    """Motion of a machine from an initial state to a time, free or driven by a controller.
 
     Parameters
     ----------
@@ -57,12 +57,12 @@ def simulate(
     progress : None shows a bar on a terminal after two seconds; True, False, or a function of the fraction done.
     controller : a design with ``law()``, or a list of such that drive different inputs. A law with an interval
         acts every ``dt`` seconds and its inputs are held; one without acts continuously, inside the equations.
-    observer : a filter between sensors and controller; what it gives the controller reads instead of the machine.
+    observer : a filter between sensors and controller; the controller reads its estimate instead of the machine.
         Behind a sampled one a continuous law without a state acts at its samples. A filter without an interval of its
         own takes that of the laws, or ``noise.every``.
     noise : `da.Noise` of process and sensors, with its seed.
-    references : set points of laws: name -> number, function of time, or Record; what is left out is where the law
-        was designed (an operating point), or zero.
+    references : set points of laws: name -> number, function of time, or Record; a set point that is left out is
+        that of the law's operating point, or zero.
     actuators : driven input -> `da.ActuatorLimits` (limits, rate, resolution, delay). Integrals of designs
         of `da.control` stop at the limits; their observers read the limited input, not the command. A law made by hand
         may read its own input.
@@ -74,10 +74,10 @@ def simulate(
     -------
     Record of all coordinates, joints, reactions, inputs and sensors, with energy balance, joint residuals and step
     statistics (``run.statistics["events"]`` lists names and times of events, ``["singular poses"]`` the passes through
-    a pose where constraint rows lose rank, with time, joints and energy lost; a `SimulationWarning` says so). A run
-    that fails raises with what it had in ``error.record``. A sampled loop has one sample of the record per sample of
-    the loop (unless `every` is given) and adds ``measured.<sensor>``, ``estimate.<name>``, ``command.<input>``,
-    ``reference.<name>`` and ``<law>.<state>``; inputs are as they act from that sample on.
+    a pose where constraint rows lose rank, with time, joints and energy lost; a `SimulationWarning` reports them). A
+    run that fails raises an error with the results so far in ``error.record``. A sampled loop has one sample of the
+    record per sample of the loop (unless `every` is given) and adds ``measured.<sensor>``, ``estimate.<name>``,
+    ``command.<input>``, ``reference.<name>`` and ``<law>.<state>``; inputs are those that act from that sample on.
     """
     if unknown:
         raise _report_unknown_keyword(next(iter(unknown)))

@@ -26,17 +26,17 @@ from dalembert.record import Record
 from dalembert.solve.integrate.events import Event, EventView
 
 SINGULAR, DIVERGED = "singular-law", "diverged"
-UNTIL_THEN = Advice("The error's record holds the run until then.")
+UNTIL_THEN = Advice("The error's record has the run until then.")
 
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Of the judgement whether a law is at a singularity or a loop diverges."""
+    """Limits for the judgement whether a law is at a singularity or a loop diverges."""
 
     lost: float = 1e-3  # of the margin at the start: a command a thousand times the first one is of no use
-    residual: float = 1e-3  # below it all that is asked for cancels, to the accuracy of usual projections
+    residual: float = 1e-3  # below it the equation of the law vanishes, to the accuracy of usual projections
     ratio: float = 3.0  # residual over relative margin above which the command has no limit; 1 where both vanish alike
-    near: float = 0.3  # of the margin at the start: worth a mention where a run failed for another reason
+    near: float = 0.3  # of the margin at the start: mentioned where a run failed for another reason
     growth: float = 1e6  # of a state over its first value (or over 1): no stable loop with such a transient is of use
 
 
@@ -62,7 +62,7 @@ def singularity_error(law: Law, reads: Array, t: float) -> ConvergenceError:
 
 
 def is_unbounded(margin: Any, residual: Any, first: Any) -> Any:
-    """Whether the command grows without bound as the margin vanishes, as it does where they are not finite."""
+    """Whether the command grows without limit as the margin vanishes; also where they are not finite."""
     relative = np.abs(margin) / np.maximum(first, 1e-300)
     return ~(residual <= np.maximum(THRESHOLDS.residual, THRESHOLDS.ratio * relative))
 

@@ -1,4 +1,4 @@
-"""Who reads what and who drives what in a closed loop: names checked, rates compared, everything numbered.
+"""Connections of a closed loop: readings and driven inputs, with names checked, rates compared, and numbers assigned.
 
 All problems of a loop are collected and reported at once.
 """
@@ -27,7 +27,7 @@ ESTIMATE, SENSOR, INPUT = "estimate", "sensor", "input"
 
 @dataclass(frozen=True)
 class SwitchOn:
-    """When laws take over: at a time, at the first crossing of an event, or at the first after a time."""
+    """When laws are switched on: at a time, at the first crossing of an event, or at the first one after a time."""
 
     time: float = -np.inf
     event: Event | None = None
@@ -94,7 +94,7 @@ def read_actuators(given: object) -> dict[str, ActuatorLimits]:
 
 
 def within_limits(item: Any, actuators: Mapping[str, ActuatorLimits]) -> Any:
-    """A design (or several) that knows the limits of its actuators, where it can: its integrals wait there."""
+    """A design (or several) with the limits of its actuators, where possible: its integrals stop there."""
     if isinstance(item, (list, tuple)):
         return type(item)(within_limits(each, actuators) for each in item)
     if not hasattr(item, "within"):
@@ -111,10 +111,10 @@ def is_informed(controller: object, switch: SwitchOn) -> bool:
 
 
 def find_waiting(controller: object, laws: Sequence[Law], switch: SwitchOn) -> tuple[bool, ...]:
-    """Laws that keep their initial state while switched off: those that cannot know that they are off.
+    """Laws that keep their initial state while switched off: those without information that they are off.
 
-    A law that reads its own inputs, that is not direct (its state is an estimate) or that knows the time runs
-    along from the beginning.
+    A law that reads its own inputs, that is not direct (its state is an estimate) or that gets the time of switching on
+    runs from the beginning.
     """
     items = controller if isinstance(controller, (list, tuple)) else (controller,)
     return tuple(
@@ -146,7 +146,7 @@ def as_observer_step(observer: object, dt: float | None) -> ObserverStep | None:
 
 @dataclass(frozen=True)
 class Source:
-    """Where one value that a law reads comes from."""
+    """The source of one value that a law reads."""
 
     kind: str
     place: int

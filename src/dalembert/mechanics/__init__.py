@@ -1,4 +1,4 @@
-"""From a Mechanism to equations of motion. ``dalembert.mechanics.equations`` knows mechanisms as well."""
+"""From a Mechanism to equations of motion. ``dalembert.mechanics.equations`` also takes mechanisms."""
 
 from typing import TYPE_CHECKING
 

@@ -22,10 +22,10 @@ _ROTATION = Advice("Give {}, a quaternion (four numbers, scalar first) or a 3x3 
 
 @dataclass(frozen=True)
 class BodyThresholds:
-    """Rounding that is accepted in the numbers of bodies and frames: that of a number written with nine digits, or that
-    of arithmetic with numbers of order one."""
+    """Accepted rounding errors in the numbers of bodies and frames: of numbers written with nine digits, or of
+    arithmetic with numbers of order one."""
 
-    length: float = 1e-12  # of a direction or quaternion that counts as zero: theirs is of order one, rounding 1e-16
+    length: float = 1e-12  # a shorter direction or quaternion is zero: lengths are of order one, rounding 1e-16
     parallel: float = 1e-9  # least sine of the angle between an axis and the x direction given with it: nine digits
     perpendicular: float = 1e-9  # largest cosine of two axes that are square to each other: nine digits
     symmetric: float = 1e-12  # of the largest entry of an inertia: turning it has rounding of some 1e-15
@@ -405,7 +405,7 @@ def read_inertia(name: str, mass: Any, inertia: Any, planar: bool) -> tuple[Any,
         center = inertia.center[:2] if planar else inertia.center
         return mass, matrix[2][2] if planar else matrix, center, None
     if mass is None:
-        problem = f"body {name!r} needs a mass (zero is legal where the joints make up for it)."
+        problem = f"body {name!r} needs a mass (zero is allowed where joints give it the inertia of other bodies)."
         raise ModelError("missing-argument", problem, where={"body": name})
     if isinstance(inertia, Shape):
         number(mass, f"mass of body {name!r}")

@@ -1,4 +1,4 @@
-"""Everything wrong with a description, at once."""
+"""All problems of a description, found at once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def coordinate_names(m: Mechanism) -> dict[str, str]:
-    """Every name a coordinate can be called by -> its full name (``"A"`` -> ``"A.angle"`` where it has only one)."""
+    """Every possible name of a coordinate -> its full name (``"A"`` -> ``"A.angle"`` where it has only one)."""
     names: dict[str, str] = {}
     for joint in m.joints:
         full = [f"{joint.name}.{c[0]}" for c in joint.coordinates]
@@ -46,7 +46,7 @@ def find_problems(m: Mechanism) -> list[Finding]:
     """Problems of a mechanism. Their ``where`` names the parts concerned."""
     names = _name_problems(m)
     if not all(isinstance(part.name, str) for part in m.parts()):
-        return names  # nothing else can be distinguished
+        return names  # further checks need unique names
     coordinates = _Coordinates(m)
     return [
         *names,
@@ -271,7 +271,7 @@ def _parameter_problems(m: Mechanism) -> list[Finding]:
 
 
 def _connection_problems(m: Mechanism) -> list[Finding]:
-    """A body that nothing ties to the ground while other bodies are tied is most likely a mistake."""
+    """A body without a connection to the ground, while other bodies have one, is most likely a mistake."""
     links: dict[int, set[int]] = {id(b): set() for b in [m.ground, *m.bodies]}
 
     def tie(a: Body | None, b: Body | None) -> None:
@@ -292,10 +292,10 @@ def _connection_problems(m: Mechanism) -> list[Finding]:
         for first, second in pairwise(bodies if len(bodies) > 1 else [m.ground, *bodies]):
             tie(first, second)
     if m.constraints:
-        return []  # a user constraint may tie anything
+        return []  # a user constraint may connect any bodies
     massless = [one for b in m.bodies if id(b) not in held for one in _massless(b)]
     if not m.joints or len(m.bodies) < 2:
-        return massless  # a lone body may be meant to fly
+        return massless  # a single body may be intended to fly
     seen = {id(m.ground)}
     todo = [id(m.ground)]
     while todo:
@@ -304,23 +304,23 @@ def _connection_problems(m: Mechanism) -> list[Finding]:
                 seen.add(other)
                 todo.append(other)
     if len(seen) == 1:
-        return massless  # nothing at all is tied to the ground: a free-flying machine
+        return massless  # nothing is connected to the ground: a free-flying machine
     loose = [b.name for b in m.bodies if id(b) not in seen and not links[id(b)]]
     problems = [one for one in massless if one.where["body"] not in loose]
     return problems + [Finding("loose-body", f"body {n!r} is connected to nothing.", {"body": n}) for n in loose]
 
 
 def _massless(body: Body) -> list[Finding]:
-    """A body that no joint holds needs mass and inertia of its own."""
+    """A body without a joint needs mass and inertia of its own."""
     if inertia_problems(body.name, body.mass, body.inertia, body.planar):
         return []
     where = {"body": body.name}
     if float(body.mass) == 0:
-        return [Finding("massless-body", f"body {body.name!r} has no mass and no joint holds it.", where)]
+        return [Finding("massless-body", f"body {body.name!r} has no mass and no joint.", where)]
     turning = [body.inertia] if body.planar else [body.inertia[k][k] for k in range(3)]
     if all(float(value) != 0 for value in turning):
         return []
-    problem = f"body {body.name!r} has no inertia against turning and no joint holds it."
+    problem = f"body {body.name!r} has no inertia and no joint that prevents its rotation."
     return [Finding("massless-body", problem, where, advice=(Advice("Give {}.", Argument("inertia")),))]
 
 

@@ -1,6 +1,6 @@
 """Data of a flexible body in its floating frame: inertia invariants, stiffness, damping, and the modes at its nodes.
 
-A material point at u₀ of the undeformed body stands at u = u₀ + S(u₀) η in the axes of the frame, with the modes S
+A material point at u₀ of the undeformed body is at u = u₀ + S(u₀) η in the axes of the frame, with the modes S
 (3, m) and the elastic coordinates η (m,). All inertia coupling follows from integrals over the mass (Shabana 2005,
 ch. 5; Wallrapp 1994), which are computed once:
 
@@ -71,7 +71,7 @@ class Stiffening:
 
 @frozen
 class BodyPicture:
-    """What a picture shows: points (n, 3), their modes (n, 3, m), lines (k, 2) and triangles (t, 3) between them."""
+    """Picture of a flexible body: points (n, 3), their modes (n, 3, m), lines (k, 2) and triangles (t, 3) of points."""
 
     points: FloatArray
     modes: FloatArray
@@ -81,11 +81,11 @@ class BodyPicture:
 
 @frozen
 class FiniteElementValues:
-    """What the model that the data was made of says of itself, for `FlexibleBodyData.check`.
+    """Values of the finite-element model from which the data was made, for `FlexibleBodyData.check`.
 
     mass [kg]; center (3,) [m]; inertia (3, 3) about the frame's origin [kg m²], NaN where the model has none;
-    rigid_modes : motions that its stiffness leaves free, None where unknown.  coordinates : how many are free.
-    frequencies : of the model held as the modes hold it, not at all where ``free`` [Hz], or None.  source : its name.
+    rigid_modes : motions without stiffness, None where unknown.  coordinates : number of free ones.
+    frequencies : of the model with the supports of the modes (none where ``free``) [Hz], or None.  source : its name.
     shapes : (N, m) modes of all coordinates of the model, or None.
     """
 
@@ -105,8 +105,8 @@ class FlexibleBodyData:
     """A flexible body as `add_flexible_body` takes it; made by `da.structures.flexible_body` or read from a file.
 
     name : of the part.  stiffness, damping : (m, m), of η.  nodes : where other parts can be attached.
-    reference : how the frame is tied to the body: "attached" (to a node), "mean axis" or "given".
-    finite_elements : values of the model that the data was made of, or None.
+    reference : connection of the frame to the body: "attached" (to a node), "mean axis" or "given".
+    finite_elements : values of the model from which the data was made, or None.
     """
 
     name: str
@@ -163,7 +163,7 @@ class FlexibleBodyData:
         return [k + 1 for k in range(self.modes) if along[k] > PLANAR_SHARE**2 * total[k] or turned[k] > PLANAR_SHARE]
 
     def frequencies(self) -> FloatArray:
-        """Of the body with its frame held [Hz] (m,)."""
+        """Frequencies of the body with its frame fixed [Hz] (m,)."""
         from scipy.linalg import eigh
 
         values = eigh(self.stiffness, self.modal_mass, eigvals_only=True)
@@ -173,9 +173,9 @@ class FlexibleBodyData:
         """The same body with inertia added to its fast deformations, so that no frequency is above `cutoff` [Hz].
 
         With v_k and ω_k² of the free body, K v = ω² M_f v with M_f = M_e - Gᵀ M_r⁻¹ G (G: coupling with the rigid
-        motions, M_r: their inertia), the added inertia M_f v_k (ω_k²/ω_c² - 1) v_kᵀ M_f makes ω_c of every ω_k above
-        it. Shapes and compliance stay; joints cannot raise the largest frequency. It is exact for loads that vary
-        slowly beside the cutoff.
+        motions, M_r: their inertia), the added inertia M_f v_k (ω_k²/ω_c² - 1) v_kᵀ M_f reduces every ω_k above ω_c to
+        ω_c. Shapes and compliance do not change; joints cannot raise the largest frequency. The response is exact for
+        loads that vary slowly compared with the cutoff.
         """
         from scipy.linalg import eigh
 

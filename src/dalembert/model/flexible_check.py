@@ -1,7 +1,7 @@
-"""Flexible-body data that no body can have, refused at construction.
+"""Checks of flexible-body data at construction: data that are not physical are refused.
 
 Shapes, finite numbers, symmetry, positive masses, modes that are independent, nodes with names of
-their own, and numbers whose size betrays another unit. A body of mass m with radii of gyration r₁ ≥ r₂ ≥ r₃ has about
+their own, and numbers whose size shows another unit. A body of mass m with radii of gyration r₁ ≥ r₂ ≥ r₃ has about
 the density m / (42 r₁ r₂ r₃) (the factor of a solid box), and waves in no material are faster than 2e4 m/s, so that the
 lowest frequency of a body of size L is below c/(4 L).
 """
@@ -33,7 +33,8 @@ class DataLimits:
     independent: float = 1e-10
     # Momentum of modes in a mean axis, relative to the momentum of all mass with them.
     momentum: float = 1e-6
-    # Densities [kg/m³] of bodies: lattices and foam above 1, osmium 2.3e4; beyond these by a factor of 1000 no body is.
+    # Densities [kg/m³] of bodies: lattices and foam above 1, osmium 2.3e4; the limits are a factor of 1000 beyond
+    # these.
     lightest: float = 1e-3
     heaviest: float = 2e7
     # Densities [kg/m³] that a system of units must lead to, to be named: wood and osmium.
@@ -51,7 +52,7 @@ class DataLimits:
 
 LIMITS = DataLimits()
 
-# Systems of units that finite-element models come in: metre and kilogram of ours in length and mass of theirs.
+# Usual systems of units of finite-element models: one metre and one kilogram in their units of length and mass.
 UNITS = (
     ("mm and t", 1e-3, 1e3),
     ("mm and kg", 1e-3, 1.0),
@@ -69,7 +70,7 @@ def refuse_unsound(data: FlexibleBodyData) -> None:
 
 
 def find_problems(data: FlexibleBodyData) -> list[Finding]:
-    """What is wrong with the arrays; later checks only where the earlier ones found nothing."""
+    """Problems of the arrays; later checks run only where the earlier ones found nothing."""
     for check in (_shapes, _finite, _names, _symmetry, _definite, _frame, _units):
         found = check(data)
         if found:
@@ -138,14 +139,14 @@ def _names(data: FlexibleBodyData) -> list[Finding]:
         twice = {name for name in listed if listed.count(name) > 1}
         found += [
             finding(
-                data, "duplicate", f"{kind} {name!r} is there {listed.count(name)} times.", times=listed.count(name)
+                data, "duplicate", f"{kind} {name!r} is given {listed.count(name)} times.", times=listed.count(name)
             )
             for name in sorted(twice)
         ]
     if data.stiffening is not None:
         unknown = [name for name in data.stiffening.forces if name not in names]
         found += [
-            finding(data, "unknown-name", f"stiffening by forces at {name!r}, which is no node.") for name in unknown
+            finding(data, "unknown-name", f"stiffening by forces at {name!r}, which is not a node.") for name in unknown
         ]
     coordinates = None if data.finite_elements is None else data.finite_elements.coordinates
     if coordinates is not None and data.modes > coordinates:
@@ -287,7 +288,7 @@ def _units(data: FlexibleBodyData) -> list[Finding]:
         if first * size > LIMITS.speed:
             factor = first * size / (LIMITS.speed / 20)
             problem = (
-                f"its lowest frequency of {first:.4g} Hz is {factor:.1g} times above what waves in a body of "
+                f"its lowest frequency of {first:.4g} Hz is {factor:.1g} times above the limit of waves in a body of "
                 f"{size:.3g} m allow; lengths in mm would make a factor of 1000, N/mm with kg one of 31.6."
             )
             found.append(finding(data, "suspect-units", problem, frequency=first, factor=factor))

@@ -1,4 +1,4 @@
-"""Flexible-body data against the finite-element model that it was made of, and its modes against what they must be."""
+"""Comparison of flexible-body data with its finite-element model, and checks of the properties of its modes."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _of_modes(data: FlexibleBodyData) -> list[CheckRow]:
     rows.append(CheckRow("symmetry", f"{symmetric:.1e}", "0", symmetric, checks.LIMITS.symmetric))
     value = lowest(generalised_mass(data))
     rows.append(CheckRow("mass of frame and modes", f"{value:.1e}", "> 0", max(-value, 0.0), checks.LIMITS.positive))
-    if np.array_equal(data.modal_mass, np.eye(data.modes)):  # modes of unit mass are meant to be orthogonal
+    if np.array_equal(data.modal_mass, np.eye(data.modes)):  # modes of unit mass should be orthogonal
         coupling = _coupling(data.stiffness)
         rows.append(CheckRow("stiffness between the modes", f"{coupling:.1e}", "0", coupling, checks.LIMITS.symmetric))
     return rows

@@ -5,7 +5,7 @@ With u₀ the place of a point, S its modes, s_j the mode j (column) and ŝ_a th
     I1 = ∫dm      I2 = ∫u₀ dm      I3 = ∫S dm      I4 = ∫ũ₀S dm      I5_j = ∫s̃_j S dm      I6 = ∫SᵀS dm
     I7 = ∫ũ₀ᵀũ₀ dm      I8_j = ∫ũ₀ s̃_j dm      I9_jk = ∫s̃_j s̃_k dm      I10_ab = ∫u₀_a ŝ_b dm      I11_ab = ∫ŝ_aᵀŝ_b dm
 
-I8 and I9 hold the same numbers as I10 and I11, since (ũ s̃)_ab = s_a u_b − δ_ab u·s:
+I8 and I9 have the same numbers as I10 and I11, since (ũ s̃)_ab = s_a u_b − δ_ab u·s:
 
     (I10_ab)_j = (I8_j)_ba,     (I10_aa)_j = ½ [(I8_j)_aa − (I8_j)_bb − (I8_j)_cc]       a, b, c different
     (I11_ab)_jk = (I9_jk)_ba,   (I11_aa)_jk = ½ [(I9_jk)_aa − (I9_jk)_bb − (I9_jk)_cc]

@@ -72,16 +72,16 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         self.forces: list[Force] = []
         self.sensors: list[Sensor] = []
         self.parameters: dict[str, float] = {}
-        self.start: dict[str, Any] = {}  # where its motion starts: arguments of `assemble`
+        self.start: dict[str, Any] = {}  # initial condition of its motion: arguments of `assemble`
         self.simulation: dict[str, Any] = {}  # default arguments of `simulate`
-        self.left_out: list[Finding] = []  # what the file that it was read from has besides
+        self.left_out: list[Finding] = []  # parts of its file that are not in the mechanism
 
     if not TYPE_CHECKING:  # a misspelt method is an error for type checkers
 
         def __getattr__(self, name: str) -> Any:
             """``add_<kind>`` of a kind of joint or force that another package declares."""
             kind = name.removeprefix("add_").replace("_", " ")
-            if name.startswith("add_") and (kind in FORCES or kind in JOINTS):  # the look at the registry has loaded it
+            if name.startswith("add_") and (kind in FORCES or kind in JOINTS):  # the registry has now loaded it
                 return object.__getattribute__(self, name)
             raise AttributeError(f"a mechanism has no attribute {name!r}", name=name, obj=self)
 
@@ -106,7 +106,7 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         return small_table(repr(self), ("name", "part", "kind"), rows[:40], max(len(rows) - 40, 0))
 
     def named_parts(self) -> list[tuple[str, Any]]:
-        """Every part that has a name, with the word for what it is."""
+        """Every part that has a name, with the word for its kind."""
         groups: dict[str, list[Any]] = {
             "body": self.bodies, "joint": self.joints, "gear": self.couplers, "driver": self.drivers,
             "constraint": self.constraints, "variable": self.variables, "force": self.forces, "sensor": self.sensors,
@@ -219,9 +219,9 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         Parameters
         ----------
         body_data : from `da.structures.flexible_body` or `da.read_flexible_body`.
-        position, rotation, angle : where the drawing shows its frame, as of `add_body`.
+        position, rotation, angle : where the drawing shows its frame, as for `add_body`.
         stiffness, damping : factors of the stiffness and damping of the data, as numbers or parameters.
-        cutoff : faster deformations follow their loads at once: none oscillates above this frequency [Hz].
+        cutoff : no deformation oscillates above this frequency [Hz]; faster ones follow their loads without delay.
         """
         if not isinstance(body_data, FlexibleBodyData):
             advice = Advice("Make the data with {}.", Call("da.structures.flexible_body"))
@@ -279,7 +279,7 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         return list(dict.fromkeys([*(channel for force in self.forces for channel in force.inputs()), *driven]))
 
     def problems(self) -> list[Finding]:
-        """Everything wrong with the description, found without mathematics; empty when it is sound."""
+        """All problems of the description that are found without mathematics; empty where there are none."""
         from dalembert.model.check import find_problems
 
         return find_problems(self)

@@ -73,7 +73,7 @@ def option(
 
 @cache
 def _options(part: Any) -> dict[str, Option]:
-    """Options of a class by name: a machine asks every part for them many times."""
+    """Options of a class by name, kept because they are read many times."""
     declared = {one.name: one.metadata["option"] for one in fields(part) if "option" in one.metadata}
     return {name: replace(one, name=name) for name, one in declared.items()}
 
@@ -165,7 +165,7 @@ def _check_frame(value: Any, what: str, one: Option, part: Declared) -> BodyFram
 
 
 def _of_type(kinds: Any, code: str, words: str, *advice: Advice) -> Callable[[Any, str, Option, Declared], Any]:
-    """A check that a value is of a type; ``words`` stand between its name and the value in the message."""
+    """A check that a value is of a type; ``words`` go between its name and the value in the message."""
 
     def check(value: Any, what: str, one: Option, part: Declared) -> Any:
         if not isinstance(value, kinds):

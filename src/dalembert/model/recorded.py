@@ -17,7 +17,7 @@ from dalembert.model.sensors.orientation import FORMS
 from dalembert.record import Record
 
 DEGREE = 5  # of the splines: accelerations are smooth, their error goes with interval⁴
-MOST_SAMPLES = 1000  # the expression of a driver holds them all
+MOST_SAMPLES = 1000  # the expression of a driver contains all of them
 
 
 def read_orientation(record: Record, body: str) -> tuple[tuple[str, ...], FloatArray] | None:

@@ -1,1 +1,1 @@
-"""Numerical methods that know no mechanics: arrays in, arrays out."""
+"""Numerical methods without mechanics: arrays in, arrays out."""

@@ -14,7 +14,7 @@ import numpy as np
 from dalembert.core.arrays import FloatArray
 
 ROUNDING = 1e-13  # of a step or a multiplier, relative to its size: five hundred units of rounding
-IMPLIED = 1e-9  # length of a row that is left beside the active ones, relative to its own: between rounding and a bound
+IMPLIED = 1e-9  # length of a row without its part along the active ones, relative: between rounding and a bound
 
 
 def bounded_minimum(H: FloatArray, g: FloatArray, C: FloatArray, d: FloatArray) -> tuple[FloatArray, list[int]]:

@@ -4,7 +4,7 @@
 
 sⱼ leaves the problem in order of j: a QR of its rows gives Rⱼ sⱼ + Sⱼ sⱼ₊₁ + Tⱼ ϑ + ρⱼ and rows without it, which go
 on to sⱼ₊₁. No product of the Gⱼ is ever formed, so a chain that forgets or multiplies its start is solved as well as a
-quiet one. What is left at the end, R ϑ + ρ, is the square root of the information on ϑ with all states free.
+quiet one. The remainder at the end, R ϑ + ρ, is the square root of the information on ϑ with all states free.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Optimal costs over an interval as a triple, and the doubling of intervals.
 
-Over a time h the states x and adjoints λ at its start (0) and end (1) are tied by three matrices (A, G, H),
+Over a time h the states x and adjoints λ at its start (0) and end (1) are related by three matrices (A, G, H),
 
     x₁ = A x₀ - G λ₁ ,    λ₀ = H x₀ + Aᵀ λ₁ ,
 

@@ -119,10 +119,10 @@ def minimise(
     most : iterations; with ``count_rejected`` every trial is one, else every accepted step.
     close : squared length of a step, in standard deviations, below which the point is the minimum.
     share : of the predicted reduction that a step must exceed to be accepted.
-    idle : (share, count): ends after so many accepted steps in a row with less than this share of their prediction.
-    finish : takes the point, the step and the ratio of the step before; returns the last point where the step needs no
-        evaluation, else None.
-    keep : takes every accepted point, for a caller that goes on with it after an interrupt.
+    idle : (share, count): ends after count consecutive accepted steps with less than this share of their prediction.
+    finish : takes the point, the step and the ratio of the previous step; returns the last point where the step needs
+        no evaluation, else None.
+    keep : takes every accepted point, for a caller that continues with it after an interrupt.
     report : takes the fraction of the iterations done. A KeyboardInterrupt goes through to the caller.
     """
     mu, growth, ratio, poor, done = damping.first, damping.growth, 0.0, 0, 0

@@ -1,7 +1,7 @@
 """Sample times: which instants are the same, and how many intervals fit into a length of time.
 
 A time tₖ = t₀ + k dt is rounded to some k ε of an interval. An interval that a person writes (1/rate) has six digits
-or more. Both judgements stand here, because a plant, its law, its observer and its record must agree about them.
+or more. Both judgements are here, because a plant, its law, its observer and its record must agree about them.
 """
 
 from __future__ import annotations

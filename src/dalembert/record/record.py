@@ -51,7 +51,7 @@ class Record:
     data : (N, k); NaN marks a sample that was not measured (a gap).
     names : k different channel names.
     units : one per channel, or a mapping from some of the names; "" is dimensionless.
-    name : what the record is called.
+    name : of the record.
     status : "complete", or why it ends early.
     statistics, provenance : plain values about how it was made.
     scene : plain data for the animation, or ``None``.
@@ -140,7 +140,7 @@ class Record:
         data = np.column_stack(columns) if columns else np.empty((t.size, 0))
         return cls(t, data, tuple(labels), tuple(labels.values()), **about)
 
-    # ---- what it holds
+    # ---- contents
 
     @property
     def time(self) -> Array:
@@ -214,7 +214,7 @@ class Record:
         return bool(np.isnan(self._data).any())
 
     def gaps(self) -> Gaps:
-        """Where samples are missing: channel, from, to, how many; "(all)" where time itself jumps.
+        """Missing samples: channel, from, to, number; "(all)" where time itself jumps.
 
         Examples
         --------

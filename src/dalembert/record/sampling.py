@@ -48,7 +48,7 @@ class Gap:
     """Samples that are missing.
 
     channel : name, or "(all)" where time itself jumps.  start, stop : first and last time without a sample; of a jump,
-    the samples on either side [s].  samples : how many are missing.
+    the samples on either side [s].  samples : number of missing ones.
     """
 
     channel: str
@@ -136,7 +136,7 @@ def find_holes(time: Array) -> list[Gap]:
 
 
 def describe_gap(gap: Gap, time: Array) -> str:
-    """``"0.5 s without samples from t = 19.99 s"``; a usual step of the time is no gap and taken off."""
+    """``"0.5 s without samples from t = 19.99 s"``; a usual step of the time is no gap and is subtracted."""
     lost = gap.stop - gap.start - float(np.median(np.diff(time)))
     return f"{lost:.4g} s without samples from t = {gap.start:.6g} s"
 
@@ -166,7 +166,7 @@ def warn_of_interpolation(holes: Sequence[str], label: str) -> None:
 
 
 def describe_missing(data: Array) -> str:
-    """In words how much is missing, or ""."""
+    """The missing samples in words, or ""."""
     lost = np.isnan(data)
     samples = int(np.count_nonzero(lost))
     if not samples:

@@ -21,7 +21,7 @@ def _power(unit: str, kg: float = 0, m: float = 0, s: float = 0, a: float = 0) -
     return unit, (float(kg), float(m), float(s), float(a))
 
 
-# SI unit, dimension: what a value of the file may be asked for
+# SI unit, dimension: kinds of values in files
 KINDS: dict[str, tuple[str, Dimension]] = {
     "number": _power("", 0),
     "angle": _power("rad", 0),
@@ -181,7 +181,7 @@ def conversion(given: str, expected: str, what: str) -> float:
 
 
 def normalise_spelling(unit: str) -> str:
-    """One spelling: [N*m], N·m and N m are the same; - stands for no unit."""
+    """One spelling: [N*m], N·m and N m are the same; - means no unit."""
     for written, meant in (("**", "^"), ("*", " "), ("·", " "), ("⋅", " ")):
         unit = unit.replace(written, meant)
     unit = " ".join(unit.strip("[]() ").split())
@@ -195,5 +195,5 @@ def read_whole_unit(unit: str) -> tuple[tuple[float, float], Dimension]:
         return (over, times), tuple(-p for p in powers)  # type: ignore[return-value]
     factor, dimension, end = read_unit(unit)
     if end != len(unit) or not unit:
-        raise DataError("unit-mismatch", f"{unit!r} is not a unit known here.")
+        raise DataError("unit-mismatch", f"{unit!r} is not a known unit.")
     return factor, dimension

@@ -1,5 +1,5 @@
-"""Designs: which points a sweep visits. All of them are drawn beforehand from one seed, so a point is what it is
-whoever computes it and whenever."""
+"""Designs: the points of a sweep. All of them are drawn beforehand from one seed, so a point does not depend on the
+process or the time of its computation."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class LatinHypercube(_Random):
 
 
 class Sobol(_Random):
-    """``samples`` points of Sobol's scrambled sequence (a power of two is best); axes as of `LatinHypercube`."""
+    """``samples`` points of Sobol's scrambled sequence (a power of two is best); axes as for `LatinHypercube`."""
 
     @cached_property
     def points(self) -> Array:

@@ -1,4 +1,4 @@
-"""Runs a sweep on an executor; whatever was computed is kept."""
+"""Runs a sweep on an executor; all computed points are kept."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def sweep(
     trial : function of a `SweepPoint` (values by name, ``point.index``, ``point.seed``) that returns numbers or arrays
         by name, such as a :class:`Simulation`. It must be importable by other processes.
     design : `Grid`, `LatinHypercube`, `Sobol`, `Points`.
-    store : folder that keeps every finished point; a sweep that was stopped or killed goes on there, nothing is
+    store : folder that keeps every finished point; a sweep that was stopped or killed continues there, nothing is
         computed twice, and the result is the same to the bit.
     executor : any ``concurrent.futures.Executor``, such as ``client.get_executor()`` of a Dask cluster; None: this
         machine.
     workers : number of processes where no executor is given; 0: in this process; None: in threads of this process where
         the runs go together in lanes (`Simulation`), else one process per core.
-    stop_on_error : raise at the first trial that fails; else it is noted and the sweep goes on.
+    stop_on_error : raise at the first trial that fails; else it is noted and the sweep continues.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def sweep(
                 if stop_on_error:
                     _raise_first(finished)
     except KeyboardInterrupt:
-        where = "" if store is None else f" {store} holds them; run the same sweep again to go on."
+        where = "" if store is None else f" {store} has them; run the same sweep again to continue."
         error = Interrupted("interrupted", f"interrupted after {len(lines)} of {len(points)} points.{where}")
         error.record = gather_swept(design.names, points, lines, design.seed)
         raise error from None
@@ -115,7 +115,7 @@ def _raise_first(finished: list[dict[str, Any]]) -> None:
 
 
 def _identity(trial: object) -> str:
-    """What the store knows a trial by: its name and the machine it runs; not its bytes, which pickling may change."""
+    """Identity of a trial in the store: its name and its machine; not its bytes, which pickling may change."""
     kind = getattr(trial, "__qualname__", type(trial).__qualname__)
     text = f"{getattr(trial, '__module__', '')}.{kind}"
     eqs = getattr(trial, "eqs", None)
@@ -174,7 +174,7 @@ def _results(trial: Any, points: list[SweepPoint]) -> list[Any]:
     for point in points:
         try:
             results.append(trial(point))
-        except Exception as error:  # a trial may fail in any way: it is reported, the others go on
+        except Exception as error:  # a trial may fail in any way: its error is reported, the others continue
             results.append(error)
     return results
 

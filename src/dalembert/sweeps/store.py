@@ -1,4 +1,4 @@
-"""What a sweep has computed, on disk: one line per point, so that a killed sweep goes on where it stopped.
+"""Results of a sweep on disk: one line per point, so that a killed sweep continues where it stopped.
 
 ``sweep.json`` describes the sweep (axes, seed, number of points, a digest of the points and of the trial);
 ``results.jsonl`` gets one line per point, numbers in full precision. A line that was cut off when the process died is
@@ -42,7 +42,7 @@ LIMITS = StoreLimits()
 
 
 class StoreError(FileFormatError, DataError):
-    """A file of a sweep holds what no sweep writes."""
+    """A file of a sweep has contents that no sweep writes."""
 
 
 class Store:
@@ -81,7 +81,7 @@ class Store:
 
 
 def pack(value: object) -> Any:
-    """A number as it is, an array as its bytes: both come back bit by bit."""
+    """A number unchanged, an array as its bytes: both are read back bit by bit."""
     array = np.asarray(value)
     if array.dtype.kind not in "fiub":
         raise DataError("not-a-number", f"a trial must return numbers or arrays of them, got {value!r}.")
@@ -115,7 +115,7 @@ def read_head(folder: Path, max_bytes: int = MAX_BYTES) -> dict[str, Any]:
             raise StoreError("too-large", "the head of a sweep is too long.", path=str(path))
         head = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise DataError("no-such-file", f"{folder} holds no sweep ({HEAD} is missing).") from None
+        raise DataError("no-such-file", f"{folder} has no sweep ({HEAD} is missing).") from None
     except (OSError, ValueError, RecursionError) as error:
         raise StoreError("damaged", f"not the head of a sweep: {error}", path=str(path)) from error
     if not isinstance(head, dict) or head.get("format") != FORMAT:
@@ -157,7 +157,7 @@ def read_lines(path: Path, count: int, max_bytes: int = MAX_BYTES) -> dict[int, 
 
 
 def _check_line(line: Any, count: int) -> dict[str, Any]:
-    """What is kept of a line whose parts are what they should be."""
+    """The contents of a line whose parts are valid."""
     index = line.get("index") if isinstance(line, dict) else None
     if type(index) is not int or not 0 <= index < count:
         raise ValueError(f"index {index!r:.40} is none of the {count} points")

@@ -14,7 +14,7 @@ from dalembert.core.tables import align_columns
 
 @frozen(init=False)
 class Swept:
-    """Points of a sweep and what the trial gave at each; frozen.
+    """Points of a sweep and the results of the trial at each; frozen.
 
     Attributes
     ----------

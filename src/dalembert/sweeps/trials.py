@@ -1,4 +1,4 @@
-"""Trials: what is computed at a point. A trial is a function of a `SweepPoint` that returns numbers by name.
+"""Trials: the computation at a point. A trial is a function of a `SweepPoint` that returns numbers by name.
 
 It must be at the top of a module (or a dataclass such as `Simulation`), so that other processes can be sent it.
 """
@@ -75,7 +75,7 @@ class Simulation:
         "mean", "rms" or "all".
     start, velocity : coordinates and speeds to assemble from. Axes named ``"start A.angle"`` or ``"velocity A.angle"``
         change them, axes named as a parameter change that.
-    guess : coordinates about where they are; they decide which way the loops of the machine close, at every point.
+    guess : approximate coordinates; they decide which way the loops of the machine close, at every point.
     options : of `da.simulate`: method, every, inputs, controller, observer, noise, ... An axis named ``"seed"`` is the
         seed of the noise; without one, noise that has no seed of its own takes that of the point.
     """
@@ -131,7 +131,7 @@ class Simulation:
             if results[k] is None:
                 try:
                     results[k] = self._run_alone(point)
-                except Exception as error:  # a run may fail in any way: it is reported, the others go on
+                except Exception as error:  # a run may fail in any way: its error is reported, the others continue
                     results[k] = error
         return results  # type: ignore[return-value]
 
@@ -184,7 +184,7 @@ class Simulation:
         if names not in shared:
             try:
                 shared[names] = self._loop() or _Together.of(self, names)
-            except DalembertError:  # each run by itself will report it
+            except DalembertError:  # each single run will report it
                 shared[names] = None
         return shared[names]
 

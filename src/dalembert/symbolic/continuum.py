@@ -4,8 +4,9 @@
     d/dt ∂T̄/∂ẇ - ∂T̄/∂w + (∂Ū/∂w'')'' - (∂Ū/∂w')' + ∂Ū/∂w = f(x, t)
     at each end:  (∂Ū/∂w' - (∂Ū/∂w'')') δw = 0   and   (∂Ū/∂w'') δw' = 0
 
-Every factor is natural (the force or moment is zero) or essential (w or w' is given). A derivative along x or t is
-total: of the coefficients and of the field. The energies may depend on x through any function: a taper, a section.
+Every factor is natural (the force or moment is zero) or essential (w or w' is given). Derivatives along x and t are
+total derivatives: they act on the coefficients and on the field. The energies may depend on x through any function,
+such as a taper.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from dalembert.symbolic.text.convert import from_sympy, is_sympy, to_sympy
 from dalembert.symbolic.text.printing import equations_in_latex, latex
 
 SX = ca.SX
-HIGHEST = 4  # derivatives along x in the field equation
+HIGHEST = 4  # order of the highest derivative along x in the field equation
 
 
 @dataclass(eq=False)
@@ -117,10 +118,10 @@ class Continuum:
 
 @dataclass(frozen=True)
 class FieldEquation:
-    """Equation of a field and its ends.
+    """Field equation and end conditions.
 
-    field : zero inside.  shear, moment : (∂Ū/∂w' - (∂Ū/∂w'')') and ∂Ū/∂w'': at each end one of ``shear`` and δw and one
-    of ``moment`` and δw' is zero.
+    field : an expression that is zero between the ends.  shear, moment : (∂Ū/∂w' - (∂Ū/∂w'')') and ∂Ū/∂w''. At each end
+    either ``shear`` or δw is zero, and either ``moment`` or δw'.
     """
 
     field: Any
@@ -149,7 +150,7 @@ def field_equation(continuum: Continuum, *, kinetic: Any, potential: Any, load: 
     _only(U, c, ((0, 0), (1, 0), (2, 0)), "potential")
     outside = c.expression(load, "the load")
     moment = ca.gradient(U, c.curvature)
-    # a kinetic energy of w' or ẇ' is one of rotation: it adds to the shear and, by parts in time, to the field
+    # w' and ẇ' in the kinetic energy are rotations: they add to the shear and, integrated by parts, to the field
     rotary = c.over_time(ca.gradient(T, c.field(1, 1))) - ca.gradient(T, c.slope)
     shear = ca.gradient(U, c.slope) - c.along(moment) + rotary
     inside = c.over_time(ca.gradient(T, c.rate)) - ca.gradient(T, c.w) + ca.gradient(U, c.w) - c.along(shear) - outside

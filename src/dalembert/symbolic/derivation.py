@@ -1,9 +1,10 @@
-"""A derivation: equations of motion of a system by one formalism, its steps in order, and everything to read off it.
+"""A derivation: equations of motion of a system by one formalism, with its steps in order and its results.
 
     q̇ = N v + n ,   M v̇ = f + Aᵀ λ ,   A v̇ = b
 
-Expressions are those of the graph; they compute. Text (LaTeX, Markdown, Python) is made of them when it is asked for.
-Every formalism also keeps the way it solves for v̇ and λ, so that formalisms can be compared: `Derivation.solve`.
+The expressions are those of the graph, which computes them. Text (LaTeX, Markdown, Python) is made from them on
+request. Every formalism also keeps its own solution for v̇ and λ, so that formalisms can be compared:
+`Derivation.solve`.
 """
 
 from __future__ import annotations
@@ -44,12 +45,12 @@ from dalembert.symbolic.text.printing import (
 SX = ca.SX
 Values = Mapping[str, Array]
 Method = Callable[[Values], tuple[Array, Array]]
-ZERO = 1e-9  # of a derivative that vanishes at random points, as a share of the terms it is made of
+ZERO = 1e-9  # a derivative below this share of its own terms, at random points, counts as zero
 
 
 @dataclass(frozen=True)
 class SolvingLimits:
-    """When rows at one state repeat each other."""
+    """Limits for constraints that contradict each other: Newton's method closes them from no initial pose."""
 
     # Singular value over the largest. Of 500 random systems of 3 to 20 speeds with rows that repeat others, those of
     # zero were below 1.1e-16 and the others above 4.8e-6. Rows at an angle δ have δ in the rows alone and δ² in the
@@ -84,8 +85,8 @@ class SolvedMotion:
     """Accelerations of a state by one formalism.
 
     acceleration : q̈ in the order of the coordinates.  speed_rates : v̇.  multipliers : λ, of minimum norm.
-    reactions : of force balances, by body: force in world axes, then, of a rigid body, the torque about the mass centre
-        in body axes, by which coordinates and rows hold it.
+    reactions : by body, where the formalism has force balances: force in world axes and, for a rigid body, torque about
+        the mass centre in body axes, that coordinates and rows exert on the body.
     """
 
     acceleration: Array
@@ -95,7 +96,7 @@ class SolvedMotion:
 
 
 def solve_with_multipliers(values: Values) -> tuple[Array, Array]:
-    """v̇ and λ of M v̇ - Aᵀ λ = f, A v̇ = b; rows that repeat others share their multipliers."""
+    """v̇ and λ of M v̇ - Aᵀ λ = f, A v̇ = b; redundant rows share their multiplier."""
     M, f, A, b = values["M"], values["f"], values["A"], values["b"]
     n, m = len(f), len(b)
     if not m:
@@ -137,7 +138,7 @@ class Derivation:
             f"constraint rows, {self.operations['all']} operations)"
         )
 
-    # -- what it holds -------------------------------------------------------------------------------------------------
+    # -- contents ------------------------------------------------------------------------------------------------------
     @property
     def system(self) -> System:
         return self.motion.system
@@ -149,7 +150,7 @@ class Derivation:
 
     @property
     def rows(self) -> tuple[Row, ...]:
-        """The constraint rows that are left, in the order of λ."""
+        """The constraint rows that were not eliminated, in the order of λ."""
         return self.motion.rows
 
     @property
@@ -176,7 +177,7 @@ class Derivation:
 
     @cached_property
     def explicit(self) -> Any:
-        """v̇ as an expression of (q, v, inputs, t), constraint rows solved for; they must be independent."""
+        """v̇ as an expression of (q, v, inputs, t), with the constraint rows solved; the rows must be independent."""
         if not self.rows:
             return solve_mass(self.M, self.f)
         A = ca.densify(self.A)
@@ -191,7 +192,7 @@ class Derivation:
 
     @cached_property
     def operations(self) -> dict[str, int]:
-        """Operations to evaluate M, f, A, b, and all of them together with what they share counted once."""
+        """Number of operations to evaluate M, f, A, b, and all of them together, common subexpressions counted once."""
         parts = {"M": self.M, "f": self.f, "A": self.A, "b": self.b}
         return {name: count_operations([one]) for name, one in parts.items()} | {
             "all": count_operations(list(parts.values()))
@@ -199,9 +200,9 @@ class Derivation:
 
     @cached_property
     def conserved(self) -> tuple[Conserved, ...]:
-        """Quantities that keep their value: momenta of cyclic coordinates, and the energy where nothing changes it.
+        """Conserved quantities: momenta of cyclic coordinates, and the energy where nothing changes it.
 
-        That a derivative vanishes is checked at random points.
+        Values at random points decide whether a derivative vanishes.
         """
         return _find_invariants(in_rates(self.system))
 
@@ -347,10 +348,10 @@ class Derivation:
         return self.markdown()
 
     def simplify(self, *, operations: int = 400, seconds: float = 10.0, progress: Setting = None) -> Derivation:
-        """The same derivation with simplified expressions to show; what computes stays as it is.
+        """The same derivation with simplified expressions to show; computations use the original ones.
 
-        operations : an entry with more is left as it is.  seconds : for everything together; what is not done by then
-        is left too. ``left`` names it.
+        operations : entries with more operations are not simplified.  seconds : limit for all entries together.
+        ``left`` names the entries that were not simplified.
         """
         from dalembert.symbolic.text.simplify import simplify_terms
 
@@ -364,7 +365,7 @@ _MATRICES = frozenset({"M", "A", "N", "J", "W", "C", "mass"})
 
 
 def derive(system: System) -> Derivation:
-    """The equations of a system by the formalism that fits what it gives: Lagrange, or Kane where it has speeds."""
+    """The equations of a system by the formalism that fits its description: Lagrange, or Kane where it has speeds."""
     from dalembert.symbolic.formalisms.boltzmann_hamel import boltzmann_hamel
     from dalembert.symbolic.formalisms.kane import kane
     from dalembert.symbolic.formalisms.lagrange import lagrange, lagrange_multipliers
@@ -473,7 +474,7 @@ def _without_inputs(motion: SystemMotion) -> Any:
 
 
 def _power(d: Derivation) -> Any:
-    """Power of everything that V does not hold, where the kinetic energy has terms that are linear in the speeds.
+    """Power of all forces that are not in V, where the kinetic energy has terms that are linear in the speeds.
 
     With x of M x = ∂T/∂v it is ∂E/∂q q̇ + ∂E/∂t + x · (f + Aᵀ λ), since ∂T/∂v · v̇ = x · M v̇. None where x = v, and where
     M is singular.

@@ -1,8 +1,8 @@
 """Dimensions of expressions: every sum, comparison and function is checked against the units of its symbols.
 
-A dimension is the powers of (kilogram, metre, second, ampere). A symbol without a unit and a plain number fit
-everywhere (0.8 in front of a cosine may be a length), so what they are multiplied with has no known dimension, and a
-model without units is never refused.
+A dimension is a tuple of powers of (kilogram, metre, second, ampere). A symbol without a unit and a plain number have
+no known dimension (0.8 in front of a cosine may be a length), and neither has a product with them. A model without
+units is therefore never refused.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _PLAIN = {
 
 
 class Unchecked(dict[str, "Dimension | None"]):
-    """Dimensions of symbols among which numbers stand for quantities: nothing is checked."""
+    """Dimensions of symbols in a model where plain numbers are quantities: nothing is checked."""
 
 
 def dimension_of_unit(unit: str, what: str) -> Dimension | None:
-    """The dimension of an SI unit; None of an empty one. ``what`` has this unit, for the message."""
+    """The dimension of an SI unit; None for an empty unit. ``what`` names the quantity in the message."""
     if not unit:
         return ANY
     text = unit.removeprefix("1/")
@@ -60,7 +60,7 @@ def rate_of(dimension: Dimension | None, times: int = 1) -> Dimension | None:
 
 
 def dimension_of(expression: Any, known: Mapping[str, Dimension | None], what: str) -> Dimension | None:
-    """The dimension of a scalar expression; None where symbols without a unit leave it open.
+    """The dimension of a scalar expression; None where symbols without a unit leave it undetermined.
 
     Raises ModelError where terms of a sum do not fit, naming the symbols of both.
     """
@@ -92,7 +92,7 @@ def dimension_of(expression: Any, known: Mapping[str, Dimension | None], what: s
 
 
 def require_dimension(expression: Any, wanted: Dimension, known: Mapping[str, Dimension | None], what: str) -> None:
-    """Refuse a scalar whose dimension is known and another one."""
+    """Refuse a scalar whose dimension is known and differs from the one wanted."""
     found = dimension_of(expression, known, what)
     if found is not None and found != wanted and not SX(expression).is_constant():
         raise ModelError(
@@ -125,7 +125,7 @@ def _combine(code: int, inner: list[Any], symbols: list[tuple[str, ...]], expone
                 "number or an angle.",
                 where={"name": what, "symbols": list(symbols[0])},
             )
-        return ANY  # of amplitude one: in any unit
+        return ANY  # the amplitude of one may have any unit
     if code in (ca.OP_MUL, ca.OP_DIV):
         return _product(inner[0], inner[1], 1 if code == ca.OP_MUL else -1)
     if code == ca.OP_SQ:

@@ -29,7 +29,7 @@ from dalembert.symbolic.system import System
 
 SX = ca.SX
 AS_BUILT = "Newton-Euler equations in absolute coordinates"
-FORMALISMS = {  # names, and the files they stand in
+FORMALISMS = {  # names, and their files
     "boltzmann_hamel": "boltzmann_hamel", "gauss": "gauss", "gibbs_appell": "gibbs_appell", "hamilton": "hamilton",
     "kane": "kane", "lagrange": "lagrange", "lagrange_multipliers": "lagrange", "maggi": "maggi",
     "newton_euler": "newton_euler", "nielsen": "nielsen", "penalty": "penalty", "udwadia_kalaba": "udwadia_kalaba",

@@ -1,4 +1,4 @@
-"""A Mechanism as a `System`: what the formalisms derive equations from.
+"""A Mechanism as a `System`, from which the formalisms derive equations.
 
 In joint coordinates the joints are followed as a tree from the ground. With frames J_a, J_b at places l_a, l_b of a
 joint and the motion R(s), p(s), ω = S ṡ, ṗ = P ṡ that its kind declares (`mechanics/joints/motion.py`),
@@ -53,9 +53,9 @@ def system_of_mechanism(m: Mechanism, coordinates: str = "joint") -> System:
 
 
 class _Host(Absolute):
-    """Forces and rows of the machine in symbols of rotations: a rotation of the tree takes their place.
+    """Forces and rows of the machine in symbols of rotations, which rotations of the tree replace.
 
-    joint_symbols : coordinates of joints of the tree with their rates; forces see them, not angles computed from poses.
+    joint_symbols : coordinates of joints of the tree with their rates; forces use them, not angles computed from poses.
     """
 
     joint_symbols: Mapping[str, tuple[Any, Any]] = {}
@@ -128,13 +128,13 @@ class _Converter:
         self._add_rows()
         return s
 
-    # -- what has no place in a system -------------------------------------------------------------------------------
+    # -- parts that no system represents -----------------------------------------------------------------------------
     def _refuse(self) -> None:
         if len(self.host.internal):
             names = ", ".join(self.host.internal.names)
             raise ModelError(
                 "not-supported", f"machine {self.m.name!r} has internal states ({names}), which formalisms of "
-                "mechanics do not know.", Advice("Leave out {}.", Argument("formalism")), where={"states": names},
+                "mechanics do not have.", Advice("Leave out {}.", Argument("formalism")), where={"states": names},
             )  # fmt: skip
 
     @property

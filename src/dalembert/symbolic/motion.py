@@ -49,7 +49,7 @@ CLOSING = ClosingLimits()
 
 @dataclass(frozen=True)
 class BodyMotion:
-    """Velocity and acceleration of a body: J (3, nv) and what is left at v̇ = 0."""
+    """Velocity and acceleration of a body: J (3, nv), and the remainder at v̇ = 0."""
 
     name: str
     mass: Any
@@ -67,8 +67,8 @@ class SystemMotion:
     """A system in one set of speeds.
 
     v, names : symbols of the speeds.  vdot : symbols of their derivatives.  N, n : of q̇ = N v + n.
-    constraints : rows that are left; ``eliminated`` hold by the choice of speeds.
-    replaced : symbols of velocities in which expressions may be written, and what they are in v.
+    constraints : rows that remain; the choice of speeds fulfils the ``eliminated`` ones.
+    replaced : symbols of velocities that expressions may contain, and their expressions in v.
     of_rates : v as an expression of (q, q̇, t).
     """
 
@@ -197,7 +197,7 @@ class SystemMotion:
 
     @property
     def ordered(self) -> list[Constraint]:
-        """The rows that are left, in the order of λ."""
+        """The remaining rows, in the order of λ."""
         levels = (HOLONOMIC, "velocity", ACCELERATION)
         return sorted(self.constraints, key=lambda one: levels.index(one.level))
 
@@ -240,7 +240,7 @@ class SystemMotion:
 
     # -- numbers -----------------------------------------------------------------------------------------------------
     def sample(self, expressions: Sequence[Any], count: int = SAMPLES) -> list[list[Any]]:
-        """Values of expressions of (q, v, inputs, p, t) at random points, which fulfil the holonomic rows if they can.
+        """Values of expressions of (q, v, inputs, p, t) at random points, on the holonomic rows where possible.
 
         Parameters without a value are random too.
         """
@@ -264,7 +264,7 @@ class SystemMotion:
         return ca.Function("phi", [s.q, s.p, s.t], [phi, ca.jacobian(phi, s.q)]) if rows else None
 
     def _pose(self, away: Any, p: Any, t: float) -> Any:
-        """The drawn pose and a step away from it, closed by Gauss-Newton; a shorter step where that does not close."""
+        """A random pose near the drawn one, closed by Gauss-Newton; a nearer one where this does not close."""
         drawn = np.array([self.system.drawn[name] for name in self.system.coordinate_names])
         if self._residuals is None:
             return drawn + away
@@ -456,7 +456,7 @@ def _require_coordinates(system: System) -> None:
 def _require_independent(
     system: System, rates: SystemMotion, Y: Any, speeds: Sequence[str], eliminated: Sequence[Constraint]
 ) -> None:
-    """Definitions of speeds (and rows) that give the rates at random points."""
+    """Check at random points that the definitions of speeds (and rows) determine the rates."""
     ranks = []
     for (values,) in rates.sample([Y]):
         ranks.append(np.linalg.matrix_rank(values, RANK * max(np.abs(values).max(), 1e-300)))

@@ -44,7 +44,7 @@ class SymbolTable:
         self.dimensions["t"] = None  # sin(t) is common: its factor of 1 rad/s is a plain number
 
     def expression(self, given: Any, what: str) -> Any:
-        """An expression of this system in the graph: numbers, SX, SymPy; a symbol it does not know is an error."""
+        """An expression of this system in the graph: numbers, SX, SymPy; an unknown symbol is an error."""
         if isinstance(given, (str, bytes)):
             raise ModelError(
                 "wrong-type", f"{what} is a text, {given!r:.60}, which would have to be evaluated. Give an expression "
@@ -131,7 +131,7 @@ class SymbolTable:
         return ca.densify(value)
 
     def vector(self, given: Any, what: str, *, time: bool = False, coordinates: bool = False) -> Any:
-        """Three components; two are in the plane z = 0. ``time``: of t and parameters, and ``coordinates`` only."""
+        """Three components; two are in the plane z = 0. ``time``: only t, parameters and ``coordinates`` allowed."""
         column = self.column_of(given, what)
         if column.shape[0] not in (2, 3):
             raise ModelError("wrong-shape", f"{what} has {column.shape[0]} components, expected 2 or 3.")
@@ -146,11 +146,11 @@ class SymbolTable:
         for symbol in ca.symvar(value):
             if symbol.name() not in known:
                 raise ModelError(
-                    "foreign-symbol", f"{what} depends on {symbol.name()!r}, of which it cannot depend.",
+                    "foreign-symbol", f"{what} depends on {symbol.name()!r}, which is not allowed here.",
                     where={"symbol": symbol.name()},
                 )  # fmt: skip
 
     def require_unit(self, column: Any, wanted: Any, what: str) -> None:
-        """Refuse entries whose dimension is known and another one."""
+        """Refuse entries whose dimension is known and differs from that of the unit."""
         for one in ca.vertsplit(column):
             require_dimension(one, wanted, self.dimensions, what)

@@ -134,7 +134,7 @@ class System:
         return self.table.speeds
 
     def expression(self, given: Any, what: str) -> Any:
-        """An expression of this system in the graph: numbers, SX, SymPy; a symbol it does not know is an error."""
+        """An expression of this system in the graph: numbers, SX, SymPy; an unknown symbol is an error."""
         return self.table.expression(given, what)
 
     # -- symbols -----------------------------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ class System:
         return tuple(self.coordinate(name, unit) for name in (names.split() if isinstance(names, str) else names))
 
     def parameter(self, name: str, value: float | None = None, unit: str = "") -> Any:
-        """A constant of the system; its value may come later (`replace_values`), but before numbers are asked for."""
+        """A constant of the system; its value may be set later (`replace_values`), before any computation."""
         symbol = self.table.declare(name, unit)
         self.parameter_values[name] = None if value is None else real_number(f"parameter {name!r}", value, ModelError)
         return symbol
@@ -199,8 +199,8 @@ class System:
     def rate(self, expression: Any, times: int = 1) -> Any:
         """Time derivative of an expression along the motion, by the chain rule.
 
-        Of coordinates the symbols of their rates, accelerations and, from the third on, further derivatives; of a speed
-        the symbol of its rate.
+        Derivatives of a coordinate are the symbols of its rate, its acceleration and, from the third on, further
+        derivatives; the derivative of a speed is the symbol of its rate.
         """
         value = self.table.expression(expression, "an expression to differentiate")
         for _ in range(times):
@@ -305,11 +305,11 @@ class System:
         self.gravity = tuple(ca.vertsplit(self.table.vector(acceleration, "gravity", time=True)))
 
     def add_kinetic(self, energy: Any, name: str = "") -> None:
-        """Kinetic energy of (q, q̇ or u, t) that no body has."""
+        """Kinetic energy of (q, q̇ or u, t) in addition to that of the bodies."""
         self._add_energy("kinetic energy", self.kinetic, energy, name, ENERGY)
 
     def add_potential(self, energy: Any, name: str = "") -> None:
-        """Potential energy of (q, t); gravity on bodies is not to be given here."""
+        """Potential energy of (q, t); gravity on bodies is already included."""
         value = self.table.scalar(energy, "the potential energy")
         self.table.allow_only(value, "a potential energy", (*self.coordinate_names, *self.input_names, "t"))
         self._add_energy("potential energy", self.potential, energy, name, ENERGY)
@@ -373,7 +373,7 @@ class System:
 
     # -- constraints -------------------------------------------------------------------------------------------------
     def constrain(self, expression: Any, name: str = "") -> None:
-        """Something that is zero on every motion: one expression, or a column of them.
+        """A constraint: one expression, or a column of them, that is zero on every motion.
 
         Its level follows from its symbols: coordinates alone are a holonomic row, rates or speeds one at velocity
         level, accelerations one at acceleration level. An equation of SymPy (``Eq``) is left minus right.
@@ -389,7 +389,7 @@ class System:
 
     # -- results and picture -------------------------------------------------------------------------------------------
     def add_output(self, name: str, expression: Any, unit: str = "") -> None:
-        """A quantity that runs, filters and linear models know, of (q, q̇ or u, q̈, inputs, t)."""
+        """A quantity that runs, filters and linear models compute, of (q, q̇ or u, q̈, inputs, t)."""
         self._free_name(self.outputs, name, "output")
         self.outputs[name] = self.table.scalar(expression, f"output {name!r}")
         self.units[name] = unit
@@ -528,7 +528,7 @@ class System:
             return Constraint(owner, value, VELOCITY, k)
         if not self.coordinate_names or not ca.depends_on(value, self.q):
             raise ModelError(
-                "independent-constraint", f"constraint {owner!r} does not depend on any coordinate: it holds nothing.",
+                "independent-constraint", f"constraint {owner!r} does not depend on any coordinate.",
                 where={"row": owner},
             )  # fmt: skip
         return Constraint(owner, value, HOLONOMIC, k)

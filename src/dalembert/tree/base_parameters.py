@@ -26,12 +26,12 @@ from dalembert.tree.regressor import Names, dynamic_parameters, regressor
 
 @dataclass(frozen=True)
 class RankThresholds:
-    """When a column of the regressor depends on others."""
+    """Limits for the decision whether a column of the regressor depends on others."""
 
-    # Distance of a column of length 1 from the span of others. Of arms, a quadruped, a humanoid of 35 speeds and chains
-    # of up to 50 joints, true ones were 0.09 and more, and rounding left 2e-15: the limit is far from both.
+    # Distance of a column of length 1 from the span of others. In arms, a quadruped, a humanoid of 35 speeds and chains
+    # of up to 50 joints, independent columns had 0.09 and more, dependent ones 2e-15: the limit is far from both.
     distance: float = 1e-9
-    # Ratio of the smallest singular value kept to the largest left out: below it, the rank is a guess.
+    # Ratio of the smallest singular value kept to the largest left out: below this ratio, the rank is uncertain.
     gap: float = 1e3
     # Length of a column relative to the longest of its unit: exact zeros, or rounding of 1e-16 in sums of some hundred.
     zero: float = 1e-12
@@ -41,7 +41,7 @@ class RankThresholds:
 
 THRESHOLDS = RankThresholds()
 SPEED, ACCELERATION = 3.0, 10.0  # of the random states: centrifugal effects v² then count as much as v̇ and as gravity
-ROWS = 3  # rows of W per column: more only average
+ROWS = 3  # rows of W per column: more rows do not change the rank
 
 
 @frozen
@@ -51,7 +51,7 @@ class BaseParameters:
     Attributes
     ----------
     names : texts such as ``"upper.Jzz + 0.25 lower.mass"``
-    kept : (n,) columns of the regressor that stand for them;  units : of the combinations
+    kept : (n,) the column of the regressor for each combination;  units : of the combinations
     grouping : (n, parameters) K of ``base = K @ parameters``
     parameters : names of the dynamic parameters
     without_effect : parameters on which no effort depends
@@ -72,7 +72,7 @@ class BaseParameters:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Short names: the first parameter of each combination, and how many others it has."""
+        """Short names: the first parameter of each combination, and the number of its others."""
         found = []
         for row, k in zip(self.grouping, self.kept, strict=True):
             others = int(np.count_nonzero(row)) - 1
@@ -89,7 +89,7 @@ class BaseParameters:
         return np.asarray(given @ self.grouping.T)
 
     def grouping_of(self, parameter: str) -> dict[str, float]:
-        """Base parameters in which a parameter counts, with its coefficients."""
+        """Base parameters that contain a parameter, with its coefficients."""
         require_name("parameter", parameter, self.parameters, "these base parameters")
         column = self.grouping[:, self.parameters.index(parameter)]
         return {n: float(c) for n, c in zip(self.names, column, strict=True) if abs(c) > THRESHOLDS.shown}
@@ -109,7 +109,7 @@ def base_parameters(
 
     Parameters
     ----------
-    friction, rotors, joints : columns of joints, as of `da.tree.regressor`.
+    friction, rotors, joints : columns of joints, as for `da.tree.regressor`.
     seed : of the random states.
 
     Examples
@@ -174,7 +174,7 @@ def _random_regressor(
 
 
 def check_rank(name: str, values: Array, rank: int) -> None:
-    """Singular values and the choice of columns agree, with a clear gap."""
+    """Refuse a choice of columns that disagrees with the singular values, or without a clear gap between these."""
     below = float(values[rank]) if rank < len(values) else 0.0
     if not (rank == 0 or values[rank - 1] > THRESHOLDS.gap * below):
         raise ConvergenceError(

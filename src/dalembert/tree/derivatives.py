@@ -35,7 +35,7 @@ def inverse_dynamics_derivatives(
     Changes of the coordinates are those along the speeds, dq = N dξ with q̇ = N v: of a ball or a free body a small
     turn in its own axes instead of four Euler parameters.
 
-    a : derivatives of the speeds, as of `inverse_dynamics`.  payload : held by a body.
+    a : derivatives of the speeds, as for `inverse_dynamics`.  payload : held by a body.
     """
     rates = accelerations(eqs, a, state)
     return InverseDerivatives(*evaluate(eqs, state, "inverse_dynamics_derivatives", payload=payload, a=rates))
@@ -46,9 +46,9 @@ def forward_dynamics_derivatives(
 ) -> ForwardDerivatives:
     """How the accelerations of `forward_dynamics` change with coordinates, speeds and efforts (the last is M⁻¹).
 
-    Changes of the coordinates are those along the speeds, as of `inverse_dynamics_derivatives`.
+    Changes of the coordinates are those along the speeds, as for `inverse_dynamics_derivatives`.
 
-    effort : as of `forward_dynamics`.  payload : held by a body.
+    effort : as for `forward_dynamics`.  payload : held by a body.
     """
     refuse_rows(eqs)
     tau = read_speeds(eqs, effort, "effort", eqs.speeds.names)

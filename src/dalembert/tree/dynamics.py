@@ -30,9 +30,9 @@ def inverse_dynamics(
 
     a : derivatives of the speeds, in their order or by the names of coordinates or speeds; None: zero, or those of the
         record of states.
-    wrenches : what acts on bodies, as of `wrench_efforts`.  payload : held by a body.
+    wrenches : forces and moments on bodies, as for `wrench_efforts`.  payload : held by a body.
 
-    Springs, dampers and motors of the mechanism do not act, and rows of cut joints carry nothing.
+    Springs, dampers and motors of the mechanism do not act, and rows of cut joints have no forces.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def forward_dynamics(
     """Accelerations v̇ of a tree under efforts τ on its speeds and gravity, by articulated bodies.
 
     effort : in the order of the speeds, or by names of coordinates or speeds; None: zero.
-    wrenches : what acts on bodies, as of `wrench_efforts`.  payload : held by a body.
+    wrenches : forces and moments on bodies, as for `wrench_efforts`.  payload : held by a body.
 
     Springs and other forces of the mechanism do not act; `da.forward_dynamics` has them.
     """
@@ -82,7 +82,7 @@ def wrench_efforts(eqs: EquationsOfMotion, state: States, wrenches: Wrenches) ->
     """Efforts Jᵀ (f, n) on the speeds by forces and moments on bodies.
 
     wrenches : {place: force, then moment about the place}, in world axes: six numbers (three in the plane) or one row
-        for each state; places as of `forward_kinematics`.
+        for each state; places as for `forward_kinematics`.
     """
     require_tree(eqs)
     if not isinstance(wrenches, Mapping) or not wrenches:

@@ -15,7 +15,7 @@ from dalembert.tree.evaluation import accelerations, read_states
 
 
 def required_efforts(eqs: EquationsOfMotion, q: Array, v: Array, a: Array) -> Array:
-    """(n, nv) efforts along the speeds that make a motion: M v̇ - f with all inputs at rest."""
+    """(n, nv) efforts along the speeds that produce a motion: M v̇ - f with all inputs zero."""
     count = len(q)
     u = np.array([eqs.resting_inputs.get(name, 0.0) for name in eqs.inputs.names])
     M = eqs.kernel("inertia").many(q, eqs.p, 0.0)[0].reshape(count, eqs.nv, eqs.nv)
@@ -28,7 +28,7 @@ def check_limits(eqs: EquationsOfMotion, motion: State | Record) -> tuple[Findin
     """Limits of joints that a state or a motion exceeds: one finding for each, at the place of its largest excess.
 
     motion : positions and speeds are compared where the record has them; efforts where it has all coordinates, speeds
-        and accelerations (of a machine without loops): those that make the motion, whatever supplies them.
+        and accelerations (of a machine without loops): those that the motion needs, from any source.
 
     Examples
     --------

@@ -114,14 +114,14 @@ def find_kernel(eqs: EquationsOfMotion, name: str, *choices: Any, place: Any = N
 
 
 def kernel(eqs: EquationsOfMotion, name: str, *choices: Any, calls: int = 0) -> Kernel:
-    """A function of the tree for loops of one's own: a call costs little more than its work.
+    """A function of the tree for your own loops: a call costs little more than its computation.
 
     name : of a function of `da.tree`.  choices : its further arguments, such as a place.
-    calls : so many calls are to come: machine code is made now where they pay for it.
+    calls : expected number of calls; machine code is made now if it saves time over this number.
 
-    Called with vectors q, v, then a or tau (what the function has of them, see ``kernel.function``), ``eqs.p`` and the
-    time, it gives all results as arrays; ``kernel.raw`` gives the same entries, matrices column by column, in memory
-    that the next call overwrites, and ``kernel.many`` takes a state in every row.
+    The kernel takes vectors q, v, then a or tau (those that the function has, see ``kernel.function``), ``eqs.p`` and
+    the time, and gives all results as arrays; ``kernel.raw`` gives the same entries, matrices column by column, in
+    memory that the next call overwrites, and ``kernel.many`` takes a state in every row.
 
     Examples
     --------

@@ -37,7 +37,7 @@ def jacobian(
 ) -> Array:
     """J with (velocity, angular velocity) = J v of a frame on a body; (6, nv), in the plane (3, nv).
 
-    place : as of `forward_kinematics`.
+    place : as for `forward_kinematics`.
     reference : "local_world_aligned", velocity of the frame's origin in world axes; "local", the same in the axes of
         the frame; "world", of the point of the body at the origin of the world.
     """

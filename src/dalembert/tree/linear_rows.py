@@ -16,14 +16,14 @@ PIVOT = 0.1  # entry, of the largest of its row, that may be a pivot: an elimina
 
 
 def rows_are_linear(eqs: EquationsOfMotion) -> bool:
-    """Whether all rows are such; those of joints that close loops change with the pose: three are compared."""
+    """Whether all rows are linear; rows of joints that close loops change with the pose: three poses are compared."""
     poses = [eqs.state().q, *np.random.default_rng(0).normal(size=(2, eqs.nq))]
     first, *others = (_rows(eqs, q) for q in poses)
     return len(eqs.holonomic_rows) == len(eqs.rows) and all(np.array_equal(A, first) for A in others)
 
 
 def leading_speeds(eqs: EquationsOfMotion) -> tuple[str, ...]:
-    """Speeds from which linear rows give the others; those that inputs act on are among them where they can be."""
+    """Speeds from which linear rows give the others; speeds with an input are chosen first."""
     A = _rows(eqs, eqs.state().q)
     driven = set(eqs.functions["forces"].jac_sparsity(0, 3).row())
     last = sorted(range(eqs.nv), key=lambda k: k in driven)  # first those without an input

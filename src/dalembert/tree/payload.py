@@ -17,7 +17,7 @@ from dalembert.model.bodies import positive, read_inertia, vector
 class Payload:
     """Mass held by a body, as functions of `da.tree` take it; changing its numbers compiles nothing.
 
-    place : on the body, as of `da.tree.forward_kinematics`.  mass [kg].
+    place : on the body, as for `da.tree.forward_kinematics`.  mass [kg].
     center : its centre of mass from the place, in the axes of the frame there [m]; the place itself by default.
     inertia : about its centre of mass in these axes [kg m²]: a number, three, a matrix or a shape (``da.box(...)``).
     """

@@ -1,4 +1,4 @@
-"""Places on bodies of a tree and the poses they shall have."""
+"""Places on bodies of a tree, and their target poses."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from dalembert.tree.evaluation import require_tree
 Place: TypeAlias = "str | Point | BodyFrame"
 AXES = ("x", "y", "z")
 ORTHONORMAL = 1e-6  # entry of RᵀR - 1 up to which a matrix is a rotation: files carry six digits
-PARTS = ("pose", "rotation", "position")  # last part of a name that asks for one of them: "hand.pose"
+PARTS = ("pose", "rotation", "position")  # last part of a name that selects one of them: "hand.pose"
 
 
 @dataclass(frozen=True)
 class ReachTask:
-    """One thing to reach, without its value: a frame on a body, or a single coordinate.
+    """One task, without its target value: a frame on a body, or a single coordinate.
 
     label : as the user gave it.  place : of a frame, else None.  position, rotation : whether these are prescribed.
     measure, output : place of a coordinate or of a position sensor among those of the equations, else -1.
@@ -54,7 +54,7 @@ def read_target(eqs: EquationsOfMotion, target: object) -> tuple[tuple[ReachTask
     if not isinstance(target, Mapping) or not target:
         raise ModelError(
             "wrong-type" if not isinstance(target, Mapping) else "empty",
-            f"a target must name places and where they shall be; got {target!r:.120}.",
+            f"a target must give a position or pose for each place; got {target!r:.120}.",
             Advice("Such as {}.", Argument("target", {"hand": (0.4, 0.0, 0.6)})),
         )
     pairs = [pair for place, value in target.items() for pair in _read(eqs, place, value)]

@@ -2,7 +2,7 @@
 
 Of every body, parents first: mass, first moments h = m c and inertia J, in the frame of the joint that carries the body
 (z along a hinge or slide; of a free body its own frame), J about the origin of that frame. In the plane: mass, hx, hy
-and J. Where they are asked for, columns of joints follow: viscous friction, Coulomb friction, a constant offset, and
+and J. On request, columns of joints follow: viscous friction, Coulomb friction, a constant offset, and
 the inertia of the motor at the joint (ratio² times that of the rotor).
 """
 
@@ -77,7 +77,7 @@ def regressor(
     Parameters
     ----------
     state : a state, several, a record, or arrays (q, v) with states in rows.
-    a : derivatives of the speeds, as of `da.tree.inverse_dynamics`.
+    a : derivatives of the speeds, as for `da.tree.inverse_dynamics`.
     friction : terms of joint friction with a column each: "viscous" (v), "coulomb" (its sign), "offset" (1).
     rotors : a column for the inertia of the motor of each joint.
     joints : which joints have such columns; None: all.
@@ -110,7 +110,7 @@ def dynamic_parameters(
 ) -> DynamicParameters:
     """Parameters of the `regressor` with the same options, with the values of the drawing.
 
-    A tree knows bodies alone: friction and rotors of the machine are zero here.
+    A tree has bodies only: friction and rotors of the machine are zero here.
     """
     own = read_joint_columns(eqs, friction, rotors, joints)
     kernel: Kernel = eqs.cache(

@@ -27,9 +27,9 @@ from dalembert.tree.evaluation import States, evaluate
 
 @dataclass(frozen=True)
 class ScrewThresholds:
-    """When a screw has no axis."""
+    """Limit below which a screw has no axis."""
 
-    axis: float = 1e-14  # [1/m] of |ω|/|v| or |f|/|n|: what rounding leaves of products of numbers of order one
+    axis: float = 1e-14  # [1/m] of |ω|/|v| or |f|/|n|: rounding errors of products of numbers of order one
 
 
 THRESHOLDS = ScrewThresholds()
@@ -66,7 +66,7 @@ def _screw(along: Array, moment: Array) -> Screw:
     size, rest = float(np.linalg.norm(along)), float(np.linalg.norm(moment))
     if size <= THRESHOLDS.axis * rest:
         if not rest:
-            raise DataError("zero-length", "a screw of nothing has no axis.")
+            raise DataError("zero-length", "a twist or wrench of zeros has no axis.")
         return Screw(moment / rest, np.zeros(3), math.inf, rest)
     return Screw(along / size, np.cross(along, moment) / size**2, float(along @ moment) / size**2, size)
 
@@ -83,7 +83,7 @@ def twist(
 ) -> Array:
     """Velocity and angular velocity of a frame on a body, (6,) or (states, 6); in the plane 3.
 
-    place, reference : as of `jacobian`; a screw in world coordinates needs "world".
+    place, reference : as for `jacobian`; a screw in world coordinates needs "world".
     """
     return evaluate(eqs, state, "twist", place, reference)[0]
 

@@ -34,9 +34,9 @@ def test_a_run_is_reported_in_words_figures_and_tables(
     da.report(pendulum[2], tmp_path / "run.html")
     page = (tmp_path / "run.html").read_text(encoding="utf-8")
     assert "pivot.angle stayed between" in page
-    assert "Energy put in, taken out and stored balance within" in page
+    assert "Energy supplied, dissipated and stored balance within" in page
     assert "The joints stayed closed to" in page
-    assert "It moved fastest at" in page
+    assert "Its kinetic energy was largest at" in page
     assert "events happened (lowest), the first at" in page
     assert "data hash (SHA-256)" in page
     assert "<iframe" in page
@@ -84,7 +84,7 @@ def test_an_estimate_is_judged_and_its_deviations_are_reported(tmp_path: Path, e
     page = (tmp_path / "estimate.html").read_text(encoding="utf-8")
     assert "A filter (Kalman) took in seen for 60 samples" in page
     assert "1 of 60 measured values were missing." in page
-    assert "can be trusted" in page or "not to be trusted" in page
+    assert "can be trusted" in page or "Do not trust its deviations" in page
     assert "Errors against the truth" not in page
     assert "object at 0x" not in page
     assert "model hash (SHA-256)" in page
@@ -95,7 +95,7 @@ def test_errors_are_reported_where_the_truth_is_given(tmp_path: Path, estimate: 
     true = da.Record(t, np.column_stack([t**2 / 2, t]), ["place", "speed"])
     da.report(estimate, tmp_path / "estimate.html", truth=true, settle=1.0)
     page = (tmp_path / "estimate.html").read_text(encoding="utf-8")
-    assert "Against the truth it errs by" in page
+    assert "Its error against the truth is" in page
     assert "Errors against the truth" in page
     assert "After 1 s" in page
 

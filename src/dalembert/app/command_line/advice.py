@@ -8,7 +8,7 @@ from dalembert.core.findings import Call, Part
 from dalembert.core.text import to_option
 
 NAMED = "NAME=VALUE"
-# keyword -> options that mean it, the first that the command has, and their value (None: the value of the text)
+# keyword -> options with this meaning, of which the command takes the first one that it has; value (None: of the text)
 MEANT: dict[str, tuple[tuple[str, ...], str | None]] = {
     "start": (("--start",), NAMED),
     "velocity": (("--start",), NAMED),
@@ -53,7 +53,7 @@ COMMANDS = {
 
 
 def speak_options(options: Collection[str]) -> Callable[[Part], str | None]:
-    """Speaker of a command: an argument as its option, a function as the command or option that does the same.
+    """Writer of advice for a command: an argument as its option, a function as a command or option of the same effect.
 
     Examples
     --------

@@ -51,14 +51,14 @@ Reading = Annotated[
 ]
 OfEquations = Annotated[
     Coordinates,
-    typer.Option(help="Of the equations: coordinates of the bodies, or of the joints.", rich_help_panel="Common"),
+    typer.Option(help="Coordinates of the equations: of the bodies, or of the joints.", rich_help_panel="Common"),
 ]
 Report = Annotated[Path | None, typer.Option(help="Write a report: one HTML page.")]
 Figure = Annotated[Path | None, typer.Option(help="Write a figure: .png, .svg or .pdf.")]
 
 
 def with_common_options(function: Callable[..., None]) -> Callable[..., None]:
-    """The function as the command line runs it: it takes --quiet and --debug and ends with the exit code that fits.
+    """The function for the command line: with the options --quiet and --debug, and with an exit code at its end.
 
     A command on a model (its first parameter) takes --allow-outside, --read and --coordinates as well.
     """

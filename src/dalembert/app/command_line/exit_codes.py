@@ -62,7 +62,7 @@ def report_errors(quiet: bool, debug: bool, options: Collection[str] = ()) -> It
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("default", UserWarning)
-            if not settings.debug:  # of NumPy: this package reports their consequences as errors of its own
+            if not settings.debug:  # warnings of NumPy: this package reports their consequences as its own errors
                 warnings.simplefilter("ignore", RuntimeWarning)
             warnings.showwarning = _print_warning
             yield
@@ -82,7 +82,7 @@ def report_errors(quiet: bool, debug: bool, options: Collection[str] = ()) -> It
 
 
 def exit_code(error: BaseException) -> int:
-    """The code a command ends with."""
+    """The exit code of a command."""
     if isinstance(error, KeyboardInterrupt):
         return TERMINATED if settings.terminated else INTERRUPTED
     if isinstance(error, FileFormatError | OSError):

@@ -34,7 +34,7 @@ Variances = Annotated[
     Repeated, variances("--Q", "Variances of the model per step: one number, or NAME=NUMBER,... by state.")
 ]
 Measured = Annotated[Repeated, variances("--R", "Variances of the sensors: one number, or NAME=NUMBER,... by sensor.")]
-AtStart = Annotated[Repeated, variances("--P0", "Variances at the start; those the filter settles at when left out.")]
+AtStart = Annotated[Repeated, variances("--P0", "Variances at the start; the steady ones of the filter when left out.")]
 Outputs = Annotated[
     Repeated,
     typer.Option(metavar="NAMES", help="Measured quantities: sensors or coordinates; all sensors when left out."),

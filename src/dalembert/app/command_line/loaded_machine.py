@@ -78,7 +78,7 @@ class Machine:
         }
 
     def constant_inputs(self) -> dict[str, float]:
-        """Inputs of the file that may hold at rest: none where one changes in time, as in a manoeuvre."""
+        """Constant inputs of the file, for a state of rest: none where one changes in time, as in a manoeuvre."""
         own = self.mechanism.simulation.get("inputs", {})
         return {} if any(callable(value) for value in own.values()) else {k: float(v) for k, v in own.items()}
 
@@ -95,7 +95,7 @@ def load(model: str, changes: Repeated = None) -> Machine:
 
 
 def read_machine(model: str) -> Mechanism:
-    """Read a machine as the options of the command say."""
+    """Read a machine with the options of the command."""
     from dalembert.files.models import read_model
 
     return read_model(model, allow_outside=terminal.settings.allow_outside, **terminal.settings.reading)
@@ -124,7 +124,7 @@ def find_start(
 ) -> State:
     """Initial state of a machine: that of its file (``own``), with other values of some coordinates and rates.
 
-    Wanted positions replace those of the file, which then only are guesses of the assembly; wanted rates
+    Wanted positions replace those of the file, which then are only initial guesses of the assembly; wanted rates
     replace the rates of the file. ``"velocity A.angle"`` is the rate of a coordinate, as ``"A.rate"`` is. Values
     in ``near`` decide between several ways of closing the loops, instead of the guesses of the file.
     """
@@ -145,7 +145,7 @@ def find_start(
         use["guess"] = {**use.get("guess", {}), **use.get("position", {})}
         use["position"] = places
     if near:
-        use["guess"] = dict(near)  # guesses of the file may be of the other way
+        use["guess"] = dict(near)  # guesses of the file may belong to the other closure of the loop
     if rates:
         use["velocity"] = rates
     if internal:
@@ -154,13 +154,13 @@ def find_start(
 
 
 def find_turned_bodies(m: Mechanism, state: State, again: Callable[[Mapping[str, float]], State]) -> dict[str, float]:
-    """Bodies of the plane turned by more than 90° from how they are drawn, without need: name -> turn [deg].
+    """Planar bodies that are turned by more than 90° from the drawing without need: name -> turn [deg].
 
-    ``again(guess)`` assembles once more from these angles. Only bodies that then stay near the drawing are
-    returned: a pendulum that starts upside down on purpose gives no warning.
+    ``again(guess)`` assembles once more from these angles. The result has only bodies that then stay near the
+    drawing: a pendulum that starts upside down on purpose gives no warning.
     """
     if not m.planar or len(m.joints) <= len(m.bodies):
-        return {}  # without a loop there is one way only
+        return {}  # without a loop the closure is unique
     drawn = {f"{body.name}.angle": body.angle for body in m.bodies}
     turned = {name: math.remainder(state[name] - angle, math.tau) for name, angle in drawn.items()}
     turned = {name: turn for name, turn in turned.items() if abs(turn) > math.pi / 2}
@@ -178,7 +178,7 @@ def find_turned_bodies(m: Mechanism, state: State, again: Callable[[Mapping[str,
 
 
 def warn_of_turned_bodies(m: Mechanism, turned: Mapping[str, float]) -> str:
-    """Warning about them, with the option that closes the loop the other way."""
+    """Warning about turned bodies, with the option for the other closure of the loop."""
     bodies = ", ".join(f"{name} turned by {abs(turn):.0f} deg" for name, turn in turned.items())
     guess = " ".join(f"--guess {name}.angle={math.degrees(m[name].angle):g}deg" for name in turned)
     return f"warning: assembled far from the drawing: {bodies}. Nearer to it with {guess}"

@@ -58,11 +58,11 @@ def repeatable(option: str, meaning: str, metavar: str = "NAME=VALUE") -> Any:
 
 
 Set = Annotated[Repeated, repeatable("--set", 'Another value of a parameter, such as length="20 mm"')]
-Start = Annotated[Repeated, repeatable("--start", 'Where a coordinate or rate starts, such as A.angle="90 deg"')]
+Start = Annotated[Repeated, repeatable("--start", 'Initial value of a coordinate or rate, such as A.angle="90 deg"')]
 Near = Annotated[
     Repeated,
     repeatable(
-        "--guess", "About where a coordinate is: decides which way the loops of a machine close (elbow up or down)"
+        "--guess", "Approximate value of a coordinate: decides which way loops of a machine close (elbow up or down)"
     ),
 ]
 Input = Annotated[

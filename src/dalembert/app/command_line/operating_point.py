@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Guess = Annotated[Repeated, repeatable("--guess", "Near which equilibrium, stable or not")]
 From = Annotated[Repeated, repeatable("--start", "Pose to search from; that of the model, else its drawing")]
 Hold = Annotated[Repeated, repeatable("--hold", "A coordinate with this value")]
-Held = Annotated[Repeated, repeatable("--input", "Value of an input; constant ones of the model hold, others are 0")]
+Held = Annotated[Repeated, repeatable("--input", "Value of an input; constant ones of the model apply, others are 0")]
 Rates = Annotated[
     Repeated, repeatable("--rate", "Steady motion: constant rate of a coordinate, NAME=free for one to be found")
 ]
@@ -30,8 +30,8 @@ def rest(
 ) -> tuple[State, dict[str, float]]:  # fmt: skip
     """The chosen equilibrium or steady motion, and the values of the inputs there.
 
-    Constant inputs of the file hold (the force that carries an arm), unless the machine does not rest with them (a
-    motor that turns): then all that are not given are zero, with a message.
+    Constant inputs of the file keep their values (the force that carries an arm), unless the machine has no rest with
+    them (a motor that turns). Then all inputs that are not given are zero, and a message reports it.
     """
     from dalembert.solve.rest.equilibrium import equilibrium as find
 
@@ -62,9 +62,7 @@ def rest(
             raise error from None
     left = [name for name in machine.mechanism.simulation.get("inputs", {}) if name not in held]
     if left:
-        terminal.say(
-            f"inputs of the model's run are zero here: {', '.join(left)}; --input NAME=VALUE holds one at a value"
-        )
+        terminal.say(f"inputs of the model's run are zero here: {', '.join(left)}; --input NAME=VALUE sets one")
     return at, held
 
 

@@ -1,4 +1,4 @@
-"""``body``: the data of a flexible body, looked at and converted."""
+"""``body``: inspection and conversion of the data of a flexible body."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def doctor(as_json: Json = False) -> None:
 
 
 def _animation() -> str:
-    """Whether the page that plays runs is there and made of its sources."""
+    """Whether the page of animations exists and is built from the present sources."""
     from dalembert.view.animation import page_build
 
     if page_build.is_current():

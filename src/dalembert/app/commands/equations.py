@@ -16,7 +16,7 @@ from dalembert.app.command_line.registry import command
 
 
 class OutputForm(StrEnum):
-    """What the equations are written as."""
+    """Forms of the equations."""
 
     latex = "latex"
     markdown = "markdown"
@@ -37,7 +37,7 @@ def complete_formalism(incomplete: str) -> list[str]:
 @command("Machines", position=6.5)
 def equations(
     model: Model,
-    form: Annotated[OutputForm, typer.Option("--as", help="What to write.")] = OutputForm.markdown,
+    form: Annotated[OutputForm, typer.Option("--as", help="Form of the output.")] = OutputForm.markdown,
     formalism: Annotated[
         str | None,
         typer.Option(
@@ -47,10 +47,10 @@ def equations(
         ),
     ] = None,
     coordinates: Annotated[
-        Coordinates | None, typer.Option(help="Of joints or of bodies; of joints when a formalism is given.")
+        Coordinates | None, typer.Option(help="Coordinates of joints or of bodies; of joints with a formalism.")
     ] = None,
     simplify: Annotated[bool, typer.Option("--simplify", help="Simplify short formulas, for 10 s at most.")] = False,
-    out: Annotated[Path | None, typer.Option(help="File to write; a page has one in any case.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write; a page always goes to a file.")] = None,
     as_json: Json = False,
 ) -> None:
     """Show the equations of motion: LaTeX, Markdown, a Python module, or a page with all steps.

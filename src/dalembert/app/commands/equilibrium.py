@@ -1,4 +1,4 @@
-"""``equilibrium``: where a machine rests, or a motion that stays the same."""
+"""``equilibrium``: an equilibrium of a machine, or a steady motion."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def equilibrium(
     rates: Rates = None,
     as_json: Json = False,
 ) -> None:  # fmt: skip
-    """Find where a machine stays at rest, or a motion that stays the same.
+    """Find an equilibrium of a machine, or a steady motion.
 
     Example: dalembert equilibrium pendulum --guess "hinge.angle=80 deg"
 
     JSON: {"model", "about", "coordinates": {name: {"value", "unit"}}, "rates": {...}, "free": [name],
-    "inputs": {name: value}, "stability"}. "free" are coordinates at any value of which the machine would rest.
+    "inputs": {name: value}, "stability"}. "free" are coordinates that may have any value at rest.
     """
     machine = load(model, changes)
     at, held = rest(machine, inputs, guess=guess, hold=hold, rates=rates, start=start)
@@ -70,11 +70,11 @@ def equilibrium(
     head: tuple[str, ...] = ("coordinate", "value", "unit")
     if at.free:
         head = (*head, "")
-        rows = [(*row, "any other would do" if row[0] in at.free else "") for row in rows]
+        rows = [(*row, "may have any value" if row[0] in at.free else "") for row in rows]
     terminal.show_table(f"{machine.mechanism.name}: {about}", head, rows, left=(0, 2, 3))
     if at.free:
         names = ", ".join(at.free)
-        terminal.say(f"it would rest at any {names}; --hold {at.free[0]}=VALUE chooses one of these places")
+        terminal.say(f"it rests at any value of {names}; --hold {at.free[0]}=VALUE chooses one")
     if verdict is not None:
         terminal.show(f"small motions about it: {verdict}")
 

@@ -35,7 +35,7 @@ def estimate(
     start: Start = None,
     guess: Near = None,
     changes: Set = None,
-    smooth: Annotated[bool, flag("--smooth", "Use the whole record at every sample.")] = False,
+    smooth: Annotated[bool, flag("--smooth", "Smooth: use the whole record for every sample.")] = False,
     time: TimeColumn = None,
     dt: Step = None,
     rate: Rate = None,
@@ -131,7 +131,7 @@ def doubts(found: Any) -> str | None:
         return None
     low, high = judged.nis_band
     band = f"NIS {judged.nis_mean:.3g}; {low:.3g} to {high:.3g} is consistent"
-    return f"its deviations are not to be trusted: {judged.verdict} ({band})."
+    return f"do not trust its deviations: {judged.verdict} ({band})."
 
 
 def rms_errors(found: Any, truth: Any) -> dict[str, float]:

@@ -46,7 +46,7 @@ def export(
         Repeated, typer.Option("--R", metavar="NUMBERS", help="Variances of a sample, or weights of inputs.")
     ] = None,
     P0: AtStart = None,
-    guess: Annotated[Repeated, repeatable("--guess", "Near which equilibrium a law works, or pose a filter")] = None,
+    guess: Annotated[Repeated, repeatable("--guess", "Near this equilibrium (of a law) or pose (of a filter)")] = None,
     start: Start = None,
     changes: Set = None,
     name: Annotated[str | None, typer.Option(help="Prefix of everything in C; the name of the machine.")] = None,
@@ -66,8 +66,8 @@ def export(
     Example: dalembert export pendulum --filter ekf --Q 1e-6 --R 1e-4 --dt 0.01 --out c
 
     Give one of --filter, --lqr and --functions (inverse,mass_matrix,forward). `make -C FOLDER test` builds the code and
-    checks it. --object writes an object file and its header instead, without a compiler; README.md there says how to
-    link it.
+    checks it. --object writes an object file and its header instead, without a compiler; its README.md explains how
+    to link it.
 
     JSON: {"model", "name", "folder", "state_bytes", "work_bytes", "files"}, with --object also "target" and "needs".
     """
@@ -76,7 +76,7 @@ def export(
 
     if (kind is not None) + lqr + bool(functions) != 1:
         hint = "--filter / --lqr / --functions"
-        raise typer.BadParameter("say what to export: --filter ekf, --lqr or --functions inverse.", param_hint=hint)
+        raise typer.BadParameter("choose what to export: --filter ekf, --lqr or --functions inverse.", param_hint=hint)
     if functions:
         chosen = {"--dt": dt is not None, "--object": target is not None, "--real": real is Real.float}
         for option, given in chosen.items():

@@ -76,11 +76,11 @@ def identify(
         list[str] | None,
         typer.Option(
             metavar="NAMES",
-            help="Channels that drive, separated by commas; by unit or name when left out; none: ambient vibration.",
+            help="Channels of inputs, separated by commas; by unit or name when left out; none: ambient vibration.",
         ),
     ] = None,
     outputs: Annotated[
-        list[str] | None, typer.Option(metavar="NAMES", help="Channels that respond; all others when left out.")
+        list[str] | None, typer.Option(metavar="NAMES", help="Channels of the response; all others when left out.")
     ] = None,
     order: Annotated[
         int | None, typer.Option(min=1, help="Number of states; chosen from the data when left out.")
@@ -89,7 +89,7 @@ def identify(
         Way,
         typer.Option(
             metavar="METHOD",
-            help="auto (decides by itself and reports the reasons), n4sid, moesp, cva, okid-era; without inputs "
+            help="auto (chooses automatically and reports the reasons), n4sid, moesp, cva, okid-era; without inputs "
             "also ssi-data, ssi-cov, fdd, efdd.",
         ),
     ] = Way.auto,
@@ -118,11 +118,11 @@ def identify(
         float | None, typer.Option(**option_values.TIME, help="Resample to this interval (s) first.")
     ] = None,
     between: Annotated[
-        str | None, typer.Option(metavar="FROM:TO", help="Only this stretch of time (s) of every record.")
+        str | None, typer.Option(metavar="FROM:TO", help="Only this part of every record, as times (s).")
     ] = None,
     repair: Annotated[bool, flag("--repair", "Fill short dropouts and outliers, and report how many.")] = False,
     detrend: Annotated[
-        Trend | None, typer.Option(help="Take the mean or a straight line off every output first.")
+        Trend | None, typer.Option(help="Subtract the mean or a straight line from every output first.")
     ] = None,
     rows: Annotated[
         int | None, typer.Option(min=2, help="Block rows of subspace methods; chosen when left out.")
@@ -159,7 +159,7 @@ def identify(
     {"low_hz", "high_hz", "factor"}, "period_s", "nonlinearity": {"decided", "level", "reasons"}, "fit_percent":
     {"training", "held_out"}, "decisions", "findings": [{"code", "text", "where", "evidence"}], "matrices": {"A", "B",
     "C", "D"}, "files"}. Of fdd, efdd and --setups: no model ("order", "sample_time", "fit_percent", "matrices"), and
-    "class" is "mode" or "harmonic of a machine".
+    "class" is "mode" or "harmonic of a machine" (a steady sine).
     """
     option_values.writable(out, "--out", ".json", ".npz", ".mat")
     option_values.writable(report, "--report", ".html")
@@ -206,7 +206,7 @@ def identify(
 
 
 def read_choice_file(path: Path, data: list[Path]) -> PoleChoice:
-    """The choice in a file, checked; files of data that differ from those it was made on are reported."""
+    """The choice in a file, checked; data files other than those of the choice are reported."""
     import hashlib
     import json
 
@@ -235,7 +235,7 @@ def read_choice_file(path: Path, data: list[Path]) -> PoleChoice:
 
 
 def choose_channels(record: Record, inputs: list[str], outputs: list[str], method: Way) -> tuple[list[str], list[str]]:
-    """Channels that drive and respond: as given, or as units and names say, which is reported."""
+    """Channels of inputs and outputs: as given, or found by units and names, with a message."""
     if inputs == ["none"] or method in WITHOUT_INPUTS:
         return [], outputs
     if inputs:
@@ -426,7 +426,7 @@ def _judge(result: AutoIdentified) -> dict[str, Any]:
 
 def show(document: dict[str, Any]) -> None:
     fits = document["fit_percent"]
-    held = "" if fits["held_out"] is None else f", {fits['held_out']:.1f} % of data it never saw"
+    held = "" if fits["held_out"] is None else f", {fits['held_out']:.1f} % of data held out"
     fit = f"reproduces {fits['training']:.1f} % of the data it was found from{held}"
     show_modes(document, f"Model of order {document['order']} by {document['method']}", fit)
 

@@ -1,4 +1,4 @@
-"""``look``: what is in files of measured data."""
+"""``look``: contents of files with measured data."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from dalembert.app.command_line.registry import command
 
 @command("Data", position=0)
 def look(
-    data: Annotated[list[Path], typer.Argument(metavar="DATA...", help="Records of any format that is known.")],
+    data: Annotated[list[Path], typer.Argument(metavar="DATA...", help="Records of any known format.")],
     time: TimeColumn = None,
     dt: Step = None,
     rate: Rate = None,
@@ -38,7 +38,7 @@ def look(
     figure: Figure = None,
     as_json: Json = False,
 ) -> None:
-    """Show what is in files of measured data: channels, units, rate, gaps, faults, bands, and which channel drives.
+    """Show the contents of files with measured data: channels, units, rate, gaps, faults, bands, and likely inputs.
 
     Example: dalembert look hammer.csv --figure hammer.png
 

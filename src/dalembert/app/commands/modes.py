@@ -43,7 +43,7 @@ def modes(
 ) -> None:  # fmt: skip
     """Natural frequencies, damping and shapes of small motions about the equilibrium or a steady motion.
 
-    MODEL may be a file of modes too: measured ones, or what `dalembert identify` wrote. With --compare, modes of the
+    MODEL may also be a file of modes: measured ones, or output of `dalembert identify`. With --compare, modes of the
     file are paired with those of MODEL, and --out draws the modal assurance criterion.
 
     Example: dalembert modes bicycle --rate "rear.angle=16.7 rad/s" --out shapes.png

@@ -49,11 +49,11 @@ def simulate(
         float | None, typer.Option(**TIME, help="Fixed step (s); rk4 and generalized-alpha need one.")
     ] = None,
     rtol: Annotated[
-        float | None, typer.Option(help="Relative and absolute tolerance, for the methods with steps of their own.")
+        float | None, typer.Option(help="Relative and absolute tolerance, for methods that choose their steps.")
     ] = None,
     max_steps: Annotated[
         int | None,
-        typer.Option(min=1, help="Steps for a thousandth of the run (sundials: a sixteenth) before it is given up."),
+        typer.Option(min=1, help="Most steps in a thousandth of the run (sundials: a sixteenth)."),
     ] = None,
     changes: Set = None,
     start: Start = None,
@@ -203,7 +203,7 @@ def origin(machine: Machine) -> dict[str, Any]:
 
 
 def command_line(model: str, given: Mapping[str, Any]) -> str:
-    """The command that makes the same run, for a shell; the model by its name, without the folders of this machine."""
+    """The command that makes the same run, for a shell; the model by its name, without folders of this computer."""
     parts = ["dalembert", "simulate", Path(model).name if Path(model).exists() else model]
     for name, value in given.items():
         for one in value if isinstance(value, list) else [] if value is None else [value]:

@@ -70,10 +70,10 @@ def sweep(
     inputs: Input = None,
     every: Annotated[
         float | None,
-        typer.Option(**option_values.TIME, help="Sampling interval of a run (s); peaks between samples are not seen."),
+        typer.Option(**option_values.TIME, help="Sampling interval of a run (s); peaks between samples are missed."),
     ] = None,
     store: Annotated[
-        Path | None, typer.Option(help="Folder that keeps every finished point; run again to go on.")
+        Path | None, typer.Option(help="Folder that keeps every finished point; the same command again continues.")
     ] = None,
     workers: Annotated[
         int | None, typer.Option(min=0, help="Processes; one per core when left out; 0: this one only.")
@@ -81,7 +81,7 @@ def sweep(
     out: Annotated[Path | None, typer.Option(help="Write points and results: .csv, or .nc.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Simulate a machine at many values of its parameters and starts.
+    """Simulate a machine at many values of its parameters and initial conditions.
 
     Example: dalembert sweep pendulum --over length=0.5:2 --output peak=hinge.rate:peak --samples 100 --out sweep.csv
 
@@ -163,7 +163,7 @@ def design_of(
 def require_channels(
     machine: Machine, trial: ModelTrial, start: list[str] | None, guess: list[str] | None, inputs: list[str] | None
 ) -> None:
-    """Refuse outputs that a run does not have, before the first one: a moment of motion has all channels of a run."""
+    """Refuse outputs that a run does not have, before the first run: a very short run has all channels."""
     from dalembert.core.errors import DalembertError, DataError, Interrupted, unknown_name
     from dalembert.loop.simulate import simulate
 
@@ -219,7 +219,7 @@ class ModelTrial:
     velocity: None = None
 
     def check(self, names: tuple[str, ...]) -> None:
-        """Whether every axis is a parameter, a start or a speed, and every output a way to reduce a channel."""
+        """Whether every axis is a parameter, an initial position or speed, and every output reduces a channel."""
         from dalembert.sweeps import Simulation
 
         Simulation(self.eqs, self.until, self.outputs).check(names)

@@ -1,7 +1,7 @@
 """Live view: the animation page served on this machine, with a slider per joint coordinate.
 
-Only loopback is served. The address holds a random token, requests must name this very host (so that a page from
-elsewhere cannot reach in by a name that resolves to 127.0.0.1), and questions must be JSON, which a form cannot send.
+Only loopback is served. The address contains a random token. Requests must name this host, so that another page cannot
+use a name that resolves to 127.0.0.1. Request bodies must be JSON, which a form cannot send.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _SLIDER = SliderLimits()
 
 
 class LiveMachine:
-    """A machine in one position, moved by its coordinates; answers to the browser."""
+    """A machine in one position, moved by its coordinates; responses to the browser."""
 
     def __init__(self, mechanism: Mechanism, eqs: EquationsOfMotion, start: State) -> None:
         self.mechanism, self.eqs = mechanism, eqs
@@ -75,7 +75,7 @@ class LiveMachine:
         self._names = [(name, unit) for name, unit in names if name not in driven][:MOST_SLIDERS]
 
         joints = sorted(mechanism.joints, key=lambda joint: not (joint.a.body.is_ground or joint.b.body.is_ground))
-        # those that are held while another one moves: the last ones moved, else those at the ground
+        # coordinates that keep their values while another one moves: the last ones moved, else those at the ground
         every = [f"{joint.name}.{coordinate[0]}" for joint in joints for coordinate in joint.coordinates]
         self._order = [name for name in every if name not in driven]
         self._radius: float | None = None
@@ -90,15 +90,15 @@ class LiveMachine:
         return {body: [self.state[name] for name in names] for body, names in self._poses.items()}
 
     def make_picture(self) -> dict[str, Any]:
-        """What the page needs to stand as the machine does."""
+        """Data with which the page shows the machine in its position."""
         elastic = {body: [self.state[name] for name in names] for body, names in self._elastic.items()}
         return {"poses": self.poses(), "elastic": elastic, "values": self.values()}
 
     def move(self, name: str, value: float) -> dict[str, Any]:
-        """Give a coordinate another value, the others held as far as the machine is free to.
+        """Give a coordinate another value; the others keep theirs as far as possible.
 
-        Of a machine with k degrees of freedom k - 1 other independent coordinates keep their values, those moved last
-        first; where it cannot be closed that way, coordinates that are not prescribed move as little as possible. A
+        In a machine with k degrees of freedom, k - 1 other independent coordinates keep their values, first those that
+        were moved last. Where the loops do not close in this way, the other coordinates move as little as possible. A
         large change is made in steps, so that a loop stays on its branch; where a step fails, the machine stays at
         the last one, and ``"error"`` has the reason.
         """
@@ -106,7 +106,7 @@ class LiveMachine:
             units = dict(self._names)
             number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
             if not isinstance(name, str) or name not in units or not number:
-                raise DataError("unknown-name", f"no slider moves {name!r} to {value!r}.")
+                raise DataError("unknown-name", f"no slider can move {name!r} to {value!r}.")
             low, high = self.limits.get(name, (-math.inf, math.inf))
             if not low <= value <= high:
                 raise DataError(
@@ -118,9 +118,7 @@ class LiveMachine:
             self._order.remove(name)
             self._order.insert(0, name)
             far = _with_unit(self.state[name], units[name])
-            error = (
-                {"error": f"{name} goes no further than {far}: the joints do not close beyond it."} if blocked else {}
-            )
+            error = {"error": f"{name} cannot move beyond {far}: there the joints do not close."} if blocked else {}
             return {**self.make_picture(), **error}
 
     def _approach(self, name: str, value: float, others: list[str], size: float) -> bool:
@@ -145,13 +143,13 @@ class LiveMachine:
         return False
 
     def _size(self) -> float:
-        """Radius of the machine as it was first [m]."""
+        """Radius of the machine in its first position [m]."""
         if self._radius is None:
             self._radius = float(machine_data(still(self.eqs, self.first), 30, 1.0, [])["radius"])
         return self._radius
 
     def _independent(self, name: str) -> list[str]:
-        """Coordinates that can be held while this one moves, the last ones moved first, as many as there are."""
+        """Coordinates that can keep their values while this one moves, the last ones moved first."""
         eqs, state = self.eqs, self.state
         A = eqs.kernel("rows").sparse(0, state.q, state.v, state.z, np.zeros(eqs.nu), eqs.p, state.t)
         S = eqs.kernel("measures").sparse(2, state.q, state.v, eqs.p, state.t)
@@ -228,7 +226,7 @@ def _limits(mechanism: Mechanism) -> dict[str, tuple[float, float]]:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers of one live view; ``server`` is a `LiveServer`."""
+    """Request handler of one live view; ``server`` is a `LiveServer`."""
 
     server: LiveServer
     protocol_version = "HTTP/1.1"
@@ -283,7 +281,7 @@ class _Handler(BaseHTTPRequestHandler):
             found = acts[path]()
         except DalembertError as error:
             found = {"error": str(error), "values": live.values()}
-        except Exception as error:  # the page shows any error, and the server goes on
+        except Exception as error:  # the page shows any error, and the server continues
             found = {"error": f"{type(error).__name__}: {error}", "values": live.values()}
         if "kind" in found:
             self._answer(pack(found), "application/octet-stream")
@@ -291,7 +289,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(json.dumps(found).encode(), "application/json")
 
     def _question(self) -> dict[str, Any] | None:
-        """The JSON object that was sent; None after a refusal."""
+        """The JSON object of a request; None after a refusal."""
         length = self.headers.get("Content-Length", "")
         if self.headers.get_content_type() != "application/json":
             self.send_error(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
@@ -330,7 +328,7 @@ class LiveServer(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A page that is closed while it is answered is no error of this program."""
+        """Ignore a page that was closed during a response: this is not an error of the program."""
         if not isinstance(sys.exc_info()[1], ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
 
@@ -341,7 +339,7 @@ class LiveServer(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """With its token, which gives the right to move the machine."""
+        """Address with the token, which gives the right to move the machine."""
         return f"http://127.0.0.1:{self.server_address[1]}/{self.token}/"
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-// What is chosen, what it is compared with, and what is pointed at; the figures listen.
+// State of the workbench: chosen poles, comparison, and the pole under the pointer; figures redraw at changes.
 import { mac, shapeOf } from "./data.js";
 import { View } from "./view.js";
 

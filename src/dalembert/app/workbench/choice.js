@@ -16,12 +16,12 @@ export function save(bench) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-// Places of the poles of a saved choice in this diagram; an error says what does not fit.
+// Places of the poles of a saved choice in this diagram; an error reports differences.
 export function read(text, bench) {
   let found;
-  try { found = JSON.parse(text); } catch { throw new Error("this file is no JSON"); }
+  try { found = JSON.parse(text); } catch { throw new Error("this file is not JSON"); }
   const own = bench.data.choice;
-  if (!found || found.schema !== own.schema || found.version !== own.version) throw new Error(`this is no choice of version ${own.version}`);
+  if (!found || found.schema !== own.schema || found.version !== own.version) throw new Error(`this is not a choice of version ${own.version}`);
   if (JSON.stringify(found.outputs) !== JSON.stringify(own.outputs) || JSON.stringify(found.inputs) !== JSON.stringify(own.inputs)) throw new Error("this choice has other channels");
   if (!Array.isArray(found.poles)) throw new Error("this choice has no poles");
   return found.poles.map(pole => {

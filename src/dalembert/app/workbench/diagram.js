@@ -3,7 +3,7 @@ import { digits, percent } from "./data.js";
 import { Figure } from "./figure.js";
 import { draw, linear, path, ticks } from "./svg.js";
 
-const REACH = 13; // pixels from a pole that still point at it
+const REACH = 13; // largest distance [pixels] at which the pointer selects a pole
 const NAMES = 20; // pixels between the names of two modes
 
 export class Diagram extends Figure {
@@ -37,7 +37,7 @@ export class Diagram extends Figure {
     this.aim();
   }
 
-  // the sum of all measured responses behind the poles, so that peaks stand over their columns
+  // the sum of all measured responses behind the poles, with its peaks at the columns of poles
   backdrop(inner, top, high) {
     const { response } = this.bench.data;
     if (!response) return;
@@ -50,7 +50,7 @@ export class Diagram extends Figure {
   }
 
   named() { return this.bench.modes.filter(one => one.class !== "of the fit only" && one.hz >= this.view.from && one.hz <= this.view.to); }
-  // names stand upright where they would touch each other, and further apart than they are high
+  // names are vertical where they would overlap, at distances larger than their height
   room() { return this.named().length ? 78 : 14; }
   columns(inner) {
     const shown = this.named();
@@ -109,7 +109,7 @@ export class Diagram extends Figure {
   }
   choose(one) {
     const done = this.bench.toggle(one.pole), words = this.bench.chosen.has(one.pole) ? "chosen" : "no longer chosen";
-    this.live.textContent = done ? `${digits(one.hz, 5)} Hz at order ${one.order} ${words}; ${this.bench.chosen.size} chosen` : "outside the band that is excited: it cannot be chosen";
+    this.live.textContent = done ? `${digits(one.hz, 5)} Hz at order ${one.order} ${words}; ${this.bench.chosen.size} chosen` : "outside the excited band: it cannot be chosen";
   }
   aim() {
     const one = this.bench.pointed;
@@ -169,7 +169,7 @@ export function apart(wanted, gap, low, high) {
   const blocks = [];
   wanted.forEach(place => {
     blocks.push({ sum: place, count: 1, places: 1 });
-    // neighbours that touch share the mean of their wishes
+    // overlapping neighbours share the mean of their wanted places
     while (blocks.length > 1) {
       const b = blocks[blocks.length - 1], a = blocks[blocks.length - 2];
       const ma = a.sum / a.count, mb = b.sum / b.count;
@@ -182,7 +182,7 @@ export function apart(wanted, gap, low, high) {
     const half = 0.5 * (block.places - 1) * gap, middle = Math.min(Math.max(block.sum / block.count, low + half), high - half);
     for (let k = 0; k < block.places; k++) found.push(middle - half + k * gap);
   }
-  // the ends may have pushed blocks into each other
+  // the limits at the ends may have made blocks overlap
   for (let k = 1; k < found.length; k++) found[k] = Math.max(found[k], found[k - 1] + gap);
   for (let k = found.length - 1; k >= 0; k--) found[k] = Math.min(found[k], high - (found.length - 1 - k) * gap);
   return found;

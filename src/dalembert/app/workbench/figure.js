@@ -36,7 +36,7 @@ export class Figure {
     return this.x;
   }
 
-  // frame of a panel: y ticks as [[value, text]], grid, label; air: pixels that its contents may reach beyond it
+  // frame of a panel: y ticks as [[value, text]], grid, label; air: pixels by which its contents may exceed it
   panel(top, bottom, y, marks, label, air = 0) {
     const group = draw(this.svg, "g");
     for (const [value, text] of marks) {

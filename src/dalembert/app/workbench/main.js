@@ -1,4 +1,4 @@
-// Figures of an identification that a reader can zoom and choose poles in. Every section.workbench of the page holds
+// Figures of an identification in which a reader can zoom and choose poles. Every section.workbench of the page has
 // its data and, for print and for browsers without scripts, the same figures as pictures.
 import { Bench } from "./bench.js";
 import { read as readChoice, save } from "./choice.js";

@@ -94,7 +94,7 @@ export class Shape {
       const [px, py] = moved[k];
       if (spot.moves.length) { this.dots[k].setAttribute("cx", px); this.dots[k].setAttribute("cy", py); } else { this.dots[k].setAttribute("x", px - 4); this.dots[k].setAttribute("y", py - 4); }
     });
-    // names stand beside their places at rest, further down where they would overprint another one
+    // names are beside their places at rest, or further down where they would overlap another one
     const taken = [];
     for (const k of this.names.map((_, k) => k).sort((a, b) => rest[a][1] - rest[b][1])) {
       const long = 6.6 * spots[k].name.length, x = Math.max(2, Math.min(rest[k][0] + 10, this.wide - long - 2));

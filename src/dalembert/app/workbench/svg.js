@@ -32,7 +32,7 @@ export function ticks(low, high, most) {
   return found;
 }
 
-// decades of a log axis given by its powers, at most so many
+// decades of a log axis given by its powers, at most this number
 export function decades(low, high, most) {
   const step = Math.max(1, Math.ceil((high - low) / Math.max(most, 1))), found = [];
   for (let power = Math.ceil(low / step) * step; power <= high + 1e-9; power += step) found.push(power);

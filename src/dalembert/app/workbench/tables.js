@@ -1,4 +1,4 @@
-// The chosen modes as a table, and how alike shapes are as matrices.
+// The chosen modes as a table, and the similarity of shapes (MAC) as matrices.
 import { digits, percent, spread } from "./data.js";
 import { html } from "./svg.js";
 
@@ -19,7 +19,7 @@ export function fillTable(table, bench) {
     const cells = [String(k + 1), digits(one.hz, 5), digits(100 * one.damping, 3), String(one.order), one.mpc.toFixed(3), alike < 0 ? "–" : alike.toFixed(2)];
     for (const text of cells) html(row, "td", {}, text);
     if (known && known.hz_deviation) row.title = `${known.class} mode ${known.number} of the automatic model: ${spread(known.hz, known.hz_deviation)} Hz, ${spread(100 * known.damping, 100 * known.damping_deviation)} %`;
-    const drop = html(html(row, "td"), "button", { type: "button", title: "Take it out of the choice", "aria-label": `Take out ${digits(one.hz)} Hz` }, "×");
+    const drop = html(html(row, "td"), "button", { type: "button", title: "Remove it from the choice", "aria-label": `Remove ${digits(one.hz)} Hz` }, "×");
     drop.addEventListener("click", event => { event.stopPropagation(); bench.toggle(one.pole); });
     for (const kind of ["pointerenter", "focus"]) row.addEventListener(kind, () => bench.point(one));
     for (const kind of ["pointerleave", "blur"]) row.addEventListener(kind, () => bench.point(null));

@@ -29,7 +29,7 @@ class ReachThresholds:
     """Limits of the judgement of modes; strengths and distances are relative to the balanced matrix."""
 
     weakest: float = 1e-11  # smallest singular value of [A - λ I, B]: below it a mode is not reached; rounding is 1e-15
-    many: int = 60  # states from which simple modes are judged by their left eigenvector: n³ instead of n⁴
+    many: int = 60  # fewest states for which simple modes are judged by their left eigenvector: n³ instead of n⁴
     alone: float = 1e-6  # distance of a simple eigenvalue to others and to 0: rounding moves a double one by √1e-15
     decay: float = 1e-9  # distance to the stability boundary, of the largest pole: within it a mode does not decay
     border: float = 1e-7  # distance within which a mode is on the boundary: a double pole there is computed to √1e-15
@@ -128,7 +128,7 @@ def controllability(system: object, *, inputs: str | Iterable[str] | None = None
 
 
 def observability(system: object, *, outputs: str | Iterable[str] | None = None) -> Reach:
-    """Which modes the outputs see, and how strongly.
+    """Which modes the outputs show, and how strongly.
 
     Examples
     --------

@@ -124,7 +124,7 @@ class LinearObserver:
     def observer_step(self, dt: float | None = None, *, at: object = None, start: object = None) -> ObserverStep:
         """The observer as ``da.simulate`` takes it.
 
-        dt : must be the observer's own.  at : operating point, as of ``StateFeedback.law``.
+        dt : must be the observer's own.  at : operating point, as for ``StateFeedback.law``.
         start : {state: value} or (nx,): first estimate; the operating point where left out.
         """
         if dt is not None and (self.dt is None or not is_same_time(dt, self.dt, dt)):
@@ -333,10 +333,10 @@ def sample_noise(
 def check_noise(
     model: StateSpace, read: tuple[str, ...], C: FloatArray, Q: FloatArray, R: FloatArray, N: FloatArray
 ) -> None:
-    """A sensor must see every mode that does not decay; noise must excite those on the stability boundary."""
+    """A sensor must show every mode that does not decay; noise must excite those on the stability boundary."""
     require_detectable(
         model.A, C, model.dt, model.states, what=f"is not seen by {list_names(read, {})}", border=False,
-        advice="Add a sensor that sees it, some damping, or leave it out of the model (system.minimal()).",
+        advice="Add a sensor that shows it, some damping, or leave it out of the model (system.minimal()).",
     )  # fmt: skip
     RN = scipy.linalg.solve(R, N.T, assume_a="pos")
     require_detectable(

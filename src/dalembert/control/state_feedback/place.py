@@ -331,7 +331,7 @@ def _next_single(T: FloatArray, first: int, last: int) -> int:
             i -= 2
             continue
         return i
-    raise AssertionError("an even number of poles is left, so real ones come in twos")
+    raise AssertionError("an even number of poles remains, so real ones come in pairs")
 
 
 def _small_gain(A: FloatArray, b: FloatArray, poles: ComplexArray) -> FloatArray:

@@ -201,7 +201,7 @@ def solve_equilibrium(
         bad = [name for name, miss in zip(tracking, missed, strict=True) if miss > NOT_HELD]
         raise DataError(
             "not-reachable",
-            f"{', '.join(bad)} cannot be held at a value by {', '.join(drives)} alone: the inputs have no steady "
+            f"{', '.join(bad)} cannot be kept at a value by {', '.join(drives)} alone: the inputs have no steady "
             "effect there (a zero at 0), or there are fewer inputs than outputs.",
         )
     return solution[: system.nx], solution[system.nx :]

@@ -270,7 +270,7 @@ def _triangular(A: Expr) -> Expr:
 def _mirror(row: Expr) -> tuple[Expr, Expr, Expr, Expr]:
     head, tail = row[0, 0], row[1:, 0]
     size = ca.sumsqr(tail)
-    reflected = size > 0  # a row that is done already stays as it is, to the last bit
+    reflected = size > 0  # a row that is done already stays unchanged, to the last bit
     length = ca.sqrt(head * head + size)
     towards = 1 - 2 * (head < 0)
     first = head + towards * length

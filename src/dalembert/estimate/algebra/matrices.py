@@ -1,4 +1,4 @@
-"""Small dense matrices as expressions: what the algebra of filters is made of.
+"""Small dense matrices as expressions, for the algebra of filters.
 
 A covariance is carried as its lower triangle, column by column, so that it is symmetric by construction. Its factors
 are in `kernels`.

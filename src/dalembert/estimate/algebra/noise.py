@@ -95,7 +95,7 @@ def _by_name(symbol: str, given: Mapping[str, Any], names: tuple[str, ...], what
 def check_covariance(symbol: str, array: Array, names: tuple[str, ...]) -> Array:
     """The matrix itself, if it is symmetric and not indefinite."""
     if not np.isfinite(array).all():
-        raise DataError("not-finite", f"{symbol} holds a value that is not finite.")
+        raise DataError("not-finite", f"{symbol} has a value that is not finite.")
     size = np.abs(array).max(initial=0.0)
     if np.abs(array - array.T).max(initial=0.0) > LIMITS.symmetry * size:
         i, j = np.unravel_index(np.abs(array - array.T).argmax(), array.shape)

@@ -138,7 +138,7 @@ def consistency(estimate: Estimate, *, settle: float = 0.0, level: float = 0.95)
     nis = estimate.nis[late]
     total = int(used.sum())
     if total < 2:
-        raise DataError("too-few-samples", f"no samples are left after settle = {settle:g} s.")
+        raise DataError("too-few-samples", f"no samples remain after settle = {settle:g} s.")
     low, high = chi_square_band(total, 1, level)
     tail = (1 - level) / 2
     ends = {n: scipy.stats.chi2.ppf([tail, 1 - tail], n) for n in np.unique(used[used > 0])}
@@ -154,7 +154,7 @@ def consistency(estimate: Estimate, *, settle: float = 0.0, level: float = 0.95)
 
 
 def autocorrelations(white: Array) -> tuple[Array, Array]:
-    """(lags, ny) of columns that may have gaps, from lag 1 on, and how many pairs each is made of."""
+    """(lags, ny) of columns that may have gaps, from lag 1 on, and the number of pairs of each."""
     lags = min(LAGS, len(white) - 1)
     there = np.isfinite(white)
     mean = np.nanmean(np.where(there.any(axis=0), white, 0.0), axis=0)

@@ -29,7 +29,7 @@ class DivergenceLimits:
 
     nis: float = 1e8  # NIS per output: 1e4 standard deviations; metres read as millimetres give 1e3 at R of 1 mm
     patience: int = 100  # successive samples above it: a filter with a wrong initial state needs fewer to recover
-    short: int = 10  # a whole record of at least so many samples above it, where it is shorter than that
+    short: int = 10  # a shorter record must be above it as a whole, with at least this number of samples
     negative: float = 1e-6  # of the largest variance of a channel: rounding in Joseph's form leaves less than 1e-10
     growth: float = 1e20  # times the first variance: an unobserved unstable mode passes it, an observed one does not
 

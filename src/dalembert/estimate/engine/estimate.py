@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dalembert.estimate.engine.filter import Filter
 
 
-KEPT = 20_000_000  # numbers; above it covariances of all samples are computed again when asked for
+KEPT = 20_000_000  # numbers; above it covariances of all samples are computed again on request
 
 
 @frozen

@@ -179,7 +179,7 @@ class Filter(engine.Recursion):
 
     # -- initial state --------------------------------------------------------------------------------------------
     def step_size(self, dt: float | None) -> float | None:
-        """The interval asked for, if it is the one the model is made for."""
+        """The given interval, if the model is made for it."""
         if dt is None:
             return self.dt
         positive_number("dt", dt)
@@ -260,7 +260,7 @@ class Filter(engine.Recursion):
         except (DalembertError, np.linalg.LinAlgError, ValueError) as error:
             unmoved = hidden_modes(F.T, Q, names, "no noise moves")
             raise no_steady_covariance("; ".join(unmoved) or str(error).rstrip(".")) from error
-        np.fill_diagonal(P, np.maximum(P.diagonal(), 0.0))  # of a state that is exact, but for rounding
+        np.fill_diagonal(P, np.maximum(P.diagonal(), 0.0))  # of a state that is exact up to rounding
         return P
 
 

@@ -28,7 +28,7 @@ from dalembert.expressions import Array, Expr, Kernel, count_work
 from dalembert.loop.interfaces import ObserverStep
 
 MX, SX = ca.MX, ca.SX
-BLOCK = 256  # samples between two looks at the results
+BLOCK = 256  # samples between two checks of the results
 FLAT = 40_000  # instructions of a flat step: larger ones take seconds to make, and their code leaves the cache
 
 
@@ -63,7 +63,7 @@ class Recursion(ABC):
 
     @abstractmethod
     def cross(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
-        """(ne, ne) covariance of the error at t with that at t + Δt: what a smoother needs."""
+        """(ne, ne) covariance of the error at t with that at t + Δt, for a smoother."""
 
 
 class Expressions:
@@ -237,7 +237,7 @@ def slope_of_difference(model: Process, x: Expr, p: Expr, t: Expr) -> Expr:
 def keep_measured(S: Expr, measured: Expr) -> Expr:
     """S with the rows and columns that were not measured replaced by those of the identity.
 
-    With the innovation zero there, and those rows of H zero, what is left is exactly the smaller problem.
+    With the innovation zero there, and those rows of H zero, the result is exactly that of the smaller problem.
     """
     mask = ca.diag(measured)
     return mask @ S @ mask + ca.diag(1 - measured)
@@ -245,7 +245,7 @@ def keep_measured(S: Expr, measured: Expr) -> Expr:
 
 @dataclass(frozen=True)
 class ResultColumns:
-    """Where each result of a sample stands in its column."""
+    """Place of each result of a sample in its column."""
 
     filter_state: slice
     report: slice
@@ -347,14 +347,14 @@ class FilterCode:
 
 
 def measured_columns(recursion: Recursion) -> slice:
-    """Where `measured` stands in a row of data."""
+    """Place of `measured` in a row of data."""
     m = recursion.model.process
     first = 2 * m.nu + m.ny
     return slice(first, first + m.ny)
 
 
 def observer_step(recursion: Recursion, start: Array, dt: float, name: str) -> ObserverStep:
-    """The filter as `da.simulate` takes it; its estimate is what the process reports."""
+    """The filter as `da.simulate` takes it; its estimate has the quantities of the process."""
     m = recursion.model.process
     tick = sample_function(recursion)
     symbols = tick.mx_in() if not tick.is_a("SXFunction") else tick.sx_in()

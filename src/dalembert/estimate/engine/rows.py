@@ -1,4 +1,4 @@
-"""Rows of numbers that a filter takes of a record, one per sample: inputs, outputs, what was measured, steps."""
+"""Rows of numbers that a filter takes of a record, one per sample: inputs, outputs, measured mask, steps."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def read_rows(filter_: Filter, record: Record) -> Array:
         raise DataError("not-finite", problem, where=where)
     measured = np.isfinite(y)
     if not measured.any():
-        problem = f"the record holds no sample of {', '.join(model.outputs.names)}: every one is missing (NaN)."
+        problem = f"the record has no sample of {', '.join(model.outputs.names)}: every one is missing (NaN)."
         raise DataError("empty", problem)
     before = u if model.current else np.vstack([u[:1], u[:-1]])
     steps = intervals(filter_, record)

@@ -22,7 +22,7 @@ from dalembert.record import Record
 if TYPE_CHECKING:
     from dalembert.estimate.engine.filter import Filter
 
-LAST = 20  # states before a divergence in which its cause is looked for
+LAST = 20  # states before a divergence in which its cause is searched
 
 
 def run(
@@ -94,7 +94,7 @@ def march(
                 bar.update(done / N)
         except KeyboardInterrupt:
             now = float(time[max(done - 1, 0)])
-            problem = f"interrupted at t = {now:.6g} s; the error holds the record until then."
+            problem = f"interrupted at t = {now:.6g} s; the error has the record until then."
             return done, Interrupted("interrupted", problem, where={"time": now})
     return done
 

@@ -23,7 +23,7 @@ MX = ca.MX
 def read_inputs(inner: ObserverStep, current: bool) -> ObserverStep:
     """An observer step that reads the inputs of the filter as sensors.
 
-    current : the step to a sample takes the readings of that sample, not those of the one before.
+    current : the step to a sample takes the readings of that sample, not those of the previous one.
     """
     nm, nu, ny = len(inner.state), len(inner.known), len(inner.reads)
     state, none = MX.sym("state", nm + nu + 1), MX.sym("none", 0)

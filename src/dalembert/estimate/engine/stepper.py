@@ -42,7 +42,7 @@ class FilterStepper:
         model = self.filter.process
         y_, u_ = self._numbers("y", y, model.outputs), self._numbers("u", u, model.inputs)
         if not np.isfinite(u_).all():
-            raise DataError("not-finite", "u holds a value that is not finite.")
+            raise DataError("not-finite", "u has a value that is not finite.")
         dt = self._interval(t)
         measured = np.isfinite(y_).astype(float)
         if not self._begun or model.current:
@@ -54,7 +54,7 @@ class FilterStepper:
         if not all(np.isfinite(part).all() for part in results):
             row = np.concatenate([self._u, u_, known, measured, [self.t + dt, dt]])
             why, time = explain_failure(self.filter, self.filter_state, row), self.t + dt
-            problem = f"at t = {time:.6g} s {why.problem} The stepper is as it was before."
+            problem = f"at t = {time:.6g} s {why.problem} The state of the stepper is unchanged."
             raise ConvergenceError(why.code, problem, *why.advice, where={**why.where, "time": time})
         self.filter_state = results[0].copy()
         self.innovation, self.nis = results[3].copy(), float(results[5][0])

@@ -2,7 +2,7 @@
 
     x_k = A x_{k-1} + B u_{k-1} + K e_k ,    e_k = y_k - C (A x_{k-1} + B u_{k-1}) - D u_k ,    NIS = eᵀ W e ,  W = S⁻¹
 
-K and W are read from the filter's own native code (its answers to unit innovations), so they are as exact as its form.
+K and W come from the filter's own native code (its responses to unit innovations), so they are as exact as its form.
 A run uses it when the covariance has not changed by more than rounding over a whole block, and back as soon
 as a sample is missing. Its estimates are those of the full recursion to rounding; it takes a fraction of the time.
 """
@@ -58,7 +58,7 @@ class ConvergedFilter:
         return self.row is not None and bool(data[:, self.measured].all())
 
     def _read(self, row: Array) -> None:
-        """K and W from the answers of a sample to unit innovations, at x = 0 and u = 0."""
+        """K and W from the responses of a sample to unit innovations, at x = 0 and u = 0."""
         m, tick, p = self.process, self.filter.native.tick, self.filter.model.numbers
         state = row[self.filter.native.columns.filter_state].copy()
         state[: m.nx] = 0.0
@@ -95,7 +95,7 @@ class ConvergedFilter:
 
 
 def can_converge(filter_: Any) -> bool:
-    """Whether x alone may go on: constant noise, a plain linear process, state x and a packed matrix."""
+    """Whether x alone can continue: constant noise, a plain linear process, state x and a packed matrix."""
     process, noise = filter_.process, filter_.noise
     constant = all(c is None or c.function is None for c in (noise.Q, noise.R, noise.inputs))
     plain = process.flat and "report" not in process.functions and not any(process.wrapped)

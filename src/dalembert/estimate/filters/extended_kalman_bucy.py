@@ -9,7 +9,7 @@ from x̂ is not differentiated. Over a sample, inputs are held and innovations r
     2. about x̂ₘ, f and g are linearised, and the linear filter goes the whole interval, exactly.
 
 This is of order two, on linear models the Kalman-Bucy filter itself, and stable however small R is, because
-nothing stiff is left to a difference formula. On a manifold both work in the errors about x̂ and x̂ₘ.
+no stiff term is left to a difference formula. On a manifold both work in the errors about x̂ and x̂ₘ.
 
 A sample y was read while some inputs acted, an interval is run under others: an accelerometer jumps with them. So it is
 y - g(x̂, u at the reading) that is interpolated, which does not jump.
@@ -365,7 +365,7 @@ class ExtendedKalmanBucy(Filter):
 
 @singledispatch
 def continuous_process(model: object, *, outputs: Names = None, inputs: Names = None, **options: Any) -> Process:
-    """The model of a continuous filter: `process` of a model that has a rate, linear ones as they are."""
+    """The model of a continuous filter: `process` of a model that has a rate, linear ones unchanged."""
     return with_rate(process(model, outputs=outputs, inputs=inputs, **options))
 
 

@@ -141,7 +141,7 @@ class Kalman(Filter):
 
 
 class SquareRootKalman(Kalman):
-    """Kalman filter whose state holds the lower factor L of P."""
+    """Kalman filter whose state contains the lower factor L of P."""
 
     form = "square-root"
     factored = True
@@ -168,7 +168,7 @@ class SquareRootKalman(Kalman):
 
 
 class InformationKalman(Kalman):
-    """Kalman filter whose state holds the lower factor Λ of P⁻¹."""
+    """Kalman filter whose state contains the lower factor Λ of P⁻¹."""
 
     form = "information"
     factored = True

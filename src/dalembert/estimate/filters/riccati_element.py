@@ -4,7 +4,7 @@
 
 The exponential of the Hamiltonian matrix of a short interval is its Padé approximant (7, 7), solved for what leaves the
 interval (x at its end, λ at its start): this is the element (Ψ, N, J, b, η) at once. The interval is as short as the
-norm of the balanced matrix asks for, and doubled until it is whole; how often is decided at run time.
+norm of the balanced matrix requires, and doubled until it is whole; the number of doublings is chosen at run time.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     X_i = x ⊞ L χ_i ,  X⁻_i = f(X_i, u) ,  x⁻ = mean of X⁻_i ,  P⁻ = Σ v_k V_k V_kᵀ + Q
     Y_i = g(X_i) ,  S = Σ v_k W_k W_kᵀ + R ,  K = (Σ v_k V_k W_kᵀ) S⁻¹ ,  x = x⁻ ⊞ K (y - ŷ) ,  P = P⁻ - K S Kᵀ
 
-The X_i of the second line are drawn anew from x⁻ and P⁻, so that S sees Q (redraw=True), or are the X⁻_i themselves as
-in Palomba 2016 (redraw=False; S and K then know nothing of Q). Everything is written with deviations from the
+The X_i of the second line are drawn anew from x⁻ and P⁻, so that S contains Q (redraw=True), or are the X⁻_i themselves
+as in Palomba 2016 (redraw=False; S and K are then independent of Q). Everything is written with deviations from the
 first point, so that angles of outputs and manifolds need no care and huge weights lose no digits.
 
 Square-root form: the filter state holds L, never P. Reflections of [√v V, √Q] give L⁻; those of the joint array
@@ -12,7 +12,7 @@ Square-root form: the filter state holds L, never P. Reflections of [√v V, √
     [ √v W   √R ]        [ √S    0 ]
     [ √v V   0  ]   →    [ K √S  L ]
 
-give the gain and the corrected L at once, without a difference of covariances. Negative weights are taken off by
+give the gain and the corrected L at once, without a difference of covariances. Negative weights are subtracted by
 rank-one changes at the end.
 """
 
@@ -58,7 +58,7 @@ class SigmaPointKalman(Filter):
     model, outputs, inputs, Q, R, input_noise, dt, start, P0, options : see `Filter`.
     points : `Symmetric(kappa)`, `Scaled(alpha, beta, kappa)`, `SphericalSimplex(w0)`, `CentralDifference(h)` or
         `Cubature()`, or anything with their method.
-    square_root : the filter state holds the factor of P: for covariances of very different size.
+    square_root : the filter state contains the factor of P: for covariances of very different size.
     redraw : draw new points after Q was added; False uses the propagated ones again, as Palomba 2016 has it.
 
     Examples
@@ -138,7 +138,7 @@ class SigmaPointKalman(Filter):
             L = self._factor(m)
             expected, W = self._outputs_of_points(self._around(x, L, p, t), u, p, t)
         else:
-            L = ca.reshape(m[-count:], self.process.ne, self.set.count)  # the propagated points stand in its place
+            L = ca.reshape(m[-count:], self.process.ne, self.set.count)  # the propagated points replace it
             expected, W = self._outputs_of_points(self._at(x, L, p, t), u, p, t)
         e = self.model.innovation(y, expected, measured)
         R = self.model.R(x, u, p, t)

@@ -105,7 +105,7 @@ class Symmetric:
 
 @dataclass(frozen=True)
 class Scaled:
-    """2n + 1 points at the distance α √(n + κ); β = 2 adds what is known of a Gaussian's fourth moments.
+    """2n + 1 points at the distance α √(n + κ); β = 2 adds the fourth moments of a Gaussian distribution.
 
     With a small α (1e-3 is often quoted) the weights are about ±1/α² and rounding grows as much; 1 needs no care.
     """

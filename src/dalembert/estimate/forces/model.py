@@ -1,6 +1,6 @@
 """Unknown forces from an estimated motion and measured forces: the second stage (Palomba 2016, ch. 3).
 
-Along the motions W that the joints allow, v = W ż + …, reactions do no work, and what is left of M v̇ = f + Aᵀλ is
+Along the motions W that the joints allow, v = W ż + …, reactions do no work, and M v̇ = f + Aᵀλ becomes
 
     Wᵀ (M v̇ - f) = h(z, ż, z̈) - B₁(z) F₁ - B₂(z) F₂ = 0 ,
 
@@ -177,7 +177,7 @@ class ForceModel:
                           seen=seen, map=B[:, :, self._two])  # fmt: skip
 
     def _conditions(self, B: Array, columns: list[int]) -> FloatArray:
-        """(K,) condition of the map of some forces, in units of what each does over the workspace; inf: blind."""
+        """(K,) condition of the map of some forces, in units of their effects over the workspace; inf: no effect."""
         usual = self.reference[0][:, :, columns]
         size = np.sqrt(np.einsum("kij,kij->j", usual, usual) / len(usual))
         if not (size > 0.0).all():
@@ -207,7 +207,7 @@ class ForceModel:
 
     @property
     def _leading(self) -> tuple[Kernel, Kernel]:
-        """Where the coordinates of a pose stand, and the pose led to given coordinates."""
+        """Places of the coordinates in a pose, and the pose moved to given coordinates."""
         r = self.balance.relations
         return self.eqs.cache(("leading", r.coordinates.names), r.closing.numbers)  # type: ignore[no-any-return]
 
@@ -424,7 +424,7 @@ class Balance:
         return len(self.relations.coordinates)
 
     def _make(self) -> tuple[ca.Function, ca.Function]:
-        """(pose, ż, z̈, p, t) -> h (n,), B (n, nu);  (pose, p, t) -> B, and what its entries are sums of, all added."""
+        """(pose, ż, z̈, p, t) -> h (n,), B (n, nu);  (pose, p, t) -> B, and sums of the sizes of its terms."""
         eqs, n = self.eqs, self.n
         q, zd, zdd = SX.sym("q", eqs.nq), SX.sym("zd", n), SX.sym("zdd", n)
         p, t, u = SX.sym("p", len(eqs.parameters)), SX.sym("t"), SX.sym("u", eqs.nu)

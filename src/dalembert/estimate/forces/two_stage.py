@@ -87,7 +87,7 @@ class TwoStage:
         """The record of the second filter: the motion, the exactly known inputs, the measured forces."""
         names = list(self.model.motion.names)
         moved = np.asarray(motion[names], dtype=float).reshape(len(motion), len(names))
-        if self.current:  # the step to sample k takes what stands at k - 1
+        if self.current:  # the step to sample k takes the values at k - 1
             moved = np.vstack([moved[1:], moved[-1:]])
         rest = [*self.model.exact, *self.model.known]
         columns = [np.asarray(record[name], dtype=float)[: len(motion)] for name in rest]
@@ -128,7 +128,7 @@ class TwoStageStepper:
         self.estimate: dict[str, float] = {}
 
     def step(self, sample: Mapping[str, float], t: float | None = None) -> dict[str, float]:
-        """Take in what every sensor reads, by name (NaN or left out: not measured); returns both estimates by name."""
+        """Take the readings of all sensors, by name (NaN or left out: not measured); returns both estimates by name."""
         model, motion = self.stages.model, self.stages.motion.process
         needed = [*motion.inputs.names, *model.exact]
         missing = [name for name in needed if name not in sample]

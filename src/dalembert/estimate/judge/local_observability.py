@@ -61,15 +61,15 @@ class LocalObservability:
     Attributes
     ----------
     states, outputs : names.
-    freedoms : how many directions there are; fewer than states where these are of a projection onto the joints.
-    rank : how many of them the outputs show.
-    singular_values : (freedoms,) what each direction makes of the readings against their noise, largest first, in the
+    freedoms : number of directions; fewer than states where these are of a projection onto the joints.
+    rank : number of directions that the outputs show.
+    singular_values : (freedoms,) effect of each direction on the readings over their noise, largest first, in the
         best window: its standard deviation falls from 1 to 1/√(1 + s²).
     floor : the singular value below which all is rounding.
     time, strength : starts of the windows [s], and the smallest singular value in each.
     span : length of a window [s].
     unseen : directions that no output shows, each a mapping of states to amounts that change together.
-    weak : directions that are seen only weakly, the worst first, each with what is left of its standard deviation.
+    weak : directions that are observed only weakly, the worst first, each with its remaining standard deviation.
     fades : of every direction in `unseen`, then in `weak`, the share left at the end of the window by itself.
     hidden : of every state, the share that lies in unseen directions: 0 seen, 1 not at all.
     left : of every state, the share left of its initial standard deviation: 0 known, 1 as before.
@@ -104,7 +104,7 @@ class LocalObservability:
 
     @property
     def is_observable(self) -> bool:
-        """Whether the outputs show every direction; `weak` and `left` report how well."""
+        """Whether the outputs show every direction; `weak` and `left` report the accuracy."""
         return self.rank == self.freedoms
 
     @property
@@ -193,7 +193,7 @@ def local_observability(
     amplitude: object = 1e-3,
     **options: Any,
 ) -> LocalObservability:
-    """Whether the outputs determine all states of a model along a motion, how well, and what to measure if not.
+    """Whether the outputs determine all states of a model along a motion, how accurately, and useful sensors.
 
     Parameters
     ----------
@@ -205,8 +205,8 @@ def local_observability(
         have an error of 1 % of its range.
     P0 : initial variances, in any form that filters take; typical magnitudes by unit when left out.
     window : samples of one window.
-    candidates : what may be measured in addition; sensors, coordinates, rates, internal states and orientations of
-        bodies when left out. They are as good as outputs of the same unit.
+    candidates : quantities that could be measured in addition; sensors, coordinates, rates, internal states and
+        orientations of bodies when left out. They are as good as outputs of the same unit.
     empirical : also the gramian of motions that start an `amplitude` (a number or a mapping of states) to both sides.
     options : of the process: coordinates, unknown, closing, ... (`da.estimate.process`).
 
@@ -351,7 +351,7 @@ def _by_name(names: tuple[str, ...], values: Array) -> dict[str, float]:
     return dict(zip(names, values.tolist(), strict=True))
 
 
-# ---- what was given
+# ---- arguments
 
 
 def _process(model: object, along: object, outputs: Names, dt: float | None, options: dict[str, Any]) -> Process:

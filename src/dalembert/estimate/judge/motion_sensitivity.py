@@ -79,7 +79,7 @@ def _column(record: Record, channel: str) -> Array:
 
 
 def add_candidates(model: Process, candidates: Any) -> tuple[Process, tuple[str, ...]]:
-    """The process with everything else it could be asked for as further outputs."""
+    """The process with all other quantities that it can give as further outputs."""
     known = model.reported if "report" in model.functions else model.carried
     skip = {*model.outputs.names, *_euler_parameters(model)}
     names = [name for name in _order(model, known.names) if name not in skip]

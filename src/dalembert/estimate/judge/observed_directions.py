@@ -1,6 +1,7 @@
 """Directions of the state that readings determine: uncertainty against noise, direction by direction.
 
-With O of `process_slopes`, a start known to P₀ = L Lᵀ and readings with noise R = N Nᵀ, the singular values s of
+With O of `process_slopes`, the covariance P₀ = L Lᵀ of the initial state and readings with noise R = N Nᵀ, the singular
+values s of
 
     A = N⁻¹ O L = Σ s u vᵀ ,     P = L (1 + AᵀA)⁻¹ Lᵀ
 
@@ -8,7 +9,7 @@ compare the effect of an uncertainty on the readings with their noise: along L v
 1/√(1 + s²). A sensor is judged by that with its own rows added to A: by what it takes off the directions that are seen
 badly, |log det| of their block of P. One that shows the rest better but not these takes nothing off.
 
-Where P₀ and R are not known, typical magnitudes σ stand in their place. Quantities of one unit have one magnitude, as
+Where P₀ and R are not known, typical magnitudes σ replace them. Quantities of one unit have one magnitude, as
 large as the motion makes of those of other units: σ_a ≈ g_ab σ_b with g the largest slope of any a by any b, solved for
 the logarithms; a reading is as good as 1 % of what it sweeps for states off by σ.
 """
@@ -34,8 +35,8 @@ class ObservabilityThresholds:
 
     precision: float = 0.01  # error of a reading without R, of its range: a sensor of class 1
     least_range: float = 0.01  # of the range of others of its unit: a reading below it has their noise
-    seen: float = 0.5  # a direction is seen well where less than this share of its standard deviation is left
-    reported: float = 0.2  # share that is left of a weak direction from which on it is reported
+    seen: float = 0.5  # a direction is well observed where less than this share of its standard deviation remains
+    reported: float = 0.2  # remaining share of a weak direction from which on it is reported
     rounding: float = 1e-9  # of the largest singular value: errors of the slopes of 4 Runge-Kutta steps per sample
     gap: float = 1e3  # ratio of successive singular values that separates signal from errors of the slopes,
     below: float = 1e-4  # where the smaller one is below this share of the largest,
@@ -56,7 +57,7 @@ class ObservabilityThresholds:
 
     @property
     def weak(self) -> float:
-        """Singular value at which the share `seen` is left: 1/√(1 + s²) = seen."""
+        """Singular value at which the share `seen` remains: 1/√(1 + s²) = seen."""
         return float((1 / self.seen**2 - 1) ** 0.5)
 
 
@@ -118,7 +119,7 @@ def _balance(largest: Array, sure: list[tuple[int, int]]) -> Array:
 
 
 def _parts(n: int, pairs: list[tuple[int, int]]) -> int:
-    """Into how many parts n things fall that pairs hold together."""
+    """Number of connected parts of n things with connections between pairs."""
     ones = np.ones(len(pairs))
     graph = coo_array((ones, tuple(np.array(pairs).reshape(-1, 2).T)), shape=(n, n))
     return int(connected_components(graph, directed=False)[0])
@@ -148,7 +149,7 @@ class View:
     names : of the states.  seen : (samples · ny, ne) O in units of the noise.
     root : L (ne, d); fewer columns than rows where the joints let fewer errors pass.
     values, directions : s (d,), largest first, and the rows v.  floor : the smallest s that is not rounding.
-    last : (d, d) what is left of v at the end of the window, if nothing is done.
+    last : (d, d) v at the end of the window, without corrections.
     """
 
     names: tuple[str, ...]
@@ -183,7 +184,7 @@ class View:
 
     @property
     def left(self) -> Array:
-        """(d,) of every direction, what is left of its standard deviation."""
+        """(d,) remaining share of the standard deviation of every direction."""
         kept = np.where(self.values > self.floor, self.values, 0.0)
         return np.asarray(1.0 / np.sqrt(1.0 + kept**2))
 
@@ -200,7 +201,7 @@ class View:
 
     @property
     def kept(self) -> Array:
-        """(ne,) of every state, what is left of its standard deviation."""
+        """(ne,) remaining share of the standard deviation of every state."""
         return self._of_states(self.directions.T * self.left)
 
     def _of_states(self, part: Array) -> Array:
@@ -212,13 +213,13 @@ class View:
         return np.where(sizes > 0, sizes, 1.0)
 
     def weigh(self, rows: Array) -> Array:
-        """CᵀC (d, d) of further rows, in directions of the view and units of what is left of them."""
+        """CᵀC (d, d) of further rows, in directions of the view and units of their remaining deviations."""
         C = rows @ self.root @ self.directions.T * self.left
         return np.asarray(C.T @ C)
 
     @property
     def poor(self) -> Array:
-        """(d - well, k): what is seen badly and does not fade by itself, in terms of the last directions."""
+        """(d - well, k): weakly observed directions that do not fade by themselves, in terms of the last directions."""
         _, fades, kept = np.linalg.svd(self.last @ self.directions[self.well :].T, full_matrices=False)
         return np.asarray(kept[fades > LIMITS.faded].T)
 
@@ -233,7 +234,7 @@ class View:
         return np.asarray(self.directions[self.well : self.rank][::-1])
 
     def fade(self, v: Array) -> float:
-        """Share of a direction that is left at the end of the window, by itself."""
+        """Share of a direction that remains at the end of the window without corrections."""
         return float(np.linalg.norm(self.last @ v))
 
     def direction(self, v: Array) -> dict[str, float]:
@@ -278,7 +279,7 @@ def rank_sensors(
     """Sensors that would show the directions that are seen badly, best first, with the largest deviation left then.
 
     further : rows (samples · k, ne) of everything else that could be measured, in units of its noise.
-    last : names to come after all others: of what is seldom measured, such as unknown forces.
+    last : names to come after all others: of quantities that are seldom measured, such as unknown forces.
     """
     poor = view.poor
     if not poor.size:
@@ -313,9 +314,9 @@ def rank_sensors(
 
 
 def _with(view: View, poor: Array, block: Array) -> tuple[float, float]:
-    """Gain on what is seen badly when rows are added, and the largest deviation left of it.
+    """Gain on weakly observed directions by further rows, and their largest remaining deviation.
 
-    block : CᵀC (d, d) of the rows, in directions of the view and units of what is left of them.
+    block : CᵀC (d, d) of the rows, in directions of the view and units of their remaining deviations.
     """
     rest = np.linalg.inv(np.eye(len(block)) + block)
     gain = -0.5 * np.linalg.slogdet(poor.T @ rest[view.well :, view.well :] @ poor)[1]

@@ -47,7 +47,7 @@ class TuningLimits:
     usual: int = 8  # of the descent, for the bar
     gain: float = 1e-9  # relative gain that ends the descent: far below that of a change of 1 % in a variance
     longest: float = 2.0  # largest step of θ: a factor of 7
-    widest: float = 12 * float(np.log(10.0))  # how far θ may go from where it began: twelve decades
+    widest: float = 12 * float(np.log(10.0))  # largest change of θ from its initial value: twelve decades
     flat: float = 1e-9  # least second derivative of an unknown, of the largest
 
 
@@ -338,7 +338,7 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class _TuningPoint:
-    """Logarithms of variances θ, the value there, and its derivatives where they were asked for."""
+    """Logarithms of variances θ, the value there, and its derivatives where they were requested."""
 
     theta: Array
     value: float
@@ -369,7 +369,7 @@ class _Descent:
         first = self.task.first
         size = np.maximum(curvature.diagonal(), LIMITS.flat * max(curvature.diagonal().max(), 1e-300))
         step = -np.linalg.solve(curvature + np.diag(damping * size), gradient)
-        # each on its own: a variance that hardly matters must not hold the others back
+        # each on its own: a variance of little effect must not slow the others down
         trial = np.clip(
             place.theta + np.clip(step, -LIMITS.longest, LIMITS.longest), first - LIMITS.widest, first + LIMITS.widest
         )

@@ -1,1 +1,1 @@
-"""Observers that know a machine by its joints alone."""
+"""Observers that use only the joints of a machine."""

@@ -222,7 +222,7 @@ def weighted_slopes(model: KinematicModel, z: Array, q: Array) -> Array:
 
 
 def largest_determinant(model: KinematicModel, workspace: Workspace) -> float:
-    """Largest det(SᵀWS) in the workspace: what the switching distance is measured by."""
+    """Largest det(SᵀWS) in the workspace, the unit of the switching distance."""
     S = weighted_slopes(model, *explore(model, workspace, 400))
     values = np.linalg.svd(S, compute_uv=False)
     found = float(np.prod(values**2, axis=1).max())

@@ -4,7 +4,7 @@
     v = J⁺ [-φ_t; ż - s_t] ,     v̇ = J⁺ [b; z̈ - bias] ;      ∂q/∂z = N J⁺ [0; 1]   (implicit)
 
 J is sparse and has many entries that are plain numbers (a body's place appears with ±1). Rows are eliminated with such
-entries first, which never fails and fills in little; what is left, one to three rows per body of a loop, is solved by
+entries first, which never fails and fills in little; the remaining one to three rows per body of a loop are solved by
 orthogonal columns, which takes redundant rows as least squares. Where none is redundant it is put into block triangular
 form first: an open chain is solved joint by joint. J has full column rank wherever z fixes the pose.
 """
@@ -165,7 +165,7 @@ def least_squares(matrix: Expr, right: Expr) -> Expr:
 
 
 def _constant_pivot(rows: list[dict[int, Any]], left: set[int]) -> tuple[int, int, float] | None:
-    """A plain number in a row that is left, not small beside the row's other numbers; the one with the least fill."""
+    """A plain number in a remaining row, not small beside the row's other numbers; the one with the least fill."""
     counts: dict[int, int] = {}
     for i in left:
         for j in rows[i]:
@@ -230,7 +230,7 @@ class Closing:
         return SparseRows(self.gradient(q, p, t))
 
     def numbers(self) -> tuple[Kernel, Kernel]:
-        """(q, p, t) -> J and where the independent coordinates stand; (q, z, p, t) -> closed pose and its gap."""
+        """(q, p, t) -> J and the places of the independent coordinates; (q, z, p, t) -> closed pose and its gap."""
         eqs = self.eqs
         q, z, p, t = SX.sym("q", eqs.nq), SX.sym("z", self.n), SX.sym("p", len(eqs.parameters)), SX.sym("t")
         h = self.prescribed(q, SX.zeros(eqs.nv), p, t)[0]

@@ -27,7 +27,7 @@ def lanczos_derivative(
     ----------
     names : channels; None: all.
     points : odd number of samples of a line, at least 3.
-    order : how often it is applied: 1 for rates, 2 for accelerations.
+    order : number of applications: 1 for rates, 2 for accelerations.
 
     Returns
     -------

@@ -1,6 +1,6 @@
 """A kinematics-based model, and its process for a filter (Palomba 2016, ch. 2).
 
-The error is that of z and its derivatives; the state also holds the pose of the mechanism, which is closed again
+The error is that of z and its derivatives; the state also contains the pose of the mechanism, which is closed again
 wherever z moves, so x lives on a manifold: x ⊞ e adds e to z, ż, z̈ and closes the pose there.
 """
 
@@ -156,7 +156,7 @@ class KinematicModel:
 
         motion : record of the independent coordinates and their rates to look along; None: all over the workspace.
         workspace : range of every independent coordinate; None: a turn about the start, as far as the joints let go.
-        dt : sampling interval for the observability of the sampled model.  poses : how many are looked at.
+        dt : sampling interval for the observability of the sampled model.  poses : number of poses that are checked.
         """
         return survey(self, motion, workspace if workspace is not None else self.workspace, dt, poses)
 
@@ -196,7 +196,7 @@ class KinematicModel:
         return found
 
     def outputs_function(self, names: Sequence[str]) -> ca.Function:
-        """(x, u, p, t) -> the named quantities, as far as the state holds what they depend on."""
+        """(x, u, p, t) -> the named quantities, as far as the state determines them."""
         s = self.stepper
         x, u = SX.sym("x", s.nx), SX.sym("u", len(self.inputs))
         p, t = SX.sym("p", len(s.relations.parameters)), SX.sym("t")

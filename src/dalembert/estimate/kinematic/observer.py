@@ -51,7 +51,7 @@ def model_kinematics(
     independent : as many coordinates as the machine has degrees of freedom.
     inputs : measured velocities or accelerations (sensors or coordinates by name), at least as many.
     outputs : measured positions (and rates), at least as many; another set than the inputs.
-    order : ``"acceleration"`` or ``"velocity"``: what the inputs are.
+    order : ``"acceleration"`` or ``"velocity"``: the quantity of the inputs.
     scheme : how the highest derivative enters the state: 1 ``"constraint"``, 2 ``"newmark"``, 3 ``"both"``, or None for
         a state without it.
     method : ``"euler"``, ``"heun"`` or ``"rk4"``, of the other rows, with the input held over the step; Euler's pairs
@@ -63,7 +63,7 @@ def model_kinematics(
         lag (scheme 1; Euler's or Heun's method).
     start : initial coordinates, rates, accelerations, reached from the drawing; or a state of the machine
         (`da.assemble`), which also determines how its loops are closed.
-    workspace : range of every independent coordinate that :meth:`KinematicModel.check` looks at.
+    workspace : range of every independent coordinate for :meth:`KinematicModel.check`.
     units : of the quantities of formulas.
 
     Examples

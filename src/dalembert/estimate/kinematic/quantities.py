@@ -53,14 +53,14 @@ class Relations(Protocol):
         """Initial z and pose with the given coordinates, reached from the pose `begin`, or from that of the drawing."""
 
     def follow(self, z: Array, times: Array, begin: Array | None = None) -> tuple[Array, Array]:
-        """Poses at coordinates z (K, n) one after another, and how far each is from closed."""
+        """Poses at coordinates z (K, n) one after another, and the largest gap of each."""
 
     def read(self, state: State) -> dict[str, float]:
         """z and ż of a state of the machine, by name."""
 
 
 def name_list(given: Any, what: str) -> list[str]:
-    """Names as a list; a single one may stand alone."""
+    """Names as a list; a single name may be given without a list."""
     names = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [given]
     for name in names:
         if not isinstance(name, str):

@@ -3,7 +3,7 @@
     velocities measured       x = z          ż = (SᵀWS)⁻¹SᵀW (u - …)
     accelerations measured    x = [z; ż]     z̈ = (SᵀWS)⁻¹SᵀW (u - Ṡż - …)
 
-The highest derivative may stand in the state too (w below: z̈, or ż where velocities are measured; y is the one under
+The highest derivative may be part of the state too (w below: z̈, or ż where velocities are measured; y is the one under
 it, w° what the constraint gives from the state before the step). The other rows are integrated by Euler's, Heun's or
 the classical Runge-Kutta method; then
 
@@ -93,7 +93,7 @@ class KinematicStep:
     def affine(
         self, names: Sequence[str], order: int, pose: Expr, z: Expr, zd: Expr, p: Expr, t: Expr
     ) -> tuple[Expr, Expr]:
-        """S and c with h⁽ᵒʳᵈᵉʳ⁾ = S z⁽ᵒʳᵈᵉʳ⁾ + c (SX); gravity in an accelerometer's reading stands in c."""
+        """S and c with h⁽ᵒʳᵈᵉʳ⁾ = S z⁽ᵒʳᵈᵉʳ⁾ + c (SX); gravity in an accelerometer's reading is part of c."""
         top, zero = SX.sym("top", self.n), SX.zeros(self.n)
         if order == 1:
             h, c = (self.relations.values(names, pose, z, x, zero, p, t) for x in (top, zero))

@@ -2,9 +2,9 @@
 
     x⁺ = A x + B (u(k-d) - u₀) ,    y = y₀ + C x + D (u(k-d) - u₀)
 
-u₀, y₀ are the offsets that identification took off: the filter reads what the sensors read. An input that acts d
-samples late is carried along in d more states, ``force[1]`` to ``force[d]``, the input of so many samples ago; they are
-exact, so that Q and P0 are those of the others. Before the record, inputs have the values of its first sample.
+u₀, y₀ are the offsets that identification subtracted: the filter takes the readings of the sensors. An input that acts
+d samples late is carried along in d more states, ``force[1]`` to ``force[d]``, the input of so many samples ago; they
+are exact, so that Q and P0 are those of the others. Before the record, inputs have the values of its first sample.
 """
 
 from __future__ import annotations

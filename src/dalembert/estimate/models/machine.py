@@ -45,14 +45,14 @@ def machine_process(
 
     Parameters
     ----------
-    outputs : sensors (``"imu"`` stands for all its axes), coordinates or rates of joints and bodies, speeds or internal
+    outputs : sensors (``"imu"`` means all its axes), coordinates or rates of joints and bodies, speeds or internal
         states that are measured; all sensors when left out.
     inputs : known inputs; all that are not `unknown` when left out. The others are zero.
     dt : interval of the filter [s]; a machine takes any, so it may be left out.
     coordinates : independent coordinates whose errors have the covariance, such as ``["A.angle"]``. They must stay
         independent at every pose: the crank's angle of a slider-crank, not the slider's place. Chosen when left out.
     closing : "independent", or "projection": covariances of all tangent coordinates, projected onto the joints.
-    method, steps : "rk4", "heun", "midpoint", "euler" or an explicit `Tableau`; how many steps of it per interval.
+    method, steps : "rk4", "heun", "midpoint", "euler" or an explicit `Tableau`; number of its steps per interval.
     unknown : inputs that are estimated, as random walks.
     wrapped : outputs whose residual is taken in (-π, π]; those in radians when left out, so that an encoder may read
         many turns or one.

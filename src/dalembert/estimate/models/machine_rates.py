@@ -33,7 +33,7 @@ from dalembert.solve.constrained.solve import (
 from dalembert.solve.constrained.structure import massless_directions
 
 SX = ca.SX
-GRAIN = 2.0**40  # above 8192 doubles are coarser than 1/GRAIN and stay as they are
+GRAIN = 2.0**40  # above 8192 doubles are coarser than 1/GRAIN and stay unchanged
 
 
 def still(x: Expr) -> Expr:
@@ -67,7 +67,7 @@ class FactoredRows:
 
 
 def rates(eqs: EquationsOfMotion, s: Symbols) -> tuple[list[Any], FactoredRows]:
-    """[q̇, v̇, ż, λ], and what holds the machine there."""
+    """[q̇, v̇, ż, λ], and the factors of the constraints there."""
     F = eqs.functions
     at = Evaluation(eqs, without_derivatives(s))
     refined = 1 if refinements(eqs) == 2 else 3  # slopes to (ε/σ)², where rows are redundant or nearly so to (ε/σ)⁴
@@ -136,7 +136,7 @@ def projecting_function(eqs: EquationsOfMotion) -> ca.Function:
 
 
 def _onto(eqs: EquationsOfMotion, s: Symbols, held: FactoredRows) -> tuple[Expr, Expr]:
-    """q and v on the joints, with what holds the machine at a pose an integration error away."""
+    """q and v on the joints, with the factors of the constraints at a pose an integration error away."""
     q, v = normalise(eqs, s.q), s.v
     if eqs.holonomic_rows:
         gap = SX.zeros(len(eqs.rows))

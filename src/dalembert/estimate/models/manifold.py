@@ -328,7 +328,8 @@ class Independent:
     def _shares(self) -> tuple[dict[int, Array], dict[int, Array]]:
         """Entries of q and of v that change with the error alone, however the joints are: by which share of it.
 
-        Coordinates such as angles between bodies in the plane are sums of entries; each decides one that is left.
+        Coordinates such as angles between bodies in the plane are sums of entries; each determines one of the remaining
+        entries.
         """
         s = self.eqs.symbols()
         value, rate, _, _ = self.eqs.functions["measures"](s.q, s.v, s.p, s.t)

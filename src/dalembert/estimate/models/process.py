@@ -70,7 +70,7 @@ class Process:
     matrices : (A, B, C, D) where the process is linear with these matrices at its own dt, else None.
     about : (x₀, u₀, y₀) that a linear process counts deviations from, None where that is zero.
     sensed : the inputs are readings of sensors of the machine, not what drives it.
-    current : the step to a sample takes the inputs of that sample, not those of the one before.
+    current : the step to a sample takes the inputs of that sample, not those of the previous one.
     held : place of a state that holds an input of an earlier sample -> place of that input: exact, no noise of its own.
     advise : advice after the last states (k, nx) before a filter diverged; empty where there is none.
     """
@@ -236,7 +236,7 @@ def operating_point(model: StateSpace, outputs: list[str], inputs: list[str]) ->
 
 
 def find_places(wanted: Names, known: tuple[str, ...], kind: str) -> list[int]:
-    """Places of the wanted names, in the order asked for; all of them for None."""
+    """Places of the wanted names, in the given order; all of them for None."""
     if wanted is None:
         return list(range(len(known)))
     names = [wanted] if isinstance(wanted, str) else list(wanted)

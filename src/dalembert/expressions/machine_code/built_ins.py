@@ -1,8 +1,8 @@
-"""LLVM code of built-in functions of CPython: an evaluation costs little more than its work.
+"""LLVM code of built-in functions of CPython: a call costs little more than its computation.
 
-`once` takes no arguments and evaluates where its table says. `direct` takes arrays and floats as CPython passes them,
-checks that each is a vector of double precision numbers, one after the other, and evaluates on their memory; anything
-else is handed to a function of Python. Both keep their table in a bytes object.
+`once` takes no arguments and evaluates at the addresses of its table. `direct` takes arrays and floats as CPython
+passes them, checks that each is a contiguous vector of double precision numbers, and evaluates on their memory; other
+arguments are passed to a function of Python. Both keep their table in a bytes object.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Instructions of scalar functions, and tables of interpolants, as CasADi holds them.
+"""Instructions of scalar functions, and tables of interpolants, from CasADi.
 
-Both are read from the serialised form where that is known: asking for instructions one by one takes twenty times as
-long. A few instructions asked for one by one confirm it.
+Both are read from the serialised form where its layout is known: reading instructions one by one takes twenty times as
+long. A few instructions read one by one confirm the result.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dalembert.expressions.machine_code.program import (
     Untranslatable,
 )
 
-SERIALISED = 64  # instructions above which the serialised function is read at once; fewer are read sooner one by one
+SERIALISED = 64  # most instructions that are read one by one; for more, the serialised function is faster
 
 
 @lru_cache(maxsize=1)
@@ -86,7 +86,7 @@ def _bytes_of(function: ca.Function) -> bytes:
 
 
 def _read_serialised(function: ca.Function, count: int) -> tuple[Int64Array, FloatArray] | None:
-    """Instructions as CasADi 3.8 writes them, four integers each; None where a few of them are not found so."""
+    """Instructions as CasADi 3.8 writes them, four integers each; None where a sample of them disagrees."""
     data = _bytes_of(function)
     first = b"".join(struct.pack("<4i", *_instruction(function, k)) for k in range(4))
     place = data.rfind(first)

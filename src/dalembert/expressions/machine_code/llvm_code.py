@@ -7,7 +7,7 @@ compile grows with the size and the values of a piece stay in registers and in t
     loop(table, count)    table : pointers to arguments, results and work, then the stride of each argument and result
                           in numbers per lane; the routine is called `count` times, and each pointer moves by its stride
 
-With lanes an array is (nonzeros, lanes), and there is another door,
+With lanes an array is (nonzeros, lanes), and there is another entry function,
 
     rows(table, count)    the routine is evaluated for `count` rows (at least as many as lanes) of arguments and results
                           as they are without lanes; numbers are put into lanes behind the work of the routine
@@ -57,7 +57,7 @@ LIBRARY = operations("ASINH ACOSH ATANH ERF LOG1P EXPM1 HYPOT FMOD REMAINDER")
 
 
 class LlvmCode:
-    """Text of a program.  lanes : machines at once.  loop : with the door `loop`, whose table has 64-bit addresses."""
+    """Text of a program.  lanes : machines at once.  loop : with a function `loop`; its table has 64-bit addresses."""
 
     def __init__(self, program: Program, lanes: int = 1, *, loop: bool = True) -> None:
         self.program, self.lanes = program, lanes
@@ -68,7 +68,7 @@ class LlvmCode:
         self.lines: list[str] = []
         for k, values in enumerate(program.constants):
             self.constant(f"c{k}", values)
-        self.fixed: frozenset[int] = frozenset()  # arguments of which all evaluations of a vector have the same
+        self.fixed: frozenset[int] = frozenset()  # arguments that are equal in all evaluations of a vector
         self.loops = Loops(self)
         statements = [s for r in program.routines if isinstance(r.body, tuple) for s in r.body]
         self.loops.define_shared(statements)
@@ -234,8 +234,8 @@ class LlvmCode:
         operations, outs = code.operation.tolist(), code.out.tolist()
         firsts, seconds = code.first.tolist(), code.second.tolist()
         constants = code.constant.tolist()
-        literals: dict[int, str] = {}  # registers that hold a constant: known in every piece
-        inputs: dict[int, tuple[int, int]] = {}  # registers that hold an input: read again where a piece needs it
+        literals: dict[int, str] = {}  # registers with a constant: known in every piece
+        inputs: dict[int, tuple[int, int]] = {}  # registers with an input: read again where a piece needs it
         width, kind = self.lanes, self.type
         names: list[str] = []
         for start in range(0, max(count, 1), PIECE):
@@ -344,7 +344,7 @@ class LlvmCode:
 
     # -- choices -----------------------------------------------------------------------------------------------------
     def _choose(self, s: Choose) -> None:
-        """One case is called; with lanes all that some lane takes, on all lanes, and every lane takes its results."""
+        """One case is called; with lanes every case that some lane needs, on all lanes; each lane selects its own."""
         index = self.load(self.address(s.index), self.lanes)
         inputs, outputs = [self.address(p) for p in s.inputs], [self.address(p) for p in s.outputs]
         work = self.offset("%w", s.work)
@@ -398,7 +398,7 @@ class LlvmCode:
         self.call(s.cases[last].name, addresses)
         self.lines += [f"br label %chosen{n}", f"chosen{n}:"]
 
-    # -- the door ----------------------------------------------------------------------------------------------------
+    # -- the entry ---------------------------------------------------------------------------------------------------
     def _table(self, main: Routine) -> tuple[list[str], list[str]]:
         """Addresses and strides."""
         pointers = len(main.inputs) + len(main.outputs)
@@ -423,7 +423,7 @@ class LlvmCode:
         self.text += ["define void @loop(ptr %table, i64 %count) {", *self.lines, "ret void", "}"]
 
     def _rows(self, main: Routine) -> None:
-        """The last group begins earlier where the count needs it; arguments that all rows share are put in once."""
+        """The last group begins earlier if the count is no multiple of the lanes; shared arguments are put in once."""
         (*bases, work), strides = self._table(main)
         sizes, loops = (*main.inputs, *main.outputs), self.loops
         starts = np.cumsum([max(main.work, 1), *sizes]).tolist()

@@ -66,7 +66,7 @@ def _look_up(code: LlvmCode, routine: Routine, table: Interpolation, lane: int) 
 
 
 def _search(code: LlvmCode, grid: str, size: int, x: str, mode: int) -> str:
-    """Index of the interval that holds x, by the rules of the interpreter (NaN: those of its comparisons)."""
+    """Index of the interval that contains x, by the rules of the interpreter (NaN: those of its comparisons)."""
     if mode == 1:
         first = code.load(grid, 1)
         last = code.load(code.put(f"getelementptr double, ptr {grid}, i64 {size - 1}"), 1)

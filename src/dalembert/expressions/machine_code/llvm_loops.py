@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 UNROLLED = 8  # entries; longer element-wise operations are loops
 FEW = 16  # entries that are gathered one by one; more in a loop over a table
-SHARED = 4  # element-wise statements of one form that are worth a function: its call takes a few nanoseconds
+SHARED = 4  # fewest element-wise statements of one form for a shared function: its call takes a few nanoseconds
 Body = Callable[[Callable[[str], str], list[str], int], None]
 
 
@@ -76,9 +76,9 @@ class Loops:
 
     # -- entries of vectors ------------------------------------------------------------------------------------------
     def over(self, sources: list[tuple[str, int]], count: int, body: Body) -> None:
-        """body(address of the entry in an array, numbers there, how many at once) over `count` entries.
+        """body(address of the entry in an array, numbers there, their count) over `count` entries.
 
-        One by one, or several at once in a loop; a number that serves all entries is loaded once.
+        One by one, or several at once in a loop; a number for all entries is loaded once.
         """
         code, several = self.code, self.several
         fixed = [code.load(base, code.lanes) if step == 0 else "" for base, step in sources]
@@ -221,7 +221,7 @@ class Loops:
         self.count(s.count, emit_again)
 
     def _repeat_at_once(self, s: Repeat) -> None:
-        """Arguments are put into vectors, results taken out; the last group begins earlier where the count needs it."""
+        """Arguments are put into vectors, results taken out; the last group may begin earlier."""
         code, fixed = self.code, fixed_arguments(s)
         sizes = (*s.routine.inputs, *s.routine.outputs)
         starts = np.cumsum([s.work, *(VECTOR * size for size in sizes)]).tolist()
@@ -303,7 +303,7 @@ class Loops:
 
 
 def _form(s: Apply) -> Any:
-    """What statements have in common that one function may serve; None where it would not pay."""
+    """The common form of statements for one shared function; None where a function saves nothing."""
     if s.count <= UNROLLED or len(s.steps) < SHARED:
         return None
     return s.steps, tuple(step for _, step in s.inputs), tuple(k for k, _ in s.outputs)

@@ -43,7 +43,7 @@ EXPANDED = frozenset(
         "ADDNONZEROS EINSTEIN"
     )
 )
-# Operations that begin with a number, which CasADi drops where it expands them: it decides on the sign of a zero.
+# Operations that begin with a number, which CasADi drops in their expansion: it determines the sign of a zero.
 STARTED = frozenset(operations("BILIN HORZREPSUM MMIN MMAX"))
 TOGETHER = 64
 LOOP_PRODUCT = 300  # scalar products; a larger dense matrix product is a loop, a smaller one straight code
@@ -94,7 +94,7 @@ class MatrixGraph:
         ]
         self.codes = codes
         self.lazy = _copies_for_maps(codes)
-        self.copied: set[int] = set()  # values that stand for many copies of themselves
+        self.copied: set[int] = set()  # values of which one copy replaces many
         self.values: list[tuple[Address | _Block, int, int]] = []  # base, offset in it, nonzeros
         self.blocks: dict[int, list[_Block]] = {}  # made by an instruction
         plan = [self._plan(k, *code) for k, code in enumerate(codes)]
@@ -126,7 +126,7 @@ class MatrixGraph:
         return tuple(self.statements), self.top + self.inner
 
     def _group(self, k: int, plan: list[tuple[list[int], list[int]]]) -> list[int]:
-        """Element-wise instructions from k on, of one length, between which nothing else happens."""
+        """Element-wise instructions from k on, of one length, without other instructions between them."""
         members: list[int] = []
         made: set[int] = set()
         size = 0
@@ -145,7 +145,7 @@ class MatrixGraph:
             if length == 0 or any(self.values[v][2] not in (1, length) for v in operands):
                 break
             if any(self.values[v][2] != length and id(self.values[v][0]) in made for v in operands):
-                break  # one number of a vector that this statement would make: it must be there before
+                break  # one number of a vector that this statement would compute: it must exist before
             made |= {id(block) for block in self.blocks[i]}
             size = length
             members.append(i)

@@ -1,8 +1,8 @@
 """Machine code of functions, made inside the process by LLVM: no compiler, no files.
 
 `compile_native` turns a CasADi function into a `Native`, whose `loop` evaluates it many times in one call without the
-interpreter lock. Compiling holds one lock; a process that forks waits for it, so that no child inherits a lock that
-nobody will release. The code is freed with its `Native`.
+interpreter lock. Compiling takes one lock; a process that forks waits for it, so that no child inherits a lock that is
+never released. The code is freed with its `Native`.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def compile_native(function: ca.Function, *, lanes: int = 1, optimise: bool = Fa
     """
     if llvm() is None:
         raise Untranslatable("the package llvmlite cannot be imported")
-    with _lock:  # CasADi has locks of its own, which no child may inherit either
+    with _lock:  # CasADi also has locks that a child must not inherit
         program = read(function)
         source = LlvmCode(program, lanes).source()
         if lanes == 1 and _makes_built_ins():
@@ -153,7 +153,7 @@ class Native:
         self._rows(address_of(table), count)
 
     def trigger(self, arrays: Sequence[Array], work: Array) -> Callable[[], Any]:
-        """A function without arguments that evaluates once, with these arguments and results; it keeps all it needs."""
+        """A function without arguments that evaluates once, with these arguments and results; it keeps them alive."""
         table = self.table(arrays, work, [0] * len(arrays))
         if self._definition is not None:  # a built-in function: 0.03 µs per call instead of 0.2
             owner = (self, arrays, work)  # in the place of its module
@@ -161,9 +161,9 @@ class Native:
         return lambda: self.loop(table, 1)
 
     def direct(self, results: list[Array], work: Array, otherwise: Callable[..., list[Array]]) -> Callable[..., Any]:
-        """A function of arrays and floats that evaluates where the arrays are and returns `results`.
+        """A function of arrays and floats that evaluates on the arrays without a copy and returns `results`.
 
-        results : views of one array.  otherwise : is called with arguments that are no vectors of the right length, or
+        results : views of one array.  otherwise : is called for arguments that are not vectors of the right length, or
         that overlap the results.
         """
         if self._direct is None:

@@ -4,7 +4,7 @@ A step is a function (state, inputs...) -> (state after, output). Its object exp
 
     void NAME_init(double *state)                                  the state before the first step
     int  NAME_step(double *state, inputs..., double *output)       one step, always 0
-    void NAME_drive(const double *state, inputs..., double *output)  the output alone, where asked for
+    void NAME_drive(const double *state, inputs..., double *output)  the output alone, on request
 
 An input is a pointer to doubles, or one double by value. Work arrays are static memory of the object. A step reads its
 inputs and the old state to the end before it writes the new state and the output, which may therefore overlap inputs.
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 class Processor:
     """A processor and its calling convention.
 
-    triple : as LLVM writes it, in four parts (with three, "eabihf" is taken for a system and floats go the soft way);
+    triple : as LLVM writes it, in four parts (with three, "eabihf" is read as a system, and floats are in software);
     empty for this machine. Systems with "musl" rather than "gnu": only functions of the C standard are called.
     features : extensions that the processor must have.  abi : name of the convention where the triple does not fix it.
     relocation : "pic" where programs may be loaded anywhere.  hardware_doubles : whether instructions compute them.
@@ -140,7 +140,7 @@ def emit_object(
             data = machine.emit_object(module)
         finally:
             module.close()
-    # names of functions that are not ELF's to list: all that the text declares
+    # object files other than ELF: all functions that the text declares
     declared = [key for key in code.declared if not key.startswith(("llvm.", "dalembert_"))]
     needs = undefined_symbols(data) if _is_elf(data) else declared
     size = _read_only_bytes(data) if _is_elf(data) else len(data)

@@ -1,4 +1,4 @@
-"""Programs: what code of a function consists of, apart from CasADi and from any processor.
+"""Programs: the code of a function in a form that is independent of CasADi and of the processor.
 
 A function is a routine that takes pointers to the nonzeros of its arguments, of its results, and to a work array. It is
 straight scalar code, or a list of statements: element-wise operations, copies, dense products, calls, repeated calls (a
@@ -38,7 +38,7 @@ BINARY = frozenset(
 )
 
 
-VECTOR = 4  # numbers in a register of AVX: loops over entries take so many at once
+VECTOR = 4  # numbers in a register of AVX: loops over entries take this number at once
 
 
 class Untranslatable(Exception):
@@ -192,7 +192,7 @@ class Program:
 
     routines: list[Routine] = field(default_factory=list)
     constants: list[tuple[float, ...]] = field(default_factory=list)
-    functions: list[ca.Function] = field(default_factory=list)  # alive, so that their identities stay their own
+    functions: list[ca.Function] = field(default_factory=list)  # kept alive, so that their identities stay unique
     _arrays: dict[bytes, int] = field(default_factory=dict)
 
     @property

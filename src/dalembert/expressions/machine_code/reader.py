@@ -1,8 +1,8 @@
 """CasADi functions read into programs.
 
 An SX function is straight scalar code, an MX function a list of statements (`matrix_graph`). A matrix operation without
-a statement of its own is expanded to scalar code by CasADi itself, so that it keeps the order of its sums. What has no
-translation raises `Untranslatable`.
+a statement of its own is expanded to scalar code by CasADi itself, so that it keeps the order of its sums. A function
+without a translation raises `Untranslatable`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from dalembert.expressions.machine_code.program import (
 )
 from dalembert.expressions.machine_code.sharing import share_functions
 
-PACKING = 3  # operations that it takes to put a number into a vector and to take one out
+PACKING = 3  # operations to put a number into a vector and to take one out
 JOIN = {ca.OP_VERTSPLIT: ca.vertcat, ca.OP_HORZSPLIT: ca.horzcat, ca.OP_DIAGSPLIT: ca.diagcat}
 
 
@@ -44,7 +44,7 @@ class Reader:
 
     def __init__(self) -> None:
         self.program = Program()
-        self._functions: list[Any] = []  # alive, so that their identities stay their own
+        self._functions: list[Any] = []  # kept alive, so that their identities stay unique
         self._done: dict[Any, Routine] = {}
 
     def function(self, function: ca.Function) -> Routine:
@@ -141,7 +141,7 @@ class Reader:
 
 
 def _pays_at_once(routine: Routine, places: Sequence[tuple[Address, int]]) -> bool:
-    """Whether evaluations in the parts of a vector take less than one by one, with the numbers that are put there."""
+    """Whether evaluations in the parts of a vector, with the packing of their numbers, are faster than one by one."""
     body = routine.body
     return isinstance(body, Straight) and not body.calls and len(body.operation) > PACKING * sum(s for _, s in places)
 

@@ -1,7 +1,7 @@
 """Functions of the mathematical library that scalar code evaluates twice for the same number are evaluated once.
 
-CasADi finds common parts in a time that grows faster than the code; large functions are left as they are. Their sines
-and cosines are what costs: one takes as long as ten products. The same function of the same argument or register is
+CasADi finds common parts in a time that grows faster than the code; large functions are left unchanged. Most of their
+time is for sines and cosines: one takes as long as ten products. The same function of the same argument or register is
 found here in a few sorts of arrays, and gives the same bits.
 """
 
@@ -42,7 +42,7 @@ COSTLY = tuple(
 
 
 def find_writers(code: Straight, readers: Int64Array, registers: Int64Array) -> Int64Array:
-    """The instruction that wrote what each reader finds in a register; -1 where none did."""
+    """The instruction that wrote the value that each instruction reads from a register; -1 where none did."""
     count = len(code.operation)
     steps = np.arange(count)
     plain = steps[(code.operation != ca.OP_OUTPUT) & (code.operation != ca.OP_CALL)]

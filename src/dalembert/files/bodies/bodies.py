@@ -78,7 +78,7 @@ def _in_file(error: DalembertError, name: str) -> FileFormatError:
 def write_flexible_body(body: FlexibleBodyData, path: str | os.PathLike[str]) -> None:
     """Write the data of a flexible body, whole or not at all.
 
-    ``.npz`` keeps everything, every number as it is. ``.SID_FEM`` keeps what standard input data has a place for: not
+    ``.npz`` keeps everything, every number unchanged. ``.SID_FEM`` keeps the contents of standard input data: not
     the gauges and the picture.
     """
     if not isinstance(body, FlexibleBodyData):

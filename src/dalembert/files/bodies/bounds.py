@@ -1,4 +1,4 @@
-"""The bound on the memory that a flexible-body file may ask for, checked before anything is allocated."""
+"""The limit of the memory that a flexible-body file may need, checked before anything is allocated."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dalembert.core.errors import FileFormatError
 
 @dataclass(frozen=True)
 class BodyLimits:
-    """Sizes above which a file is refused, whatever ``max_bytes`` allows."""
+    """Sizes above which a file is refused, for any ``max_bytes``."""
 
     arrays: int = 64  # of one file; a body has at most 27
     header: int = 10_000  # characters of the head of an array: 100 are usual
     text: int = 1 << 24  # characters of the description: names of 100 000 nodes
     line: int = 10_000  # characters of one line of text: a number has 25
     row: int = 10_000_000  # characters of one row of a matrix: 400 000 numbers
-    descriptor: int = 1 << 20  # bytes of a file that names matrices: points may stand in it
+    descriptor: int = 1 << 20  # bytes of a file that names matrices, which may contain points
     name: int = 1000  # characters of a name
 
 

@@ -77,7 +77,7 @@ def reduced_body(
     basis = null_space(still, rcond=LIMITS.rank)
     count = basis.shape[1]
     if modes is not None and modes > count:
-        problem = f"{modes} modes were asked for, and {count} coordinates deform it."
+        problem = f"{modes} modes are requested, but only {count} coordinates deform it."
         raise model.fail("too-many-modes", problem, modes=modes, coordinates=count)
     mass = basis.T @ model.M @ basis
     if np.linalg.eigvalsh(mass)[0] <= 0.0:
@@ -112,7 +112,7 @@ def _rigid_coordinates(model: ReducedModel) -> FloatArray:
     found = np.linalg.lstsq(model.shapes, motions, rcond=LIMITS.rank)[0]
     miss = float(np.abs(model.shapes @ found - motions).max() / np.abs(motions).max())
     if miss > LIMITS.rigid:
-        problem = f"its coordinates do not hold the six rigid motions: points of one are off by {miss:.1e} of it."
+        problem = f"its coordinates do not contain the six rigid motions: points of one are off by {miss:.1e} of it."
         raise model.fail("few-rigid-modes", problem, Advice("Check the rows of the shapes: x, y, z, rx, ry, rz of "
                          "every point."), miss=miss)  # fmt: skip
     energy = np.diagonal(found.T @ model.K @ found) / np.maximum((found**2).sum(axis=0), 1e-300)

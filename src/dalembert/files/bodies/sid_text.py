@@ -95,7 +95,7 @@ class _Parser:
         self.found = SidModal()
 
     def next(self, inside: str) -> tuple[str, str]:
-        """Next line as what stands before and behind its first "="."""
+        """Next line as the texts before and after its first "="."""
         try:
             self.line, text = next(self.lines)
         except StopIteration:
@@ -231,7 +231,7 @@ class _Parser:
                 break
             if key in COUNTS:
                 if found is not None:
-                    raise self.fail("bad-syntax", f"{what}: {key} stands behind its entries.", object=what)
+                    raise self.fail("bad-syntax", f"{what}: {key} comes after its entries.", object=what)
                 counts[key] = self.count(value, f"{what}: {key}")
             elif entry := _ENTRY.fullmatch(key):
                 found = self.start(name, what, counts) if found is None else found

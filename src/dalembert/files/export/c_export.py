@@ -183,7 +183,7 @@ def make_folder(folder: str | os.PathLike[str]) -> Path:
     return made
 
 
-# --- what is exported -----------------------------------------------------------------------------------------------
+# --- exported functions ---------------------------------------------------------------------------------------------
 
 
 def read_step(given: object, dt: float | None) -> CStep:
@@ -334,7 +334,7 @@ def flat(function: ca.Function, name: str) -> ca.Function:
 
 
 def reference_steps(what: CStep, example: Record | None) -> list[list[Array]]:
-    """Per step: memory before, inputs, memory after, output; every step goes on from the one before."""
+    """Per step: memory before, inputs, memory after, output; every step continues from the previous one."""
     kernel = Kernel(what.kernel)
     memory = what.start.copy()
     steps: list[list[Array]] = []

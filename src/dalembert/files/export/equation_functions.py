@@ -1,6 +1,6 @@
 """Functions of equations of motion by name, as exports write them.
 
-Parts of the equations (``inertia``, ``forces``, ``rows``, ...) are written as they are. Of any equations follow
+Parts of the equations (``inertia``, ``forces``, ``rows``, ...) are written unchanged. For any equations follow
 
     mass_matrix   M(q) ,
     forward       v̇ and λ of M v̇ = f + Aᵀ λ , A v̇ = b ,
@@ -35,7 +35,7 @@ RESULTS = {  # of functions of a tree, where one result has a usual name
     "mass_matrix": ("M",), "inverse_dynamics": ("tau",), "forward_dynamics": ("a",), "jacobian": ("J",),
     "jacobian_rate": ("Jdot",), "gravity": ("g",), "coriolis_matrix": ("C",), "energy": ("T", "V"),
 }  # fmt: skip
-REFERENCE = "local_world_aligned"  # of Jacobians, as da.tree has it where nothing is said
+REFERENCE = "local_world_aligned"  # of Jacobians, the default of da.tree
 Name = str | Sequence[str]
 
 

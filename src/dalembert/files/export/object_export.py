@@ -29,7 +29,7 @@ from dalembert.files.export.c_export import (
 )
 from dalembert.record import Record
 
-RUNTIME = ("__", "memcpy", "memset")  # what compilers bring along; other functions are of the mathematical library
+RUNTIME = ("__", "memcpy", "memset")  # functions of compilers; other functions are of the mathematical library
 
 
 @dataclass(frozen=True)

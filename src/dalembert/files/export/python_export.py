@@ -65,7 +65,7 @@ def export_python(model: object, path: str | os.PathLike[str]) -> Path:
 
     Parameters
     ----------
-    model : a derivation, equations of motion, or whatever `da.equations` takes.
+    model : a derivation, equations of motion, or any argument of `da.equations`.
     path : the file, ``NAME.py``; written whole or not at all.
 
     Returns

@@ -1,4 +1,4 @@
-"""Headings of modal tables: which column holds frequencies, damping, modal masses or their deviations, and its unit.
+"""Headings of modal tables: columns of frequencies, damping, modal masses or their deviations, and their units.
 
 Programs write ``frequency_hz``, ``Frequency [Hz]``, ``f/Hz``, ``Eigenfrequenz (Hz)``, ``Damping ratio (%)``, ``zeta``.
 A heading with none of these words is the name of a coordinate.
@@ -17,7 +17,7 @@ from dalembert.files.tables.header_units import read_unit_cell
 
 
 class ModalQuantity(StrEnum):
-    """What a column of a modal table holds."""
+    """Quantity in a column of a modal table."""
 
     mode = "mode"
     frequency = "frequency"
@@ -55,7 +55,7 @@ _ASIDE = (
     "log decrement", "logarithmic decrement", "quality factor", "modal stiffness", "generalized stiffness",
     "eigenvalue", "pole", "motion", "description",
 )  # fmt: skip
-# word -> what it means, and its unit where none is given; a loss factor is twice the damping ratio
+# word -> its quantity, and the unit where none is given; a loss factor is twice the damping ratio
 WORDS: dict[str, tuple[ModalQuantity, str]] = {
     **dict.fromkeys(_MODES, (ModalQuantity.mode, "")),
     **dict.fromkeys(_FREQUENCIES, (ModalQuantity.frequency, "hz")),
@@ -91,7 +91,7 @@ _BEHIND = re.compile(
 
 @dataclass(frozen=True)
 class ModalColumn:
-    """What a column holds, its unit in lower case, whether the heading gave it, and whether it is a loss factor."""
+    """Quantity of a column, its unit in lower case, whether the heading gave it, and whether it is a loss factor."""
 
     quantity: ModalQuantity
     unit: str
@@ -100,7 +100,7 @@ class ModalColumn:
 
 
 def read_word(cell: str, unit: str = "") -> ModalColumn | None:
-    """What a column with this heading holds; None where it is the name of a coordinate.
+    """The quantity of a column with this heading; None where it is the name of a coordinate.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def _plain(text: str) -> str:
 
 
 def factor_of(column: ModalColumn, heading: str, line: int | None) -> float:
-    """Factor from the unit of a column to Hz, a ratio or kg; "%" of a deviation of frequency is for the caller."""
+    """Factor from the unit of a column to Hz, a ratio or kg; the caller converts "%" of a deviation of frequency."""
     if column.quantity is ModalQuantity.mass:
         read = read_unit_cell("mass", column.unit)
         return read.factor[0] / read.factor[1]
@@ -138,7 +138,7 @@ def factor_of(column: ModalColumn, heading: str, line: int | None) -> float:
     if column.unit not in known:
         wanted = "Hz, kHz, rad/s or rpm" if known is _HERTZ else "a ratio or %"
         hint = (
-            [Advice("Divide it by the frequency: whether Hz means the decay rate or the bandwidth differs by program.")]
+            [Advice("Divide it by the frequency: Hz is the decay rate in some programs, the bandwidth in others.")]
             if column.quantity is ModalQuantity.damping and column.unit in _HERTZ
             else []
         )

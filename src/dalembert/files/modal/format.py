@@ -25,13 +25,13 @@ class ModalLimits:
 
     # Bytes: 100 modes at 10 000 coordinates take 13 MB as text. JSON takes up to 40 times its length as objects.
     size: int = 16 * 1024**2
-    # Rows of a table that may be one of modes: more are samples of a log that has channels of these names.
+    # Most rows of a modal table: a table with more rows is a log with channels of these names.
     rows: int = 200
-    # ... where only a column of frequencies speaks for modes: spectra have hundreds of lines.
+    # ... where a column of frequencies is the only sign of modes: spectra have hundreds of lines.
     frequency_rows: int = 50
     # Lines before the header of a table; loggers of modal tests write a dozen.
     preamble: int = 60
-    # Damping ratio without a unit above which it may be meant in percent: structures have less than a tenth.
+    # A damping ratio without a unit above this may be in percent: structures have less than a tenth.
     heavy_damping: float = 0.2
 
 

@@ -74,15 +74,16 @@ class Geometry(Mapping[str, Place]):
         return Geometry({**self.places, **more}, self.lines)
 
     def match(self, channels: Sequence[str]) -> tuple[Geometry, list[Finding]]:
-        """The places of these channels, and what does not fit: sensors without a channel, channels without a place.
+        """The places of these channels, and the differences: sensors without a channel, channels without a place.
 
-        A place of a sensor that is no channel stays, without a direction. A channel ``12+X`` is at the place ``12``.
+        A place of a sensor that is not a channel is kept, without a direction. A channel ``12+X`` is at the place
+        ``12``.
         """
         found: dict[str, Place] = {}
         findings = []
         for name, place in self.places.items():
             if len(place) == 4 and name not in channels:
-                problem = f"the geometry has a sensor that is no channel: {unknown_name('channel', name, channels)}"
+                problem = f"the geometry has a sensor that is not a channel: {unknown_name('channel', name, channels)}"
                 findings.append(Finding("unknown-name", problem, {"name": name}))
                 place = place[:3]
             found[name] = place
@@ -136,7 +137,7 @@ def read_geometry(path: str | os.PathLike[str]) -> Geometry:
 
 
 def require_file(file: Path, largest: int) -> None:
-    """Refuse a file that is not there, is empty or too large."""
+    """Refuse a file that does not exist, is empty or too large."""
     if not file.is_file():
         others = [other.name for other in file.parent.iterdir()] if file.parent.is_dir() else []
         near = difflib.get_close_matches(file.name, others, n=1)
@@ -150,7 +151,7 @@ def require_file(file: Path, largest: int) -> None:
 
 
 def with_path(error: FileFormatError, file: Path) -> FileFormatError:
-    """An error of a reader, with the file."""
+    """An error of a reader, with the path of the file."""
     if error.path is not None:
         return error
     found = error.finding
@@ -204,7 +205,7 @@ def _split(texts: list[tuple[int, str]]) -> list[tuple[int, list[str]]]:
 
 
 def _columns(names: list[str], line: int) -> dict[str, tuple[int, float]]:
-    """Column and factor to metres by what it holds."""
+    """Column and factor to metres, by the quantity of the column."""
     found: dict[str, tuple[int, float]] = {}
     for k, cell in enumerate(names):
         heading = read_heading(cell)

@@ -1,4 +1,4 @@
-"""Modes from the numbers of a file, whatever its format.
+"""Modes from the numbers of a file of any format.
 
 s = 2 π f (-ζ + i √(1 - ζ²))
 """
@@ -44,7 +44,7 @@ class ModalValues:
 
 
 def to_modes(values: ModalValues) -> Modes:
-    """Modes of checked numbers; columns that are not complete are left out, which the provenance reports."""
+    """Modes of checked numbers; incomplete columns are left out, and the provenance reports it."""
     f = values.frequencies
     if not len(f):
         raise FileFormatError("empty", "there is no mode in the file.")

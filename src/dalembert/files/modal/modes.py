@@ -19,8 +19,8 @@ def read_modes(path: str | os.PathLike[str], *, max_bytes: int = LIMITS.size) ->
 
     A table (``.csv``, ``.tsv``, ``.txt``) has a row or a column per mode, with headings such as ``frequency_hz`` or
     ``Frequency [Hz]``, ``damping_ratio`` or ``Damping (%)``, ``modal_mass``, ``frequency_deviation_hz``,
-    ``damping_deviation``; every other column is a coordinate, real or complex. JSON is what ``dalembert identify`` and
-    ``dalembert modes`` write. Universal files hold sets 55, with coordinates ``12+X``.
+    ``damping_deviation``; every other column is a coordinate, real or complex. JSON has the form that ``dalembert
+    identify`` and ``dalembert modes`` write. Universal files hold sets 55, with coordinates ``12+X``.
 
     Parameters
     ----------
@@ -30,8 +30,8 @@ def read_modes(path: str | os.PathLike[str], *, max_bytes: int = LIMITS.size) ->
     Returns
     -------
     Modes
-        In the order of the file; its deviations are used by :func:`dalembert.identify.update`. What was left out stands
-        in ``provenance["notes"]``.
+        In the order of the file; its deviations are used by :func:`dalembert.identify.update`. Omissions are listed in
+        ``provenance["notes"]``.
     """
     file = Path(path)
     kind = find_modal_format(file)

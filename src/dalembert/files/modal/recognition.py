@@ -1,4 +1,4 @@
-"""Which files hold modes: a modal table is never read as a record of time.
+"""Recognition of files with modes, so that a modal table is never read as a record of time.
 
 A table of text counts as one of modes where it has no column of time, few rows, and headings of frequencies and of mode
 numbers, damping or modal masses. JSON counts where it has a list of modes with shapes, a universal file where it has
@@ -28,7 +28,7 @@ from dalembert.files.tables.header import plain_cell
 from dalembert.files.tables.header_units import read_heading
 
 TABLES = (".csv", ".tsv", ".txt", ".dat")
-_START = 1 << 18  # bytes of a table in which its heading is looked for
+_START = 1 << 18  # first bytes of a table, in which its heading is searched
 _ONLY_MODAL = (ModalQuantity.mode, ModalQuantity.damping, ModalQuantity.mass, ModalQuantity.frequency_deviation)
 
 
@@ -98,7 +98,7 @@ def _in_table(path: Path) -> int | None:
 
 
 def looks_modal(heads: Sequence[str], rows: int) -> bool:
-    """Whether headings over so many rows are those of modes, not those of a log without a column of time.
+    """Whether headings over this number of rows are those of modes, not those of a log without a column of time.
 
     Examples
     --------

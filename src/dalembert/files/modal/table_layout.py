@@ -1,7 +1,8 @@
-"""Where a modal table stands in a text, and whether its modes are rows or columns.
+"""The place of a modal table in a text, and whether its modes are rows or columns.
 
 The table is found by a heading of frequencies: in a row of names, with one row per mode under it, or as the first cell
-of a row of numbers, with one column per mode. A table with modes in columns is turned, so that both read alike.
+of a row of numbers, with one column per mode. A table with modes in columns is transposed, so that both are read in the
+same way.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class ModalTable:
 
 @dataclass(frozen=True)
 class FrequencyHeading:
-    """A heading of frequencies: its row, the cells of all rows by a delimiter, and how many headings are known."""
+    """A heading of frequencies: its row, the cells of all rows by a delimiter, and the number of known headings."""
 
     row: int
     rows: list[list[str]]
@@ -58,7 +59,7 @@ def find_heading(lines: Sequence[tuple[int, str]], delimiter: str | None = None)
     """The heading of a modal table among the first lines, or None."""
     best: FrequencyHeading | None = None
     for candidate in [delimiter] if delimiter else [*DELIMITERS, BLANKS]:
-        if candidate == BLANKS and best is not None:  # names may hold blanks
+        if candidate == BLANKS and best is not None:  # names may contain blanks
             break
         rows = [split_cells(text, candidate) for _, text in lines]
         found = _look(rows, candidate)
@@ -130,12 +131,12 @@ def find_modal_table(lines: Sequence[tuple[int, str]]) -> ModalTable | None:
 
 
 def _is_units(cells: Sequence[str]) -> bool:
-    """A row of units has one of frequency somewhere."""
+    """Whether a row has units: one of its cells is a unit of frequency."""
     return any(cell.strip("[](){} ").casefold() in ("hz", "khz", "rad/s") for cell in cells)
 
 
 def _is_numbering(row: Sequence[str], decimal: str) -> bool:
-    """A first row of a turned table that only numbers the modes: ``mode, 1, 2, 3`` or ``mode, mode 1, mode 2``."""
+    """Whether the first row of a transposed table only numbers modes: ``mode, 1, 2, 3`` or ``mode, mode 1, mode 2``."""
     word = read_word(plain_cell(row[0]))
     return word is not None and word.quantity is ModalQuantity.mode
 

@@ -1,6 +1,6 @@
 """Sets of universal files about modes and geometry: 55 data at nodes, 15 and 2411 nodes, 82 trace lines, 164 units.
 
-Of set 55 come five lines of text; model, analysis (2 normal mode, 3 and 7 complex modes), characteristic (1 scalar,
+Set 55 has five lines of text; model, analysis (2 normal mode, 3 and 7 complex modes), characteristic (1 scalar,
 2 translations, 3 with rotations), type of data, 2 real or 5 complex, values per node; counts of integers and reals with
 the integers; the reals (2: frequency [Hz], modal mass, viscous and hysteretic damping; 3 and 7: eigenvalue [rad/s],
 modal a and b); then the number of each node and its values (SDRC, *Universal File Datasets Summary*). Numbers have
@@ -41,13 +41,13 @@ class DataAtNodes:
 
 @dataclass
 class UniversalSets:
-    """What a universal file holds of modes and geometry; ``kinds``: numbers of all its sets."""
+    """Modes and geometry of a universal file; ``kinds``: numbers of all its sets."""
 
     modes: list[DataAtNodes] = field(default_factory=list)
     nodes: dict[int, tuple[float, float, float]] = field(default_factory=dict)
     lines: list[tuple[int, int]] = field(default_factory=list)
     kinds: set[str] = field(default_factory=set)
-    others: set[int] = field(default_factory=set)  # analyses of sets 55 that are no modes
+    others: set[int] = field(default_factory=set)  # analyses of sets 55 that are not modes
 
 
 def read_sets(path: Path, max_bytes: int) -> UniversalSets:
@@ -65,7 +65,7 @@ def read_sets(path: Path, max_bytes: int) -> UniversalSets:
                 _read_trace(lines, found)
             elif number == "164":
                 length = _read_length(lines)
-            elif number.startswith("58"):  # may hold bytes in which -1 stands by chance
+            elif number.startswith("58"):  # may have bytes that look like -1 by chance
                 read_function(lines, head, size, max_bytes)
                 _skip(lines)
             else:
@@ -134,7 +134,7 @@ def _read_55(lines: UniversalLines, found: UniversalSets) -> None:
         node = _integers(lines, text, 1)[0]
         numbers = _reals(lines, count * (2 if form == 5 else 1))
         if node in values:
-            raise FileFormatError("duplicate", f"node {node} stands twice in a mode.", line=lines.number - 1)
+            raise FileFormatError("duplicate", f"node {node} occurs twice in a mode.", line=lines.number - 1)
         pairs = zip(numbers[::2], numbers[1::2], strict=True) if form == 5 else ((x, 0.0) for x in numbers)
         values[node] = tuple(complex(a, b) for a, b in pairs)
     number = head[3] if len(head) > 3 else len(found.modes) + 1
@@ -152,7 +152,7 @@ def _read_nodes(lines: UniversalLines, found: UniversalSets, number: str) -> Non
 
 
 def _read_trace(lines: UniversalLines, found: UniversalSets) -> None:
-    """Trace lines: a 0 lifts the pen."""
+    """Trace lines; a 0 ends a line."""
     lines.require()
     lines.require()
     nodes: list[int] = []
@@ -170,7 +170,7 @@ def _read_length(lines: UniversalLines) -> float:
 
 
 def _integers(lines: UniversalLines, text: str, least: int) -> list[int]:
-    """Whole numbers of a line, ten columns each; as many as there are, at least so many."""
+    """Whole numbers of a line, ten columns each; as many as there are, at least ``least``."""
     cells = text.split()
     if len(cells) < least:
         cells = [cell for k in range(0, len(text), 10) if (cell := text[k : k + 10].strip())]
@@ -185,7 +185,7 @@ def _integers(lines: UniversalLines, text: str, least: int) -> list[int]:
 
 
 def _numbers(lines: UniversalLines, text: str, width: int) -> list[float]:
-    """Numbers of a line; they may touch each other where a sign stands between them."""
+    """Numbers of a line; a sign may be the only separator between two of them."""
     cells = text.split()
     if not all(_REAL.fullmatch(cell) for cell in cells):
         cells = [cell for k in range(0, len(text.rstrip()), width) if (cell := text[k : k + width].strip())]
@@ -200,14 +200,14 @@ def _reals(lines: UniversalLines, count: int) -> list[float]:
     while len(found) < count:
         text = lines.require()
         if text.strip() == "-1":
-            problem = f"{count} numbers are expected, {len(found)} are there."
+            problem = f"{count} numbers are expected, {len(found)} were found."
             raise FileFormatError("damaged", problem, line=lines.number)
         more = _numbers(lines, text, 13)
         if not more:
             raise FileFormatError("damaged", "a line of numbers is empty.", line=lines.number)
         found += more
     if len(found) > count:
-        problem = f"{len(found)} numbers stand where {count} are expected."
+        problem = f"{len(found)} numbers were found where {count} are expected."
         raise FileFormatError("wrong-shape", problem, line=lines.number)
     return found
 

@@ -24,7 +24,7 @@ def accepts(path: Path) -> bool:
 
 
 OPTIONS = (
-    ReadingOption("folders", "folders", "where included files and meshes are looked for"),
+    ReadingOption("folders", "folders", "folders of included files and meshes"),
     ReadingOption("pictures", "flag", "show geoms"),
     ReadingOption("repair", "flag", "replace an inertia that no body can have by the nearest one"),
 )

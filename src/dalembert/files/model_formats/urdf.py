@@ -25,7 +25,7 @@ def accepts(path: Path) -> bool:
 
 OPTIONS = (
     ReadingOption("base", "choice", "whether the root link is the ground or floats", ("fixed", "free")),
-    ReadingOption("folders", "folders", "where meshes are looked for"),
+    ReadingOption("folders", "folders", "folders of meshes"),
     ReadingOption("actuated", "flag", "give every joint an input"),
     ReadingOption("pictures", "flag", "show shapes and meshes"),
     ReadingOption("repair", "flag", "replace an inertia that no body can have by the nearest one"),

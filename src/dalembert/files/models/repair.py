@@ -1,7 +1,7 @@
 """A document with mistakes in its structure, repaired so that the rest of it can be checked as well.
 
-A misspelt key counts as the one it is near to, a value of the wrong form is left out, and a part that cannot be made
-is removed. ``ModelSource.dropped`` holds the places left out: a problem that only follows from them is not reported.
+A misspelt key counts as the nearest known one, a value of the wrong form is left out, and a part that cannot be made
+is removed. ``ModelSource.dropped`` has the places left out: a problem that only follows from them is not reported.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Likeness:
 
     # The key is taken for the known one: "masss" has 0.89, "inertai" 0.86.
     certain: float = 0.75
-    # It probably stands for the known one, so that the known one is not also reported as missing: "pos" for "position"
+    # It probably means the known one, so that the known one is not also reported as missing: "pos" for "position"
     # has 0.55.
     likely: float = 0.5
 
@@ -40,7 +40,7 @@ LIKENESS = Likeness()
 def validate(source: ModelSource) -> Any:
     """The document as tables, as far as it is sound; its problems have been noted.
 
-    None when it is wrong as a whole, so that any further problem would be a guess.
+    None when it is wrong as a whole, so that further problems cannot be found.
     """
     document = source.document
     for _ in range(MAX_PASSES):
@@ -55,7 +55,7 @@ def validate(source: ModelSource) -> Any:
 
 
 def _mend(source: ModelSource, document: dict[str, Any], problems: list[Any]) -> bool:
-    """Note every problem and remove wrong values from the document; False where nothing sensible is left."""
+    """Note every problem and remove wrong values from the document; False where nothing usable remains."""
     places = [place_of(problem["loc"]) for problem in problems]
     flagged, renamed = set(), set()
     sound = True

@@ -171,7 +171,7 @@ class Document:
         return self.readable(text) and "." not in point and all(other.name != text for other in self.m.bodies)
 
     def readable(self, name: str) -> bool:
-        """Whether a name can stand in front of a bracket."""
+        """Whether a name can be written before a bracket."""
         return ar.PLAIN_NAME.match(name) is not None
 
     # -- bodies and joints ------------------------------------------------------------------------------------------
@@ -319,7 +319,7 @@ def options_table(document: Document, part: Declared, what: str) -> dict[str, An
 
 
 def write_option(document: Document, one: Option, value: Any, what: str) -> Any:
-    """One value as it stands in a file."""
+    """One value as it is written in a file."""
     return _WRITERS.get(one.form, _write_numbers)(document, value, what)
 
 

@@ -5,7 +5,7 @@ commands read the registry.
 
     RECORD_FORMATS.register("tab", RecordFormat((".tab",), read=read, write=write))
 
-A reader that trusts a library with the bytes of a file runs apart, in a process that may die: ``read=read_apart(
+A reader that passes the bytes of a file to a library runs in a separate process, which may crash: ``read=read_apart(
 "package.module:sections")``, where ``sections`` is a generator that yields one dict about the record, then its columns
 (see `dalembert.files.records.sections`). A reader of plain Python checks sizes before it takes memory (`bounds`).
 Errors of a reader need no path: `read_record` adds it.
@@ -28,7 +28,7 @@ from dalembert.record import Record
 
 @dataclass(frozen=True)
 class Reading:
-    """How a file is to be read.
+    """Options for reading a file.
 
     time : name of the column of time; None where the reader finds it.  dt : sample time [s] of a file without one.
     max_bytes : largest size unpacked.  delimiter : between the cells of a text; None where the reader finds it.
@@ -49,8 +49,7 @@ class Reading:
 class RecordFormat:
     """One format: suffixes with their dot, in lower case, the preferred one first; reader and writer, None for none.
 
-    The writer gets the record, the path to write to, and the suffix that was asked for: the path may be a temporary
-    one.
+    The writer gets the record, the path to write to, and the suffix of the final file: the path may be a temporary one.
     """
 
     suffixes: tuple[str, ...]

@@ -1,8 +1,8 @@
 """HDF5 files: their own datasets, attributes that are texts, and numbers, within bounds.
 
 A dataset of HDF5 may keep its numbers in any other file of the user's (external storage, virtual datasets, soft and
-external links), may declare terabytes that are all a fill value, and its library unpacks a compressed chunk to whatever
-size it turns out to have. Here only hard links are followed, and chunks are unpacked to the size they declare.
+external links), may declare terabytes that are all a fill value, and its library unpacks a compressed chunk to any
+size. Here only hard links are followed, and chunks are unpacked to the size they declare.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _DEFLATE, _SHUFFLE, _CHECKSUM = 1, 2, 3  # filters of HDF5
 
 
 def own_datasets(file: Any) -> dict[str, Any]:
-    """Datasets of the root by name; whatever names another place is refused before it is opened."""
+    """Datasets of the root by name; links to other places are refused before they are opened."""
     import h5py
 
     found: dict[str, Any] = {}
@@ -93,7 +93,7 @@ def read_dataset(dataset: Any, file: BinaryIO, target: Any, max_bytes: int) -> N
     def place(chunk: Any) -> None:
         starts = chunk.chunk_offset
         file.seek(chunk.byte_offset)
-        content = file.read(min(chunk.size, size + size // 1000 + 64))  # deflate lengthens what it cannot shrink
+        content = file.read(min(chunk.size, size + size // 1000 + 64))  # deflate lengthens data that it cannot compress
         if len(content) != chunk.size:
             raise FileFormatError("damaged", f"a chunk of {label!r} is cut off.")
         used = [code for k, code in enumerate(filters) if not chunk.filter_mask >> k & 1]

@@ -1,13 +1,13 @@
 """Several files as one record: one file per sensor or channel, each with its own clock.
 
-What the files have in common decides how their samples belong together, in this order:
+The files are aligned by the first of these that they have in common:
 
     packet number   a channel that counts samples in every file: the same number is the same moment
     start time      a date in every file: times count from the earliest one
     clock           times of the files overlap
 
-Samples of one clock are copied; others are interpolated to that of the first file. The delay that is left between
-channels of the same name is estimated from them and reported, never removed: a structure delays its floors too.
+Samples of one clock are copied; others are interpolated to that of the first file. The remaining delay between
+channels of the same name is estimated and reported, never removed: in a structure the floors also have delays.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ _COUNTERS = (
 
 @dataclass(frozen=True)
 class JoinLimits:
-    """What counts as one clock.
+    """Limits for samples of one clock.
 
     same_step : largest relative difference of sample times of equal clocks; crystals of loggers agree to 1e-4.
     same_moment : largest distance of two samples of one moment, as a share of the sample time: jitter of loggers is
-        below a tenth; a quarter leaves no doubt which sample is meant.
+        below a tenth; with a quarter the sample is unique.
     overlap : least part of the shortest file that all files have in common: less is an accident of two clocks.
-    longest : largest delay that is looked for [s]: loggers started by one command differ by less.
+    longest : largest delay in the search [s]: loggers started by one command differ by less.
     alike : least correlation of two channels whose delay is reported: below it the peak is as often a beat of another
         motion (four sensors on one building: 0.47 and 0.6 with delays of 0.1 to 1.2 s that are none).
     """
@@ -63,7 +63,7 @@ LIMITS = JoinLimits()
 
 
 def join_records(records: Sequence[Record], files: Sequence[Path]) -> Record:
-    """One record with the channels of all, on the clock of the first; how it was made is in its provenance."""
+    """One record with the channels of all, on the clock of the first; the provenance reports how it was made."""
     labels = _label(records, files)
     clocks, way = _common_clock(records, files)
     first, last = max(clock[0] for clock in clocks), min(clock[-1] for clock in clocks)
@@ -115,7 +115,7 @@ def _label(records: Sequence[Record], files: Sequence[Path]) -> list[str]:
 
 
 def _common_clock(records: Sequence[Record], files: Sequence[Path]) -> tuple[list[FloatArray], str]:
-    """Times of the samples of every file on one clock [s], and what they follow from."""
+    """Times of the samples of every file on one clock [s], and their source."""
     steps = [float(np.median(np.diff(record.time))) if len(record) > 1 else 0.0 for record in records]
     if any(step <= 0 for step in steps):
         short = files[int(np.argmin(steps))].name

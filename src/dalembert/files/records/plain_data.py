@@ -1,4 +1,4 @@
-"""What of a record is not an array, as JSON text."""
+"""Data of a record that are not arrays, as JSON text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _plain(value: object) -> Any:
 
 
 def load_json(text: object, kind: type) -> Any:
-    """JSON text when it holds what is expected; what another program wrote there is left alone."""
+    """Data from JSON text of the expected type; text of other programs is ignored."""
     if not isinstance(text, str):
         return None
     try:

@@ -34,7 +34,7 @@ def read_record(
     A CSV file has a row of names, may have a row of units under it, and may have lines starting with ``#``, of which
     ``# name: ...`` and ``# status: ...`` are understood. An empty cell is a gap. Nothing in a file is executed.
 
-    Where there is no row of units, they may stand in the header: ``Time (ms)``, ``Acc 1 [g]``, ``a_x in m/s^2``,
+    Where there is no row of units, they may be in the header: ``Time (ms)``, ``Acc 1 [g]``, ``a_x in m/s^2``,
     ``time_ms``. Such columns are converted to SI, which ``provenance["units"]`` reports; the channel is called
     ``"Acc 1"``, and found by its whole header too.
 
@@ -42,7 +42,7 @@ def read_record(
     ----------
     path : file; its suffix decides the format. Several files, one per sensor, are joined to one record: by the packet
         numbers, start times or clocks that they hold, on the clock of the first; ``provenance["joined"]`` reports how,
-        ``provenance["delays"]`` the delays that are left.
+        ``provenance["delays"]`` the remaining delays.
     time : name of the column that holds time, with or without its unit; found by its usual names in several languages
         when not given. A unit such as ms is converted to s, one that is not understood is an error. Dates and times of
         day (ISO 8601) become seconds after the first one, which ``provenance["start"]`` holds.

@@ -1,4 +1,4 @@
-"""A record made of the parts that an isolated reader yields: a dict, then its columns in pieces, time first."""
+"""A record from the parts that an isolated reader yields: a dict, then its columns in pieces, time first."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dalembert.record import Record
 
 
 def read_apart(reader: str, *, bounded: bool = False) -> Callable[[Path, Reading], Record]:
-    """A reader that runs in a process of its own, which a damaged file may end.
+    """A reader that runs in a separate process, which a damaged file may crash.
 
     reader : ``"module:function"``, a generator called with the path, the name of the time column, max_bytes and dt. It
         yields a dict (samples, dt, names, units, name, status, statistics, provenance, scene), then arrays: time unless

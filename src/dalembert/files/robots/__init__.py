@@ -1,1 +1,1 @@
-"""Files of robots: URDF."""
+"""Files of robots: URDF and MJCF."""

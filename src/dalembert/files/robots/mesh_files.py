@@ -23,9 +23,9 @@ from dalembert.files.models.values.mesh_mass import mesh_triangles
 
 @dataclass(frozen=True)
 class MeshLimits:
-    """Far above the largest of 491 meshes of published robots (2.8 MB, 56 000 triangles)."""
+    """Limits far above the largest of 491 meshes of published robots (2.8 MB, 56 000 triangles)."""
 
-    text_bytes: int = 50 * 1024**2  # of an OBJ file; reading so many takes about 10 s
+    text_bytes: int = 50 * 1024**2  # of an OBJ file; reading this size takes about 10 s
     triangles: int = 4_000_000  # of all meshes of a robot: 300 MB
     corners: int = 1000  # of one face
 
@@ -55,7 +55,7 @@ class MeshFiles:
 
 
 def find_file(name: str, folders: Sequence[Path]) -> Path:
-    """A file beneath one of the folders; ``package://robot/mesh.stl`` is looked for with and without its package."""
+    """A file beneath one of the folders; ``package://robot/mesh.stl`` is searched with and without its package."""
     inner = re.sub(r"^(package|file|model)://", "", name).lstrip("/")
     parts = [inner, inner.partition("/")[2]] if name.startswith(("package://", "model://")) else [inner]
     outside = False
@@ -71,7 +71,7 @@ def find_file(name: str, folders: Sequence[Path]) -> Path:
                 continue
             outside = outside or not inside
     places = ", ".join(str(folder) or "." for folder in folders)
-    advice = Advice("Name the folder that holds it in {}.", Argument("folders"))
+    advice = Advice("Name the folder of the file in {}.", Argument("folders"))
     if outside:
         raise FileFormatError("outside-folder", f"the path leads out of {places}.", advice)
     raise FileFormatError("no-such-file", f"there is no such file beneath {places}.", advice)
@@ -98,7 +98,7 @@ def read_obj(path: Path) -> FloatArray:
                 continue
             corners = [int(word.partition(b"/")[0]) for word in words[1 : LIMITS.corners + 2]]
         except ValueError:
-            raise FileFormatError("bad-syntax", f"line {number} is no point or face of an OBJ file.") from None
+            raise FileFormatError("bad-syntax", f"line {number} is not a point or face of an OBJ file.") from None
         corners = [k - 1 if k > 0 else len(points) + k for k in corners]
         if not 3 <= len(corners) <= LIMITS.corners or not all(0 <= k < len(points) for k in corners):
             raise FileFormatError("bad-syntax", f"line {number} names points that the file does not have.")

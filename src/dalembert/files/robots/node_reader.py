@@ -22,23 +22,23 @@ from dalembert.files.robots.mesh_files import MeshFiles
 from dalembert.files.robots.xml_tree import XmlNode
 from dalembert.model import Mechanism
 
-LIKENESS = 0.8  # of two names, one of which is a misspelling: "lowr" has 0.89, "gear_velocity" and "velocity" 0.76
+LIKENESS = 0.8  # least similarity of a name and its misspelling: "lowr" has 0.89, "gear_velocity" and "velocity" 0.76
 
 
 @dataclass(frozen=True)
 class RobotThresholds:
     """Limits that distinguish a mistake in a robot file from a rounded number."""
 
-    offset: float = 100.0  # [m]: robots are smaller, and their drawings in millimetres are not
-    triangle: float = 1e-6  # of the largest principal inertia: files carry six digits
-    point: float = 1e-6  # [m] radius of gyration of what counts as a point: an inertia of such a size is rounding
+    offset: float = 100.0  # [m]: robots are smaller than this, robots in millimetres are larger
+    triangle: float = 1e-6  # of the largest principal inertia: files have six digits
+    point: float = 1e-6  # [m] a smaller radius of gyration is that of a point: such an inertia is a rounding error
 
 
 THRESHOLDS = RobotThresholds()
 
 
 def free_name(name: str, taken: set[str], suffix: str) -> str:
-    """The name, with a suffix where it is taken; it is taken from now on."""
+    """The name, with a suffix where it is already used; the result is then marked as used."""
     while name in taken:
         name += suffix
     taken.add(name)
@@ -64,13 +64,13 @@ class NodeReader:
             self.problems.raise_if_any()
 
     def note(self, node: XmlNode, what: str, *, quiet: bool = False) -> None:
-        """Something of the file that the mechanism does not hold."""
+        """Note a part of the file that is not in the mechanism."""
         self.notes.setdefault(what, []).append((node.path or self.shown, node.line))
         if quiet:
             self.quiet.add(what)
 
     def report(self, m: Mechanism) -> None:
-        """List the elements left out in the mechanism, and warn of those that may matter."""
+        """List the elements left out in the mechanism, and warn of those that may change the motion."""
         for what, places in self.notes.items():
             path, line = places[0]
             times = f" {len(places)} times, first" if len(places) > 1 else ""
@@ -88,7 +88,7 @@ class NodeReader:
         return float(self.numbers(node, key, 1)[0])
 
     def positive(self, node: XmlNode, key: str) -> float:
-        """A length of a shape; 1 where it is none."""
+        """A positive length of a shape; 1 after a problem."""
         found = self.number(node, key)
         if key in node.attributes and not found > 0:
             self.problem(node, "not-positive", f"{key} of <{node.tag}> must be positive, got {found:g}.")
@@ -102,7 +102,7 @@ class NodeReader:
         return max(found, 0.0)
 
     def numbers(self, node: XmlNode, key: str, count: int, default: Sequence[float] | None = None) -> FloatArray:
-        """So many finite numbers; zeros where they are none."""
+        """A given number of finite numbers; zeros after a problem."""
         text = node.attributes.get(key)
         if text is None:
             if default is None:
@@ -116,7 +116,7 @@ class NodeReader:
         return np.zeros(count) if found is None else found
 
     def values(self, node: XmlNode, key: str) -> FloatArray | None:
-        """Any count of finite numbers; None where one is none."""
+        """Any number of finite numbers; None after a problem."""
         text = node.attributes.get(key, "")
         try:
             found = np.array([float(x) for x in text.split()])
@@ -153,9 +153,9 @@ class NodeReader:
         kept = axes @ np.diag(np.maximum(moments, 0.0)) @ axes.T
         nearest: FloatArray = np.trace(kept) * np.eye(3) - (kept + kept.T) / 2
         slack = THRESHOLDS.triangle * float(np.abs(principal).max()) + abs(mass) * THRESHOLDS.point**2
-        if -2 * moments[0] > slack:  # by so much the largest principal value exceeds the sum of the others
+        if -2 * moments[0] > slack:  # the excess of the largest principal value over the sum of the others
             if self.repair:
-                self.note(node, f"inertia of {what}, which no body can have,")
+                self.note(node, f"inertia of {what}, which is not possible for a body,")
                 return nearest
             listed = ", ".join(f"{x:g}" for x in principal)
             problem = f"inertia of {what} has the principal values {listed} kg m²: none may be negative, and none may"
@@ -185,7 +185,7 @@ class NodeReader:
     def check_names(
         self, node: XmlNode, elements: Collection[str], attributes: Collection[str], *, others: Iterable[str] = ()
     ) -> None:
-        """Misspelt elements and attributes are problems; `others`, and names like no known one, are listed."""
+        """Misspelt elements and attributes are problems; `others`, and names that resemble no known one, are listed."""
         expected = set(others)
         for child in node.children:
             if child.tag not in elements:

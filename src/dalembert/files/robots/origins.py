@@ -22,5 +22,5 @@ class Origin:
 
     @property
     def inverse(self) -> Origin:
-        """Pose of the parent in us."""
+        """Pose of the parent in this frame."""
         return Origin(-self.axes.T @ self.place, self.axes.T)

@@ -34,8 +34,8 @@ KINDS = {
 COUPLED = ("revolute", "prismatic")  # kinds with one coordinate: they have limits, mimic others, and are driven
 BASES = ("fixed", "free")
 FOREIGN = ("gazebo", "transmission", "ros2_control", "sensor", "contact", "safety_controller", "calibration")
-UNLIMITED = 1e9  # limits of this size are none: a slide must have some in a file
-SECOND = "_joint"  # behind the name of a joint that is named as a link is
+UNLIMITED = 1e9  # limits of this size count as no limits: the format requires limits of a slide
+SECOND = "_joint"  # suffix for a joint with the name of a link
 
 
 @dataclass
@@ -87,7 +87,7 @@ class UrdfReader(NodeReader):
         return mass, origin.place, origin.axes @ J @ origin.axes.T
 
     def triangles(self, link: XmlNode) -> FloatArray | None:
-        """What a picture shows, in the link's axes."""
+        """Triangles of the picture, in the link's axes."""
         found = []
         for visual in link.all("visual"):
             origin, geometry = self.origin(visual), visual.first("geometry")
@@ -195,16 +195,17 @@ def read_urdf(
     ----------
     path : the file. Nothing in it is executed; document types, entities and other hosts are refused.
     base : "fixed", the root link is the ground; or "free", it is a body that floats.
-    folders : where meshes (STL, OBJ) are looked for, besides the folder of the file.
-    actuated : give every joint that moves on its own an input, ``<joint>.effort``.
-    pictures : show the visual shapes and meshes of the links; False where the meshes are not at hand.
+    folders : folders of meshes (STL, OBJ), besides the folder of the file.
+    actuated : give every independent joint an input, ``<joint>.effort``.
+    pictures : show the visual shapes and meshes of the links; False where the meshes are not available.
     repair : replace an inertia that no body can have by the nearest one, instead of an error.
 
     Returns
     -------
-    Mechanism with a body for each link and a joint with its limits for each joint; a joint that mimics another is
-    geared to it, damping is a damper, friction a friction that does not depend on the load. ``left_out`` lists what the
-    file has besides, such as collision shapes and meshes of other formats; a warning names what may matter.
+    Mechanism with a body for each link and a joint with its limits for each joint. A joint that mimics another is
+    geared to it; damping becomes a damper, friction a friction that does not depend on the load. ``left_out`` lists the
+    parts that were not read, such as collision shapes and meshes of other formats; a warning names those that may
+    change the motion.
 
     Raises
     ------
@@ -324,7 +325,7 @@ def _root_of(reader: UrdfReader, root: XmlNode, links: dict[str, XmlNode], joint
         listed = ", ".join(repr(name) for name in tops[:6])
         problem = f"{len(tops)} links have no parent ({listed}); one must."
         reader.problem(links[tops[1]], "conflicting-arguments", problem)
-    sound: set[str] = set()  # links whose way up ends at a root
+    sound: set[str] = set()  # links whose chain of parents ends at a root
     for start in links:
         seen, at = {start}, start
         while at in carried and at not in sound:
@@ -391,5 +392,9 @@ def _distinct(reader: UrdfReader, links: Mapping[str, XmlNode], joints: list[Joi
     for joint in joints:
         if joint.name in links:
             name = found[joint.name] = free_name(joint.name, taken, SECOND)
-            reader.note(joint.node, f"name {joint.name!r} of a joint that a link has too, now {name!r},", quiet=True)
+            reader.note(
+                joint.node,
+                f"name {joint.name!r} of a joint and of a link, now {name!r},",
+                quiet=True,
+            )
     return found

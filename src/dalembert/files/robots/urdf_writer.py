@@ -58,7 +58,7 @@ class UrdfLink:
 
 @dataclass
 class UrdfWriter:
-    """One robot. Parts that URDF cannot state are collected, then raised once or listed."""
+    """One robot. Parts that URDF cannot represent are collected, then raised once or listed."""
 
     m: Mechanism
     problems: list[Finding] = field(default_factory=list)
@@ -223,7 +223,7 @@ class UrdfWriter:
         joint, _, coordinate = name.rpartition(".")
         return any(one.name == joint and any(c.name == coordinate for c in one.coordinates) for one in self.m.joints)
 
-    # -- parts that URDF cannot state ----------------------------------------------------------------------------------
+    # -- parts that URDF cannot represent ------------------------------------------------------------------------------
     def list_losses(self) -> None:
         m = self.m
         if tuple(map(float, m.gravity)) != (0.0, 0.0, -9.81):
@@ -275,12 +275,12 @@ def write_urdf(mechanism: Mechanism, path: str | os.PathLike[str]) -> Path:
 
     Returns
     -------
-    The path. Masses, inertias, limits, damping, load-independent friction and gears are written; what URDF has no words
-    for (springs, sensors, gravity, ...) is left out, and a warning lists it.
+    The path. Masses, inertias, limits, damping, load-independent friction and gears are written; parts that URDF does
+    not have (springs, sensors, gravity, ...) are left out, and a warning lists them.
 
     Raises
     ------
-    ModelError : for a joint that a URDF file cannot hold, with its name and a remedy.
+    ModelError : for a joint that a URDF file cannot represent, with its name and a remedy.
 
     Examples
     --------
@@ -306,7 +306,7 @@ def write_urdf(mechanism: Mechanism, path: str | os.PathLike[str]) -> Path:
     shown = [one.body for one in writer.links.values() if one.body.mesh is not None]
     meshes = {body.name: f"{file.stem}-{k + 1}.stl" for k, body in enumerate(shown)}
     text = urdf_text(writer, meshes)
-    ModelError.refuse(writer.problems, f"parts of mechanism {mechanism.name!r} have no place in a URDF file")
+    ModelError.refuse(writer.problems, f"parts of mechanism {mechanism.name!r} cannot be written to a URDF file")
     for body in shown:
         center = np.array([float(x) for x in body.center or (0.0, 0.0, 0.0)])
         with replace_file(file.with_name(meshes[body.name])) as temporary:

@@ -1,6 +1,6 @@
-"""XML of a robot as plain nodes with line numbers, bounded and without anything that XML lets a file do.
+"""XML of a robot as plain nodes with line numbers, with limits of size and without active content.
 
-A document type, entities of its own and references to other files are refused before they are read.
+A document type, own entities and references to other files are refused before they are read.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dalembert.core.errors import FileFormatError
 
 @dataclass(frozen=True)
 class XmlLimits:
-    """Far above the largest of 69 published robots (211 kB, depth 7, 3 851 elements); so many elements take 0.5 s."""
+    """Limits far above the largest of 69 published robots (211 kB, depth 7, 3 851 elements); reading takes 0.5 s."""
 
     file_bytes: int = 20 * 1024**2
     depth: int = 64

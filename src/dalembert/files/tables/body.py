@@ -1,7 +1,7 @@
 """Numbers of a table in a text.
 
-Arrow reads them in blocks where it is installed, NumPy at once where it is not. Only where both meet something else
-are the lines read one by one: it may be a remark, or the line that is wrong.
+Arrow reads them in blocks where it is installed, NumPy at once where it is not. Only where both fail
+are the lines read one by one, to find a remark or the wrong line.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def _find_encoding(body: TextBody) -> str:
 def _blocks(body: TextBody, size: int) -> Iterator[bytes]:
     """Whole lines below the head, in blocks.
 
-    Arrow can cut a file itself, but reads ahead in a thread whose memory nobody gets back.
+    Arrow can split a file itself, but it reads ahead in a thread whose memory is not released.
     """
     if body.encoding == "utf-16":
         with body.path.open(encoding=body.encoding, newline=None) as text:

@@ -1,4 +1,4 @@
-"""The bound on the memory that a file may ask for: what it unpacks to is counted before anything is allocated."""
+"""The limit of the memory that a file may need: its unpacked size is computed before anything is allocated."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ LIMITS = RecordLimits()
 
 
 class Broken(Exception):
-    """The bytes are not what the format has in this place."""
+    """The bytes do not fit the format at this place."""
 
 
 def check_size(samples: int, channels: int, max_bytes: int) -> None:
-    """Refuse a record of time and so many channels, as float64, that would pass ``max_bytes``."""
+    """Refuse a record whose time and channels, as float64, would exceed ``max_bytes``."""
     if samples < 0:
         raise FileFormatError("damaged", f"{samples} samples are declared.")
     if samples * (channels + 1) * 8 + channels * LIMITS.channel > max_bytes:
@@ -50,12 +50,12 @@ def check_size(samples: int, channels: int, max_bytes: int) -> None:
 
 
 def most_text(max_bytes: int) -> int:
-    """Bytes that the texts of a file may have together."""
+    """Largest size of all texts of a file together [bytes]."""
     return max(max_bytes // LIMITS.text_share, LIMITS.short_text)
 
 
 def check_text(size: int, max_bytes: int) -> None:
-    """Refuse texts (units, provenance, scene) that would pass ``max_bytes`` as objects."""
+    """Refuse texts (units, provenance, scene) that would exceed ``max_bytes`` as objects."""
     if size > most_text(max_bytes):
         raise FileFormatError(
             "too-large", f"texts of {size} bytes; max_bytes = {max_bytes} allows {most_text(max_bytes)} bytes of text."

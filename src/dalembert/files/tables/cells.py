@@ -59,7 +59,7 @@ def is_stamp(cell: str) -> bool:
 def seconds_of_stamps(cells: list[str]) -> tuple[FloatArray, str]:
     """Times of day or dates as seconds after the first one, and the first one in ISO 8601.
 
-    Times of day that pass midnight go on with the next day. Raises ValueError with the place of what is no time.
+    Times of day after midnight belong to the next day. Raises ValueError with the index of a text that is not a time.
 
     Examples
     --------

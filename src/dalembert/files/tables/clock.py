@@ -1,4 +1,4 @@
-"""Which column of a table is time: by the name that is asked for, or by the names that loggers give it."""
+"""The column of time of a table, by the name that the caller gives or by the usual names of loggers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def device_factor(cell: str) -> tuple[float, float] | None:
 
 
 def find_time(names: Sequence[str], asked: str | None) -> int | None:
-    """The column of time: the one asked for, with or without its unit, or the first with a usual name."""
+    """The column of time: the given one, with or without its unit, or the first with a usual name."""
     if asked is not None:
         return next(
             (k for k, name in enumerate(names) if name == asked),
@@ -43,7 +43,7 @@ def find_time(names: Sequence[str], asked: str | None) -> int | None:
 
 
 def require_time(names: Sequence[str], asked: str | None, dt: float | None, *, line: int | None = None) -> int | None:
-    """The column of time of a file, or None where a sample time takes its place; an error where there is neither."""
+    """The column of time of a file, or None where a sample time replaces it; an error where there is neither."""
     found = find_time(names, asked)
     if dt is not None:
         if found is not None:

@@ -12,7 +12,7 @@ from dalembert.files.tables.cells import is_number, is_stamp
 from dalembert.files.tables.header_units import is_time_unit
 from dalembert.files.tables.layout import DELIMITERS, TextTable
 
-FORMULA = re.compile(r"'*[=+\-@＝＋－＠].")  # what a spreadsheet would compute; an apostrophe before it makes it text
+FORMULA = re.compile(r"'*[=+\-@＝＋－＠].")  # a spreadsheet would compute this; an apostrophe before it makes it text
 
 
 def read_head(found: TextTable, max_bytes: int) -> tuple[list[str], list[str] | None, int]:
@@ -34,7 +34,7 @@ def read_head(found: TextTable, max_bytes: int) -> tuple[list[str], list[str] | 
         if name in seen:
             raise FileFormatError("taken-name", f"two columns are named {name!r:.80} in the header.", line=line)
         seen.add(name)
-    if len(names) < 2:  # a single channel without time is no table either: a delimiter was missed
+    if len(names) < 2:  # one column is not a table: the delimiter was not found
         raise FileFormatError(
             "bad-syntax", f"there is one column only, {names[0]!r:.80}.", Advice("Check {}.", Argument("delimiter")),
             line=line,
@@ -52,7 +52,7 @@ def read_head(found: TextTable, max_bytes: int) -> tuple[list[str], list[str] | 
 
 
 def _is_units(cells: list[str], decimal: str) -> bool:
-    """A row of units: it starts with a unit of time, or no cell is a number."""
+    """Whether a row has units: it starts with a unit of time, or no cell is a number."""
     if is_time_unit(cells[0]):
         return True
     return any(cells) and not any(is_number(cell, decimal) or is_stamp(cell) for cell in cells)

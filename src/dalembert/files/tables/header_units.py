@@ -1,8 +1,8 @@
-"""Units that stand in the header of a table: ``Time (ms)``, ``Acc 1 [g]``, ``a_x in m/s^2``, ``time_ms``.
+"""Units in the header of a table: ``Time (ms)``, ``Acc 1 [g]``, ``a_x in m/s^2``, ``time_ms``.
 
-What is a unit from end to end is taken for one, and the column is converted to SI. What is not ("x (left)") belongs
+A text that is a unit as a whole is read as one, and the column is converted to SI. Any other text ("x (left)") belongs
 to the name. Some units look like words: ``min`` and ``h`` are units of time columns only, ``in`` needs square brackets,
-and after an underscore only those count that are hardly the end of a name (``time_ms`` and ``angle_deg``, but neither
+and after an underscore only units that are hardly the end of a name (``time_ms`` and ``angle_deg``, but neither
 ``x_cm``, a centre of mass, nor ``force_min``). ``g`` is the standard acceleration of gravity unless a mass is named.
 """
 
@@ -50,7 +50,7 @@ class ColumnHeading:
     def describe(self, cell: str) -> str:
         """Note on a conversion or an unknown unit, or ""."""
         if not self.understood:
-            return f"{cell!r}: {self.given!r} is not a unit known here; name and numbers are kept as they are"
+            return f"{cell!r}: {self.given!r} is not a known unit; name and numbers are kept unchanged"
         times, over = self.factor
         if times == over:
             return ""
@@ -91,7 +91,7 @@ def read_heading(cell: str, *, is_time: bool = False) -> ColumnHeading:
 
 
 def read_unit_cell(name: str, unit: str) -> ColumnHeading:
-    """Heading of a column whose unit stands in a row of units; a unit not known here is kept as it is."""
+    """Heading of a column whose unit is in a row of units; an unknown unit is kept unchanged."""
     given = unit.strip("[](){} ")
     read = _in_si(given, name) if given and given != "-" else ("", (1.0, 1.0))
     return ColumnHeading(name, unit) if read is None else ColumnHeading(name, read[0], read[1], given)
@@ -108,7 +108,7 @@ def is_time_unit(text: str) -> bool:
 
 
 def _certain(found: re.Match[str], is_time: bool) -> bool:
-    """Whether what follows "in" or an underscore can only be a unit."""
+    """Whether the text after "in" or an underscore can only be a unit."""
     unit, name = found["unit"], found["name"]
     if found.re is not _IN:
         of_time = unit in _SECONDS and (is_time or name.lower() in _CLOCKS)
@@ -117,7 +117,7 @@ def _certain(found: re.Match[str], is_time: bool) -> bool:
 
 
 def _in_si(given: str, name: str) -> tuple[str, tuple[float, float]] | None:
-    """SI unit and factor of a text that is a unit from end to end."""
+    """SI unit and factor of a text that is a unit as a whole."""
     unit = normalise_spelling(given)
     if not unit:
         return "", (1.0, 1.0)

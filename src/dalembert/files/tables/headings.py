@@ -18,8 +18,8 @@ def read_headings(
 ) -> list[ColumnHeading]:
     """Names and units of the columns.
 
-    A row of units leaves the names alone; without one the header is searched for them.  si : whether numbers in other
-    units are converted; a table that this package has written keeps them.
+    With a row of units the names stay unchanged; without one the header is searched for units.  si : whether numbers in
+    other units are converted; a table that this package has written keeps them.
     """
     found = [read_heading(cell, is_time=k == clock) for k, cell in enumerate(cells)]
     if clock is not None:
@@ -73,7 +73,7 @@ def convert(table: FloatArray, headings: Sequence[ColumnHeading]) -> None:
 
 
 def describe_headings(cells: Sequence[str], headings: Sequence[ColumnHeading]) -> dict[str, Any]:
-    """What was made of the units in the header, for the provenance; and the names that it had."""
+    """Conversions of the units in the header, for the provenance; and the original names."""
     pairs = list(zip(cells, headings, strict=True))
     notes = [note for cell, heading in pairs if (note := heading.describe(cell))]
     full = {cell: heading.name for cell, heading in pairs if cell != heading.name}

@@ -25,9 +25,9 @@ _PAIR = re.compile(r"\s*(?P<key>[^:=]{1,60}?)\s*[:=]\s*(?P<value>\S.*)")
 
 @dataclass(frozen=True)
 class LayoutLimits:
-    """How far a table is looked for."""
+    """Limits of the search for a table."""
 
-    lines: int = 400  # of text that may stand before the numbers: headers of strong-motion loggers have up to 120
+    lines: int = 400  # of text before the numbers, at most: headers of strong-motion loggers have up to 120
     pairs: int = 100  # of a key and a value that are kept from it
     value: int = 200  # characters of such a value
 
@@ -39,7 +39,7 @@ LIMITS = LayoutLimits()
 class TextTable:
     """A table in a text.
 
-    header : (line, cells), None where the text has none.  below : what stands right under it.
+    header : (line, cells), None where the text has none.  below : the cells right under it.
     delimiter, decimal : how its cells are written.  preamble : pairs of a key and a value from the lines before it.
     """
 
@@ -138,7 +138,7 @@ def _is_text(row: Sequence[str], decimal: str) -> bool:
 
 
 def is_row_of_units(cells: Sequence[str]) -> bool:
-    """A row of units under names: no name of time, and units in all cells, or one of time in the first."""
+    """Whether a row under names has units: no name of time, and units in all cells, or one of time in the first."""
     if is_time_unit(cells[0]) and cells[0].strip("[]() "):
         return True
     return any(cells) and not any(is_time_name(cell) for cell in cells) and all(map(_is_unit, cells))

@@ -1,1 +1,1 @@
-"""Identification that decides by itself and gives its reasons."""
+"""Automatic identification, with reasons for every decision."""

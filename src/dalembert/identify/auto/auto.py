@@ -1,7 +1,7 @@
 """Automatic identification: a model and its modes from records alone, with the reasons for every choice.
 
-1. read        records are checked; means are taken off where they are offsets, not where the inputs are impacts; steady
-               sines of machines are taken out where there are no inputs
+1. read        records are checked; means are subtracted where they are offsets, not where the inputs are impacts;
+               steady sines, as of a rotating machine, are removed where there are no inputs
 2. time scale  the band that is excited decides the rate of the model and the rows of the data (``time_scale.py``)
 3. hold out    the last third of a record, or the last of several records, is not used until the end
 4. order       three criteria (``stabilization.py``), then trials on a part of the training data (``order_trials.py``)
@@ -55,7 +55,7 @@ from dalembert.identify.subspace.subspace import moesp_finder
 from dalembert.record import Record
 
 Names = str | Iterable[str]
-LARGEST_ORDER_DRAWN = 60  # of a stabilization diagram: thirty modes
+LARGEST_ORDER_DRAWN = 60  # largest order of a stabilization diagram: thirty modes
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def auto(
     Returns
     -------
     AutoIdentified
-        ``explain()`` lists the steps and their reasons, ``findings`` what makes the model doubtful.
+        ``explain()`` lists the steps and their reasons, ``findings`` the doubts about the model.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def auto(
     share = _check_share(hold_out)
     parts, cuts = find_parts(record)
     data = read_data.quiet(parts, inputs, outputs, drift_matters=True)
-    findings = cuts + [one for one in data.findings if one.code != "offset"]  # means are taken off
+    findings = cuts + [one for one in data.findings if one.code != "offset"]  # means are subtracted
     setting, decisions = prepare(data, rows)
     if not setting.inputs:
         sines = remove_machine_sines(parts, data)
@@ -146,7 +146,7 @@ def auto(
         larger = [choice.order, choice.stability]
     else:
         chosen, larger = int(order), []
-        decisions.append(f"took order {order} as asked")
+        decisions.append(f"took order {order} as given")
     found, trials = identify_stable(part, projection, setting, chosen, trials, decisions)
     findings += found.findings
     if setting.inputs:
@@ -161,7 +161,7 @@ def auto(
     fit_in, fit_out = setting.fit(model, training), setting.fit(model, held) if held else None
     findings += find_poor_fit(fit_in) + find_filled_gaps(data.provenance)
     residuals = model.residuals(held or training, setting.kind if model.gain is not None else "simulation")
-    # how the model was refined is judged by the classes of its modes; it stays among the findings
+    # the classes of the modes also judge the refinement; its findings are kept
     silent = ("no-convergence", "unmeasured-forces")
     IdentificationWarning.report([one for one in findings if one.code not in silent])
     kept = [k for k, judged in enumerate(judgements) if judged.grade != CLASSES[2]]
@@ -201,7 +201,7 @@ def _settle(
     found: Identified, training: Sequence[Record], data: Data, projection: Projection, setting: Setting,
     larger: Sequence[int] | None, decisions: list[str],
 ) -> tuple[Identified, list[Finding]]:  # fmt: skip
-    """The model after maximum likelihood, or as it was where that is not wanted."""
+    """The model after maximum likelihood, or unchanged where refinement is switched off."""
     name = {"moesp": "MOESP", "ssi_data": "SSI-data"}[setting.method]
     decisions.append(
         f"found a model of order {found.order} by {name}, a subspace method: no initial values, no iterations"
@@ -215,14 +215,14 @@ def _part_with_duplicates(
     model: Identified, trials: tuple[OrderTrial, ...], training: Sequence[Record], data: Data, projection: Projection,
     setting: Setting, refined: bool, decisions: list[str],
 ) -> tuple[Identified, tuple[OrderTrial, ...]]:  # fmt: skip
-    """The model with each mode once: of a lower order that fits as well, or with the weaker of two alike taken out."""
+    """The model with each mode once: of a lower order that fits as well, or without the weaker of two equal modes."""
     twice = find_duplicates(model)
     if not twice:
         return model, trials
-    why = "two modes had one shape and nearly one frequency, which is one mode that changes with the level of motion"
+    why = "two modes had the same shape and nearly the same frequency: one mode that changes with the level of motion"
     fewer = order_without_duplicates(model, trials)
     if fewer is not None:
-        decisions.append(f"went back to order {fewer}: {why}, and fewer states fit the part kept aside as well")
+        decisions.append(f"returned to order {fewer}: {why}, and fewer states fit the part kept aside as well")
         trials = tuple(replace(trial, chosen=trial.order == fewer) for trial in trials)
         lower, _ = _settle(
             setting.identify(data, projection, fewer), training, data, projection, setting, () if refined else None,

@@ -42,7 +42,7 @@ from dalembert.record.sampling import THRESHOLDS as SAMPLING
 SCHEMA, VERSION = "dalembert-choice", 1
 MOST_POLES = 200
 CHOSEN = CLASSES[3]
-# Findings on the automatic model: they do not hold for another one.
+# Findings on the automatic model: they do not apply to another one.
 OF_THE_MODEL = frozenset(
     {
         "coloured-residuals", "dependent-residuals", "duplicate-modes", "few-periods", "near-nyquist",
@@ -54,11 +54,12 @@ OF_THE_MODEL = frozenset(
 
 @dataclass(frozen=True)
 class ChoiceThresholds:
-    """When a pole of a diagram is the chosen one."""
+    """Limits for the decision whether a pole of a diagram is the chosen one."""
 
     # Distance |Δs|/|s| of the nearest pole of its order: the tolerance of a pole that is stable over the orders.
     same: float = 0.01
-    # ... and the distance that is worth a word: a page writes six digits, so the same diagram is within 1e-5.
+    # ... and the distance above which a finding reports it: a page writes six digits, so the same diagram is within
+    # 1e-5.
     moved: float = 1e-4
 
 
@@ -114,7 +115,7 @@ def choose(result: AutoIdentified, choice: Mapping[str, Any] | PoleChoice) -> Au
         With exactly these poles, all modes of class "chosen", fit and residuals of this model.
     """
     if not isinstance(result, AutoIdentified):
-        raise DataError("wrong-type", f"poles are chosen of an AutoIdentified, not of a {type(result).__name__}.")
+        raise DataError("wrong-type", f"poles are chosen from an AutoIdentified, not from a {type(result).__name__}.")
     wanted = choice if isinstance(choice, PoleChoice) else read_choice(choice)
     old, drawn = result.identified, result.stabilization
     rows = None if old.subspace is None else old.subspace.rows
@@ -181,7 +182,7 @@ def _make_model(data: Data, projection: Projection, s: ComplexArray, shapes: Com
 
 
 def _add_deviations(model: Identified, data: Data) -> Identified:
-    """The model with standard deviations, where they can be had."""
+    """The model with standard deviations, where these can be computed."""
     try:
         return deviations(model, data)
     except (DataError, np.linalg.LinAlgError) as error:
@@ -229,7 +230,7 @@ def _find_poles(wanted: PoleChoice, result: AutoIdentified) -> tuple[list[int], 
             raise DataError(
                 "out-of-range",
                 f"the chosen pole of {words} lies outside the band that is excited, {scale.low:.4g} to "
-                f"{scale.high:.4g} Hz: no mode can be known there. Leave it out.",
+                f"{scale.high:.4g} Hz: the data cannot show a mode there. Leave it out.",
                 where={"argument": "choice"}, evidence={"hertz": pole.frequency_hz},
             )  # fmt: skip
         own = np.flatnonzero(drawn.orders == pole.order)
@@ -250,8 +251,8 @@ def _find_poles(wanted: PoleChoice, result: AutoIdentified) -> tuple[list[int], 
     if not moved:
         return places, []
     problem = (
-        f"the data are not those of the choice: its poles of {'; '.join(moved)} are elsewhere in this diagram, and the "
-        "nearest ones were taken."
+        f"the data are not those of the choice: its poles of {'; '.join(moved)} are not in this diagram; the nearest "
+        "ones were taken."
     )
     return places, [Finding("changed-data", problem, {"argument": "choice"}, {"poles": len(moved)})]
 
@@ -277,7 +278,7 @@ def read_choice(document: object) -> PoleChoice:
     if not listed:
         raise _bad("empty", "it has no poles: choose at least one in the report")
     if len(listed) > MOST_POLES:
-        raise _bad("too-large", f"it has {len(listed)} poles, {MOST_POLES} are the most")
+        raise _bad("too-large", f"it has {len(listed)} poles, more than {MOST_POLES}")
     diagram = document.get("diagram") or {}
     files = document.get("files") or []
     if not isinstance(diagram, Mapping) or not isinstance(files, list):

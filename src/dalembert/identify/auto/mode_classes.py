@@ -39,31 +39,31 @@ from dalembert.record import Record
 
 @dataclass(frozen=True)
 class ModeThresholds:
-    """When evidence speaks for a mode."""
+    """Limits for evidence in favour of a mode."""
 
-    # Largest differences of a pole that is the same mode: relative in frequency and damping, or so many standard
+    # Largest differences of two poles of the same mode: relative in frequency and damping, or a number of standard
     # deviations; least MAC where there are two outputs at least. Subspace poles of the frames of the tests (1 and 10 %
     # noise) are within 0.5 % and 20 %; two random shapes of three numbers have a MAC above 0.8 in 1 of 9 cases.
     frequency: float = 0.02
     damping: float = 0.6
     deviations: float = 4.0
     mac: float = 0.8
-    # ... and standard deviations of a damping ratio by random forces during the record, where these are larger.
+    # ... and number of standard deviations of a damping ratio under random forces, where this limit is larger.
     scatter: float = 2.0
-    # Share of the orders at which it appears, at least.
+    # Least share of the orders at which a mode appears.
     orders: float = 0.6
-    # Relative standard deviations of frequency and damping ratio of a sound mode, as a test engineer asks for: the
+    # Relative standard deviations of frequency and damping ratio of a sound mode, as test engineers require: the
     # 95 % interval of the damping is within a factor 2.
     frequency_deviation: float = 0.01
     damping_deviation: float = 0.33
-    # Damping ratio above which a pole shapes the response but is no vibration: it loses 85 % in one period.
+    # Damping ratio above which a pole is not counted as a vibration: its motion loses 85 % in one period.
     heavy: float = 0.3
     # Distance of a harmonic from a whole multiple, the largest multiple, and its strength against that of its base:
     # harmonics of the flexible building are within 0.3 %, at 2 to 5 times, below 10 %.
     harmonic: float = 0.005
     largest_multiple: int = 5
     weak: float = 0.2
-    # Pieces of evidence that a mode of the fit lacks, at least.
+    # A mode is of the fit only if it lacks at least this number of kinds of evidence.
     lacking: int = 3
     # Orders beyond that of the model, at which poles are compared.
     more_orders: int = 12
@@ -138,7 +138,7 @@ def find_harmonics(hertz: FloatArray, strength: FloatArray) -> set[int]:
 def assign_poles(drawn: Stabilization, modes: Modes) -> NDArray[np.intp]:
     """Number of the mode, from 0, to which every pole of a diagram belongs, (P,); -1 for none.
 
-    A pole belongs to the mode nearest in frequency and shape, where both agree as evidence for a mode asks.
+    A pole belongs to the mode nearest in frequency and shape, where both agree within the limits for evidence.
     """
     f = drawn.frequencies_hz
     if not len(modes) or not len(f):
@@ -184,7 +184,7 @@ def _collect_evidence(
         try:
             halves.append(_find_shares(model, modes, setting.project(setting.read(half))))
         except (DalembertError, np.linalg.LinAlgError):
-            continue  # too short, or a channel rests
+            continue  # too short, or a channel is constant
     if len(halves) == 2:
         evidence["parts"] = np.minimum(*halves)
     return evidence
@@ -202,19 +202,19 @@ def halve(training: Sequence[Record]) -> tuple[tuple[Record, ...], tuple[Record,
 def _find_shares(model: Identified, modes: Modes, projection: Projection) -> FloatArray:
     """Share of the orders from that of the model on, at which a pole near each mode appears."""
     hankel = projection.hankel
-    rank = int(np.count_nonzero(projection.values > RANK * projection.values[0]))  # noise-free data hold no more states
+    rank = int(np.count_nonzero(projection.values > RANK * projection.values[0]))  # noise-free data show no more states
     room = max(1, min((hankel.rows - 1) * hankel.ny, rank))
     first = min(model.order, room)
     orders = list(range(first, min(first + THRESHOLDS.more_orders, room) + 1, 2))
     poles = find_poles(projection, orders, model.dt, Tolerances())
-    shapes = modes.shapes / hankel.scales[hankel.nu :, None]  # as scaled channels see them
+    shapes = modes.shapes / hankel.scales[hankel.nu :, None]  # at the scaled channels
     shapes = shapes / np.maximum(np.linalg.norm(shapes, axis=0), 1e-300)
     size = np.maximum(np.abs(modes.eigenvalues), 1e-300)
     apart = np.abs(poles.s[:, None] - modes.eigenvalues) / size - np.abs(poles.shapes.conj() @ shapes) ** 2
     nearest = np.argmin(apart, axis=1) if len(modes) else np.zeros(len(poles.s), dtype=np.intp)
     shares = []
     for k in range(len(modes)):
-        own = nearest == k  # a pole speaks for one mode only
+        own = nearest == k  # a pole is evidence for one mode only
         found = _same_mode(model, modes, k, shapes[:, k], poles.s[own], poles.shapes[own], hankel.columns * model.dt)
         shares.append(len(np.unique(poles.order[own][found])) / len(orders))
     return np.array(shares)

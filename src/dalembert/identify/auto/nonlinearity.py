@@ -1,4 +1,4 @@
-"""Whether a structure is linear: decided by its residuals, by its periodic lines, and by its modes over the level.
+"""Whether a structure is linear: decided by its residuals, by periodic lines, and by its modes at different levels.
 
 residuals   The model is the best linear approximation: ŷ follows from the inputs alone, so sensor noise in e = y - ŷ is
             independent of every function of ŷ. Forces of nonlinear springs and dampers, as functions of the simulated
@@ -30,24 +30,24 @@ from dalembert.identify.records.data import Data
 from dalembert.identify.spectral.periodic import PeriodicLines
 
 LONGEST = 30_000  # samples that are examined
-STRONGEST = 6  # modes that forces of nonlinear elements pass
-COMPONENTS = 2  # principal motions of the outputs that drive them
-SHIFTS = (0.21, 0.34, 0.47, 0.58, 0.69, 0.83)  # of the record or the period, by which forces are moved for comparison
-LAGS = 8  # samples of the inputs that are taken off first
+STRONGEST = 6  # modes through which forces of nonlinear elements act
+COMPONENTS = 2  # principal motions of the outputs that determine these forces
+SHIFTS = (0.21, 0.34, 0.47, 0.58, 0.69, 0.83)  # of the record or the period: shifts of the forces for comparison
+LAGS = 8  # past samples of the inputs whose effect is subtracted first
 PARTS = 8  # of the record, for the backbone
 
 
 @dataclass(frozen=True)
 class NonlinearityThresholds:
-    """When a structure is not linear."""
+    """Limits above which a structure is not linear."""
 
-    # Share of the residual explained, over the largest of the same forces at other times: 1.1 at most in 14 linear
-    # records of the tests (1 and 10 % noise, random and periodic); with a spring 5 % stiffer 1.5 to 2.9 at 10 % noise,
-    # 4 and more at 1 %.
+    # Share of the residual explained, over the largest share of the same forces at other times: 1.1 at most in 14
+    # linear records of the tests (1 and 10 % noise, random and periodic); with a spring 5 % stiffer 1.5 to 2.9 at 10 %
+    # noise, 4 and more at 1 %.
     over_chance: float = 1.4
-    # ... and the least level of distortion that matters, relative to the output: a frequency known to 0.1 %.
+    # ... and the least significant level of distortion, relative to the output: it changes a frequency by 0.1 %.
     level: float = 1e-3
-    # Largest over smallest level of the parts: below, amplitude does not vary.
+    # Largest over smallest level of the parts: below this ratio, the amplitude counts as constant.
     varies: float = 1.5
     # Standard deviations of a slope over the level, and the least change of a frequency over the range, relative.
     slope: float = 5.0
@@ -128,7 +128,7 @@ def _regress_forces(model: Identified, data: Data, span: float | None) -> tuple[
     linear = [np.roll(u, lag, axis=0) for lag in range(LAGS + 1)] + [_filter(u, poles)]
     base = np.linalg.qr(np.hstack(linear))[0]
     e = e - base @ (base.T @ e)
-    begin = len(e) // 20  # the initial motion was estimated, not driven
+    begin = len(e) // 20  # the initial motion comes from the estimated initial state, not from the inputs
     power = np.maximum((y**2).mean(axis=0), 1e-300)
     shares = []
     for shift in (0.0, *SHIFTS):
@@ -266,7 +266,7 @@ def _make_backbone(hertz: float, k: int, found: Sequence[tuple[float, Identified
 
 
 def _fit_line(x: FloatArray, y: FloatArray, deviation: FloatArray) -> tuple[float, float]:
-    """Weighted slope and its standard deviation, no smaller than the scatter about the line says."""
+    """Weighted slope and its standard deviation, not smaller than that from the scatter about the line."""
     w = 1.0 / np.maximum(deviation, 1e-300) ** 2
     mean_x, mean_y = np.average(x, weights=w), np.average(y, weights=w)
     spread = float(w @ (x - mean_x) ** 2)

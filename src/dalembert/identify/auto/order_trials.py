@@ -1,11 +1,11 @@
 """Order of a model by trial: models found on two thirds of the training data and tried on the rest.
 
 The three criteria of ``stabilization.py`` propose an order; neighbours, the orders of the single criteria, and where
-these disagree a ladder of orders are tried. Of the stable models
+these disagree a series of orders are tried. Among the stable models
 
-    lower     an order with a better fit of the unseen part is taken instead, whatever the criteria ask for
-    larger    an order is taken where every further mode leaves clearly less of the unseen part; the ladder is climbed
-              while it does
+    lower     an order with a better fit of the unseen part replaces that of the criteria
+    larger    an order is taken where every further mode leaves a clearly smaller residual of the unseen part; larger
+              orders are tried as long as this is so
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from dalembert.record import Record
 
 @dataclass(frozen=True)
 class OrderThresholds:
-    """When one order is better than another."""
+    """Limits for the comparison of orders."""
 
-    # Residual of a larger order over that of the order it replaces, for every further mode: of 31 records of a frame
-    # (600 and 2000 samples, 5 to 100 % noise) orders above the true one leave 0.97 at least. Where a spring hardens
-    # under a periodic force, 16 states more leave 0.85 and fit the distortion; a mode that is missing leaves far more.
+    # Residual of a larger order over that of the order it replaces, for every further mode: in 31 records of a frame
+    # (600 and 2000 samples, 5 to 100 % noise) it is 0.97 at least for orders above the true one. Where a spring hardens
+    # under a periodic force, 16 more states give 0.85 and fit the distortion; a missing mode reduces it far more.
     clearly_better: float = 0.95
-    # Residual over the least one, of an order that fits as well.
+    # Largest ratio of the residual of an order to the smallest one, for a fit that counts as equally good.
     as_good: float = 1.02
-    # Ratio of the largest to the smallest order that the criteria ask for, beyond which a ladder is tried.
+    # Ratio of the largest to the smallest order of the criteria, above which a series of orders is tried.
     disagree: float = 1.5
     ladder: tuple[int, ...] = (2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40)
     # Largest number of further steps of two states.
@@ -43,7 +43,7 @@ class OrderThresholds:
 
 
 THRESHOLDS = OrderThresholds()
-LEAST = 1e-6  # percent of an output that counts as nothing left: rounding of its measurement
+LEAST = 1e-6  # a residual below this percentage of an output counts as zero: rounding of its measurement
 
 
 class _Trials:
@@ -59,7 +59,7 @@ class _Trials:
             self.data = setting.read(first)
             self.projection = setting.project(self.data)
         except DalembertError:
-            pass  # a channel rests in this part, or it is too short
+            pass  # a channel is constant in this part, or it is too short
 
     @property
     def room(self) -> int:
@@ -78,7 +78,7 @@ class _Trials:
         except (DalembertError, np.linalg.LinAlgError):
             return None
         if np.isfinite(fit.mean):
-            # the geometric mean, as in a likelihood: an output that no model explains does not hide the others
+            # geometric mean, as in a likelihood: an output that no model explains does not dominate the others
             left = float(np.exp(np.mean(np.log(np.maximum(100.0 - fit.percent, LEAST)))))
             self.found[order] = OrderTrial(order, fit.mean, bool(model.system.is_stable), left=left)
         return self.found.get(order)
@@ -135,7 +135,7 @@ def identify_stable(
 
 
 def _choose(trials: _Trials, proposed: int) -> int:
-    """The order that holds up, near the one proposed."""
+    """The best tried order near the one proposed."""
     limit = THRESHOLDS
     left = {trial.order: trial.left for trial in trials.found.values() if trial.stable}
     if not left:

@@ -26,23 +26,24 @@ SAMPLES_COMPARED = 10_000  # samples of two outputs that are compared
 class PreparationThresholds:
     """Limits of the choices before a model is found."""
 
-    # samples below which none are held out: a third of 200 just exceeds the 60 that 30 block rows of past and future
-    # take
+    # fewest samples of a record of which a part is held out: a third of 200 just exceeds the 60 that 30 block rows of
+    # past and future need
     fewest_to_split: int = 200
     # an input below this share of its peak for this share of the time is a series of impacts: a random input is below
     # 2 % of its peak (4 standard deviations) for 6 % of the time, a sine for 1 %
     quiet_level: float = 0.02
     quiet_time: float = 0.9
-    # a mean this many of its standard errors from zero is an offset: the t distribution of ten parts gives that by
-    # chance in 7 of 10 000 channels
+    # a mean above this number of its standard errors is an offset: by the t distribution of ten parts, chance exceeds
+    # this in 7 of 10 000 channels
     offset: float = 5.0
     parts: int = 10
     # relative difference below which an output is a copy of another one: single precision of a logger
     copy: float = 1e-7
-    # ... and of its differences between samples, below which it is the integral of another one, as strong-motion files
-    # hold beside each acceleration: 0.006 at most in those of a bridge, 0.22 at least between two places of it
+    # ... and of its differences between samples, below which it is the integral of another one: strong-motion files
+    # have integrals beside each acceleration. At most 0.006 in those of a bridge, at least 0.22 between two places on
+    # it
     integral: float = 0.05
-    # samples per unknown of a column of the data, at least, where the rows follow from the time scale
+    # fewest samples per unknown of a column of the data, where the rows follow from the time scale
     columns: int = 6
 
 
@@ -51,9 +52,9 @@ THRESHOLDS = PreparationThresholds()
 
 @dataclass(frozen=True)
 class Setting:
-    """Choices that hold for all steps.
+    """Choices for all steps.
 
-    ``rows`` : block rows as asked for; ``spanning`` : those that span the slowest period, where more than usual.
+    ``rows`` : block rows as given; ``spanning`` : those that span the slowest period, where more than usual.
     """
 
     inputs: tuple[str, ...]
@@ -71,16 +72,16 @@ class Setting:
 
     @property
     def other_method(self) -> str:
-        """Another one, with other weights, to compare with."""
+        """Another subspace method, with other weights, for comparison."""
         return "cva" if self.inputs else "ssi_cov"
 
     @property
     def kind(self) -> str:
-        """How a model is compared with data."""
+        """Kind of comparison of a model with data."""
         return "simulation" if self.inputs else "prediction"
 
     def read(self, record: Sequence[Record]) -> Data:
-        """Parts of the records as arrays; the findings on the whole records hold for them."""
+        """Parts of the records as arrays; the findings on the whole records apply to them."""
         data = read_data.quiet(record, self.inputs, self.outputs, detrend=self.detrend, offset_matters=False)
         return data.replace(findings=())
 
@@ -89,7 +90,7 @@ class Setting:
         return project(compress_hankel(data, self.choose_rows(data)), self.method)
 
     def choose_rows(self, data: Data) -> int:
-        """Block rows as asked for, or as the slowest period and the number of samples allow."""
+        """Block rows as given, or from the slowest period and the number of samples."""
         usual = choose_rows(data, None, self.rows)
         if self.rows is not None or self.spanning is None:
             return usual
@@ -109,7 +110,7 @@ class Setting:
 
 
 def prepare(data: Data, rows: int | None) -> tuple[Setting, list[str]]:
-    """Whether means are taken off, which outputs are copies, and the first decisions."""
+    """Whether means are subtracted, which outputs are copies, and the first decisions."""
     impacts = bool(data.nu) and all(_is_impact(u[:, j]) for u in data.u for j in range(data.nu))
     shifted = [] if impacts else _find_offsets(data)
     ways = f"{data.nu} in, {data.ny} out" if data.nu else f"{count_noun(data.ny, 'output')} without inputs"
@@ -120,9 +121,9 @@ def prepare(data: Data, rows: int | None) -> tuple[Setting, list[str]]:
     if impacts:
         why = "kept the levels of all channels: the inputs are impacts from rest, whose means are no offsets"
     elif shifted:
-        why = f"took the mean off every channel: {list_names(shifted, {})} have offsets that are no motion"
+        why = f"subtracted the mean of every channel: {list_names(shifted, {})} have offsets that are no motion"
     else:
-        why = "kept the levels of all channels: their means are no larger than chance gives"
+        why = "kept the levels of all channels: their means are no larger than by chance"
     kept, left_out = _leave_out_copies(data)
     return Setting(data.inputs, kept, "mean" if shifted else "none", impacts, rows), [text, *left_out, why]
 
@@ -130,8 +131,8 @@ def prepare(data: Data, rows: int | None) -> tuple[Setting, list[str]]:
 def _leave_out_copies(data: Data) -> tuple[tuple[str, ...], list[str]]:
     """Outputs that are no copies of others, scaled or shifted, nor their integrals, and decisions on those left out.
 
-    A copy has no noise of its own: the order that explains it is far too large. The first samples of the longest
-    record decide.
+    A copy has no noise of its own: a model that explains it needs a far too large order. The first samples of the
+    longest record decide.
     """
     y = data.y[int(np.argmax(data.lengths))][:SAMPLES_COMPARED]
     integrals = _find_integrals(data, y)
@@ -218,7 +219,7 @@ def split_within_periods(
 ) -> tuple[tuple[Record, ...], tuple[Record, ...]]:
     """Training records and records held out under a periodic input: the last part of every period is held out.
 
-    So no input that is held out was met in the training. Nothing is held out where a period is too short to be cut.
+    The training data then contain no input that is held out. Nothing is held out where a period is too short to be cut.
     """
     dt = runs[0].sample_time
     if share == 0.0 or period * (1.0 - share) / dt < THRESHOLDS.fewest_to_split:
@@ -240,12 +241,12 @@ def split_within_periods(
 def describe_split(training: Sequence[Record], held: Sequence[Record], dt: float, period: float | None = None) -> str:
     """The decision in words."""
     if period is not None and not held:
-        return "held no data out: the input repeats, and every part of it was met in the training"
+        return "held no data out: the input repeats, and the training data contain every part of it"
     if period is not None:
         seconds = [dt * sum(map(len, runs)) for runs in (training, held)]
         return (
             f"found the model from {seconds[0]:.4g} s and held out the last part of every period, {seconds[1]:.4g} s, "
-            "whose input the training does not hold"
+            "whose input is not in the training data"
         )
     if not held:
         return "held no data out: the fit below is that of the training data"

@@ -37,7 +37,7 @@ class OrderTrial:
     stable: bool
     chosen: bool = False
     left: float = 0.0
-    """Root mean square that is left [%], geometric mean of the outputs: by this orders are compared."""
+    """Root mean square of the residual [%], geometric mean of the outputs: the measure for the comparison of orders."""
 
 
 CLASSES = ("sound", "uncertain", "of the fit only", "chosen")
@@ -46,11 +46,11 @@ REASONS = {
     "not-excited": "nothing excites its frequency",
     "no-decay": "it does not decay within the record",
     "heavily-damped": "it decays at once",
-    "machine": "it is a steady sine, as of a rotating machine",
+    "machine": "it is a steady sine, as of a rotating machine or of mains",
     "duplicate": "it repeats another mode of the same shape",
-    "orders": "models of other orders do not hold it",
+    "orders": "models of other orders do not have it",
     "methods": "another method does not find it",
-    "parts": "the halves of the record do not both hold it",
+    "parts": "it does not appear in both halves of the record",
     "harmonic": "it is a multiple of a stronger mode, as of a spring that is not linear",
     "deviations": "its standard deviations are large",
 }
@@ -94,8 +94,9 @@ class Nonlinearity:
     """Decision whether the structure is linear.
 
     ``decided`` : True where it is not linear; ``reasons`` : of "residuals", "lines", "backbone"; ``level`` : root mean
-    square of the distortion that was found, relative to the outputs; ``over_chance`` : how much more of the residuals
-    forces of nonlinear springs explain than chance; ``backbones`` : of the sound modes, where the level varies;
+        square of the distortion that was found, relative to the outputs; ``over_chance`` : share of the residuals that
+        forces of nonlinear springs explain, over the share by chance; ``backbones`` : of the sound modes, where the
+        level varies;
     ``tested`` : whether inputs were measured, without which residuals decide nothing.
     """
 
@@ -111,7 +112,7 @@ class Nonlinearity:
         if self.decided:
             return f"not linear: distortion of {100 * self.level:.2g} % of the outputs (by {', '.join(self.reasons)})"
         if not self.tested and not self.backbones:
-            return "not decided: without inputs, and with motion of one level, nothing shows it"
+            return "not decided: this needs measured inputs or motion at several levels"
         return "linear within the noise"
 
 
@@ -122,7 +123,7 @@ class AutoIdentified:
     Attributes
     ----------
     identified : Identified
-        The model, refined, with standard deviations where they could be had.
+        The model, refined, with standard deviations where they could be computed.
     stabilization : Stabilization
         Poles over growing orders, on the training data.
     trials : tuple of OrderTrial
@@ -199,7 +200,7 @@ class AutoIdentified:
 
     @property
     def sound_modes(self) -> Modes:
-        """The modes that hold up over orders, methods and parts of the record, with small deviations."""
+        """The modes that appear over orders, methods and parts of the record, with small deviations."""
         return self.modes.select(self.places() + 1)
 
     def frequency_uncertainty(self, k: int) -> float | None:
@@ -250,7 +251,7 @@ class AutoIdentified:
         return "\n".join(lines)
 
     def table(self) -> str:
-        """Modes by class, sound ones first, with standard deviations as far as these allow digits."""
+        """Modes by class, sound ones first, with as many digits as the standard deviations allow."""
         modes, model = self.modes, self.identified
         lines = []
         for grade in CLASSES:

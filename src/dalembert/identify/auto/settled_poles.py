@@ -2,10 +2,10 @@
 
 A pole whose motion does not decay within the record is no mode: output errors grow along a record where forces act
 that were not measured, and the likelihood then prefers a motion without end. So a pole must decay by ``resolution``
-(nepers) over the longest record, which is what the data can distinguish from no decay at all. Where one does not:
+(nepers) over the longest record, the smallest decay that the data can distinguish from none. Where one does not:
 
 1. innovations    the noise may drive the system: the likelihood of prediction errors, orders as proposed and larger
-2. drop           the modes that stay on the circle are taken out, and the rest is refined again
+2. drop           the modes that stay on the circle are removed, and the rest is refined again
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from dalembert.record import Record
 
 @dataclass(frozen=True)
 class SettledThresholds:
-    """When a pole decays, and when data are free of noise."""
+    """Limits for poles that decay, and for data without noise."""
 
     # Decay of a pole over the longest record [nepers]: a tone that loses 10 % over the record is a tone within the
     # noise of all records tried; modes of 0.5 % at 4 Hz lose 14 nepers in 117 s.
     resolution: float = 0.1
-    # percent of fit above which data are free of noise, and refinement has nothing to do
+    # percent of fit above which data are free of noise, and refinement is not needed
     exact_fit: float = 100.0 - 1e-5
     # Largest further order of the innovations form: fifteen modes; a search takes seconds beyond.
     largest_order: int = 30
@@ -50,7 +50,7 @@ THRESHOLDS = SettledThresholds()
 
 
 def find_endless(model: Identified, samples: int) -> FloatArray:
-    """Frequencies [Hz] of the modes that do not decay within so many samples, growing ones among them."""
+    """Frequencies [Hz] of the modes that do not decay within a number of samples; growing ones are included."""
     modes = model.underdamped_modes()
     still = -modes.eigenvalues.real * samples * model.dt < THRESHOLDS.resolution
     return np.asarray(modes.frequencies_hz[still])
@@ -60,7 +60,7 @@ def refine_inside(
     found: Identified, training: Sequence[Record], data: Data, projection: Projection, setting: Setting,
     larger: Iterable[int], decisions: list[str],
 ) -> tuple[Identified, list[Finding]]:  # fmt: skip
-    """The model after maximum likelihood without a pole on the circle, or as it was; and findings.
+    """The model after maximum likelihood without a pole on the circle, or unchanged; and findings.
 
     larger : further orders for the innovations form
     """
@@ -72,7 +72,7 @@ def refine_inside(
     if _count_unknowns(found.order, data, noise) > THRESHOLDS.largest_search:
         decisions.append(
             f"did not refine it: a search of {_count_unknowns(found.order, data, noise)} unknowns would take minutes. "
-            "It has no standard deviations; choose fewer outputs, or a lower order"
+            "The model has no standard deviations; choose fewer outputs, or a lower order"
         )
         return found, []
     better = refine_once(found, training, noise, decisions)
@@ -103,7 +103,7 @@ def refine_inside(
         rest = drop_modes(better, hertz)
         if rest is None:
             break
-        decisions.append(f"took out the motion at {_join(hertz)} Hz, which does not decay within the record: no mode")
+        decisions.append(f"removed the motion at {_join(hertz)} Hz, which does not decay within the record: no mode")
         better = refine_once(rest, training, noise, decisions)
         hertz = find_endless(better, longest)
         if not len(hertz):
@@ -124,7 +124,7 @@ def _cost(model: Identified) -> float:
 
 
 def refine_once(found: Identified, training: Sequence[Record], noise: str, decisions: list[str]) -> Identified:
-    """The model after maximum likelihood, or as it was."""
+    """The model after maximum likelihood, or unchanged."""
     try:
         better = refine.quiet(found, training, noise=noise)
     except (DataError, np.linalg.LinAlgError) as error:
@@ -135,7 +135,7 @@ def refine_once(found: Identified, training: Sequence[Record], noise: str, decis
         return better
     how = "output errors (simulation)" if noise == "output" else "prediction errors"
     white = better.deviation_method == "fisher"
-    spread = "the curvature at its maximum" if white else "the scatter of its residuals, which are far from white,"
+    spread = "the curvature at its maximum" if white else "the scatter of its residuals (they are far from white)"
     decisions.append(
         f"refined it by maximum likelihood of its {how}, {better.provenance['iterations']} iterations; {spread} gives "
         "the standard deviations"

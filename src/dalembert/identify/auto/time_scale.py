@@ -1,12 +1,12 @@
 """Time scale of a test: the band that the inputs move, the rate that suits it, and block rows that span its periods.
 
-A discrete model of an oversampled record has all its poles near z = 1, and most of the band it is fitted to holds noise
-alone. So the band is found first:
+A discrete model of an oversampled record has all its poles near z = 1, and most of the band it is fitted to has only
+noise. So the excited band is found first:
 
 with inputs      lines where an input is strong, up to where the multiple coherence of some output exceeds chance
 without inputs   lines where the power of some output exceeds its floor, the median over the upper half of the lines
 
-The rate is then reduced by a whole factor: the top of the band comes to lie at ``top`` of half the new rate. The filter
+The rate is then reduced by a whole factor: the top of the band is then at ``top`` of half the new rate. The filter
 is symmetric (no phase), the same for all channels, and its transition is centred at half the new rate. So white noise
 stays white nearly up to there, and the likelihood of the slower record is that of the lines of the band.
 """
@@ -33,9 +33,9 @@ class BandThresholds:
     """Limits of the band that is excited, and of the rate that follows from it."""
 
     # Multiple coherence of a line that is excited, beyond that by chance (inputs over averages): a peak with as much
-    # noise as motion has 0.5; lines without motion are below 0.25 in 32 averages but 1 of 10^4 by chance.
+    # noise as motion has 0.5; lines without motion exceed 0.25 in 32 averages in 1 of 10^4 cases.
     coherent: float = 0.25
-    # Power of an input relative to its largest line. Above the first, inputs drive whatever is there: white noise of
+    # Power of an input relative to its largest line. Above the first, inputs drive the structure: white noise of
     # 10 % on a force of a tenth of the range lies at 1e-3. Below the second, coherence is that of leakage and rounding.
     driven: float = 1e-3
     weak: float = 1e-4
@@ -43,14 +43,14 @@ class BandThresholds:
     slow_share: float = 0.01
     # Power of an output over its floor, without inputs.
     above_floor: float = 10.0
-    # Lines in a row that count as a band: a tone (mains hum) takes three lines of a Hann window.
+    # Fewest consecutive lines of a band: a tone (mains hum) takes three lines of a Hann window.
     lines: int = 5
     # Top of the band over half the new rate: beyond 0.8 the transition of the filter begins, and samples between
     # holds (no zero-order hold) bend the response; below 0.4 half of the record is noise.
     top: float = 0.64
-    # Smallest factor that is worth a filter: with 2 the band is below a third of half the rate.
+    # Smallest factor for which the rate is reduced: with 2 the band is below a third of half the rate.
     least_factor: int = 2
-    # Fewest samples that stay.
+    # Fewest samples of the slower record.
     fewest: int = 1000
     # Half width of the transition of the filter, relative to half the new rate, and its attenuation [dB].
     transition: float = 0.1
@@ -98,7 +98,7 @@ class TimeScale:
         problem = (
             f"{what} from {self.low:.3g} to {self.high:.3g} Hz only, of {self.nyquist:.4g} Hz that the rate covers: "
             f"the rate was reduced {self.factor} times for the model, to {2 * self.nyquist / self.factor:.5g} Hz, and "
-            "nothing was fitted to the rest."
+            "the model was not fitted to the rest."
         )
         evidence = {"low": self.low, "high": self.high, "factor": self.factor, "rate": 2 * self.nyquist / self.factor}
         return [Finding("reduced-rate", problem, evidence=evidence)]
@@ -110,13 +110,13 @@ class TimeScale:
         if self.factor == 1:
             return kept + rows
         return (
-            f"reduced the rate {self.factor} times, to {2 * self.nyquist / self.factor:.5g} Hz: what is excited lies "
+            f"reduced the rate {self.factor} times, to {2 * self.nyquist / self.factor:.5g} Hz: the excited band is "
             f"between {self.low:.3g} and {self.high:.3g} Hz" + rows
         )
 
 
 def find_time_scale(data: Data, *, impacts: bool = False) -> TimeScale:
-    """Band, factor and rows from spectra; the rate of impacts is kept, whose filtered responses would begin early."""
+    """Band, factor and rows from spectra; the rate of impacts is kept, since filtered responses would begin early."""
     limit, nyquist = THRESHOLDS, 0.5 / data.dt
     if impacts:
         return TimeScale(0.0, nyquist, nyquist, 1, None, True)
@@ -163,7 +163,7 @@ def _find_band(data: Data) -> tuple[float, float, float]:
 
 
 def _keep_wide(above: np.ndarray, lines: int) -> np.ndarray:
-    """Lines most of whose neighbours are above too: a running median."""
+    """Lines most of whose neighbours are above the limit too: a running median."""
     half = lines // 2
     padded = np.pad(above, half)
     count = np.convolve(padded.astype(np.float64), np.ones(lines), mode="valid")
@@ -184,7 +184,7 @@ def _reduce(record: Record, factor: int) -> Record:
     count, beta = scipy.signal.kaiserord(limit.attenuation, 2.0 * limit.transition / factor)
     taps = scipy.signal.firwin(count | 1, 1.0 / factor, window=("kaiser", beta))
     data = scipy.signal.resample_poly(record.data, 1, factor, axis=0, window=taps, padtype="line")
-    # the first and last samples feel the ends of the record
+    # the ends of the record affect the first and last samples
     lost = min((count // 2) // factor + 1, len(data) // 20)
     time = record.time[::factor]
     text = f"rate reduced {factor} times (to {1.0 / record.sample_time / factor:.6g} Hz)"

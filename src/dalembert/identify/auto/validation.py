@@ -20,7 +20,8 @@ from dalembert.identify.subspace.stabilization import Stabilization
 class ModelThresholds:
     """Limits of the judgement of an identified model."""
 
-    # share of half the sample rate: the transition band of usual anti-alias filters begins there
+    # a mode above this share of half the sample rate is doubtful: the transition band of usual anti-alias filters
+    # begins there
     near_nyquist: float = 0.8
     # samples per period of the fastest mode: its poles are then within 2π/100 of z = 1, and the 30 block rows of a
     # subspace method span a third of its period
@@ -31,12 +32,12 @@ class ModelThresholds:
     uncertain_damping: float = 0.3
     # relative difference in frequency to a stable column of the stabilization diagram
     same_mode: float = 0.02
-    # modes this near in frequency with shapes this alike (MAC), seen by so many outputs at least, are one: two shapes
-    # of two numbers have a MAC above 0.98 by chance in one case of eleven, of three numbers in one of a hundred
+    # two modes within this difference of frequency and above this MAC, at this number of outputs or more, are one: two
+    # shapes of two numbers have a MAC above 0.98 by chance in one case of eleven, of three numbers in one of a hundred
     duplicate_frequency: float = 0.03
     duplicate_mac: float = 0.98
     duplicate_outputs: int = 3
-    # percent of fit that a model with fewer states may lose
+    # largest loss of fit of a model with fewer states, in percent
     as_good: float = 1.0
     # percent of fit below which a model explains next to nothing: 36 % of the power of the outputs
     poor_fit: float = 20.0
@@ -52,10 +53,10 @@ def find_doubts(
     model: Identified, kept: Sequence[int], drawn: Stabilization, fit_in: Fit, fit_out: Fit | None,
     residuals: Residuals, duration: float,
 ) -> list[Finding]:  # fmt: skip
-    """Doubts about a model, the gravest first; kept : modes, from 0, that are not of the fit only."""
+    """Doubts about a model, the most serious first; kept : modes, from 0, that are not of the fit only."""
     found: list[Finding] = []
     if not model.system.is_stable:
-        problem = "the model is unstable: a measured structure at rest is not, so order or data are wrong for it."
+        problem = "the model is unstable: a measured structure at rest is stable, so the order or the data are wrong."
         found.append(Finding("unstable-model", problem))
     if fit_out is not None and fit_out.mean < fit_in.mean - THRESHOLDS.worse:
         problem = (
@@ -93,7 +94,7 @@ def find_poor_fit(fit: Fit) -> list[Finding]:
         return []
     problem = (
         f"the model explains only {max(fit.mean, 0.0):.1f} % of the training data: the outputs are not driven by these "
-        "inputs, noise hides the motion, or it is not linear. Do not trust its modes."
+        "inputs, noise hides the motion, or the motion is not linear. Do not trust its modes."
     )
     return [Finding("poor-fit", problem, evidence={"percent": fit.mean})]
 
@@ -103,9 +104,10 @@ def find_no_sound_mode(judgements: Sequence[ModeJudgement]) -> list[Finding]:
     if any(judged.grade == CLASSES[0] for judged in judgements):
         return []
     count = sum(judged.grade == CLASSES[1] for judged in judgements)
+    uncertain = f"{count_noun(count, 'uncertain mode')} may be correct. " if count else ""
     problem = (
-        "no mode is sound: none appears over orders, methods and both halves of the record with small deviations. "
-        f"{count_noun(count, 'mode')} may be right. Measure longer, excite more, or measure the forces that act."
+        "no mode is sound: none appears at most orders, by both methods and in both halves of the record with small "
+        f"deviations. {uncertain}Measure longer, excite more, or measure the forces that act."
     )
     return [Finding("no-sound-mode", problem, evidence={"uncertain": count})]
 
@@ -119,27 +121,27 @@ def _examine_modes(model: Identified, kept: list[int], drawn: Stabilization, dur
     if fastest > limit.near_nyquist * nyquist:
         problem = (
             f"the mode at {fastest:.5g} Hz is close to half the sample rate ({nyquist:.5g} Hz): without an analogue "
-            "filter before sampling it may be the image of a faster one."
+            "filter before sampling it may be the alias of a faster one."
         )
         found.append(Finding("near-nyquist", problem, evidence={"hertz": fastest, "nyquist": nyquist}))
     if fastest * limit.oversampled < 2.0 * nyquist:
         per_period = 2.0 * nyquist / fastest
         problem = f"the fastest mode, {fastest:.4g} Hz, is sampled {per_period:.0f} times per period."
-        advice = Advice("Reduce the rate first with {}: slow modes come out better.", Call("da.identify.decimate"))
+        advice = Advice("Reduce the rate first with {}: this improves slow modes.", Call("da.identify.decimate"))
         found.append(Finding("oversampled", problem, {}, {"samples_per_period": per_period}, (advice,)))
     if slowest * duration < limit.few_periods:
-        problem = f"the record holds only {slowest * duration:.1f} periods of the mode at {slowest:.4g} Hz."
+        problem = f"the record has only {slowest * duration:.1f} periods of the mode at {slowest:.4g} Hz."
         found.append(Finding("few-periods", problem, evidence={"periods": slowest * duration, "hertz": slowest}))
     if len(drawn.modes):
         apart = np.min(np.abs(f[:, None] - drawn.frequency_means[None, :]), axis=1) / f
         if (apart > limit.same_mode).any():
             names = _join(f[apart > limit.same_mode])
-            problem = f"not stable over the orders, so perhaps no modes of the structure: {names} Hz."
+            problem = f"not stable over the orders, so they may not be modes of the structure: {names} Hz."
             found.append(Finding("unstable-poles", problem, evidence={"hertz": f[apart > limit.same_mode].tolist()}))
     whole = model.frequencies_hz
     for i, j in find_duplicates(model):
         pair = f"{whole[i]:.5g} and {whole[j]:.5g} Hz"
-        problem = f"the modes at {pair} have one shape: perhaps one mode that changes with the level."
+        problem = f"the modes at {pair} have the same shape: they may be one mode that changes with the level."
         found.append(Finding("duplicate-modes", problem, evidence={"hertz": [float(whole[i]), float(whole[j])]}))
     if model.damping_deviations is not None:
         loose = model.damping_deviations[kept] > limit.uncertain_damping * np.abs(zeta)
@@ -161,7 +163,7 @@ def _examine_residuals(model: Identified, residuals: Residuals) -> list[Finding]
         )
         found.append(Finding("dependent-residuals", problem))
     if model.deviation_method == "fisher" and not residuals.is_white() and model.frequency_deviations is not None:
-        problem = "the residuals are not white, so the standard deviations are smaller than the truth."
+        problem = "the residuals are not white, so the true standard deviations are larger."
         found.append(Finding("coloured-residuals", problem, evidence={"probability": residuals.whiteness_all}))
     return found
 

@@ -80,7 +80,7 @@ def cramer_rao(
     dt: float | None = None,
     start: str = "estimate",
 ) -> ModalBounds:
-    """Least standard deviations of frequencies and damping ratios from a record, whatever the method.
+    """Least standard deviations of frequencies and damping ratios from a record, for any method.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def intervals(fit: Identified | HoldsIdentified | ModalBounds, level: float = 0.
     Parameters
     ----------
     level : float
-        Share of repetitions in which the interval holds the truth.
+        Share of repetitions in which the interval contains the truth.
     """
     from scipy.special import ndtri
 

@@ -17,7 +17,7 @@ and b[t+1] = μ b[t] + w[t] over N samples have (add up the products of both sid
     (1 - λ μ) Σ a b = λ Σ a w + μ Σ v b + Σ v w + a[0] b[0] - a[N] b[N]
 
 so that the Gram matrix of the signals of a modal model (`modal_likelihood`) follows from Σ f w, Σ h w without a pass
-over the data: exactly, whatever the inputs.
+over the data: exactly, for any inputs.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LENGTH = 256
 CHUNK = 100_000
 # Decay over a record, -N ln |λ|, below which 1 - λ μ cancels more than one digit of the sums.
 UNDAMPED = 0.05
-# The second factor of a product as it is, and conjugate.
+# The second factor of a product unchanged, and conjugate.
 Conjugation = Callable[[ComplexArray], ComplexArray]
 CONJUGATIONS: tuple[Conjugation, Conjugation] = (np.asarray, np.conj)
 
@@ -44,7 +44,7 @@ class FilterSums:
     """Of J poles, over one record: f = (q - λ)⁻¹ u, h = λᵗ and their derivatives by λ.
 
     ``fw`` (J, nu, q) Σ f w; ``hw`` (J, q) Σ h w; ``f_end`` (J, nu), ``h_end`` (J,) one sample after the last; ``df_w``,
-    ``dh_w``, ``df_end``, ``dh_end`` the same of the derivatives, None where not asked for.
+    ``dh_w``, ``df_end``, ``dh_end`` the same of the derivatives, None where not requested.
     """
 
     fw: ComplexArray
@@ -210,7 +210,7 @@ class FilteredProducts:
 
 
 def multiply_filtered(lam: ComplexArray, sums: FilterSums, uu: FloatArray, conjugate: Conjugation) -> FilteredProducts:
-    """The second factor as it is, or conjugate."""
+    """The second factor unchanged, or conjugate."""
     nu = len(uu)
     over = 1.0 / (1.0 - lam[:, None] * conjugate(lam))
     fu, hu = sums.fw[..., :nu], sums.hw[:, :nu]

@@ -2,7 +2,7 @@
 
 V = N/2 ln det R,   R = Σ e eᵀ/N  (diagonal where the sensors are independent): the negative log-likelihood, best R
 step   (S + μ diag S) δ = Jᵀ R⁻¹ e.  δᵀ S δ is the squared length of the step in standard deviations of the estimate:
-       the search ends where that is small, whatever the units of the data.
+       the search ends where that is small, in any units of the data.
 """
 
 from __future__ import annotations

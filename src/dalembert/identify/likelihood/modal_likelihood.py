@@ -44,7 +44,7 @@ INVERSE = InformationLimits()
 # Products of one segment: of its signals (f, h, λg) with each other (J, nu + 2, 2, J, nu + 2, 2), with the direct
 # inputs and e (J, nu + 2, 2, d + ny), and of these with each other (d + ny, d + ny).
 SegmentProducts = tuple[FloatArray, FloatArray, FloatArray]
-# Numbers of one block of signals held at once, 4 MB, and its samples: what stays near the processor.
+# Numbers of one block of signals in memory, 4 MB, and its samples: they fit into the cache.
 BLOCK = 500_000
 LEAST_LENGTH, MOST_LENGTH = 256, 4096
 # A free motion below this, relative to its beginning, is set to zero: it would end in denormal numbers.

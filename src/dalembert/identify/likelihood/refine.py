@@ -273,7 +273,8 @@ def _make_result(
         *warning,
     )
     result = Identified(
-        system, method=f"{old.method}, refined", gain=gain, innovation=noise, singular_values=old.singular_values,
+        system, method=f"{old.method.removesuffix(', refined')}, refined", gain=gain, innovation=noise,
+        singular_values=old.singular_values,
         delays=old.delays, offsets=old.offsets, notes=(*old.notes, *notes),
         provenance={
             **old.provenance, "refined": given.noise, "iterations": top.iterations, "converged": top.converged,

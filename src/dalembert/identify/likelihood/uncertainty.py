@@ -19,7 +19,7 @@ from dalembert.identify.likelihood.parametrisation import state_space
 
 
 def correct_noise(point: LikelihoodPoint, free: BoolArray) -> FloatArray:
-    """R with the number of fitted parameters taken off the number of samples."""
+    """R with the number of fitted parameters subtracted from the number of samples."""
     ny = len(point.model.D)
     fitted = np.count_nonzero(free) / ny + point.model.nx + np.count_nonzero(point.model.direct)
     return point.noise * point.score.samples / max(point.score.samples - fitted, 1.0)

@@ -83,7 +83,7 @@ def fit(
     Returns
     -------
     FittedMachine
-        ``result.equations`` are ``eqs`` with the fitted values. Stopped from the keyboard it holds the best so far.
+        ``result.equations`` are ``eqs`` with the fitted values; after a stop from the keyboard the best ones so far.
 
     Examples
     --------

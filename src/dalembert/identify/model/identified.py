@@ -76,7 +76,7 @@ class Identified:
     innovation : (ny, ny), optional
         Covariance of e.
     singular_values : (k,), optional
-        Those the order was chosen from; what they are stands in ``notes``.
+        Those from which the order was chosen; ``notes`` names them.
     covariance : square, optional
         Covariance of the estimated parameters, set by refinement; ``provenance`` names the parameters.
     frequency_deviations, damping_deviations : (number of underdamped modes,), optional
@@ -88,9 +88,9 @@ class Identified:
     subspace : SubspaceSource, optional
         Of a model by a subspace method, refined or not.
     delays : mapping of an input to a number of samples, optional
-        The system is driven by that input as it was so many samples before.
+        Number of samples by which the system responds later to each input.
     offsets : mapping of a channel to a number, optional
-        Levels taken off the channels before the model applies, and put back on simulated outputs.
+        Levels that are subtracted from the channels before the model is applied, and added to simulated outputs.
     notes : texts
         Decisions and their reasons.
     findings : Findings
@@ -143,7 +143,7 @@ class Identified:
     ) -> None:
         if system.dt is None:
             raise DataError(
-                "wrong-type", "an Identified holds a sampled system; this one is continuous.",
+                "wrong-type", "an Identified has a sampled system; this one is continuous.",
                 Advice("Sample it with {}.", Call("StateSpace.to_discrete"), Argument("dt")),
             )  # fmt: skip
         nx, ny = system.nx, system.ny
@@ -342,7 +342,7 @@ class Identified:
     # ---- inside
 
     def _channels(self, record: Record, names: Sequence[str]) -> FloatArray:
-        """(N, k) of the record, offsets taken off; the record's sample time must be the model's."""
+        """(N, k) of the record without offsets; the record's sample time must be the model's."""
         if not isinstance(record, Record):
             raise DataError("wrong-type", f"expected a Record, got {type(record).__name__}.")
         if len(record) > 1 and abs(record.sample_time - self.dt) > SAMPLING.even * self.dt:
@@ -421,7 +421,7 @@ class HoldsIdentified(Protocol):
 
 
 def take_identified(model: Any) -> Any:
-    """The identified model of a result that holds one; anything else as it is."""
+    """The identified model of a result that has one; any other object unchanged."""
     inner = getattr(model, "identified", None)
     return inner if isinstance(inner, Identified) else model
 

@@ -8,8 +8,8 @@ inputs       r(τ) = Σ e[k] u[k-τ] / √(Σe² Σu²); of independent e and u,
              and √N (r(0), ..., r(L)) has the covariance P_ab = Σ_j r_e(j) r_u(j + a - b): ζ = N rᵀ P⁻¹ r → χ²(L + 1)
              (Ljung 1999, 16.6). Lags below zero show feedback and are not tested.
 
-No degrees of freedom are taken off for fitted parameters: the tests are exact for a record the model was not fitted to,
-and somewhat lenient for the one it was.
+No degrees of freedom are subtracted for fitted parameters: the tests are exact for a record the model was not fitted
+to, and somewhat lenient for the one it was.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Residuals:
     input_lags : (2L + 1,) from -L to L
     crosscorrelation : (2L + 1, ny, nu)
     cross_band95, cross_band99 : (ny, nu)
-        Limits for residuals independent of the input, whatever the colour of both.
+        Limits for residuals independent of the input, for any spectra of both.
     independence : (ny, nu)
         Probability of a dependence on present and past inputs this strong, were there none.
     """

@@ -1,1 +1,1 @@
-"""Modes from outputs alone beside SSI: frequency domain decomposition, several set-ups as one."""
+"""Modes from outputs alone, besides SSI: frequency domain decomposition, and several set-ups merged."""

@@ -28,7 +28,7 @@ class PeakThresholds:
     # Half-overlapping blocks by default: a density then has a standard deviation of some 25 %; twice as many blocks as
     # outputs, so that the matrix has full rank.
     blocks: int = 24
-    # Samples of a block at least: 16 lines between the first that count and the Nyquist frequency.
+    # Fewest samples of a block: 16 lines between the first one that counts and the Nyquist frequency.
     shortest_block: int = 64
     # Lines over which a level is averaged before peaks are sought: the Hann window makes two of five dependent, so that
     # its scatter falls to two thirds.
@@ -38,14 +38,14 @@ class PeakThresholds:
     # Height of a peak above the valleys beside it, in standard deviations of the density in dB, 4.34/√averages: the
     # extremes of some hundred independent lines of noise lie 5 apart.
     prominence: float = 6.0
-    # ... and that at least [dB], however many averages: half of the power.
+    # ... and at least this height [dB] with any number of averages: half of the power.
     least_prominence: float = 3.0
     # Least MAC of the lines of one mode (Brincker et al. 2001 take 0.8 to 0.9).
     mac: float = 0.8
-    # Lines of a mode at least: noise repeats its shape over three, the width of the Hann window.
+    # Fewest lines of a mode: noise repeats its shape over three, the width of the Hann window.
     lines: int = 4
-    # Largest share of a shape of the second singular value in the span of the modes on both sides: else it is one of
-    # them again, or a mixture where they cross.
+    # Largest share of a shape of the second singular value in the span of the modes on both sides: above this share it
+    # is one of them again, or a mixture where they cross.
     distinct: float = 0.5
     # Lines to each side in which the peak of a given frequency is sought.
     given: int = 3
@@ -183,7 +183,7 @@ def find_given_peaks(found: Decomposition, hertz: FloatArray) -> tuple[list[Spec
         if line not in clear:
             problem = (
                 f"the spectrum has no clear peak near {f:.5g} Hz: nothing excites a mode there, noise hides it, or "
-                "the sensors do not see it. Its shape is that of the strongest motion."
+                "it does not move the sensors. Its shape is that of the strongest motion."
             )
             findings.append(Finding("no-peak", problem, {}, {"hertz": float(f)}))
     return mark_domains(found, places), findings
@@ -210,7 +210,7 @@ def mark_domains(found: Decomposition, places: list[tuple[int, int]]) -> list[Sp
 
 
 def _prominent(level: FloatArray, height: float) -> IntArray:
-    """Lines of the peaks of a level in dB that rise, smoothed, so far above the valleys beside them."""
+    """Lines of the peaks of a smoothed level in dB that are by this prominence above the valleys beside them."""
     reach = THRESHOLDS.smoothed // 2
     smooth = np.convolve(np.pad(level, reach, mode="edge"), np.full(2 * reach + 1, 1.0 / (2 * reach + 1)), "valid")
     lines, _ = scipy.signal.find_peaks(smooth, prominence=height)

@@ -1,15 +1,15 @@
-"""Enhanced frequency domain decomposition: frequency and damping from the bell of a mode, taken back to a correlation.
+"""Enhanced frequency domain decomposition: frequency and damping from the bell of a mode by its correlation function.
 
 bell          the singular values on the modal domain of a peak, zero elsewhere: the density of one degree of freedom;
               as many lines on both sides of the mode, since a bell cut on one side shifts the frequency
 correlation   its inverse Fourier transform, R(τ) r_w(τ), with r_w the correlation of the window of the blocks with
-              itself; division by r_w takes the leakage of the window out, which else looks like damping
+              itself; division by r_w removes the leakage of the window, which would look like damping
 frequency     zero crossings lie half a damped period apart
 damping       successive extremes fall by δ (logarithmic decrement of half a period): ζ = δ/√(π² + δ²)
 correction    both are those whose exact bell, cut to the same lines, gives the measured ones
 
 after Brincker, Ventura and Andersen 2001. Standard deviations leave out tenths of the record in turn (jackknife,
-Efron 1979); they hold no bias, such as that of lines too wide for a lightly damped mode.
+Efron 1979); they do not include bias, such as that of lines too wide for a lightly damped mode.
 """
 
 from __future__ import annotations
@@ -34,28 +34,28 @@ from dalembert.record import Record
 
 @dataclass(frozen=True)
 class DecayThresholds:
-    """Which part of a correlation gives frequency and damping."""
+    """Limits of the part of a correlation that gives frequency and damping."""
 
-    # Extremes between these shares of R(0): before, the lines cut off beside the bell matter; after, errors of the
-    # estimate do, which decay as slowly as the mode.
+    # Extremes between these shares of R(0) are used: above, the lines cut off beside the bell have an effect; below,
+    # errors of the estimate, which decay as slowly as the mode.
     largest: float = 0.9
     smallest: float = 0.3
-    # Extremes at least; a heavily damped mode has fewer in that range, then the first ones count.
+    # Fewest extremes; a heavily damped mode has fewer in that range, then the first ones are used.
     fewest: int = 4
     # Longest lag, as a share of a block: there r_w of a Hann window is 0.3 and that of the wrapped lags 0.01.
     longest: float = 0.4
-    # A mode that has lost less than this share within these lags is narrower than the lines: its damping is a guess.
+    # A mode that has lost less than this share within these lags is narrower than the lines: its damping is uncertain.
     coarse: float = 0.5
     # Samples per period after interpolation: the largest of them is within 0.5 % of an extreme.
     samples: int = 32
-    # Lines of a bell to each side at least, and how often its middle is moved to the frequency found.
+    # Fewest lines of a bell to each side, and number of times that its middle is moved to the frequency found.
     least_lines: int = 3
     rounds: int = 3
-    # Rounds of the correction for the lines cut off: each leaves a third of the error or less, which is 20 % at first.
+    # Rounds of the correction for the lines cut off: each reduces the error, 20 % at first, to a third or less.
     corrections: int = 5
-    # Least change of a measured damping ratio with the true one: below, the cut and not the mode decides.
+    # Least change of a measured damping ratio with the true one: below this, the cut determines it and not the mode.
     least_slope: float = 0.2
-    # Parts of the record that are left out in turn, and how many it takes at least for standard deviations.
+    # Number of parts of the record that are left out in turn, and fewest parts for standard deviations.
     parts: int = 10
     fewest_parts: int = 5
 
@@ -66,7 +66,7 @@ THRESHOLDS = DecayThresholds()
 @dataclass(frozen=True)
 class Decay:
     """Natural frequency [Hz] and damping ratio of a bell, the extremes of its correlation that gave them, and the share
-    of R(0) that is left at the last of these."""
+    of R(0) at the last of these."""
 
     hertz: float
     damping: float
@@ -88,8 +88,8 @@ def efdd(
     Returns
     -------
     FrequencyDomainModes
-        With damping ratios, and standard deviations where the record has ten blocks at least. These hold no bias and
-        not the choice of the domains: for neighbouring modes they are up to two times too small.
+        With damping ratios, and standard deviations where the record has ten blocks at least. These do not
+        include bias and the choice of the domains: for neighbouring modes they are up to two times too small.
     """
     data = read_outputs(record, outputs)
     found = decompose(data, segment)
@@ -263,8 +263,8 @@ def _find_doubts(found: Decomposition, numbers: FloatArray) -> dict[int, Finding
             doubts[k] = Finding("coarse-lines", problem, {}, {"hertz": float(f), "left": float(left)}, (advice,))
         elif k and f - numbers[k - 1, 0] < zeta * f + numbers[k - 1, 1] * numbers[k - 1, 0]:
             problem = (
-                f"the modes at {numbers[k - 1, 0]:.5g} and {f:.5g} Hz are nearer than their widths: their bells hold "
-                "parts of each other, and the damping of both is doubtful."
+                f"the modes at {numbers[k - 1, 0]:.5g} and {f:.5g} Hz are nearer than their widths: their bells "
+                "overlap, and the damping of both is doubtful."
             )
             doubts[k] = Finding("close-modes", problem, {}, {"hertz": [float(numbers[k - 1, 0]), float(f)]})
     return doubts

@@ -85,13 +85,13 @@ def read_outputs(record: Record | Sequence[Record] | Data, outputs: str | Iterab
 def choose_peaks(
     data: Data, found: Decomposition, given: ArrayLike | None
 ) -> tuple[list[SpectralPeak], list[Finding]]:  # fmt: skip
-    """Peaks near given frequencies, or those that stand out."""
+    """Peaks near given frequencies, or the prominent ones."""
     if given is None:
         peaks = _drop_sidebands(data, found, find_peaks(found))
         if peaks:
             return peaks, []
         problem = (
-            "no peak of the singular values stands out of their scatter: nothing excites a mode, noise hides it, or "
+            "no peak of the singular values is above their scatter: nothing excites a mode, noise hides it, or "
             "the record is too short."
         )
         return [], [Finding("no-peak", problem, {}, {"averages": found.averages})]
@@ -129,9 +129,9 @@ def make_result(
     doubted = [one for k, one in (doubts or {}).items() if k not in machines]
     units = {data.units.get(name, "") for name in data.outputs}
     numbers: dict[str, Any] = {"damping_ratios": None, "frequency_deviations": None, "damping_deviations": None}
-    notes = [f"{found.plan.text()}: {found.blocks} blocks worth {found.averages:.3g} averages"]
+    notes = [f"{found.plan.text()}: {found.blocks} blocks, equivalent to {found.averages:.3g} averages"]
     if data.ny == 1:
-        notes.append("one output: peaks of its density; modes nearer than their widths are seen as one")
+        notes.append("one output: peaks of its density; modes nearer than their widths appear as one")
     if len(units) > 1:
         notes.append("outputs in several units, each divided by the root mean square of the outputs of its unit")
     return FrequencyDomainModes(

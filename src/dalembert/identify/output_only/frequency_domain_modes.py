@@ -39,10 +39,10 @@ class FrequencyDomainModes:
     domains : (k, 2)
         First and last line of the modal domain (the bell) of every mode.
     machines : mapping of the number of a mode, from 0, to a MachineHarmonic
-        Those that are steady sines of a machine and no modes.
+        Peaks that are steady sines, as of a rotating machine, and not modes.
     unit : str
         Of the singular values, per Hz; empty where outputs have several.
-    blocks, averages : number of blocks, and of the independent averages they are worth
+    blocks, averages : number of blocks, and the equivalent number of independent averages
     """
 
     modes: Modes

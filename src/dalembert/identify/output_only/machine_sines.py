@@ -1,9 +1,9 @@
-"""Steady sines of machines taken out of records before a model of outputs alone is found.
+"""Steady sines, as of a rotating machine or of mains, removed from records before a model of outputs alone is found.
 
-A sine has poles on the unit circle, which a model of random motion holds badly: neighbouring modes suffer, or the model
-is unstable. Of every sine that `find_machine_harmonics` names, the frequency that maximises |Σ w x e^{-iωt}|², with a
-Hann window w, is taken per record, and all of them are fitted to the channels by least squares at once. Where one was
-named by mistake, a mode loses a single line 1/T of its motion.
+A sine has poles on the unit circle. A model of random motion represents them badly: neighbouring modes become wrong, or
+the model is unstable. The frequency of every sine from `find_machine_harmonics` is the one that maximises
+|Σ w x e^{-iωt}|², with a Hann window w, in each record; all sines are fitted to the channels by least squares at once.
+Where a mode is mistaken for a sine, it loses a single line of width 1/T of its motion.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from dalembert.record import Record
 
 @dataclass(frozen=True, eq=False)
 class WithoutSines:
-    """Records without the sines of machines, findings on these, and one decision in words where there were any."""
+    """Records without steady sines, findings on the sines, and one decision in words where there were any."""
 
     records: tuple[Record, ...]
     findings: tuple[Finding, ...]
@@ -42,14 +42,14 @@ class WithoutSines:
 
 
 def remove_machine_sines(record: Record | Sequence[Record], data: Data) -> WithoutSines:
-    """The records without steady sines of machines in the outputs of ``data``, which were read from them."""
+    """The records without steady sines in the outputs of ``data``, which were read from these records."""
     runs = list_records(record)
     found = _find_sines(data)
     if not found:
         return WithoutSines(runs, (), ())
     cleaned = tuple(_subtract(run, data.outputs, list(found.values())) for run in runs)
     words = ", ".join(f"{one.frequency_hz:.4g}" for one in found.values())
-    decision = f"took out {count_noun(len(found), 'steady sine')} of a machine: {words} Hz"
+    decision = f"removed {count_noun(len(found), 'steady sine')}, as of a rotating machine or of mains: {words} Hz"
     return WithoutSines(cleaned, tuple(describe_machine_harmonics(found)), (decision,))
 
 
@@ -81,7 +81,7 @@ def _subtract(run: Record, outputs: Sequence[str], sines: Sequence[MachineHarmon
     amplitudes = np.linalg.lstsq(basis, y, rcond=None)[0]
     values[:, places] -= basis[:, 1:] @ amplitudes[1:]
     words = ", ".join(f"{one.frequency_hz:.4g}" for one in sines)
-    return add_note(run, values, f"sines at {words} Hz taken out{describe_channels(run, places)}")
+    return add_note(run, values, f"sines at {words} Hz removed{describe_channels(run, places)}")
 
 
 def _refine_frequency(y: FloatArray, t: FloatArray, f: float) -> float:

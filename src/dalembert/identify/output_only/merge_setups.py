@@ -47,7 +47,7 @@ def merge_setups(
         estimation re-scaling: the covariances of every set-up brought to a common excitation, then one SSI; suits many
         set-ups and modes that are close.
     most : largest order of the stabilization diagrams, optional
-        60 for PoSER, 16 per reference and at most 40 for PreGER: far larger ones split modes in two.
+        60 for PoSER, 16 per reference and at most 40 for PreGER: far larger orders split modes in two.
     rows : block rows of past and future, optional
 
     Returns
@@ -121,11 +121,11 @@ def find_references(names: Sequence[Sequence[str]], given: str | Iterable[str] |
 
 
 def _check_moved(moved: Sequence[Sequence[str]]) -> None:
-    """Refuse sensors of one name in several set-ups that are no references, and set-ups that move none."""
+    """Refuse sensors with one name in several set-ups that are not references, and set-ups without moved sensors."""
     if not any(moved):
         raise DataError(
             "duplicate",
-            "all channels have the same names in all set-ups: nothing is left to merge. Name moved sensors differently "
+            "all channels have the same names in all set-ups: nothing is to be merged. Name moved sensors differently "
             "in every set-up; records of one set-up are repeated tests, which all methods take as a list.",
             Advice("Or give {}.", Argument("references")),
         )

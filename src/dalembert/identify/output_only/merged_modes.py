@@ -34,7 +34,7 @@ class MergedModes:
     stabilization : Stabilization or None
         Of all set-ups as one, by PreGER.
     machines : mapping of the number of a mode, from 0, to a MachineHarmonic
-        Those that are steady sines of a machine in some set-up, and no modes.
+        Those that are steady sines in some set-up, as of a rotating machine, and not modes.
     """
 
     modes: Modes

@@ -33,7 +33,7 @@ from dalembert.numerics import ties
 
 @dataclass(frozen=True)
 class PairThresholds:
-    """When modes of two set-ups are the same."""
+    """Limits for modes of two set-ups that are the same."""
 
     # Relative difference of frequencies: temperature and the mass of moved sensors change those of a structure by 1 or
     # 2 % within a day.
@@ -41,7 +41,7 @@ class PairThresholds:
     # Least MAC at the references, where there are two at least.
     mac: float = 0.8
     # References at a node: their root mean square, relative to that of all sensors of the set-up. Shapes are known to
-    # some per cent, so that a scale is known to a third or worse below.
+    # some per cent, so that below this the error of a scale is a third or more.
     node: float = 0.1
 
 
@@ -122,7 +122,7 @@ def join_setups(
 
 
 def _pair(found: Sequence[SetupModes], references: Sequence[str]) -> tuple[list[list[int]], list[Finding]]:
-    """Modes that all set-ups have, as the numbers of one mode in each; findings on those that some lack."""
+    """Modes that all set-ups have, as the numbers of one mode in each; findings on modes missing in some set-ups."""
     limit = THRESHOLDS
     base = found[0]
     partners: list[dict[int, int]] = [{k: k for k in range(len(base.hertz))}]

@@ -5,10 +5,10 @@ the references and of the moved sensors,
 
     H_ref^(j) = O_ref Z_j,    H_mov^(j) = O_mov^(j) Z_j,    Z_j = (G_j, A G_j, A² G_j, ...)
 
-share Z_j. The singular value decomposition (H_ref^(1) H_ref^(2) ...) = U S (V_1ᵀ V_2ᵀ ...) gives O_ref = U and Z_j =
-S V_jᵀ in one basis of states, so that O_mov^(j) S = H_mov^(j) V_j (V_jᵀ V_j)⁻¹ holds no excitation. All of them stacked
-are one observability matrix, from which SSI goes on (Mevel, Basseville, Benveniste and Goursat 2002; Döhler, Andersen
-and Mevel 2010).
+share Z_j. The singular value decomposition (H_ref^(1) H_ref^(2) ...) = U S (V_1ᵀ V_2ᵀ ...) gives O_ref = U and Z_j = S
+V_jᵀ in one basis of states, so that O_mov^(j) S = H_mov^(j) V_j (V_jᵀ V_j)⁻¹ is independent of the excitation. All of
+them stacked are one observability matrix, with which SSI continues (Mevel, Basseville, Benveniste and Goursat 2002;
+Döhler, Andersen and Mevel 2010).
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class MergeThresholds:
     """Orders and directions of merged covariances."""
 
     # Largest order of the diagram by default, per reference and in all. More states than the covariances of few
-    # references hold split modes in two: with one reference on a frame of three modes, 600 s, all of 3 records are
+    # references show split modes in two: with one reference on a frame of three modes, 600 s, all of 3 records are
     # right up to order 16, one of 3 has false modes at 24, all at 40.
     order_per_reference: int = 16
     order: int = 40
-    # Smallest share of a direction of the states in a set-up: below, the set-up does not excite it, and the moved
-    # sensors of the set-up would be divided by noise.
+    # Smallest share of a direction of the states in a set-up: below this, the set-up does not excite the direction, and
+    # the motion of its moved sensors would be divided by noise.
     excited: float = 1e-3
 
 

@@ -79,7 +79,7 @@ def second_order_matrices(W: ComplexArray, lam: ComplexArray) -> tuple[FloatArra
 
 
 def inconsistency(W: ComplexArray) -> tuple[float, float]:
-    """Largest entry of W Wᵀ, which exact data make 0, as it is and relative to that of Σ |w| |w|ᵀ."""
+    """Largest entry of W Wᵀ, which is 0 for exact data: absolute, and relative to that of Σ |w| |w|ᵀ."""
     left = 2.0 * (W @ W.T).real
     size = 2.0 * (np.abs(W) @ np.abs(W).T)
     # uncoupled coordinates share no mode: their entry is 0 of 0

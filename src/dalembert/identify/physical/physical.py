@@ -461,7 +461,7 @@ def _choose_damping(made: SecondOrder, lam: ComplexArray, system: StateSpace) ->
 def _set_damping(
     made: SecondOrder, lam: ComplexArray, damping: str
 ) -> tuple[SecondOrder, list[str], Sequence[Finding]]:
-    """The model with the damping that was asked for, notes, and findings where C contradicts the identified ratios."""
+    """The model with the requested damping, notes, and findings where C contradicts the identified ratios."""
     omega, zeta = np.abs(lam), -lam.real / np.abs(lam)
     if damping == "proportional":
         law = proportional_damping.quiet(omega, zeta)

@@ -51,7 +51,7 @@ def kind_of_unit(unit: str) -> int | None:
 
 
 def check_forces(system: StateSpace) -> list[Finding]:
-    """Refuse inputs that are motions by their unit; a finding where masses do not come out in kg (or kg m²)."""
+    """Refuse inputs that are motions by their unit; a finding where masses would not be in kg (or kg m²)."""
     for name in system.inputs:
         kind = kind_of_unit(system.units.get(name, ""))
         if kind is not None:

@@ -133,8 +133,8 @@ def update(
     shapes : whether shapes count; they serve to pair modes in any case
     damping : whether damping ratios count
     deviations : mapping with "frequencies" [Hz], "shapes" (of shapes of unit length), "damping" (ratios), optional
-        Standard deviations, a number or one per mode. An identified model or the modes of a file bring those they
-        know. Without any the fit takes 1 %, 0.1 and 10 %, and the parameters have no deviations.
+        Standard deviations, a number or one per mode. An identified model or the modes of a file have their
+        own. Without any the fit takes 1 %, 0.1 and 10 %, and the parameters have no deviations.
     prior : relative standard deviation of the first values, of all or by name, optional
         Keeps parameters near their first values where the modes do not determine them.
     bounds : mapping of a parameter to (low, high), optional

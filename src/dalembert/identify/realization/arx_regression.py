@@ -3,7 +3,7 @@
     y(k) = D u(k) + Σ_{j=1}^p [Ȳ¹_j u(k-j) - Ȳ²_j y(k-j)] + ε(k)
 
 Regressors are ordered by lag, φ(k) = [u(k), v(k-1), ..., v(k-p)] with v = [u, y], and y(k) comes last. The triangular
-factor R of these columns then holds the answer for every shorter observer too: with q columns of lags up to p,
+factor R of these columns then has the solution for every shorter observer too: with q columns of lags up to p,
 
     Lᵀ = R_φφ⁻¹ R_φy,   residual sum of squares of order p = Σ of squares of R_φy and R_yy below row q.
 

@@ -30,7 +30,7 @@ from dalembert.record import Record
 
 @dataclass(frozen=True)
 class DecayLimits:
-    """When a record holds a decay."""
+    """Limits for a record with a decay."""
 
     # Fewest samples of a decay: two more than a model of order 2 and two columns need.
     fewest: int = 8
@@ -76,7 +76,7 @@ class Decays:
 def free_decays(
     record: Record | Sequence[Record] | Data, outputs: str | Iterable[str] | None = None, *, start: float = 0.0
 ) -> Decays:
-    """Free decays from records that hold nothing else, one column per record.
+    """Free decays from records without other motion, one column per record.
 
     Parameters
     ----------

@@ -91,11 +91,11 @@ def find_order(s: FloatArray, most: int | None = None) -> tuple[int, str, list[F
         return n, f"order {n} at the last clear gap of the singular values (σ{n}/σ{n + 1} = {ratio:.3g})", []
     finding = Finding(
         "unclear-order",
-        f"the singular values show no clear gap (largest {ratio:.2g}, after {n}): order {n} is a guess.",
+        f"the singular values show no clear gap (largest {ratio:.2g}, after {n}): order {n} is uncertain.",
         evidence={"order": n, "ratio": ratio},
         advice=(Advice("Give {}.", Argument("order")), Advice("Look at {}.", Call("da.identify.stabilization"))),
     )
-    return n, f"order {n} is a guess: no clear gap of the singular values (σ{n}/σ{n + 1} = {ratio:.3g})", [finding]
+    return n, f"order {n} is uncertain: no clear gap of the singular values (σ{n}/σ{n + 1} = {ratio:.3g})", [finding]
 
 
 def unstable_model(A: FloatArray) -> list[Finding]:

@@ -2,7 +2,7 @@
 
     white excitation makes R(τ) = E[y(t + τ) y_ref(t)ᵀ] = C A^{τ-1} G for τ ≥ 1: a free decay, one column per reference
 
-R(0) is left out: it holds the white sensor noise.
+R(0) is left out: it contains the white sensor noise.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class CorrelationLimits:
     lags: int = 512
     # Fewest: a mode needs some periods.
     fewest: int = 64
-    # Correlations count while they exceed so many standard deviations of their estimates: one in 16 000 by chance.
+    # Correlations are used while they exceed this number of standard deviations: one in 16 000 by chance.
     reliable: float = 4.0
 
 

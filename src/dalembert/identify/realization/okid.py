@@ -227,7 +227,7 @@ def find_observer(
 ) -> tuple[ObserverMarkov, list[Finding]]:  # fmt: skip
     """OKID of data that were read, and findings to warn of; arguments as for :func:`okid`.
 
-    known : factors by their order, which hold shorter observers too; those made here are added
+    known : factors by their order, which contain shorter observers too; those made here are added
     """
     known = {} if known is None else known
     data.require_inputs("OKID")
@@ -301,7 +301,7 @@ def _choose_length(
     if least > most:
         raise DataError(
             "too-few-samples",
-            f"the order asked for needs an observer of {least} steps, but {data.samples} samples of "
+            f"the requested order needs an observer of {least} steps, but {data.samples} samples of "
             f"{data.nu + data.ny} channels allow {most}.",
             Advice("Measure longer, use a lower order, or give {}.", Argument("observer_order")),
         )
@@ -321,7 +321,7 @@ def _choose_length(
         return factor, p, values, f"{reason}, so that damping is not biased"
     asked = f"{best} or more" if best == longest else f"{LIMITS.lengthening} x {best}"
     reason = (
-        f"observer of order {p}, the longest that samples and computing time allow; Akaike's criterion asks for {asked}"
+        f"observer of order {p}, the longest that samples and computing time allow; Akaike's criterion takes {asked}"
     )
     return factor, p, values, f"{reason}, so damping may be biased"
 

@@ -1,6 +1,6 @@
 """OKID, then ERA or ERA/DC: a model with its noise from records of inputs and outputs.
 
-The observer order that noise asks for may be too long for a hammer test: the response to a single impact is fitted
+The observer order that the noise requires may be too long for a hammer test: the response to a single impact is fitted
 sample by sample as far as the observer reaches, noise included. A playback of the inputs shows this. Shorter observers
 are tried then.
 """
@@ -76,7 +76,7 @@ def okid_era(
     order, rows, columns
         See :func:`era`.
     correlations : bool
-        ERA/DC instead of ERA, with ``tau``, ``gamma``, ``delta`` as for :func:`era_dc`. Weakly excited modes come out
+        ERA/DC instead of ERA, with ``tau``, ``gamma``, ``delta`` as for :func:`era_dc`. Weakly excited modes are
         worse, because correlations square the ratio of strong to weak.
     combined : bool
         Realize the model and the observer gain at once. Biased where the observer is longer than necessary, so a
@@ -132,7 +132,7 @@ def _shorten(data: Data, order: int | None, attempt: Callable[[int | None], Tria
             continue
         share = measure_unexplained(other, data)
         if share < PLAYBACK.better * left:
-            note = f"the observer of order {observer.order} that noise asks for plays back worse than this one of {p}"
+            note = f"the observer of order {observer.order} that the noise requires fits worse than this one of {p}"
             best, left = (other.add_notes(note), tried), share
         p //= 2
     return best

@@ -154,7 +154,7 @@ def common_units(runs: Sequence[Record], names: Sequence[str]) -> dict[str, str]
 
 
 def check_lengths(runs: Sequence[Record], count: int) -> None:
-    """Refuse fewer samples than any model of so many channels needs."""
+    """Refuse fewer samples than any model with this number of channels needs."""
     needed = max(THRESHOLDS.fewest, 2 * count)
     for k, run in enumerate(runs):
         if len(run) < needed:

@@ -34,8 +34,8 @@ class Data:
     """Inputs and outputs of one or several tests, uniformly sampled; frozen.
 
     ``u``, ``y`` : tuples of read-only arrays (N_k, nu) and (N_k, ny), one per test; ``dt`` : sample time [s];
-    ``inputs``, ``outputs`` : names; ``units`` : by name; ``means`` : tuple of (nu + ny,) arrays that were taken off,
-    inputs first, or None; ``provenance`` : plain values; ``findings`` : what is doubtful about the records.
+    ``inputs``, ``outputs`` : names; ``units`` : by name; ``means`` : tuple of (nu + ny,) arrays that were subtracted,
+    inputs first, or None; ``provenance`` : plain values; ``findings`` : doubts about the records.
     """
 
     u: tuple[FloatArray, ...]
@@ -128,7 +128,7 @@ add records of repeated tests, or ask for less.
         return check.check_order(order, self.nu, self.ny, self.samples)
 
     def mean_levels(self) -> dict[str, float]:
-        """Levels that were taken off, by channel, averaged over all samples; empty where none were."""
+        """Levels that were subtracted, by channel, averaged over all samples; empty where none were."""
         if self.means is None:
             return {}
         levels = np.average(np.array(self.means), axis=0, weights=self.lengths).tolist()
@@ -170,10 +170,10 @@ def read_data(
     Parameters
     ----------
     record : Record, or a sequence of them (repeated tests, same channels and sample time)
-        A :class:`Data` that was read before is returned as it is.
+        A :class:`Data` that was read before is returned unchanged.
     inputs : names of the channels that drive; none for output-only methods
     outputs : names of the channels that respond; all that are no inputs when left out
-    detrend : "none", "mean" or "linear", taken off every channel of every record by itself
+    detrend : "none", "mean" or "linear", subtracted from every channel of every record
         "none" suits tests that start at rest about zero (hammer, simulation), "mean" steady random excitation.
     offset_matters : warn of outputs whose mean hides their motion; False for methods that take means off themselves
     offset_takes_states : warn of smaller offsets too if no input explains them; for methods of a fixed number of states
@@ -219,7 +219,7 @@ def read_data(
 
 
 def _check_request(data: Data, inputs: str | Iterable[str], outputs: str | Iterable[str] | None, detrend: str) -> Data:
-    """Data read before, unless other channels or another detrending are asked for."""
+    """Refuse other channels or another detrending for data that were read before."""
     wanted_in = (inputs,) if isinstance(inputs, str) else tuple(inputs or ())
     wanted_out = (outputs,) if isinstance(outputs, str) else tuple(outputs or ())
     if (wanted_in and wanted_in != data.inputs) or (wanted_out and wanted_out != data.outputs) or detrend != "none":

@@ -41,7 +41,7 @@ TIME_CONSTANTS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # of the slow responses, in pa
 
 
 def measure_drift(y: FloatArray, inputs: Sequence[FloatArray], *, linear: bool) -> float:
-    """Share of the power of an output (N,) that is drift; 0 for none. linear : a straight line is taken off later."""
+    """Share of the power of an output (N,) that is drift; 0 for none. linear : a straight line is subtracted later."""
     quarter = len(y) // 4
     if len(y) < PARTS * FEWEST:
         return 0.0

@@ -1,7 +1,7 @@
 """Which channels drive the others: by unit, by name, and by cause and effect in the data.
 
 A force or torque drives where other channels move. Names that test engineers give to inputs (force, shaker, ground, u)
-count next. Where neither speaks, the data decide: the response of an effect to its cause begins after it. With the
+count next. Where neither is clear, the data decide: the response of an effect to its cause begins after it. With the
 transfer function H = S_xy / S_xx over the whole frequency axis, h = F⁻¹ H has its energy at positive times when x is
 the cause of y, and on both sides when it is the effect or when both follow from a third.
 """
@@ -30,12 +30,13 @@ class DriverThresholds:
 
     Measured on a structure of three modes with damping 0.5 to 20 % and 10 % noise, 20 seeds: a white input has 0.94 to
     1.0 of its response at positive times. Of two outputs of one input, 12 pairs of 60 look like cause and effect too:
-    where no unit and no name speaks the result is a guess, and its reason says by what.
+    without a clear unit or name the result is uncertain, and its reason is given.
 
     causal : least share of the energy of a response at positive times, of a cause.
     margin : least lead over the other direction; a shaken building has 0.5, an electronic oscillator 0.49.
     segment : samples of a transform; its half is the longest response that is seen.
-    least : samples from which data are asked: eight blocks of 256. Two channels of 50 samples of noise pass by chance.
+    least : fewest samples for a decision by the data: eight blocks of 256. Two channels of 50 samples of noise pass by
+        chance.
     most : channels that are compared, each with each: 132 transforms of a minute of data take a second.
     """
 
@@ -53,7 +54,7 @@ THRESHOLDS = DriverThresholds()
 class Drivers:
     """Channels that drive and channels that respond, with the reason in words.
 
-    certain : whether a unit or a name says so, not the data alone.
+    certain : whether a unit or a name decides, not the data alone.
     """
 
     inputs: tuple[str, ...]
@@ -63,17 +64,17 @@ class Drivers:
 
 
 def find_drivers(record: Record) -> Drivers:
-    """Inputs and outputs of a record; no inputs where nothing speaks for one."""
+    """Inputs and outputs of a record; no inputs where nothing indicates one."""
     moving = [name for name in record.names if _moves(record[name])]
     by_unit = [name for name in moving if record.units[name] in _FORCES]
     if by_unit and len(by_unit) < len(moving):
-        return _split(moving, by_unit, f"{_list(by_unit)} by unit: a force drives what moves")
+        return _split(moving, by_unit, f"{_list(by_unit)} by unit: a force drives the motion")
     by_name = [name for name in moving if _NAMES.search(name.rpartition(".")[0] or name) or _NAMES.search(name)]
     if by_name and len(by_name) < len(moving):
         return _split(moving, by_name, f"{_list(by_name)} by name")
     long_enough = len(record) >= THRESHOLDS.least and record.is_even
     if long_enough and 1 < len(moving) <= THRESHOLDS.most and (causes := _find_causes(record, moving)):
-        reason = f"{_list(causes)} by cause and effect (a guess from the data alone)"
+        reason = f"{_list(causes)} by cause and effect (uncertain: from the data alone)"
         return replace(_split(moving, causes, reason), certain=False)
     return Drivers((), tuple(moving), "no channel is seen to drive the others: ambient vibration")
 
@@ -113,7 +114,7 @@ def measure_causality(x: FloatArray, y: FloatArray) -> float:
         X, Y = np.fft.rfft(window * x[start : start + size]), np.fft.rfft(window * y[start : start + size])
         power += np.abs(X) ** 2
         cross += np.conj(X) * Y
-    # lines without power say nothing: noise there must not become a response
+    # lines without power give no information: noise there must not become a response
     h = np.fft.irfft(cross / (power + 1e-3 * power.max()))
     energy = h**2
     half = size // 2

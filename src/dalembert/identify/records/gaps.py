@@ -40,7 +40,7 @@ def cut_at_gaps(record: Record | Sequence[Record]) -> tuple[Record, ...]:
 
 
 def find_parts(record: Record | Sequence[Record]) -> tuple[tuple[Record, ...], list[Finding]]:
-    """The parts between gaps of time, and what was cut."""
+    """The parts between gaps of time, and findings on the cuts."""
     found: list[Record] = []
     findings: list[Finding] = []
     for run in list_records(record):

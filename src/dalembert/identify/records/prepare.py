@@ -192,7 +192,7 @@ def _design_edges(kind: str, edges: Sequence[float], rate: float, n: int, twice:
 def decimate(record: Record, factor: int, *, channels: Channels = None) -> Record:
     """Every ``factor``-th sample after an anti-alias filter without phase distortion.
 
-    A symmetric FIR filter (linear phase, its delay taken out) keeps up to 0.8 of the new Nyquist frequency within 1e-4
+    A symmetric FIR filter (linear phase, its delay removed) keeps up to 0.8 of the new Nyquist frequency within 1e-4
     and lets through less than 1e-4 of anything above that frequency; modes that lie above are gone, modes between 0.8
     and 1 of it are weakened, so choose the factor by the highest mode wanted. The first and last 25 samples or so of
     the result feel the ends of the record.

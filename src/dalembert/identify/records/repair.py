@@ -52,7 +52,7 @@ THRESHOLDS = OutlierThresholds()
 
 @frozen
 class Repair:
-    """A repaired record and what was done to it; frozen.
+    """A repaired record and its repairs; frozen.
 
     ``record`` : Record; ``outliers``, ``dropouts`` : (N, k) bool, samples found; ``replaced`` : (N, k) bool, samples
     that were filled; ``remaining`` : (N, k) bool, gaps too long or at an end of the record, still NaN.
@@ -101,7 +101,7 @@ def repair(
     threshold : outliers lie further from the local median, in local robust standard deviations; None looks for none
     window : samples of the local median, odd
     longest : longest run of bad samples to fill; longer ones become gaps (NaN), as do those at an end of the record
-    held : take a run of so many equal samples or more, its first excepted, as a dropout that held its last value
+    held : this number of equal samples or more, without the first, is a dropout with the last value repeated
     kind : "cubic" (spline through all good samples) or "linear"
     channels : names; all when left out
 

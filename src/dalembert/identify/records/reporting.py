@@ -26,7 +26,7 @@ class Reporting(Protocol[P, R]):
 
 
 def report_findings(function: Callable[P, R]) -> Reporting[P, R]:
-    """Let a function warn of the ``findings`` of its result, without those that its arguments brought."""
+    """Let a function warn of the ``findings`` of its result, without those of its arguments."""
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> Any:

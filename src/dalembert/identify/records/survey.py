@@ -103,7 +103,7 @@ class Survey:
 
 
 def survey(record: Record) -> Survey:
-    """Look at a record: what it holds, what is wrong with it, which channel drives which.
+    """Examine a record: its contents, its faults, and its likely inputs.
 
     Examples
     --------

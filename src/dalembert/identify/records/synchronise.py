@@ -155,7 +155,7 @@ def shift(record: Record, delays: Mapping[str, float]) -> Record:
     if last - first < 2:
         raise DataError(
             "too-few-samples",
-            f"no sample is left after shifting by {max(map(abs, lags)) * dt:.6g} s: the record is too short.",
+            f"no sample remains after shifting by {max(map(abs, lags)) * dt:.6g} s: the record is too short.",
         )
     text = ", ".join(f"{name} by {value:.6g} s" for name, value in delays.items())
     return add_note(record.between(float(record.time[first]), float(record.time[last - 1])), data[first:last],

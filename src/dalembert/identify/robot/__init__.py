@@ -1,1 +1,1 @@
-"""Dynamic parameters of robots from records of motion and torque, and the motions that show them best."""
+"""Dynamic parameters of robots from records of motion and torque, and excitation motions for them."""

@@ -35,7 +35,7 @@ class NewInertia:
 
 
 def change_inertia(m: Mechanism, changes: Mapping[str, NewInertia]) -> Mechanism:
-    """A copy of a mechanism with other inertias of some bodies; shapes of these bodies are no longer known."""
+    """A copy of a mechanism with other inertias of some bodies; these bodies lose their shapes."""
     for name in changes:
         require_name("body", name, [body.name for body in m.bodies], f"mechanism {m.name!r}", error=ModelError)
     bodies = {id(m.ground): m.ground} | {

@@ -1,12 +1,12 @@
-"""Motions that show the dynamic parameters of a robot best: Fourier series whose regressor is well conditioned.
+"""Excitation motions for the dynamic parameters of a robot: Fourier series whose regressor is well conditioned.
 
 With W the base regressor over a period, rows divided by the size of the efforts, the search minimises the logarithm of
 
     condition     σ₁ / σ_n of W with columns of length 1: independent of the units of the parameters
-    information   (det WᵀW)^(-1/2n), the mean deviation of the parameters (D-optimal): of their units and scale
+    information   (det WᵀW)^(-1/2n), the mean deviation of the parameters (D-optimal), in their units and scale
 
 (Swevers, Ganseman, Tükel and others 1997). Both are functions of W with a gradient G = ∂/∂W; that of q, v and v̇ is the
-gradient of Σ G·W at a fixed G, one derivative of the regressor in reverse. The search goes on by quasi-Newton steps
+gradient of Σ G·W at a fixed G, one derivative of the regressor in reverse. The search takes quasi-Newton steps
 from several random series; the best of them is scaled to its limits.
 """
 
@@ -42,7 +42,7 @@ from dalembert.tree.regressor import JointColumns, Names, joint_speeds, read_joi
 SX = ca.SX
 CRITERIA = ("condition", "information")
 SAMPLES = 20  # per period of the highest harmonic
-SMALLEST_EFFORT = 0.01  # of a joint over the largest: motors of a wrist are not much finer than those of the base
+SMALLEST_EFFORT = 0.01  # of the largest effort: motors of a wrist are not much finer than those of the base
 KEYS = ("lower", "upper", "speed", "acceleration", "effort")
 
 
@@ -72,7 +72,7 @@ def excitation(
     harmonics : of the series; the highest has the frequency harmonics / until
     limits : joint -> ``lower``, ``upper``, ``speed``, ``acceleration``, ``effort``, in SI units and radians
         Those of the joints where left out; angles without limits stay within a turn.
-    friction, rotors, joints : columns of joints that will be identified, as of `da.identify.robot`
+    friction, rotors, joints : columns of joints that will be identified, as for `da.identify.robot`
     noise : joint -> standard deviation of its torque, for the weights of the rows
         In proportion to the torques of the drawing where left out.
     criterion : "condition" or "information"
@@ -142,7 +142,7 @@ def _moving_joints(eqs: EquationsOfMotion) -> dict[str, int]:
         raise ModelError(
             "not-supported",
             f"an excitation moves joints of one coordinate each, without rows; {eqs.name!r} has {' and '.join(found)}.",
-            Advice("Use a mechanism without them: a fixed base, joints that others drive as fixed ones."),
+            Advice("Use a mechanism without them: with a fixed base, and with fixed joints in place of coupled ones."),
             where={"rows": list(owners), "speeds": others},
         )
     return labels
@@ -331,7 +331,7 @@ def _record(
     over = [
         Finding(
             "out-of-range",
-            f"the motion takes {largest[label]:.3g} of joint {label!r} by the drawing; its limit is {limit:.3g}.",
+            f"the motion needs {largest[label]:.3g} of joint {label!r} by the drawing; its limit is {limit:.3g}.",
             {"joint": label}, {"effort": largest[label], "limit": limit},
             (Advice("Lower the limits of acceleration and speed, or take a longer {}.", Argument("until")),),
         )

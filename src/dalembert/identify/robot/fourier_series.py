@@ -3,7 +3,7 @@
     x(t) = o + Σ_k a_k sin kωt + b_k cos kωt ,     Σ k a_k = 0 ,   Σ k² b_k = 0
 
 The last two conditions let the motion begin and end at rest. Each joint moves by q = centre of its range + s x, with
-s = min(1, half range / max|x|, largest speed / max|ẋ|, largest acceleration / max|ẍ|): limits hold by construction.
+s = min(1, half range / max|x|, largest speed / max|ẋ|, largest acceleration / max|ẍ|): limits are kept by construction.
 In a search the maxima are norms of degree 24 over the samples, which are smooth and not smaller.
 """
 
@@ -18,7 +18,7 @@ from dalembert.core.arrays import FloatArray
 from dalembert.expressions import Array
 
 DEGREE = 24  # of the norms: (Σ|x|²⁴)^(1/24) exceeds the largest of 200 samples of a sine by 15 %
-FINE = 8  # samples per sample of the search that find the true maxima
+FINE = 8  # samples per sample of the search, to find the true maxima
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def scale_exactly(basis: FourierBasis, coefficients: Array, ranges: list[JointRa
 
 
 def move(basis: FourierBasis, coefficients: Array, ranges: list[JointRange]) -> tuple[Array, Array, Array]:
-    """q, v and a (samples, joints) of coefficients as they are."""
+    """q, v and a (samples, joints) of unscaled coefficients."""
     q, v, a = (B @ coefficients.T for B in basis.matrices)
     return q + np.array([one.centre for one in ranges]), v, a
 

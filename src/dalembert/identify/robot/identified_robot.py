@@ -40,8 +40,8 @@ class IdentifiedRobot:
     base_values, base_first, base_deviations : (n,);  covariance : (n, n)
         Weighted least-squares estimate, values of the drawing, standard deviations (inf where the data determine none).
     parameters : names;  values, first : (m,)
-        All dynamic parameters: those of possible bodies nearest to the estimate, and those of the drawing. What the
-        data leave open is as in the drawing.
+        All dynamic parameters: those of possible bodies nearest to the estimate, and those of the drawing. Parameters
+        that the data do not determine are as in the drawing.
     physically_consistent : bool
         Whether some distribution of mass has these values and they agree with the estimate.
     smallest_eigenvalues : mapping of bodies to that of their pseudo-inertia, in units of their mass and size
@@ -100,9 +100,9 @@ class IdentifiedRobot:
 
     # -- use ----------------------------------------------------------------------------------------------------------
     def predict(self, record: Record | Sequence[Record], *, motion: Names = None) -> Record:
-        """Efforts that a recorded motion takes, by the parameters found, in the channels of the efforts.
+        """Efforts that a recorded motion needs, by the parameters found, in the channels of the efforts.
 
-        The record needs positions, as that of the identification; it is filtered and differentiated in the same way.
+        The record needs positions, as in the identification; it is filtered and differentiated in the same way.
         Its ends are left out. Where it has the efforts too, compare them at the times of the result.
         """
         (run,) = list_records(record) if isinstance(record, Record) else _require_one(record)
@@ -124,7 +124,7 @@ class IdentifiedRobot:
         missing = [name for name in bodies if name not in {body.name for body in m.bodies}]
         if missing:
             raise ModelError(
-                "unknown-name", f"mechanism {m.name!r} has no body {missing[0]!r}: it is not the one identified.",
+                "unknown-name", f"mechanism {m.name!r} has no body {missing[0]!r}: it is not the identified mechanism.",
                 where={"body": missing[0]},
             )  # fmt: skip
         made = change_inertia(m, self._inertias(bodies))

@@ -1,11 +1,11 @@
 """Motion and inputs of a robot from records: positions filtered without delay, then differentiated.
 
 Positions (with rates and accelerations where the record has them) pass a Butterworth filter forwards and backwards.
-Without a given cut-off it comes from their spectra: as high as the motion stands above the noise floor, but no higher
-than the noise of the accelerations allows, since noise in the regressor biases the estimate. Speeds and accelerations
+The cut-off frequency is given, or follows from the spectra: as high as the motion is above the noise floor, but not so
+high that noise of the accelerations biases the estimate through the regressor. Speeds and accelerations
 are derivatives of splines of degree five through the filtered samples.
 The ends of the record, where filter and splines lack neighbours, are left out. Efforts are not filtered: least squares
-averages their noise, and a filter would only colour it.
+averages their noise, and a filter would only make it coloured.
 """
 
 from __future__ import annotations
@@ -35,18 +35,19 @@ from dalembert.tree.regressor import joint_speeds
 class MotionThresholds:
     """Filter and derivatives."""
 
-    # Power of the spectrum over its noise floor where the motion ends. The floor of single lines scatters by a factor
-    # of 20 at most among 1e5 lines (exponential distribution, ln 1e5 = 12).
+    # Power of the spectrum over its noise floor at the highest frequency of the motion. The floor of single lines
+    # scatters by a factor of 20 at most among 1e5 lines (exponential distribution, ln 1e5 = 12).
     above_noise: float = 100.0
     # Cut-off over the highest frequency of the motion: a filter of order 4, twice, takes 0.41 · 3⁻⁸ = 6e-5 off there.
     margin: float = 3.0
-    # Noise of an acceleration over its size that the filter leaves. It biases inertias by its square, some 1e-4, ten
+    # Noise of an acceleration after the filter, over its size. It biases inertias by its square, some 1e-4, ten
     # times less than the deviations of a good record.
     noise: float = 0.01
     # The cut-off is not taken lower than `margin` times the frequency below which this share of the power of the
     # acceleration lies; the rest are impacts and reversals of friction.
     main_power: float = 0.9
-    # Cut-off over half the sample rate, above which no filter is used: it would cost samples at both ends for little.
+    # Cut-off over half the sample rate, above which no filter is used: samples at both ends would be lost for little
+    # effect.
     widest: float = 0.8
     # Length of each end that is left out, in periods of the cut-off: the response of the filter has decayed to 1e-4.
     edge: float = 2.0
@@ -246,7 +247,7 @@ def _check_samples(run: Record, channels: Sequence[str], name: str, place: int) 
 class MotionSpectrum:
     """Power of a channel as an acceleration: at each frequency [Hz] the motion, and the noise of a white floor.
 
-    band : highest frequency at which the channel stands above its floor.
+    band : highest frequency at which the channel is above its floor.
     """
 
     frequencies: Array
@@ -256,7 +257,7 @@ class MotionSpectrum:
 
     @classmethod
     def of(cls, values: Array, dt: float, order: int) -> MotionSpectrum:
-        """order : how often the channel must be differentiated: 2 for a position, 0 for an acceleration."""
+        """order : number of differentiations of the channel: 2 for a position, 0 for an acceleration."""
         count = len(values)
         t = np.linspace(-1.0, 1.0, count)
         rest = values - np.polynomial.polynomial.polyval(t, np.polynomial.polynomial.polyfit(t, values, 1))
@@ -298,7 +299,7 @@ def choose_cutoff(spectra: Sequence[MotionSpectrum]) -> float:
 
 
 def _orders(eqs: EquationsOfMotion, channels: MeasuredChannels) -> dict[str, int]:
-    """Channels that accelerations come from, and how often each must be differentiated."""
+    """Source channels of the accelerations, and the number of differentiations of each."""
     given = channels.motion
     seconds = {name: acceleration_name(name, eqs.speeds.index) for name in eqs.speeds.names}
     rates = dict(zip(eqs.measures.names, eqs.measure_rates.names, strict=True))
@@ -328,7 +329,7 @@ def _find_noise(
         rate = eqs.speeds.names[k]
         sources = (acceleration_name(rate, eqs.speeds.index), rate, coordinates.get(rate, ""))
         channel = next((channels.motion[s] for s in sources if s in channels.motion), "")
-        if not channel or np.abs(motion.v[:, k]).max() <= SMOOTH:  # a joint at rest is found elsewhere
+        if not channel or np.abs(motion.v[:, k]).max() <= SMOOTH:  # another check reports a joint at rest
             continue
         noise, size = spectra[channel].noise_below(cutoff), float(np.sqrt(np.mean(motion.a[:, k] ** 2)))
         if noise > THRESHOLDS.noisy * size:

@@ -11,8 +11,8 @@ exponentials, offsets are free.
     minimise ‖R (K (π(ϑ) - π⁰) - x)‖² + γ ‖ϑ - ϑ⁰‖²
 
 R is the square root of the information on the base parameters, x their estimate: the first term is the squared distance
-in standard deviations. The second decides what the data leave open, in favour of the drawing. γ falls in stages, each
-of which starts where the one before ended; at the last it is small enough to leave determined parameters alone.
+in standard deviations. The second keeps parameters that the data do not determine near the drawing. γ falls in stages,
+each of which begins at the result of the previous one; the last γ is too small to change determined parameters.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class ConsistencyThresholds:
     thin: float = 1e-3
     # Mass of a drawn body without mass, over the mean of the others.
     massless: float = 1e-4
-    # Friction and motor inertia that are drawn as zero, over their usual size: where the search begins.
+    # Initial guess of friction and motor inertia that are drawn as zero, over their usual size.
     begin: float = 0.1
     # Effect of friction or motor inertia of usual size, in deviations, below which the data do not show it.
     shown: float = 1e-3
@@ -58,8 +58,9 @@ DAMPING = Damping(first=1e-3, good=0.2, fair=0.5, poor=1.0, growth=4.0, accelera
 def pseudo_inertia(parameters: Array) -> FloatArray:
     """P of one body from its parameters (m, h, J): 10 in space, 4 in the plane.
 
-    In the plane only m and J - |h|²/m matter: P is then [[m, hx, hy], [hx, J/2, 0], [hy, 0, J/2]] up to what Σ leaves
-    open, and this function returns [[m, |h|], [|h|, J]], which is positive definite where the body is possible.
+    In the plane only m and J - |h|²/m matter: P is then [[m, hx, hy], [hx, J/2, 0], [hy, 0, J/2]] up to the
+    undetermined part of Σ, and this function returns [[m, |h|], [|h|, J]], which is positive definite where the body is
+    possible.
     """
     if len(parameters) == 4:
         m, hx, hy, J = parameters
@@ -146,7 +147,7 @@ class BodyCoordinates:
 class JointCoordinate:
     """ϑ of one parameter of a joint: scale · exp ϑ, or scale · ϑ where it may have any sign.
 
-    centre : ϑ of the drawing.  start : where the search begins.  fixed : no data show it, so it stays at the value.
+    centre : ϑ of the drawing.  start : initial guess.  fixed : without effect on the data, so it keeps its value.
     """
 
     scale: float

@@ -39,12 +39,12 @@ from dalembert.tree.regressor import count_inertial, dynamic_parameters, read_jo
 
 @dataclass(frozen=True)
 class RobotJudgement:
-    """When data and result are doubtful."""
+    """Limits beyond which data or result are doubtful."""
 
-    # Speed of a joint over its largest, below which its Coulomb friction is not known: it may stick, or noise decides
-    # about the direction.
+    # Speed of a joint over its largest, below which its Coulomb friction is not known: it may stick, or noise changes
+    # the sign of its speed.
     standstill: float = 0.01
-    # Rows over base parameters: fewer than 2 leave nothing to judge the noise by, and 10 give it within 25 %.
+    # Rows over base parameters: fewer than 2 are too few to estimate the noise, and 10 give it within 25 %.
     fewest_rows: float = 2.0
     few_rows: float = 10.0
     # Correlation of the measured efforts with those of the drawing: a drawing that is off by half its masses gives 0.8.
@@ -79,13 +79,13 @@ def robot(
 ) -> IdentifiedRobot:
     """Identify masses, centres of mass, inertias, friction and motor inertia of a robot.
 
-    Torques are linear in these parameters; of their combinations that motions determine (`da.tree.base_parameters`)
-    weighted least squares gives estimates with standard deviations, the noise of each joint estimated along. Then
-    physically possible bodies are found that have the estimated combinations, near to the drawing in all others.
+    Torques are linear in these parameters. Weighted least squares estimates the combinations that motions determine
+    (`da.tree.base_parameters`), with standard deviations and the noise of each joint. Then the function finds
+    physically possible bodies with the estimated combinations that are near to the drawing in all others.
 
     Parameters
     ----------
-    eqs : equations of the drawing in joint coordinates. Whatever acts besides (springs, stops) counts as drawn.
+    eqs : equations of the drawing in joint coordinates. Other forces (springs, stops) act as drawn.
     record : Record or a sequence of them, uniformly sampled, with the positions of the joints and their torques
         Speeds and accelerations are taken where the record has them, else positions are differentiated.
     inputs : channels of the torques, named like inputs of ``eqs``, or a mapping of inputs or joints to channels
@@ -100,8 +100,8 @@ def robot(
         Estimated from the residuals where not given.
     cutoff_hz : of the zero-phase low-pass filter of the motion
         From the spectrum of the positions when left out; none where they have no noise.
-    decimate : keep every so many samples, after a filter against aliasing; noise that is not white becomes whiter
-    consistent : find possible bodies; False leaves what the data do not determine at the drawing, possible or not
+    decimate : keep every n-th sample, after a filter against aliasing; noise that is not white becomes whiter
+    consistent : find possible bodies; False keeps undetermined parameters as drawn, also where no body has them
     progress : None, True, False or a function of the fraction done
 
     Returns
@@ -251,8 +251,8 @@ def _resting_joints(balance: TorqueBalance, motions: Sequence[MeasuredMotion]) -
     if not still:
         return []
     return [Finding(
-        "no-motion", f"joints that do not move: {', '.join(still)}. Their friction stays as drawn, and what only their "
-        "motion shows of the bodies beyond.",
+        "no-motion", f"joints that do not move: {', '.join(still)}. Their friction stays as drawn; so do "
+        "parameters of the bodies beyond that only their motion shows.",
         {"joints": tuple(still)}, {}, (Advice("Move all joints, such as by {}.", Call("da.identify.excitation")),),
     )]  # fmt: skip
 
@@ -374,7 +374,7 @@ def _judge_data(
             if not 1 / THRESHOLDS.noise_ratio < one < THRESHOLDS.noise_ratio:
                 findings.append(Finding(
                     "wrong-noise",
-                    f"residuals of {row.channel!r} are {np.sqrt(one):.2g} times the noise that its weight says: the "
+                    f"residuals of {row.channel!r} are {np.sqrt(one):.2g} times the noise given by its weight: the "
                     "standard deviations are wrong by as much.",
                     {"channel": row.channel}, {"ratio": float(np.sqrt(one))},
                     (Advice("Leave out {}, and the noise is estimated.", Argument("weights")),),

@@ -2,8 +2,8 @@
 
     M v̇ - f(q, v, u) - Aᵀ λ + Y δ = 0 ,     δ = π - π of the drawing, and changes of friction and motor inertia
 
-M and f are those of the equations: springs, drawn friction, gears and motors count as they are drawn. With T the
-motions that the rows A leave (1 where there are none), λ drops out:
+M and f are those of the equations: springs, drawn friction, gears and motors act as drawn. With T the motions that the
+rows A allow (1 where there are none), λ is eliminated:
 
     Tᵀ Y δ = Tᵀ (f - M v̇)        one row for every measured or free speed and sample
 """
@@ -27,7 +27,7 @@ from dalembert.tree.evaluation import evaluate
 from dalembert.tree.regressor import JointColumns, joint_speeds
 
 BLOCK = 2000  # samples at a time: a regressor of 6 speeds and 80 columns then takes 8 MB
-ROUNDING = 1e-9  # of values that are differences of larger ones
+ROUNDING = 1e-9  # relative rounding error of differences of larger values
 SPEED = 100.0  # rad/s or m/s, far above the speeds that regularise drawn friction
 
 
@@ -69,7 +69,7 @@ class TorqueBalance:
         if eqs.functions["forces"].jac_sparsity(0, 2).nnz() or eqs.functions["forces"].jac_sparsity(0, 6).nnz():
             raise ModelError(
                 "not-supported",
-                f"forces of {eqs.name!r} depend on internal states or reactions, which a record of motion has not.",
+                f"forces of {eqs.name!r} depend on internal states or reactions, which no record of motion has.",
                 Advice("Leave such motors and friction out, and give torques of joints by {}.", Argument("inputs")),
             )
         self.driven, self.unknown = _find_acting_inputs(eqs, channels.inputs)
@@ -81,7 +81,7 @@ class TorqueBalance:
         return tuple(row.channel for row in self.rows)
 
     def _rows(self) -> tuple[list[int], list[BalanceRow]]:
-        """Independent speeds, and the rows of those whose effort is measured or known to be none."""
+        """Independent speeds, and the rows of those whose effort is measured or zero."""
         eqs, channels = self.eqs, self.channels
         labels = {k: label for label, k in joint_speeds(eqs).items()}
         measured = self.driven
@@ -121,7 +121,7 @@ class TorqueBalance:
         if lost:
             raise ModelError(
                 "not-supported",
-                f"the effort of {labels.get(lost[0], eqs.speeds.names[lost[0]])!r} is one too many for the degrees of "
+                f"the effort of {labels.get(lost[0], eqs.speeds.names[lost[0]])!r} exceeds the number of degrees of "
                 "freedom of a closed chain.",
                 Advice("Give as many as there are degrees of freedom by {}.", Argument("inputs")),
             )
@@ -202,7 +202,7 @@ class TorqueBalance:
         return np.repeat(np.maximum(np.diag(M)[list(own.speeds)], 1e-6 * np.diag(M).max()), len(own.terms))
 
     def _rotor(self, k: int) -> float:
-        """Inertia along a speed that moves no body: that of all, less that of the bodies by the regressor."""
+        """Inertia along a speed that moves no body: the total one minus that of the bodies by the regressor."""
         eqs, places = self.eqs, [row.speed for row in self.rows]
         q, still = eqs.state().q, np.zeros(eqs.nv)
         if eqs.rows:

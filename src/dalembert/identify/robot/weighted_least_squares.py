@@ -2,9 +2,9 @@
 
     minimise Σ_j ‖y_j - W_j x‖² / σ_j² ,      σ_j² = ‖y_j - W_j x‖² / (N_j - p_j)
 
-in turns until the σ_j settle. p_j = tr(P W_jᵀ W_j) / σ_j² is the number of parameters that joint j pays for, P = (Σ
-W_jᵀ W_j / σ_j²)⁻¹ the covariance of the estimate. A weight is one number per joint, so [W_j y_j] enters as the triangle
-R_j of its QR factorization: records of any length take the memory of a block.
+in turns until the σ_j converge. p_j = tr(P W_jᵀ W_j) / σ_j² is the effective number of parameters of joint j, P = (Σ
+W_jᵀ W_j / σ_j²)⁻¹ the covariance of the estimate. A weight is one number per joint, so [W_j y_j] is replaced by the
+triangle R_j of its QR factorization: records of any length take the memory of a block.
 
 Where residuals are not white, P is not the covariance. The gradient Σ_t W_tᵀ r_t / σ² is then summed over batches of
 the record, whose scatter Q gives P Q P (Huber 1967; batch means).
@@ -24,19 +24,20 @@ from dalembert.identify.likelihood.identifiability import THRESHOLDS as IDENTIFI
 
 @dataclass(frozen=True)
 class LeastSquaresThresholds:
-    """Ends of the iteration, rank, and when residuals decide about deviations."""
+    """Limits of the iteration, of the rank, and of residuals that determine the deviations."""
 
     # Relative change of σ that ends its estimation: deviations have two digits.
     noise_change: float = 1e-3
     rounds: int = 50
-    # Least σ over the spread of the effort: derivatives of measured positions are no better, nor is the regressor.
+    # Least σ over the spread of the effort: the regressor, from derivatives of measured positions, is not more
+    # accurate.
     least_noise: float = 1e-5
-    # Singular values of columns of length 1, relative to the largest. Derivatives of measured positions are good to
-    # 1e-5 at best: smaller directions are theirs, not those of the robot.
+    # Singular values of columns of length 1, relative to the largest. Derivatives of measured positions are accurate to
+    # 1e-5 at best: directions with smaller values are their errors, not parameters of the robot.
     rank: float = 1e-6
     # Number of batches of the record: 40 give a deviation to 1/√(2 · 39) = 11 %.
     batches: int = 40
-    # Largest ratio of deviations to those of white noise: five times that scatter, no chance among 100 parameters.
+    # Largest ratio of deviations to those of white noise: five times that scatter, no coincidence among 100 parameters.
     far_from_white: float = 1.6
 
 

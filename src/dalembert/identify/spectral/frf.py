@@ -100,8 +100,8 @@ class FrfEstimate:
 
     ``response`` : FrequencyResponse; ``coherence`` : Coherence; ``deviations`` : (nf, ny, nu), standard deviations of
     the moduli (and, over the modulus, of the phases [rad]), or None where there are no more averages than inputs;
-    ``method`` : "H1", "H2" or "Hv"; ``blocks``, ``averages`` : blocks averaged, and independent ones they are worth;
-    ``findings`` : what is doubtful about the data or the inputs.
+    ``method`` : "H1", "H2" or "Hv"; ``blocks``, ``averages`` : number of blocks, and of independent averages;
+    ``findings`` : doubts about the data or the inputs.
     """
 
     response: FrequencyResponse
@@ -193,7 +193,7 @@ def frf(
     Returns
     -------
     FrfEstimate
-        The line at zero frequency is left out where means were taken off.
+        The line at zero frequency is left out where means were subtracted.
 
     Examples
     --------
@@ -256,7 +256,7 @@ def _densities(
     plan = plan_blocks(data, window, segment, overlap, detrend)
     parts = [np.hstack([u, y]) for u, y in zip(data.u, data.y)]
     G, blocks, averages = average_blocks(parts, plan, data.dt)
-    first = 0 if detrend == "none" else 1  # a mean that was taken off has no response
+    first = 0 if detrend == "none" else 1  # a mean that was subtracted has no response
     return G[first:], plan.frequencies(data.dt)[first:], blocks, averages, plan.text()
 
 

@@ -1,6 +1,6 @@
 """Windows for hammer tests, and the damping they add.
 
-Force window: 1 around the impact, 0 where only noise is left, with cosine flanks.
+Force window: 1 around the impact, 0 where there is only noise, with cosine flanks.
 Exponential window: every channel times e^{-σ(t - t₀)}, so that the response has died out at the end of the record.
 Since y = G u implies e^{-σt} y = G_σ (e^{-σt} u) with every pole of G_σ moved by -σ, exactly, also for sampled systems,
 the damping added is known and is subtracted again: s = s_measured + σ.

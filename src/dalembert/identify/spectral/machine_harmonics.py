@@ -33,7 +33,7 @@ class HarmonicThresholds:
     # Kurtosis: a sine with more than 71 % of the power in its band, 3 - 1.5 · 0.71².
     kurtosis: float = 2.25
     # Lines 1/T of the filter to each side of the frequency, and the same as a share of the frequency: speeds of motors
-    # drift by some 0.1 %. Where other modes are nearer, half the distance, but so many lines at least.
+    # drift by some 0.1 %. Where other modes are nearer, half the distance, but at least this number of lines.
     lines: int = 30
     width: float = 0.005
     fewest_lines: int = 8
@@ -42,7 +42,7 @@ class HarmonicThresholds:
     chance: float = 1.62
     chance_rise: float = 0.28
     # A line: a sine spreads over 3 independent values at most, and over 5 where it has 80 % of the power. A mode whose
-    # damping ratio is 0.2 % must then spread over so many times 5 (which takes some 1 600 periods).
+    # damping ratio is 0.2 % must then spread over this multiple of 5 (which takes some 1 600 periods).
     values: float = 5.0
     damping: float = 0.002
     narrower: float = 2.0
@@ -67,7 +67,7 @@ class MachineHarmonic:
 
 
 def find_machine_harmonics(data: Data, modes: Modes) -> dict[int, MachineHarmonic]:
-    """Those of some modes or peaks, numbered from 0, that are steady sines of a machine.
+    """Modes or peaks, numbered from 0, that are steady sines, as of a rotating machine.
 
     modes : on the outputs of ``data``; damping ratios do not matter
     """
@@ -160,13 +160,13 @@ def find_base(hertz: FloatArray) -> float | None:
 
 
 def describe_machine_harmonics(found: Mapping[int, MachineHarmonic]) -> list[Finding]:
-    """A finding on each."""
+    """A finding on each steady sine."""
     findings = []
     for one in found.values():
         order = "" if one.base_hz is None else f" ({one.multiple} times {one.base_hz:.5g} Hz)"
         problem = (
-            f"the motion at {one.frequency_hz:.5g} Hz{order} is a steady sine, as of a rotating machine, and no mode: "
-            f"kurtosis {one.kurtosis:.2f}, where a sine has 1.5 and a mode under random forces 3."
+            f"the motion at {one.frequency_hz:.5g} Hz{order} is a steady sine, as of a rotating machine or of mains, "
+            f"and no mode: kurtosis {one.kurtosis:.2f}, where a sine has 1.5 and a mode under random forces 3."
         )
         evidence = {
             "hertz": one.frequency_hz, "kurtosis": one.kurtosis, "multiple": one.multiple, "base_hz": one.base_hz,

@@ -362,7 +362,7 @@ def _spread(
         return None, None
     explained = np.einsum("fbc,fcd,fbd->fb", H.conj(), G[:, :nu, :nu], H, optimize=True).real
     left = np.maximum(np.einsum("faa->fa", G).real[:, nu:] - explained, 0.0) / (blocks - nu)  # E|noise|² per line
-    twice = np.full(len(G), 2.0)  # a line stands for its mirror image too
+    twice = np.full(len(G), 2.0)  # a line also counts for its mirror image
     twice[0] = 1.0
     if length % 2 == 0:
         twice[-1] = 1.0
@@ -385,7 +385,7 @@ def _cut_periods(data: Data, period: int, skip: int | None) -> tuple[list[FloatA
     if not blocks:
         raise DataError(
             "too-few-samples",
-            f"no whole period of {length} samples is left (records of {', '.join(map(str, data.lengths[:5]))} samples, "
+            f"no whole period of {length} samples remains (records of {', '.join(map(str, data.lengths[:5]))} samples, "
             f"{'1' if skip is None else skip} periods skipped).",
         )
     _refuse_other_periods(data, length)

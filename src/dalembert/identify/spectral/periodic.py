@@ -4,7 +4,7 @@ A record of a linear structure under a periodic force is, once transients have g
 noise. So over the periods, line by line of their transforms,
 
     mean              response and distortion
-    scatter           noise, whatever its spectrum: the mean of P periods has 1/P of it
+    scatter           noise of any spectrum: the mean of P periods has 1/P of it
     mean at lines that the force leaves out     distortion alone: even lines from even nonlinearity (a spring that is
                       stiffer one way), odd lines from odd nonlinearity (a spring that hardens both ways), where the
                       force has odd lines only; beyond the band of the force both show in any case

@@ -6,7 +6,7 @@ S_ab(ω) = 2 Σ_k conj(A_k) B_k / (f_s Σ_k Σ w²)      (not doubled at 0 and a
 
 the convention of SciPy and of Bendat & Piersol. Blocks never run across two records. Overlapping blocks are not
 independent: n_d = K / (1 + 2 Σ_j (1 - j/K) ρ_j²), ρ_j the correlation of the window with itself j steps on, is the
-number of independent averages that K blocks are worth; a density has the relative standard deviation 1/√n_d.
+equivalent number of independent averages of K blocks; a density has the relative standard deviation 1/√n_d.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def spectra(
     segment : samples per block; "record" takes every record as one block (transients; shorter ones are continued by
         zeros); left out, a power of two that gives at least eight blocks
     overlap : share of a block that the next one repeats, 0 to below 1
-    detrend : taken off every block: "mean", "linear" or "none"
+    detrend : subtracted from every block: "mean", "linear" or "none"
 
     Examples
     --------
@@ -264,7 +264,7 @@ def _multiply_transforms(x: FloatArray, length: int) -> ComplexArray:
 
 
 def count_averages(window: FloatArray, step: int, count: int) -> float:
-    """Number of independent averages that ``count`` blocks are worth."""
+    """Equivalent number of independent averages of ``count`` blocks."""
     power = float(window @ window)
     loss = 0.0
     for j in range(1, min(count, -(-len(window) // step))):

@@ -51,7 +51,7 @@ class FitThresholds:
 
     # Squared length of the last step in standard deviations: a thousandth of a deviation.
     converged: float = 1e-6
-    # The same over short windows, whose maximum is only a first guess: a tenth.
+    # The same over short windows, whose maximum is only an initial guess: a tenth.
     roughly: float = 1e-2
     # Eigenvalue of the scaled information that counts as zero: sensitivities are sums of 1e5 rounded products.
     singular: float = 1e-11

@@ -4,7 +4,7 @@ w[k] = (u[k], y[k]), q numbers per sample; column j of the block-Hankel matrix H
 subspace method needs only a factor F of H Hᵀ = F Fᵀ: 2iq x 2iq, however long the record.
 
 products     H Hᵀ by its shift structure: the first block row holds the correlations Σ_j w[j] w[j + τ]ᵀ, and
-             (H Hᵀ)[a+1, b+1] = (H Hᵀ)[a, b] + w[J+a] w[J+b]ᵀ - w[a] w[b]ᵀ. The correlations come out of Fourier
+             (H Hᵀ)[a+1, b+1] = (H Hᵀ)[a, b] + w[J+a] w[J+b]ᵀ - w[a] w[b]ᵀ. The correlations come from Fourier
              transforms of pieces of the record: some 6 q² operations per sample instead of (2iq)². Then Cholesky. Half
              the digits are lost: pivots below 1e-6 of their rows (noise-free or band-limited data) are rounding, and
              then
@@ -130,7 +130,7 @@ def choose_rows(data: Data, order: int | None, rows: int | None) -> int:
 
 
 def order_too_high(rows: int, ny: int, largest: int, order: int) -> DataError:
-    """The error where the block rows hold no model of this order."""
+    """The error where the block rows are too few for a model of this order."""
     return DataError(
         "order-too-high",
         f"{rows} block rows of {ny} outputs hold models up to order {largest}, not {order}.",

@@ -58,7 +58,7 @@ def find_gain(
     responses = np.einsum("ajkl,klm->ajkm", innovations.reshape(i, ny, i, ny), np.linalg.inv(pivots))
     upper, made = np.zeros((n, n)), np.zeros((n, ny))
     for a in range(i - 1):
-        # C Aᵃ K stands in the block rows a + 1 below the diagonal
+        # C Aᵃ K is in the block rows a + 1 below the diagonal
         upper += (i - 1 - a) * (gamma[a].T @ gamma[a])
         made += gamma[a].T @ np.trace(responses, offset=-(a + 1), axis1=0, axis2=2)
     K: FloatArray = scipy.linalg.lstsq(upper, made, check_finite=False)[0]

@@ -59,7 +59,7 @@ class ModalFilters:
         return np.hstack([xi.real, xi[:, : len(self.pairs)].imag])
 
     def decays(self, count: int) -> bool:
-        """Whether all modes decay within so many samples: the products of their signals then follow from moments."""
+        """Whether all modes decay within some samples: the products of their signals then follow from moments."""
         size = float(np.abs(self.poles).max(initial=0.0))
         return bool(np.abs(self.poles).min(initial=1.0) > 0.0) and -count * np.log(max(size, 1e-300)) > UNDAMPED
 

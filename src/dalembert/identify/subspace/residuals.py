@@ -50,7 +50,7 @@ PARTS = 16  # of a record
 
 @dataclass(frozen=True)
 class ResidualThresholds:
-    """When residuals speak against the data.
+    """Limits for residuals that show faults of the data.
 
     Experiment: three-storey frame, 2048 samples. 29 good records (0.1 to 30 % noise, white force or hammer, and a chain
     of 12 masses with travelling waves) against 60 damages of one of them; models of order 6 by MOESP.
@@ -77,7 +77,7 @@ class ResidualThresholds:
     # Residual power of one of PARTS over their median: 1.5 at most in good records, 3.9 at most with other damages than
     # drift that leave that much, 5.2 and more with lost samples and dropouts ...
     stretch: float = 4.5
-    # ... where at least this share of the output is left.
+    # ... where the residual is at least this share of the output.
     stretch_share: float = 0.1
     # Largest ratio of the levels of the inputs in these parts: beyond, residuals follow the level.
     steady_level: float = 2.0
@@ -219,7 +219,7 @@ def _driven_parts(rest: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArr
 def find_late_input(shifted: ShiftedOutputs, data: Data, order: int, find_model: ModelFinder) -> list[Finding]:
     """A residual that follows a much later input, or an output that responds at once after a long silence.
 
-    The silence counts where the residual is small too: a model of many states holds a delay, with wrong modes.
+    The silence counts also where the residual is small: a model of many states contains a delay, with wrong modes.
     """
     rest, share = shifted.rest[:, FARTHEST], shifted.shares[FARTHEST]
     if share.max() < THRESHOLDS.noise:
@@ -345,7 +345,7 @@ def find_few_data(data: Data, system: StateSpace, shifted: ShiftedOutputs | None
     if data.samples * data.ny < THRESHOLDS.few * unknowns:
         problem = (
             f"{data.samples} samples of {count_noun(data.ny, 'output')} are few for the {unknowns} unknowns of order "
-            f"{system.nx}, with noise: damping is a guess. Measure longer, or ask for a lower order."
+            f"{system.nx}, with noise: damping is uncertain. Measure longer, or use a lower order."
         )
         return [Finding("few-samples", problem, evidence={"samples": data.samples, "unknowns": unknowns})]
     values = np.linalg.eigvals(system.A).astype(np.complex128)
@@ -355,7 +355,7 @@ def find_few_data(data: Data, system: StateSpace, shifted: ShiftedOutputs | None
         return []
     periods = float(hertz.min()) * data.duration
     problem = (
-        f"the record holds {periods:.1f} periods of the slowest mode ({hertz.min():.4g} Hz): with noise its damping is "
+        f"the record has {periods:.1f} periods of the slowest mode ({hertz.min():.4g} Hz): with noise its damping is "
         "a guess. Measure longer, or add records of repeated tests."
     )
     return [Finding("few-periods", problem, evidence={"periods": periods, "hertz": float(hertz.min())})]

@@ -14,7 +14,7 @@ gap          the largest ratio of neighbouring singular values
 information  J Σ_{k>n} -ln(1 - ρ_k²) - ln(J) (p - n)(q - n) least over n, ρ_k the canonical correlations of past (q
              numbers) and future (p numbers): their dependence that is left out, against that by chance (Fujikoshi
              1985, with the penalty of Schwarz)
-stability    poles that are stable while the order grows; each pair asks for two states
+stability    poles that are stable while the order grows; each pair needs two states
 
 Where the gap falls to rounding the data are noise-free and it decides alone.
 """
@@ -335,7 +335,7 @@ def _find_middle(s: ComplexArray, members: NDArray[np.intp]) -> int:
 
 
 def count_stable_states(projection: Projection, most: int) -> int:
-    """Number of states that the stable poles of all orders up to ``most`` ask for; time in samples."""
+    """Number of states for the stable poles of all orders up to ``most``; time in samples."""
     limits = Tolerances()
     orders = list(range(1, most + 1)) if most <= EVERY_ORDER else list(range(2, most + 1, 2))
     poles = find_poles(projection, orders, 1.0, limits)
@@ -418,7 +418,7 @@ def suggest_order(
     outputs: str | Iterable[str] | None = None, *, method: str | None = None, rows: int | None = None,
     most: int | None = None, detrend: Detrend = "none",
 ) -> OrderChoice:  # fmt: skip
-    """Number of states that the data ask for, and the reason.
+    """Number of states that fits the data, and the reason.
 
     Parameters
     ----------

@@ -83,7 +83,7 @@ def moesp_finder(rows: int | None = None, feedthrough: bool = True) -> Callable[
 
 
 def project_data(data: Data, method: str, order: int | None, rows: int | None) -> tuple[Projection, int, list[str]]:
-    """The compressed and projected data, the order asked for or chosen, and notes on both."""
+    """The compressed and projected data, the given or chosen order, and notes on both."""
     hankel = compress_hankel(data, choose_rows(data, order, rows))
     projection = project(hankel, method)
     notes = [hankel.note()]

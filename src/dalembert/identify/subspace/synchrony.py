@@ -216,7 +216,7 @@ def shift_outputs(data: Data, system: StateSpace) -> ShiftedOutputs | None:
     gram = inner.T @ inner + 1e-12 * width * np.eye(width)
     theta = scipy.linalg.solve(gram, inner.T @ made, assume_a="pos", check_finite=False)
     rest = made - inner @ theta
-    # the same samples of the output for every shift: its ends may hold the beginning of a motion, or nothing
+    # the same samples of the output for every shift: its ends may contain the beginning of a motion, or nothing
     down, along = rest.strides
     same = as_strided(rest[2 * S :], (common, moves, ny), (down, ny * along - down, along), writeable=False)
     power = np.maximum((y[2 * S : 2 * S + common] ** 2).sum(axis=0), 1e-300)
@@ -272,7 +272,7 @@ def regress(target: FloatArray, M: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def find_loudest_stretch(data: Data, most: int) -> tuple[FloatArray, FloatArray]:
-    """The stretch of at most so many samples of the longest record with the largest inputs."""
+    """The part of the longest record with the largest inputs, of at most this number of samples."""
     k = int(np.argmax(data.lengths))
     u, y = data.u[k], data.y[k]
     if len(u) <= most:

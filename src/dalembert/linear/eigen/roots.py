@@ -183,7 +183,7 @@ def null_levels(A: FloatArray, size: float) -> tuple[FloatArray, FloatArray, int
 
 
 def _deflate(A: FloatArray, shift: float) -> tuple[ComplexArray, FloatArray, int, int]:
-    """Eigenvalues other than ``shift``; V and k of :func:`null_levels` of A - shift I; how often it is one."""
+    """Eigenvalues other than ``shift``; V and k of :func:`null_levels` of A - shift I; its multiplicity."""
     shifted = A - shift * np.eye(len(A))
     every = eigenvalues(A)
     plain = np.sort(np.abs(every - shift))
@@ -243,7 +243,7 @@ def modes(system: StateSpace) -> Modes:
 
 
 def _largest_one(shapes: ComplexArray) -> FloatArray | ComplexArray:
-    """Columns with their largest component 1; a mode that no output sees stays 0."""
+    """Columns with their largest component 1; a mode that no output shows stays 0."""
     pivot = shapes[ties.first_largest(shapes), np.arange(shapes.shape[1])] if len(shapes) else np.ones(shapes.shape[1])
     scaled = np.divide(shapes, pivot, out=np.zeros_like(shapes), where=pivot != 0.0)
     return scaled if scaled.imag.any() else np.ascontiguousarray(scaled.real)
@@ -297,7 +297,7 @@ def _pencil_values(F: FloatArray, E: FloatArray) -> tuple[ComplexArray, int]:
 def _full_row_rank(
     A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, floor: float
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Outputs that do not see the input directly pin states instead, until D has full row rank."""
+    """Outputs without a direct term of the input fix states instead, until D has full row rank."""
     size_D = max(1.0, float(np.linalg.norm(D)))
     while len(C):
         U, singular, _ = np.linalg.svd(D, full_matrices=True) if D.shape[1] else (np.eye(len(D)), np.zeros(0), None)

@@ -10,7 +10,7 @@ Rounding splits such an eigenvalue by ±√ε and more, so the signs of real par
    eigenvalue has a κ as large as the split, so its sign is never certain.
 3. The others are gathered into clusters by their discs of uncertainty. The mean of a cluster is well conditioned: its
    sign is certain beyond ``100 m ε max|s|``, else it lies on the axis.
-4. Its geometric multiplicity is how many singular values of ``A - mean`` are zero, to the same tolerance.
+4. Its geometric multiplicity is the number of zero singular values of ``A - mean``, to the same tolerance.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ reported as exactly 0.
 
 Repeated frequencies. A Krylov space holds one vector of each eigenspace in exact arithmetic; rounding usually adds the
 others, but not always. Therefore a second Lanczos run starts orthogonal to all modes found: had one been missed, its
-largest Ritz value would exceed the smallest θ kept. Missed modes are added until none is left.
+largest Ritz value would exceed the smallest θ kept. Missed modes are added until none is missing.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ small weight of the distance between eigenvalues. Where the shapes of a pair dif
 the interval is halved, so that shapes that turn quickly (veering) are tracked, and eigenvalues that pass each other
 keep their shapes (crossing). A veering narrower than a hundredth of a step counts as a crossing.
 
-Crossing: how many eigenvalues lie beyond a line is a whole number that needs no pairing; it is bisected where it
+Crossing: the number of eigenvalues beyond a line needs no pairing; it is bisected where it
 changes. Against the imaginary axis the lines Re s = ±τ are used, and the crossing is midway: an eigenvalue that passes
 through gives both; one that leaves the axis (flutter of an undamped system, where two eigenvalues meet and part like
 a square root) gives +τ alone, which is then within τ² of the truth. A zero that rounding has split stays inside ±τ.
@@ -157,17 +157,17 @@ class TrackedSpectra:
         return result
 
     def growth(self, value: float) -> FloatArray:
-        """(k,) how far each eigenvalue lies right of the imaginary axis."""
+        """(k,) distance of each eigenvalue to the right of the imaginary axis."""
         s = self.quick(value)
         return np.asarray(s.real - self.axis_tolerance(s))
 
     def decay(self, value: float) -> FloatArray:
-        """(k,) how far each lies left of it."""
+        """(k,) distance of each eigenvalue to the left of it."""
         s = self.quick(value)
         return np.asarray(-s.real - self.axis_tolerance(s))
 
     def excess(self, value: float, order: float) -> FloatArray:
-        """(k,) by how much each frequency is above order x value."""
+        """(k,) excess of each frequency over order x value."""
         s = self.quick(value)
         return np.asarray(s.imag - max(order * abs(value), LIMITS.axis * np.abs(s).max(initial=0.0)))
 
@@ -185,7 +185,7 @@ def _overtakes(before: ComplexArray, after: ComplexArray, scale: float) -> bool:
 
 
 def jumps(gaps: Callable[[float], FloatArray], a: float, b: float, precision: float) -> list[tuple[float, int]]:
-    """Where gaps change sign between a and b, and by how much the number of positive ones changes; ascending.
+    """Places where gaps change sign between a and b, and the change of the number of positive ones; ascending.
 
     The m-th largest of continuous gaps is continuous, whichever of them it is: one bracketed root for every m.
     """

@@ -89,7 +89,7 @@ class Validity:
                 raise DataError(
                     "out-of-range",
                     f"measure {name!r} fails ({least:g} to {most:g}) before it leaves its linear range "
-                    f"({low:g} to {high:g}); the failure range must hold the linear one.",
+                    f"({low:g} to {high:g}); the failure range must contain the linear one.",
                 )
         # where only failure is limited, the linear range ends there too
         inner = np.column_stack([np.maximum(inner[:, 0], outer[:, 0]), np.minimum(inner[:, 1], outer[:, 1])])

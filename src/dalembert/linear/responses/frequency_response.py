@@ -126,7 +126,7 @@ class FrequencyResponse:
         """(nf,) complex of ``fr["output", "input"]``; with a single input ``fr["output"]`` is enough."""
         if not isinstance(pair, str) and not (isinstance(pair, tuple) and len(pair) == 2):
             raise DataError(
-                "bad-name", f"an entry is picked by names, fr[output, input]; got {pair!r}. values holds the numbers."
+                "bad-name", f"an entry is picked by names, fr[output, input]; got {pair!r}. values has the numbers."
             )
         output, given = (pair, None) if isinstance(pair, str) else pair
         i, j = self._place(output, given)

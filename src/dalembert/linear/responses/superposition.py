@@ -156,7 +156,7 @@ def modal_basis(system: SecondOrder, modes: Modes) -> Basis:
 
 
 def _span(shapes: Any) -> FloatArray:
-    """Independent real columns that span Re and Im of the shapes; a real shape is kept as it is."""
+    """Independent real columns that span Re and Im of the shapes; a real shape is kept unchanged."""
     columns = shapes if not np.iscomplexobj(shapes) else np.hstack([shapes.real, shapes.imag])
     size = np.linalg.norm(columns, axis=0)
     columns, size = columns[:, size > SPAN_TOLERANCE * size.max()], size[size > SPAN_TOLERANCE * size.max()]

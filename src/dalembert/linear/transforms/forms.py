@@ -117,7 +117,7 @@ class KalmanForm:
 
     @property
     def is_observable(self) -> bool:
-        """Whether the outputs see every state."""
+        """Whether the outputs show every state."""
         return self.sizes[1::2] == (0, 0)
 
     @property

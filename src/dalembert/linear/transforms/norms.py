@@ -112,7 +112,7 @@ def dc_gain(system: StateSpace) -> FloatArray:
     raise DataError(
         "unstable",
         "the system has a pole at 0 (an integrator or a free motion), so a constant input has no steady output.",
-        Advice("If no input reaches it or no output sees it, use the gain of {}.", Call("StateSpace.minimal")),
+        Advice("If no input reaches it or no output shows it, use the gain of {}.", Call("StateSpace.minimal")),
     )
 
 

@@ -1,4 +1,4 @@
-"""What a sampled run leaves to its plant: events, the rest of an interval, states between samples, the record.
+"""Parts of a sampled run that depend on its plant: events, the rest of an interval, states between samples, the record.
 
 A linear model has no events.
 """
@@ -32,7 +32,7 @@ from dalembert.solve.integrate.run import THRESHOLDS
 from dalembert.solve.integrate.stick_slip import StickSlip, convert, exact
 from dalembert.solve.position.assemble import check_start
 
-MOST_STEPS = 2000  # of error control in one interval: a sound loop needs a few
+MOST_STEPS = 2000  # of error control in one interval: a stable loop needs a few
 
 
 @dataclass
@@ -46,7 +46,7 @@ class Happening:
 
 
 class HeldSteps:
-    """Steps of the plant with the constants that were held at the time."""
+    """Steps of the plant with the constants of each time."""
 
     def __init__(self, steps: NativeSteps, times: Array, constants: Array) -> None:
         self.steps, self.layout = steps, steps.layout
@@ -71,7 +71,7 @@ class MachineHost:
         events: tuple[Event, ...],
         switch: SwitchOn,
     ) -> None:
-        self.open = eqs  # without what stick and slip adds
+        self.open = eqs  # without the rows of stick and slip
         self.eqs, self.method, self.given, self.driven = exact(eqs), method, dict(given), tuple(driven)
         eqs = self.eqs
         self.stick_slip = StickSlip(eqs)
@@ -105,7 +105,7 @@ class MachineHost:
         return self.method.steps(self.eqs, self.plant.acting, self.event_function, self.event_key)
 
     def column(self, begin: State, span: float) -> Array:
-        """The column a run starts from."""
+        """The initial column of a run."""
         start = self.eqs.cache(("loop start", self.plant.key), lambda: Kernel(self.plant.start_function()))
         h = self.method.initial_step(span)
         constants = self.plant.acting.constants
@@ -149,7 +149,7 @@ class MachineHost:
             self.monitor.arm(self.steps, x)
 
     def look(self, run: Any, rows: Array) -> Happening | None:
-        """The first event of a chunk that does something; those only to be noted are noted."""
+        """The first event of a chunk with an action; events without one are only noted."""
         if not self.events:
             return None
         steps = run.steps(rows)
@@ -177,7 +177,7 @@ class MachineHost:
                 return None
 
     def _drop_switch(self, which: list[int]) -> list[int]:
-        """Without the event that switches on, once it has."""
+        """The events, without that of switching on after it has happened."""
         return [i for i in which if i != self.switch_event or not self.switched]
 
     switched = False
@@ -193,13 +193,13 @@ class MachineHost:
         return HeldSteps(self.steps, times, run._part(rows, "c").reshape(len(times), -1))
 
     def happen(self, run: Any, happening: Happening) -> None:
-        """What events do; the run already stands at the end of the interval in which they lie."""
+        """The actions of events; the run has already reached the end of their interval."""
         x, changed = happening.x, False
         for i in (i for i in happening.which if i < self.own):
             event = self.events[i]
             if i == self.switch_event:
                 self.switched = True
-                self.monitor.after[i] = np.inf  # it has done its work
+                self.monitor.after[i] = np.inf  # it acts once only
                 run.data[run.k :, run.graph.data.starts["on"][0]] = 1.0
                 continue
             action = event.action
@@ -287,7 +287,7 @@ class MachineHost:
         return started
 
     def finish(self, run: Any, x: Array, row: Array) -> None:
-        """From x to the end of the interval, step by step: after an event, or where attempts did not suffice."""
+        """From x to the end of the interval, step by step: after an event, or after too few attempts."""
         i = run.k - 1
         last = float(run.data[i, run.graph.data.starts["next"][0]])
         pieces, constants = run.graph.pieces, run.constants(row)
@@ -370,7 +370,7 @@ class MachineHost:
 
     # -- the record --------------------------------------------------------------------------------------------------
     def states_inside(self, run: Any, rows: Array, index: Array, wanted: Array) -> tuple[Array, Array]:
-        """Columns and constants at times between samples: one shorter step from the step before."""
+        """Columns and constants at times between samples: one shorter step from the previous step."""
         block = np.concatenate((run._part(rows, "x")[:, None, :], run.steps(rows)), axis=1)
         starts = np.array([a for a, _ in run.graph.pieces])
         left = np.empty((len(wanted), self.plant.size))

@@ -1,7 +1,8 @@
 """Sampled loops of one machine with many sets of parameters, initial states and seeds: several at once in lanes.
 
-A lane takes the samples of a run alone, bit for bit. Native code runs in threads, a few teams of lanes at a time; what
-Python does between chunks of samples (checks, events, records) is that of a run alone, in the calling thread.
+A lane computes the same samples as a single run, bit for bit. Native code runs in threads, a few teams of lanes at a
+time; the work of Python between chunks of samples (checks, events, records) is that of a single run, in the calling
+thread.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ LARGEST = 2_000_000  # numbers in a chunk of all lanes: 16 MB
 
 @dataclass(frozen=True)
 class LoopStart:
-    """Where a run begins: its state, whose equations hold its parameters, and the seed of its noise."""
+    """Initial condition of a run: its state, whose equations have its parameters, and the seed of its noise."""
 
     state: State
     seed: int | None
@@ -41,7 +42,7 @@ class _Entry:
 def run_loops_together(
     model: SampledRun, starts: Iterable[LoopStart], count: int
 ) -> Iterator[tuple[int, Record | Exception]]:
-    """Numbers and records of the runs as they end; in place of a record the error that a run ends with.
+    """Numbers and records of the runs as they end; for a run that fails, its error in place of the record.
 
     model : a run that was not begun.  starts : of `count` runs, all at the time at which the model begins.
     """
@@ -76,7 +77,7 @@ class _Teams:
         try:
             entry.run.accept(rows)
             record = entry.run.finish() if entry.run.done else None
-        except Exception as error:  # a run may fail in any way: it is reported, the others go on
+        except Exception as error:  # a run may fail in any way: its error is reported, the others continue
             yield entry.number, error
             return
         if record is None:
@@ -85,7 +86,7 @@ class _Teams:
             yield entry.number, record
 
     def _team(self) -> list[_Entry]:
-        """Runs that go on together: those with the most common function, and new ones where it is theirs."""
+        """Runs that continue together: those with the most common function, and new runs with this function."""
         groups: dict[Kernel, list[_Entry]] = {}
         for entry in self.ready:
             groups.setdefault(entry.run.chunks.kernel, []).append(entry)

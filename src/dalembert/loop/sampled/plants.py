@@ -1,6 +1,6 @@
-"""What a sampled loop needs of a plant: its readings, its noise, and the way from one sampling instant to the next.
+"""Plants of a sampled loop: their readings, their noise, and their motion from one sampling instant to the next.
 
-A plant carries one column x with the time first. Inputs are a function u(t, c) of time and of constants c that are
+A plant has one column x with the time first. Inputs are a function u(t, c) of time and of constants c that are
 held over an interval: commands, given constants, noise. `MachinePlant` steps equations of motion by any one-step
 method; `LinearPlant` is the exact map of a `StateSpace` under held inputs.
 """
@@ -50,8 +50,8 @@ class MachinePlant:
         if not isinstance(check_method(method), OneStep):
             raise DataError(
                 "not-supported",
-                f"{type(method).__name__} is a multistep method, which a sampled loop would have to start anew at "
-                "every sample.",
+                f"{type(method).__name__} is a multistep method, which would start again at every sample of "
+                "a loop.",
                 Advice("Use {}.", Call("da.DormandPrince"), Call("da.RK4"), Call("da.Rosenbrock"),
                        Call("da.GeneralizedAlpha")),
                 where={"argument": "method"},
@@ -181,7 +181,7 @@ class MachinePlant:
         return ca.Function("disturb", [s.q, s.v, s.z, s.p, s.t, w], outputs, {"cse": eqs.nv < LARGE})
 
     def _smallest(self, s: Any, measures: list[int], gaps: Any, wanted: Any) -> Any:
-        """The smallest change of speeds in the mass metric that closes the joints' gaps and changes the measures so."""
+        """The smallest change of speeds in the mass metric that closes the joints and changes the measures."""
         eqs = self.eqs
         F = eqs.functions
         A, _ = F["rows"](s.q, s.v, SX.zeros(eqs.nz), SX.zeros(eqs.nu), s.p, s.t)
@@ -230,7 +230,7 @@ class MachinePlant:
             self._step = self.stepper.step()
         step, count = self._step, self.steps_in(length, attempts)
         columns: list[Any] = []
-        if self.step is not None:  # equal steps, at most as long as asked for
+        if self.step is not None:  # equal steps, at most of the given length
             s = self.layout.split(x)
             x = self.layout.join(**{**s, "h": (end - s["t"]) / count})
         else:
@@ -245,16 +245,16 @@ class MachinePlant:
 
 
 def guard(step: ca.Function) -> ca.Function:
-    """(condition, arguments of a step) -> the step where the condition holds, else the column as it was, at no cost."""
+    """(condition, arguments of a step) -> the step where the condition holds, else the unchanged column, at no cost."""
     arguments = [MX.sym(step.name_in(i), step.size1_in(i)) for i in range(step.n_in())]
     same = ca.Function("same", arguments, [ca.densify(arguments[0])])
     return ca.Function.if_else("attempt", step, same)
 
 
 def held_inputs(eqs: EquationsOfMotion, base: Inputs, driven: Sequence[str]) -> Inputs:
-    """u(t, c): c holds one value per input, added to its function of time; then a gate per driven function of time.
+    """u(t, c): c has one value per input, added to its function of time; then a gate per driven function of time.
 
-    A gate of 1 shuts the function of time: from then on the law alone drives the input.
+    A gate of 1 switches the function of time off: from then on only the law drives the input.
     """
     functions = [i for i, kind in enumerate(base.key) if kind != "constant"]
     gated = [i for i in functions if eqs.inputs.names[i] in driven]

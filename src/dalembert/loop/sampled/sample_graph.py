@@ -3,15 +3,15 @@
 At the instant t_k, with the plant at x and the inputs of the last interval acting:
 
     1. process noise is added to the state; inputs that no law drives take their new values;
-    2. laws that are not direct drive: u = law(state);
+    2. laws that are not direct set their inputs: u = law(state);
     3. the sensors are read: value → delay → noise → limits → resolution;
-    4. the observer goes on from its last sample under the inputs it knows and takes the readings in;
-    5. direct laws read and drive: u = law(readings or estimate, state);
-    6. commands pass their actuators: rate → limits → resolution → delay; the states of the laws go on;
+    4. the observer predicts from its last sample under its known inputs and corrects with the readings;
+    5. direct laws read and set their inputs: u = law(readings or estimate, state);
+    6. commands pass their actuators: rate → limits → resolution → delay; the states of the laws are updated;
     7. the plant moves to t_{k+1} under held inputs (in pieces where an actuator or a sensor acts between samples).
 
-A law that reads its own inputs gets them as they act while it reads: those of the last interval if it is direct, its
-new ones if it is not. An observer knows inputs as they act, without noise, sampled at t_k where they are functions of
+A law that reads its own inputs gets their values at the reading: those of the last interval if it is direct, its new
+ones if it is not. An observer gets inputs as they act, without noise, sampled at t_k where they are functions of
 time (their mean where they change inside an interval).
 
 The column of a loop is (x, memory); noise, references and flags enter as data, one column per sample.
@@ -100,7 +100,7 @@ class SampleGraph:
         self.readings = plant.readings(loop.sensors) if loop.sensors else None
         self.disturb = plant.disturbance(loop.shaken) if loop.shaken else None
 
-    # -- what stands where -------------------------------------------------------------------------------------------
+    # -- layout of a column ------------------------------------------------------------------------------------------
     def _plan(self) -> None:
         """Pieces of an interval: it is cut where an input changes or a sensor reads between samples."""
         dt = self.loop.dt
@@ -189,7 +189,7 @@ class SampleGraph:
             u, _ = law.function(MX.zeros(len(law.reads)), m[f"law{j}"], self._references(j), self.theta[j], d["t"])
             commands |= self._commands(j, u)
         moved = self._shift_registers(commands)
-        c = self._constants(m | moved, 0)  # what acts while sensors are read
+        c = self._constants(m | moved, 0)  # inputs during the reading of sensors
         if late or self.disturb is not None or loop.jittered:
             x = plant.restart(x, c, p)
         y, new_lines = self._read(x, c)
@@ -248,7 +248,7 @@ class SampleGraph:
 
     # -- actuators ---------------------------------------------------------------------------------------------------
     def _commands(self, j: int, u: Any) -> dict[int, Any]:
-        """Driven input -> value that leaves for it."""
+        """Driven input -> value that is sent to it."""
         loop, d = self.loop, self.d
         law = loop.laws[j]
         found: dict[int, Any] = {}
@@ -297,7 +297,7 @@ class SampleGraph:
 
     # -- sensors and observer ----------------------------------------------------------------------------------------
     def _read(self, x: object, c: object) -> tuple[Any, dict[str, Any]]:
-        """Readings, and what the sensors keep."""
+        """Readings, and the states of the sensors."""
         loop, d, m = self.loop, self.d, self.m
         if self.readings is None:
             return MX(0, 1), {}
@@ -319,7 +319,7 @@ class SampleGraph:
         return kept["read"], kept
 
     def _watch(self, y: Any, u_now: Any, new: dict[str, Any]) -> Any:
-        """The estimate at this sample; the state of the observer goes on."""
+        """The estimate at this sample; the state of the observer is updated."""
         loop, d, m = self.loop, self.d, self.m
         w = loop.observer
         if w is None:
@@ -354,7 +354,7 @@ class SampleGraph:
             if k and any(is_same_time(rest, begin, loop.dt) for _, rest in self.delays):
                 x = plant.restart(x, c, p)
             stop = d["next"] if k == len(self.pieces) - 1 else ca.fmin(d["t"] + end, d["next"])
-            if k and plant.step is None:  # where error control did not reach this piece nothing may move on
+            if k and plant.step is None:  # no motion where error control did not reach this piece
                 stop = ca.if_else(x[0] >= before, stop, x[0])
             before = stop
             steps += plant.advance(x, c, p, numbers, stop, end - begin, self.attempts)

@@ -1,7 +1,7 @@
-"""A sampled loop under way: chunks of samples, Python between them only.
+"""A run of a sampled loop: chunks of samples in native code, with Python between them only.
 
-A chunk is one native call over many samples. Python looks at what came back: whether it is finite, whether error
-control reached the end of every interval, whether an event happened; it keeps what the record wants and goes on.
+A chunk is one native call over many samples. Python checks the results: whether they are finite, whether error control
+reached the end of every interval, whether an event happened; it keeps the samples of the record and continues.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from dalembert.loop.wiring import Loop
 from dalembert.numerics.sample_times import TOLERANCES, count_intervals, is_late, is_same_time
 from dalembert.record import Record
 
-ATTEMPTS = (6, 24, 96, 384)  # of error control in one interval; the next where that was not enough
-CHUNK_SECONDS = 0.2  # of one call; Ctrl-C acts this soon
+ATTEMPTS = (6, 24, 96, 384)  # of error control in one interval; the next number where this was too small
+CHUNK_SECONDS = 0.2  # of one call: the longest delay of Ctrl-C
 REPORTED_BLOCK = 256  # samples between two calls of a progress function
 FIRST_BLOCK = 64  # samples, from which the time of one is known
-RUNAWAY = 1e9  # growth of a state over what the run began with (or over 1) that no sound loop shows
+RUNAWAY = 1e9  # largest growth of a state over its initial value (or over 1) in a stable loop
 
 
 class SampledRun:
@@ -47,8 +47,8 @@ class SampledRun:
         self.references = references
         self.detail = host.needs_detail(self.t, times)
         self.level = 0
-        self.short = 0  # intervals that needed more attempts than there are
-        self.reports = callable(progress)  # to a function, which may want to end the run
+        self.short = 0  # intervals that needed more attempts than allowed
+        self.reports = callable(progress)  # to a function, which may end the run
         self.progress = Progress(progress, f"simulating {host.plant.name}")
         self.taken: list[tuple[Array, Array, Array, Any]] = []  # columns, inputs, logs, samples
         self.next = 0  # wanted time
@@ -95,7 +95,7 @@ class SampledRun:
             if loop.faults[s].deviation:
                 part["errors"][:, s] = noise.sensor_draws(name, n)
         for i, name in enumerate(loop.shaken):
-            part["shake"][1:, i] = noise.process_draws(name, n - 1)  # the start is as it was given
+            part["shake"][1:, i] = noise.process_draws(name, n - 1)  # no noise on the initial state
         for name in noise.process:
             if name not in loop.shaken:
                 part["jitter"][:, plant.inputs.index[plant.full_name(name)]] = noise.process_draws(name, n)
@@ -138,7 +138,7 @@ class SampledRun:
         return self.k >= len(self.t) or bool(self.stopped)
 
     def accept(self, rows: Array) -> None:
-        """Go on by a chunk of samples, whose rows these are."""
+        """Continue with the rows of a chunk of samples."""
         try:
             self._accept(rows)
         except DalembertError as failure:
@@ -147,7 +147,7 @@ class SampledRun:
         self.progress.update((self.t[min(self.k, len(self.t) - 1)] - self.t[0]) / max(self.end - self.t[0], 1e-300))
 
     def finish(self) -> Record:
-        """The record of a run that is done."""
+        """The record of a finished run."""
         record = self._record(self.stopped or "complete")
         assert record is not None
         return record
@@ -161,7 +161,7 @@ class SampledRun:
         return int(max(min(left, most, self.chunks.largest_block), 1))
 
     def _accept(self, rows: Array) -> None:
-        """Keep the sound part of a chunk; go on after it, or after the interval in which something happened."""
+        """Keep the valid part of a chunk; continue after it, or after the interval of an event or failure."""
         short = self._first_late(rows)
         reached = rows if short is None else rows[: short + 1]
         failures = [
@@ -225,7 +225,7 @@ class SampledRun:
             self._bind()
 
     def _failure(self, rows: Array) -> tuple[int, DalembertError] | None:
-        """The first sample that is not finite or has run away, and its error."""
+        """The first sample that is not finite or has diverged, and its error."""
         moving = self.host.take_motion(self._part(rows, "x"))
         bad = ~np.isfinite(rows).all(axis=1)
         bad |= ~(np.abs(moving) <= RUNAWAY * self.largest).all(axis=1)
@@ -275,7 +275,7 @@ class SampledRun:
         return acts, log[:, 0], log[:, 1], log[:, 2:]
 
     def _first_to_go(self, row: Array) -> str:
-        """Whose numbers are not finite where the plant's state at the sample is, as a sentence; else nothing."""
+        """A sentence that names the part whose numbers are not finite while the plant's state is; else empty."""
         if not np.isfinite(self.host.take_motion(self._part(row, "x")[None, :])).all():
             return ""
         loop, memory, log = self.loop, self._part(row, "memory"), self._part(row, "log")
@@ -283,14 +283,14 @@ class SampledRun:
         if bad & {"watch", "estimate"} and loop.observer is not None:
             return (
                 f"observer {loop.observer.name!r} diverges: at {{t}} its state is no longer finite (check its model, "
-                "its noise and where it starts)"
+                "its noise and its initial state)"
             )
         commands = log[slice(*self.graph.log.starts["command"])]
         for i in np.flatnonzero(~np.isfinite(commands)):
             name = self.host.plant.inputs.names[loop.driven[i]]
             law = next(law for law in loop.laws if name in law.drives)
             return (
-                f"law {law.name!r} is not defined for what it reads at {{t}}: it asks for {name} = {commands[i]:g} "
+                f"law {law.name!r} is not defined for its readings at {{t}}: it gives {name} = {commands[i]:g} "
                 "(a division by zero, a root of a negative number, a singular matrix?)"
             )
         for j, law in enumerate(loop.laws):
@@ -387,7 +387,7 @@ class SampledRun:
         return [first + i for i in inputs]
 
     def capture(self, x: Array, c: Array, t: float) -> None:
-        """Sensors that read between samples, where an interval was walked by hand."""
+        """Sensors that read between samples, in an interval that was computed step by step."""
         places = [
             s for s, (_, rest) in enumerate(self.graph.lags)
             if rest and is_same_time(self.t[self.k - 1] + self.loop.dt - rest, t, self.loop.dt)

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 SX = ca.SX
 
-# measures of a carried body's orientation that are no channels of a body with coordinates of its own either
+# orientation measures that are not channels, neither of a carried body nor of one with its own coordinates
 UNRECORDED_TURNS = ("rx", "ry", "rz", *(f"e{k}.{rate}" for k in range(4) for rate in ("rate", "acceleration")))
 
 
 def share(name: str, inputs: list[Any], outputs: list[Any]) -> ca.Function:
     """A function whose common expressions are evaluated once.
 
-    They are searched for among the entries that are not zero: CasADi's own option makes sparse matrices full.
+    Only entries that are not zero are searched: CasADi's own option makes sparse matrices full.
     """
     entries = ca.vertcat(*(SX(x.nnz(), 1) if not x.nnz() else ca.vertcat(*x.nonzeros()) for x in outputs))
     parts = ca.vertsplit(ca.cse(ca.densify(entries)), [0, *accumulate(x.nnz() for x in outputs)])
@@ -81,7 +81,7 @@ def build_equations(producer: Absolute) -> EquationsOfMotion:
 
     def F(name: str, inputs: list[Any], outputs: list[Any]) -> ca.Function:
         if producer.calls is None:
-            plain = name in ("kinematics", "inertia")  # of bodies apart from each other: nothing in common
+            plain = name in ("kinematics", "inertia")  # of separate bodies: no common expressions
             return ca.Function(name, inputs, outputs) if plain else share(name, inputs, outputs)
         return producer.calls.function(share, name, inputs, outputs)
 
@@ -102,7 +102,7 @@ def build_equations(producer: Absolute) -> EquationsOfMotion:
         "power": F("power", [q, v, z, u, p, t, lam], [power]),
         "joint_axes": F("joint_axes", [q, p, t], [joint_axes(producer)]),
     }
-    if producer.calls is not None:  # together, so that what they have in common is evaluated once
+    if producer.calls is not None:  # together, so that common expressions are evaluated once
         sums = [M @ a - f - A.T @ lam, producer.rows.positions(), producer.rows.velocities(), A @ a - b]
         functions["balance"] = F("balance", [q, v, a, lam, z, u, p, t], sums)
         functions["matrices"] = F("matrices", [q, v, z, u, p, t], [M, A])

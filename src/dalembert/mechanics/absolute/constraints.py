@@ -110,7 +110,7 @@ def _add_pose_driver(host: Absolute, driver: Driver) -> None:
 
 
 def add_rotor(host: Absolute, owner: str, rotor: Rotor) -> None:
-    """A rotor is tied to its joint: rotor angle = ratio times joint coordinate."""
+    """A rotor turns with its joint: rotor angle = ratio times joint coordinate."""
     own, side = host.measured[rotor.name], host.measure(rotor.coordinate)
     ratio = host.number(rotor.ratio)
     form = own.form + side.form.scale(-ratio)

@@ -1,14 +1,14 @@
 """Idle freedoms: the spin of a link, or of a group of links, about the line of its ball joints.
 
-Bodies tied to each other by anything but ball joints turn as one group. A group that ball joints at two points p₁, p₂
-hold (a tie rod, the coupler of an RSSR linkage, a leg of a platform) spins about the line e = p₂ - p₁ without moving
-any other body and without changing any joint coordinate:
+Bodies connected by anything but ball joints turn as one group. A group that is connected by ball joints at two points
+p₁, p₂ only (a tie rod, the coupler of an RSSR linkage, a leg of a platform) spins about the line e = p₂ - p₁ without
+moving any other body and without changing any joint coordinate:
 
     ω_b = e ,   v_b = e × (r_b - p₁)     for every body b of the group
 
 A single body on one ball joint spins likewise about the line through its centre of mass. Where the bodies of a group
-have no inertia about that line (thin rods), no equation determines the spin: it keeps its speed, which an inertia of
-any size achieves, since no joint and no force acts along the spin.
+have no inertia about that line (thin rods), no equation determines the spin: it keeps its speed. An
+inertia of any size has this effect, since no joint and no force acts along the spin.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ SX = ca.SX
 
 @dataclass(frozen=True)
 class SpinLimits:
-    """When a body can turn about a line without any effect."""
+    """Limits for the decision whether a body can turn about a line without any effect."""
 
-    # Principal inertia relative to the largest that is none: rounding of the eigenvalues of a thin rod leaves 1e-16.
+    # A principal inertia below this share of the largest is zero: eigenvalues of a thin rod have rounding errors of
+    # 1e-16.
     inertia: float = 1e-14
     # Distance relative to the length of a body: points closer than this coincide, or lie on a line; nine digits.
     distance: float = 1e-9
@@ -57,7 +58,7 @@ class Spin:
 
 
 def find_spins(m: Mechanism) -> list[Spin]:
-    """Spins that joints leave free; gears, drivers and constraints of a user may still hold them."""
+    """Spins that joints leave free; gears, drivers and constraints of a user may still prevent them."""
     if m.planar:
         return []
     group = {id(b): b for b in (m.ground, *m.bodies)}
@@ -70,7 +71,7 @@ def find_spins(m: Mechanism) -> list[Spin]:
         return key
 
     balls: list[tuple[Joint, int]] = []
-    bound = [m.ground]  # whatever holds a line or a plane cannot turn
+    bound = [m.ground]  # a body with the line or plane of a joint cannot turn freely
     for joint in (joint for joint in m.joints if joint.holds):
         sides = JOINT_EQUATIONS[joint.kind].balls
         if not sides:
@@ -149,7 +150,7 @@ def massless_spins(m: Mechanism, spins: list[Spin]) -> Iterator[tuple[Body, Any]
 
 
 def _massless_axis(m: Mechanism, body: Body) -> Any | None:
-    """Unit axis through the centre of mass without inertia about it, on which everything acts that acts on the body."""
+    """Unit axis through the centre of mass without inertia about it, through all points of action on the body."""
     inertia = np.array([[float(c) for c in row] for row in body.inertia])
     values, vectors = np.linalg.eigh(inertia)
     if values[0] > LIMITS.inertia * max(values[2], 1e-300):

@@ -1,6 +1,6 @@
-"""The first guess for the assembly of a mechanism: bodies that the drawing does not place are joined to placed ones.
+"""The initial guess for the assembly of a mechanism: bodies without a place in the drawing are joined to placed ones.
 
-The joints are followed as a spanning tree from the ground and the placed bodies. Each joint of the tree is closed at
+The joints form a spanning tree from the ground and the placed bodies. Each joint of the tree is closed at
 its given coordinates, or at zero.
 """
 

@@ -1,8 +1,8 @@
 """Equations of a Mechanism in absolute coordinates.
 
-Every body brings its own coordinates and a mass block; every joint brings rows that touch two bodies
-(the block-diagonal A of eq. 2.245 in Pappalardo 2011 holds only for joints between a body and the ground).
-q and v hold the rigid motion of all bodies, then the elastic coordinates of flexible ones, then all others.
+Every body adds its own coordinates and a mass block; every joint adds rows for two bodies
+(the block-diagonal A of eq. 2.245 in Pappalardo 2011 is valid only for joints between a body and the ground).
+q and v contain the rigid motion of all bodies, then the elastic coordinates of flexible ones, then all others.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ ROUNDING = 4e-15  # components below this share of the largest are zeros that a 
 
 
 def without_rounding(values: Sequence[Any]) -> list[Any]:
-    """Components of a vector, with zero for those that only rounding keeps from it: a zero needs no operations."""
+    """Components of a vector, with zero for those that are rounding errors: a zero needs no operations."""
     largest = max((abs(x) for x in values if isinstance(x, float)), default=0.0)
     return [0.0 if isinstance(x, float) and abs(x) <= ROUNDING * largest else x for x in values]
 
@@ -110,7 +110,7 @@ class Absolute:
         rotors = [(force.name, rotor) for force in m.forces for rotor in force.rotors()]
         self.rotors = [one for one in rotors if self.turns_apart(one[1])]
         self.extra += [(rotor.name, 0.0, rotor.inertia, "rad") for _, rotor in self.rotors]
-        # joint angles in space come from atan2; a coordinate of its own counts the turns of each
+        # joint angles in space come from atan2; an extra coordinate per joint counts its turns
         self.turning = [
             (joint, k)
             for joint in m.joints
@@ -118,7 +118,7 @@ class Absolute:
             if c.unit == "rad" and not m.planar and c.name not in dict(joint.declaration.variables)
             if self.has_rows(joint)
         ]
-        # while a coordinate sticks nothing moves: the impulse that holds it lets error control see a changing load
+        # nothing moves while a coordinate sticks: error control follows the load by the impulse of its friction
         internal += [(f"{d.sliding}.holding", f"{d.unit} s") for d in self.exact]
         self.internal = Channels([n for n, _ in internal], [u for _, u in internal])
         self.inputs = Channels(m.inputs(), [input_unit(m, name) for name in m.inputs()])
@@ -130,7 +130,7 @@ class Absolute:
         return True
 
     def turns_apart(self, rotor: Rotor) -> bool:
-        """Whether a rotor has a coordinate of its own, which a row ties to its joint."""
+        """Whether a rotor has a coordinate of its own, which a row couples to its joint."""
         return True
 
     def needs_kernel(self, joint: Joint) -> bool:
@@ -175,7 +175,7 @@ class Absolute:
         self.N = ca.sparsify(ca.vertcat(ca.diagcat(*blocks, others), Form.stack(turned, self.nv)))
         self.qdot = self.N @ self.v
 
-    # -- what absolute coordinates decide; joint coordinates decide it in their own way ------------------------------
+    # -- parts that depend on the choice of coordinates; joint coordinates replace them ------------------------------
     def rigid_channels(self) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
         """Names and units of the coordinates and of the speeds of all rigid motions."""
         bodies, space = self.m.bodies, self.space
@@ -195,7 +195,7 @@ class Absolute:
         return self.space.poses_of(parts)
 
     def _make_bodies(self, poses: list[Pose], twists: list[Twist]) -> list[RigidBody | FloatingBody]:
-        """What each body brings."""
+        """The part of each body in the equations."""
         massless = {id(body): SX(ca.DM(axis)) for body, axis in massless_spins(self.m, self.spins)}
         bodies: list[RigidBody | FloatingBody] = []
         i, j = self.first_mode
@@ -223,7 +223,7 @@ class Absolute:
         return Form.of_blocks(side.by_speeds(row) for side, row in zip(sides, rows, strict=True))
 
     def attach(self, place: Place) -> Attachment:
-        """The frame on a body that a joint, force or sensor asks for."""
+        """The frame on a body for a joint, force or sensor."""
         body = place if isinstance(place, Body) else place.body
         return self.ground.attach(place) if body.is_ground else self.bodies[self.body_index[id(body)]].attach(place)
 
@@ -394,7 +394,7 @@ class Absolute:
     def view(self, accelerations: dict[str, Any] | None = None) -> StateView:
         return StateView(self.t, self.lookup, self.known_names, self.attach, accelerations)
 
-    # -- more that the choice of coordinates decides ------------------------------------------------------------------
+    # -- more parts that depend on the coordinates --------------------------------------------------------------------
     def add_body_forces(self, forces: ForceBuilder, gravity: Expr) -> None:
         """Weight, elasticity and the forces of the bodies' own motion."""
         for own in self.bodies:

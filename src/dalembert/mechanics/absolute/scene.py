@@ -39,7 +39,7 @@ def describe_scene(m: Mechanism, inputs: Sequence[str] = ()) -> Scene:
     points: dict[int, list[Place]] = {id(b): [] for b in [m.ground, *m.bodies]}
     for joint in m.joints:
         if joint.declaration.rows[m.planar] == 0:
-            continue  # it holds nothing, so that there is nothing to draw between its bodies
+            continue  # it constrains nothing: there is nothing to draw between its bodies
         for frame in (joint.a, joint.b):
             place = drawn_place(frame.coordinates)
             if place not in points[id(frame.body)]:
@@ -146,7 +146,7 @@ def _along(places: FloatArray) -> list[int]:
 
 
 def _node_lines(data: FlexibleBodyData, places: FloatArray, order: Sequence[int]) -> BodyPicture:
-    """The picture of a body that brings none: lines through its nodes, bent as their rotations say.
+    """The picture of a body without one of its own: lines through its nodes, bent by their rotations.
 
     Between two nodes the displacement across the line is the cubic with their displacements and slopes θ × e, that
     along it is linear; straight where neither of the two turns in any mode.

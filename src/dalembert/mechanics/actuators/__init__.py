@@ -1,4 +1,4 @@
-"""Efforts of the models of actuators, one file each; `model/actuators/` holds their data under the same names."""
+"""Efforts of the models of actuators, one file each; `model/actuators/` has their data under the same names."""
 
 from dalembert.mechanics.actuators.effort import ACTUATOR_EFFORTS
 

@@ -1,4 +1,4 @@
-"""A DC motor behind a gear: L i' = u - R i - k_e n ṡ, effort n k_t i - n² b ṡ. Its rotor is tied to the joint."""
+"""A DC motor behind a gear: L i' = u - R i - k_e n ṡ, effort n k_t i - n² b ṡ. Its rotor turns with the joint."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a body brings to the equations of a machine: inertia, forces of its motion, and frames for other parts."""
+"""Bodies in the equations of a machine: inertia, forces of their motion, and frames for other parts."""

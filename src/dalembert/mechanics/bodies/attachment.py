@@ -1,4 +1,4 @@
-"""A frame on a body, as joints, forces, sensors and curves ask for it.
+"""A frame on a body, for joints, forces, sensors and curves.
 
 The carrier is the frame whose motion is known: that of a rigid body, or a node of a flexible one. Its twist τ = (v, ω)
 (v in world axes, ω in its own axes) is linear in some speeds of the machine, τ = B v, τ̇ = B v̇ + bias. A place at a
@@ -78,7 +78,7 @@ class Attachment:
         return self.columns, rows if self.B is None else ca.sparsify(rows @ self.B)
 
     def drift(self, rows: Expr) -> Expr:
-        """What the bias of the twist adds to d/dt(rows τ)."""
+        """Contribution of the bias of the twist to d/dt(rows τ)."""
         return 0 if self.bias is None else rows @ self.bias
 
     def generalize(self, wrench: Expr) -> Expr:

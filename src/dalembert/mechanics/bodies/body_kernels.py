@@ -2,11 +2,11 @@
 
 A large machine written out flat repeats the operations of its bodies: twenty beams of ten modes have twenty times the
 code of one, which takes longer to build and to compile than to run. Here the mass block, the forces of the motion and
-the nodes of a body are functions of its own coordinates and speeds, found by the content of the data. In the rest of
-the equations their results are symbols; numbers and coordinates among the results stay what they are. A function of
-the machine calls the functions of its bodies, once per data for all of them, and gives the results to the rest.
+the nodes of a body are functions of its own coordinates and speeds; bodies with equal data share them. In the rest of
+the equations their results are symbols, except for results that are numbers or coordinates. A function of the machine
+first calls the functions of its bodies, once for all bodies with the same data, and passes the results to the rest.
 
-Called with SX expressions it is flat again, so that derivatives are those of the whole.
+A call with SX expressions is written out flat again, so that derivatives are those of the whole.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from dalembert.mechanics.absolute.producer import Absolute
 
 SX, MX = ca.SX, ca.MX
-# Operations of mass blocks and forces of bodies whose data another body has, from which on all operations of bodies are
-# shared: four beams of ten modes. With two or three, calls cost more than they spare; decision 043 has the figures.
+# Fewest operations, in mass blocks and forces of bodies with repeated data, for which bodies share functions: four
+# beams of ten modes. With two or three beams, calls cost more time than they save; decision 043 has the figures.
 REPEATED_OPERATIONS = 6000
 
 
 class LocalHost:
-    """Stands for the machine where a body is written in its own coordinates."""
+    """Replaces the machine where a body is written in its own coordinates."""
 
     def __init__(self, planar: bool, modes: int) -> None:
         self.space = Space(planar)
@@ -106,7 +106,7 @@ class BodyKernels:
         return self._parts[key]
 
     def function(self, wanted: Sequence[tuple[BodyPart, Sequence[int]]]) -> ca.Function:
-        """(q) or (q, v) -> these results of parts, in one column, with what they have in common evaluated once."""
+        """(q) or (q, v) -> these results of parts, in one column, with common expressions evaluated once."""
         key = tuple((id(part), tuple(which)) for part, which in wanted)
         if key not in self._functions:
             results = ca.cse(ca.vertcat(*(part.results[list(which)] for part, which in wanted)))
@@ -177,7 +177,7 @@ def find_kernels(body: Body, planar: bool) -> BodyKernels:
 
 
 def repeats_bodies(bodies: Sequence[Body], planar: bool) -> bool:
-    """Whether bodies of equal data are so many that sharing their operations pays."""
+    """Whether enough bodies have equal data for shared operations to save time."""
     flexible = [(body, body.flexible) for body in bodies if body.flexible is not None and body.flexible.modes]
     digests = {id(data): content_of(data) for data in {id(data): data for _, data in flexible}.values()}
     same: dict[bytes, list[Body]] = {}
@@ -221,7 +221,7 @@ class CallList:
     calls: list[BodyCall] = field(default_factory=list)
 
     def place(self, kernels: BodyKernels, part: BodyPart, q: tuple[int, ...], v: tuple[int, ...]) -> list[Expr]:
-        """The quantity of a part, with symbols for what its function computes."""
+        """The quantity of a part, with symbols for the results of its function."""
         column = SX.sym("body", part.results.shape[0])
         self.calls.append(BodyCall(kernels, part, column.nonzeros(), q, v))
         return list(part.place.call([self.q[list(q)], self.v[list(v)], column]))

@@ -1,7 +1,7 @@
 """A flexible body in its floating frame: q = (r, orientation, η), v = (ṙ, ω, η̇), ω in the axes of the frame.
 
-A point stands at u = u₀ + S η in the frame. With the invariants of `FlexibleBodyData` (Shabana 2005, ch. 5; Wallrapp
-1994), d_ab = moments_ab + ηᵀ products_ab (1, m) for axes a, b gives everything that depends on η:
+A point of the body is at u = u₀ + S η in the frame. With the invariants of `FlexibleBodyData` (Shabana 2005, ch. 5;
+Wallrapp 1994), d_ab = moments_ab + ηᵀ products_ab (1, m) for axes a, b gives everything that depends on η:
 
     m c = first_moment + translation η               second moments P_ab = ∫u_a u_b dm , J = tr(P) 1 - P
     G_t = translation (3, m)                          G_r = rotation + terms of products: rows d_yz - d_zy, ...
@@ -16,8 +16,8 @@ Rows and columns of r̈ are turned into world axes.
 
 Geometric stiffening is a displacement of second order in η: a node moves by -½ ηᵀ K_F η, the first moment by ½ ηᵀ K_a η
 (K: stiffness per unit of the node's force, of the frame's acceleration). Work of forces and weight are exact functions
-of it, so the stiffness under any force, also of joints, follows. The inertia takes from it what is linear in η, since
-no more is known, in a form whose M is a sum of squares and whose energy is kept exactly:
+of it, so the stiffness under any force, also of joints, follows. The inertia contains only the terms
+linear in η, since no others are known, in a form whose M is a sum of squares and which conserves energy exactly:
 
 - accelerations: the kinetic energy is that of speeds v* = v + Y η̇ of the frame, Y (6, m) linear in η and such that
   r̈ and η̈ are coupled by ηᵀK_a: Z Y = (ηᵀK_a, 0) with the inertia Z of the undeformed body. With X = (1 Y; 0 1) then
@@ -26,7 +26,8 @@ no more is known, in a form whose M is a sum of squares and whose energy is kept
 - rotation: -Σ ω_a ω_b K_ab η acts on η and, so that both do no work together, Σ_b ω_b ηᵀ K_ab η̇ (half of it where
   a ≠ b) about axis a. The terms -ηᵀK_abη of the inertia that an exact displacement of second order would have are left
   out: beside modes that nearly contain the rotation of the frame they alone, without their counterparts in M_e, which
-  are fourth moments of the modes, would make M indefinite. What Y turns of the inertia of ω is taken off K_ab.
+  are fourth moments of the modes, would make M indefinite. The part of the inertia of ω that Y contains is subtracted
+  from K_ab.
 """
 
 from __future__ import annotations
@@ -58,19 +59,19 @@ AXES = "xyz"
 
 @dataclass(frozen=True)
 class LinearRange:
-    """How far a body with linear deformations is trusted."""
+    """Range of validity of linear deformations."""
 
     # Of the size of the body. A tip load F moves the tip of a cantilever by α/3 - 4α³/105 + ... of its length, with
     # α = F L²/EI (the elastica): the linear term alone is 1 % too large where it is a tenth.
     deflection: float = 0.1
     # Square of the angular velocity over that of the lowest frequency: the share of the stiffness that the centrifugal
-    # force takes away in the plane of rotation, where geometric stiffness would more than make up for it.
+    # force takes away in the plane of rotation; geometric stiffness would more than compensate it.
     turning: float = 0.05
 
 
 @dataclass(frozen=True)
 class FullModes:
-    """From where on products of the modes are matrices and no single operations."""
+    """Limits above which products of the modes are matrix products, not single operations."""
 
     # At 16 modes the products are 6 400 of the 7 900 operations of the inertia. With 20 modes as matrices the first run
     # takes 0.8 s instead of 2.0 s and a step 35 µs instead of 25 µs; with 50 modes 2.8 s instead of 11.3 s and the same
@@ -83,9 +84,9 @@ class FullModes:
 
 @dataclass(frozen=True)
 class ZeroInertia:
-    """Parts of an inertia that are zero but for rounding."""
+    """Limits below which parts of an inertia are rounding errors."""
 
-    # Eigenvalue, or answer to a force, relative to the largest: some thousand roundings of 2e-16.
+    # Eigenvalue, or response to a force, relative to the largest: some thousand rounding errors of 2e-16.
     flat: float = 1e-12
     # Rotary inertia relative to the largest moment: the difference of two equal sums.
     rotary: float = 1e-14
@@ -113,7 +114,8 @@ def is_full(data: FlexibleBodyData) -> bool:
 def multiply_products(data: FlexibleBodyData, x: Expr) -> list[list[Expr]]:
     """Rows xᵀ products_ab (1, m) for all a, b.
 
-    Of many full modes they are one product with a constant matrix, called: written out it would be most of the code.
+    For many full modes they are one call of a product with a constant matrix: written out, it would be most of the
+    code.
     """
     if not is_full(data):
         return [[x.T @ constant(data.products[a, b]) for b in range(3)] for a in range(3)]
@@ -156,7 +158,7 @@ class FloatingTerms:
         self.rotation = about + ca.vertcat(d[1][2] - d[2][1], d[2][0] - d[0][2], d[0][1] - d[1][0])  # (3, m)
 
     def _inertia(self) -> tuple[Expr, Expr]:
-        """J and J̇: the rigid part, then what η adds to the second moments."""
+        """J and J̇: the rigid part, then the second moments of η."""
         data, d, eta, rate = self.data, self._d, self.eta, self.rate
         P, Pd = SX(3, 3), SX(3, 3)
         for a in range(3):
@@ -199,7 +201,7 @@ class FloatingTerms:
         return X
 
     def velocity_forces(self, R: Expr) -> Expr:
-        """(6 + m,): what the motion itself asks for, the first three in world axes."""
+        """(6 + m,): forces of the motion itself, the first three in world axes."""
         w, rate, d = self.w, self.rate, self._d
         moving = ca.cross(w, ca.cross(w, self.first_moment)) + 2 * ca.cross(w, self.translation @ rate)
         turning = ca.cross(w, self.inertia @ w + self.rotation @ rate) + self.inertia_rate @ w
@@ -245,7 +247,7 @@ class FloatingTerms:
 class Following:
     """The rigid motion Y η̇ that goes with a deformation under acceleration.
 
-    bent : ηᵀK_a (3, m).  Y : (6, m).  change : Ẏ η̇.  centrifugal : (6, m, m), what Y makes of ω_a ω_b at η = 0.
+    bent : ηᵀK_a (3, m).  Y : (6, m).  change : Ẏ η̇.  centrifugal : (6, m, m), terms of Y in ω_a ω_b at η = 0.
     """
 
     def __init__(self, data: FlexibleBodyData, acceleration: FloatArray, eta: Expr, rate: Expr) -> None:
@@ -267,7 +269,7 @@ class Following:
 
 
 class FloatingBody:
-    """What a flexible body brings.  columns : its speeds, those of its frame first."""
+    """A flexible body in the equations.  columns : its speeds, those of its frame first."""
 
     def __init__(
         self, host: Absolute, body: Body, pose: Pose, twist: Twist, eta: Expr, rate: Expr, modes: range

@@ -1,6 +1,6 @@
 """A rigid body: q = (r, orientation) of its centre of mass, v = (ṙ, ω), ω in body axes.
 
-Its mass block is constant; in space the torque -ω × I ω goes with its turning.
+Its mass block is constant; in space its rotation adds the torque -ω × I ω.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from dalembert.mechanics.forces.force_equations import ForceBuilder
 
 SX = ca.SX
-NO_INERTIA = 1e-12  # of the trace of an inertia: what is below is no inertia about an axis
+NO_INERTIA = 1e-12  # an inertia about an axis below this share of the trace is zero
 
 
 class RigidBody:
-    """What a rigid body brings.  columns : its speeds.  massless : an axis about which nothing acts and no mass is."""
+    """A rigid body in the equations.  columns : its speeds.  massless : an axis without inertia and torque about it."""
 
     def __init__(self, host: Absolute, body: Body, pose: Pose, twist: Twist, massless: Expr | None = None) -> None:
         self.host, self.body, self.pose, self.twist = host, body, pose, twist
@@ -47,7 +47,7 @@ class RigidBody:
             e = self._massless
             size = ca.trace(inertia)
             any_size = ca.if_else(size > 0, size, 1.0)
-            lacking = ca.dot(e, inertia @ e) <= NO_INERTIA * size  # a parameter may bring an inertia of its own
+            lacking = ca.dot(e, inertia @ e) <= NO_INERTIA * size  # a changed parameter may give it an inertia
             inertia = inertia + ca.if_else(lacking, any_size, 0.0) * (e @ e.T)
         return ca.diagcat(moving, inertia)
 

@@ -20,7 +20,7 @@ def drawn_end(place: Any) -> End:
 
 
 class Drawing:
-    """Collects what the picture shows of forces; efforts act along the axes of joints."""
+    """Collects the forces in the picture; efforts act along the axes of joints."""
 
     def __init__(self, m: Mechanism) -> None:
         self.m = m

@@ -1,10 +1,10 @@
 """From forces as data to generalized forces, potential energy and internal states.
 
 Forces with a potential are kept apart from all others, so that the energy balance d(T + V)/dt = power of the others
-can be recorded in every run. Everything elastic has one: gravity, springs, bushings, stops, contacts, and of a law of
-extension and speed the part at zero speed. The rest of them (damping, friction) belongs to the others.
+can be recorded in every run. Everything elastic has one: gravity, springs, bushings, stops, contacts, and a law of
+extension and speed in its part at zero speed. The remaining parts (damping, friction) belong to the others.
 
-The mathematics of a kind of force stands in a file of its own, which registers it under the name of the kind:
+The mathematics of a kind of force is in a file of its own, which registers it under the name of the kind:
 
     def act(builder: ForceBuilder, magnet: Magnet) -> None:
         at_a, _ = builder.point(magnet.a)
@@ -76,7 +76,7 @@ class ForceBuilder:
     """Generalized forces of one mechanism.
 
     host : poses, speeds, inputs and parameters of the mechanism.  potential : energy of everything elastic [J].
-    tensions : what `da.spring_force` reads, by the name of the force, with its unit.
+    tensions : values for `da.spring_force`, by the name of the force, with their units.
     state_rates : time derivatives of the internal states by name.
     limits : of Coulomb friction: rate, limit at rest, limit in motion.
     efforts : of friction, by its name and coordinate, with units.

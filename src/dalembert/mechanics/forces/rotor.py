@@ -1,5 +1,5 @@
 """Inertia geared to a joint (`Force.rotors`): inertia of the joint's own speed in a tree; else a coordinate of its own
-with its inertia, tied to the joint by a row."""
+with its inertia, coupled to the joint by a row."""
 
 from __future__ import annotations
 

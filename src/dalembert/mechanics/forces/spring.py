@@ -35,7 +35,7 @@ def stretch(builder: ForceBuilder, a: Place | None, b: Place | None, joint: str 
     at_a, v_a = builder.point(a)
     at_b, v_b = builder.point(b)
     d = at_b - at_a
-    length = ca.sqrt(ca.dot(d, d) + SHORTEST**2)  # ends that meet pull nowhere, instead of giving NaN
+    length = ca.sqrt(ca.dot(d, d) + SHORTEST**2)  # ends at one point: a force of zero instead of NaN
     direction = d / length
 
     def pull(tension: Any, has: bool) -> None:
@@ -46,7 +46,7 @@ def stretch(builder: ForceBuilder, a: Place | None, b: Place | None, joint: str 
 
 
 def act(builder: ForceBuilder, spring: SpringDamper) -> None:
-    """Elastic part with a potential; damping, and of a law what the speed adds, without."""
+    """Elastic part with a potential; damping, and the part of a law that depends on speed, without."""
     host = builder.host
     length, speed, pull, unit = stretch(builder, spring.a, spring.b, spring.joint)
     extension = length - host.number(spring.free_length if spring.joint is None else spring.free)

@@ -1,4 +1,4 @@
-"""The mathematics of a joint kind: what its file in this folder registers, and the kernel made of it.
+"""The mathematics of a joint kind, registered by its file in this folder, and its kernel.
 
 With frames a and b of a joint: d = (point b) - (point a) in world axes, e_k and g_k the world axes of the frames. Rows
 are written with dot products of these (the 'dot-1' and coincidence constraints of Haug 1989). Rolling kinds add
@@ -78,7 +78,7 @@ class Sides:
     def angle(self) -> Expr:
         """Angle of the second frame from the first, about its z axis."""
         if self.planar:
-            # the axes carry the frames' own angles as rotations; the difference of body angles keeps many turns apart
+            # axes contain the frames' own angles up to whole turns; the difference of body angles counts the turns
             own = ca.atan2(self.axes_b[1, 0], self.axes_b[0, 0]) - ca.atan2(self.axes_a[1, 0], self.axes_a[0, 0])
             return self.b.angle - self.a.angle + own
         E, G = self.E, self.G
@@ -137,7 +137,7 @@ class JointEquations:
     balls : sides (0, 1) whose body turns freely about the joint's point.  rigid : whether it leaves no rotation at all.
     residual : φ, world axes and point of a joint with unknowns of its own, in terms of the whole machine; takes the
         place of `rows`.
-    motion : the motion it allows, by its coordinates; None where no tree in joint coordinates can hold it.
+    motion : the motion it allows, by its coordinates; None where it cannot be part of a tree in joint coordinates.
     """
 
     rows: Callable[[Sides], list[Expr]] | None = None

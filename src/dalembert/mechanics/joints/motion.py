@@ -71,7 +71,7 @@ def move(
     space: Space, count: int, *, R: Expr = None, p: Expr = None, S: Expr = None, P: Expr = None, S_bias: Expr = None,
     quaternion: Expr = None, N: Expr = None, angle: Expr = None,
 ) -> RelativeMotion:  # fmt: skip
-    """A motion with nothing in the parts that are left out."""
+    """A motion with zeros in the parts that are left out."""
     none = SX(ca.DM([1.0, 0.0, 0.0, 0.0]))
     return RelativeMotion(
         SX.eye(space.dim) if R is None else R,

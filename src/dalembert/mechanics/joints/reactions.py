@@ -69,7 +69,7 @@ def all_reactions(host: Absolute, friction: dict[tuple[str, str], tuple[Expr, st
             names.append(f"{row.owner}.effort" + (f".{row.number}" if owners.count(row.owner) > 1 else ""))
             units.append(host.row_units.get(row.owner, ""))
             rest.append(host.lam[k])
-    for d in host.exact:  # what friction does, sliding or sticking, and which of the two
+    for d in host.exact:  # friction, sliding or sticking, and which of the two
         effort, unit = friction[d.name, d.coordinate]
         names += [d.sliding.removesuffix("sliding") + "effort", d.sliding]
         units += [unit, ""]

@@ -1,4 +1,4 @@
-"""Outputs of sensors; `model/sensors/` holds their data under the same names."""
+"""Outputs of sensors; `model/sensors/` has their data under the same names."""
 
 from dalembert.mechanics.sensors.output import OUTPUTS, MachineQuantities, Output
 

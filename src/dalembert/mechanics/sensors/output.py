@@ -1,6 +1,6 @@
 """Output expressions of sensors: y = h(q, v, v̇, λ, z, u, t).
 
-The output of a kind of sensor stands in a file of this folder, which registers it under the name of the kind:
+The output of a kind of sensor is in a file of this folder, which registers it under the name of the kind:
 
     def clearance(machine: MachineQuantities, measure: Clearance) -> Output:
         return Output(machine.position(measure.point)[-1], measure.unit)
@@ -29,7 +29,7 @@ AXES = ("x", "y", "z")
 
 @dataclass(frozen=True)
 class Output:
-    """What a sensor reads: a column of values, with one unit or one each.
+    """The output of a sensor: a column of values, with one unit for all or one for each.
 
     labels : names of its components, behind the name of the sensor and a dot; x, y, z when left out.
     """
@@ -41,7 +41,7 @@ class Output:
 
 @dataclass(frozen=True)
 class MachineQuantities:
-    """What a sensor can read: the expressions of a mechanism, its forces, and its kinetic energy.
+    """Quantities for outputs of sensors: the expressions of a mechanism, its forces, and its kinetic energy.
 
     what : names the sensor, for messages.
     """

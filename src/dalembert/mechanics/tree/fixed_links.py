@@ -1,4 +1,4 @@
-"""Bodies on fixed joints as parts of the links that carry them: fewer links move in the same way.
+"""Bodies on fixed joints as parts of the links that carry them: fewer links with the same motion.
 
 With axes and place of the fixed body's link on the other one, moments about the origin add up:
 
@@ -26,7 +26,7 @@ SX = ca.SX
 
 
 def without_rounding_errors(x: Expr) -> Expr:
-    """Without zeros that rounding has left in a constant."""
+    """Remove rounding errors from the zeros of a constant."""
     if not x.is_constant():
         return ca.sparsify(x)
     values = np.array(ca.DM(ca.densify(x)))

@@ -25,7 +25,7 @@ SX = ca.SX
 
 
 class LinkBody:
-    """What a rigid body on a tree brings: its frame has the centre of mass as origin, as in absolute coordinates."""
+    """A rigid body on a tree in the equations: its frame has its origin at the centre of mass."""
 
     def __init__(self, host: JointCoordinates, link: Link, body: Body, massless: Expr | None) -> None:
         self.host, self.link, self.body = host, link, body
@@ -74,7 +74,7 @@ class LinkBody:
     def carry(self, frame: BodyFrame) -> tuple[Link, Expr, Expr]:
         """The link that carries a joint on this frame, with axes and place of the frame in it.
 
-        Frames of a rigid body stand on its own link; a body whose frames move on it gives links without mass for them.
+        Frames of a rigid body are on its own link; a flexible body makes links without mass for frames that move on it.
         """
         link, host = self.link, self.host
         return link, link.far.T @ host.frame_axes(frame), link.far.T @ (host.place(frame) - link.place)

@@ -6,7 +6,7 @@ The momentum of a body with m speeds η̇ of its own (elastic ones) is (6 + m) l
 
 m, h and J may depend on η, and forces of the motion then have further terms, which the body writes. A joint on a frame
 that moves on the body is carried by a link without mass (`without_mass`), whose motion against the body's link is that
-of the frame and whose columns are η̇: several links may have the same columns, and what belongs to them adds up.
+of the frame and whose columns are η̇: several links may have the same columns, whose contributions add up.
 A rigid body has no such speeds.
 """
 
@@ -27,9 +27,9 @@ SX = ca.SX
 
 
 class BodyInertia(Protocol):
-    """What a body brings to its link, in axes of the link.
+    """Inertia of a body on its link, in axes of the link.
 
-    columns : speeds of its own.  coupling : (F, N), momentum of the link by them.  own : H, of themselves.
+    columns : speeds of the body itself.  coupling : (F, N), momentum of the link by them.  own : H, their own inertia.
     """
 
     @property
@@ -57,7 +57,7 @@ class BodyInertia(Protocol):
 class LinkInertia:
     """Mass, first moment and inertia of a link, in its axes: about the centre of mass, and about its origin.
 
-    gyroscopic : the inertia without what an idle spin gets so that it keeps its speed.
+    gyroscopic : the inertia without the artificial inertia of an idle spin.
     """
 
     mass: Expr

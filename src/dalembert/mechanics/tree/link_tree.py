@@ -1,6 +1,6 @@
-"""The links of a machine in joint coordinates, and functions of them that are built when they are first asked for.
+"""The links of a machine in joint coordinates, and functions of them that are built at their first use.
 
-Equations in joint coordinates hold a `LinkTree` (``eqs.tree``): the symbols of the equations (q, v, a, p, t, and
+Equations in joint coordinates have a `LinkTree` (``eqs.tree``): the symbols of the equations (q, v, a, p, t, and
 efforts tau on the speeds), the links in an order in which parents come first, their inertias and the gravity. A file
 of `mechanics.tree.algorithms` adds a function of them by one declaration:
 
@@ -85,8 +85,8 @@ class LinkTree:
     links, inertias : parents first.  carriers : joint -> body that it carries.
     points : body -> names of places on it, from its centre of mass in body axes.  gravity : world axes.
     others : speeds that move no body (unknowns of joints), with their inertia.
-    rotors : inertia that speeds of links have besides, of motors geared to their joints.
-    flexible : bodies that are no links.
+    rotors : additional inertia of speeds of links, from motors geared to their joints.
+    flexible : bodies that are not links.
     """
 
     space: Space
@@ -206,7 +206,7 @@ class LinkTree:
         return {}
 
     def symbol(self, name: str, places: int = 0) -> Expr:
-        """An argument of functions; "wrench" are forces and moments at so many places, one after the other."""
+        """An argument of functions; "wrench" has forces and moments at a number of places, one after the other."""
         if name != WRENCH:
             return self.symbols[name]
         key = (WRENCH, places)
@@ -215,7 +215,7 @@ class LinkTree:
         return self._made[key]
 
     def load(self, place: Any) -> LinkTree:
-        """The same tree with a payload welded to a place, a link more.
+        """The same tree with a payload fixed to a place, as one more link.
 
         Its functions have a further argument, `payload`: the mass, the centre of mass from the place, and the inertia
         about the centre of mass (xx, yy, zz, xy, xz, yz; in the plane one number), in the axes of the frame there.
@@ -247,7 +247,7 @@ class LinkTree:
         if key not in self._made:
             if self.flexible:
                 shown = ", ".join(map(repr, self.flexible))
-                problem = f"functions of a tree know rigid bodies; flexible: {shown}."
+                problem = f"functions of a tree need rigid bodies; flexible: {shown}."
                 raise ModelError("not-supported", problem, where={"body": self.flexible[0]})
             own = TREE_FUNCTIONS[name]
             inputs = [self.symbol(part, len(choices)) for part in own.arguments.split()]

@@ -1,4 +1,4 @@
-"""Where an assembly in joint coordinates starts: the joints of bodies that are placed as in absolute coordinates."""
+"""Initial guess of an assembly in joint coordinates: joint coordinates of bodies placed as in absolute coordinates."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dalembert.model.orientation import quaternion_from_matrix
 if TYPE_CHECKING:
     from dalembert.mechanics.tree.producer import JointCoordinates
 
-COORDINATES = 5  # number of the result of a kernel of joints that holds the coordinates
+COORDINATES = 5  # index of the coordinates among the results of a joint kernel
 
 
 @dataclass(frozen=True)

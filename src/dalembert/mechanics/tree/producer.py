@@ -1,8 +1,8 @@
 """Equations of a Mechanism in joint coordinates.
 
 Coordinates are those of the joints of a spanning tree; free bodies and flexible ones keep coordinates of their own.
-Every joint outside the tree brings its rows, written as in absolute coordinates, since a link answers the same
-questions as a body (`bodies.attachment`). Mass matrix and forces of the motion come from the recursions.
+Every joint outside the tree adds its rows, written as in absolute coordinates, since a link has the same interface
+as a body (`bodies.attachment`). Mass matrix and forces of the motion come from the recursions.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class GearedRotor:
 
     @property
     def at_joint(self) -> Expr:
-        """Its inertia as the joint feels it."""
+        """Its inertia reflected to the joint."""
         return self.ratio**2 * self.inertia
 
 
@@ -373,7 +373,7 @@ class JointCoordinates(Absolute):
 
     @cached_property
     def tree(self) -> LinkTree:  # type: ignore[override]
-        """The links, for functions that are built when they are asked for."""
+        """The links, for functions that are built at their first use."""
         m, first = self.m, self.first_extra[1]
         points = {}
         for body in (m.ground, *m.bodies):
@@ -431,7 +431,7 @@ class JointCoordinates(Absolute):
 
 
 def tidy(values: Expr) -> Expr:
-    """Without zeros that rounding has left in constants."""
+    """Remove rounding errors from the zeros of constants."""
     if not values.is_constant():
         return ca.sparsify(values)
     rows = np.array(ca.DM(ca.densify(values)))

@@ -70,7 +70,7 @@ def _absolute_motion(host: JointCoordinates) -> tuple[Expr, Expr, Expr, Expr]:
     a = [*_accelerations(host), *(one[2] for one in behind)]
     counters = plain.nq - sum(x.shape[0] for x in q)
     place = {(row.owner, row.number): k for k, row in enumerate(host.rows.tags)}
-    ties = {one.owner: one.inertia * one.ratio * host.a[one.speed] for one in host.geared}  # what turns the rotor
+    ties = {one.owner: one.inertia * one.ratio * host.a[one.speed] for one in host.geared}  # torque on the rotor
     known = [place.get((row.owner, row.number)) for row in plain.rows.tags]
     carried = [
         ties.get(row.owner, SX(0)) if k is None else host.lam[k] for k, row in zip(known, plain.rows.tags, strict=True)

@@ -1,8 +1,8 @@
 """The spanning tree of a mechanism: which joint carries which body, and which joints rows must close.
 
-Joints of the tree are followed breadth first from the ground, those with few freedoms first at each body: a cut then
-falls on a joint with many freedoms, whose rows are few. A body that no joint of the tree reaches is free: it has
-coordinates of its own, and what holds it is a row. Chosen bodies come first, then those that are on the first side of
+The search for the tree is breadth first from the ground, with the joints of few freedoms first at each body. The joints
+that are cut then have many freedoms and few rows. A body that no joint of the tree reaches is free: it has
+coordinates of its own, and rows for its joints. Chosen bodies come first, then those that are on the first side of
 all their joints, as the base of a robot is.
 """
 
@@ -88,7 +88,7 @@ def freedoms(joint: Joint) -> int:
 def describe_tree(
     m: Mechanism, branches: Sequence[Branch], bearing: Mapping[str, str], absolute: Collection[str]
 ) -> list[Finding]:
-    """Joints that rows close for the sake of friction, and bodies that no tree can reach.
+    """Joints that are closed by rows because of friction, and bodies that no tree can reach.
 
     bearing : joints whose reaction a force reads, with its name.  absolute : bodies chosen by the user.
     """

@@ -1,7 +1,7 @@
-"""What stands between the input of an actuator and its effort: the base of all models, and their registry.
+"""Models between the input of an actuator and its effort: the base of all models, and their registry.
 
 A model is a class in a file of its own, declared by ``@actuator("dc motor")``; its fields are options, as those of
-forces. `mechanics/actuators/` holds the effort of the same name. A package adds models through entry points of the
+forces. `mechanics/actuators/` has the effort of the same name. A package adds models through entry points of the
 group ``dalembert.actuators``: modules that declare both.
 """
 
@@ -25,7 +25,7 @@ class ActuatorModel(Declared):
     input_unit: ClassVar[str] = ""
 
     def states(self) -> list[tuple[str, str]]:
-        """Names and units of its internal states; they stand behind the name of the actuator."""
+        """Names and units of its internal states; the name of the actuator goes before them."""
         return []
 
     def rotor(self) -> tuple[Any, Any] | None:

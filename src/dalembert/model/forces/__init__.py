@@ -1,4 +1,4 @@
-"""Kinds of forces as data, one file each; their mathematics stands in `mechanics/forces/` under the same names."""
+"""Kinds of forces as data, one file each; their mathematics is in `mechanics/forces/` under the same names."""
 
 from dalembert.model.forces.force import FORCES, Force, JointDynamics, Limits, Rotor, force
 

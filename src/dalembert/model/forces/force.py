@@ -12,7 +12,7 @@ A kind is a class in a file of its own, declared by `@force`:
         strength: Scalar = option("", "force times square of the distance [N m²]")
 
 This gives ``m.add_magnet("M", a, b, strength=2.0)`` and ``type = "magnet"`` in model files, with schema, reader,
-writer and reference page. `mechanics/forces/` holds the mathematics of the same name. A package adds kinds through
+writer and reference page. `mechanics/forces/` has the mathematics of the same name. A package adds kinds through
 entry points of the group ``dalembert.forces``: modules that declare both.
 """
 
@@ -103,7 +103,7 @@ class Force(Declared):
         """Raise if its options do not fit together."""
 
     def problems(self, joints: Mapping[str, Joint]) -> list[Finding]:
-        """What is wrong with it in a mechanism of these joints, besides names that do not exist."""
+        """Problems of the force in a mechanism with these joints, besides names that do not exist."""
         return []
 
     def inputs(self) -> list[str]:
@@ -144,7 +144,7 @@ class ForceMethods:
     ) -> list[Force]:
         """A stop at every limit of joint coordinates (``limits=`` of a joint), or of those of some joints.
 
-        stiffness, damping : as of `add_stop`: N/m and N s/m, N m/rad and N m s/rad of angles.
+        stiffness, damping : as for `add_stop`: N/m and N s/m, N m/rad and N m s/rad of angles.
         """
         limited = {
             f"{joint.name}.{name}": (joint.name, own.lower, own.upper)

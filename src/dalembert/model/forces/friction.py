@@ -18,10 +18,10 @@ class Friction(Force):
     """Friction of a revolute, prismatic or cylindrical joint: exact stick and slip, or regularised by `speed`.
 
     Coulomb: the limit is the coefficient times (reaction square to the motion + `preload`), times `radius` for a hinge.
-    A coordinate slides with the limit against it, or sticks while the effort that holds it stays below the limit;
-    `static` is the coefficient of that limit where it differs from `coulomb`, the one of sliding. A run finds every
-    change between the two as an event. `effort` adds to the limit what no reaction changes: the dry friction of seals
-    and gears, as robots are given it.
+    A coordinate slides against a friction of this limit, or sticks while the effort needed for rest is below the limit;
+    `static` is the coefficient at rest where it differs from `coulomb`, that of sliding. A run finds every change
+    between the two as an event. `effort` adds a part that does not depend on the reaction: the dry friction of seals
+    and gears, as in robot files.
 
     With `speed` the law is regularised instead, limit times ṡ / sqrt(ṡ² + speed²): nothing sticks, a loaded joint
     creeps, and a small `speed` makes the equations stiff. Filters, fits and everything else that needs smooth equations

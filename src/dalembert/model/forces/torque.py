@@ -39,7 +39,7 @@ class Torque(Force):
         super().__post_init__()
 
     def place(self) -> Body | Point:
-        """What it acts on: a rigid body, or a node of a flexible one."""
+        """The place where it acts: a rigid body, or a node of a flexible one."""
         return self.body if self.node is None else self.body.at(self.node)
 
     def check(self) -> None:

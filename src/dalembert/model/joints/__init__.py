@@ -1,4 +1,4 @@
-"""Kinds of joints as data, one file each; their mathematics stands in `mechanics/joints/` under the same names."""
+"""Kinds of joints as data, one file each; their mathematics is in `mechanics/joints/` under the same names."""
 
 from dalembert.model.joints.joint import JOINTS, Coordinate, Glyph, Joint, JointKind, Option
 

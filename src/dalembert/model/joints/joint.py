@@ -1,7 +1,7 @@
 """Joints as data: the declaration of a kind, a joint between two bodies, and the methods of a mechanism that add them.
 
 A kind is registered by the file that declares it. Methods of `Mechanism`, model files, their schema and reference, and
-pictures are made from this declaration; `mechanics/joints/` holds the rows of the same name. A package adds kinds
+pictures are made from this declaration; `mechanics/joints/` has the rows of the same name. A package adds kinds
 through entry points of the group ``dalembert.joints``: modules that register a `JointKind` here and its
 `JointEquations` there.
 """
@@ -63,12 +63,12 @@ GLYPH_SHAPES = ("hinge", "pin", "slide", "screw", "slot", "ball", "cross", "rod"
 
 @dataclass(frozen=True)
 class Glyph:
-    """How the page draws a joint.
+    """Drawing of a joint in the page.
 
     shape : one of `GLYPH_SHAPES`, or "" for nothing.
     legend : its line in the legend; none when empty.
     lines : polylines in the axes of the first frame, in sizes of a pin, drawn besides the shape.
-    radius : option that holds the radius of the second body, which rolls.
+    radius : option with the radius of the second body, which rolls.
     """
 
     shape: str = "pin"
@@ -90,7 +90,7 @@ class JointKind:
         not exist.  instead : kind to use there.
     directions : for each frame the option that gives its z axis in space, and the axis where it is left out; None: the
         axis of the first frame.
-    numbers : options whose values are handed to the rows.
+    numbers : options whose values are passed to the rows.
     variables : coordinates that are unknowns of their own, without mass, each with the option that holds its first
         guess; other coordinates follow from the poses of the bodies.
     bearing : whether Coulomb friction can act in it.

@@ -1,4 +1,4 @@
-"""Quantities that sensors measure, as data; their outputs stand in `mechanics/sensors/` under the same names."""
+"""Quantities that sensors measure, as data; their outputs are in `mechanics/sensors/` under the same names."""
 
 from dalembert.model.sensors.measure import SENSORS, Measure, Sensor, measure
 

@@ -17,7 +17,7 @@ class _OfCoordinate(Measure):
     joint: str | Joint = option("coordinate", "a joint, or one of its coordinates (`U.angle1`)")  # noqa: RUF009 (a field)
 
     def problems(self, coordinates: Mapping[str, tuple[str, str]], forces: Mapping[str, Force]) -> list[Finding]:
-        """An angle asked of a slider, or a displacement of a hinge."""
+        """An angle of a slider, or a displacement of a hinge."""
         full, has = coordinates.get(str(self.joint), ("", ""))
         wants = self.unit.partition("/")[0]
         if not has or not wants or has == wants:

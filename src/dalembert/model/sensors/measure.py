@@ -9,7 +9,7 @@ A kind is a class in a file of its own, declared by `@measure`; its fields are o
         point: Place = option("place", "where it is measured")
         unit = "m"
 
-``m.add_sensor("gap", Clearance(tip))`` uses it, and ``type = "clearance"`` in model files. `mechanics/sensors/` holds
+``m.add_sensor("gap", Clearance(tip))`` uses it, and ``type = "clearance"`` in model files. `mechanics/sensors/` has
 the output of the same name. A package adds kinds through entry points of the group ``dalembert.sensors``: modules that
 declare both.
 """
@@ -43,7 +43,7 @@ class Measure(Declared):
         """Raise if its options do not fit together."""
 
     def problems(self, coordinates: Mapping[str, tuple[str, str]], forces: Mapping[str, Force]) -> list[Finding]:
-        """What is wrong with it in a mechanism, besides names that do not exist.
+        """Problems of the measure in a mechanism, besides names that do not exist.
 
         coordinates : full name and unit of each, by all its names.  forces : by name.
         """

@@ -6,7 +6,7 @@ assembled from the matrix and the updates its children left, and its own part is
     F = [F11 F21ᵀ; F21 F22],   F11 = L11 L11ᵀ,   L21 = F21 L11⁻ᵀ,   update = F22 - L21 L21ᵀ
 
 All arithmetic is dense BLAS 3, so a solid costs seconds where a column-by-column factor costs half a minute, and only
-one triangle is kept. Needs a positive definite matrix; whoever calls has another way for the others.
+one triangle is kept. Needs a positive definite matrix; the caller has another method for the others.
 """
 
 from __future__ import annotations

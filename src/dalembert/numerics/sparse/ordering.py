@@ -51,7 +51,7 @@ class SymmetricFactor:
         """How many eigenvalues of A are negative; None where the pivots do not show it."""
         if self.kind == "cholesky":
             return 0
-        count: int | None = self._factor.negative  # counted when asked: SuperLU copies its factor out for it
+        count: int | None = self._factor.negative  # counted on request: SuperLU copies its factor for it
         return count
 
     def solve(self, right: FloatArray) -> FloatArray:

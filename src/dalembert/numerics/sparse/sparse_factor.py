@@ -1,4 +1,4 @@
-"""Factor of a sparse symmetric matrix, with its inertia (how many eigenvalues are negative).
+"""Factor of a sparse symmetric matrix, with its inertia (the number of negative eigenvalues).
 
     P A Pᵀ = L U,    U = D Lᵀ
 

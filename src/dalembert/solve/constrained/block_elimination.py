@@ -6,7 +6,7 @@
     E_b = L D Lᵀ ,  Y = L⁻¹ A_bᵀ ,  H = S + Σ Yᵀ D⁻¹ Y ,  H μ = Σ Yᵀ D⁻¹ z - s with z = L⁻¹ r_b ,
     x_b = L⁻ᵀ D⁻¹ (z - Y μ)
 
-The code of a body is compiled once, whatever their number; between them stands the sparse factor of H alone. Flat code
+The code of a body is compiled once for any number of bodies; only the sparse factor of H couples them. Flat code
 with the best order of all pivots together has fewer operations, but many times the length.
 """
 
@@ -25,7 +25,7 @@ SX, MX = ca.SX, ca.MX
 
 @dataclass(frozen=True)
 class _Block:
-    """Columns of a block, rows of A that meet them, and where its numbers stand among those of E and A."""
+    """Columns of a block, rows of A that meet them, and the places of its numbers among those of E and A."""
 
     columns: list[int]
     rows: list[int]

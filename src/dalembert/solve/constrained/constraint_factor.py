@@ -6,7 +6,7 @@
 sum is iterative refinement against H: the residual r - H x₀ is ε D x₀, so no product with H is needed.)
 The regularisation keeps redundant rows and singular poses well posed, with multipliers of minimum norm; the refinements
 remove its error wherever H is not singular: a singular value σ of the scaled H is missed by (ε/(σ+ε))^(k+1).
-Rows that are independent whatever the pose (joints of a branch without loops) get no ε and stand first: H = L D Lᵀ is
+Rows that are independent at any pose (joints of a branch without loops) get no ε and come first: H = L D Lᵀ is
 then exact for them, and a refinement touches the triangular factor of the other rows only.
 
 Where M is singular, J Eᵀ in the directions E that lack mass makes it regular, and μ = J Eᵀ v̇ takes the added force out
@@ -185,7 +185,7 @@ class ConstraintFactor:
 def elimination_order(pattern: Any, rows: int, sure: Sequence[int] = ()) -> tuple[list[int], int]:
     """Order of least degree: sure rows first, then the others; a direction without mass after all rows that hold it.
 
-    Returns the order and how many of it are sure rows.
+    Returns the order and the number of sure rows in it.
     """
     size = pattern.size1()
     near: list[set[int]] = [set() for _ in range(size)]

@@ -9,7 +9,7 @@ Null space (Maggi): A S = 0 , A c = b , Sᵀ M S z = Sᵀ (f - M c) , v̇ = S z 
 Augmented Lagrangian (Bayo, García de Jalón and Serna 1988):
     (M + α AᵀA) v̇ = f + Aᵀ(α b + λ) , λ ← λ + α (b - A v̇) ; its first pass is the penalty.
 
-Here b stands on the right and λ pushes (Orsino 2016 writes A v̇ + b = 0, and λ in eq. 3.95 there pulls).
+Here b is on the right and λ pushes (Orsino 2016 writes A v̇ + b = 0, and λ in eq. 3.95 there pulls).
 Inconsistent rows are met in least squares (all but the plain KKT system): the length of a row is its weight.
 """
 

@@ -135,7 +135,7 @@ class Evaluation:
 
 
 def state_function(eqs: EquationsOfMotion) -> ca.Function:
-    """(q,v,z,u,p,t,λ) -> A, b, f, q̇, ż, power, with what they have in common evaluated once."""
+    """(q,v,z,u,p,t,λ) -> A, b, f, q̇, ż, power, with common expressions evaluated once."""
 
     def make() -> ca.Function:
         s, F = eqs.symbols(), eqs.functions
@@ -257,7 +257,7 @@ class StageFunctions:
 
 
 def stage_function(eqs: EquationsOfMotion) -> StageFunctions | None:
-    """None for a machine whose whole step is cheaper as flat code, with what its parts have in common found."""
+    """None for a machine whose whole step is cheaper as flat code, with common expressions found."""
 
     def make() -> StageFunctions | None:
         s = eqs.symbols()
@@ -383,7 +383,7 @@ def _arguments(s: Symbols) -> list[Any]:
 
 
 def build_function(name: str, inputs: list[Any], outputs: list[Any], *, sparse: bool = False) -> ca.Function:
-    """A function of dense results; what they have in common is searched for where that takes less than it saves."""
+    """A function of dense results; common expressions are searched where this saves time."""
     results = outputs if sparse else [ca.densify(x) for x in outputs]
     function = ca.Function(name, inputs, results)
     return function if function.n_instructions() > SHARING else ca.Function(name, inputs, results, {"cse": True})

@@ -1,4 +1,4 @@
-"""From the states of a run to a Record: states at the sample times, and every channel a user may ask for."""
+"""From the states of a run to a Record: states at the sample times, and all channels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The column of a run: one vector that holds the state and everything that goes from one step to the next.
+"""The column of a run: one vector with the state and all other values that pass from one step to the next.
 
 t, h, the next step to try; q, v, z; the work done by all forces without a potential; derivatives at the state (v̇, ż,
 power), the multipliers λ; counters; values of the events; states of the method itself. The derivative is part of the

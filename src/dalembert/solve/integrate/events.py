@@ -61,7 +61,7 @@ class Switch:
 
 @dataclass(frozen=True)
 class Event:
-    """A zero crossing to look for.
+    """A zero crossing to find.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class Event:
 
 
 class EventView:
-    """The argument ``s`` of event functions: every channel the equations know, by name."""
+    """The argument ``s`` of event functions: every channel of the equations, by name."""
 
     def __init__(self, eqs: EquationsOfMotion) -> None:
         s = eqs.symbols()
@@ -290,7 +290,7 @@ class EventMonitor:
                     "endless-events",
                     f"event {event.name!r} repeats without end before t = {crossing.x[0] + 8 * gaps[-1]:.9g} s "
                     f"(the last interval was {gaps[-1]:.1e} s).",
-                    Advice("Stop the run there, or let its action hold the machine."),
+                    Advice("Stop the run there, or let its action fix the machine."),
                     where={"event": event.name},
                 )
             if self.counts[i] > event.limit:
@@ -343,6 +343,6 @@ def speeds_after(eqs: EquationsOfMotion, state: State, given: object, what: str)
     missed = J @ change - right
     if len(missed) and np.abs(missed).max() > LIMITS.jump * (1 + np.abs(right).max()):
         raise ModelError(
-            "no-solution", f"velocity of {what}: the joints do not allow the speeds asked for ({dict(wanted)})."
+            "no-solution", f"velocity of {what}: the joints do not allow the wanted speeds ({dict(wanted)})."
         )
     return np.asarray(v + change)

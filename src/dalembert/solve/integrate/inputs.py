@@ -28,7 +28,7 @@ class Inputs:
     constants: Array  # one value per input, zero where not constant
     function: ca.Function  # (t, constants) -> u
     span: tuple[float, float]  # where every record has data
-    given: Mapping[str, Any]  # as the user said it
+    given: Mapping[str, Any]  # as the user gave it
 
     def replace(self, eqs: EquationsOfMotion, given: Mapping[str, Any]) -> Inputs:
         """The same inputs with other sources for some channels."""
@@ -44,7 +44,7 @@ class Inputs:
 
 
 def read_inputs(eqs: EquationsOfMotion, given: Mapping[str, Any] | Record | None) -> Inputs:
-    """Check and bind the inputs of a run; a channel that is left out rests (at zero, a reference where it was made)."""
+    """Check and bind the inputs of a run; an omitted channel is zero (a reference: the value of its design)."""
     if isinstance(given, Record):
         given = {name: given for name in given.names if name in eqs.inputs.index}
     if given is not None and not isinstance(given, Mapping):

@@ -1,4 +1,4 @@
-"""What a run asks of a method of integration, and the registry of methods.
+"""The interface of a method of integration, and the registry of methods.
 
 A method is a frozen dataclass in a file of its own: its numbers are the fields, and `stepper` builds its step as an
 expression. Everything that lists methods reads the registry: the key ``type`` of a model file is the name of the class,
@@ -75,7 +75,7 @@ class Method(ABC):
     step : fixed step [s]; None where the method chooses its steps.
     stabilise : feedback on the drift of the joints; None where they are closed after every step.
     explicit : stiff forces make its steps short.
-    iterates : a step iterates, and the column holds the last change of the speeds.
+    iterates : a step iterates, and the column has the last change of the speeds.
     attempts : most attempts for a thousandth of the run; None for no limit.
     """
 
@@ -152,7 +152,7 @@ class MethodOption:
 
 
 def option(meaning: str, unit: str = "") -> Mapping[str, MethodOption]:
-    """Metadata of a field: what the key means, and its unit."""
+    """Metadata of a field: the meaning of the key, and its unit."""
     return {"option": MethodOption(meaning, unit)}
 
 

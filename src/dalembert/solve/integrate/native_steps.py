@@ -62,13 +62,13 @@ class NativeSteps:
         return self.kernel.pace
 
     def expect(self, attempts: int) -> None:
-        """Announce attempts to come, so that their code is made now where it pays."""
+        """Announce future attempts, so that their code is made now where it saves time."""
         self.kernel.expect(attempts)
 
     def block(
         self, x: Array, attempts: int, end: float, constants: Array | None = None, *, p: Array | None = None
     ) -> Array:
-        """Columns after each of so many attempts, one per row."""
+        """Columns after each of a number of attempts, one per row."""
         c, p = self.constants if constants is None else constants, self.p if p is None else p
         return self.kernel.run(attempts, x, p, c, end, self.numbers)
 

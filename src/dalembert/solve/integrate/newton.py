@@ -2,7 +2,7 @@
 
     J(x₀) dₖ = -r(xₖ) ,   xₖ₊₁ = xₖ + dₖ ,   θ = |dₖ| / |dₖ₋₁|
 
-The error that is left after a correction is estimated as |dₖ| θ / (1-θ) (Hairer and Wanner 1996, section IV.8). The
+The remaining error after a correction is estimated as |dₖ| θ / (1-θ) (Hairer and Wanner 1996, section IV.8). The
 iteration ends where this is below the tolerance; where that does not come, J is taken once more, at the last x.
 
 Expressions have no loop whose length depends on data. Here every correction is a function that calls the next one in a
@@ -27,14 +27,14 @@ CORRECTIONS = 4  # with each, at most
 
 @dataclass(frozen=True)
 class NewtonTolerance:
-    """Error that the iteration may leave in a step, and how far its estimate is trusted."""
+    """Accepted error of the iteration in a step, and limits of its estimate."""
 
     # Speeds, relative to 1 + |v|: ten thousand steps together stay below 1e-8.
     speed: float = 1e-12
     # Speeds in the last correction, relative to 1 + |v|, up to which a step counts as converged: further corrections
     # would change less.
     accepted: float = 1e-8
-    # Multipliers, relative to 1 + |λ|: a hundredth of what a run accepts for friction that depends on them.
+    # Multipliers, relative to 1 + |λ|: a hundredth of the tolerance of a run for friction that depends on them.
     multiplier: float = 1e-8
     # Rounding of positions in the joint rows, relative to 1 + |q|: 1 to 10 in runs of the library's machines.
     rounding: float = 16 * float(np.finfo(float).eps)

@@ -178,7 +178,7 @@ class Run:
         return record
 
     def _sound(self, record: Record) -> tuple[Record | None, float | None]:
-        """The samples before the joints first stand open, and when that is (None: never)."""
+        """The samples before the joints first open, and the time of this (None: never)."""
         if self.method.stabilise is not None:
             return record, None
         opened = record["residual.position"] > THRESHOLDS.gap
@@ -200,7 +200,7 @@ class Run:
         )
 
     def _block_size(self, x: Array) -> int:
-        """Attempts in the next block: as many as are left, at most a fifth of a second of them.
+        """Attempts in the next block: all remaining ones, but at most a fifth of a second.
 
         The first block of a kernel is short: the time of an attempt is not known yet.
         """
@@ -216,7 +216,7 @@ class Run:
 
     # -- events ------------------------------------------------------------------------------------------------------
     def _happen(self, crossing: Crossing, x: Array) -> tuple[Array, str]:
-        """What the events do: the state to go on from, and the status if they stop the run."""
+        """The actions of the events: the state to continue from, and the status if they stop the run."""
         self.monitor.note(crossing)
         switched = False
         for i in (i for i in crossing.which if i < self.own):
@@ -271,7 +271,7 @@ class Run:
             self.steps.plan(self.sampler.times, self.span)
             self.segments.append((self.sampler.next, self.eqs, self.inputs))
             self.singular.restart(self.eqs)
-        # what the switch adds or takes counts as work, so that the energy balance goes on
+        # energy that the switch adds or removes counts as work, so that the energy balance stays valid
         work = float(x[self.where["work"][0]]) + self._energy(state) - before
         begin: Array = self.steps.begin(state.t, x[1], state.q, state.v, state.z, work, state.lam)
         for counter in ("accepted", "rejected"):
@@ -372,7 +372,7 @@ class Run:
         return -1, None
 
     def _report_spent(self, x: Array, budget: int) -> ConvergenceError:
-        """The last state is sound and goes into the record, even where no sample is due yet."""
+        """The last state is valid and goes into the record, also between two samples."""
         if self.sampler.next == 0 or self.sampler.blocks[-1][-1, 0] < x[0]:
             self.sampler.blocks.append(x[None, :].copy())
         since = self.stretch[0]
@@ -386,7 +386,7 @@ class Run:
             f"{budget} steps brought the run from t = {since:.6g} s to t = {x[0]:.6g} s (step "
             f"{x[1]:.1e} s{fastest}); to the end at {self.end:g} s it would take about {more:.0e}.",
             Advice(
-                "Correct what is much faster than the motion of interest (a stiff or unstable spring, a growing "
+                "Correct parts that are much faster than the motion of interest (a stiff or unstable spring, a growing "
                 "input), or use {}.",
                 Argument("method", Call("da.Rosenbrock")),
             ),

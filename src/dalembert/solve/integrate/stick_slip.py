@@ -86,7 +86,7 @@ def convert(state: State, to: EquationsOfMotion) -> State:
 
 @dataclass(frozen=True, eq=False)
 class FrictionModes:
-    """Modes that agree with the laws of friction, and the names of the coordinates that stand still."""
+    """Modes that agree with the laws of friction, and the names of the coordinates at rest."""
 
     sliding: Array
     lam: Array
@@ -116,7 +116,7 @@ class StickSlip:
 
     # -- events ------------------------------------------------------------------------------------------------------
     def events(self) -> tuple[Event, ...]:
-        """One per coordinate: positive while it may stay as it is."""
+        """One per coordinate: positive while its mode may stay."""
         return tuple(
             Event(f"{d.sliding} changes", partial(self._margin, k), -1, "note") for k, d in enumerate(self.dry)
         )
@@ -158,7 +158,7 @@ class StickSlip:
         return found.switch(self.dry)
 
     def release(self, switch: Switch) -> Switch:
-        """A user's switch with nothing held by friction: what sticks after it is decided anew."""
+        """A user's switch without sticking coordinates: those that stick after it are found again."""
         free = {d.sliding: 1.0 for d in self.dry}
         return replace(switch, parameters={**switch.parameters, **free}) if free else switch
 
@@ -185,7 +185,7 @@ class StickSlip:
         still[list(fired)] = True
         modes = np.where(rate >= 0, 1.0, -1.0)
         passing = np.zeros(len(modes), dtype=bool)
-        for k in np.flatnonzero(still):  # a slider at its dead centre goes on: to stop it takes an impact
+        for k in np.flatnonzero(still):  # a slider at its dead centre continues: only an impact would stop it
             only = modes.copy()
             only[k] = 0.0
             try:
@@ -222,7 +222,7 @@ class _Judge:
         self.ease = np.einsum("ij,ji->i", self.S, weight)  # acceleration by unit effort, without the joints' help
 
     def evaluate(self, modes: Array) -> tuple[Array, Array, Array, bool]:
-        """λ, share of the limit (sticking), acceleration along the mode in units of what the limit gives; settled."""
+        """λ, share of the limit (sticking), acceleration along the mode over that by the limit; converged."""
         run, s = self.run, self.state
         p = run._with(self.eqs, modes).p
         lam = np.array(s.lam)
@@ -258,7 +258,7 @@ class _Judge:
             elif back >= 0:
                 modes[back] = 0.0
                 self.reached.discard(back)
-            elif settled or not self.free:  # all slide: the run reports what does not settle
+            elif settled or not self.free:  # all slide: the run reports modes that do not converge
                 return FrictionModes(modes, lam, share, names)
         if len(self.free) <= LIMITS.together:
             self.reached.clear()
@@ -283,7 +283,7 @@ class _Judge:
 
 @dataclass(frozen=True, eq=False)
 class FixedModes:
-    """A machine near one state: what slides has its effort, what sticks is held by a holonomic row."""
+    """A machine near one state: sliding coordinates have their effort, sticking ones a holonomic row."""
 
     eqs: EquationsOfMotion
     state: State

@@ -1,8 +1,8 @@
 """Runs of one machine with many sets of parameters and initial states: several at once in lanes, on all cores.
 
 A lane takes the steps of a run alone, bit for bit. A lane whose run has come to its end takes the next run. The only
-judgement is whether a run is sound: one that leaves finite numbers, stalls or does not converge is left out. Whoever
-asked for it makes it alone, with all that `Run` has to report.
+judgement is whether a run is sound: one that is not finite, stalls or does not converge is left out. The
+caller repeats it as a single run, with all reports of `Run`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dalembert.solve.integrate.method import OneStep
 from dalembert.solve.integrate.native_steps import NativeSteps
 from dalembert.solve.integrate.run import STRETCHES, THRESHOLDS
 
-BLOCK = 256  # attempts between two looks at runs with error control
+BLOCK = 256  # attempts between two checks of runs with error control
 LARGEST = 2_000_000  # numbers in a block of all lanes: 16 MB
 IN_CACHE = 262_144  # numbers in a block of runs in step: 2 MB, a second cache
 
@@ -123,7 +123,7 @@ class _Lanes:
         return done
 
     def _may_go_on(self, x: Array) -> Any:
-        """Whether iterations and step sizes of columns, one per row, allow to go on."""
+        """Whether iterations and step sizes of columns, one per row, allow to continue."""
         limit = THRESHOLDS.newton if self.method.iterates else THRESHOLDS.friction
         smallest = THRESHOLDS.smallest_step * np.maximum(1.0, np.abs(x[:, 0]))
         return ~((x[:, self.where["change"][0]] > limit) | ((x[:, 0] < self.end) & (x[:, 1] < smallest)))
@@ -155,7 +155,7 @@ class _Lanes:
         return int(max(min(left, most), 1))
 
     def _sound(self, run: _LaneRun, block: Array) -> bool:
-        """Whether a run may go on in its lane: finite, converged, advancing."""
+        """Whether a run may continue in its lane: finite, converged, advancing."""
         x = block[-1]
         if not np.isfinite(x).all():
             return False

@@ -8,7 +8,7 @@ by iteration (`reaction_friction`).
 
 A wanted behaviour s̈ = a of named coordinates is a constraint too, S v̇ = a - bias: Sᵀμ is the force that enforces it, μ
 the effort along each coordinate (Udwadia and Kalaba 1996, ch. 3). A force C that comes with the
-joints and does work (not ideal) enters as f + C; what the joints exert is then C + Aᵀλ (ibid., ch. 5).
+joints and does work (not ideal) enters as f + C; the force of the joints is then C + Aᵀλ (ibid., ch. 5).
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Reaction:
     """What a joint does to its second body, at the joint's point.
 
     force (2 or 3,) [N] and torque (1 or 3,) [N m] in world axes and in the axes of the joint's first frame; `unique`
-    says whether the joints decide it (redundant joints share their load in ways the equations do not determine).
+    shows whether the joints determine it (the equations do not determine how redundant joints share their load).
     """
 
     force: Array
@@ -126,13 +126,14 @@ class Rank:
 
 @dataclass(frozen=True, eq=False)
 class ForwardSolution:
-    """How a machine accelerates in a state, and what its joints carry.
+    """Accelerations of a machine in a state, and the reactions of its joints.
 
     ``sol["crank.vx"]`` is the time derivative of a speed or rate, ``sol["A.angle"]`` the second derivative of a
     coordinate, ``sol["A.force.x"]`` a reaction in world axes.
 
     acceleration : v̇ (nv,).  lam : multipliers (rows,), of minimum norm.  zdot : rates of internal states.
-    free, correction : a and a_c with v̇ = a + a_c.  violation : e = b - A a.  force : Q_c = Aᵀλ, plus what is not ideal.
+    free, correction : a and a_c with v̇ = a + a_c.  violation : e = b - A a.  force : Q_c = Aᵀλ, plus forces that are
+        not ideal.
     control : (nv,) force that makes the wanted accelerations; efforts : its part along each coordinate [N, N m].
     loads : values of the equations' reaction channels.
     reactions : by joint.  unique : by owner of rows (joints, gears, drivers, constraints).
@@ -250,7 +251,7 @@ def forward_dynamics(
     state : from `da.assemble`; None is the drawing's pose at rest. A Record with all states of the machine (a simulated
         run) gives a Record of the accelerations by the solve of runs, all states in one batch; of the options only
         `inputs` counts then, and without it the inputs in the record act.
-    inputs : channel -> number, function of time, or Record; what is left out is zero.
+    inputs : channel -> number, function of time, or Record; inputs that are left out are zero.
     accelerations : wanted second derivatives of coordinates, ``{"A.angle": 5.0}``: the solution's ``efforts`` are the
         forces and torques along them that make it so, at least one set of them where more is wanted than can move.
     nonideal : forces the joints exert beyond their ideal reactions, by speed: ``{"block.vx": -3.0}`` [N, N m]. Only
@@ -266,7 +267,7 @@ def forward_dynamics(
     tolerance : singular values of the rows below this share of the largest count as zero.
 
     Where friction is exact, a coordinate at rest inside its limit sticks: its effort is among the multipliers. (With
-    `accelerations`, `nonideal` or `stabilise` the regularised law stands in for it.)
+    `accelerations`, `nonideal` or `stabilise` the regularised law replaces it.)
 
     Examples
     --------

@@ -80,16 +80,16 @@ def inverse_dynamics(
         with `times`; derivatives are then exact. None: the mechanism's drivers alone.
     times : end time or times, for a motion given by functions.
     start : from `da.assemble`; decides which way the loops are closed.
-    inputs : the input channels that may act; None: all of them and the drivers, and what a driver can carry, it does.
-        Inputs given by name have to make the motion alone: drivers only prescribe it.
+    inputs : the input channels that may act; None: all of them and the drivers, where drivers take as much of the
+        effort as they can. Inputs given by name have to make the motion alone: drivers only prescribe it.
     weights : input -> weight of its square where the solution is not unique; 1 where left out.
 
     Returns
     -------
     Record with all channels of a run; ``<driver>.effort``; ``residual.force``, the norm of the generalized force that
     the inputs cannot supply. ``statistics``: degrees of freedom, rank, determination, largest residual, and of every
-    input the estimated error that differentiating a record caused; above 2 % a warning says so; and the idle freedoms
-    (spins about the line of ball joints), held at rest and not counted: what they ask for is in ``residual.force``.
+    input the estimated error that differentiating a record caused; above 2 % there is a warning; and the idle freedoms
+    (spins about the line of ball joints), kept at rest and not counted: the effort along them is in ``residual.force``.
 
     Examples
     --------
@@ -414,7 +414,7 @@ def lexicographic(W: Array, L: Array, right: Array, weight: Array) -> tuple[Arra
 
 
 def _near_rest(eqs: EquationsOfMotion, poses: Poses, found: _Solution) -> None:
-    """Warn where exact friction stands still or hardly slides: there the motion leaves its effort open."""
+    """Warn where a joint with exact friction hardly moves: there the motion does not determine its effort."""
     inside = [d for d in eqs.dry if d.measure >= 0]
     if all(d.speed is not None for d in inside):
         return

@@ -5,7 +5,7 @@
 
 The rows are solved as a least change in the plain metric, so that redundant rows and massless bodies do no harm.
 Coordinates that only velocity rows tie (a rolling wheel, a motor's rotor) are integrated with Runge-Kutta 4, and so are
-idle spins about the line of ball joints, whose speed is held at zero.
+idle spins about the line of ball joints, whose speed is kept at zero.
 Inverse kinematics with Baumgarte feedback instead is `simulate` with drivers and ``RK4(stabilise=...)``.
 """
 
@@ -37,7 +37,7 @@ SUBDIVISIONS = (8, 64)
 
 @dataclass(frozen=True)
 class PoseTolerances:
-    """When a pose of a prescribed motion is found, and is the continuation of the one before."""
+    """Limits for a pose of a prescribed motion, and for its continuation of the previous one."""
 
     gap: float = 1e-10  # [m or rad], times (1 + largest coordinate); Newton ends near 1e-15
     rate: float = 1e-8  # difference of prescribed rates, times (1 + largest speed)
@@ -77,7 +77,7 @@ def kinematics(
     -------
     Record of coordinates, speeds, accelerations (``A.acceleration``, ``crank.ax``), joints and sensors of motion. Where
     a motion record was differentiated, ``statistics["estimated error"]`` is that of its accelerations, as a share of
-    the largest; above 2 % a warning says so. Idle freedoms (a link between two ball joints spins about their line) are
+    the largest; above 2 % there is a warning. Idle freedoms (a link between two ball joints spins about their line) are
     held at rest; ``statistics["held at rest"]`` names them.
 
     Examples
@@ -359,7 +359,7 @@ def rank(J: Array) -> int:
 
 
 def null_space(J: Array) -> Array:
-    """Orthonormal directions of speed that no row sees."""
+    """Orthonormal directions of speed that no row constrains."""
     if not J.shape[0]:
         return np.eye(J.shape[1])
     _, values, Vt = np.linalg.svd(_scale_rows(J))

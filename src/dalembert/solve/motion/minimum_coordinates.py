@@ -1,4 +1,4 @@
-"""Equations in minimum coordinates: constraints eliminated, an ordinary differential equation is left.
+"""Equations in minimum coordinates: constraints are eliminated, the result is an ordinary differential equation.
 
 With independent coordinates s and independent speeds w, K = [A; S] of the joint rows and the rows of s (or w),
 
@@ -13,7 +13,7 @@ with the motion, so that a crank may turn as often as it likes; where the seed i
 
 About an equilibrium s₀ with a linear model M, C, G, K, H, B of small motions x = s - s₀ the same reads
 
-    M ẍ + (C + G) ẋ + (K + H) x + f₂(x, ẋ, u) = B (u - u₀) ,       f₂ exactly what the linear model leaves out ,
+    M ẍ + (C + G) ẋ + (K + H) x + f₂(x, ẋ, u) = B (u - u₀) ,       f₂ the exact remainder of the linear model ,
 
 and with x = Φ η: Φᵀ M Φ η̈ + ... + f̄₂(η, η̇, u) = Φᵀ B (u - u₀). Where the mass is constant f̄₂ = Φᵀ f₂(Φ η, Φ η̇); where
 it is not, the full equations are projected, so that a conservative machine stays conservative with few modes.
@@ -46,7 +46,7 @@ SX = ca.SX
 GROWTH = 2.0  # largest ratio of two steps in a row along the path: equal parts of a smooth path have nearly equal steps
 CONTRACTION = 0.5  # largest ratio of two Newton steps in a row that still shows convergence to the pose next door
 CLOSED = 1e-9  # largest gap of a joint [m] and last Newton step [m, rad] of a pose that counts as found
-SAME_MASS = 1e-6  # relative difference of the linear model's mass matrix and that of the pose it is said to belong to
+SAME_MASS = 1e-6  # relative difference of the linear model's mass matrix and that of its given pose
 
 
 @equations.register(EquationsOfMotion)

@@ -76,7 +76,7 @@ class Analysis:
         return ca.vertcat(self.eqs.functions["position"](q, p, t), gaps, SX.zeros(len(self.held)))
 
     def _speeds(self, q: object, v: object, p: object, t: object, ds: object) -> tuple[Any, Any, Any]:
-        """Speeds, what the rows still miss, and the factor."""
+        """Speeds, the residual of the rows, and the factor."""
         eqs, F = self.eqs, self.eqs.functions
         zero_z, zero_u = SX.zeros(eqs.nz), SX.zeros(eqs.nu)
         rows = F["rows"]
@@ -107,7 +107,7 @@ class Analysis:
         N, n = F["kinematics"](q, p, t)
         w = SX.sym("w", eqs.nv)
         spin_bias = ca.substitute(ca.jtimes(E @ w, q, N @ v + n), w, v) if self.held else SX.zeros(0, 1)
-        known = eqs.known_rows  # an acceleration that an input decides is prescribed by the motion instead
+        known = eqs.known_rows  # an acceleration that follows from an input is prescribed by the motion instead
         J, right = ca.sparsify(ca.vertcat(A[known, :], H, E)), ca.vertcat(b[known, :], dds - bias, -spin_bias)
         a = SX.zeros(eqs.nv)
         if J.shape[0]:
@@ -152,7 +152,7 @@ def analysis(eqs: EquationsOfMotion, targets: Targets, held: tuple[int, ...] = (
 
 
 def stack_rows(eqs: EquationsOfMotion, targets: Targets) -> Kernel:
-    """(q,p,t,s) -> gradient of the velocity rows and of the prescribed quantities; these; how far they are from s."""
+    """(q,p,t,s) -> gradient of the velocity rows and of the prescribed quantities; these; their differences from s."""
 
     def make() -> Kernel:
         x, s, still = eqs.symbols(), SX.sym("s", len(targets.names)), SX.zeros(eqs.nv)

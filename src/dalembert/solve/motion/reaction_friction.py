@@ -119,7 +119,7 @@ def _shorten_step(
 def solve_by_graph(
     eqs: EquationsOfMotion, state: State, u: Array, friction: bool, stabilise: Baumgarte | None
 ) -> tuple[Array, Array, float]:
-    """The run's own solve, warm-started from itself until it stands, as the steps of a run do."""
+    """The run's own solve, repeated from its own result until it converges, as in the steps of a run."""
     key = ("forward kernel", stabilise)
     kernel = eqs.cache(key, lambda: Kernel(forward_function(eqs, stabilise)))
     lam = np.array(state.lam)

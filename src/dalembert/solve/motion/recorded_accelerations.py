@@ -23,18 +23,18 @@ from dalembert.solve.position.prescribed_motion import acceleration_name
 def accelerations_along(
     eqs: EquationsOfMotion, record: Record, inputs: Mapping[str, Any] | Record | None = None
 ) -> Record:
-    """Accelerations of all speeds at the states of a record (a simulated run, or one that holds all of its channels).
+    """Accelerations of all speeds at the states of a record (a simulated run, or a record with all of its channels).
 
-    inputs : as of `da.simulate`; None: the input channels of the record, at zero where it has none.
+    inputs : as for `da.simulate`; None: the input channels of the record, at zero where it has none.
     """
     require_equations(eqs)
     if eqs.stick_slip is not None:
         raise ModelError(
             "not-supported",
-            f"friction of {eqs.name!r} sticks and slips: what a state does depends on the states before.",
+            f"friction of {eqs.name!r} sticks and slips: the accelerations of a state depend on the previous states.",
             Advice("Take {} state by state.", Call("da.forward_dynamics")),
         )
-    # a record holds the angle that a counter of turns belongs to
+    # a record has the angle of a counter of turns
     q = _block(record, tuple(eqs.counted_angles.get(name, name) for name in eqs.coordinates.names))
     v, z = (_block(record, group.names) for group in (eqs.speeds, eqs.internal))
     known = {name: record for name in eqs.inputs.names if name in record}

@@ -39,7 +39,7 @@ def find_poses(
         if times is not None:
             raise DataError(
                 "conflicting-arguments",
-                "a record of whole poses brings its own times.",
+                "a record of whole poses has its own times.",
                 Advice("Resample it instead of giving {}.", Argument("times")),
             )
         return _whole_poses(eqs, motion)
@@ -80,7 +80,7 @@ def _whole_poses(eqs: EquationsOfMotion, record: Record) -> tuple[Poses, Poses |
         gap = max(gap, float(gaps.max(initial=0.0)))
     if gap > GAP:
         how = record.provenance.get("resampled", [""])[0]
-        hint = f" It was {how}: sample the run as it is wanted, or select the joint coordinates." if how else ""
+        hint = f" It was {how}: sample the run at the wanted times, or select the joint coordinates." if how else ""
         raise DataError(
             "inconsistent-motion",
             f"the poses of the record do not fit the joints of {eqs.name!r} (gap {gap:.1e} m or rad).{hint}",
@@ -151,7 +151,7 @@ def _closers(eqs: EquationsOfMotion) -> tuple[Kernel, Kernel]:
             missed = F["rates"](s.q, s.v, s.p, s.t)
             factor = ConstraintFactor(SX.eye(eqs.nv), A[rated, :])
             v = v + factor.correction(missed, 2)
-        known = eqs.known_rows  # accelerations that inputs decide are those of the record
+        known = eqs.known_rows  # accelerations that follow from inputs are those of the record
         if known:
             A, b = F["rows"](s.q, v, *zero, s.p, s.t)
             if known != rated or F["rows"].jac_sparsity(0, 1).nnz():

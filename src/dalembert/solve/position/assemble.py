@@ -27,11 +27,11 @@ from dalembert.solve.position.static_shape import find_static_shape
 
 @dataclass(frozen=True)
 class AssemblyLimits:
-    """When joints count as closed, and how long the search for them goes on."""
+    """Limits at which joints count as closed, and of the length of the search."""
 
     # Gap [m or rad] over 1 + the largest coordinate: 4500 units of rounding, a hundred times the rounding of a row.
     tolerance: float = 1e-12
-    # The search goes on to this share of the tolerance where it can: the last Newton step costs little.
+    # The search continues to this share of the tolerance where possible: the last Newton step costs little.
     aimed: float = 1e-2
     # 144 poses of eight machines of the library, all coordinates off by 0.3 to 3 [m, rad], set the next four numbers:
     # 137 close from the first start, after 7 steps (median) to 46; the others from a second start or a 13th to 16th.
@@ -44,7 +44,7 @@ class AssemblyLimits:
     gain: float = 1e-4  # relative decrease of the residual that counts as one
     damping: float = 1e-6  # the first; rows have gradients of about 1
     stuck: float = 1e6  # damping that ends a search: steps are a millionth of the gradient's
-    # Rates [m/s, rad/s] over 1 + the largest speed: rounding, and what no speeds can meet.
+    # Rates [m/s, rad/s] over 1 + the largest speed: above it the wanted rates contradict each other.
     rounding: float = 1e-13
     missed: float = 1e-9
     # Newton steps of speeds: one where rows are linear in them; where a row has no gradient a step quarters what is
@@ -85,14 +85,14 @@ def assemble(
     internal : internal states (motor currents, lags).
     start : a state to start from, instead of the drawing.
     t : time, for moving joints and drivers.
-    restarts : how often to try again from places around the first, where the joints do not close from there. With none
-        a machine that is moved on from ``start`` stays on its branch, or an error soon reports that it cannot.
+    restarts : number of further trials from poses around the first one, where the joints do not close from it. With
+        none a machine that is moved on from ``start`` stays on its branch, or an error soon reports that it cannot.
     elastic : "held" keeps elastic coordinates at their values (zero, of ``start`` or of ``position``); "static" finds
         their rest under weight and springs, with the joints where they are.
 
     Returns
     -------
-    State with every joint closed to about 1e-12 and speeds that keep it closed; what is not prescribed moves as
+    State with every joint closed to about 1e-12 and speeds that keep it closed; other coordinates move as
     little as possible. A `ModelWarning` names coordinates beyond the limits of their joints.
 
     Examples
@@ -137,7 +137,7 @@ def assemble(
     for name, value in hints.items():
         if name in eqs.coordinates.index:
             q[eqs.coordinates.index[name]] = value
-    for counter in eqs.counters:  # whole turns are counted from the values asked for
+    for counter in eqs.counters:  # whole turns are counted from the wanted values
         q[counter.coordinate] = hints.get(eqs.measures.names[counter.measure], q[counter.coordinate])
     if eqs.placement.followers and start is None:
         s = eqs.kernel("measures")(q, np.zeros(eqs.nv), eqs.p, t)[0]
@@ -436,7 +436,7 @@ def _speeds(eqs: EquationsOfMotion, q: Array, v0: Array, wanted: Mapping[str, fl
         asked = ", ".join(repr(rate_names.get(name, name)) for name in wanted) or "nothing"
         raise AssemblyError(
             "no-solution",
-            f"no speeds of {eqs.name!r} agree with everything asked (prescribed: {asked}): {names[worst]} is missed by "
+            f"no speeds of {eqs.name!r} agree with all wanted rates (prescribed: {asked}): {names[worst]} is missed by "
             f"{abs(residual[worst]):.2e} m/s or rad/s. Prescribe fewer or other rates.",
         )
     return v
@@ -468,7 +468,7 @@ def check_start(eqs: EquationsOfMotion, state: State) -> None:
 
 
 def check_weightless(eqs: EquationsOfMotion, state: State) -> None:
-    """Every speed without inertia must be held by the joints, or nothing determines its change: rank [M; A] = n."""
+    """Every speed without inertia must be constrained by joints, or nothing determines its change: rank [M; A] = n."""
     if not mass_is_singular(eqs):
         return
     M = eqs.kernel("inertia").sparse(0, state.q, eqs.p, state.t)

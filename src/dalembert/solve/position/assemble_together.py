@@ -112,7 +112,7 @@ def _least_change(J: Array, residual: Array) -> Array:
         return x
     try:
         x[fine] = np.linalg.solve(J[fine], residual[fine][:, :, None])[:, :, 0]
-    except np.linalg.LinAlgError:  # one of them is singular: each by itself
+    except np.linalg.LinAlgError:  # one of them is singular: each alone
         for k in fine:
             x[k] = (
                 np.linalg.pinv(J[k], rcond=RANK_TOLERANCE) @ residual[k]

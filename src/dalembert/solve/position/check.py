@@ -1,4 +1,4 @@
-"""One look at a whole machine: problems of its description, then its freedoms and redundant joints."""
+"""Check of a whole machine: problems of its description, then its freedoms and redundant joints."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _warnings(m: Mechanism, found: Mobility) -> list[Finding]:
     result = []
     massless = [body.name for body in m.bodies if float(body.mass) == 0]
     if massless:
-        problem = f"bodies without mass, held by their joints: {', '.join(massless)}."
+        problem = f"bodies without mass, constrained by their joints: {', '.join(massless)}."
         result.append(Finding("no-mass", problem, {"bodies": massless}))
     if found.singular:
         result.append(Finding("singular-pose", "the drawing shows a singular pose: more can move there than nearby."))
@@ -89,5 +89,5 @@ def _warnings(m: Mechanism, found: Mobility) -> list[Finding]:
         problem = f"the drawing is near a singular pose (smallest singular value {found.distance:.1e})."
         result.append(Finding("near-singular", problem, evidence={"smallest": found.distance}))
     if found.dof == 0 and not m.drivers:
-        result.append(Finding("no-freedom", "nothing can move: no degree of freedom is left."))
+        result.append(Finding("no-freedom", "nothing can move: there is no degree of freedom."))
     return result

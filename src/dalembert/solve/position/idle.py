@@ -1,4 +1,4 @@
-"""Idle freedoms at a pose: spins about the line of ball joints that no row holds (see `mechanics.absolute.idle`)."""
+"""Idle freedoms at a pose: spins about the line of ball joints that no row prevents (see `mechanics.absolute.idle`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
 
-SEEN = 1e-8  # of a unit speed, in rows of unit length: what a row must see of a spin to hold it
+SEEN = 1e-8  # least effect of a unit speed of the spin on a row of unit length that prevents it
 
 
 def free_spins(eqs: EquationsOfMotion, J: Array, q: Array, t: float) -> tuple[int, ...]:

@@ -70,7 +70,7 @@ class Mobility:
     distance : smallest singular value that counts, of the scaled rows; 0 is a singular pose.
     singular : True when the rank is lower here than nearby, False when it is the same, None when there is no
         neighbour to compare with.
-    independent : speeds that decide all others, as far from ambiguous as can be, or those asked for.
+    independent : speeds that determine all others, chosen for the best conditioning, or the given ones.
     complement : (nv, dof) S with A S = 0, a column per motion the joints allow: 1 for one independent speed and what
         the others do with it ("partition"), or orthonormal ("qr", "svd").
     idle : freedoms that move nothing else: a link between two ball joints turns about their line.

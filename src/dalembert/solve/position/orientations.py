@@ -1,10 +1,10 @@
-"""Prescribed orientations of bodies in space: as functions of time, as samples, and how far a pose is from them.
+"""Prescribed orientations of bodies in space: as functions of time, as samples, and the difference of a pose from them.
 
-An orientation p*(t) stands for three rows, whose rates are the angular velocity in body axes:
+An orientation p*(t) gives three rows, whose rates are the angular velocity in body axes:
 
     2 vec(p*⁻¹ p) = 0 ,   ω = ω* = 2 Ē(p*) ṗ* ,   ω̇ = ω̇* = 2 Ē(p*) p̈*
 
-with ṗ = ½ Ēᵀ ω. A rotation vector stands for p*; whole turns and the sign of the quaternion do not matter.
+with ṗ = ½ Ēᵀ ω. A rotation vector may replace p*; whole turns and the sign of the quaternion do not matter.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def align_signs(p: Array) -> Array:
 
 
 def turn_along(q: Array, rates: Array, second: Array) -> tuple[Array, Array, Array]:
-    """Unit quaternion, ω and ω̇ of samples (n, 4) of a curve with its derivatives, whatever the length of its values."""
+    """Unit quaternion, ω and ω̇ of samples (n, 4) of a curve with its derivatives, for values of any length."""
     square = (q * q).sum(axis=1)[:, None]
     w = to_omega(q, rates) / square
     a = to_omega(q, second) / square - w * 2 * (q * rates).sum(axis=1)[:, None] / square

@@ -1,4 +1,4 @@
-"""A motion that somebody prescribes: names of coordinates, their values and two derivatives at any time.
+"""A prescribed motion: names of coordinates, their values and two derivatives at any time.
 
 A prescribed quantity is a joint or body coordinate, or an output that depends on the pose alone (the position of an
 end effector): h(q,t) = s(t), ḣ = H v + ... = ṡ, ḧ = H v̇ + bias = s̈.
@@ -411,7 +411,7 @@ class RecordMotion:
             )
             for whole, part in zip((value, rate, acceleration), found, strict=True):
                 whole[:, own] = part
-        # at a sample what is given holds: second differences over a short interval would round it
+        # given values at the samples: second differences over a short interval would round them
         place = np.minimum(np.searchsorted(self.times, times), len(self.times) - 1)
         given = self.times[place] == times
         for whole, part in zip((value, rate, acceleration), self._data[:3], strict=True):
@@ -433,7 +433,7 @@ def _finite(record: Record, name: str) -> Array:
 
 
 def spline(times: Array, values: Array) -> Any:
-    """Spline of degree five (less with few samples) through samples, two at least; one sample stands for a constant."""
+    """Spline of degree five (less with few samples) through samples, two at least; one sample is a constant."""
     from scipy.interpolate import make_interp_spline
 
     if len(times) < 2:
@@ -496,7 +496,7 @@ def doubt(record: Record, names: Any, rates: Any, given: Array, derivative: Call
             MotionWarning(
                 "not-the-rate",
                 f"channel {rates[k]!r} is not the rate of {names[k]!r}: they differ by {gaps[where, k]:.2g} at t = "
-                f"{record.time[where]:.6g} s (largest value {sizes[k]:.2g}). It is used as it is.",
+                f"{record.time[where]:.6g} s (largest value {sizes[k]:.2g}). It is used unchanged.",
                 Advice("Check units and signs, or leave the channel out."),
                 where={"channel": rates[k], "time": float(record.time[where])},
             ),

@@ -32,7 +32,7 @@ from dalembert.solve.constrained.solve import build_function
 # Singular value of rows of unit length, relative to the largest, up to which they depend on each other: joints are
 # closed to 1e-12, which moves the rows by as much, and a thousand rows add up.
 RANK = 1e-9
-CLEAR, POSSIBLE = 1e-2, 1e-7  # what a coordinate must add to those chosen before it: at first, and at last
+CLEAR, POSSIBLE = 1e-2, 1e-7  # least independent part of a coordinate beside those chosen before: at first, and at last
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ def equilibrium(
     hold : coordinates that must have these values (one of a family of equilibria). An equilibrium that would need
         an effort to hold them is refused.
     rates : steady motion instead of rest: constant rates of named coordinates, ``{"spin.angle": 100.0}``; None for
-        one to be found. All other independent coordinates stand still.
+        one to be found. All other independent coordinates are at rest.
     t : time, for moving joints and inputs.
 
     With exact dry friction (`add_friction` without ``speed=``) a machine may rest anywhere inside the limits: the pose
@@ -117,7 +117,7 @@ def _set_rates(
     rates: Mapping[str, float | None],
     t: float,
 ) -> State:
-    """A state with the rates asked for or guessed, which decide what slides where."""
+    """A state with the wanted or guessed rates, which decide the direction of sliding."""
     speeds = {n: v for n, v in (guess or {}).items() if eqs.full_name(n) not in eqs.measures.index}
     places = {n: v for n, v in (guess or {}).items() if n not in speeds}
     pose = _first_pose(eqs, start, places, held, t)

@@ -8,7 +8,7 @@ and the linearized equations M δa - (f_λ + Aᵀ) δλ = -δR₁ , A δa = -δR
 a factorization. Where nothing rolls and there are no internal states the same is written as a second-order system by
 projection on W: M̄ = Wᵀ M W, K̄ = Wᵀ (∂R₁/∂ξ X + ∂R₁/∂v V + M P), with P the accelerations that go with δs at s̈ = 0.
 Deviations are meant throughout: the constant term vanishes only at an equilibrium, and the result is
-the Jacobian, not the coefficients A(x) frozen at a point, unless that is asked for.
+the Jacobian, not the coefficients A(x) frozen at a point, unless that is requested.
 """
 
 from __future__ import annotations
@@ -74,19 +74,19 @@ def linearize(
     at : an equilibrium or a state of steady motion, from `da.equilibrium`; found when left out. Several in a list, each
         with the parameters of its own equations (``eqs.replace(...)``): models in the coordinates of the first one.
     inputs : values of the input channels there (zero when left out). All inputs stay inputs of the linear model.
-    outputs : sensors (``"imu"`` stands for all its axes), coordinates or rates to have as outputs; all sensors when
+    outputs : sensors (``"imu"`` means all its axes), coordinates or rates to have as outputs; all sensors when
         left out, the coordinates themselves where there are none.
     coordinates : names of the independent coordinates: joint coordinates, body coordinates (``"crank.x"``) or small
         turns of a body from its reference pose about its own axes (``"disc.rx"``, ``.ry``, ``.rz``) or about the
         world's (``"disc.rX"``, ...). Chosen when left out: joint coordinates first. Coordinates that are left out
         of the list must have no influence (cyclic); their rates stay among the states.
     anywhere : accept a state that is not an equilibrium. The model then describes deviations from the motion through
-        that state, near that instant only; ``provenance["drift"]`` holds the accelerations there.
+        that state, near that instant only; ``provenance["drift"]`` has the accelerations there.
     frozen : state-dependent coefficients instead of the Jacobian: A(x), C(x) with ẋ = A(x) (x - x₀) exactly, x₀ the
         equilibrium the machine would sink to, frozen at the state `at` (any state). Deviations are from x₀.
     friction : with exact dry friction, a coordinate that sticks is held (it is no coordinate of the linear model), one
         that slides has its constant effort; False leaves Coulomb friction out of the model. A regularised law has its
-        slope, which acts as viscous damping. A `ModelWarning` and ``provenance["friction"]`` say what was done.
+        slope, which acts as viscous damping. A `ModelWarning` and ``provenance["friction"]`` report it.
 
     Returns
     -------
@@ -260,7 +260,7 @@ def _without_dry_friction(
         if split(A)[4].shape[1] == 0:
             raise ModelError(
                 "no-freedom",
-                f"friction holds every freedom of {eqs.name!r}, so nothing is left to linearize.",
+                f"friction blocks every freedom of {eqs.name!r}, so there is nothing to linearize.",
                 Advice("Use {} to leave it out.", Argument("friction", False)),
                 Advice("A friction with a speed is smooth and can be linearized."),
             )
@@ -268,7 +268,7 @@ def _without_dry_friction(
 
 
 def _reference(eqs: EquationsOfMotion, at: State, x: Instant, chart: Chart, outputs: tuple[str, ...]) -> dict[str, Any]:
-    """What the deviations count from, by name, and what the machine calls the rates of the coordinates."""
+    """Reference values of the deviations, by name, and the machine's names of the rates of the coordinates."""
     values: dict[str, float] = {}
     for c in (*chart.positions, *chart.speeds):
         if c.kind == "measure":

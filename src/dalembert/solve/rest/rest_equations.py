@@ -1,7 +1,7 @@
 """The equations of rest of a machine: f(q, 0, z, u, t, λ) + Aᵀ λ = 0, φ = 0, g = 0, and steps towards them.
 
 Held coordinates are further rows. The multipliers of a pose are those that carry as much of the forces as they can;
-what is left moves the machine.
+the remaining force moves the machine.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Forces:
 
 @dataclass(frozen=True)
 class Place:
-    """A closed pose: internal states, multipliers that carry as much of the forces as they can, what is left."""
+    """A closed pose: internal states, multipliers that balance the forces as far as possible, remaining forces."""
 
     q: Array
     z: Array
@@ -234,7 +234,7 @@ class Rest:
         return np.asarray(direction / np.abs(direction).max())
 
     def free_coordinates(self, place: Place) -> tuple[str, ...]:
-        """Coordinates along which the machine is at rest anywhere: no force answers a move, small or not so small."""
+        """Coordinates along which the machine is at rest anywhere: no force resists a displacement, small or larger."""
         eqs = self.eqs
         now = self.forces(place.q, place.z, place.lam)
         Z = split(now.A.toarray())[4] if eqs.nv <= ASSEMBLY.dense else np.zeros((eqs.nv, 0))
@@ -254,7 +254,7 @@ class Rest:
         return tuple(c.name for c in chosen)
 
     def _goes_on(self, place: Place, direction: Array) -> bool:
-        """Whether equilibria go on along a direction without stiffness.
+        """Whether equilibria continue along a direction without stiffness.
 
         A step along it, then Newton's method: along a family of equilibria it stays about there; where the force grows
         with the third power it goes back.
@@ -285,14 +285,14 @@ class Rest:
             raise ModelError("no-solution", f"{said}.", Advice("For steady motion give {}.", Argument("rates")))
 
     def _creep(self) -> list[Advice]:
-        """A reminder that regularised friction holds nothing."""
+        """Advice that regularised friction cannot keep a machine at rest."""
         names = {d.name: d.coordinate for d in self.eqs.dry if d.speed is not None}
         if not names:
             return []
         shown = ", ".join(map(repr, names))
-        found = [Advice(f"Friction {shown} is regularised: it holds nothing at rest, the machine creeps.")]
+        found = [Advice(f"Friction {shown} is regularised: it cannot keep the machine at rest, which creeps.")]
         if any(names.values()):
-            found.append(Advice("In joints, leave out {}: what is inside the limit then sticks.", Argument("speed")))
+            found.append(Advice("In joints, leave out {}: coordinates inside the limit then stick.", Argument("speed")))
         return found
 
     def check_found(self, place: Place) -> None:

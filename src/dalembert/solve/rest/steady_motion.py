@@ -193,7 +193,7 @@ class _Steady:
         mine = choose(Z, [[c] for c in self.named], T, x)
         for c in self.named:
             if c not in mine:
-                known = ", ".join(o.rate_name for o in mine) or "none: no freedom is left"
+                known = ", ".join(o.rate_name for o in mine) or "none: there is no freedom"
                 raise ModelError(
                     "dependent-coordinates",
                     f"rates: {c.rate_name!r} cannot be chosen: it follows from the joints of {eqs.name!r} and the "
@@ -206,7 +206,7 @@ class _Steady:
         return [*self.named, *[c for c in rest if c not in self.named]]
 
     def rows(self, T: Terms, x: Instant, w: Array, scale: float) -> tuple[Array, Array, list[str]]:
-        """Residual, its derivative by (ξ, v, a, λ / scale, z, free rates), and what every row is."""
+        """Residual, its derivative by (ξ, v, a, λ / scale, z, free rates), and the meaning of every row."""
         eqs = self.eqs
         nv, nl, nz = eqs.nv, len(eqs.rows), eqs.nz
         rows_s = [c.rows(T, x) for c in self.speeds]

@@ -1,8 +1,8 @@
-"""Elements of a structure: the questions that analyses and pictures ask a group of them.
+"""Elements of a structure: the interface of a group of elements for analyses and pictures.
 
-A structure holds matrices and groups of elements. Statics, prestress, spinning structures and figures ask every group
-the same questions, whatever its elements are; this class answers them for elements without internal forces. A kind of
-element answers those it has an answer for.
+A structure has matrices and groups of elements. Statics, prestress, spinning structures and figures call the same
+methods of every group; this class implements them for elements without internal forces. A kind of element implements
+those that it supports.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class SpinMatrices:
 class ElementGroup:
     """Elements of one kind in a structure.
 
-    A *state* holds the internal forces of the elements under a load, in a form of the group's own choice: `state`
+    A *state* has the internal forces of the elements under a load, in a form of the group's own choice: `state`
     makes it, `add_states` adds it to the prestress, `geometric_stiffness` and the results read it.
     """
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the elements (of the beams, of the solid) that results are asked for."""
+        """Names of the elements (of the beams, of the solid) that have results."""
         return ()
 
     def own_stiffness(self) -> sp.csc_array | None:
@@ -94,7 +94,7 @@ class ElementGroup:
     # -- spin ----------------------------------------------------------------------------------------------------------
 
     def spin(self, positions: FloatArray, spin: FloatArray, centre: FloatArray) -> SpinMatrices | None:
-        """Matrices of a spin (3,) [rad/s] about an axis through `centre`; None where the points hold the masses."""
+        """Matrices of a spin (3,) [rad/s] about an axis through `centre`; None where the points have the masses."""
         return None
 
     def spin_state(self, u: FloatArray, loads: Any) -> Any:
@@ -124,7 +124,7 @@ class ElementGroup:
         return []
 
     def report_unsupported(self, what: str) -> DataError:
-        """Error for a question that these elements have no answer to."""
+        """Error for a method that these elements do not support."""
         names = self.names
         which = f"elements such as {names[0]!r}" if names else f"elements of type {type(self).__name__}"
         return DataError("not-supported", f"{what} of {which} is not known.", where={"type": type(self).__name__})

@@ -72,7 +72,7 @@ def rigid_freedom(structure: Structure, K: sp.csc_array) -> FloatArray:
     scale = np.array([1.0 / size if name[0] == "r" else 1.0 for name in names])
     scaled = R * scale
     x = scaled[structure.free_index]
-    # energy of the rigid motions, and how much of them the supports see
+    # energy of the rigid motions, and the part of them that the supports prevent
     force = K @ x
     weight = np.abs(K) @ np.abs(x)
     stretch = force / max(float(weight.max()), 1e-300)

@@ -48,7 +48,7 @@ class Section:
     name : str
     shear_peak_y, shear_peak_z : float, optional
         Largest shear stress of a force along y and z over its mean V/A (1.5 for a rectangle), of a section by
-        properties; without it shear stresses are estimated as χ V/A. The usual shapes know their own shear flow.
+        properties; without it shear stresses are estimated as χ V/A. The usual shapes have their own shear flow.
     shape, dimensions : str, mapping
         How it was made (``"rectangle"``, ``{"height": ..., "width": ...}``); empty for a section by properties.
 

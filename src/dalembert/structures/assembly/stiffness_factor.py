@@ -32,7 +32,7 @@ from dalembert.numerics.sparse.sparse_factor import Factor as PlainFactor
 EPS = float(np.finfo(np.float64).eps)
 # Below this size a dense eigensolver is faster than Lanczos, and finds every mode.
 DENSE_EIGEN = 400
-# Above this size a sparse problem is never made dense, whatever part of its modes is asked for.
+# Above this size a sparse problem is never made dense, for any number of modes.
 DENSE_ALL = 3000
 # Largest block that a sparse solve makes in one go: 64 columns of 100 000 rows are 50 MB.
 COLUMNS = 64
@@ -42,7 +42,7 @@ COLUMNS = 64
 class SingularityLimits:
     """When a matrix counts as singular, in coordinates scaled to a unit diagonal."""
 
-    # Resistance to the softest motion that asks for a closer look (slender meshes are that soft, and sound).
+    # Resistance to the softest motion below which a further check follows (correct slender meshes are that soft).
     suspicious: float = 1e-9
     # |K v| of a motion that costs nothing is rounding of the sums in K v: some ε of the sum of their absolute terms,
     # and those add up to a few times |v|.

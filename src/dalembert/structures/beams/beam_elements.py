@@ -1,4 +1,4 @@
-"""The beams and bars of a structure: their answers to the questions of an `ElementGroup`.
+"""The beams and bars of a structure: their methods of an `ElementGroup`.
 
 Internal forces are those of `internal_forces`, exact along every element; their geometric stiffness is that of
 `initial_forces`. A rigid arm d that carries the force F to the end of an element adds its own, since that end moves by
@@ -164,7 +164,7 @@ class BeamElements(BeamGroup, ElementGroup):
     def slices(self, *, at_ends: bool = False, as_in_mass: bool = False) -> Iterator[Slices]:
         """The slices of all elements; Gauss points where the mass is consistent, both ends where it is lumped.
 
-        at_ends : half of every element at each end, whatever its mass matrix.  as_in_mass : with the inertia about the
+        at_ends : half of every element at each end, for any mass matrix.  as_in_mass : with the inertia about the
         axis that the mass matrix has also where rotary inertia of bending is left out.
         """
         varying = np.zeros(len(self.points), bool)

@@ -51,7 +51,7 @@ class BeamResult:
     """Internal forces, deflection and stresses along one beam or bar, in its own axes.
 
     Of a prestressed structure: forces of the load, in the axes of the turned sections (V in the plane of the section,
-    normal to the deformed axis of a slender beam); with the prestress where ``total`` was asked for.
+    normal to the deformed axis of a slender beam); with the prestress where ``total`` was requested.
 
     Attributes
     ----------

@@ -10,7 +10,7 @@ Axis x from start to end, y the height and z the width of the section. Twelve co
     plane xz w, θy [2, 4, 8, 10]   w′ = −θy + γ,  signs S = diag(1, −1, 1, −1)
 
 The shape functions solve the homogeneous static Timoshenko equations, so the values at the ends are exact for loads
-at the ends, whatever the slenderness; Φ = 0 is Euler-Bernoulli. Genta 2012 (app. B) has the axis along z and the
+at the ends, for any slenderness; Φ = 0 is Euler-Bernoulli. Genta 2012 (app. B) has the axis along z and the
 section in x and y: z, x, y there are x, y, z here (a cyclic change, no sign changes).
 
 All lengths in m; arrays carry one entry per element, (ne,) unless stated otherwise.

@@ -136,7 +136,7 @@ class Loaded:
         A = U[:, :-1, :-1]
         for part, rate, place in ((v, rates[5], 5), (w, rates[4], 4), (phi, rates[1], 3)):
             soft = give[..., place]
-            none = (soft <= 0).any(axis=1) | group.is_bar  # no stiffness: stays as it is
+            none = (soft <= 0).any(axis=1) | group.is_bar  # no stiffness: stays unchanged
             stiff = weights * L[:, None] / np.where(soft > 0, soft, 1.0)
             A[:, part, part] += np.einsum("egi,eg,egj->eij", rate[..., part], stiff, rate[..., part])
             A[none, part, :], A[none, :, part], right[none, part] = 0.0, 0.0, 0.0
@@ -144,7 +144,7 @@ class Loaded:
         return np.asarray(np.linalg.solve(A, right[..., None])[..., 0], dtype=np.float64)
 
     def _statics(self, end_forces: FloatArray, e: IntArray, x: FloatArray) -> FloatArray:
-        """Equilibrium with forces (ne, 12) on the ends, on the element as it was."""
+        """Equilibrium with forces (ne, 12) on the ends, on the undeformed element."""
         p, length = end_forces[e], self.group.length[e]
         first, slope = self.q[e, 0], (self.q[e, 1] - self.q[e, 0]) / length[:, None]
         x1 = x[:, None]

@@ -19,7 +19,7 @@ from dalembert.structures.assembly.materials import is_number
 
 @dataclass(frozen=True)
 class End:
-    """Springs that hold the end of a beam and the body on it; a free end has only zeros.
+    """Springs at the end of a beam and the body on it; a free end has only zeros.
 
     Parameters
     ----------

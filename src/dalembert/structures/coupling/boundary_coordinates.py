@@ -88,7 +88,7 @@ class BoundaryCoordinates:
                 self._problems.append(Finding("unknown-name", problem, {"coordinate": name}))
         for coordinate in wanted:
             if len(owners[coordinate]) < 2:
-                problem = _describe_alone(coordinate, owners[coordinate][0])
+                problem = _describe_unpaired(coordinate, owners[coordinate][0])
                 self._problems.append(Finding("not-connected", problem, {"coordinate": coordinate}))
         return [coordinate for coordinate in wanted if len(owners[coordinate]) > 1]
 
@@ -102,7 +102,7 @@ class BoundaryCoordinates:
             point, dot, _ = coordinate.rpartition(".")
             if dot and len(where[point]) > 1 and set(own) != where[point]:
                 missing = ", ".join(sorted(where[point] - set(own)))
-                problem = f"{_describe_alone(coordinate, ', '.join(own))} Point {point!r} of {missing} has none."
+                problem = f"{_describe_unpaired(coordinate, ', '.join(own))} Point {point!r} of {missing} has none."
                 self._problems.append(Finding("not-connected", problem, {"coordinate": coordinate, "point": point}))
 
     def _join(self, left: str, right: str) -> None:
@@ -193,5 +193,5 @@ class BoundaryCoordinates:
         raise ModelError("unknown-name", unknown_name("coordinate", name, self.names, "the joined system"))
 
 
-def _describe_describe_alone(coordinate: str, part: str) -> str:
+def _describe_unpaired(coordinate: str, part: str) -> str:
     return f"boundary coordinate {coordinate!r} is in {part} only."

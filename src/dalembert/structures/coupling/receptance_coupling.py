@@ -1,6 +1,6 @@
 """Frequency-based substructuring: parts joined by their frequency responses (de Klerk, Rixen, de Jong 2006).
 
-With Y the block-diagonal responses of the parts, b the signed rows that ask for equal motion at every joint
+With Y the block-diagonal responses of the parts, b the signed rows of equal motion at every joint
 (compatibility b x = 0) and λ the forces between the parts (equilibrium, g = -bᵀ λ), the dual assembly (LM-FBS) is
 
     Y_joined = Y - Y bᵀ (b Y bᵀ + Z)⁻¹ b Y        Z = 0 rigid joints; 1/k for a joint spring of stiffness k
@@ -97,7 +97,7 @@ def join_responses(
         raise DataError(
             "singular-matrix",
             f"the interface flexibility is singular at {frequencies[int(np.argmax(bad))]:.6g} rad/s: two joints do the "
-            "same, or the joined structure resonates there without damping, or its mobility at rest is asked for.",
+            "same, or the joined structure resonates there without damping, or a mobility is at zero frequency.",
             Advice("Remove the doubled joint, or take other frequencies."),
         )
     return np.asarray(Y - (Y @ columns.T) @ np.linalg.solve(inner, rows @ Y))

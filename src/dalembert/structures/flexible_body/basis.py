@@ -1,4 +1,4 @@
-"""Modes of a flexible body: which deformations it may have, and how its frame is tied to it.
+"""Modes of a flexible body: its possible deformations, and the connection of its frame to it.
 
 Deformations T (N, r) of a structure with free coordinates x, u = L x:
 
@@ -8,8 +8,8 @@ Deformations T (N, r) of a structure with free coordinates x, u = L x:
                      modes with all interface nodes held (Hurty 1965, Craig and Bampton 1968)
     static           shapes under unit forces and moments at nodes, in addition to any of these
 
-The frame's own motion must not be among them. With the rigid motions R, B u the motion of the node that the frame is
-attached to, B R = 1 for rotations about that node:
+The motion of the frame must not be among the deformations. With the rigid motions R, B u the motion of the node that
+the frame is attached to, B R = 1 for rotations about that node:
 
     attached     Φ = T − R B T                    no mode moves or turns the node
     mean axis    Φ = T − R (RᵀMR)⁻¹ RᵀM T         no mode has momentum or angular momentum
@@ -40,20 +40,22 @@ from dalembert.structures.reduction.partition import rest
 
 @dataclass(frozen=True)
 class BasisLimits:
-    """When modes count as dependent, equal in frequency, or without motion along an axis."""
+    """Limits for modes that are dependent, equal in frequency, or without motion along an axis."""
 
-    # Mass of a shape, relative to the largest (roots): a rigid shape less its rigid motion leaves rounding.
+    # Mass of a shape, relative to the largest (roots): a rigid shape minus its rigid motion is rounding.
     nothing: float = 1e-11
     # Smallest eigenvalue of the modal mass matrix, modes scaled to unit mass: below it, rounding (1e-16) of the shapes
     # is amplified to 1e-6 of the independent part.
     dependent: float = 1e-10
     # Relative difference of ω² of modes that count as equal: above the error of eigensolvers of large meshes (1e-9).
     equal: float = 1e-7
-    # Motion of a mode along one axis, relative to its largest: eigensolvers leave 1e-10 to 1e-12 of other modes in it.
+    # Motion of a mode along one axis, relative to its largest: errors of eigensolvers are 1e-10 to 1e-12 of other
+    # modes.
     axis: float = 1e-9
-    # Force that a rigid motion meets, relative to the sum of its absolute terms: rounding of K R is about 1e-15.
+    # Force against a rigid motion, relative to the sum of its absolute terms: rounding of K R is about 1e-15.
     rigid: float = 1e-9
-    # Negative ω², of the largest, that is an error, not rounding of K (1e-15) over the softness of a mode.
+    # A negative ω² beyond this share of the largest is an error: rounding of K (1e-15) over the softness of a mode is
+    # less.
     negative: float = 1e-9
 
 
@@ -62,7 +64,7 @@ LIMITS = BasisLimits()
 
 @dataclass(frozen=True)
 class ElasticModel:
-    """A structure as it flies: M, K on its free coordinates and the rigid motions R (N, 6) of all coordinates."""
+    """A free structure: M, K on its free coordinates and the rigid motions R (N, 6) of all coordinates."""
 
     structure: Structure
     M: sp.csc_array
@@ -77,7 +79,7 @@ class ElasticModel:
 
 
 def make_body(structure: Structure, M_full: sp.csc_array) -> ElasticModel:
-    """The body of a structure; its stiffness must let it move freely."""
+    """The body of a structure; its stiffness must not resist rigid motions."""
     R = structure.rigid_motions()
     force, terms = structure.K @ R, abs(structure.K) @ np.abs(R)
     part = np.abs(force).max(axis=0) / np.maximum(terms.max(axis=0), 1e-300)
@@ -86,9 +88,9 @@ def make_body(structure: Structure, M_full: sp.csc_array) -> ElasticModel:
         count = len(structure.rigid_names)
         raise ModelError(
             "few-rigid-modes",
-            f"flexible body {structure.name!r} has {count - len(stopped)} rigid motions free of force, {count} are "
-            f"due: its stiffness resists {', '.join(stopped)} (force {max(part):.1e} of its terms).",
-            Advice("Take away springs to the ground, or correct the stiffness matrix."),
+            f"flexible body {structure.name!r} has {count - len(stopped)} rigid motions free of force instead "
+            f"of {count}: its stiffness resists {', '.join(stopped)} (force {max(part):.1e} of its terms).",
+            Advice("Remove springs to the ground, or correct the stiffness matrix."),
             where={"body": structure.name},
             evidence={"free": count - len(stopped), "due": count, "resisted": part.tolist()},
         )
@@ -161,7 +163,7 @@ def fixed_interface_modes(
 
 
 def _loose(body: ElasticModel, held: IntArray, masters: IntArray) -> IntArray:
-    """Masters that need not be held, by place: all but one for each rigid motion that ``held`` leaves."""
+    """Masters that need not be fixed, by index: all but one for each rigid motion that ``held`` leaves free."""
     left = _motions_left(body, held)
     if not left.shape[1]:
         return np.arange(len(masters))
@@ -189,7 +191,7 @@ def _elastic_modes(
     if zero != rigid:
         raise ModelError(
             "few-rigid-modes" if zero < rigid else "not-held",
-            f"flexible body {body.structure.name!r} has {zero} rigid modes, {rigid} are due"
+            f"flexible body {body.structure.name!r} has {zero} rigid modes instead of {rigid}"
             + ("." if zero < rigid else ": parts of it move without deformation."),
             where={"body": body.structure.name},
             evidence={"found": zero, "due": rigid},
@@ -266,7 +268,7 @@ def diagonalise(body: ElasticModel, shapes: FloatArray, *, keep_all: bool = Fals
     if keep_all and not independent.all():
         refuse_dependent(body.structure.name, int(np.abs(vectors[:, 0]).argmax()), float(values[0]))
     found, squares = shapes @ (scale[:, None] * vectors[:, independent]), np.zeros(0)
-    for _ in range(2):  # the second time from modes that are orthogonal but for rounding of the first
+    for _ in range(2):  # the second time with modes that are orthogonal up to rounding errors of the first
         M, K = project(body, found)
         squares, turned = scipy.linalg.eigh(K, M)
         found = found @ turned
@@ -300,7 +302,7 @@ def refuse_rigid(body: ElasticModel, shapes: FloatArray) -> None:
             "rigid-mode",
             f"flexible body {name!r}: {rigid} combinations of its {shapes.shape[1]} modes move it without deformation; "
             "its frame makes these motions already.",
-            Advice("Tie the frame to a node or to the mean axis with {}.", Argument("reference")),
+            Advice("Attach the frame to a node or to the mean axis with {}.", Argument("reference")),
             where={"body": name},
             evidence={"rigid": rigid, "modes": shapes.shape[1]},
         )
@@ -313,7 +315,7 @@ def project(body: ElasticModel, shapes: FloatArray) -> tuple[FloatArray, FloatAr
 
 
 def refuse_dependent(name: str, mode: int, value: float) -> None:
-    """Modes that are combinations of each other."""
+    """Refuse modes that are combinations of each other."""
     raise ModelError(
         "rank-deficient",
         f"flexible body {name!r}: its modes are not independent, mode {mode + 1} is a combination of others or moves "
@@ -325,7 +327,7 @@ def refuse_dependent(name: str, mode: int, value: float) -> None:
 
 
 def quiet_axes(structure: Structure, shapes: FloatArray) -> FloatArray:
-    """Shapes with exact zeros along directions in which a mode does not move but for errors of the eigensolver."""
+    """Shapes with exact zeros along directions in which a mode moves only by errors of the eigensolver."""
     size = float(np.ptp(structure.positions, axis=0).max()) or 1.0
     scale = np.array([size if way[0] == "r" else 1.0 for way in structure.directions])
     each = shapes.reshape(len(structure.points), len(structure.directions), -1)
@@ -343,7 +345,7 @@ def _signs(structure: Structure, shapes: FloatArray) -> FloatArray:
 
 
 def _separate_axes(body: ElasticModel, shapes: FloatArray, squares: FloatArray) -> FloatArray:
-    """Modes of equal frequency turned so that their motions along x, y, z are apart where that is possible."""
+    """Modes of equal frequency turned so that their motions along x, y, z are separate where possible."""
     shapes = shapes.copy()
     weights = np.array([{"x": 3.0, "y": 2.0, "z": 1.0}.get(way, 0.0) for way in body.structure.directions])
     along = np.tile(weights, len(body.structure.points))[:, None]

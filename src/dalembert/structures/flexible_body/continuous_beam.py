@@ -136,7 +136,7 @@ def _elastic_modes(beam: Beam, name: str, modes: Any) -> tuple[BeamModes, Any]:
     elif np.ndim(modes) == 1 and len(modes):
         numbers = [whole_number("a mode number", number, 1) for number in modes]
     else:
-        advice = Advice("Shapes of your own go with finite elements.")
+        advice = Advice("Your own shapes need finite elements.")
         raise ModelError("wrong-shape", f"flexible body {name!r}: modes are a count or mode numbers.", advice)
     rigid = beam._held.rigid().shape[1]
     found = beam.modes(max(numbers) + rigid, normalised="mass")

@@ -1,4 +1,4 @@
-"""Back from elastic coordinates to the finite-element model: displacements, internal forces and stresses.
+"""Displacements, internal forces and stresses of the finite-element model from elastic coordinates.
 
 u = Φ η: stresses by superposition of the modes. They converge with the modes kept; static shapes at loaded nodes make
 them exact under constant loads there.
@@ -27,7 +27,7 @@ def recover_deformation(
     body: str | None = None,
     at: float | None = None,
 ) -> StaticSolution:
-    """The model that a flexible body was made of, deformed by its elastic coordinates.
+    """The finite-element model of a flexible body, deformed by the elastic coordinates of the body.
 
     Parameters
     ----------
@@ -39,8 +39,8 @@ def recover_deformation(
 
     Returns
     -------
-    StaticSolution: displacements, and ``stresses()``, ``beam(name)`` or ``largest_stresses()``. Its load is that which
-    would hold this deformation.
+    StaticSolution: displacements, and ``stresses()``, ``beam(name)`` or ``largest_stresses()``. Its load is the one
+    that causes this deformation.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def recover_deformation(
     if shapes is None:
         raise ModelError(
             "missing-argument",
-            f"the data of flexible body {body_data.name!r} do not hold the modes of its model.",
+            f"the data of flexible body {body_data.name!r} do not contain the modes of its model.",
             Advice("Make them with {}.", Argument("keep_shapes", True)),
             where={"body": body_data.name},
         )
@@ -78,7 +78,7 @@ def recover_deformation(
     if len(shapes) != len(structure.coordinates):
         raise ModelError(
             "wrong-owner",
-            f"flexible body {body_data.name!r} was made of a model with {len(shapes)} coordinates, "
+            f"flexible body {body_data.name!r} was made from a model with {len(shapes)} coordinates, "
             f"{structure.name!r} has {len(structure.coordinates)}.",
             where={"body": body_data.name},
         )
@@ -89,7 +89,7 @@ def recover_deformation(
 def _elastic_coordinates(run: Record, data: FlexibleBodyData, body: str, at: float | None) -> list[float]:
     """Those of a body of a run at one time."""
     if at is None:
-        problem = f"flexible body {body!r}: a run deforms it at every time, take one."
+        problem = f"flexible body {body!r}: a run has a deformation at every time; choose one time."
         raise ModelError("missing-argument", problem, Advice("Give {}.", Argument("at")), where={"body": body})
     names = [f"{body}.mode{k + 1}" for k in range(data.modes)]
     missing = [name for name in names if name not in run.names]

@@ -29,10 +29,10 @@ from dalembert.structures.reduction.kept_modes import ModesKept
 
 BASES = ("craig-bampton", "clamped", "free")
 ROUTES = ("consistent", "lumped")
-# Modal mass this near to the unit matrix is the unit matrix.
+# Largest difference of a modal mass from the unit matrix that counts as rounding.
 UNIT = 1e-9
 UNMOVED = 1e-12  # motion of a node, relative to the largest of its mode, that is rounding
-# Frequencies of the model with its frame held, for a comparison, where it has at most so many free coordinates.
+# Most free coordinates of a model whose frequencies with a fixed frame are computed for a comparison.
 COMPARED, SMALL = 6, 3000
 
 
@@ -75,7 +75,7 @@ def flexible_body(
     fixed : nodes that vibration modes do not move (with "clamped").
     static : nodes, or coordinates such as "tip.y", whose unit loads add a static shape each.
     reference : "mean axis", or the node that the frame is attached to. When left out: the first fixed node, the first
-        node, or "mean axis" for free modes; own shapes stay as they are.
+        node, or "mean axis" for free modes; your own shapes stay unchanged.
     mass : "consistent" (integrated over the elements) or "lumped" (at the points).
     damping : `Rayleigh`, `ModalDamping`, a damping ratio for all modes or one each; that of the source when left out.
     stiffening : geometric stiffness under unit loads: True, or some of "centrifugal", "acceleration" and "forces".
@@ -136,7 +136,7 @@ def flexible_body(
 
 
 class _Plan:
-    """How modes are made: the basis, the points held in vibration modes, and the node of the frame (or mean axis)."""
+    """Plan of the modes: the basis, the points held in vibration modes, and the node of the frame (or mean axis)."""
 
     def __init__(self, basis: str, held: tuple[str, ...], attached: Node | None, reference: str) -> None:
         self.basis, self.held, self.attached, self.reference = basis, held, attached, reference
@@ -209,7 +209,7 @@ def _raw_shapes(
     body: ElasticModel, nodes: Sequence[Node], plan: _Plan, modes: ModesKept, up_to: float | None,
     interfaces: Sequence[str] | None,
 ) -> tuple[FloatArray, Statics | None, int]:  # fmt: skip
-    """Shapes (N, k), factors for static shapes, and how many of the shapes are vibration modes."""
+    """Shapes (N, k), factors for static shapes, and the number of vibration modes among the shapes."""
     structure = body.structure
     held = bases.free_places(structure, plan.held)
     if plan.basis == "free":
@@ -237,7 +237,7 @@ def _expected_modes(plan: _Plan, modes: Any, vibrations: int, shapes: int, stati
     """Numbers from 1 of the modes of the model whose frequencies the body must have.
 
     Vibration modes of the model that are kept have their exact frequency (Rayleigh and Ritz), those of static shapes
-    and of the highest interface shapes are above any of the model. Of own shapes the lower half is good.
+    and of the highest interface shapes are above any of the model. Of a user's own shapes the lower half is accurate.
     """
     if modes is not None and np.ndim(modes) == 2:
         return list(range(1, (shapes + 1) // 2 + 1))[:COMPARED]
@@ -280,7 +280,7 @@ def _own_shapes(body: ElasticModel, modes: Any) -> FloatArray | None:
 
 
 def _check_modes(title: str, body: ElasticModel, modes: Any) -> None:
-    """Refuse what is neither a number of modes nor mode numbers, and more modes than coordinates."""
+    """Refuse values that are neither a number of modes nor mode numbers, and more modes than coordinates."""
     numbers = [modes] if np.ndim(modes) == 0 else list(modes)
     if not all(isinstance(one, int | np.integer) and not isinstance(one, bool) and one >= 0 for one in numbers):
         raise ModelError(
@@ -295,8 +295,8 @@ def _check_modes(title: str, body: ElasticModel, modes: Any) -> None:
 def _raise_too_many(title: str, modes: int, coordinates: int) -> None:
     raise ModelError(
         "too-many-modes",
-        f"flexible body {title!r}: {modes} modes were asked for, but it has {coordinates} free coordinates.",
-        Advice("Ask for fewer, or refine the mesh."),
+        f"flexible body {title!r}: {modes} modes are more than it can have: there are {coordinates} free coordinates.",
+        Advice("Take fewer modes, or refine the mesh."),
         where={"body": title},
         evidence={"modes": modes, "coordinates": coordinates},
     )
@@ -339,7 +339,7 @@ def _assemble(
         raise ModelError(
             "no-modes",
             f"flexible body {title!r} has no modes.",
-            Advice("Ask for some with {}.", Argument("modes")),
+            Advice("Request some with {}.", Argument("modes")),
             Advice("A rigid body is made by {}.", Call("m.add_body")),
             where={"body": title},
         )
@@ -375,7 +375,7 @@ def make_flexible_node(node: Node, shapes: FloatArray) -> FlexibleNode:
 
 
 def _frequencies(body: ElasticModel, plan: _Plan, numbers: Sequence[int]) -> tuple[FloatArray | None, bool]:
-    """Of modes of the model by number, held as the modes hold it [Hz], and whether that is not at all."""
+    """Frequencies of modes of the model by number, with the supports of the modes [Hz], and whether there are none."""
     free = plan.reference == "mean axis" or plan.basis == "free"
     held = free or body.held or plan.held or plan.attached
     if len(body.structure.free) > SMALL or not numbers or not held:
@@ -409,6 +409,6 @@ def _refuse_with_beam(**given: Any) -> None:
         if value is not None and value != ():
             raise ModelError(
                 "ineffective-argument",
-                f"a continuous beam has the modes of its ends; {key} goes with finite elements.",
+                f"a continuous beam has the modes of its ends; {key} needs finite elements.",
                 Advice("Make a {}.", Call("da.structures.Frame")),
             )

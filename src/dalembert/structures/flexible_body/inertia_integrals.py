@@ -8,7 +8,7 @@ With bodies k (mass m_k, place p_k, inertia J_k) that modes displace by U_k (3, 
 
 and with a matrix m between points instead of one mass each (solids), xᵀ m y instead of Σ m x y.
 
-Entries that are zero but for rounding are made exactly zero: code made from these numbers leaves them out.
+Entries that are zero up to rounding are made exactly zero: code generated from these numbers leaves them out.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _axial(moments: FloatArray) -> FloatArray:
 
 
 def _from_matrix(lumped: InertiaIntegrals, distribution: MassDistribution, shapes: FloatArray) -> InertiaIntegrals:
-    """What the mass matrix determines from it: RᵀMR, RᵀMΦ and ΦᵀMΦ with the rigid motions R of the structure."""
+    """Integrals that the mass matrix determines: RᵀMR, RᵀMΦ and ΦᵀMΦ with the rigid motions R of the structure."""
     six = rigid_motions(distribution.positions, distribution.directions)
     if six.shape[1] < 6:  # a planar structure: the rest from its points
         return lumped
@@ -131,7 +131,7 @@ def clean_integrals(found: InertiaIntegrals) -> InertiaIntegrals:
     """All integrals with exact zeros.
 
     An entry is rounding of the largest that the mass and the modes could have there (Cauchy and Schwarz), so that modes
-    without momentum are seen as such, and a mode of small size keeps its numbers.
+    without momentum are recognised, and a mode of small size keeps its numbers.
     """
     mode = np.sqrt(np.maximum(np.diagonal(found.modal_mass), 0.0))
     mass, turning = np.sqrt(found.mass), np.sqrt(np.trace(found.inertia))

@@ -1,4 +1,4 @@
-"""Where the mass of a structure is, and how it moves with the coordinates: what inertia invariants are summed over.
+"""Distribution of the mass of a structure and its motion with the coordinates, for the sums of inertia invariants.
 
 Small rigid bodies k of mass m_k, place p_k and inertia J_k about their centre move with the coordinates u (N,),
 
@@ -13,7 +13,7 @@ Lumped: half of a beam element at each end with its rotary inertia; a solid has 
 the diagonal of m (Hinton, Rock and Zienkiewicz 1976). Both routes converge to each other with the mesh.
 
 A mass matrix alone, with rotations coupled to displacements of other points, does not show along which axis the points
-inside an element move. Then what the matrix determines comes from it (`Totals`), the rest from masses at the points.
+inside an element move. Then the matrix gives the integrals that it determines, and masses at the points give the rest.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from dalembert.structures.solid.stresses import SolidGroup
 
 # Distance of a place from a point of the mesh, relative to the size of the structure: as `Mesh.select` has it.
 SAME_PLACE = 1e-6
-# Points that are nodes without being asked for.
+# Most points that become nodes when none are named.
 MOST = 50
 _INNER = re.compile(r".*\[\d+\]")
 
@@ -43,7 +43,7 @@ class Node:
 
 
 def find_nodes(structure: Structure, given: Any) -> list[Node]:
-    """Nodes that a user asked for: names of points, a mapping of names to points, sets or places, or None."""
+    """Nodes that a user names: names of points, a mapping of names to points, sets or places, or None."""
     wanted = _read_nodes(structure, given)
     twice = [name for k, name in enumerate(wanted) if name[0] in [other for other, _ in wanted[:k]]]
     if twice:

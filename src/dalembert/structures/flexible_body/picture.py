@@ -1,8 +1,8 @@
-"""What pictures show of a flexible body: lines along beams, the surface of a solid, and how modes carry their points.
+"""Picture of a flexible body: lines along beams, the surface of a solid, and the motion of their points by modes.
 
 Beams are drawn through points of their shape functions, so that few elements still look bent. The surface of a solid
 with very many faces is simplified: points within one cell of a grid become the one nearest to the middle of the cell,
-and triangles that lose a corner go.
+and triangles that lose a corner are removed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dalembert.structures.flexible_body.mass_distribution import MassDistributio
 from dalembert.structures.solid.element import SOLID_ELEMENTS
 from dalembert.structures.solid.stresses import SolidGroup
 
-# Pieces that a beam is drawn of, at least.
+# Fewest pieces of a drawn beam.
 PIECES = 16
 # Triangles of a surface: enough to show holes and fillets, few enough for a page with several bodies.
 TRIANGLES = 4000

@@ -1,4 +1,4 @@
-"""What a flexible body can be made of, as a structure: a frame, a solid, matrices, a reduction."""
+"""Sources of a flexible body as a structure: a frame, a solid, matrices, a reduction."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def read_source(source: Any, name: str | None, positions: Any, of: Any) -> tuple
     if isinstance(source, Reduction):
         return _of_reduction(source, name, positions, of)
     if of is not None:
-        raise ModelError("ineffective-argument", "the structure that was reduced goes with a reduction only.")
+        raise ModelError("ineffective-argument", "the structure that was reduced is for a reduction only.")
     if isinstance(source, tuple) and len(source) == 2:
         return _of_matrices(source[0], source[1], name or "body", positions), None
     if positions is not None:
-        raise ModelError("ineffective-argument", "positions go with matrices and reductions only.")
+        raise ModelError("ineffective-argument", "positions are for matrices and reductions only.")
     if isinstance(source, Frame | Solid):
         return assemble_structure(source), None
     if isinstance(source, Structure):
@@ -38,7 +38,7 @@ def read_source(source: Any, name: str | None, positions: Any, of: Any) -> tuple
         return source, None
     raise ModelError(
         "wrong-type",
-        "a flexible body is made of a Frame, Solid, Structure, Beam, Reduction or a pair of matrices (M, K), got "
+        "a flexible body is made from a Frame, Solid, Structure, Beam, Reduction or a pair of matrices (M, K), got "
         f"{type(source).__name__}.",
     )
 
@@ -130,12 +130,12 @@ def _of_reduction(reduction: Reduction, name: str | None, positions: Any, of: An
             raise ModelError(
                 "channel-mismatch",
                 f"the reduction has {len(reduction.full.coordinates)} coordinates and structure {structure.name!r} "
-                f"{len(structure.free)} free ones, or others: it was not made of it.",
+                f"{len(structure.free)} free ones, or others: it was not made from this structure.",
                 where={"body": structure.name},
             )
         return structure, structure.expand(reduction.T)
     if not isinstance(positions, Mapping):
-        problem = "a reduction does not know where its points are."
+        problem = "a reduction has no positions of its points."
         raise ModelError("missing-argument", problem, Advice("Give {}.", Argument("of"), Argument("positions")))
     full, title = reduction.full, name or "body"
     owned = by_point(full.coordinates)

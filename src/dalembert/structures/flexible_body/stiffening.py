@@ -4,13 +4,13 @@
     f = −∫ Nᵀ e_a dm                            acceleration of the frame less gravity
     f = Bᵀ e_a                                  a force on a node
 
-Each load is put on the body while its frame is held as the modes hold it: a node that the frame is attached to takes
-the reaction, Bᵀ r; in a mean axis the inertia of the body takes it, M R c. With these the load is in balance,
+Each load acts on the body while its frame is fixed as for the modes: a node that the frame is attached to takes the
+reaction, Bᵀ r; in a mean axis the inertia of the body takes it, M R c. With these the load is in balance,
 
     f − L (RᵀL)⁻¹ Rᵀ f,        L = Bᵀ or M R,
 
-and whatever coordinates are held for the static solution carry nothing. The internal forces give every element its
-geometric stiffness (`prestress`), and ΦᵀK_gΦ is what they add to the stiffness of the modes (Wallrapp 1994).
+and the coordinates that are fixed for the static solution have no reaction. The internal forces give every element its
+geometric stiffness (`prestress`), which adds ΦᵀK_gΦ to the stiffness of the modes (Wallrapp 1994).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ KINDS = ("centrifugal", "acceleration", "forces")
 
 
 def wanted_kinds(title: str, stiffening: Any) -> tuple[str, ...]:
-    """Kinds of loads that are asked for."""
+    """Kinds of loads that the user requests."""
     if stiffening is True:
         return KINDS
     if not stiffening:
@@ -61,7 +61,7 @@ def find_stiffening(
     kinds: Iterable[str],
     statics: Statics | None = None,
 ) -> Stiffening:
-    """Matrices of all loads that are asked for; ``statics`` of the body held somewhere saves factoring again."""
+    """Matrices of all requested loads; ``statics`` of the supported body avoids another factorization."""
     refuse_bare(body.structure)
     held = _Held(body, attached, statics)
     centrifugal = acceleration = None

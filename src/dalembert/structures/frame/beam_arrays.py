@@ -66,7 +66,7 @@ def orient(frame: Frame, beams: Beams, start: FloatArray, end: FloatArray) -> Be
 
 
 def section_of(frame: Frame, given: Section | str) -> Section:
-    """The section itself, or the one the frame knows by this name."""
+    """The section itself, or the frame's section of this name."""
     return frame.sections[given] if isinstance(given, str) else given
 
 

@@ -95,7 +95,7 @@ class FrameElement:
         return ((f"{self.kind} {self.name!r}", self.attached),)
 
     def find_problems(self, frame: Frame) -> list[Finding]:
-        """What is wrong with it, whatever its place."""
+        """Problems of the element that do not depend on its place."""
         return []
 
     def find_geometry_problems(

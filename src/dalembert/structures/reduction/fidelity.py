@@ -1,4 +1,4 @@
-"""How well one set of modes stands for another (Allemang and Brown 1982; Lieven and Ewins 1988).
+"""Agreement of two sets of modes (Allemang and Brown 1982; Lieven and Ewins 1988).
 
     e_f = |f - f*| / f · 100            frequency error [%]
     NCO = (uᵀ M u*)² / (uᵀ M u · u*ᵀ M u*)      normalised cross orthogonality
@@ -97,7 +97,7 @@ class Fidelity:
         return float(np.nanmean(self.frequency_errors))
 
     def good(self, *, frequency_error: float = 1.0, nco: float = 0.99) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """(k,) which modes the model has: error at most so many percent, NCO (or MAC) at least so much."""
+        """(k,) which modes the model has: error at most ``frequency_error`` percent, NCO (or MAC) at least ``nco``."""
         shape = np.where(np.isnan(self.nco), self.mac, self.nco)
         return np.asarray((self.frequency_errors <= frequency_error) & (shape >= nco))
 

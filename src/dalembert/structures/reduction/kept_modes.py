@@ -72,7 +72,7 @@ def choose_modes(
     squares, shapes = factors.lowest(M, K, max(numbers), factor)
     if len(squares) < max(numbers):
         raise DataError(
-            "too-few-modes", f"mode {max(numbers)} was asked for, but there are only {len(squares)} modes with mass."
+            "too-few-modes", f"mode {max(numbers)} was requested, but there are only {len(squares)} modes with mass."
         )
     return KeptModes(squares, shapes, numbers)
 
@@ -88,7 +88,7 @@ class Flexibility:
         names = [system.coordinates[i] for i in self.rest]
         self.factor = factors.factor_regular(
             block(system.K, self.rest, self.rest) if r else system.K, names, "the stiffness matrix",
-            Advice("Keep all rigid-body modes (ask for more modes), or hold the structure."),
+            Advice("Keep all rigid-body modes (request more modes), or support the structure."),
         )  # fmt: skip
 
     def apply(self, F: FloatArray) -> FloatArray:

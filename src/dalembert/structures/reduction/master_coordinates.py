@@ -29,9 +29,9 @@ GREEDY_LIMIT = 1000
 
 
 def find(coordinates: Sequence[str], wanted: str | Iterable[str], where: str) -> Indices:
-    """Places of the wanted coordinates, in the order asked for, each once.
+    """Places of the wanted coordinates, in the given order, each once.
 
-    A name is a coordinate (``"A.x"``), a point, which stands for all its coordinates (``"A"`` for
+    A name is a coordinate (``"A.x"``), a point, which means all its coordinates (``"A"`` for
     ``"A.x"``, ``"A.y"``, ...), or a pattern with ``*``, ``?`` or ``[...]`` as in file names (``"*.x"``); a name
     that exists is never read as a pattern, so ``"beam[1]"`` is a point.
     """
@@ -72,7 +72,7 @@ def choose_masters(
     rule: Literal["ratio", "greedy"] = "ratio",
     keep: str | Iterable[str] = (),
 ) -> tuple[str, ...]:
-    """Coordinates worth keeping in a Guyan reduction, the best first.
+    """The best masters of a Guyan reduction, the best first.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def load_vector(system: SecondOrder, load: object, name: str) -> FloatArray:
             if len(place) != 1:
                 raise DataError(
                     "not-unique",
-                    f"load {name!r}: {coordinate!r} stands for {len(place)} coordinates.",
+                    f"load {name!r}: {coordinate!r} means {len(place)} coordinates.",
                     Advice("Name one of them."),
                 )
             vector[place[0]] += float(value)

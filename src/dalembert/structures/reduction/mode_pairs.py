@@ -34,7 +34,7 @@ WEIGHTS = PairWeights()
 
 
 def pair_modes(mac: FloatArray, measured: FloatArray, computed: FloatArray) -> np.ndarray[Any, np.dtype[np.intp]]:
-    """(k,) place of the computed mode of every measured one, -1 where none is left.
+    """(k,) place of the computed mode of every measured one, -1 where none remains.
 
     mac : (k, l);  measured, computed : (k,), (l,) frequencies, in one unit.
     """

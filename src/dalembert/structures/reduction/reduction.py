@@ -127,7 +127,7 @@ class Reduction:
         ----------
         x : (r,) or (r, k), `Modes` of the reduced system, or a `Record` with a channel per reduced coordinate
         inputs : (nu,), (nu, k) or mapping of input names to values, optional
-            Adds the static motion by the inputs beyond T (:attr:`residual`). A record brings its own input channels.
+            Adds the static motion by the inputs beyond T (:attr:`residual`). A record has its own input channels.
         coordinates : names, points or patterns to expand; all when left out
 
         Returns
@@ -173,16 +173,16 @@ class Reduction:
         """Full static displacements (n,) under constant inputs, (nu,) or a mapping of input names to values."""
         u = input_values(self.system, inputs)
         K = self.system.K_full
-        advice = Advice("Hold the full system, or choose masters that hold it, or ask for modes.")
+        advice = Advice("Support the full system, or choose masters that support it, or request modes.")
         factor = factors.factor_regular(K, self.system.coordinates, "the reduced stiffness", advice)
         return np.asarray(self.expand(factor.solve(self.system.B @ u), inputs=u))
 
     def fidelity(self, count: int | None = None, *, modes: Modes | None = None) -> Fidelity:
-        """How well the modes of the full system come out: frequency error, NCO and MAC.
+        """Accuracy of the modes of the full system: frequency error, NCO and MAC.
 
         Parameters
         ----------
-        count : how many of the lowest full modes to look at; the size of the reduced system (at most 20) when left out
+        count : number of the lowest full modes to compare; the size of the reduced system (at most 20) when left out
         modes : undamped modes of the full system, where they are known already
         """
         from dalembert.structures.reduction.fidelity import of_reduction
@@ -225,7 +225,7 @@ def project(
     W = T if left is None else left
     square = {symbol: congruent(W, getattr(full, symbol), T, -1 if symbol in "GH" else 1) for symbol in SQUARE}
     if left is not None:
-        # The two-sided product mixes K and H (and no other pair: the caller sees to that).
+        # The two-sided product mixes K and H (and no other pair: the caller ensures this).
         both = square["K"] + square["H"]
         square["K"], square["H"] = 0.5 * (both + both.T), 0.5 * (both - both.T)
     B = np.hstack([np.asarray(full.B.T @ W).T, *(W.T @ f[:, None] for f in (loads or {}).values())])

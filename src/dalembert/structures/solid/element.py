@@ -38,7 +38,7 @@ class Locking:
     limit : from the bore of a thick cylinder, 6 cells through its wall: stresses 10 % off with linear cells at 0.4
         (half the displacement is lost at 0.499), 4 % with tet10 at 0.49, 30 % with hex20 and hex27 at 0.4999, more with
         fewer cells.
-    remedy : what does not lock.  free_degree : integration of the stiffness up to which it does not lock.
+    remedy : an element that does not lock.  free_degree : integration of the stiffness up to which it does not lock.
     """
 
     limit: float

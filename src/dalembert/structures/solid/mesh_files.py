@@ -82,7 +82,7 @@ def read_mesh(
 
 
 def _take(found: Iterator[Any], count: int, kind: Any) -> Any:
-    """An array of so many numbers from the pieces it comes in (one, be it empty)."""
+    """An array of a number of entries from its pieces (at least one, perhaps empty)."""
     whole = np.empty(count, dtype=kind)
     done = 0
     while True:
@@ -152,7 +152,7 @@ def _check_length(file: Path, limit: int, max_bytes: int) -> None:
 
 
 def _text(file: Path) -> str:
-    """The file as text, binary parts as they are."""
+    """The file as text, binary parts unchanged."""
     raw = file.read_bytes()
     try:
         return raw.decode("utf-8")
@@ -346,7 +346,7 @@ def _name_sets(raw: Any, starts: dict[int, int]) -> tuple[dict[str, IntArray], d
 
 
 def _line_of(text: str, message: str) -> int | None:
-    """First line that holds the word a parser stumbled over, if the message quotes one."""
+    """First line with the word that a parser did not accept, if the message quotes one."""
     quoted = re.findall(r"'([^']+)'", message)
     for number, line in enumerate(text.splitlines(), 1):
         if quoted and quoted[-1].strip() and quoted[-1].strip() in line:

@@ -42,8 +42,8 @@ class Mesh:
 
     Attributes
     ----------
-    turned : how many cells were numbered inside out and have been renumbered.
-    dropped : how many points belonged to no cell and were left out.
+    turned : number of cells that were numbered inside out and have been renumbered.
+    dropped : number of points that belonged to no cell and were left out.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class Mesh:
         Parameters
         ----------
         where : the name of a point set or cell set; conditions such as ``"x=0"`` or ``"z=0.5, x<=1"`` (all must hold,
-            within 1e-6 of the largest side of the mesh); a function of arrays ``(x, y, z)`` that answers with bools; or
+            within 1e-6 of the largest side of the mesh); a function of arrays ``(x, y, z)`` that returns bools; or
             the numbers of the points themselves.
 
         Examples
@@ -317,7 +317,7 @@ def _determinants(points: FloatArray, cells: IntArray, slopes: FloatArray) -> Fl
 
 
 def _orient_cells(points: FloatArray, cells: IntArray, kind: str, name: str) -> tuple[IntArray, int]:
-    """Cells with a positive determinant everywhere, and how many had to be turned."""
+    """Cells with a positive determinant everywhere, and the number of renumbered ones."""
     # also at the corners: a collapsed edge shows there and nowhere else
     places = [
         solid_shapes.quadrature(kind, SOLID_ELEMENTS[kind].mass_degree)[0],

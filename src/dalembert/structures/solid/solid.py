@@ -34,7 +34,7 @@ class SolidSupport:
 
 @dataclass(frozen=True, eq=False)
 class Interface:
-    """A point with six coordinates that stands for a set of points."""
+    """A point with six coordinates that represents a set of points."""
 
     name: str
     points: IntArray
@@ -187,11 +187,11 @@ class Solid:
         self.foundations.append(Foundation(cells, faces, k))
 
     def add_interface(self, name: str, where: Where, *, position: Any = None, rigid: bool = True) -> None:
-        """A point with six coordinates that stands for a set of points: where joints and masters attach.
+        """A point with six coordinates that represents a set of points, for joints and masters.
 
         Parameters
         ----------
-        where : the points it stands for, see :meth:`Mesh.select`; a point can belong to one interface.
+        where : the points that it represents, see :meth:`Mesh.select`; a point can belong to one interface.
         position : [m]; the mean of the points when left out.
         rigid : True: the points follow it as one rigid body. False: it follows their mean translation and rotation
             and leaves them free to deform; a force on it is shared among them.

@@ -38,7 +38,7 @@ ENCODER, ACCELEROMETER, CYLINDER = 0.0063, 0.03, 12.26e3
 CUTOFF = 10.0
 """Of the digging forces [Hz]."""
 WALK = 5e3
-"""By how much the digging force may change beyond its law in a step [N]."""
+"""Assumed random change of the digging force in a step, beyond its law [N]."""
 SEED = 0
 ORIGIN = "I. Palomba, State estimation in multibody systems (thesis, Padova); motion simulated here"
 STEPS = {

@@ -2,7 +2,7 @@
 
 Data given there: masses, lengths and their errors, sensor noise, 5 s. Not given: the forces, the motion, the
 sample time, the tuning. Here the crank swings from 38° to 133° (no dead centre), or turns round (dead centres crossed),
-while a sine and a square wave act on the slider; the filters know nominal masses and lengths, the machine has others.
+while a sine and a square wave act on the slider; the filters have nominal masses and lengths, the machine has others.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from dalembert.view.plots.figures import BLUE, GREY, RED, STYLE, new_figure
 from dalembert.view.reports.pages import Heading, Moving, Picture, Piece, Table, Text
 
 STEP, SPAN, SETTLED = 1e-3, 5.0, 0.5
-"""Sample time, length of the run, and what of it is left out of errors [s]."""
+"""Sample time, length of the run, and the initial part that errors leave out [s]."""
 ENCODER, ACCELEROMETER, TORQUE = 0.003, 0.05, 0.28
 """Standard deviations of the sensors [rad, m/s², N m]."""
 WALKS = (0.001, 0.005, 0.02, 0.05, 0.5, 2.0)
@@ -106,7 +106,7 @@ def mechanism(sizes: Sizes = NOMINAL, load: Any = None) -> da.Mechanism:
 
 @lru_cache(maxsize=1)
 def known_machine() -> da.EquationsOfMotion:
-    """The machine as the filters know it."""
+    """The machine of the filters, with nominal values."""
     return da.equations(mechanism())
 
 
@@ -190,7 +190,7 @@ def errors(at: ForceTest, found: Any, acceleration: FloatArray | None = None) ->
 
 
 def _acceleration(found: Any, at: ForceTest) -> FloatArray:
-    """Crank acceleration of the single-stage filter: what its dynamics say at its estimate."""
+    """Crank acceleration of the single-stage filter, from its dynamics at its estimate."""
     eqs, record = known_machine(), found.record
     q, v = (record[list(group.names)] for group in (eqs.coordinates, eqs.speeds))
     acting = {"torque": at.sensors["torque"], "force": found["force"]}

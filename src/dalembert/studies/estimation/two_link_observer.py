@@ -116,7 +116,7 @@ def read_sensors(run: da.Record, seed: int = 0) -> da.Record:
 
 
 def observer(run: da.Record, **options: Any) -> KinematicModel:
-    """Scheme 1 under Euler's method, started where the encoders stand."""
+    """Scheme 1 with Euler's method, with the initial state of the encoders."""
     angles = {"A.angle": float(run["encoder 1"][0]), "B.angle": float(run["encoder 2"][0])}
     return model_kinematics(
         machine(), independent=["A.angle", "B.angle"], inputs=list(INPUTS), outputs=list(ENCODERS), start=angles,

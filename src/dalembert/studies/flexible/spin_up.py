@@ -59,7 +59,7 @@ def beam_data(planar: bool, stiffening: str | bool = "centrifugal") -> FlexibleB
 
 
 def piece_data(count: int, planar: bool) -> FlexibleBodyData:
-    """One of so many equal pieces: static shapes of its end, and its first vibration mode (two in space)."""
+    """One of a number of equal pieces: static shapes of its end, and its first vibration mode (two in space)."""
     frame = _straight_frame(LENGTH / count, SECTION, MATERIAL, ELEMENTS // 2, planar)
     return flexible_body(frame, basis="craig-bampton", modes=1 if planar else 2, reference="root")
 

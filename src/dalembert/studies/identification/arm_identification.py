@@ -57,7 +57,7 @@ ASSUMED = (
 
 @dataclass(frozen=True)
 class Measurement:
-    """A run of the true arm, and what its encoders and drives reported."""
+    """A run of the true arm, and the readings of its encoders and drives."""
 
     run: da.Record
     record: da.Record
@@ -129,7 +129,7 @@ def measure(eqs: EquationsOfMotion, arm: EquationsOfMotion, plan: da.Record, see
 
 def true_parameters(found: IdentifiedRobot, arm: da.Mechanism) -> FloatArray:
     """Dynamic parameters of the true arm, in the order of the result."""
-    bodies = da.tree.dynamic_parameters(da.equations(arm, coordinates="joint")).values  # a tree knows bodies only
+    bodies = da.tree.dynamic_parameters(da.equations(arm, coordinates="joint")).values  # a tree has bodies only
     return np.concatenate([bodies, np.column_stack([VISCOUS, COULOMB, ROTORS]).ravel()])
 
 

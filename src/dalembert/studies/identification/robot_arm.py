@@ -1,6 +1,6 @@
 """A real flexible robot arm: from the torque of its motor to the acceleration of the arm (DaISy).
 
-A model is found from the first half of the record by itself, and judged on the second half. The sample time is not
+A model is found from the first half of the record alone, and judged on the second half. The sample time is not
 stated with the data, so time is counted in samples and frequencies in cycles per sample.
 """
 

@@ -4,7 +4,7 @@ Ground acceleration in, absolute floor accelerations out. In coordinates relativ
 
     M ẍ + C ẋ + K x = -M 1 ü_g,    y = ẍ + 1 ü_g
 
-so masses are known up to one common factor only: M, C and K times any number answer a ground motion alike.
+so masses are known up to one common factor only: M, C and K times any number have the same response to a ground motion.
 The first two thirds of the record are used, the last third is held out.
 """
 
@@ -43,9 +43,9 @@ WINDOW, HOP = 10.0, 5.0
 STRONG = 0.3
 """Strong motion begins where the floors first reach this share of their peak acceleration."""
 STRONG_TRIED = (0.1, 0.2, 0.5)
-"""Other shares, to determine how far the held-out fit depends on it."""
+"""Other shares, to determine the effect of the share on the held-out fit."""
 QUIET = 0.1
-"""Floor acceleration, root mean square, below which a window holds no motion to speak of [m/s²]."""
+"""Floor acceleration, root mean square, below which a window has no significant motion [m/s²]."""
 # What counts as agreement of the stick with the modes: relative in frequency, of the largest component in shape.
 FREQUENCY_WEIGHT, SHAPE_WEIGHT = 0.002, 0.05
 

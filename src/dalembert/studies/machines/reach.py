@@ -1,7 +1,7 @@
 """A redundant arm follows a path through a pose that is nearly singular, within the limits of its joints.
 
 The tip of a seven-joint arm (of the library) passes along an arc whose middle is almost out of reach: there the elbow
-is nearly straight, and speeds of the tip towards the shoulder ask for large speeds of the joints. Inverse kinematics
+is nearly straight, and speeds of the tip towards the shoulder need large speeds of the joints. Inverse kinematics
 finds the motion of the joints, inverse dynamics its torques, computed torque control follows it in a simulation, and
 time scaling finds the shortest time that the limits allow.
 """

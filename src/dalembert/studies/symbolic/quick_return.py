@@ -26,7 +26,7 @@ SPEED = math.pi / 2
 """Of the crank [rad/s]: a turn in 4 s."""
 UNTIL, SAMPLES = 16.0, 16001
 STEPS = {"inverse dynamics": 1.5, "feedback": 2.0}
-# what can be read from the published curves, with their accuracy of about 1 %
+# values read from the published curves, with their accuracy of about 1 %
 PUBLISHED = {"torque_max": 0.955, "torque_min": -1.005, "residual": 8e-6}
 
 
@@ -61,7 +61,7 @@ def find_extremes(t: FloatArray, y: FloatArray) -> dict[str, float]:
 
 
 def study() -> Outcome:
-    """Torque of the crank over four turns, motion of the slider, and how well the joints stay closed."""
+    """Torque of the crank over four turns, motion of the slider, and the residuals of the joints."""
     step("inverse dynamics")
     eqs = da.equations(linkage())
     motion = {"turned": lambda t: SPEED * t}

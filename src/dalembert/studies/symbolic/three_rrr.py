@@ -51,7 +51,7 @@ def linkage() -> PlanarModel:
 
 
 def study() -> Outcome:
-    """Torques of the motors over two periods of the path, and how well the joints stay closed."""
+    """Torques of the motors over two periods of the path, and the residuals of the joints."""
     step("inverse dynamics")
     eqs = da.equations(linkage())
     run = da.inverse_dynamics(eqs, MOTION, times=np.linspace(0.0, UNTIL, SAMPLES))
@@ -123,7 +123,7 @@ def _pieces(results: dict[str, Any], period: da.Record) -> list[Piece]:
     return [
         first,
         Picture("torques", figure, "Torques of the motors and speeds of the cranks over one period."),
-        Table(head, rows, "Extremes, beside what can be read from the published curves"),
+        Table(head, rows, "Extremes, beside values read from the published curves"),
         Picture("path", path, "Paths of the nodes of the platform."),
         Text(
             "Every sample is closed by Newton's method: the differentiated constraints are kept to "

@@ -183,7 +183,7 @@ def linear_models(
     """Linear models at the speeds of the fit."""
     zero = dict.fromkeys(model.motion.labels(0), 0.0)
     with warnings.catch_warnings():
-        # of constraints that do not close in the printed dimensions: the study says so itself
+        # of constraints that do not close in the printed dimensions: the study reports it
         warnings.simplefilter("ignore", ModelWarning)
         return {
             v: linearize_parts(model, {**zero, **straight(v, heading), **changes}, coordinates=COORDINATES) for v in FIT
@@ -206,7 +206,7 @@ def heading_influence(models: Mapping[float, LinearModel]) -> float:
 
 
 def close(heading: float) -> dict[str, float]:
-    """Dimensions that close: the knuckle stands at the end of rod Q, its other points follow."""
+    """Dimensions that close: the knuckle is at the end of rod Q, its other points follow."""
     d = dict(GEOMETRY)
 
     def rod(letter: str) -> FloatArray:

@@ -1,9 +1,9 @@
-"""The top floor of the three-storey rig held by servo-constraints (Pappalardo 2011, ch. 5).
+"""The top floor of the three-storey rig, kept at rest by servo-constraints (Pappalardo 2011, ch. 5).
 
 Virtual constraint: the top floor does not move. Case P, a torque on the pendulum keeps it until the pendulum is
 horizontal, where the law is singular; case F, a force on the floor itself keeps it for good. Case F also runs on the
 estimate of an extended Kalman filter from three accelerations and the pendulum's angle.
-Dampers of the storeys are not given there: 0.5 N s/m is a guess.
+Dampers of the storeys are not given there: 0.5 N s/m is assumed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SEED = 7
 
 @dataclass(frozen=True)
 class Held:
-    """A run with the top floor held from ``on`` on, and how well."""
+    """A run with the top floor kept at rest from ``on`` on, and its errors."""
 
     run: da.Record
     on: float
@@ -103,7 +103,7 @@ def _rest() -> da.Event:
 def hold_on_estimate(span: float = SPAN, *, continuous: bool = False) -> Estimated:
     """Case F on the estimate of an extended Kalman filter, switched on after half of the time.
 
-    continuous : by the filter of Pappalardo 2011, which sees its sensors all the time (R_cw = W₀², R_cv = V₀² as
+    continuous : by the filter of Pappalardo 2011, whose sensors are continuous (R_cw = W₀², R_cv = V₀² as
         intensities), instead of one sample after the other.
     """
     eqs = machine()

@@ -1,6 +1,6 @@
 """Simulated tests of the three-storey rig, and what identification finds in them.
 
-The structure alone, the pendulum taken off: a hammer and a shaker on floor 1, accelerations of the floors at 32 Hz,
+The structure alone, without the pendulum: a hammer and a shaker on floor 1, accelerations of the floors at 32 Hz,
 2048 samples each, 40 dB signal to noise. Forces are held from sample to sample.
 """
 
@@ -37,7 +37,7 @@ SEED = 2026
 
 @dataclass(frozen=True)
 class Campaign:
-    """The structure as it is, and the records made of it."""
+    """The true structure, and its records."""
 
     truth: da.SecondOrder
     hammer: tuple[da.Record, ...]

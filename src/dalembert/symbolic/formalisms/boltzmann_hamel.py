@@ -44,7 +44,7 @@ def boltzmann_hamel(system: System, *, independent: Sequence[str] | None = None)
     steps = [
         *elimination_step(free),
         Step("Kinetic energy", "In all quasi-velocities; those of rows are zero.", terms=(("T", T),)),
-        Step("Coupling", "Quasi-velocities are no derivatives of coordinates; this term makes up for it.",
+        Step("Coupling", "Quasi-velocities are not derivatives of coordinates; this term corrects for it.",
              "N^{T} \\left( \\dot{P} - \\frac{\\partial w}{\\partial q} \\right)^{T} \\frac{\\partial T}{\\partial w}",
              (("\\Gamma", middle),)),
         Step("Boltzmann-Hamel equations", "One equation per independent speed.",

@@ -1,4 +1,4 @@
-"""What formalisms in independent speeds share: how the rows give the other speeds, and the forces of the rows.
+"""Common steps of formalisms in independent speeds: the other speeds from the rows, and the forces of the rows.
 
 With all speeds w = W v + w₀ and their equations M_w ẇ = f_w + Aᵀ λ before the rows are used, the multipliers of the
 eliminated rows are λ = (A Aᵀ)⁻¹ A (M_w ẇ - f_w).
@@ -26,7 +26,7 @@ def elimination_step(motion: SystemMotion) -> list[Step]:
         return [Step("Speeds", f"The speeds are {names}.", "\\dot{q} = N v + n", (("N", motion.N), ("n", motion.n)))]
     rows = ", ".join(dict.fromkeys(one.name for one in motion.eliminated))
     sentence = (
-        f"Independent speeds are {', '.join(motion.independent)}; rows {rows} give the others. That they do is checked "
+        f"Independent speeds are {', '.join(motion.independent)}; rows {rows} give the others. This is checked "
         "at random points."
     )
     return [Step("Independent speeds", sentence, "\\dot{q} = N v + n", (("N", motion.N), ("n", motion.n)))]

@@ -27,8 +27,8 @@ def gauss(system: System) -> Derivation:
     M, gradient = ca.hessian(Z, motion.vdot)
     f = -ca.densify(ca.substitute(gradient, motion.vdot, SX.zeros(motion.nv)))
     steps = [
-        Step("Constraint", "Half the squared deviation from the free acceleration, weighted with the masses, without "
-             "terms that no acceleration is in.", "Z = \\sum \\frac{1}{2 m} |F - m\\,\\ddot{r}|^{2}", (("Z", Z),)),
+        Step("Constraint", "Half the squared deviation from the free acceleration, weighted with the masses; terms "
+             "without accelerations are left out.", "Z = \\sum \\frac{1}{2 m} |F - m\\,\\ddot{r}|^{2}", (("Z", Z),)),
         Step("Least constraint", "Of all accelerations that the rows allow, the motion has the smallest Z.",
              "\\frac{\\partial Z}{\\partial \\ddot{q}} = A^{T} \\lambda" if motion.constraints else
              "\\frac{\\partial Z}{\\partial \\ddot{q}} = 0"),

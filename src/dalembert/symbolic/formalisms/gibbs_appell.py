@@ -3,7 +3,7 @@
     S = Σ ½ m a·a + ½ ω̇·I ω̇ + ω̇·(ω × I ω) ,      ∂S/∂u̇ = Q
 
 A term of S without u̇ does not matter and is left out. The speeds are independent; rows give the others. Forces of the
-rows follow by relaxation: the equations of the speeds that the rows hold at zero.
+rows follow by relaxation: the equations of the speeds that the rows keep at zero.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def gibbs_appell(system: System, *, independent: Sequence[str] | None = None) ->
     rest = ca.substitute(inertia, motion.vdot, SX.zeros(motion.nv))
     steps = [
         *elimination_step(motion),
-        Step("Energy of accelerations", "The Gibbs-Appell function, without terms that no acceleration is in.",
+        Step("Energy of accelerations", "The Gibbs-Appell function; terms without accelerations are left out.",
              "S = \\sum \\tfrac{1}{2} m\\, a \\cdot a + \\tfrac{1}{2} \\dot{\\omega} \\cdot I \\dot{\\omega} + "
              "\\dot{\\omega} \\cdot (\\omega \\times I \\omega)", (("S", S),)),
         Step("Generalized forces", "Applied forces along the speeds.", terms=(("Q", motion.force),)),

@@ -34,7 +34,7 @@ def maggi(system: System, *, independent: Sequence[str] | None = None) -> Deriva
         Step("Energies", "Kinetic and potential energy.", terms=(("T", motion.kinetic), ("V", motion.potential))),
         *elimination_step(free),
         Step("Projection", "The columns of C are the motions that the rows allow.", "A\\,C = 0", (("C", free.N),)),
-        Step("Maggi's equations", "Lagrange's equations on these motions; no multiplier is left.",
+        Step("Maggi's equations", "Lagrange's equations projected on these motions, without multipliers.",
              "C^{T} \\left( \\frac{d}{dt}\\frac{\\partial T}{\\partial \\dot{q}} - \\frac{\\partial T}{\\partial q} "
              "- Q \\right) = 0"),
     ]  # fmt: skip

@@ -46,7 +46,7 @@ def newton_euler(system: System) -> Derivation:
 
 
 def balances(motion: SystemMotion) -> tuple[Any, Any, Any, Any]:
-    """Masses (k, k), J (k, nv), γ (k,) and applied forces with gyroscopic ones (k,) of all bodies, one on another."""
+    """Masses (k, k), J (k, nv), γ (k,) and applied forces with gyroscopic ones (k,) of all bodies, stacked."""
     s = motion.system
     g = ca.vertcat(*s.gravity)
     mass, J, gamma, applied = [], [], [], []

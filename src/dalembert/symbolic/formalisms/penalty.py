@@ -2,7 +2,7 @@
 
     (M + Aᵀ α A) v̇ = f + Aᵀ α (b - 2 μ ω φ̇ - ω² φ) ,     λ = α (b - A v̇ - 2 μ ω φ̇ - ω² φ)
 
-Nothing is left to solve for but v̇; the rows are met to about M/α.
+v̇ is the only unknown; the rows are fulfilled to about M/α.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SX = ca.SX
 
 
 def penalty(system: System, *, factor: Any = 1e7, damping: Any = 1.0, frequency: Any = 10.0) -> Derivation:
-    """Equations without rows, in which a departure from a row makes a force.
+    """Equations without rows: a violation of a row causes a restoring force.
 
     factor : α, a number or an expression.  damping, frequency : μ and ω [rad/s] of the return to the rows.
     """
@@ -50,7 +50,7 @@ def penalty(system: System, *, factor: Any = 1e7, damping: Any = 1.0, frequency:
     forces = f + alpha * (A.T @ target)
     steps = [
         constraint_step(motion),
-        Step("Penalty", "Forces in proportion to the departure from the rows, their rates and accelerations.",
+        Step("Penalty", "Forces proportional to the violations of the rows, of their rates and of their accelerations.",
              "(M + A^{T} \\alpha A)\\,\\dot{v} = f + A^{T} \\alpha \\left( b - 2 \\mu \\omega \\dot{\\varphi} - "
              "\\omega^{2} \\varphi \\right)"),
     ]  # fmt: skip

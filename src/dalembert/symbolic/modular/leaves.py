@@ -1,8 +1,8 @@
 """Leaves to build from: bodies, particles, wheels, spheres, bars and motors.
 
 Rigid bodies have velocities of their mass centre in axes of space and angular velocities in their own axes
-(Newton and Euler): m v̇ = f ,  I ω̇ = τ - ω × I ω. Numbers given to a leaf become its parameters; expressions stay what
-they are. A wheel is a knife edge that rolls without slip on the plane z = 0, z downwards, in angles of heading, lean
+(Newton and Euler): m v̇ = f ,  I ω̇ = τ - ω × I ω. Numbers given to a leaf become its parameters; expressions are used
+unchanged. A wheel is a knife edge that rolls without slip on the plane z = 0, z downwards, in angles of heading, lean
 and spin (z, x, y).
 """
 
@@ -284,7 +284,7 @@ def inertia_matrix(leaf: Leaf, inertia: Sequence[Any]) -> Any:
 
 
 def number(leaf: Leaf, name: str, value: Any, unit: str = "") -> Any:
-    """A parameter of the leaf for a number; an expression stays what it is."""
+    """A parameter of the leaf for a number; an expression is returned unchanged."""
     return value if isinstance(value, SX) else leaf.add_parameter(name, value, unit)
 
 

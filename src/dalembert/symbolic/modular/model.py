@@ -83,7 +83,7 @@ class ModularModel:
         self.root = root
         self.motion = ModularMotion(root)
         self._forces = {path: _forces(self.motion, part, path) for part, path in self.motion.paths.items()}
-        self.functions: dict[Any, Any] = {}  # made once by those who evaluate this model
+        self.functions: dict[Any, Any] = {}  # compiled functions, each made once
         self.points = ModularPoints(self.motion, max(2, self.motion.working_order))
 
     def __repr__(self) -> str:
@@ -158,13 +158,13 @@ class ModularModel:
         return ca.jacobian(motion.differentiate(expression, order - rho), motion.symbols(order))
 
     def forces(self, path: str, rows: tuple[str, ...]) -> LabelledMatrix:
-        """f = Vᵀ f' of the forces that a part itself brings."""
+        """f = Vᵀ f' of the part's own forces."""
         total = SX(len(self.motion.labels()), 1)
         for force in self._forces[path]:
             total += self.lifting(force.along).T @ self.motion.resolve(force.value)
         return LabelledMatrix(total, self.motion.labels()).part(rows=rows)
 
-    # -- the whole -------------------------------------------------------------------------------------------------
+    # -- whole model -----------------------------------------------------------------------------------------------
     @property
     def tree(self) -> ModelNode:
         """The node of the root."""

@@ -56,7 +56,7 @@ class Invariant:
 
 @dataclass(frozen=True)
 class ConstraintClassification:
-    """The kind of one constraint: holonomic or not, with its order, and whether time stands in it."""
+    """The kind of one constraint: holonomic or not, with its order, and whether it depends on time."""
 
     order: int
     holonomic: bool
@@ -65,7 +65,7 @@ class ConstraintClassification:
 
     @property
     def name(self) -> str:
-        """In words."""
+        """The kind in words."""
         if self.holonomic:
             return f"{'rheonomic' if self.rheonomic else 'scleronomic'} holonomic"
         if self.order == 1 and self.affine:
@@ -382,7 +382,7 @@ class ModularMotion:
 
     # -- numbers ---------------------------------------------------------------------------------------------------
     def parameter_values(self, given: Mapping[str, float] | None = None, random: Any = None) -> Array:
-        """Values of all parameters, with others in place of theirs; without a value an error, or a random one."""
+        """Values of all parameters, some replaced; a missing value is an error, or becomes a random number."""
         given = given or {}
         for name in given:
             if name not in self.parameters:
@@ -453,7 +453,7 @@ class ModularMotion:
 
 
 def _paths(root: ModularPart) -> dict[ModularPart, str]:
-    """Every part, leaves first, with the text before its labels; a part that stands twice is refused."""
+    """Every part, leaves first, with the text before its labels; a part that occurs twice is refused."""
     paths: dict[ModularPart, str] = {}
 
     def visit(part: ModularPart, path: str, above: tuple[ModularPart, ...]) -> None:
@@ -466,7 +466,7 @@ def _paths(root: ModularPart) -> dict[ModularPart, str]:
             visit(inner, f"{path}{inner.name}.", (*above, part))
         if part in paths:
             raise ModelError(
-                "duplicate", f"part {part.name!r} stands in the tree of {root.name!r} twice.",
+                "duplicate", f"part {part.name!r} occurs twice in the tree of {root.name!r}.",
                 Advice("Use a copy under another name."), where={"part": part.name},
             )  # fmt: skip
         paths[part] = path

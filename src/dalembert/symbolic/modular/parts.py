@@ -4,7 +4,7 @@ A part has variables of any order: coordinates (order 0), quasi-velocities (1), 
 rate of a variable is an expression of variables one order higher; where none is given, the rate is such a variable
 itself. Constraints are equations of variables of any order. Forces act along any expression of motion.
 
-Parts hold symbols and expressions; `symbolic.modular.model` derives everything else.
+Parts contain symbols and expressions; `symbolic.modular.model` derives everything else.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ COMPARISONS = (ca.OP_LT, ca.OP_LE, ca.OP_NE, ca.OP_NOT, ca.OP_AND, ca.OP_OR)
 
 
 class ModularPart:
-    """What leaves and assemblies have in common; make a `Leaf` or an `Assembly`."""
+    """Common base of leaves and assemblies; make a `Leaf` or an `Assembly`."""
 
     def __init__(self, name: str) -> None:
         self.name = _check_name(name, "a part")
@@ -106,7 +106,7 @@ class ModularPart:
         return ca.reshape(total, expression.shape)
 
     def relate(self, expression: Any, name: str = "") -> None:
-        """An equation (expression = 0) that the rates of variables are solved from; equations left over constrain."""
+        """An equation (expression = 0) that determines rates of variables; equations in excess are constraints."""
         name = name or f"relation {len(self.own.relations) + 1}"
         self.own.relations.append(
             NamedEquation(name, self._equation(expression, f"relation {name!r} of {self.name!r}"))
@@ -121,7 +121,7 @@ class ModularPart:
         return symbol
 
     def add_input(self, name: str, unit: str = "", *, on: str | None = None) -> Any:
-        """An input. With ``on`` it acts along this velocity; else its symbol stands in forces of the user."""
+        """An input. With ``on`` it acts along this velocity; else the user writes its symbol in forces."""
         self._check_new(name)
         symbol = ca.SX.sym(name)
         self.own.inputs[name] = Input(name, unit, symbol, on)
@@ -137,7 +137,7 @@ class ModularPart:
 
     # -- constraints and forces --------------------------------------------------------------------------------------
     def constrain(self, expression: Any, name: str = "") -> None:
-        """An equation of motion variables: ``expression = 0``, or ``left == right``. Inequalities are refused."""
+        """An equation between variables: ``expression = 0``, or ``left == right``. Inequalities are refused."""
         name = name or f"constraint {len(self.own.constraints) + 1}"
         if any(one.name == name for one in self.own.constraints):
             raise ModelError(
@@ -177,7 +177,9 @@ class ModularPart:
         """Independent velocities of this part: as many as it has degrees of freedom, by their labels in this part."""
         twice = sorted({label for label in independent if independent.count(label) > 1})
         if twice:
-            raise ModelError("duplicate", f"independent variable {twice[0]!r} stands twice.", where={"name": twice[0]})
+            raise ModelError(
+                "duplicate", f"independent variable {twice[0]!r} is given twice.", where={"name": twice[0]}
+            )
         self.own.independent = tuple(independent)
 
     def place(self, values: Mapping[str, float]) -> None:
@@ -373,7 +375,7 @@ class Assembly(ModularPart):
         for one in walk(part):
             if id(one) in inside:
                 raise ModelError(
-                    "duplicate", f"part {one.name!r} stands in assembly {self.name!r} already.",
+                    "duplicate", f"part {one.name!r} is already in assembly {self.name!r}.",
                     Advice("Use a copy under another name: {}.", Call("part.copy")),
                     where={"assembly": self.name, "part": one.name},
                 )  # fmt: skip
@@ -415,7 +417,7 @@ def scalar(value: Any, what: str) -> Any:
 
 
 def equation(expression: Any, what: str) -> Any:
-    """What must be zero, of ``expression`` or ``left == right``; an inequality is refused."""
+    """The residual of ``expression`` or of ``left == right``; an inequality is refused."""
     made = scalar(expression, what)
     if not made.is_leaf() and made.op() == ca.OP_EQ:
         return made.dep(0) - made.dep(1)
@@ -432,7 +434,7 @@ def _inequality(what: str) -> ModelError:
 
 
 class _Symbols(Mapping[str, Any]):
-    """Symbols of a part by label, as a conversion looks them up; rates are made when they are asked for."""
+    """Symbols of a part by label, for a conversion; symbols of rates are made on first use."""
 
     def __init__(self, part: ModularPart) -> None:
         self.part = part

@@ -1,4 +1,4 @@
-"""Matrices of a planar model, to be seen: constraint Jacobian, orthogonal complement, inertia, forces, equations.
+"""Matrices of a planar model, for inspection: constraint Jacobian, orthogonal complement, inertia, forces, equations.
 
     A v̇ = b ,   A C = 0 ,   Cᵀ (f - M v̇) = 0
 
@@ -25,7 +25,7 @@ from dalembert.symbolic.text.printing import equations_in_latex
 
 SX = ca.SX
 RANK = 1e-9  # smallest singular value of rows that count as independent, over the largest
-POINTS = 3  # random ones at which entries of an elimination are compared with zero, beside the drawn pose
+POINTS = 3  # random points, beside the drawn pose, at which entries of an elimination are compared with zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class PlanarDerivation:
     """Equations of a planar model as expressions of (q, v, v̇, u, p, t).
 
     coordinates, speeds, inputs, parameters : names, in the order of q, v, u, p.
-    independent : speeds that the columns of C stand for.  rows : owners of the rows of A.
+    independent : the speed of each column of C.  rows : owners of the rows of A.
     A, b, M, f, C : with M v̇ = f + Aᵀ λ, A v̇ = b and A C = 0.  equations : Cᵀ (f - M v̇).
     """
 

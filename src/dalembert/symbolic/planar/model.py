@@ -1,7 +1,7 @@
-"""The planar model: bodies with nodes, joints between nodes, and what a user adds, as it was said.
+"""The planar model: bodies with nodes, joints between nodes, and additions of the user, as described by the user.
 
-It holds symbols of every node and body on its own; `reduction` replaces those that joints make the same, `producer`
-makes equations of motion of the rest.
+Every node and body has its own symbols. `reduction` replaces the symbols that joints make equal; `producer` makes
+equations of motion in the remaining ones.
 """
 
 from __future__ import annotations
@@ -249,7 +249,7 @@ class PlanarModel:
     ) -> None:  # fmt: skip
         what = f"body {name!r}"
         if name in self.bodies:
-            raise ModelError("taken-name", f"{what} is there already in model {self.name!r}.", where={"body": name})
+            raise ModelError("taken-name", f"{what} already exists in model {self.name!r}.", where={"body": name})
         values = {}
         for key, given in (("mass", mass), ("inertia", inertia)):
             values[key] = self.constant(given, f"{what}: {key}")
@@ -302,7 +302,7 @@ class PlanarModel:
         a, b = (self._require_node(node, f"joint {nodes!r}") for node in split_pair(nodes, "add_revolute"))
         for other in self.joints.values():
             if other.kind == REVOLUTE and {other.a, other.b} == {a, b}:
-                problem = f"the revolute joint {nodes!r} is there already; its name is {other.name!r}."
+                problem = f"the revolute joint {nodes!r} already exists; its name is {other.name!r}."
                 raise ModelError("duplicate", problem, where={"joint": other.name})
         self._add_joint(name, REVOLUTE, a, b, None, input, reaction, ("angle", "rate"), "N m")
 
@@ -344,7 +344,7 @@ class PlanarModel:
             raise ModelError("same-body", problem, where={"joint": name})
         self._check_owner(name, "joint")
         if input and self.inputs.get(input, (None, unit))[1] != unit:
-            problem = f"joint {name!r}: input {input!r} is there already, in {self.inputs[input][1] or 'no unit'}."
+            problem = f"joint {name!r}: input {input!r} already exists, in {self.inputs[input][1] or 'no unit'}."
             raise ModelError("unit-mismatch", problem, where={"joint": name, "input": input})
         if input and input not in self.inputs:
             self.add_input(input, unit)
@@ -356,7 +356,7 @@ class PlanarModel:
             problem = f"the name {name!r} of a {kind} is taken in model {self.name!r}."
             raise ModelError("taken-name", problem, Advice("Give another {}.", Argument("name")), where={kind: name})
 
-    # -- what a user adds --------------------------------------------------------------------------------------------
+    # -- additions of the user ---------------------------------------------------------------------------------------
     def add_coordinate(self, name: str, rate: Value, *, start: float = 0.0, unit: str = "rad") -> Any:
         """A coordinate of your own, by its rate (an expression affine in the speeds); its symbol.
 
@@ -370,7 +370,7 @@ class PlanarModel:
     def add_speed(self, name: str, *, inertia: Value = 0.0, force: Value = 0.0, unit: str = "rad/s") -> Any:
         """A quasi-velocity of your own; its symbol. Constraints, or an inertia, must determine it.
 
-        inertia, force : that belong to it: an inertia of its own, and the generalized force on it.
+        inertia : of this speed itself.  force : generalized force on it.
         """
         own = self.constant(inertia, f"inertia of {name!r}")
         if self.number(own, f"inertia of {name!r}") < 0:

@@ -68,7 +68,7 @@ class PlanarEquations:
         self._rows()
 
     def reduce(self, value: Expr, what: str) -> Any:
-        """An expression in the variables; what has none is refused."""
+        """An expression in the variables; a symbol without a variable is refused."""
         found = self.reduction(value)
         left = [x for x in ca.symvar(found) if x.element_hash() not in self._allowed]
         if left:
@@ -191,7 +191,7 @@ class PlanarEquations:
             problem = f"constraint {name!r} must not depend on an input."
             raise ModelError("foreign-symbol", problem, where={"constraint": name})
         if not ca.depends_on(value, ca.vertcat(self.q, self.v)):
-            problem = f"constraint {name!r} holds nothing: the joints make it a constant."
+            problem = f"constraint {name!r} constrains nothing: the joints make it a constant."
             raise ModelError("independent-constraint", problem, where={"constraint": name})
 
     def _check_drawn(self) -> None:
@@ -245,7 +245,7 @@ def equations_of_linkage(model: PlanarModel) -> EquationsOfMotion:
     joints, axes = [], []
     for joint in m.joints.values():
         rows = owners.get(joint.name, [])
-        whole = bool(rows) and joint.kind != PRISMATIC  # both bodies of a slide turn as one: no row is its torque
+        whole = bool(rows) and joint.kind != PRISMATIC  # both bodies of a slider have one angle: no row has its torque
         bodies = (_shown_body(joint.a[0]), _shown_body(joint.b[0]))
         joints.append(JointInfo(joint.name, joint.kind, tuple(rows), bodies, len(reactions) if whole else -1))
         reactions += [(f"{joint.name}.force.{c}", "N", lam[k]) for c, k in zip("xy", rows, strict=False)]

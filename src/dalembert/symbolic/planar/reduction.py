@@ -1,7 +1,7 @@
 """Reduction of variables: joints make nodes and spins the same, and the rest are the variables of the equations.
 
 A revolute joint makes two nodes one, whose variables are those of the body declared first. A prismatic joint makes the
-angles of two bodies the same but for a constant. The ground has no variables. Every speed that is left has a
+angles of two bodies the same but for a constant. The ground has no variables. Every remaining speed has a
 coordinate: node, angle, coordinate of an active joint or of a slider; a user adds others.
 """
 
@@ -37,7 +37,7 @@ class PlanarVariable:
 
 
 class PlanarReduction:
-    """Variables of a planar model, and what replaces all other symbols."""
+    """Variables of a planar model, and the replacements of all other symbols."""
 
     def __init__(self, m: PlanarModel) -> None:
         self.m = m
@@ -57,7 +57,7 @@ class PlanarReduction:
 
     # -- nodes -------------------------------------------------------------------------------------------------------
     def _merge_nodes(self) -> dict[Node, Node]:
-        """Every node with the node whose variables it has."""
+        """Map every node to the node whose variables it uses."""
         m = self.m
         groups: dict[Node, set[Node]] = {
             (b.name, k + 1): {(b.name, k + 1)} for b in m.bodies.values() for k in range(len(b.places))
@@ -83,7 +83,7 @@ class PlanarReduction:
         return {node: min(group, key=lambda one: (self.order[one[0]], one[1])) for node, group in groups.items()}
 
     def place_of(self, node: Node) -> Any:
-        """(2,) where a node is drawn: at the place of the node whose variables it has."""
+        """(2,) where a node is drawn: at the place of the node whose variables it uses."""
         body, k = self.roots[node]
         return self.m.bodies[body].places[k - 1]
 
@@ -107,7 +107,7 @@ class PlanarReduction:
 
     # -- angles ------------------------------------------------------------------------------------------------------
     def _merge_angles(self) -> dict[str, str]:
-        """Every body with the body whose angle it has, but for a constant."""
+        """Map every body to the body whose angle it shares, up to a constant."""
         root = {name: name for name in self.m.bodies}
         for joint in self.m.joints.values():
             if joint.kind == PRISMATIC:
@@ -116,11 +116,11 @@ class PlanarReduction:
         return root
 
     def offset(self, body: str) -> Any:
-        """Angle of a body beside that of the body whose angle it has."""
+        """Constant angle of a body relative to the body whose angle it shares."""
         return self.shapes[body][0] - self.shapes[self.turning[body]][0]
 
     def has_angle(self, body: str) -> bool:
-        """Whether a body turns as a variable, or with the ground."""
+        """Whether the angle of a body is a variable; otherwise it is fixed to the ground."""
         root = self.turning[body]
         members = [self.m.bodies[name] for name, one in self.turning.items() if one == root]
         return root == GROUND or not all(member.is_particle for member in members)
@@ -167,7 +167,7 @@ class PlanarReduction:
             elif self.has_angle(a.name) and self.has_angle(b.name):
                 replaced += [(joint.coordinate, b.angle - a.angle), (joint.rate, b.rate - a.rate)]
         self._replaced = replaced
-        # the replacements of joints hold symbols of bodies that are replaced themselves
+        # the replacements of joints contain symbols of bodies that are replaced themselves
         self._replaced = [(old, self._once(new)) for old, new in replaced]
 
     def _symbols(self, node: Node) -> tuple[Any, Any]:
@@ -179,7 +179,7 @@ class PlanarReduction:
         return ca.substitute(value, ca.vertcat(*olds), ca.vertcat(*news))
 
     def __call__(self, value: Expr) -> Any:
-        """An expression of the model in the variables that are left."""
+        """An expression of the model in the remaining variables."""
         return self._once(SX(value))
 
     def direction(self, joint: PlanarJoint, *, drawn: bool = False) -> Any:

@@ -30,7 +30,7 @@ SX = ca.SX
 RATE, ACCELERATION = ".rate", ".acceleration"
 SHARES_OF_PI = 24  # largest numerator and denominator of a multiple of π that is shown as one: 7.5° is π/24
 LARGEST_DENOMINATOR = 1024  # of a binary fraction that is shown as one
-SIZE_OF_NAMED = 2  # operations of a subexpression, from which on it gets a name of its own
+SIZE_OF_NAMED = 2  # fewest operations of a subexpression that gets a name of its own
 
 
 def import_sympy() -> Any:
@@ -39,7 +39,7 @@ def import_sympy() -> Any:
 
 
 def is_sympy(given: object) -> bool:
-    """Whether something is an object of SymPy; SymPy itself is not loaded for the answer."""
+    """Whether something is an object of SymPy; the check does not load SymPy."""
     return type(given).__module__.partition(".")[0] == "sympy"
 
 
@@ -69,7 +69,7 @@ def to_sympy(expression: Any, symbols: Mapping[str, Any] | None = None) -> Any:
 
 
 def to_sympy_shared(expressions: Sequence[Any], stem: str = "x", symbols: Mapping[str, Any] | None = None) -> Shared:
-    """Expressions of the graph as SymPy expressions, with what they have in common named ``x1``, ``x2``, ...
+    """Expressions of the graph as SymPy expressions, with common subexpressions named ``x1``, ``x2``, ...
 
     Examples
     --------

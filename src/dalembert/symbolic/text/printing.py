@@ -16,9 +16,9 @@ from dalembert.core.errors import ModelError
 from dalembert.symbolic.text.convert import import_sympy, to_sympy, to_sympy_shared
 
 SX = ca.SX
-WIDEST = 12  # columns of a matrix that is shown as one
-LONG = 80  # operations, from which on an expression is shown with names for its common parts
-STEMS = ("x", "s", "w", "c")  # letters of names for common parts, the first that is free
+WIDEST = 12  # most columns of a matrix that is shown as a whole
+LONG = 80  # fewest operations of an expression that is shown with names for its common parts
+STEMS = ("x", "s", "w", "c")  # letters of names for common parts: the first one that no symbol uses
 GREEK = frozenset(
     {"alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi"}
     | {"pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega"}
@@ -33,7 +33,7 @@ WORDS = {
     "angle": ("\\theta", 0), "displacement": ("s", 0), "x": ("x", 0), "y": ("y", 0), "z": ("z", 0), "vx": ("x", 1),
     "vy": ("y", 1), "vz": ("z", 1), "yaw": ("\\psi", 0), "pitch": ("\\theta", 0), "roll": ("\\varphi", 0),
 }  # fmt: skip
-AXES = frozenset("xyzt")  # letters of which an index is a product of directions: I_xx, w_xxt
+AXES = frozenset("xyzt")  # an index of these letters alone is a product of directions: I_xx, w_xxt
 DOTS = {"rate": 1, "speed": 1, "acceleration": 2}
 
 
@@ -95,7 +95,7 @@ def latex(expression: Any) -> str:
 
 
 def free_stem(names: Iterable[str]) -> str:
-    """The letter of names for common parts, x₁, x₂, ..., or another one where symbols are shown like that.
+    """The letter of names for common parts, x₁, x₂, ..., or another letter where symbols have such names.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def _equation(left: str, value: Any) -> list[str]:
 
 
 def count_operations(expressions: Sequence[Any]) -> int:
-    """Operations to evaluate expressions, what they have in common counted once."""
+    """Number of operations to evaluate expressions, common subexpressions counted once."""
     if not expressions:
         return 0
     given = [SX(one) for one in expressions]

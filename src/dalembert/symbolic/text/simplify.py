@@ -1,4 +1,4 @@
-"""Simplification that ends: bounded in operations and in seconds, and what was left as it is is named.
+"""Simplification with limits of operations and of seconds; expressions that were not simplified are listed.
 
 SymPy's simplification of a large expression may take hours. Each expression is simplified in a thread of its own, which
 is stopped when its time is over: an exception is raised inside it at the next step of the interpreter.
@@ -17,7 +17,7 @@ from dalembert.core.progress import Progress, Setting
 from dalembert.symbolic.text.convert import import_sympy, to_sympy
 from dalembert.symbolic.text.printing import count_operations
 
-SHORT = 60  # operations, up to which SymPy's general simplification is tried
+SHORT = 60  # most operations for which SymPy's general simplification is tried
 GRACE = 5.0  # seconds to wait for a thread that was stopped, before it is left alone
 
 
@@ -28,7 +28,7 @@ class _Stopped(BaseException):
 def simplify_terms(
     terms: Sequence[tuple[str, Any]], operations: int, seconds: float, progress: Setting
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Simplified SymPy expressions by their left-hand sides, and the left-hand sides that were left as they are."""
+    """Simplified SymPy expressions by their left-hand sides, and the left-hand sides of those not simplified."""
     if operations <= 0 or not seconds > 0:
         raise ModelError("not-positive", f"bounds must be positive; got {operations} operations and {seconds} s.")
     end = time.monotonic() + seconds
@@ -62,7 +62,7 @@ def simplify_expression(expression: Any) -> Any:
         return expression.applyfunc(simplify_expression)
     if expression.is_Atom:
         return expression
-    # numbers with a decimal point would turn every factor into one: they are symbols for a while
+    # decimal numbers would make every factor decimal: symbols replace them until the end
     numbers = {one: sympy.Dummy("number", positive=one.is_positive) for one in expression.atoms(sympy.Float)}
     exact = expression.xreplace(numbers)
     grouped = _group(exact, sympy)
@@ -74,7 +74,7 @@ def simplify_expression(expression: Any) -> Any:
 
 
 def _group(expression: Any, sympy: Any) -> Any:
-    """The sum of its terms, those that differ in trigonometric factors alone simplified together."""
+    """The sum of its terms; terms that differ in trigonometric factors only are simplified together."""
     groups: dict[Any, Any] = {}
     for term in sympy.Add.make_args(sympy.expand(expression)):
         plain: list[Any] = []

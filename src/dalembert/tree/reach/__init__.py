@@ -1,1 +1,1 @@
-"""Where places of a machine can be, and how it gets them there."""
+"""Inverse kinematics: reachable places of a machine, and the poses and motions that reach them."""

@@ -41,7 +41,7 @@ from dalembert.tree.trajectories.waypoints import Waypoints, make_column
 
 @dataclass(frozen=True)
 class PathLimits:
-    """Which steps between samples belong to one motion."""
+    """Limits of steps between the samples of one motion."""
 
     # Largest change between samples where no speed is limited [m or rad]: two solutions of a wrist differ by more, and
     # a path that needs more between two samples has too few of them.
@@ -49,7 +49,7 @@ class PathLimits:
     # Time constant [s] with which a preferred posture is followed. The speed towards a limit is at most the distance
     # over this constant (the velocity damper of Faverjon and Tournassoud 1987).
     lag: float = 0.2
-    different: float = 0.1  # [m or rad]: first poses nearer to each other are one
+    different: float = 0.1  # [m or rad]: initial poses nearer to each other count as one
     # Gap [m, rad] that counts as followed: a micrometre, below the repeatability of any arm.
     tolerance: float = 1e-6
 
@@ -80,11 +80,11 @@ def follow_path(
         `da.tree.trapezoid` and its like make one of way-points.
     places : those to follow; None: all in the record.
     start : the pose to begin near to; None: as drawn.
-    weights, prefer, limits : as of `da.tree.inverse_kinematics`.
+    weights, prefer, limits : as for `da.tree.inverse_kinematics`.
     speed : whether joints keep to the limits of their speeds; or a speed for all, or by coordinate [rad/s, m/s].
     restarts : how many random poses may be tried for other solutions at the first sample, drawn with `seed`.
-    tolerance : largest gap from the path [m, rad]. More of it leads through singular poses with less speed.
-    nearest : go on as near as possible where the path is out of reach, instead of an error.
+    tolerance : largest gap from the path [m, rad]. A larger one allows lower speeds through singular poses.
+    nearest : continue as near as possible where the path is out of reach, instead of an error.
 
     Returns
     -------
@@ -178,7 +178,7 @@ class _PathFollower:
         return samples
 
     def _approach_posture(self, point: SearchPoint, k: int, whole: Ranges, share: float) -> SearchPoint:
-        """A share of the way to the preferred posture, within the speeds, and to limits only in as many shares."""
+        """A share of the way to the preferred posture, within limits of speed, and at most this share to a limit."""
         assert self.objective is not None
         ranges = self.search.ranges
         below, above = (share * np.maximum(way, 0.0) for way in (point.c - whole.low, whole.high - point.c))

@@ -25,12 +25,12 @@ from dalembert.tree.reach.ranges import Ranges, close_loops, initial_state, read
 
 @dataclass(frozen=True)
 class RestartLimits:
-    """How many starts a target is worth, and when a limit is in the way."""
+    """Limits for the number of initial poses, and for coordinates at their limits."""
 
-    # Starts: of 480 poses of random arms with six and seven joints within limits, most need 1 to 10, 3 more than 100.
+    # Initial poses: of 480 targets for random arms with six and seven joints, most need 1 to 10, 3 need more than 100.
     restarts: int = 300
-    # Starts that end at the same smallest value, after which this is the nearest pose: with 30 of them 1 of 480
-    # reachable poses is given up too early, with 12 of them 2.
+    # Number of searches with the same smallest value, after which its pose counts as the nearest one: with 30 of them
+    # 1 of 480 reachable targets is given up too early, with 12 of them 2.
     repeats: int = 30
     # Share by which such values differ: searches end with steps that gain a thousandth.
     alike: float = 0.01
@@ -174,7 +174,7 @@ def open_loops(eqs: EquationsOfMotion) -> AssemblyError:
 def first_poses(
     search: PoseSearch, begin: State, goals: Sequence[Goal], restarts: int, seed: int
 ) -> Iterator[SearchPoint]:
-    """The start, moved into its ranges, then random poses; those that do not close their loops are left out."""
+    """The initial pose, moved into its ranges, then random poses; poses whose loops do not close are left out."""
     random = np.random.default_rng(seed)
     search.goals = goals
     first = search.settle(np.array(begin.q))

@@ -1,4 +1,4 @@
-"""How well a machine can move a place in all directions: singular values of its Jacobian (Yoshikawa 1985).
+"""Ability of a machine to move a place in all directions: singular values of its Jacobian (Yoshikawa 1985).
 
     J Z = U Σ Vᵀ ,     w = Π σ_i = √det (J Jᵀ) ,     condition σ_max/σ_min ,    ellipsoid: axes u_i of length σ_i
 
@@ -44,7 +44,7 @@ class Manipulability:
 
     @property
     def measure(self) -> Array:
-        """Yoshikawa's measure: the volume of the ellipsoid but for a constant."""
+        """Yoshikawa's measure: proportional to the volume of the ellipsoid."""
         return np.asarray(np.prod(self.values, axis=-1))
 
     @property
@@ -86,11 +86,11 @@ def manipulability(
     Parameters
     ----------
     state : a state, several, a record, or arrays (q, v).
-    place : as of `da.tree.forward_kinematics`.
+    place : as for `da.tree.forward_kinematics`.
     part : "position", the velocity of the place; "rotation", the angular velocity; "pose", both.
     joints : coordinates that drive a machine with loops, as many as its degrees of freedom; None: those that determine
         the others best.
-    length : with which angular velocities are multiplied in a pose [m].
+    length : factor of angular velocities in a pose [m].
 
     Examples
     --------
@@ -123,7 +123,7 @@ def manipulability(
 
 
 def driven_speeds(eqs: EquationsOfMotion, state: States, joints: Sequence[str] | None) -> tuple[tuple[str, ...], Array]:
-    """Names of the driving joints, and all speeds for unit speeds of theirs: (nv, n), or (states, nv, n)."""
+    """Names of the driving joints, and all speeds for their unit speeds: (nv, n), or (states, nv, n)."""
     if not eqs.rows and joints is None:
         return eqs.speeds.names, np.eye(eqs.nv)
     at = read_states(eqs, state)

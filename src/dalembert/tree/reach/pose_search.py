@@ -3,7 +3,7 @@
     minimise ½ |r(q)|²    subject to    φ(q) = 0 ,   lower ≤ c(q) ≤ upper
     step      (Z' J' J Z + μ) y = -Z' J' r   within the ranges ,   A Z = 0 ,   q ← q ∘ N Z y , then closed
 
-r holds the gaps of all tasks: positions, and rotation vectors log(R Rᵀ_target) in world axes, whose gradient is that of
+r has the gaps of all tasks: positions, and rotation vectors log(R Rᵀ_target) in world axes, whose gradient is that of
 the angular velocity. The damping μ follows the quality of the linear model, so that steps stay bounded at singular
 poses (Nakamura and Hanafusa 1986; Wampler 1986). A coordinate at its limit has exactly that value.
 """
@@ -31,7 +31,7 @@ SX = ca.SX
 
 @dataclass(frozen=True)
 class SearchLimits:
-    """When a pose counts as reached, and when a search ends."""
+    """Limits at which a pose counts as reached, and at which a search ends."""
 
     # Gap [m or rad] over 1 + the largest position: a tenth of a nanometre on a robot, a million units of rounding.
     tolerance: float = 1e-10
@@ -47,15 +47,16 @@ class SearchLimits:
     # Largest gap [m or rad] of a closed loop, as in an assembly; coordinates that follow from others keep ten times
     # this distance from their limits.
     closed: float = 1e-12
-    closing: int = 12  # Newton steps that close the loops after a step: three to five from so near
+    closing: int = 12  # Newton steps that close the loops after a step; three to five are usual
     # Relative reduction of the value in a step below which a search ends at a minimum that is no solution: `stuck`
     # for one start among several, `settled` for the nearest pose.
     stuck: float = 1e-3
     settled: float = 1e-12
-    rounding: float = 1e-15  # predicted reduction over the value that no step can show: a few units of rounding
-    # Singular value over the largest that is zero: rows of loops have entries of about 1, as in an assembly.
+    rounding: float = 1e-15  # a predicted reduction below this share of the value is a few units of rounding
+    # A singular value below this share of the largest is zero: rows of loops have entries of about 1, as in an
+    # assembly.
     rank: float = 1e-10
-    # First and largest damping over the mean of the diagonal: nearly a Gauss-Newton step, and one that moves nothing.
+    # First and largest damping over the mean of the diagonal: nearly a Gauss-Newton step, and a step of no effect.
     first_damping: float = 1e-3
     last_damping: float = 1e8
 
@@ -65,7 +66,7 @@ LIMITS = SearchLimits()
 
 @dataclass(frozen=True)
 class SearchPoint:
-    """A pose with all that was evaluated there: gaps r and gradient J (weighted), gaps of loops, limited measures."""
+    """A pose with the quantities evaluated there: gaps r and gradient J (weighted), gaps of loops, limited measures."""
 
     q: Array
     r: Array
@@ -183,7 +184,7 @@ class PoseSearch:
         return self.settle(normalised_numbers(eqs, q + N @ change))
 
     def settle(self, q: Array) -> SearchPoint | None:
-        """The nearest pose with closed loops and coordinates within their ranges; None where there is none near."""
+        """The nearest pose with closed loops and coordinates within their ranges; None where the search finds none."""
         eqs = self.eqs
         q = self.within(q)
         if eqs.holonomic_rows:
@@ -221,7 +222,7 @@ class PoseSearch:
         return q
 
     def _at_limits(self, q: Array) -> list[int]:
-        """Speeds of coordinates that are at a limit, which closing the loops leaves there."""
+        """Speeds of coordinates at a limit; closing the loops does not change these coordinates."""
         found = []
         for k, m, low, high in zip(
             self.ranges.coordinates, self.ranges.measures, self.ranges.low, self.ranges.high, strict=True

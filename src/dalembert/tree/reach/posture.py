@@ -38,14 +38,14 @@ class PostureLimits:
     """Limits of the descent in the null space of a task."""
 
     iterations: int = 60  # Gauss-Newton steps of a posture take five to ten, gradient steps of a manipulability 30
-    halvings: int = 12  # of a step that is too long: a share of 2e-4 is no longer worth the search
+    halvings: int = 12  # of a step that is too long: a share below 2e-4 gains too little
     share: float = 1e-2  # of the predicted decrease that a step must reach
     settled: float = 1e-10  # relative decrease that ends it: V is flat there to five digits of the coordinates
-    corrections: int = 12  # steps that lead back to the task after a step beside it
+    corrections: int = 12  # steps back to the task after a step in its null space
     # Singular value of the task, over the largest, below which a direction counts as free: moving along it misses the
     # task by a millionth, which the corrections take back.
     free: float = 1e-6
-    floor: float = 1e-9  # added to the second derivatives, over their mean: directions that V does not see stay
+    floor: float = 1e-9  # added to the second derivatives, over their mean: no motion where V is constant
 
 
 LIMITS = PostureLimits()
@@ -222,9 +222,9 @@ def approach(
 def _step_beside(
     search: PoseSearch, point: SearchPoint, objective: Objective, share: float = 1.0
 ) -> tuple[Array, float]:
-    """A change that leaves the tasks and the loops as they are, to first order, and its predicted decrease.
+    """A change that keeps tasks and loops unchanged to first order, and its predicted decrease.
 
-    share : of it that is taken, and that the ranges must hold.
+    share : the part of the change that is taken; it must stay within the ranges.
     """
     Z = _free_directions(np.vstack((point.J, point.A)))
     if not Z.shape[1]:

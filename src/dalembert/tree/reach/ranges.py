@@ -30,7 +30,7 @@ class Ranges:
     high: Array
 
     def meet(self, low: Array, high: Array) -> Ranges:
-        """The part that also lies between other bounds."""
+        """The intersection with other bounds."""
         return replace(self, low=np.maximum(self.low, low), high=np.minimum(self.high, high))
 
 
@@ -78,14 +78,14 @@ def _pair(name: str, pair: Any) -> tuple[float, float]:
 
 
 def initial_state(eqs: EquationsOfMotion, start: State | None) -> State:
-    """The state that a search begins from; a pose beyond the limits is no reason to warn, as it is moved into them."""
+    """The initial state of a search, without a warning for a pose beyond the limits: the search moves it into them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
         return state_or_rest(eqs, start, weightless=True)
 
 
 def close_loops(eqs: EquationsOfMotion, near: State, wanted: Mapping[str, float] | None = None) -> Array | None:
-    """The nearest pose with closed loops and wanted coordinates; None where there is none near."""
+    """The nearest pose with closed loops and wanted coordinates; None where none is found."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
         try:

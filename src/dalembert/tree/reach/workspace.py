@@ -1,4 +1,4 @@
-"""The workspace of a place: where it can be within the limits of the joints.
+"""The workspace of a place: its reachable positions within the limits of the joints.
 
 Joint coordinates are drawn evenly within their limits; loops are closed by assemblies. A cloud of places with their
 manipulability, counted in cells of a grid, estimates reach, volume and dexterity.
@@ -38,7 +38,7 @@ class CloudLimits:
     samples: int = 4096  # 16 points along each of three axes: edges are found to a few per cent of the reach
     most: int = 2_000_000  # 50 MB of points
     flat: float = 1e-9  # width [m] over 1 + the farthest coordinate that a flat cloud gets: cells have a volume
-    closing: int = 4  # drawn poses per sample of a machine with loops before it is given up
+    closing: int = 4  # drawn poses per sample of a machine with loops before the sample is given up
 
 
 LIMITS = CloudLimits()
@@ -55,7 +55,7 @@ class WorkspaceGrid:
 
     @property
     def filled(self) -> float:
-        """Share of the cells of the box that hold a place."""
+        """Share of the cells of the box that contain a place."""
         return float((self.counts > 0).mean())
 
     @property
@@ -93,7 +93,7 @@ class Workspace:
         return np.array([self.points.min(axis=0), self.points.max(axis=0)])
 
     def grid(self, cell: float | None = None) -> WorkspaceGrid:
-        """The cloud counted in cells of this size [m]; None: about eight places in a cell, were it filled evenly."""
+        """The cloud counted in cells of this size [m]; None: about eight places per cell on average."""
         low, high = self.box
         dim = self.points.shape[1]
         wide = np.maximum(high - low, LIMITS.flat * (1.0 + float(np.abs(self.box).max())))
@@ -133,17 +133,17 @@ def workspace(
     start: State | None = None,
     progress: Setting = None,
 ) -> Workspace:
-    """Where a place can be within the limits of the joints.
+    """Reachable positions of a place within the limits of the joints.
 
     Parameters
     ----------
-    place : as of `da.tree.forward_kinematics`.
+    place : as for `da.tree.forward_kinematics`.
     samples : poses, drawn with `seed`.
-    limits : as of `da.tree.inverse_kinematics`; an angle without limits takes all values.
+    limits : as for `da.tree.inverse_kinematics`; an angle without limits takes all values.
     base : place that distances count from; None: the origin of the world.
-    joints : coordinates to draw of a machine with loops, as of `da.tree.manipulability`; start : its first pose, which
-        decides in which way the loops are closed.
-    progress : of the poses of a machine with loops, each of which is an assembly; as of `da.simulate`.
+    joints : coordinates to draw of a machine with loops, as for `da.tree.manipulability`; start : its first pose, which
+        decides which of several closed poses is found.
+    progress : of the poses of a machine with loops, each of which is an assembly; as for `da.simulate`.
 
     Returns
     -------

@@ -37,7 +37,7 @@ def quintic(
     points : coordinate -> its values at the way-points (``{"shoulder.angle": [0.0, 1.2]}``, one value for all where it
         does not move), also of position sensors, of ``hand.pose`` and ``hand.rotation``; a list of states; or a Record.
     times : duration [s], shared out by the largest change; or the time of every way-point. None: those of a Record.
-    rates, accelerations : coordinate -> values at the way-points, where they are not those of the method.
+    rates, accelerations : coordinate -> values at the way-points, in place of those of the method.
     every : largest interval between samples [s]; None: 200 intervals.
 
     Returns
@@ -92,7 +92,7 @@ def _read_given(way: Waypoints, given: Mapping[str, Any] | None, what: str, defa
             numbers = np.broadcast_to(np.array(value, dtype=float), (len(way),))
         except (TypeError, ValueError):
             raise DataError(
-                "wrong-shape", f"{what} of {name!r} must be {len(way)} numbers, one a way-point; got {value!r:.80}.",
+                "wrong-shape", f"{what} of {name!r} must be {len(way)} numbers, one per way-point; got {value!r:.80}.",
                 where={"coordinate": name},
             ) from None  # fmt: skip
         if not np.isfinite(numbers).all():

@@ -1,7 +1,7 @@
 """Motions by splines through way-points, of degree three or five (de Boor 2001).
 
 A spline of degree k has k - 1 continuous derivatives. Its two (degree five: four) free conditions are rest at both
-ends, the natural ones (higher derivatives vanish) or the same derivatives at both ends of a closed motion.
+ends, natural ends (higher derivatives vanish) or equal derivatives at both ends of a closed motion.
 Orientations: the spline of the four Euler parameters, scaled to unit length.
 """
 
@@ -36,14 +36,14 @@ def spline(
 
     Parameters
     ----------
-    points, times, every : as of `da.tree.quintic`.
+    points, times, every : as for `da.tree.quintic`.
     degree : 3, continuous accelerations; or 5, which begins and ends without a jerk too.
-    ends : "rest", "natural" (it enters and leaves with the speed that bends least) or "periodic" (the last way-point is
+    ends : "rest", "natural" (speeds at the ends with the least curvature) or "periodic" (the last way-point is
         the first, passed with the same speed and acceleration).
 
     Returns
     -------
-    Record with position, rate and acceleration of every coordinate. A spline may swing beyond its way-points:
+    Record with position, rate and acceleration of every coordinate. A spline may overshoot its way-points:
     `da.tree.check_limits` finds whether it leaves the limits of joints.
 
     Examples

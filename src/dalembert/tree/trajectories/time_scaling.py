@@ -1,10 +1,10 @@
-"""The fastest timing of a motion within limits of speed, acceleration and effort; its path stays as it is.
+"""The fastest timing of a motion within limits of speed, acceleration and effort, on an unchanged path.
 
     q(s) , v = w(s) ṡ , v̇ = w(s) s̈ + w'(s) ṡ² ,    τ = a(s) s̈ + b(s) ṡ² + d(s) ṡ + c(s)
 
 where s is the length of the path in joint coordinates. The equations of motion at ṡ = 0 and ±1 give a = M w, b (from
 w' and velocity forces), d (damping) and c (gravity). All but d ṡ is linear in u = s̈ and x = ṡ²; d √x is replaced by its
-tangent at the timing before, which settles in a few passes. `numerics.path_timing` finds the timing.
+tangent at the previous timing, which converges in a few passes. `numerics.path_timing` finds the timing.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ class TimingLimits:
     # they change along the path, the time is longer than the shortest by a share of about 1/n.
     intervals: int = 500
     least: int = 20  # of one piece
-    passes: int = 8  # with the tangent of the damping; the time settles by a factor of ten or more in each
-    settled: float = 1e-6  # relative change of the time that ends them
+    passes: int = 8  # with the tangent of the damping; each reduces the error of the time by a factor of ten or more
+    settled: float = 1e-6  # relative change of the time at which the passes end
     # Samples of a record nearer than this share of the length are one place: rounding of the coordinates is 1e-16.
     same: float = 1e-9
     # Cosine between two chords below which the path turns back: there the motion stops. A smooth path has chords
     # within a few degrees of each other.
     reversal: float = 0.0
-    # Share of a limit that a sample may exceed it by, as limits are checked; more makes them tighter and repeats.
+    # Tolerated excess of a sample, as a share of its limit; a larger excess tightens the limits and repeats the timing.
     excess: float = ROUNDING
     tightenings: int = 6
     fastest: float = 1e6  # rad/s or m/s along the path, which no machine reaches: nothing limits the motion
-    # Share of `fastest` squared, or of a limit, from which it counts as used: samples reach a limit between points of
+    # Share of `fastest` squared, or of a limit, at which the limit counts as active: samples reach it between points of
     # the grid to about a percent.
     used: float = 0.99
     undamped: float = 1e-12  # effort odd in the speed, over the largest: the difference of equal sums is rounding
@@ -76,8 +76,8 @@ def scale_time(
     motion : record of joint coordinates, from `da.tree.follow_path`, `da.tree.spline` or a measurement; its times do
         not matter. Where it turns back, the motion stops.
     speed, effort : True, the limits of the joints; False, none; a number for all; or coordinate -> limit, besides those
-        of the joints (of a ball each of its speeds, ``ball.wx``). Efforts are those along the coordinates, whatever
-        makes them; machines with loops have none.
+        of the joints (of a ball each of its speeds, ``ball.wx``). Efforts are those along the coordinates, from any
+        source; machines with loops have none.
     acceleration : a number for all, or coordinate -> limit; None: none.
     every : largest interval between samples [s]; None: 200 intervals.
 
@@ -260,7 +260,7 @@ class _PathPiece:
         share = np.abs(rest[place]) / limit if len(limit) else np.zeros(1)
         worst = int(np.argmax(share))
         name = names[worst] if names else ""
-        held = f" The weight alone asks for {share[worst]:.3g} of the effort of {name!r} there." if names else ""
+        held = f" The weight alone needs {share[worst]:.3g} of the effort of {name!r} there." if names else ""
         return ConvergenceError(
             "no-solution",
             f"no timing of the path keeps to the limits {100 * place / (len(self.s) - 1):.0f} % along it.{held}",

@@ -1,7 +1,7 @@
 """Motions with trapezoidal speed from way-point to way-point, all coordinates together.
 
-Along a straight way of length one in the space of the joints, s(t) rises with the constant acceleration A, goes on with
-the speed V and falls again: V = min vᵢ/|Δᵢ|, A = min aᵢ/|Δᵢ| over all coordinates, so that one of them is at its limit
+Along a straight way of length one in the space of the joints, the speed of s(t) rises with the constant acceleration A,
+stays at V and falls again: V = min vᵢ/|Δᵢ|, A = min aᵢ/|Δᵢ| over all coordinates, so that one of them is at its limit
 and all begin and end together. The time is 1/V + V/A, or 2 √(1/A) where V is not reached (Craig 2005, 7.3).
 """
 
@@ -21,7 +21,7 @@ from dalembert.model.orientation import exponential, product
 from dalembert.record import Record
 from dalembert.tree.trajectories.waypoints import Waypoints, read_waypoints, sample_grid
 
-ROUNDING = 1e-12  # relative excess of the least duration over the given one that passes: sums of a thousand pieces
+ROUNDING = 1e-12  # tolerated relative excess of the least duration over the given one: sums of a thousand pieces
 
 
 def trapezoid(
@@ -37,7 +37,7 @@ def trapezoid(
 
     Parameters
     ----------
-    points : as of `da.tree.quintic`.
+    points : as for `da.tree.quintic`.
     speed : largest speed of every coordinate, or coordinate -> speed [rad/s, m/s]; orientations are addressed as
         ``hand.rotation``. None: the limits of the joints.
     acceleration : largest acceleration, in the same way.
@@ -114,7 +114,7 @@ def _share(t: Array, rise: Array, A: Array) -> tuple[Array, Array, Array]:
 
 
 def _bounds(way: Waypoints, steps: Array, limit: Array) -> Array:
-    """Bound of ṡ or s̈ on every way, by the coordinate that reaches its own first."""
+    """Bound of ṡ or s̈ on every way: the smallest over all coordinates."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.where(steps > 0, limit / np.where(steps > 0, steps, 1.0), np.inf).min(axis=1))
 
@@ -141,7 +141,7 @@ def _require_acceleration(way: Waypoints, steps: Array, A: Array) -> None:
         name = way.labels[int(np.argmax(steps[int(np.argmax(A))]))]
         raise DataError(
             "missing-argument",
-            f"nothing bounds the acceleration of {name!r}; limits of joints have none.",
+            f"nothing limits the acceleration of {name!r}; joints have no limits of acceleration.",
             Advice("Give {}, for all or by name.", Argument("acceleration", 5.0)),
             Advice("{} takes accelerations from limits of efforts.", Call("da.tree.scale_time")),
             where={"coordinate": name},

@@ -25,8 +25,8 @@ from dalembert.tree.places import AXES, PARTS, dimension, is_place, list_values,
 
 SAMPLES = 200  # intervals of a record whose sampling is not given
 BEYOND = 1e-9  # rad or m over 1 + the value: rounding of a way-point at its limit, far below the six digits of a file
-WHOLE = 1e-9  # relative excess of a whole number of intervals that is rounding of their quotient
-MOST_SAMPLES = 10_000_000  # of a motion: as of `da.simulate`, a bound on memory
+WHOLE = 1e-9  # relative excess over a whole number of intervals that counts as rounding of the quotient
+MOST_SAMPLES = 10_000_000  # of a motion: as for `da.simulate`, a bound on memory
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ def _of_poses(owner: str, poses: list[Any], dim: int, kind: str) -> list[tuple[s
     for part in (places, matrices):
         if part and len(part) != len(read):
             raise DataError(
-                "wrong-shape", f"way-points of {owner!r} are positions, rotations or poses, not some of each.",
+                "wrong-shape", f"way-points of {owner!r} must be all positions, all rotations or all poses.",
                 where={"coordinate": owner},
             )  # fmt: skip
     columns = [(f"{owner}.{axis}", x) for axis, x in zip(AXES, np.array(places).T, strict=False)] if places else []

@@ -70,7 +70,7 @@ def animate(
     ----------
     result : a run with a scene, as a simulation of a mechanism gives it; a Frame, Solid or Structure, or a Mechanism,
         its equations or one of its States, whose mode shapes are shown (of a machine about its rest, or the State; a
-        State that is neither at rest nor steady is drawn as it stands);
+        State that is neither at rest nor steady is drawn without motion);
         Modes, Buckling or a response together with ``structure``.
     path : the page to write, ``.html``; left out, the animation is only returned (and shown by a notebook).
     fps : pictures per second, at least: more are stored where straight lines between them would show.
@@ -79,7 +79,7 @@ def animate(
         ``name.x name.y [name.z]``.
     channels : those of a run that the plots open with; left out, sensors, inputs and coordinates that move.
     structure : Frame, Solid or Structure that a run (channels named as its coordinates) or Modes belong to; the
-        Mechanism or equations of a run that was read from a CSV file, which holds no drawing; the Mechanism, equations
+        Mechanism or equations of a run that was read from a CSV file, which has no drawing; the Mechanism, equations
         or State that the Modes of a linear model belong to.
     modes : of a structure or a machine: how many mode shapes, or the Modes themselves; 12 when left out.
 
@@ -138,7 +138,7 @@ def _data(
 
 
 def _attach_scene(run: Record, machine: object) -> Record:
-    """A run that holds no drawing, with that of its machine."""
+    """A run without a drawing, with that of its machine."""
     from dalembert.equations import EquationsOfMotion
     from dalembert.mechanics import equations
 
@@ -180,7 +180,7 @@ def _check_name(path: str | os.PathLike[str]) -> None:
 
 
 def page_text(data: Mapping[str, Any], *, connect: str = "'none'", live: Mapping[str, Any] | None = None) -> str:
-    """The page with its data in it; ``connect`` is where its script may ask for more (a live view: ``'self'``)."""
+    """The page with its data in it; ``connect`` : addresses that its script may use (a live view: ``'self'``)."""
     from dalembert.view.animation import page_build
 
     try:
@@ -189,7 +189,7 @@ def page_text(data: Mapping[str, Any], *, connect: str = "'none'", live: Mapping
         raise MissingExtraError("missing-extra", str(error)) from error
     whole = {**data, "live": dict(live)} if live else data
     packing, text = payload.as_text(whole)
-    # the marks stand once each and in this order: nothing that is put in is searched again
+    # each mark occurs once and in this order: inserted texts are not searched again
     before, rest = template.split("<!--TITLE-->", 1)
     middle, after = rest.split("<!--DATA-->", 1)
     before = before.replace("connect-src 'none'", f"connect-src {connect}")

@@ -25,7 +25,7 @@ from dalembert.record import Array
 class SolidGuess:
     """Which solid is drawn for a body that has an inertia and no shape."""
 
-    # Relative difference of principal gyrations [m²] that pass for equal: 1 % of a radius, which nobody sees.
+    # Relative difference of principal inertias that pass for equal: 1 % of a radius, which is not visible.
     equal: float = 0.02
     # Least side as part of the largest: a rod or a plate without thickness stays visible.
     thin: float = 0.04
@@ -121,7 +121,7 @@ def solid_of(gyration: object) -> dict[str, Any] | None:
 
 
 def corners(body: Mapping[str, Any]) -> Array:
-    """Points that hold a body, its origin and its shape (n, 3), body axes."""
+    """Points that enclose a body, its origin and its shape (n, 3), body axes."""
     points = [*points3(body.get("points", [])), np.zeros(3)]
     shape = body.get("shape") or {}
     if shape.get("kind") == "rod":

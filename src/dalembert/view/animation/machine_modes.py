@@ -63,7 +63,7 @@ Machine = Mechanism | EquationsOfMotion | State
 def machine_mode_data(machine: Machine, modes: object, speed: float, fps: float = 30.0) -> dict[str, Any]:
     """The data of the page: modes of a Mechanism, of its equations or about a State, or given Modes drawn on it.
 
-    A State without modes, because it does not rest or nothing is free to move, is drawn as it stands.
+    A State without modes, because it does not rest or nothing is free to move, is drawn without motion.
     """
     eqs, state = _find_state(machine)
     if eqs.scene is None:
@@ -143,7 +143,7 @@ def _tangent(eqs: EquationsOfMotion, state: State, names: tuple[str, ...]) -> Ar
     if missing and eqs.is_holonomic:
         raise DataError(
             "wrong-owner",
-            f"these Modes say nothing of {', '.join(map(repr, missing))}, by which {eqs.name!r} moves too.",
+            f"these Modes have no {', '.join(map(repr, missing))}, by which {eqs.name!r} also moves.",
             Advice("Take those of {}(equations).", Call("da.linearize")),
         )
     return np.asarray(chart.X[:, [order.index(name) for name in wanted]])

@@ -1,6 +1,6 @@
 """Motion of a machine at the times of pictures: poses and elastic coordinates of its bodies, places that they carry.
 
-A place of a rigid body moves with its pose. A node of a flexible body at u₀ stands at u₀ + S η in the axes of the frame
+A place of a rigid body moves with its pose. A node of a flexible body at u₀ is at u₀ + S η in the axes of the frame
 and is turned by exp(H η) beside them, with its translation S and rotation H of the scene; points of the body's picture
 have their own modes. Where geometric stiffness moves nodes to second order, ηᵀ C η, the points between them follow by
 weights that fall with the square of the distance.
@@ -21,7 +21,7 @@ from dalembert.model.orientation import entries
 from dalembert.record import Array, Record
 from dalembert.view.animation.body_shapes import points3
 
-_SPREAD = 25  # points along a line that stand for all
+_SPREAD = 25  # points along a line that represent all
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,8 @@ def joint_motions(flexible: SceneFlexible, places: Sequence[Place]) -> Array:
     """(m, 6): of every mode the small rigid motion t + θ × u₀ that fits the motion of the nodes at some places best.
 
     A picture in another scale enlarges the deformation beside this motion, so that joints stay closed, and does not
-    depend on how the frame is tied to the body. Of one node it is the motion of this node, without any it is zero.
+    depend on the connection of the frame to the body. For one node it is the motion of this node, without any it is
+    zero.
     """
     at = list(dict.fromkeys(node for place in places if (node := node_at(flexible, np.array(place))) is not None))
     if len(at) < 2:
@@ -256,7 +257,7 @@ def _continuous(poses: Record, bodies: Sequence[SceneBody]) -> Record:
 
 
 def still(eqs: EquationsOfMotion, state: State, name: str = "") -> Record:
-    """A record of one instant: the machine standing in a state."""
+    """A record of one instant: the machine in a state."""
     scene = eqs.scene or Scene()
     wanted = dict.fromkeys(
         channel for body in scene.bodies for channel in (*body.channels(scene.planar), *body.elastic)

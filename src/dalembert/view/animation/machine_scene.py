@@ -129,7 +129,7 @@ def machine_data(
 
 
 def _outline(motion: MachineMotion, body: SceneBody, entry: Mapping[str, Any]) -> Array:
-    """(F, n, 3) points that hold a body."""
+    """(F, n, 3) points that enclose a body."""
     if body.flexible is None:
         return motion.points(body.name, corners(entry))
     return np.concatenate(
@@ -206,7 +206,7 @@ def _bodies(scene: Scene, planar: bool, leaves: Mapping[str, Any]) -> list[dict[
 
 
 def _along_joints(shape: SceneShape | None, points: Sequence[Sequence[float]], planar: bool) -> dict[str, Any] | None:
-    """The shape of a body; a rod in the plane lies along its joints, for its inertia does not know a direction."""
+    """The shape of a body; a rod in the plane lies along its joints, since its inertia has no direction."""
     if shape is None:
         return None
     far = max(points, key=lambda p: float(np.linalg.norm(p)), default=(0.0, 0.0, 0.0))
@@ -234,7 +234,7 @@ def _sag(points: Array) -> float:
     if len(points) < 3:
         return 0.0
     bend = np.linalg.norm(points[2:] - 2 * points[1:-1] + points[:-2], axis=2) / 8
-    # one kink, as of an impact, is a kink at any rate: what counts is the curve
+    # a kink, as of an impact, stays a kink at any rate: only the curve between is judged
     return float(np.quantile(bend.max(axis=1), 0.99))
 
 
@@ -295,7 +295,7 @@ def _joint(joint: SceneJoint) -> dict[str, Any]:
 
 
 def _around(moving: Sequence[Array], motion: MachineMotion) -> list[float]:
-    """Half sides of the box that holds the machine at any time, about the middle of its bodies."""
+    """Half sides of the box that encloses the machine at any time, about the middle of its bodies."""
     origins = [motion.origins(body.name) for body in motion.scene.bodies]
     middle = np.mean(origins, axis=0)
     sides = [np.abs(part - middle[:, None, :]).max(axis=(0, 1)) for part in moving[: len(origins)]]

@@ -17,7 +17,7 @@ class ModePlayback:
 
     count: int = 12  # modes by default
     reach: float = 0.13  # largest displacement as part of the size: visible, and still a small motion to the eye
-    cycle: float = 0.5  # cycles per second, whatever the frequency
+    cycle: float = 0.5  # cycles per second, for any frequency
 
 
 PLAYBACK = ModePlayback()

@@ -47,7 +47,7 @@ def stamp(folder: Path = SOURCES) -> str:
 
 
 def is_current(page: Path = PAGE, script: Path = WORKBENCH) -> bool:
-    """Whether page and script exist and are made of the sources as they are (or came without any)."""
+    """Whether page and script exist and are built from the present sources (or there are no sources)."""
     return _is_made_of(page, SOURCES) and _is_made_of(script, WORKBENCH_SOURCES)
 
 

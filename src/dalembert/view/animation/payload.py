@@ -77,7 +77,7 @@ def _differences(values: np.ndarray[Any, Any]) -> tuple[bytes, list[float], list
 
 
 def as_text(data: Mapping[str, Any]) -> tuple[str, str]:
-    """(packing, text): "plain" or "gzip", and base64, which holds no sign that HTML knows."""
+    """(packing, text): "plain" or "gzip", and base64, which contains no special character of HTML."""
     raw = pack(data)
     packing = "plain"
     if len(raw) > COMPRESSED_FROM:

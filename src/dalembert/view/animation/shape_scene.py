@@ -44,7 +44,7 @@ def read_places(given: Mapping[str, Any], channels: Sequence[str]) -> dict[str, 
     """Spots from the places of a user: ``{"a1": (0, 0, 0.2, "x"), "ground": (0, 0, 0)}``.
 
     A channel is named with a position and a direction, "x", "-x", ..., "-z"; another name is a fixed place.
-    Channels at one position move one spot. A `Geometry` of a file brings lines; sensors in it that are no channel, and
+    Channels at one position move one spot. A `Geometry` of a file has lines; sensors in it that are no channel, and
     channels that it does not place, are warned of.
 
     Examples
@@ -66,7 +66,8 @@ def read_places(given: Mapping[str, Any], channels: Sequence[str]) -> dict[str, 
             raise DataError("unknown-name", unknown_name("channel", name, channels, "places"))
         if way is None and name in channels and not filed:
             raise DataError(
-                "missing-argument", f"place {name!r}: say which way this channel measures, as in {(*position, 'x')!r}."
+                "missing-argument",
+                f"place {name!r}: the direction of its channel is missing, as in {(*position, 'x')!r}.",
             )
         own = at.setdefault(position, name)
         before = dict(found[own].follows) if own in found else {}

@@ -126,7 +126,7 @@ def _readable(size: float, unit: str) -> tuple[float, str]:
     if unit.split("/")[0] not in ("N", "N m", "J", "W", "rad", "m") or LEAST_PLAIN <= size < MOST_PLAIN:
         return 1.0, unit
     scale, better = choose_prefix(size, unit)
-    straight = unit.startswith(("rad", "m"))  # nobody speaks of kiloradians
+    straight = unit.startswith(("rad", "m"))  # kiloradians are not used
     return (1.0, unit) if straight and scale > 1.0 else (scale, better)
 
 

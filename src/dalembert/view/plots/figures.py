@@ -24,7 +24,7 @@ from dalembert.view.plots import themes
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#6f4e9c", "#7a7a7a")
 BLUE, RED, GREEN = COLORS[:3]
 INK, GREY, PALE = "#30343b", "#9aa0a8", "#c9ced6"
-SHORT = 200.0  # ratio of the ends of a log axis up to which plain numbers stand at 2 and 5 too: two decades
+SHORT = 200.0  # ratio of the ends of a log axis up to which there are plain numbers at 2 and 5 too: two decades
 WHOLE = 1e-6  # distance of an exponent from a whole number that is rounding of log10
 STABLE = "#edf6f1"  # light green behind what decays
 
@@ -61,7 +61,7 @@ STYLE: Any = {
 
 
 class NotebookFigure(Figure):
-    """A figure made without ``pyplot``: it needs no screen, is kept by nobody else, and still shows in a notebook."""
+    """A figure made without ``pyplot``: it needs no screen, no other object keeps it, and a notebook shows it."""
 
     style: Any = None  # settings under which it is drawn, also later: ticks are made when a figure is looked at
 
@@ -112,7 +112,7 @@ def new_figure(width: float, height: float) -> NotebookFigure:
 
 
 def heading(figure: Figure, text: str) -> None:
-    """Title of a figure of several axes, in as many lines as its width asks for."""
+    """Title of a figure of several axes, in as many lines as its width requires."""
     if text:
         wide, high = figure.get_size_inches()
         place: Any = {} if figure.get_layout_engine() is not None else {"y": 1.0 - 0.08 / high}
@@ -120,7 +120,7 @@ def heading(figure: Figure, text: str) -> None:
 
 
 def wrap_title(text: str, width: float) -> str:
-    """A heading in lines that fit a figure so many inches wide."""
+    """A heading in lines that fit a figure of this width [inch]."""
     return "\n".join(textwrap.wrap(text, max(20, int(width / 0.108)), break_long_words=False))
 
 
@@ -189,7 +189,7 @@ def check_count(count: int, most: int, what: str, remedy: str = "Name fewer.") -
 
 
 def tiles(count: int, columns: int, width: float, height: float) -> tuple[NotebookFigure, list[Any]]:
-    """A figure with so many axes of one size [inch] in rows, and the axes."""
+    """A figure with a number of axes of one size [inch] in rows, and the axes."""
     rows = -(-count // columns)
     figure = new_figure(1.0 + width * columns, 0.7 + height * rows)
     axes = list(figure.subplots(rows, columns, squeeze=False).ravel())

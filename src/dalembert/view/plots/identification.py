@@ -44,7 +44,7 @@ MOST_ROWS = 8  # axes above one another
 LEAST_SAMPLES = 20  # two in each of the ten vibrations of an enlarged stretch
 MOST_VIBRATIONS = 40  # that can be seen one by one across a figure
 VIEWS = ("stabilization", "frf", "spectra", "playback", "residuals", "shapes")
-LABEL_GAP = 12.0  # points between two labels that stand upright: a line of 8 points and some air
+LABEL_GAP = 12.0  # points between two vertical labels: a line of 8 points and some air
 ORANGE, VIOLET = "#c77700", "#a5639a"
 _GRADES = {"sound": GREEN, "chosen": GREEN, "uncertain": ORANGE, "of the fit only": VIOLET}
 # index of Stabilization.label_names -> marker, colour, size

@@ -1,4 +1,4 @@
-"""Judgements of filters: what sensors see, whether innovations are as believed, estimates against the truth."""
+"""Judgements of filters: observability by the sensors, consistency of innovations, estimates against the truth."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def plot_observability(found: LocalObservability, *, title: str | None = None) -
     bars.set_xlim(0.0, 1.3 if any(words) else 1.02)
     bars.set_xticks([0.0, 0.25, 0.5, 0.75, 1.0])
     bars.grid(axis="y", visible=False)
-    bars.set_xlabel(f"share taken off the deviation by {list_names(found.outputs, 3)} in {found.span:.3g} s [-]")
+    bars.set_xlabel(f"reduction of the deviation by {list_names(found.outputs, 3)} in {found.span:.3g} s [-]")
     sizes = np.maximum(found.singular_values, FLOOR)
     numbers = np.arange(1, len(sizes) + 1)
     low = 0.3 * max(FLOOR, min(float(sizes.min()), found.floor))

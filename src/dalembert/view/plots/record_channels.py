@@ -91,7 +91,7 @@ def default_names(run: Record) -> list[str]:
     """Channels shown by default, and energy: sensors, inputs, then joint coordinates, without those that rest.
 
     The rate instead of an angle that only goes round and round; of channels that are equal only the first. Of a record
-    that knows no joints its first channels; where nothing moves, the coordinates as they are.
+    without joints its first channels; where nothing moves, the unchanged coordinates.
     """
     return list(default_channels(run))
 

@@ -41,7 +41,7 @@ MOST = 16
 MOST_CHANNELS = 16  # rows of a survey that can be read on a page
 NAMED_PEAKS = 5
 SINGULAR_VALUES = 4  # curves that can be distinguished
-PROMINENT = 10.0  # a peak so many times as high as the valleys beside it is named
+PROMINENT = 10.0  # least ratio of a peak with a label to the valleys beside it
 APART = 0.12  # relative distance of two frequencies whose labels stand side by side
 BELOW = 1e-12  # of the largest density of an axes: densities below are not shown
 

@@ -99,7 +99,7 @@ def _scatter(ax: Any, x: Any, y: Any, size: float, *, alone: bool) -> None:
 
 
 def _average(x: Any, y: Any, count: int = 9) -> tuple[Any, Any]:
-    """Means of equally many points along x: which way a result goes on the whole."""
+    """Means of equal numbers of points along x: the overall trend of a result."""
     order = np.argsort(x)
     parts = np.array_split(order, count)
     return [x[part].mean() for part in parts], [y[part].mean() for part in parts]

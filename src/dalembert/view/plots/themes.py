@@ -131,7 +131,7 @@ def recolor(figure: Figure, to: Theme) -> None:
             _patch(artist, to)
         elif isinstance(artist, Text):
             artist.set_color(_to(artist.get_color(), to))
-            # neither is a child of its text, so that nobody else finds it
+            # neither is a child of its text, so that no other search finds it
             for patch in (artist.get_bbox_patch(), getattr(artist, "arrow_patch", None)):
                 if patch is not None:
                     _patch(patch, to)

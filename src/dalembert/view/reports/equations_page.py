@@ -25,7 +25,7 @@ def _pieces(d: Derivation) -> Iterator[Piece]:
         f"By {d.formalism}. {count_noun(len(d.system.coordinate_names), 'coordinate')}, "
         f"{count_noun(len(d.names), 'speed')}, {count_noun(len(d.rows), 'constraint row')}; "
         f"{count_noun(count, 'operation')} to evaluate M, f, A and b together. SI units and radians. "
-        f"Names {d.stem}₁, {d.stem}₂, ... of common parts hold within their section."
+        f"Names {d.stem}₁, {d.stem}₂, ... of common parts are valid within their section."
     )
     yield Heading("Symbols")
     yield _symbols(d)

@@ -66,7 +66,7 @@ def estimate_pieces(estimate: Estimate, truth: Record | None, settle: float, pre
     compared = None if truth is None else estimate.compare(truth, settle=settle)
     pieces: list[Piece] = [Text(summarize(estimate, judged, compared))]
     first, rest = in_order(estimate)
-    pieces.append(Heading("What was estimated"))
+    pieces.append(Heading("Estimated quantities"))
     drawn = list(select_distinct(estimate.record, first))[:MOST_CURVES]
     known = [] if compared is None else [name for name in drawn if name in compared.channels]
     if compared is None or not known:
@@ -110,9 +110,9 @@ def summarize(estimate: Estimate, judged: Consistency | None, compared: Comparis
         text += f" It ended early: {estimate.status}."
     if judged is not None:
         text += (
-            " Its innovations are as large and as white as it believes: its deviations can be trusted."
+            " Its innovations are as large and as white as it predicts: its deviations can be trusted."
             if judged.consistent
-            else f" Its deviations are not to be trusted: {judged.verdict}."
+            else f" Do not trust its deviations: {judged.verdict}."
         )
     if compared is not None:
         text += _describe_errors(compared)
@@ -125,8 +125,8 @@ def _describe_errors(compared: Comparison) -> str:
     if not shares:
         return ""
     best, worst = min(shares, key=lambda n: shares[n]), max(shares, key=lambda n: shares[n])
-    text = f" Against the truth it errs by {100.0 * shares[worst]:.2g} % of the signal in {worst} (root mean square)"
-    text += f" and by {100.0 * shares[best]:.2g} % in {best}." if best != worst else "."
+    text = f" Its error against the truth is {100.0 * shares[worst]:.2g} % of the signal in {worst} (root mean square)"
+    text += f" and {100.0 * shares[best]:.2g} % in {best}." if best != worst else "."
     if compared.nees is not None:
         text += f" Squares of the errors of all states over their covariance (NEES) are {compared.nees_mean:.3g}."
     return text
@@ -148,15 +148,16 @@ def _filter(estimate: Estimate) -> Table:
 
 
 def in_order(estimate: Estimate) -> tuple[list[str], list[str]]:
-    """Names of the quantities worth a look, and of all others.
+    """Names of the important quantities, and of all others.
 
     First measured quantities, then states of the filter (independent coordinates, their rates, parameters), then
-    quantities that follow from them; those at rest but for rounding, beside the largest value of their unit, are last.
+    quantities that follow from them; those that move only by rounding, compared with the largest value of their unit,
+    are last.
     """
     record, model = estimate.record, estimate.filter.process
     own = [*model.outputs.names, *model.errors.names, *model.carried.names]
     names = list(dict.fromkeys([name for name in own if name in record.names] + list(record.names)))
-    # that a parameter settled at once is news
+    # a parameter that is constant from the start is of interest
     worth = {*model.errors.names, *moving_channels(record, names)}
     moving = [name for name in names if name in worth] or names
     first = moving[:MOST_ROWS]
@@ -167,7 +168,7 @@ def _fold_table(head: tuple[str, ...], first: Rows, rest: Rows, words: str = "")
     """A table, and the rest of it behind a click."""
     tables: list[Piece] = [Table(head, tuple(first), words)]
     if rest:
-        tables.append(Table(head, tuple(rest), folded=f"{len(rest)} more, among them all that do not move"))
+        tables.append(Table(head, tuple(rest), folded=f"{len(rest)} more, including all that do not move"))
     return tables
 
 
@@ -179,7 +180,7 @@ def _deviations(estimate: Estimate, settle: float, first: Sequence[str], rest: S
         numbers = (estimate[name][-1], estimate.deviation(name)[-1], float(np.sqrt(np.nanmean(s**2))), np.nanstd(x))
         return (name, estimate.record.units[name] or "–", *(f"{float(v):.4g}" for v in numbers))
 
-    head = ("quantity", "unit", "at the end", "± deviation", "deviation (rms)", "how much it moves (rms)")
+    head = ("quantity", "unit", "at the end", "± deviation", "deviation (rms)", "motion (rms)")
     return _fold_table(head, [row(name) for name in first], [row(name) for name in rest])
 
 

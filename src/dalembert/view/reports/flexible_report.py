@@ -54,7 +54,7 @@ def summarize(data: FlexibleBodyData) -> str:
     tied = {
         "attached": "Its frame is attached to a node, which no mode moves.",
         "mean axis": "Its frame is a mean axis: no mode has momentum.",
-    }.get(data.reference, "Its frame is that of the modes that were given.")
+    }.get(data.reference, "Its frame is that of the given modes.")
     hertz = data.frequencies() if data.modes else np.zeros(0)
     words = f"A body of {data.mass:.5g} kg with {data.modes} modes and {len(data.nodes)} nodes. {tied}"
     if data.modes:
@@ -87,7 +87,7 @@ def _modes(data: FlexibleBodyData) -> list[Piece]:
              *(f"{100 * value:.1f}" for value in moved[:, k]))
         )  # fmt: skip
     head = ("", "frequency [Hz]", "damping [%]", "motion x", "y", "z", "mass moved along x [%]", "y [%]", "z [%]")
-    caption = "Motion: root of the share of the modal mass along each axis; what is missing to 1 is rotation."
+    caption = "Motion: root of the share of the modal mass along each axis; the difference to 1 is rotation."
     pieces: list[Piece] = [Table(head, tuple(rows[:MOST_MODES]), caption)]
     if len(rows) > MOST_MODES:
         pieces.append(Table(head, tuple(rows[MOST_MODES:]), folded=f"{len(rows) - MOST_MODES} more modes"))

@@ -1,4 +1,4 @@
-"""The machine of a page: how large its model is, and its parts, each in a table."""
+"""The machine of a page: the size of its model, and its parts, each in a table."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def model_summary(m: Mechanism, eqs: EquationsOfMotion, caption: str = "The mode
     ]
     try:
         free = mobility(eqs)
-    except DalembertError:  # it does not close as it is drawn: its freedom there is not known
+    except DalembertError:  # its joints do not close as drawn: its degrees of freedom there are not known
         free = None
     if free is not None:
         rows.insert(5, ("degrees of freedom", str(free.dof), ""))

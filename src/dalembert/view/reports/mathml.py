@@ -153,7 +153,7 @@ class _Reader:
         return token
 
     def _group_text(self) -> str:
-        """The text of a group, as it stands: names may hold spaces and signs."""
+        """The text of a group, unchanged: names may contain spaces and signs."""
         if self._peek() != "{":
             return self._next().lstrip("\\")
         self.at += 1
@@ -314,7 +314,7 @@ class _Reader:
 
 
 def _side(table: str, column: int) -> str:
-    """Where the contents of a cell stand."""
+    """Alignment of the contents of a cell."""
     if table == "cases":
         return ' style="text-align: left"'
     if table.startswith("align"):

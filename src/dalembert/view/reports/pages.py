@@ -1,7 +1,7 @@
 """Reports: one self-contained HTML page of paragraphs, tables, formulas, figures and animations.
 
-Figures are embedded as data, once for light screens and once for dark ones, and styles stand in the page: the file can
-be sent by itself, and asks no server for anything.
+Figures are embedded as data, once for light screens and once for dark ones, and styles are in the page: the file can
+be sent alone and needs no server.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ pre {{ background: var(--box); padding: 0.7rem; overflow-x: auto; font-size: 0.8
 </body>
 </html>
 """
-# A report asks nobody for anything. Its scripts, that of the workbench and that of the animations (a frame inherits
-# this policy), are named by their hashes; a script that came in with a text would not run.
+# A report loads nothing from a network. Its scripts, that of the workbench and that of the animations (a frame inherits
+# this policy), are named by their hashes; a script inside a text would not run.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"
 _MOST_COLUMNS = 14
 _LEFT = ", ".join(f".t{k} th:nth-child({k}), .t{k} td:nth-child({k})" for k in range(2, _MOST_COLUMNS + 1))
@@ -112,7 +112,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Verbatim:
-    """Text in which columns stand under one another."""
+    """Text with aligned columns."""
 
     text: str
 
@@ -137,7 +137,7 @@ class Math(str):
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under their heads; the first column names the row. ``folded``: words behind which it opens on a click."""
+    """Rows under their heads; the first column names the row. ``folded``: a title on which a click opens the table."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -166,7 +166,7 @@ class Moving:
 
 @dataclass(frozen=True)
 class Workbench:
-    """Figures of an identification that a reader can zoom and choose poles in; pictures stand for them in print and
+    """Figures of an identification in which a reader can zoom and choose poles; pictures replace them in print and
     where no script runs. ``data`` : plain values and arrays, as the script in ``app/workbench`` takes them."""
 
     data: Mapping[str, Any]
@@ -272,7 +272,7 @@ def _hash(script: str) -> str:
 
 
 def data_text(data: Mapping[str, Any]) -> str:
-    """Plain values as JSON that no sign of can end its element; arrays as base64 of single precision.
+    """Plain values as JSON without characters that could end its HTML element; arrays as base64 of single precision.
 
     Examples
     --------

@@ -95,14 +95,14 @@ def _record_pieces(run: Record, names: Sequence[str]) -> list[Piece]:
     pieces += _events(run)
     singular = singular_table(run)
     if singular is not None:
-        words = "At these poses the joints do not decide how the machine moves on; see how far the run can be trusted."
+        words = "At these poses the joints do not determine the further motion; see the errors of the run."
         pieces += [Heading("Singular poses"), Text(words), singular]
     gaps = run.gaps()
     if len(gaps):
         rows = [(gap.channel, f"{gap.start:.6g}", f"{gap.stop:.6g}", str(gap.samples)) for gap in gaps]
         words = f"The first {MOST_ROWS} of {len(rows)} gaps" if len(rows) > MOST_ROWS else ""
         head = ("channel", "from [s]", "to [s]", "samples")
-        pieces += [Heading("What is missing"), Table(head, tuple(rows[:MOST_ROWS]), words)]
+        pieces += [Heading("Missing samples"), Table(head, tuple(rows[:MOST_ROWS]), words)]
     if run.scene is not None:
         pieces += [Heading("The machine"), *_machine(run)]
     if "energy.balance" in run.names or run.statistics:
@@ -127,7 +127,7 @@ def _summarize_record(run: Record, shown: Sequence[str]) -> str:
         sentences.append(f"{others[0].upper()}{others[1:]} changed; see the table")
     if "energy.kinetic" in run.names:
         k = int(np.nanargmax(run["energy.kinetic"]))
-        sentences.append(f"It moved fastest at {run.time[k]:.4g} s, with {run['energy.kinetic'][k]:.4g} J of motion")
+        sentences.append(f"Its kinetic energy was largest at {run.time[k]:.4g} s, {run['energy.kinetic'][k]:.4g} J")
     if not run.is_even:
         sentences.append("The samples are not evenly spaced")
     gaps = run.gaps()
@@ -140,7 +140,7 @@ def _summarize_record(run: Record, shown: Sequence[str]) -> str:
 
 
 def _spectrum(run: Record, shown: Sequence[str]) -> list[Piece]:
-    """Spectra where the samples allow them; a page needs none."""
+    """Spectra where the samples allow them; else none."""
     try:
         figure = plot(run, *shown[:8], view="spectrum", title="")
     except DalembertError:

@@ -38,7 +38,7 @@ def report(result: object, path: str | os.PathLike[str], *, title: str | None = 
         (both) add the machine in full and its hash.
         Estimate, TwoStageEstimate : ``truth=None, settle=0.0, provenance=None``. Consistency, deviations, innovations,
         errors where the truth is given.
-        What ``identify.auto`` returned : ``places=None, provenance=None``. Modes with standard deviations, decisions
+        Result of ``identify.auto`` : ``places=None, provenance=None``. Modes with standard deviations, decisions
         and doubts in words, cross-validation, stabilization diagram, mode shapes, measured and modelled frequency
         responses, residuals. With ``places={"a1": (0, 0, 0.2, "x"), "ground": (0, 0, 0)}`` the shapes move.
         Identified : ``records, places=None, provenance=None``. Modes, playback of the records, poles.

@@ -13,8 +13,8 @@ from dalembert.view.reports.pages import Piece, Table
 
 MOST_ROWS = 40
 ROUND = 2 * math.pi
-# Energy that is out of balance, of the largest kinetic one, in an accurate run: speeds are then known to 5e-5, less
-# than a line of a figure is wide.
+# Largest error of the energy balance of an accurate run, over the largest kinetic energy: speeds then have errors of
+# 5e-5, less than the width of a line in a figure.
 ACCURATE = 1e-4
 
 
@@ -30,7 +30,7 @@ def describe_range(run: Record, name: str) -> str:
     x, unit = run[name][np.isfinite(run[name])], run.units[name]
     net = float(x[-1] - x[0])
     if unit == "rad" and abs(net) > ROUND:
-        return f"{name} went round {abs(net) / ROUND:.3g} times"
+        return f"{name} made {abs(net) / ROUND:.3g} turns"
     if unit == "rad":
         low, high = (math.degrees(v) for v in (x.min(), x.max()))
         return f"{name} stayed between {low:.4g}° and {high:.4g}°"
@@ -46,7 +46,7 @@ def trust(run: Record) -> str:
             "the integration is accurate" if off <= ACCURATE * size else "take smaller steps or a tighter tolerance"
         )
         parts.append(
-            f"Energy put in, taken out and stored balance within {off:.1e} J{share}: {verdict}"
+            f"Energy supplied, dissipated and stored balance within {off:.1e} J{share}: {verdict}"
             if size > 0
             else f"Energy balances within {off:.1e} J"
         )

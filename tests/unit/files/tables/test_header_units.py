@@ -82,9 +82,7 @@ def test_what_is_no_unit_stays_in_the_name_and_leaves_the_numbers(tmp_path: Path
 
 def test_brackets_that_are_not_understood_are_reported(tmp_path: Path) -> None:
     record = read(tmp_path, "time,T [°C],other")
-    assert record.provenance["units"] == [
-        "'T [°C]': '°C' is not a unit known here; name and numbers are kept as they are"
-    ]
+    assert record.provenance["units"] == ["'T [°C]': '°C' is not a known unit; name and numbers are kept unchanged"]
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def test_the_result_is_frozen(found):
 def test_offsets_of_sensors_do_no_harm(found):
     shifted = auto(measured(offset=3.0), "force")
     assert shifted.order == 6
-    assert any("took the mean off" in text for text in shifted.decisions)
+    assert any("subtracted the mean" in text for text in shifted.decisions)
     assert np.allclose(shifted.frequencies_hz, found.frequencies_hz, rtol=1e-4)
 
 
@@ -225,7 +225,7 @@ def test_the_report_is_one_file_with_its_pictures_inside(found, tmp_path):
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert page.count('src="data:image/png;base64,') == 6
     assert "<h1>A frame</h1>" in page
-    assert "What was done, and why" in page
+    assert "Steps and reasons" in page
     assert "http:" not in page and "https:" not in page
 
 

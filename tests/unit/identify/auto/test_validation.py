@@ -10,7 +10,14 @@ import pytest
 
 from dalembert.identify import Fit, Identified
 from dalembert.identify.auto import validation
-from dalembert.identify.auto.validation import THRESHOLDS, find_doubts, find_duplicates, find_poor_fit
+from dalembert.identify.auto.result import CLASSES, ModeJudgement
+from dalembert.identify.auto.validation import (
+    THRESHOLDS,
+    find_doubts,
+    find_duplicates,
+    find_no_sound_mode,
+    find_poor_fit,
+)
 from tests.helpers.identified_model import DT, model
 
 BELOW_AND_ABOVE = pytest.mark.parametrize(("factor", "found"), [(0.99, False), (1.01, True)])
@@ -89,3 +96,11 @@ def test_two_states_of_a_duplicate_mode_go_where_the_fit_stays(
     ]
     model: Any = SimpleNamespace(order=6)
     assert validation.order_without_duplicates(model, trials) == fewer
+
+
+@pytest.mark.parametrize("uncertain", [0, 1, 2])
+def test_uncertain_modes_are_mentioned_where_there_are_some(uncertain: int) -> None:
+    judged = [ModeJudgement(CLASSES[1], (), {})] * uncertain + [ModeJudgement(CLASSES[2], (), {})]
+    (found,) = find_no_sound_mode(judged)
+    assert found.code == "no-sound-mode" and found.evidence["uncertain"] == uncertain
+    assert ("uncertain mode" in found.text()) == (uncertain > 0)

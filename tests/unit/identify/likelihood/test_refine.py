@@ -264,6 +264,7 @@ def test_the_result_is_never_less_likely_than_the_start_and_says_how_it_went():
     assert found.provenance["converged"] is True
     assert "converged" in found.notes[-1] and found.method.endswith("refined")
     again = identify.refine(found, [record(system, *part) for part in zip(u, y, strict=True)])
+    assert again.method == found.method  # the word is not repeated
     assert again.provenance["iterations"] <= 2
     assert np.abs((again.frequencies_hz - found.frequencies_hz) / found.frequency_deviations).max() < 0.01
 

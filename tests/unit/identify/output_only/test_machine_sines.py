@@ -23,7 +23,7 @@ def test_sines_are_taken_out_and_the_rest_stays() -> None:
     # 1 (m/s²)²/Hz there, T = 600 s: √(4/600) = 0.08 rms, and as much by the frequency; three times that
     assert np.sqrt(np.mean(left**2)) < 0.5
     assert np.sqrt(np.mean(left**2)) < 0.1 * np.sqrt(np.mean(sines**2))
-    assert any("taken out" in step for step in found.records[0].provenance["preparation"])
+    assert any("removed" in step for step in found.records[0].provenance["preparation"])
 
 
 def test_records_without_sines_are_returned_as_they_are() -> None:

@@ -346,7 +346,7 @@ def test_one_blow_of_a_hammer_is_identified_without_an_order_of_the_observer(sta
     modes = system.modes()
     assert np.abs(found.frequencies_hz / modes.frequencies_hz - 1.0).max() < 2e-3
     assert np.abs(found.damping_ratios / modes.damping_ratios - 1.0).max() < 0.1
-    assert start == "rest" or any("plays back worse" in note for note in found.notes)
+    assert start == "rest" or any("fits worse" in note for note in found.notes)
 
 
 @pytest.mark.parametrize(
@@ -374,4 +374,4 @@ def test_a_shorter_observer_is_tried_and_taken_at_the_thresholds(
     monkeypatch.setattr(okid_era_module, "measure_unexplained", lambda model, data: next(shares))
     found = okid_era_module._shorten(data, 6, attempt)[0]
     assert made == ([4] if residual < 1.0 else [4, 2])
-    assert any("plays back worse" in note for note in found.notes) == taken
+    assert any("fits worse" in note for note in found.notes) == taken

@@ -97,7 +97,7 @@ def test_an_identified_model_with_places_moves_on_its_page(tmp_path: Path) -> No
     da.report(model, tmp_path / "page.html", records=record, places=PLACES)
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert page.count("<iframe") == 1
-    assert "It swings at" in page
+    assert "It vibrates at" in page
     assert "data hash of test, 200 samples (SHA-256)" in page
     assert "model hash (SHA-256)" in page
     with raises(da.errors.DataError, "missing-argument"):

@@ -1,4 +1,4 @@
-"""The project's own format: a ZIP of NumPy arrays that holds everything, each number as it is.
+"""The project's own format: a ZIP of NumPy arrays with all data, each number unchanged.
 
 ``about`` is a JSON text: format, version, name, reference, names of nodes and gauges, and the few numbers of the model
 that the body was made of. The other arrays have the names of the fields of `FlexibleBodyData`, with a dot for those of
@@ -125,7 +125,7 @@ def _unpack(archive: zipfile.ZipFile, max_bytes: int) -> dict[str, Any]:
 
 
 class _Reader:
-    """Arrays by name; each is asked for once, and none is left over."""
+    """Arrays by name; each is read once, and further ones are refused."""
 
     def __init__(self, arrays: dict[str, Any]) -> None:
         self.arrays = arrays

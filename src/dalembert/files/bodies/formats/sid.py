@@ -12,10 +12,10 @@ With the place u = u₀ + S η of a mass point, s_j the mode j, and products of 
 J is expanded to first order, so that `products` Q_ab = ∫S_aᵀS_b dm appear in M1 of Oe (their symmetric part) and in M1
 of Cr (the antisymmetric one) only. Geometric stiffness has its place in the same expansions: per angular velocities in
 M1 of Oe, per acceleration in M1 of Ct, per force at a node in M1 of its phi, with a minus (``Geo_Stiff= yes`` in the
-first line). Then M1 of Oe holds the sum of both. A reader cannot take it apart: it keeps the sum as `stiffening`, and
+first line). Then M1 of Oe is the sum of both. A reader cannot separate it: it keeps the sum as `stiffening`, and
 the symmetric part of `products` is zero. The motion is the same, since both act in the same two places: the centrifugal
 force of the modes, and the second order of J. The same is done, with a warning, where M1 of Oe gives masses that no
-body has. Such data say so in ``finite_elements.source``.
+body has. ``finite_elements.source`` names such data.
 
 The columns of Gr are ordered by axis and mode in some files, by mode and axis in others: that one is taken which
 agrees with J. Axes of nodes (AP) and stresses (sigma) are not read; axes of nodes are those of the frame.
@@ -42,7 +42,7 @@ from dalembert.model.flexible_invariants import make_invariants, moments_from_ei
 
 SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # entries of J
 TURNS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))  # of Ω in Oe
-HERE = (0, 1, 2, 3, 5, 4)  # where the entries of Ω stand in `Stiffening.centrifugal`, which has xz before yz
+HERE = (0, 1, 2, 3, 5, 4)  # places of the entries of Ω in `Stiffening.centrifugal`, which has xz before yz
 GEOMETRIC = ": its stiffening holds the symmetric part of its products"
 _GEOMETRIC = re.compile(r"geo_stiff\s*=\s*yes", re.IGNORECASE)
 
@@ -63,7 +63,7 @@ _HERTZ = re.compile(r".*?((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*Hz
 
 # -- writing -----------------------------------------------------------------------------------------------------------
 def write(data: FlexibleBodyData, path: Path) -> None:
-    """All that standard input data has a place for: not gauges and picture."""
+    """All parts of standard input data: without gauges and picture."""
     write_modal(make_modal(data), path)
 
 
@@ -73,7 +73,7 @@ def make_modal(data: FlexibleBodyData) -> SidModal:
     names = [node.name for node in data.nodes]
     for name in (data.name, *names):
         if name != " ".join(name.split()) or not name.isprintable() or not _encodes(name):
-            raise FileFormatError("bad-name", f"the name {name!r:.60} has no place in standard input data.")
+            raise FileFormatError("bad-name", f"the name {name!r:.60} is not possible in standard input data.")
     found = make_invariants(data)
     I8 = found["I8"]  # (m, 3, 3)
     first = -(I8 + I8.transpose(0, 2, 1))
@@ -273,7 +273,7 @@ def _moments(modal: SidModal, m: int) -> FloatArray:
 
 
 def _products(modal: SidModal, m: int) -> tuple[FloatArray, FloatArray | None, str]:
-    """Products; what M1 of Oe holds beside them (6, m, m), or None; and a remark on what is not known."""
+    """Products; further terms of M1 of Oe (6, m, m), or None; and a remark on unknown parts."""
     X = modal.matrices
     axial = _axial(modal, m)
     Q = np.zeros((3, 3, m, m))

@@ -1,4 +1,4 @@
-"""Modal data as JSON: what the commands ``identify`` and ``modes`` write with ``--json``, and ``write_modes``.
+"""Modal data as JSON, as written by ``write_modes`` and by the commands ``identify`` and ``modes`` with ``--json``.
 
     {"coordinates": ["a1", "a2"], "modes": [{"frequency_hz": 2.0, "damping_ratio": 0.037, "shape": [1, 0.62]}]}
 

@@ -4,7 +4,7 @@
     1,2.001,0.037,1,0.62
     2,5.805,0.0081,-0.44,1
 
-Complex shapes stand in cells (``0.3+0.1i``), or in two columns of a coordinate: ``a1 real`` and ``a1 imag``, ``Re(a1)``
+Complex shapes are in cells (``0.3+0.1i``), or in two columns of a coordinate: ``a1 real`` and ``a1 imag``, ``Re(a1)``
 and ``Im(a1)``, ``a1 amplitude`` and ``a1 phase [deg]``. A table that this package has written begins with the number
 of its coordinates; its names are taken as they are, without a search for units.
 """
@@ -114,7 +114,7 @@ def _values(table: ModalTable, own: re.Match[str] | None) -> ModalValues:
 
 
 def _literal(table: ModalTable, own: re.Match[str] | None) -> range:
-    """Columns whose headings are names and nothing else: those of a table that this package has written."""
+    """Columns whose headings are names without units: those of a table that this package has written."""
     count = 0 if own is None else int(own[1]) * (2 if own[2] else 1)
     fits = own is not None and not table.is_turned and count < len(table.heads)
     return range(len(table.heads) - count, len(table.heads)) if fits else range(0)

@@ -1,6 +1,6 @@
 """Modal data in universal files: sets 55, with nodes (15) and trace lines (82) where a geometry is given.
 
-Coordinates are called as in measured records of universal files, ``12+X``: node and direction. Sets give every node
+Coordinates have names as in measured records of universal files, ``12+X``: node and direction. Sets give every node
 three or six values; directions that stay 0 in every mode were not measured and are left out. Modes at coordinates of
 other names are written as scalars at numbered nodes, with the names in the lines of text above.
 """
@@ -151,7 +151,7 @@ def write(modes: Modes, path: Path, geometry: Geometry | None) -> None:
 
 
 def _places(modes: Modes, geometry: Geometry | None) -> tuple[list[tuple[int, int, float]], int, tuple[str, ...]]:
-    """Node, direction and sign of every coordinate, values per node, and names that stand in the text."""
+    """Node, direction and sign of every coordinate, values per node, and names for the lines of text."""
     if geometry is not None:
         numbers = _node_numbers(geometry)
         found = []

@@ -155,10 +155,10 @@ class BodyTable(FileTable):
 
 
 class GroundTable(FileTable):
-    """Named points of the ground, and what stands on it."""
+    """Named points of the ground, and the picture of its parts."""
 
     points: dict[Text, Position] = Field({}, description="by name, in world axes")
-    picture: PictureTable | None = Field(None, description="what stands on the ground, in pictures of this file")
+    picture: PictureTable | None = Field(None, description="parts on the ground, in pictures of this file")
 
 
 # -- joints and what prescribes motion ------------------------------------------------------------------------------

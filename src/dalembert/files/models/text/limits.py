@@ -1,7 +1,8 @@
 """Sizes above which a model file is refused.
 
-A file may come from anyone: its cost is bounded before it is read. Every limit is far above what the machines of the
-library need, and so low that a refusal takes less than two seconds, which the tests of malformed files measure.
+A file may come from an unknown source: its cost is bounded before it is read. Every limit is far above what the
+machines of the library need, and so low that a refusal takes less than two seconds, which the tests of malformed files
+measure.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ class ModelFileLimits:
     operations: int = 200_000  # of all expressions of a model
     bodies: int = 10_000
     parts: int = 50_000  # joints, forces, sensors: of each
-    couplers: int = 2_000  # and drivers, constraints, variables: each is looked for among all bodies
+    couplers: int = 2_000  # and drivers, constraints, variables: each is compared with all bodies
     symbolic_parts: int = 8  # of a composite with parameters: its inertia grows with the square of them
     include_depth: int = 8
     includes: int = 64
     mesh_bytes: int = 200 * 1024**2
     body_bytes: int = 500 * 1024**2  # of a data file of a flexible body, unpacked
-    problems: int = 200  # after so many nothing more is looked for
+    problems: int = 200  # the search for problems ends at this number
     problems_shown: int = 50  # in one message
     names_compared: int = 300  # with a misspelt one
     names_checked: int = 100  # wrong names beyond which the full check, which is slow for each, is left out

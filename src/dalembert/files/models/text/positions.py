@@ -1,4 +1,4 @@
-"""Where the values of a TOML or JSON file stand: path of keys and indices -> line.
+"""Lines of the values of a TOML or JSON file: path of keys and indices -> line.
 
 The parsers of the standard library give values without lines; this pass over the same text gives the lines. It runs
 first and refuses texts that are nested deeper or longer than any model, before the parser reads them. Wrong syntax

@@ -51,7 +51,7 @@ def in_file(part: Part) -> str | None:
 
 
 class TooMany(Exception):
-    """So many problems that it is not worth looking for more."""
+    """Too many problems to continue the search."""
 
 
 class Problems:
@@ -148,7 +148,7 @@ def parse_source(content: bytes, shown: str, problems: Problems, *, is_json: boo
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON; the standard reader would keep the last of equal keys without a word."""
+    """An object of JSON; the standard reader would keep the last of equal keys without an error."""
     result = dict(pairs)
     if len(result) < len(pairs):
         seen: set[str] = set()

@@ -1,4 +1,4 @@
-"""A part that could not be made: whatever else is wrong with it, key by key, so that all of it is reported at once."""
+"""A part that could not be made: its further problems, key by key, so that all of them are reported at once."""
 
 from __future__ import annotations
 

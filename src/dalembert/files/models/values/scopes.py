@@ -60,7 +60,7 @@ class Parts:
 
 
 class Scope:
-    """One file: what its names mean."""
+    """One file: the meaning of its names."""
 
     def __init__(
         self, source: ModelSource, model: Any, parts: Parts, prefix: str, ground: Body, folders: Folders
@@ -98,7 +98,7 @@ class Scope:
 
     @contextmanager
     def part(self, where: Where, name: str | None = None) -> Iterator[None]:
-        """Whatever fails inside is noted at the line of the part, and the rest goes on."""
+        """A failure inside is noted at the line of the part, and the rest continues."""
         if name is not None:
             self.parts.places.setdefault(name, (self.source, where))
         try:
@@ -125,7 +125,7 @@ class Scope:
         self._define("parameters", self.model.parameters, overrides)
 
     def _define(self, section: str, given: Mapping[str, Any], overrides: Mapping[str, Any]) -> None:
-        """One section, whatever the order of its names."""
+        """One section, with names in any order."""
         waiting: dict[str, ExpressionTree] = {}
         for key, raw in given.items():
             where = (section, key)
@@ -301,7 +301,7 @@ def _unit_hint(name: str) -> list[Advice]:
 
 
 def describe_unknown(kind: str, name: str, known: Iterable[str], where: str = "") -> str:
-    """Message for a name that does not exist; of very many known ones only those that begin alike are looked at."""
+    """Message for a name that does not exist; of very many known ones only those that begin alike are compared."""
     names = list(known)
     if len(names) > LIMITS.names_compared:
         names = [n for n in names if n[:2] == name[:2]][: LIMITS.names_compared] or names[: LIMITS.names_compared]

@@ -89,7 +89,7 @@ def read(path: Path, how: Reading) -> Record:
         _refuse_stamps(times, body, cells[clock])
         check_time(times)
         provenance |= _note_unevenness(times, body)
-        times = times.copy()  # only now: the checks above take as much memory as it does
+        times = times.copy()  # only now: the checks above take as much memory as this copy
         table = without_column(table, clock)
         del channels[clock]
     provenance |= describe_headings(cells, headings)
@@ -113,7 +113,7 @@ def _body(
     path: Path, encoding: str, found: TextTable, cells: list[str], units: list[str] | None, above: int, rows: int,
     clock: int | None,
 ) -> TextBody:  # fmt: skip
-    """Where the numbers stand; the first row shows how wide they are, and whether time is a date."""
+    """The place of the numbers; the first row shows the number of columns, and whether time is a date."""
     with path.open(encoding=encoding, newline=None) as file:
         text = next((text for number, text in number_lines(file) if number > above), None)
     if text is None:
@@ -139,8 +139,8 @@ def _refuse_stamps(clock: Array, body: TextBody, name: str) -> None:
     elif clock[k] == clock[k - 1]:
         more = int((~good).sum())
         others = f" {more} rows have a time that does not increase." if more > 1 else ""
-        why = f"the time {clock[k]:.9g} s stands here a second time.{others}"
-        advice = "Take out one of both rows."
+        why = f"the time {clock[k]:.9g} s occurs here a second time.{others}"
+        advice = "Remove one of the two rows."
     else:
         why = f"time goes back from {clock[k - 1]:.9g} to {clock[k]:.9g} s."
         advice = "Sort the rows, or split the file here."

@@ -1,10 +1,10 @@
 """MAT-files of MATLAB to records: vectors of one length beside a vector of time, or beside a sampling rate.
 
 Only arrays of real numbers are read; text, objects, functions and cells are skipped, and nothing in a file is
-executed. Files of version 7.3 are HDF5 and are read by its library in a process apart.
+executed. Files of version 7.3 are HDF5 and are read by its library in a separate process.
 
-The format up to version 7.2 is that of MathWorks, *MAT-File Format* (R2024b). Such a file is read tag by tag: of every
-variable its class, dimensions and name, the numbers only of those that are needed, in pieces, straight to their place.
+The format up to version 7.2 is that of MathWorks, *MAT-File Format* (R2024b). Such a file is read tag by tag: class,
+dimensions and name of every variable, and the numbers of the variables that are needed, in pieces.
 Structures, cells, objects, functions, text and sparse matrices are skipped by their length, without looking inside.
 Every length is compared with what is left of the file, and of a compressed variable no more is unpacked than its
 dimensions need.
@@ -91,7 +91,7 @@ def sections(path: Path, time: str | None, max_bytes: int, dt: float | None) -> 
             yield from _hdf5_sections(own_datasets(file), raw, time, max_bytes, dt)
     except (DataError, FileFormatError):
         raise
-    except Exception as error:  # h5py hands on what its library meets: OSError, KeyError, RuntimeError ...
+    except Exception as error:  # h5py passes on errors of its library: OSError, KeyError, RuntimeError ...
         raise FileFormatError("damaged", f"the file is damaged ({error}).") from error
 
 
@@ -268,7 +268,7 @@ def _read_exactly(take: Callable[[int], bytes], wanted: int) -> bytes:
 
 
 def _unpack_from(file: BinaryIO, packed: int) -> Callable[[int], bytes]:
-    """Reader of a compressed body; it holds a piece of the packed bytes and what was asked for, no more."""
+    """Reader of a compressed body; it keeps only a piece of the packed bytes and the requested result in memory."""
     stream, left = zlib.decompressobj(), packed
 
     def take(wanted: int) -> bytes:
@@ -317,7 +317,7 @@ def _version_5(file: BinaryIO, head: bytes, total: int) -> Iterator[MatVariable]
 
 
 def _matrix(take: Callable[[int], bytes], order: str, size: int) -> MatVariable | None:
-    """Head of an array of ``size`` bytes; None for what is no array of numbers."""
+    """Head of an array of ``size`` bytes; None for anything but an array of numbers."""
     used = 0
 
     def element(most: int) -> tuple[int, bytes]:
@@ -360,7 +360,7 @@ def _matrix(take: Callable[[int], bytes], order: str, size: int) -> MatVariable 
     name = raw_name.rstrip(b"\0").decode("utf-8", "replace")
     if min(shape) < 0:
         raise Broken(f"{name!r} has dimensions {shape}")
-    if not name or min(shape) == 0:  # what has no name holds the data of objects
+    if not name or min(shape) == 0:  # arrays without a name are data of objects
         return None
     kind, length, inside = tag()
     stored = np.dtype(order + _STORED[kind]) if kind in _STORED else None

@@ -1,4 +1,4 @@
-"""netCDF files to and from records; everything a record holds survives the trip."""
+"""netCDF files to and from records; a record that is written and read back is complete."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LIBRARIES = ("h5py",)
 
 
 def write(record: Record, path: Path, suffix: str) -> None:
-    """One variable per channel along ``time``; what is not an array as JSON text in the attributes."""
+    """One variable per channel along ``time``; other data as JSON text in the attributes."""
     h5netcdf = require_extra("h5netcdf", "netcdf")
     about = {key: as_json(getattr(record, key), key) for key in _JSON}
     with h5netcdf.File(path, "w") as file:
@@ -49,7 +49,7 @@ def write(record: Record, path: Path, suffix: str) -> None:
 def sections(path: Path, time: str | None, max_bytes: int, dt: float | None) -> Iterator[Any]:
     """Read all variables that run along time, also from files that other programs wrote.
 
-    Only what lies in the file itself is read: numbers kept in other files, virtual datasets and links are refused.
+    Only data in the file itself are read: numbers kept in other files, virtual datasets and links are refused.
     """
     h5py = require_extra("h5py", "netcdf")
     if dt is not None:
@@ -67,7 +67,7 @@ def sections(path: Path, time: str | None, max_bytes: int, dt: float | None) -> 
             yield from _sections(file, path, time, max_bytes)
     except (DataError, FileFormatError):
         raise
-    except Exception as error:  # h5py hands on what its library meets: OSError, KeyError, RuntimeError ...
+    except Exception as error:  # h5py passes on errors of its library: OSError, KeyError, RuntimeError ...
         raise FileFormatError("damaged", f"the file is damaged ({error}).") from error
 
 
@@ -89,7 +89,7 @@ def _sections(file: Any, path: Path, asked: str | None, max_bytes: int) -> Itera
     if not found:
         raise FileFormatError("empty", f"no variable runs along {time!r}.")
     samples = int(clock.shape[0])
-    # the file may be compressed, or hold nothing but a fill value: what counts is what it would unpack to
+    # the file may be compressed, or have only a fill value: its unpacked size is compared
     check_size(samples, len(found), max_bytes)
     unit = texts.get(clock.attrs, "units", "s")
     if unit not in ("s", "sec", "second", "seconds"):
@@ -103,7 +103,7 @@ def _sections(file: Any, path: Path, asked: str | None, max_bytes: int) -> Itera
         **{key: load_json(texts.get(file.attrs, key), dict) for key in _JSON},
     }  # fmt: skip
     with path.open("rb") as raw:
-        column = np.empty(samples)  # one for all: whoever gets it copies it
+        column = np.empty(samples)  # one array for all channels: the receiver copies it
         for variable in (clock, *chosen):
             read_dataset(variable, raw, column, max_bytes)
             yield column
@@ -130,7 +130,7 @@ def _dimension(variable: Any, texts: Texts) -> Any:
 
 
 def _variables(names: tuple[str, ...]) -> dict[str, str]:
-    """Variable of every channel: its own name where netCDF can hold it, else a number."""
+    """Variable of every channel: its own name where netCDF allows it, else a number."""
     labels: dict[str, str] = {}
     taken = set(names) | {"time"}
     for i, name in enumerate(names):

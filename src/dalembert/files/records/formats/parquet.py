@@ -1,7 +1,7 @@
 """Parquet files to and from records: one column per channel, units and the rest in the metadata.
 
-The library trusts the sizes that a file declares: a page is unpacked whole, whatever the number of its rows, and a few
-bytes of footer become kilobytes of objects. Both are counted here before the library reads them. The footer and the
+The library trusts the sizes that a file declares: a page is unpacked whole, for any number of rows, and a few bytes
+of footer become kilobytes of objects. Both sizes are computed here before the library reads them. The footer and the
 heads of the pages are structures in Thrift's compact protocol (Apache Thrift, *thrift-compact-protocol.md*; Apache
 Parquet, *parquet.thrift*).
 """
@@ -49,7 +49,7 @@ def sections(path: Path, asked: str | None, max_bytes: int, dt: float | None) ->
     with path.open("rb") as raw:
         _check_footer(raw, path.stat().st_size, max_bytes)
         try:
-            # the reader gets the very bytes that were looked at, one column at a time
+            # the reader gets the same bytes that were checked, one column at a time
             file = parquet.ParquetFile(raw, memory_map=False, pre_buffer=False, buffer_size=PIECE)
             columns = [file.schema.column(k).path for k in range(len(file.schema))]
             _check_columns(file, columns)
@@ -89,7 +89,7 @@ def _check_columns(file: Any, names: list[str]) -> None:
 
 
 def _find_clock(names: list[str], asked: str | None, dt: float | None) -> str:
-    """The column of time; "" where a sample time takes its place."""
+    """The column of time; "" where a sample time replaces it."""
     found = require_time(names, asked, dt)
     time = "" if found is None else names[found]
     if not set(names) - {time}:
@@ -98,7 +98,7 @@ def _find_clock(names: list[str], asked: str | None, dt: float | None) -> str:
 
 
 def _check_pages(file: Any, raw: Any, max_bytes: int) -> None:
-    """Refuse a column whose pages unpack to more than a quarter of ``max_bytes``, whatever its number of rows."""
+    """Refuse a column whose pages unpack to more than a quarter of ``max_bytes``, for any number of rows."""
     for group in range(file.metadata.num_row_groups):
         for k in range(file.metadata.num_columns):
             chunk = file.metadata.row_group(group).column(k)
@@ -126,7 +126,7 @@ def _column(file: Any, name: str) -> Iterator[Any]:
 
 
 class _Walk:
-    """Cursor over a structure that is passed over field by field."""
+    """Cursor that skips a structure field by field."""
 
     def __init__(self, content: bytes, most: int = 10_000) -> None:
         self.content, self.place, self.structures, self.most = content, 0, 0, most
@@ -147,7 +147,7 @@ class _Walk:
         return value | byte << shift
 
     def structure(self, depth: int = 0) -> dict[int, int]:
-        """Pass over a structure; its whole numbers by field."""
+        """Skip a structure; returns its whole numbers by field."""
         self.structures += 1
         if depth > LIMITS.nesting or self.structures > self.most:
             raise Broken(f"structures nested {depth} deep, {self.structures} in all, are too many for max_bytes")

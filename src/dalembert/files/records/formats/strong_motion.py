@@ -75,7 +75,7 @@ def read(path: Path, how: Reading) -> Record:
     if not columns:
         raise FileFormatError(
             "damaged", "no block of numbers is found: expected a V2 file of CSMIP or COSMOS.",
-            Advice("Ask the archive for corrected data in this format."),
+            Advice("Get corrected data in this format from the archive."),
         )  # fmt: skip
     samples = {len(one) for one in columns.values()}
     if len(samples) > 1:
@@ -103,7 +103,7 @@ def _sample_time(found: dict[str, str], head: list[str], line: int) -> float:
 
 
 def _numbers(lines: Iterator[tuple[int, str]], count: int, form: str, line: int) -> Any:
-    """So many numbers of fixed width."""
+    """A given count of numbers of fixed width."""
     width = _FORM.fullmatch(form.replace(" ", ""))
     if width is None:
         raise FileFormatError("bad-syntax", f"({form:.40}) is not a format of numbers.", line=line)
@@ -125,7 +125,7 @@ def _numbers(lines: Iterator[tuple[int, str]], count: int, form: str, line: int)
 
 
 def _describe(head: list[str]) -> tuple[str, dict[str, Any]]:
-    """Name of the channel, and what the text says of station and place."""
+    """Name of the channel, and the station and place from the text."""
     provenance: dict[str, Any] = {"title": " ".join(head[0].split())} if head else {}
     channel = next((one for text in head if (one := _CHANNEL.search(text))), None)
     station = next((one for text in head if (one := _STATION_CHANNEL.search(text))), None)

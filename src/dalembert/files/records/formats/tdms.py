@@ -1,6 +1,6 @@
 """TDMS files of LabVIEW to records: the channels of one length, with the time of their waveforms.
 
-npTDMS reads them in a process apart; of every channel its length and type are looked at before its numbers are read.
+npTDMS reads them in a separate process; length and type of every channel are checked before its numbers are read.
 An index file beside it is not opened.
 """
 
@@ -27,14 +27,14 @@ _UNITS = ("unit_string", "NI_UnitDescription")
 
 
 def sections(path: Path, time: str | None, max_bytes: int, dt: float | None) -> Iterator[Any]:
-    """Channels of numbers as long as the most of them."""
+    """Channels of numbers that have the most common length."""
     nptdms = require_extra("nptdms", "lab")
     try:
         with path.open("rb") as raw, nptdms.TdmsFile.open(raw) as file:
             yield from _sections(file, time, max_bytes, dt)
     except (DataError, FileFormatError):
         raise
-    except Exception as error:  # npTDMS hands on what it meets: ValueError, EOFError, struct.error ...
+    except Exception as error:  # npTDMS passes on all errors: ValueError, EOFError, struct.error ...
         raise FileFormatError("damaged", f"this is not a TDMS file that can be read ({error}).") from error
 
 

@@ -26,7 +26,7 @@ TIME, FRF = 1, 4  # kinds of function
 
 @dataclass(frozen=True)
 class AbscissaLimits:
-    """When frequencies are even, and when functions have the same abscissas."""
+    """Limits for even frequencies, and for functions with the same abscissas."""
 
     # Difference of two steps, or of two values near zero, relative to the last value: nine digits, rounding of sums.
     even: float = 1e-9
@@ -56,7 +56,7 @@ def read(path: Path, how: Reading) -> Record:
     names = [one.name for one in headings]
     provenance = describe_headings(names, headings)
     if len(found) < len(every):
-        provenance["left out"] = [f"{len(every) - len(found)} functions that are no time responses"]
+        provenance["left out"] = [f"{len(every) - len(found)} functions that are not time responses"]
     return Record(times, data, names, [one.unit for one in headings], provenance=provenance)
 
 

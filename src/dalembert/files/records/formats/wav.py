@@ -21,7 +21,7 @@ def read(path: Path, how: Reading) -> Record:
         raise FileFormatError("conflicting-arguments", "a WAV file has its sampling rate: dt does not apply.")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", wavfile.WavFileWarning)  # chunks that are no sound are of no interest
+            warnings.simplefilter("ignore", wavfile.WavFileWarning)  # chunks without sound are not needed
             # mapped, so that sizes are known before memory is taken; 24 bits cannot be mapped
             try:
                 rate, raw = wavfile.read(path, mmap=True)

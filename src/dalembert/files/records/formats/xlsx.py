@@ -1,7 +1,7 @@
 """Worksheets of Excel to records: the first sheet that holds a table.
 
 A file is an archive of XML texts, which may unpack to any size: sizes are compared with the bound before openpyxl reads
-them, row by row, in a process apart. Formulas are not computed: a cell holds the value that was last stored.
+them, row by row, in a separate process. Formulas are not computed: a cell holds the value that was last stored.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def sections(path: Path, time: str | None, max_bytes: int, dt: float | None) -> 
         yield from _sections(sheet, time, max_bytes, dt)
     except (DataError, FileFormatError):
         raise
-    except Exception as error:  # openpyxl hands on what zipfile and the XML parser meet
+    except Exception as error:  # openpyxl passes on errors of zipfile and the XML parser
         raise FileFormatError("damaged", f"this is not a worksheet that can be read ({error}).") from error
 
 

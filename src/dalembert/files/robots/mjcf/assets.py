@@ -1,4 +1,4 @@
-"""Meshes that an MJCF model names among its assets: files, or points that stand for their convex hull."""
+"""Meshes among the assets of an MJCF model: files, or points whose convex hull is the mesh."""
 
 from __future__ import annotations
 

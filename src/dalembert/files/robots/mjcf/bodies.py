@@ -1,6 +1,6 @@
 """Bodies of MJCF: nested, each with its pose in the one around it, its joints, geoms and inertia.
 
-Frames stand for their children, with one more turn and offset: they are followed here and do not come out.
+A frame is replaced by its children, each with the pose of the frame added.
 """
 
 from __future__ import annotations

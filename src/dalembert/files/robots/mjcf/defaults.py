@@ -1,4 +1,4 @@
-"""Default classes of MJCF: attributes that an element has where it does not give them itself.
+"""Default classes of MJCF: attributes for elements that do not give them.
 
 A class inherits from the class around it; the outermost is "main". An element belongs to the class it names, else to
 the ``childclass`` of the nearest frame or body around it, else to "main". All kinds of actuators share their defaults.
@@ -42,7 +42,7 @@ class ClassDefaults:
             reader.problem(node, "unknown-name", problem)
             return node
         own = self.attributes[name].get(group_of(node.tag), {})
-        if any(form in node.attributes for form in ORIENTATIONS):  # its own instead of the one of the class
+        if any(form in node.attributes for form in ORIENTATIONS):  # its own orientation instead of that of the class
             own = {key: value for key, value in own.items() if key not in ORIENTATIONS}
         return replace(node, attributes={**own, **node.attributes}) if own else node
 

@@ -1,6 +1,6 @@
 """The text of an MJCF model: its sections with included files in their place, and the settings of its compiler.
 
-``<include file="arm.xml"/>`` stands for the children of that file's root. A file is included once and lies beneath the
+``<include file="arm.xml"/>`` is replaced by the children of that file's root. A file is included once and is below the
 folder of the model or one of the given folders.
 """
 
@@ -32,7 +32,7 @@ FLAGS = ("true", "false")
 
 @dataclass
 class CompilerSettings:
-    """How the file is to be read; angles are in degrees where nothing else is said."""
+    """Settings for reading the file; angles are in degrees by default."""
 
     degrees: bool = True
     euler: str = "xyz"

@@ -1,6 +1,6 @@
 """Equality constraints of MJCF: points that coincide, frames that are welded, joints that follow each other.
 
-MuJoCo holds them softly, with a time constant; here they are rows, held exactly. A joint follows by
+MuJoCo makes them compliant, with a time constant; here they are constraint rows, fulfilled exactly. A joint follows by
 
     y - y_ref = a₀ + a₁ (x - x_ref) .
 """
@@ -74,7 +74,7 @@ class Equalities:
             else:
                 a = self._relative_pose(node, between.inverse)
         if first is second:
-            self.reader.problem(node, "same-body", f"<{node.tag}> {name!r} ties body {first.name!r} to itself.")
+            self.reader.problem(node, "same-body", f"<{node.tag}> {name!r} connects body {first.name!r} to itself.")
             return
         kind = "spherical" if node.tag == "connect" else "fixed"
         m.add_joint(kind, name, frame_of(bodies[first.name], a), frame_of(bodies[second.name], b))

@@ -20,7 +20,7 @@ from dalembert.model.orientation import rotation
 
 FORMS = dict(zip(ORIENTATIONS, (4, 4, 3, 6, 3), strict=True))  # and their counts of numbers
 POSE = ("pos", *FORMS)
-SMALL = 1e-14  # of a direction or a sine: MuJoCo has the same
+SMALL = 1e-14  # a smaller direction or sine is zero, as in MuJoCo
 
 
 def read_origin(reader: MjcfReader, node: XmlNode) -> Origin:
@@ -31,7 +31,7 @@ def read_origin(reader: MjcfReader, node: XmlNode) -> Origin:
 def read_axes(reader: MjcfReader, node: XmlNode) -> FloatArray:
     given = [form for form in FORMS if form in node.attributes]
     if len(given) > 1:
-        problem = f"<{node.tag}> has {' and '.join(given)}: one orientation is enough."
+        problem = f"<{node.tag}> has {' and '.join(given)}; give one orientation only."
         reader.problem(node, "conflicting-arguments", problem)
     if not given:
         return np.eye(3)

@@ -37,7 +37,7 @@ def _read_inertial(reader: MjcfReader, name: str, node: XmlNode, outer: Origin) 
     origin = outer @ read_origin(reader, node)
     if "fullinertia" in node.attributes:
         if len(node.attributes.keys() & {"diaginertia", *POSE[1:]}):
-            problem = f"<inertial> of {what}: fullinertia leaves no room for diaginertia or an orientation."
+            problem = f"<inertial> of {what}: fullinertia excludes diaginertia and an orientation."
             reader.problem(node, "conflicting-arguments", problem)
         xx, yy, zz, xy, xz, yz = reader.numbers(node, "fullinertia", 6)
         J = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])

@@ -1,6 +1,6 @@
 """Joints of MJCF as joints of a mechanism.
 
-A body with several joints moves by them in turn, the first next to the parent: bodies without mass stand between them.
+A body with several joints moves by them in turn, the first next to the parent, with bodies without mass between them.
 The coordinate of a hinge or a slide is that of MuJoCo, `ref` in the drawing; the frame on the parent is turned or moved
 back by it. A ball has Euler parameters, a free joint place and Euler parameters of the body's frame in the world.
 """
@@ -103,7 +103,7 @@ def _limits(reader: MjcfReader, node: XmlNode, name: str, kind: str) -> dict[str
         lower, upper = reader.numbers(node, "range", 2)
         limited = reader.word(node, "limited", ("auto", "true", "false"), "auto")
         if limited == "auto" and not reader.settings.autolimits:
-            problem = f"joint {name!r} has a range and does not say whether it is limited."
+            problem = f"joint {name!r} has a range, but the file does not give whether it is limited."
             reader.problem(node, "missing-argument", f"{problem} Give limited, or autolimits of <compiler>.")
         if limited != "false":
             if kind == "ball":
@@ -122,7 +122,7 @@ def _limits(reader: MjcfReader, node: XmlNode, name: str, kind: str) -> dict[str
 
 
 def join(m: Mechanism, joint: MjcfJoint, parent: Body, near: Origin, child: Body) -> None:
-    """Add one joint between a frame of the parent, which coincides with that of the child in the drawing, and it."""
+    """Add one joint between the frame of the child and a frame of the parent; both coincide in the drawing."""
     if joint.kind == "free":
         m.add_free(joint.name, m.ground.frame(0.0, 0.0, 0.0), child.frame(0.0, 0.0, 0.0))
         return

@@ -29,7 +29,7 @@ from dalembert.files.robots.origins import Origin
 from dalembert.files.robots.xml_tree import read_xml
 from dalembert.model import Body, Mechanism
 
-LEAST = 1e-15  # [kg, kg m²] of what a joint moves: MuJoCo refuses less
+LEAST = 1e-15  # [kg, kg m²] least mass and inertia that a joint moves: MuJoCo refuses less
 OPTION = (
     "timestep", "impratio", "tolerance", "ls_tolerance", "noslip_tolerance", "ccd_tolerance", "mpr_tolerance",
     "gravity", "wind", "magnetic", "density", "viscosity", "o_margin", "o_solref", "o_solimp", "o_friction",
@@ -51,16 +51,16 @@ def read_mjcf(
     Parameters
     ----------
     path : the file, ``.xml``. Nothing in it is executed; document types, entities and other hosts are refused.
-    folders : where included files and meshes (STL, OBJ) are looked for, besides the folder of the file.
-    pictures : show the geoms of the bodies; False where the meshes are not at hand.
+    folders : folders of included files and meshes (STL, OBJ), besides the folder of the file.
+    pictures : show the geoms of the bodies; False where the meshes are not available.
     repair : replace an inertia that no body can have by the nearest one, instead of an error.
 
     Returns
     -------
     Mechanism. A body with several joints has bodies without mass between them. Ranges are limits of joints, armature
     is a rotor, springs and damping of joints are forces; connect and weld close loops by rows, a joint equality is a
-    gear. Actuators are inputs of their names; position and velocity actuators have a spring and a damper besides.
-    ``left_out`` lists what the file has besides, and a warning names what may matter.
+    gear. Actuators are inputs of their names; position and velocity actuators also have a spring and a damper.
+    ``left_out`` lists the parts of the file that were not read; a warning names those that may change the motion.
 
     Raises
     ------
@@ -145,7 +145,7 @@ class MjcfModel:
                 self.reader.problem(node, "duplicate", f"joint {given!r} is given twice.")
             name = free_name(given or f"{body.name}.joint{number}", self.taken, "_joint")
             if given and name != given:
-                self.reader.note(node, f"name {given!r} of a joint that a body has too, now {name!r},", quiet=True)
+                self.reader.note(node, f"name {given!r} of a joint and of a body, now {name!r},", quiet=True)
             joint = read_joint(self.reader, body, node, outer, name)
             self.named[given or name] = joint
             found.append(joint)
@@ -169,7 +169,7 @@ class MjcfModel:
         return [geom for geom in body.geoms if not (still and geom.kind in ("mesh", FITTED))]
 
     def _check_masses(self, world: MjcfBody) -> None:
-        """What joints move has mass: that of the body, or of bodies welded to it."""
+        """Refuse a body that moves without mass, its own or of bodies fixed to it."""
         welded: dict[str, float] = {}
         for body in reversed(list(world.walk())[1:]):
             mass = self.masses[body.name].mass

@@ -1,7 +1,7 @@
 """Coriolis matrix C(q, v) with Ṁ - 2 C skew-symmetric (Echeandia and Wensing 2021).
 
-Of one body with mass m, first moment h, inertia J, twist (u, ω) and linear momentum p = m u + ω × h, in axes and about
-a point that stand still, the factor of its Coriolis forces with İ = B + Bᵀ is
+For one body with mass m, first moment h, inertia J, twist (u, ω) and linear momentum p = m u + ω × h, in fixed axes and
+about a fixed point, the factor of its Coriolis forces with İ = B + Bᵀ is
 
     B = [0, -p×; 0, K] ,     K = ½ (ω× J - J ω× - (J ω)×) - h× u× .
 

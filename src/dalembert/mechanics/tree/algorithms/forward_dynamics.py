@@ -5,7 +5,7 @@ origin with the articulated inertia (Featherstone 2008, ch. 7)
 
     n = A α + B a + n₀ ,      f = Bᵀ α + C a + f₀ .
 
-With T = [S; Q] of the joint, U = I T, D = Tᵀ U and u = x - Tᵀ (n₀, f₀) the joint hands on I - U D⁻¹ Uᵀ and
+With T = [S; Q] of the joint, U = I T, D = Tᵀ U and u = x - Tᵀ (n₀, f₀) the joint transmits I - U D⁻¹ Uᵀ and
 (n₀, f₀) + U D⁻¹ u. Moved by d to the parent's origin, with X y = d × y: A + B Xᵀ + X Bᵀ + X C Xᵀ, B + X C, C.
 Velocities do not occur: h(q, v) comes from the inverse dynamics at v̇ = 0 and is part of x. Velocities inside this
 recursion would cost the product of the articulated inertia with their accelerations at every joint: chains of 7 and 50
@@ -32,7 +32,7 @@ SX = ca.SX
 # Fewest speeds for which articulated bodies need fewer operations than composite bodies and a factor of M: chains of
 # 9, 10 and 12 hinges in space need 1156, 1354, 1736 against 1050, 1425, 2039.
 SHORTER_THAN_FACTOR = 10
-LARGEST_INVERSE = 3  # freedoms of a joint whose D is inverted by minors; a free body's is factored
+LARGEST_INVERSE = 3  # most freedoms of a joint whose D is inverted by minors; D of a free body is factored
 
 
 @tree_function("forward_dynamics", "q v tau p t")
@@ -74,7 +74,7 @@ def divide(D: Expr) -> Callable[[Expr], Expr]:
 def solve_mass(
     links: Sequence[Link], inertias: Sequence[BodyInertia], x: Expr, rotors: Mapping[int, Expr]
 ) -> dict[int, Expr]:
-    """M⁻¹ x of the links' speeds, by column.  rotors : inertia that a speed has besides, part of D."""
+    """M⁻¹ x of the links' speeds, by column.  rotors : additional inertia of speeds, part of D."""
     own: dict[int, Resistance] = {}
     for link, inertia in zip(links, inertias, strict=True):
         space, spatial = link.space, inertia.spatial

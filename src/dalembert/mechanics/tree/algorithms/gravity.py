@@ -1,4 +1,4 @@
-"""Efforts that hold a tree at rest against gravity: those of the weight of everything beyond each joint.
+"""Efforts that keep a tree at rest against gravity, from the weight of everything beyond each joint.
 
 With mass m and first moment h of a link and all beyond it, f = -m g and n = h × (-g) in the axes of the link.
 """

@@ -13,13 +13,13 @@ inertia I, the momenta and the force F of all links beyond
     ∂τ_i/∂ξ_j = S_iᵀ (C ψ̇_j + I ψ̈_j)               i beyond j ,      ∂τ_j/∂ξ_i = S_jᵀ (C ψ̇_i + I ψ̈_i + S_i ×* F) ,
     ∂τ_i/∂w_j = S_iᵀ (C S_j + I (V_λ + V) × S_j) ,                   ∂τ_j/∂w_i likewise,          M_ij = S_iᵀ I S_j .
 
-C, which the paper writes as a 6 x 6 matrix 2 B, has twelve numbers: of particles m at r with velocity ṙ the change δω
-makes the forces 2 m δω × ṙ, so that with K = Σ m ṙ rᵀ and P = Σ m ṙ
+C, which the paper writes as a 6 x 6 matrix 2 B, has twelve numbers: for particles m at r with velocity ṙ a change δω
+causes the forces 2 m δω × ṙ, so that with K = Σ m ṙ rᵀ and P = Σ m ṙ
 
     C (δω, δv) = 2 (tr K δω - K δω ,  δω × P) ,      K = v hᵀ + ω × Σ of a rigid body with second moments Σ = Σ m r rᵀ .
 
-All this is written on vectors over the links and over the speeds. As scalars it is straight code; for many speeds the
-vectors stay what they are, and the machine takes several numbers at once (`SHORTEST_VECTOR`).
+All this is written on vectors over the links and over the speeds. For few speeds they become scalar code without
+loops; for many they stay vectors, and the processor computes several numbers at once (`SHORTEST_VECTOR`).
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ from dalembert.mechanics.tree.derivatives.world_motion import (
 )
 from dalembert.mechanics.tree.link_tree import PAYLOAD, LinkTree, tree_function
 
-# Number of speeds from which vectors take less time than straight code. Chains of 7 and 12 hinges, µs on an AMD EPYC:
-# derivatives of inverse dynamics 1.01 and 2.39 straight, 1.00 and 1.68 on vectors; of forward
+# Fewest speeds for which vectors take less time than scalar code. Chains of 7 and 12 hinges, µs on an AMD EPYC:
+# derivatives of inverse dynamics 1.01 and 2.39 scalar, 1.00 and 1.68 on vectors; of forward
 # dynamics 1.74 and 5.69, 1.91 and 4.95.
 SHORTEST_VECTOR = 10
 Parts: TypeAlias = "tuple[Expr, Sequence[tuple[int, Expr]]]"
@@ -73,7 +73,7 @@ def build_inverse_dynamics_derivatives(tree: LinkTree) -> list[Expr] | ca.Functi
 def scalars_or_vectors(
     tree: LinkTree, names: str, build: Callable[[LinkTree, MovingTree, Symbols], list[Expr]]
 ) -> list[Expr] | ca.Function:
-    """What `build` gives at the symbols of the tree, or as a function on vectors where they are long."""
+    """Results of `build` at the symbols of the tree, or as a function on vectors where they are long."""
     moving = gather_moving_links(*tree.moving)
     own = {name: tree.symbols[name] for name in (*names.split(), PAYLOAD) if name in tree.symbols}
     if len(moving.speeds) < SHORTEST_VECTOR:
@@ -121,7 +121,7 @@ def compose(moving: MovingTree, world: WorldMotion, links: WorldInertia) -> Comp
 
 @dataclass(frozen=True)
 class CompositeMotion:
-    """Of all links beyond a joint K and P (see above), and the force that moves them."""
+    """K and P (see above) of all links beyond a joint, and the force that moves them."""
 
     K: tuple[Triple, Triple, Triple]
     P: Triple

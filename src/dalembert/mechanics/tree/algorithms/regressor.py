@@ -3,13 +3,13 @@
     τ = Y(q, v, v̇) π ,      π of a link = (m, h = m c, J)   with c and J about the link's origin, in its axes
 
 A link under test moves virtually with (v*, ω*) when one speed of a joint before it is 1. With the acceleration a of its
-origin, gravity taken off, and ω, α of its motion, the virtual power of F = m a + α × h + ω × (ω × h) and
+origin minus gravity, and ω, α of its motion, the virtual power of F = m a + α × h + ω × (ω × h) and
 N = J α + ω × J ω + h × a is
 
     m (v*·a)  +  h·(v* × α + ω × (ω × v*) + a × ω*)  +  ω*·J α + (ω* × ω)·J ω
 
 Each pair of a joint and a link beyond it needs one transformed screw and these products. Columns of joints follow:
-friction and the inertia of a motor behind its gear act along their own speed alone.
+friction and the inertia of a geared motor act only along their own speed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Twists, wrenches and symmetric matrices of many links or speeds at once, by components.
 
-A component is a vector over links or over speeds, of scalars (SX) or as one symbol (MX): the same formula is straight
-code for a few of them, and a loop over vectors of the machine for many. Components without entries stay without.
+A component is a vector over links or over speeds, of scalars (SX) or as one symbol (MX): the same formula is scalar
+code for a few of them, and a loop over vectors for many. Components without entries stay empty.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import casadi as ca
 from dalembert.expressions import Expr
 from dalembert.mechanics.absolute.build_equations import share
 
-LONG_SUM = 8  # terms; additions take four cycles, and the machine starts one or two in each
+LONG_SUM = 8  # terms; an addition takes four cycles, and the processor starts one or two per cycle
 Triple: TypeAlias = "tuple[Expr, Expr, Expr]"
 
 
@@ -38,7 +38,7 @@ def inner(x: Sequence[Expr], y: Sequence[Expr]) -> Expr:
 
 
 def add_terms(terms: Sequence[Expr]) -> Expr:
-    """Their sum, a long one as sums of every fourth term: an addition waits for the one before."""
+    """The sum of terms; a long one as four partial sums, since an addition waits for the previous one."""
     if len(terms) > LONG_SUM:
         terms = [add_terms(terms[k :: LONG_SUM // 2]) for k in range(LONG_SUM // 2)]
     return sum(terms[1:], terms[0])
@@ -72,7 +72,7 @@ def twist_cross(V: Columns, U: Columns) -> Columns:
 
 @dataclass(frozen=True)
 class SymmetricMatrices:
-    """SymmetricMatrices 3 x 3 matrices by xx, xy, xz, yy, yz, zz."""
+    """Symmetric 3 x 3 matrices by xx, xy, xz, yy, yz, zz."""
 
     entries: Sequence[Expr]
 
@@ -93,7 +93,7 @@ def fill(rows: Sequence[Expr]) -> Expr:
 
 
 # -- scalars or vectors ----------------------------------------------------------------------------------------------
-AT_ONCE = 4  # numbers in a register of the machine: vectors have a multiple of it, and runs of them begin there
+AT_ONCE = 4  # numbers in a register of the processor: lengths of vectors and beginnings of runs are multiples of it
 
 
 def lengthen(table: Expr) -> Expr:

@@ -1,7 +1,7 @@
 """Links that move, in an order in which subtrees are contiguous, with second moments instead of inertias.
 
 Second moments Σ = Σ m r rᵀ turn with the axes of a body as its inertia does, J = tr Σ 1 - Σ, and give the momenta of
-`inverse_dynamics_derivatives` without further sums. A body that is still on a fixed joint (`fixed_links`) adds its
+`inverse_dynamics_derivatives` without further sums. A body that remains on a fixed joint (`fixed_links`) adds its
 moments to those of the link that carries it: h + m' c ,  Σ + R Σ' Rᵀ + m' c cᵀ.
 Speeds are numbered link by link, parents first and every subtree in one piece: `speeds` has their columns in the
 machine. A mechanism in the plane is one in space whose bodies turn about z.
@@ -47,7 +47,7 @@ class MovingLink:
 
 @dataclass
 class _Held:
-    """A `MovingLink` while it is built, with the bodies that fixed joints hold to it.  above : its parent link."""
+    """A `MovingLink` while it is built, with the bodies that are fixed to it.  above : its parent link."""
 
     link: Link
     above: _Held | None
@@ -173,7 +173,7 @@ def gather_moving_links(links: Sequence[Link], inertias: Sequence[BodyInertia]) 
         planar = link.space.planar
         above, axes, place = carrier[id(link.parent)] if link.parent is not None else none
         if not isinstance(inertia, LinkInertia):
-            problem = f"derivatives of dynamics know rigid bodies; {link.name!r} has speeds of its own."
+            problem = f"derivatives of dynamics need rigid bodies; {link.name!r} has speeds of its own."
             raise ModelError("not-supported", problem, where={"body": link.name})
         body = _moments(link, inertia)
         if link.columns:
@@ -192,7 +192,7 @@ def gather_moving_links(links: Sequence[Link], inertias: Sequence[BodyInertia]) 
 
 
 def _moments(link: Link, inertia: LinkInertia) -> BodyMoments:
-    if link.space.planar:  # any second moments with the right sum turn about z as they should
+    if link.space.planar:  # all second moments with the right sum give the right rotation about z
         half = SX(inertia.inertia) / 2
         return BodyMoments(inertia.mass, in_space(link.centre, True), ca.diagcat(half, half, SX(1, 1)), SX(3, 3))
     J = inertia.gyroscopic

@@ -1,7 +1,7 @@
 """Matrices of the speeds of a tree whose entries are products of two vectors: one of the row, one of the column.
 
 Entries couple a speed with those beyond its joint and with those on the way to the root; others are zero. With speeds
-numbered depth first, both are runs: one number of a speed times a run of a vector over all.
+numbered depth first, both sets are contiguous: one number of a speed times a contiguous part of a vector over all.
 """
 
 from __future__ import annotations

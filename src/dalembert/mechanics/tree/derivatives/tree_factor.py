@@ -1,4 +1,4 @@
-"""Factor of the mass matrix in the order of a tree, M = Lᵀ D L, which fills nothing in (Featherstone 2008, ch. 6).
+"""Factor of the mass matrix in the order of a tree, M = Lᵀ D L, without fill-in (Featherstone 2008, ch. 6).
 
 Row k of L has entries at the speeds on the way from the root to k. From the leaves inwards
 
@@ -36,7 +36,7 @@ class TreeFactor:
         inverse = [sign * x for x in self.inverse]
         if not isinstance(sides, ca.MX):
             return ca.horzcat(*(ca.vertcat(*self._solve(ca.vertsplit(x), inverse)) for x in ca.horzsplit(sides)))
-        count = max(sides.shape[1], AT_ONCE)  # a single one with copies beside it: the same code serves all
+        count = max(sides.shape[1], AT_ONCE)  # a single column gets copies beside it, so that the same code serves all
         given = sides if sides.shape[1] == count else ca.horzcat(*[sides] * count)
         solve = self._solve_one.map("solve_all", "serial", count, [0, 1], [])
         return solve(ca.vertcat(*self.rows), ca.vertcat(*inverse), given)[:, : sides.shape[1]]
@@ -65,7 +65,7 @@ class TreeFactor:
 def factor_mass(
     moving: MovingTree, S: Sequence[Expr], momentum: Sequence[Expr], rotors: Expr | None = None
 ) -> TreeFactor:
-    """From M_ij = S_i·momentum_j for j beyond i.  rotors : inertia that speeds have besides, on the diagonal."""
+    """From M_ij = S_i·momentum_j for j beyond i.  rotors : additional inertia of speeds, on the diagonal."""
     count = len(moving.speeds)
     depth, one, pairs = moving.depth, S[0], pair(momentum, S)
     held, rows, inverse = ([zeros(one, 0)] * count for _ in range(3))

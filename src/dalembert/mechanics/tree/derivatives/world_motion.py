@@ -5,7 +5,7 @@ own axes. Twists and spatial accelerations add up along the tree,
 
     V = V_λ + S w ,      A = A_λ + S ẇ + V_λ × S w + b ,     b = (∂S/∂ξ w) w ,
 
-with gravity as an acceleration of the ground. ∂S/∂ξ is the change of S as the link sees it, with the coordinates of
+with gravity as an acceleration of the ground. ∂S/∂ξ is the change of S in the axes of the link, with the coordinates of
 its own joint: zero for hinges, slides, screws and balls. With dq = N dξ and ω = s w, u w of the joint
 
     ∂s/∂ξ_k = (∂s/∂q N)_k ,       ∂u/∂ξ_k = Rᵀ (∂P/∂q N)_k - s_k × u        as  u = Rᵀ P .
@@ -127,7 +127,7 @@ def carry_velocities(tree: LinkTree, moving: MovingTree) -> WorldMotion:
 def _carry_own(
     rows: dict[str, list[Expr]], R: Expr, r: Expr, S: list[Expr], w: list[Expr], V: Expr, inside: _OwnChange | None
 ) -> None:
-    """What a joint with several freedoms, or with columns that change, brings."""
+    """Contribution of a joint with several freedoms, or with columns that change."""
     count = len(S)
     others = [[j for j in range(count) if j != k] for k in range(count)]
     change = [cross(_sum([w[j] for j in other], [S[j] for j in other]), S[k]) for k, other in enumerate(others)]
@@ -161,7 +161,7 @@ def at_symbols(tree: LinkTree, name: str, expressions: Sequence[Expr], at: Symbo
 
 
 def rotors_at(tree: LinkTree, moving: MovingTree, at: Symbols) -> Expr | None:
-    """Inertia of rotors that the speeds of a tree have besides, in its order; None where no joint has a rotor."""
+    """Additional inertia of rotors on the speeds of a tree, in its order; None where no joint has a rotor."""
     if not tree.rotors:
         return None
     own = ca.vertcat(*(tree.rotors.get(column, SX(0)) for column in moving.speeds))
@@ -169,7 +169,7 @@ def rotors_at(tree: LinkTree, moving: MovingTree, at: Symbols) -> Expr | None:
 
 
 def carry_accelerations(moving: MovingTree, world: WorldMotion, turn: Expr, rates: Expr) -> tuple[Expr, Expr, Expr]:
-    """A of the links, A_λ of the link above every speed, and the part of ψ̈ that the joint itself brings.
+    """A of the links, A_λ of the link above every speed, and the part of ψ̈ from the joint itself.
 
     turn : V_λ × S of every speed.  rates : derivatives of the speeds.
     """

@@ -58,7 +58,7 @@ class SundialsLimits:
     samples: int = 4096  # most of a piece: 33 MB of states of a machine of 300 speeds
     looks: int = 512  # an event is looked for at least this often in a run: one that lasts 1/500 of it is found
     share: float = 0.02  # of the tolerance for one step: errors of a swinging pendulum add up to a hundred times that
-    tightest: float = 1e-12  # SUNDIALS is asked for no less, unless the user does
+    tightest: float = 1e-12  # smallest tolerance for SUNDIALS, unless the user gives a smaller one
     open: float = 1e-5  # m or rad, of a joint after the projection: the motion has left it
     shortest: float = 1e-13  # step of CVODES, of a piece
     even: float = 1e-9  # relative difference of sample intervals that counts as none
@@ -93,7 +93,7 @@ class Sundials(Method):
         one_of("solver", self.solver, ("cvodes", "idas"))
 
     def initial_step(self, span: float) -> float:
-        return span / 100  # the solver chooses its own; events are looked for this far ahead
+        return span / 100  # the solver chooses its own; events are searched over this interval
 
     def steps(
         self, eqs: EquationsOfMotion, inputs: Inputs, events: ca.Function | None, events_key: Hashable
@@ -127,7 +127,7 @@ class SundialsSteps:
         self.where = self.layout.starts
 
     def plan(self, times: Array, span: float) -> None:
-        """Take note of the samples to come: how many go into a piece, and how far apart events are looked for."""
+        """Plan the next samples: their number per piece, and the interval of the search for events."""
         self.times = times
         self.count = min(max(-(-len(times) // LIMITS.pieces), 1), LIMITS.samples)
         if self.layout.ne:
@@ -160,7 +160,7 @@ class SundialsSteps:
         except ConvergenceError:
             if self.count == 1:
                 raise
-            self.count = max(min(self.count, len(times)) // 2, 1)  # to keep what is sound before the failure
+            self.count = max(min(self.count, len(times)) // 2, 1)  # to keep the valid part before the failure
             return self.block(x, attempts, end)
 
     def to(self, states: Array, times: Array) -> Array:

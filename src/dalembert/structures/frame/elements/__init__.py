@@ -1,1 +1,1 @@
-"""The kinds of elements of a frame, one file each; `FRAME_ELEMENTS` knows them by name."""
+"""The kinds of elements of a frame, one file each; `FRAME_ELEMENTS` has them by name."""

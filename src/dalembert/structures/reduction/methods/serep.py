@@ -48,7 +48,7 @@ def serep(system: SecondOrder, masters: Names, *, modes: Sequence[int] | None = 
     squares, shapes = factors.lowest(system.M, system.K, max(numbers))
     if shapes.shape[1] < max(numbers):
         raise DataError(
-            "too-few-modes", f"the system has {shapes.shape[1]} modes with mass, mode {max(numbers)} was asked for."
+            "too-few-modes", f"the system has {shapes.shape[1]} modes with mass, mode {max(numbers)} was requested."
         )
     kept = np.array(numbers) - 1
     squares, Phi = squares[kept], shapes[:, kept]

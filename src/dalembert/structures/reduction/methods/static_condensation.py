@@ -28,7 +28,7 @@ from dalembert.structures.reduction.reduction import Reduction
 
 
 def condense_static(system: SecondOrder, masters: Names, *, loads: Mapping[str, Any] | None = None) -> Reduction:
-    """Static condensation, exact in statics whatever is loaded.
+    """Static condensation, exact in statics for any loads.
 
     The part of the inputs that acts on slaves is kept: as forces on the masters, as direct feedthrough to the
     outputs, and in ``Reduction.expand(x, inputs=u)``. Where the slaves have neither mass nor damping the result

@@ -1,1 +1,1 @@
-"""The kinds of solid elements, one file each; `SOLID_ELEMENTS` knows them by name."""
+"""The kinds of solid elements, one file each; `SOLID_ELEMENTS` has them by name."""

@@ -19,7 +19,7 @@ from dalembert.expressions import Array, Expr
 
 @dataclass(frozen=True)
 class EliminationLimits:
-    """When numbers of expressions at poses of order one are zero, equal or good pivots."""
+    """Limits at which values of expressions, at poses of order one, count as zero, as equal or as good pivots."""
 
     # Entry relative to the largest of its row, or difference of two computations relative to their size: rounding of
     # some hundred operations at a pose of moderate condition.
@@ -52,7 +52,7 @@ class Eliminated:
     rows : the pivot rows, by number of the row given.  columns : the pivot column of each.
     table : of every pivot row its other entries, by column, divided by the pivot.
     right : right-hand side of every pivot row.
-    dropped : rows that follow from others.  kept_right : what is left of the right-hand sides of these.
+    dropped : rows that follow from others.  kept_right : remainders of the right-hand sides of these rows.
     """
 
     rows: tuple[int, ...]
@@ -71,7 +71,7 @@ def eliminate(
     Parameters
     ----------
     matrix : (m, n) expressions.  numbers : (points, m, n) its values.
-    columns : where pivots may stand, all when left out.  right : (m,) expressions.
+    columns : columns that may have pivots, all when left out.  right : (m,) expressions.
     rows : rows in groups of preference: a number for each, smaller first
     """
     m, n = matrix.shape

@@ -51,7 +51,7 @@ class LabelledMatrix:
         for side, labels in (("row", self.rows), ("column", self.columns)):
             twice = sorted({label for label in labels if labels.count(label) > 1})
             if twice:
-                raise ModelError("duplicate", f"{side} label {twice[0]!r} stands twice.", where={side: twice[0]})
+                raise ModelError("duplicate", f"{side} label {twice[0]!r} occurs twice.", where={side: twice[0]})
         if tuple(entries.shape) != (len(self.rows), len(self.columns)):
             raise ModelError(
                 "wrong-shape", f"a matrix of shape {tuple(entries.shape)} has {len(self.rows)} row labels and "
@@ -163,7 +163,7 @@ class LabelledMatrix:
         found = np.linalg.lstsq(self.entries, right.part(rows=self.rows).entries, rcond=None)[0]
         return LabelledMatrix(found, self.columns, right.columns)
 
-    # -- questions -------------------------------------------------------------------------------------------------
+    # -- properties ------------------------------------------------------------------------------------------------
     @property
     def shape(self) -> tuple[int, int]:
         return len(self.rows), len(self.columns)

@@ -1,1 +1,1 @@
-"""What models are used for: equations of motion, linear models, inverse dynamics and kinematics."""
+"""Analyses of models: equations of motion, linear models, inverse dynamics and kinematics."""

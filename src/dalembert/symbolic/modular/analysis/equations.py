@@ -2,9 +2,9 @@
 
     M = -∂f/∂v̇ ,   forces = f at v̇ = 0 ,   rows: constraints at the order of their variables
 
-in all coordinates of the model and in the velocities that their rates consist of. Velocities that stand in no rate of
-a coordinate and that a constraint gives (the angular velocity of a wheel from the rates of its angles) are eliminated
-by a complement v = S w + e: M becomes Sᵀ M S, forces Sᵀ (f - M d/dt(S w + e) at ẇ = 0).
+in all coordinates of the model and in the velocities of their rates. Velocities that occur in no rate of a coordinate
+and that a constraint determines (the angular velocity of a wheel from the rates of its angles) are eliminated by a
+complement v = S w + e: M becomes Sᵀ M S, forces Sᵀ (f - M d/dt(S w + e) at ẇ = 0).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def modular_equations(part: ModularPart, **options: Any) -> EquationsOfMotion:
     w = v[left]
 
     def back(expression: Any) -> Any:
-        """Without the velocities that are eliminated, nor their rates."""
+        """Replace the eliminated velocities and their rates."""
         expression = ca.substitute(expression, a, ca.densify(accelerations))
         return ca.substitute(expression, v, ca.densify(velocities))
 
@@ -107,7 +107,7 @@ def _column(items: Any) -> Any:
 
 @dataclass(frozen=True)
 class _Given:
-    """Velocities, by number, that constraints of velocity level give, and the names of these constraints."""
+    """Velocities, by number, that constraints of velocity level determine, and the names of these constraints."""
 
     values: dict[int, Any]
     rows: frozenset[str]

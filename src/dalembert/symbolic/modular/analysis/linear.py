@@ -1,9 +1,9 @@
 """Linear models from linearized leaves, without the non-linear model of the system (Orsino 2016, section 4.5).
 
-Every matrix of the recursion is carried with its value and its first derivatives at a reference motion:
+Every matrix of the recursion has a value and first derivatives at a reference motion:
 
     B = A R ,   C = complement of B ,   S = R C ,   f̄ = Cᵀ f          (products of value and derivatives, truncated)
-    q⟨1⟩ = S z + e ,   q⟨2⟩ = S ż + h       e, h: a column more in A, R and C, for the terms without a variable
+    q⟨1⟩ = S z + e ,   q⟨2⟩ = S ż + h       e, h: one more column in A, R and C, for the terms without a variable
 
 C is the least-squares complement, whose derivative is exact (`complement`). Where more constraints hold than there are
 dependent variables and they contradict each other off the reference, it is a compromise of least squares.
@@ -65,7 +65,7 @@ class LinearModel:
     residual: float
 
     def part(self, velocities: Sequence[str], coordinates: Sequence[str]) -> LinearModel:
-        """Some equations alone, where the others do not act on them; checked."""
+        """Some of the equations alone, with a check that the others do not act on them."""
         i = [_place(name, self.velocities, "velocity") for name in velocities]
         j = [_place(name, self.coordinates, "coordinate") for name in coordinates]
         inv = np.linalg.inv(self.M)
@@ -373,7 +373,7 @@ class _Worker:
         return LinearModel(name, (), (), inputs, none, none, none, np.zeros((0, nu)), none, none, names, G, H, 0.0)
 
     def _second_route(self, root: _Linear, Z: Array) -> Array:
-        """δq⟨1⟩ along δq where velocities stand in constraints in another way than linear."""
+        """δq⟨1⟩ along δq where constraints are not linear in the velocities."""
         motion = self.motion
         J_q, J_v = self.numbers("first order", lambda: [ca.jacobian(self._stack(1), motion.symbols(k)) for k in (0, 1)])
         wide = np.column_stack([J_v, J_q @ Z])

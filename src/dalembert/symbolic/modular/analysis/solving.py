@@ -2,8 +2,8 @@
 
     forward:   [Sᵀ M; A] q̈ = [Sᵀ g; -b] has one solution where A has full rank and Sᵀ M S is positive definite
     inverse:   f̄ = H u + f̄*  gives u = -H⁻¹ f̄*; more inputs than freedoms: the smallest u, weighted
-    forces:    a constraint is taken away, its residual rate w becomes a freedom with A_rest D = 0, A_w D = 1;
-               the force that kept it is λ = -Dᵀ f
+    forces:    without the constraint its residual rate w is a freedom with A_rest D = 0, A_w D = 1;
+               the force of the constraint is λ = -Dᵀ f
     friction:  F = -μ sign(slip) |N|, N = N₀ + N₁ F: a quadratic equation in F
 
 Conditions are sufficient ones (theorems 4.1 and 4.3); a massless part may have a solution without fulfilling them.
@@ -31,7 +31,7 @@ CONSISTENT = 1e-8
 
 @dataclass(frozen=True)
 class Solvability:
-    """Whether dynamics has one solution at a state: the conditions that fail, none where it has."""
+    """Conditions for one solution of dynamics that fail at a state; none where there is one solution."""
 
     findings: tuple[Finding, ...]
     condition: float
@@ -316,9 +316,9 @@ def _forces_of_rows(model: ModularModel, rows: Sequence[str], motion: Mapping[st
         shared = [row for row, i in zip(rows, chosen, strict=True) if rank_of(np.delete(A, i, axis=0)) == rank_of(A)]
         raise ModelError(
             "not-unique", f"the force of constraint {', '.join(shared) or ', '.join(rows)} is not unique: other "
-            "constraints hold the same motion.", where={"rows": tuple(shared)},
+            "constraints prevent the same motion.", where={"rows": tuple(shared)},
         )  # fmt: skip
     free = scipy.linalg.null_space(scale_rows(others), rcond=LIMITS.rank) if others.size else np.eye(f.size)
-    # D in the freedoms without these rows: A_w D = 1, and orthogonal to nothing else, as f̄ = 0 along the others
+    # D in the freedoms without these rows: A_w D = 1 and no other condition, as f̄ = 0 along the others
     D = free @ np.linalg.pinv(own @ free)
     return np.asarray(-D.T @ f)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WRITTEN = 12  # rows up to which the numbers stand in the cells
+WRITTEN = 12  # most rows for which the cells have numbers
 TICKED = 24
 LEAST_WRITTEN = 0.005  # value that two digits show
 DARK = 0.6  # value from which the cell is dark enough for white letters

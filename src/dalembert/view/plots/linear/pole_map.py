@@ -34,7 +34,7 @@ class PlaneLimits:
     # Real part relative to the largest modulus, or excess over the unit circle, that counts as zero: eigenvalues of
     # well conditioned matrices have errors of 1e-13, those of a defective pair 1e-8.
     rounding: float = 1e-9
-    # Width relative to the largest modulus below which all poles are undamped: no eye sees a thousandth of a pixel.
+    # Width relative to the largest modulus below which all poles are undamped: a thousandth of a pixel is not visible.
     narrow: float = 1e-6
 
 

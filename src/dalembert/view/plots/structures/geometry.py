@@ -26,7 +26,7 @@ from dalembert.structures.solid.element import SOLID_ELEMENTS
 from dalembert.structures.solid.meshes import Mesh
 from dalembert.structures.solid.stresses import SolidGroup
 
-# What is left of a matrix after a subtraction is rounding below this share of the diagonals it joins.
+# The remainder of a matrix after a subtraction is rounding below this share of the diagonals it joins.
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class TieLimits:
 
     # Entry relative to the root of its two diagonal entries: differences of equal sums leave 1e-16 times their number.
     rounding: float = 1e-9
-    # Sum of a row relative to the sum of its sizes, from which a point is tied to the ground: springs between points
-    # cancel to rounding, and a stiffness below a millionth of them is not drawn.
+    # Sum of a row relative to the sum of its sizes, from which a point is connected to the ground: springs between
+    # points cancel to rounding, and a stiffness below a millionth of them is not drawn.
     tied: float = 1e-6
 
 
@@ -208,7 +208,7 @@ def _without_elements(structure: Structure, name: str) -> Any:
 
 
 def _ground_points(structure: Structure, stiff: Any) -> Pairs:
-    """Points tied to the ground: something resists that all points move together, or turns against nothing else."""
+    """Points connected to the ground: a common motion of all points is resisted, or a turn has no counterpart."""
     if not structure.groups:
         return np.zeros(0, dtype=np.int64)
     d, N = len(structure.directions), len(structure.coordinates)

@@ -124,7 +124,7 @@ class Stage:
             self.ax.text(*point, f" {words}", zorder=6, **style)
 
     def title(self, words: str) -> None:
-        """Above the picture; in space the axes are a square in the middle of their cell, the words stand above it."""
+        """Above the picture; in space the axes are a square in the middle of their cell, the title is above it."""
         height = 1.0
         if not self.planar:
             cell = self.ax.get_position(original=True).size * self.ax.figure.get_size_inches()

@@ -1,7 +1,7 @@
 """Static solutions: the deformed shape, diagrams of internal forces along beams, stresses.
 
-Diagrams stand on their beam in the plane they bend: M_z and V_y in the local x-y plane, M_y and V_z in x-z, N and T in
-x-y. Bending moments are drawn on the side of the tension (σ = −M_z y/I_z + M_y z/I_y).
+Diagrams are drawn on their beam in the plane of bending: M_z and V_y in the local x-y plane, M_y and V_z in x-z, N and
+T in x-y. Bending moments are drawn on the side of the tension (σ = −M_z y/I_z + M_y z/I_y).
 """
 
 from __future__ import annotations

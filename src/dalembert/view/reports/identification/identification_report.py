@@ -71,7 +71,7 @@ def identification_pieces(
     pieces += animate_shapes(model, places, [k for k in result.by_class() if result.judgements[k].grade != CLASSES[2]])
     pieces += [pictures.pop(view) for view in ("shapes", "mac") if view in pictures]
     pieces += _warnings(result)
-    pieces += [Heading("What was done, and why"), Listing(result.decisions)]
+    pieces += [Heading("Steps and reasons"), Listing(result.decisions)]
     if len(result.trials) > 1:
         rows = tuple(
             (f"{t.order}{' (chosen)' if t.chosen else ''}", f"{t.percent:.2f}", "yes" if t.stable else "no")
@@ -124,7 +124,7 @@ def _pictures(result: AutoIdentified, prefix: str) -> dict[str, Piece]:
 
 
 def _judge_pictures(result: AutoIdentified) -> defaultdict[str, str]:
-    """Judgements in words that stand beside the pictures, by view."""
+    """Judgements in words beside the pictures, by view."""
     words: defaultdict[str, str] = defaultdict(str)
     if result.frf is not None:
         f = result.frf.frequencies_hz
@@ -144,7 +144,7 @@ def _judge_pictures(result: AutoIdentified) -> defaultdict[str, str]:
     if kept and len(result.identified.outputs) > 1:
         words["shapes"] = (
             f"Far from real (phase collinearity below {IN_PHASE:g}): mode {list_names(turned)}. Channels that are not "
-            "synchronous, modes close together or noise do that."
+            "synchronous, close modes or noise are possible reasons."
             if turned
             else f"All are nearly real (phase collinearity above {IN_PHASE:g}), as of a lightly damped structure."
         )
@@ -174,18 +174,18 @@ def animate_shapes(
     return [Moving("modes", shape_animation(modes, spots, name="identified modes"), words)]
 
 
-COHERENT = 0.9  # multiple coherence of a line that the inputs explain, as a test engineer asks for
-IN_PHASE = 0.8  # phase collinearity of a shape that moves as one: phases scatter by some 13 degrees
+COHERENT = 0.9  # multiple coherence of a line that the inputs explain, as test engineers require
+IN_PHASE = 0.8  # least phase collinearity of a shape with one phase: phases scatter by some 13 degrees
 ALIKE = 0.9  # MAC of two shapes that the sensors hardly distinguish: an angle of 18 degrees
 _MAC = "How alike the shapes are at the outputs (modal assurance criterion): 1 is the same shape, near 0 another one."
 _VIEWS = {
     "frf": "Measured frequency response (band: two standard deviations) and that of the model; coherence below.",
     "spectra": "Spectral densities of the outputs, and the singular values of all of them (scaled to unit power), "
     "measured and of the model.",
-    "stabilization": "Poles of models of growing order; those of the structure stay where they are.",
+    "stabilization": "Poles of models of growing order; poles of the structure stay at one frequency.",
     "shapes": "Mode shapes at the outputs, largest component 1.",
     "playback": "Measured outputs and outputs of the model, on held-out data where there are any.",
-    "residuals": "What the model leaves over should be uncorrelated: bars inside the band.",
+    "residuals": "The residuals of the model should be uncorrelated: bars inside the band.",
 }
 
 
@@ -217,7 +217,7 @@ def _summary(result: AutoIdentified) -> str:
     )
     if result.fit is None:
         return text + f"It reproduces {result.training_fit.mean:.1f} % of the data it was found from."
-    return text + f"It reproduces {result.fit.mean:.1f} % of data it never saw ({result.fit.kind})."
+    return text + f"It reproduces {result.fit.mean:.1f} % of the data held out ({result.fit.kind})."
 
 
 def _describe_sound(result: AutoIdentified) -> str:
@@ -239,7 +239,7 @@ def describe_modes(modes: Modes, most: int = 3) -> str:
         for f, z in zip(modes.frequencies_hz[:most], modes.damping_ratios, strict=False)
     ]
     listing = each[0] if len(each) == 1 else f"{', '.join(each[:-1])} and {each[-1]}"
-    return f"It swings at {listing}{'; the table has the rest' if len(modes) > most else ''}. "
+    return f"It vibrates at {listing}{'; the table has the rest' if len(modes) > most else ''}. "
 
 
 # ---- any other method ------------------------------------------------------------------------------------------------
@@ -366,7 +366,7 @@ def class_tables(result: AutoIdentified) -> list[Piece]:
 _ABOUT = {
     "sound": ": they appear over the orders, by another method and in both halves of the record",
     "uncertain": ": some evidence is missing",
-    "of the fit only": ": they shape the response of the model, but are no modes of the structure",
+    "of the fit only": ": they improve the fit of the model, but are not modes of the structure",
     "chosen": ": taken by hand from the diagram",
 }
 _SHARES = {"orders": "in orders [%]", "methods": "by method 2 [%]", "parts": "in halves [%]"}

@@ -51,7 +51,7 @@ def output_only_report(
         pieces.append(Picture("singular-values", plot(result), words))
     pieces.append(_modes_table(result))
     if len(modes) and len(result.outputs) > 1:
-        words = "Mode shapes, largest component 1" + ("; harmonics of machines left out." if result.machines else ".")
+        words = "Mode shapes, largest component 1" + ("; steady sines left out." if result.machines else ".")
         shown = list(range(1, min(len(modes), 12) + 1))
         pieces.append(Picture("shapes", plot(modes, mode=shown, title="Mode shapes at the sensors"), words))
     if isinstance(result, MergedModes):
@@ -65,9 +65,9 @@ def output_only_report(
 
 def _summary(result: FrequencyDomainModes | MergedModes) -> str:
     count = len(result.modes) - len(result.machines)
-    sines = f" and {count_noun(len(result.machines), 'harmonic')} of machines" if result.machines else ""
+    sines = f" and {count_noun(len(result.machines), 'steady sine')}, as of machines," if result.machines else ""
     hertz = result.structural_modes.frequencies_hz
-    swings = f" They swing at {list_names(f'{f:.4g}' for f in hertz)} Hz." if len(hertz) else ""
+    swings = f" Their frequencies are {list_names(f'{f:.4g}' for f in hertz)} Hz." if len(hertz) else ""
     return (
         f"{count_noun(count, 'mode')}{sines} were found at {count_noun(len(result.outputs), 'sensor')} without "
         f"measured forces, by {METHODS[result.method]}.{swings}"
@@ -102,6 +102,6 @@ def _setups(result: MergedModes) -> list[Piece]:
         ]
         pieces.append(Table(head, tuple(each), "Frequency and damping ratio in each set-up"))
     elif result.stabilization is not None and len(result.stabilization.frequencies_hz):
-        words = "Poles of models of growing order; those of the structure stay where they are."
+        words = "Poles of models of growing order; poles of the structure stay at one frequency."
         pieces.append(Picture("stabilization", plot(result.stabilization), words))
     return pieces

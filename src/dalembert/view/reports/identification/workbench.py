@@ -1,6 +1,6 @@
 """Data of the modal workbench: measured response, poles over the orders, modes with their classes, and places.
 
-The page shows them with the script of ``app/workbench``; a choice of poles leaves it as JSON (``identify.choose``).
+The page shows them with the script of ``app/workbench`` and exports a choice of poles as JSON (``identify.choose``).
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from dalembert.view.plots.identification import band_of_interest, measure_output
 
 MOST_PAIRS = 24  # of inputs and outputs in a page
 MOST_LINES = 4000  # of a measured response: more than four per pixel of a wide screen
-MODEL_LINES = 2000  # of the response of a model; lines at its poles come on top
+MODEL_LINES = 2000  # of the response of a model; lines at its poles are added
 
 
 @dataclass(frozen=True)
 class ModalEvidence:
-    """What figures of an identified model show.
+    """Contents of the figures of an identified model.
 
     ``measured`` : frequency response, or spectra of the outputs without inputs; ``drawn`` : diagram, where there is
     one; ``band`` : [Hz]; ``grades``, ``texts`` : class of every mode and the reasons against it, "" where not judged.
@@ -56,7 +56,7 @@ class ModalEvidence:
 
 
 def evidence_of_auto(result: AutoIdentified) -> ModalEvidence:
-    """Evidence that an automatic identification holds, with spectra where there are no inputs."""
+    """Evidence from an automatic identification, with spectra where there are no inputs."""
     model = result.identified
     measured: FrfEstimate | Spectra | None = result.frf
     if not model.inputs:
@@ -68,7 +68,7 @@ def evidence_of_auto(result: AutoIdentified) -> ModalEvidence:
 
 
 def evidence_of_model(model: Identified, records: Sequence[Record]) -> ModalEvidence:
-    """Evidence on a model of a single method: what its records show, and the diagram of a subspace method."""
+    """Evidence on a model of a single method: responses of its records, and the diagram of a subspace method."""
     measured: FrfEstimate | Spectra | None = None
     drawn = None
     try:
@@ -150,7 +150,7 @@ def _poles(drawn: Stabilization, own: Any) -> dict[str, Any]:
 
 
 def _first_choice(drawn: Stabilization, evidence: ModalEvidence) -> list[int]:
-    """Places of the poles that are chosen at first: of every sound mode the nearest one that the order before has."""
+    """Indices of the poles chosen at first: for every sound mode the nearest pole that the previous order also has."""
     modes = evidence.model.underdamped_modes()
     own = assign_poles(drawn, modes)
     found = []
@@ -197,7 +197,7 @@ def _model_lines(model: Identified, first: float, last: float) -> FloatArray:
 
 
 def _choose_lines(hertz: FloatArray, size: FloatArray, top: float) -> Any:
-    """Places of the lines that a page shows: all of a band, or the largest of every few."""
+    """Indices of the lines that a page shows: all of a band, or the largest of each group of lines."""
     inside = np.flatnonzero((hertz > 0.0) & (hertz <= top))
     if len(inside) <= MOST_LINES:
         return inside

@@ -39,7 +39,7 @@ def test_the_page_begins_with_the_result_response_diagram_modes_and_shapes(piece
     assert [kind for kind, _ in kinds[4:8]] == [Table, Moving, Picture, Picture]
     assert [name for kind, name in kinds[6:8]] == ["shapes", "mac"]
     later = [name for kind, name in kinds[8:] if kind is not Table]
-    assert later.index("What was done, and why") < later.index("Cross-validation") < later.index("residuals")
+    assert later.index("Steps and reasons") < later.index("Cross-validation") < later.index("residuals")
     assert "coherence above 0.9" in pieces[1].caption and "3 sound" in pieces[2].caption
 
 
