@@ -69,7 +69,7 @@ def test_the_example_in_the_help_runs(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     if command == "estimate":
         run("simulate", "pendulum", "--until", 1, "--every", 0.01, "--out", "measured.csv")
-    if command == "identify":
+    if command in ("identify", "look"):
         time = np.arange(0, 20, 0.02)
         force = np.random.default_rng(1).normal(size=len(time))
         system = dalembert.SecondOrder([[1.0]], [[400.0]], C=[[0.8]], B=[[1.0]], inputs=["force"])
