@@ -81,7 +81,7 @@ def test_the_animation_of_a_study_plays_by_itself_in_its_report(
         "A pendulum", {}, [Text("It swings."), Picture("angle", da.plot(swing, "pivot.angle"))],
         moving=[Moving("swing", da.animate(swing))], model=(m, eqs),
     )  # fmt: skip
-    monkeypatch.setattr(runner, "STUDIES", {"small": ("robot_arm", "Something small.")})
+    monkeypatch.setattr(runner, "STUDIES", {"small": ("identification.robot_arm", "Something small.")})
     monkeypatch.setattr(robot_arm, "study", lambda: made)
     runner.run("small", tmp_path)
     seen = open_report(tmp_path / "report.html")

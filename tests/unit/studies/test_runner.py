@@ -29,7 +29,7 @@ def small(monkeypatch):
     """A registry with one study, whose outcome the test sets."""
 
     def given(made):
-        monkeypatch.setattr(runner, "STUDIES", {"small": ("robot_arm", "Something small.")})
+        monkeypatch.setattr(runner, "STUDIES", {"small": ("identification.robot_arm", "Something small.")})
         monkeypatch.setattr(robot_arm, "study", lambda: made)
 
     return given
