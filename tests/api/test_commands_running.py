@@ -202,7 +202,8 @@ def test_errors_through_the_entry_point_have_no_traceback(tmp_path):
 def test_an_unknown_command_is_reported_with_the_nearest():
     result = installed("simulat")
     assert result.returncode == 2
-    assert "Did you mean 'simulate'" in " ".join(result.stderr.split())
+    text = " ".join(result.stderr.split())
+    assert "Did you mean" in text and "'simulate'" in text  # alone or among others, by the version of click
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

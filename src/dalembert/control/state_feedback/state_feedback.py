@@ -195,7 +195,7 @@ def solve_equilibrium(
     # rows of unlike units: scaled to length one
     scale = np.linalg.norm(whole, axis=1)
     scale[scale == 0.0] = 1.0
-    solution, *_ = np.linalg.lstsq(whole / scale[:, None], right / scale[:, None])
+    solution, *_ = np.linalg.lstsq(whole / scale[:, None], right / scale[:, None], rcond=None)
     missed = np.abs(whole @ solution - right).max(axis=0)
     if np.any(missed > NOT_HELD):
         bad = [name for name, miss in zip(tracking, missed, strict=True) if miss > NOT_HELD]

@@ -263,7 +263,7 @@ class Identified:
             return None
         z = np.exp(1j * np.asarray(frequencies, dtype=np.float64) * self.dt)
         s = self.system
-        states = np.linalg.solve(z[:, None, None] * np.eye(s.nx) - s.A, self.gain.astype(np.complex128))
+        states = np.linalg.solve(z[:, None, None] * np.eye(s.nx) - s.A, self.gain.astype(np.complex128)[None])
         H = np.asarray(s.C @ states + np.eye(s.ny), dtype=np.complex128)
         S: ComplexArray = 2.0 * self.dt * (H @ self.innovation @ H.conj().transpose(0, 2, 1)).conj()
         return S

@@ -53,8 +53,8 @@ class FourierSeries:
     Examples
     --------
     >>> series = FourierSeries(2 * np.pi, [1.0, 0.5 - 2.0j])
-    >>> series.mean, series.cosines[1], series.sines[1]
-    (np.float64(1.0), np.float64(0.5), np.float64(2.0))
+    >>> float(series.mean), float(series.cosines[1]), float(series.sines[1])
+    (1.0, 0.5, 2.0)
     """
 
     period: float

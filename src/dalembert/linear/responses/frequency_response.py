@@ -59,10 +59,10 @@ class FrequencyResponse:
     --------
     >>> w = np.array([0.0, 1.0, 2.0])
     >>> fr = FrequencyResponse(w, 1.0 / (4.0 - w**2 + 0.4j * w), ["force"], ["tip"], output_units={"tip": "m"})
-    >>> fr["tip", "force"][0]
-    np.complex128(0.25+0j)
-    >>> fr.decibels("tip", "force")[0].round(2)
-    np.float64(-12.04)
+    >>> complex(fr["tip", "force"][0])
+    (0.25+0j)
+    >>> float(fr.decibels("tip", "force")[0].round(2))
+    -12.04
     """
 
     frequencies: FloatArray

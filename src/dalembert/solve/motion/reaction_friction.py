@@ -86,7 +86,7 @@ def solve_with_friction(
         answer = np.zeros((len(lam), len(lam)))
         for k in np.flatnonzero(np.abs(slopes).max(axis=0) > 0):
             answer[:, k] = solve(slopes[:, k], zero)[1]
-        step = np.asarray(np.linalg.lstsq(np.eye(len(lam)) - answer, found - lam)[0])
+        step = np.asarray(np.linalg.lstsq(np.eye(len(lam)) - answer, found - lam, rcond=None)[0])
         before = float(np.abs(found - lam).max())
         lam, acceleration, found = _shorten_step(eqs, state, system, solve, lam, step, before, given)
     raise ConvergenceError(

@@ -393,4 +393,4 @@ def _shortest(J: Array, residual: Array, damping: float) -> Array:
     if damping == 0.0:
         return np.asarray(-np.linalg.lstsq(J, residual, rcond=LIMITS.rank)[0])
     stacked = np.vstack((J, np.sqrt(damping) * np.eye(J.shape[1])))
-    return np.asarray(-np.linalg.lstsq(stacked, np.concatenate((residual, np.zeros(J.shape[1]))))[0])
+    return np.asarray(-np.linalg.lstsq(stacked, np.concatenate((residual, np.zeros(J.shape[1]))), rcond=None)[0])
