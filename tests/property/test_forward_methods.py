@@ -15,6 +15,10 @@ from hypothesis import assume, example, given
 import dalembert as da
 from dalembert.equations import State
 from dalembert.solve.constrained import matrices
+from dalembert.solve.constrained.methods.augmented_lagrangian import augmented_lagrangian
+from dalembert.solve.constrained.methods.kkt import kkt
+from dalembert.solve.constrained.methods.null_space import null_space, project_accelerations
+from dalembert.solve.constrained.methods.udwadia_kalaba import udwadia_kalaba, udwadia_phohomsiri
 from dalembert.solve.motion.forward import METHODS, ConstrainedSystem, system_at
 from tests.helpers.checks import kkt_condition
 from tests.helpers.random_mechanisms import Plan, build, make_plan, moving_state, plans
@@ -101,12 +105,12 @@ def test_constraint_forces_do_no_virtual_work(plan):
 def test_every_complement_gives_the_same_motion(plan):
     eqs, state, system = case(plan)
     f = eqs.kernel("forces")(state.q, state.v, state.z, system.u, eqs.p, state.t, np.zeros(len(eqs.rows)))[0]
-    reference, _ = matrices.null_space(system.M, f, system.A, system.b)
+    reference, _ = null_space(system.M, f, system.A, system.b)
     size = max(1.0, float(np.abs(reference).max()))
     for method in ("qr", "partition"):
-        other, _ = matrices.null_space(system.M, f, system.A, system.b, method=method)
+        other, _ = null_space(system.M, f, system.A, system.b, method=method)
         assert np.abs(other - reference).max() <= AGREEMENT * size
-    stacked = matrices.project_accelerations(system.M, f, system.A, system.b)
+    stacked = project_accelerations(system.M, f, system.A, system.b)
     assert np.abs(stacked - reference).max() <= AGREEMENT * size
 
 
@@ -125,12 +129,12 @@ def test_taking_the_mass_of_a_held_body_away_leaves_methods_in_agreement(plan):
         assume(False)  # the joints leave the last body a motion of its own
     kept, _ = matrices.independent_rows(system.A)
     assume(kkt_condition(M, system.A[kept]) < 1e6)
-    reference, _ = matrices.kkt(M, f, system.A, system.b)
+    reference, _ = kkt(M, f, system.A, system.b)
     largest = max(1.0, float(np.abs(reference).max()))
     for other in (
-        matrices.udwadia_kalaba(M, f, system.A, system.b).acceleration,
-        matrices.udwadia_phohomsiri(M, f, system.A, system.b)[0],
-        matrices.null_space(M, f, system.A, system.b)[0],
-        matrices.augmented_lagrangian(M, f, system.A, system.b)[0],
+        udwadia_kalaba(M, f, system.A, system.b).acceleration,
+        udwadia_phohomsiri(M, f, system.A, system.b)[0],
+        null_space(M, f, system.A, system.b)[0],
+        augmented_lagrangian(M, f, system.A, system.b)[0],
     ):
         assert np.abs(other - reference).max() <= AGREEMENT * largest

@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from dalembert.control.judge.reach import controllability as controllability
     from dalembert.control.judge.reach import observability as observability
     from dalembert.control.judge.vibration_reduction import reduction as reduction
+    from dalembert.control.servo.computed_torque import computed_torque as computed_torque
     from dalembert.control.servo.custom_law import custom_law as custom_law
     from dalembert.control.servo.realizability import Realizability as Realizability
     from dalembert.control.servo.udwadia_kalaba import ServoConstraints as ServoConstraints
-    from dalembert.control.servo.udwadia_kalaba import computed_torque as computed_torque
     from dalembert.control.servo.udwadia_kalaba import control_forces as control_forces
     from dalembert.control.servo.udwadia_kalaba import udwadia_kalaba as udwadia_kalaba
     from dalembert.control.servo.virtual_constraints import VirtualConstraint as VirtualConstraint
+    from dalembert.control.state_feedback.kalman_gain import kalman_gain as kalman_gain
     from dalembert.control.state_feedback.lqr import lqr as lqr
     from dalembert.control.state_feedback.observer import LinearObserver as LinearObserver
-    from dalembert.control.state_feedback.observer import kalman_gain as kalman_gain
     from dalembert.control.state_feedback.observer import observer_gain as observer_gain
     from dalembert.control.state_feedback.output_feedback import OutputFeedback as OutputFeedback
     from dalembert.control.state_feedback.place import place as place

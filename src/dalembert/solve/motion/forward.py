@@ -26,6 +26,10 @@ from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array, Kernel
 from dalembert.record import Record
 from dalembert.solve.constrained import matrices
+from dalembert.solve.constrained.methods.augmented_lagrangian import PENALTY, augmented_lagrangian, penalise
+from dalembert.solve.constrained.methods.kkt import kkt
+from dalembert.solve.constrained.methods.null_space import null_space
+from dalembert.solve.constrained.methods.udwadia_kalaba import heavier, udwadia_kalaba, udwadia_phohomsiri
 from dalembert.solve.constrained.solve import Baumgarte, depends_on_reactions, stabilisation
 from dalembert.solve.integrate.inputs import read_inputs
 from dalembert.solve.integrate.stick_slip import fix_modes
@@ -67,27 +71,23 @@ class SolutionMethod:
 
 
 def _udwadia_kalaba(M: Array, f: Array, A: Array, b: Array, s: SolveSettings) -> tuple[Array, Array]:
-    result = matrices.udwadia_kalaba(M, f, A, b, alpha=1.0 if s.alpha is None else s.alpha, tolerance=s.tolerance)
+    result = udwadia_kalaba(M, f, A, b, alpha=1.0 if s.alpha is None else s.alpha, tolerance=s.tolerance)
     return result.acceleration, result.lam
 
 
 def _null_space(M: Array, f: Array, A: Array, b: Array, s: SolveSettings) -> tuple[Array, Array]:
     basis = s.basis or ("svd" if s.independent is None else "partition")
-    return matrices.null_space(
-        M, f, A, b, method=basis, independent=s.independent, names=s.names, tolerance=s.tolerance
-    )
+    return null_space(M, f, A, b, method=basis, independent=s.independent, names=s.names, tolerance=s.tolerance)
 
 
 SOLUTION_METHODS = {
     "udwadia_kalaba": SolutionMethod(_udwadia_kalaba, ("alpha",)),
-    "kkt": SolutionMethod(lambda M, f, A, b, s: matrices.kkt(M, f, A, b, tolerance=s.tolerance)),
+    "kkt": SolutionMethod(lambda M, f, A, b, s: kkt(M, f, A, b, tolerance=s.tolerance)),
     "null_space": SolutionMethod(_null_space, ("basis", "independent")),
-    "augmented_lagrangian": SolutionMethod(lambda M, f, A, b, s: matrices.augmented_lagrangian(M, f, A, b)),
+    "augmented_lagrangian": SolutionMethod(lambda M, f, A, b, s: augmented_lagrangian(M, f, A, b)),
     "graph": SolutionMethod(None),
-    "udwadia_phohomsiri": SolutionMethod(
-        lambda M, f, A, b, s: matrices.udwadia_phohomsiri(M, f, A, b, tolerance=s.tolerance)
-    ),
-    "penalty": SolutionMethod(lambda M, f, A, b, s: matrices.penalise(M, f, A, b, penalty=s.penalty), exact=False),
+    "udwadia_phohomsiri": SolutionMethod(lambda M, f, A, b, s: udwadia_phohomsiri(M, f, A, b, tolerance=s.tolerance)),
+    "penalty": SolutionMethod(lambda M, f, A, b, s: penalise(M, f, A, b, penalty=s.penalty), exact=False),
 }
 METHODS = tuple(name for name, one in SOLUTION_METHODS.items() if one.exact)
 
@@ -317,7 +317,7 @@ def forward_dynamics(
     else:
         all_rows = ConstrainedSystem(M, np.vstack((A, S)), np.concatenate((b, wanted)), system.u)
         chosen = None if independent is None else speed_numbers(eqs, independent)
-        penalty = matrices.PENALTY if stabilise is None or stabilise.penalty is None else stabilise.penalty
+        penalty = PENALTY if stabilise is None or stabilise.penalty is None else stabilise.penalty
         settings = SolveSettings(tolerance, alpha, basis, chosen, eqs.speeds.names, penalty)
         acceleration, lam, change = solve_with_friction(
             eqs, state, all_rows, lambda f, b: solution(M, f, all_rows.A, b, settings), friction, given
@@ -326,7 +326,7 @@ def forward_dynamics(
     f = forces_at(eqs, state, system.u, lam)
     heavy_M, heavy_f = M, f
     if matrices.is_singular(M):  # a mass made regular by the rows
-        heavy_M, heavy_f = matrices.heavier(M, f, A, b, tolerance=tolerance)
+        heavy_M, heavy_f = heavier(M, f, A, b, tolerance=tolerance)
     free: Array = np.asarray(np.linalg.solve(heavy_M, heavy_f))
     unique = _unique(eqs, Z) | _unique_without_rows(eqs, state, Z)
     (zdot,) = eqs.kernel("internal")(state.q, state.v, state.z, system.u, eqs.p, state.t, lam)

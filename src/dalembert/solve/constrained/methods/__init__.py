@@ -1,0 +1,1 @@
+"""Methods of constrained dynamics on plain matrices, one file each."""
