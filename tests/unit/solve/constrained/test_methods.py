@@ -12,6 +12,10 @@ import pytest
 import dalembert as da
 from dalembert.solve.constrained import matrices as mx
 from dalembert.solve.constrained.matrices import is_singular, rank_of
+from dalembert.solve.constrained.methods.augmented_lagrangian import augmented_lagrangian
+from dalembert.solve.constrained.methods.kkt import kkt
+from dalembert.solve.constrained.methods.null_space import null_space, project_accelerations
+from dalembert.solve.constrained.methods.udwadia_kalaba import heavier, udwadia_kalaba, udwadia_phohomsiri
 from tests.helpers.findings import raises
 
 ROUNDING = 1e-12
@@ -40,10 +44,10 @@ def direct(M, f, A, b):
 def test_udwadia_kalaba_solves_the_saddle_system(seed):
     M, f, A, b = problem(seed)
     acceleration, lam = direct(M, f, A, b)
-    uk = mx.udwadia_kalaba(M, f, A, b)
+    uk = udwadia_kalaba(M, f, A, b)
     assert np.allclose(uk.acceleration, acceleration, rtol=0, atol=ROUNDING * np.abs(acceleration).max())
     assert np.allclose(uk.lam, lam, rtol=0, atol=ROUNDING * np.abs(lam).max())
-    assert np.allclose(mx.kkt(M, f, A, b)[0], acceleration, rtol=0, atol=ROUNDING * np.abs(acceleration).max())
+    assert np.allclose(kkt(M, f, A, b)[0], acceleration, rtol=0, atol=ROUNDING * np.abs(acceleration).max())
 
 
 @pytest.mark.spec("000-11")
@@ -51,7 +55,7 @@ def test_the_block_inverse_of_the_saddle_system_is_the_same_solution():
     M, f, A, b = problem()
     Mi = np.linalg.inv(M)
     B1, B2, H = -Mi @ A.T, A @ Mi, np.linalg.inv(A @ Mi @ A.T)
-    acceleration, lam = mx.kkt(M, f, A, b)
+    acceleration, lam = kkt(M, f, A, b)
     assert np.allclose(acceleration, (Mi + B1 @ H @ B2) @ f - B1 @ H @ b, rtol=0, atol=1e-11)
     assert np.allclose(lam, -H @ B2 @ f + H @ b, rtol=0, atol=1e-11)
 
@@ -59,7 +63,7 @@ def test_the_block_inverse_of_the_saddle_system_is_the_same_solution():
 @pytest.mark.spec("000-12")
 def test_udwadia_kalaba_returns_every_term_of_its_equations():
     M, f, A, b = problem()
-    uk = mx.udwadia_kalaba(M, f, A, b)
+    uk = udwadia_kalaba(M, f, A, b)
     H = np.linalg.inv(A @ np.linalg.inv(M) @ A.T)
     assert np.allclose(uk.free, np.linalg.solve(M, f), rtol=0, atol=1e-11)
     assert np.allclose(uk.violation, b - A @ uk.free, rtol=0, atol=1e-11)
@@ -74,11 +78,11 @@ def test_a_dependent_row_changes_no_acceleration():
     M, f, A, b = problem()
     weights = np.array([0.3, -2.0, 1.0])
     more, right = np.vstack((A, weights @ A)), np.append(b, weights @ b)
-    once, twice = mx.udwadia_kalaba(M, f, A, b), mx.udwadia_kalaba(M, f, more, right)
+    once, twice = udwadia_kalaba(M, f, A, b), udwadia_kalaba(M, f, more, right)
     assert twice.rank == 3
     assert np.allclose(twice.acceleration, once.acceleration, rtol=0, atol=10 * ROUNDING)
     assert np.allclose(twice.force, once.force, rtol=0, atol=10 * ROUNDING)
-    for method in (mx.kkt, mx.null_space, mx.augmented_lagrangian):
+    for method in (kkt, null_space, augmented_lagrangian):
         acceleration, lam = method(M, f, more, right)
         assert np.allclose(acceleration, once.acceleration, rtol=0, atol=1e-10)
         assert np.allclose(lam, twice.lam, rtol=0, atol=1e-9)  # all return the multipliers of minimum norm
@@ -91,9 +95,9 @@ def test_inconsistent_rows_leave_the_least_squares_residual():
     right = np.append(b, b[0] + b[1] + 0.7)
     expected = -(np.eye(4) - more @ np.linalg.pinv(more)) @ right
     for acceleration in (
-        mx.udwadia_kalaba(M, f, more, right).acceleration,
-        mx.null_space(M, f, more, right)[0],
-        mx.udwadia_phohomsiri(M, f, more, right)[0],
+        udwadia_kalaba(M, f, more, right).acceleration,
+        null_space(M, f, more, right)[0],
+        udwadia_phohomsiri(M, f, more, right)[0],
     ):
         assert np.allclose(more @ acceleration - right, expected, rtol=0, atol=1e-11)
 
@@ -102,10 +106,10 @@ def test_inconsistent_rows_leave_the_least_squares_residual():
 def test_the_rank_tolerance_is_relative():
     M, f, A, b = problem()
     nearly = np.vstack((A, A[0] + 1e-13))
-    assert mx.udwadia_kalaba(M, f, nearly, np.append(b, b[0])).rank == 3
-    scaled = mx.udwadia_kalaba(1e-9 * M, 1e-9 * f, 1e-7 * A, 1e-7 * b)
+    assert udwadia_kalaba(M, f, nearly, np.append(b, b[0])).rank == 3
+    scaled = udwadia_kalaba(1e-9 * M, 1e-9 * f, 1e-7 * A, 1e-7 * b)
     assert scaled.rank == 3
-    assert np.allclose(scaled.acceleration, mx.udwadia_kalaba(M, f, A, b).acceleration, rtol=0, atol=1e-11)
+    assert np.allclose(scaled.acceleration, udwadia_kalaba(M, f, A, b).acceleration, rtol=0, atol=1e-11)
 
 
 @pytest.mark.spec("000-14", "002-D5", "002-G1")
@@ -115,19 +119,19 @@ def test_a_singular_mass_matrix_gives_the_answer_of_the_saddle_system(seed):
     acceleration, lam = direct(M, f, A, b)
     size = np.abs(acceleration).max()
     for alpha in (1.0, 0.1, 10.0):
-        uk = mx.udwadia_kalaba(M, f, A, b, alpha=alpha)
+        uk = udwadia_kalaba(M, f, A, b, alpha=alpha)
         assert np.allclose(uk.acceleration, acceleration, rtol=0, atol=1e-9 * size)  # condition numbers up to 1e5
         assert np.allclose(uk.lam, lam, rtol=0, atol=1e-9 * np.abs(lam).max())
-    assert np.allclose(mx.udwadia_phohomsiri(M, f, A, b)[0], acceleration, rtol=0, atol=1e-9 * size)
-    assert np.allclose(mx.project_accelerations(M, f, A, b), acceleration, rtol=0, atol=1e-9 * size)
-    assert np.allclose(mx.null_space(M, f, A, b)[0], acceleration, rtol=0, atol=1e-9 * size)
-    assert np.allclose(mx.augmented_lagrangian(M, f, A, b)[0], acceleration, rtol=0, atol=1e-8 * size)
+    assert np.allclose(udwadia_phohomsiri(M, f, A, b)[0], acceleration, rtol=0, atol=1e-9 * size)
+    assert np.allclose(project_accelerations(M, f, A, b), acceleration, rtol=0, atol=1e-9 * size)
+    assert np.allclose(null_space(M, f, A, b)[0], acceleration, rtol=0, atol=1e-9 * size)
+    assert np.allclose(augmented_lagrangian(M, f, A, b)[0], acceleration, rtol=0, atol=1e-8 * size)
 
 
 @pytest.mark.spec("000-14")
 def test_the_heavier_mass_matrix_is_the_one_of_the_source():
     M, f, A, b = problem(rank=4)
-    heavy, force = mx.heavier(M, f, A, b)
+    heavy, force = heavier(M, f, A, b)
     assert np.allclose(heavy, M + np.linalg.pinv(A) @ A, rtol=0, atol=ROUNDING)
     assert np.allclose(force, f + np.linalg.pinv(A) @ b, rtol=0, atol=ROUNDING)
     assert np.linalg.matrix_rank(M) == 4 and np.linalg.matrix_rank(heavy) == 6
@@ -161,7 +165,7 @@ def test_a_partition_has_the_chosen_speeds_as_parameters():
     assert np.array_equal(S[[0, 2, 5]], np.eye(3))
     assert np.allclose(S[[1, 3, 4]], -np.linalg.solve(A[:, [1, 3, 4]], A[:, [0, 2, 5]]), rtol=0, atol=ROUNDING)
     M, f, A, b = problem()
-    assert np.allclose(mx.null_space(M, f, A, b, method="partition")[0], direct(M, f, A, b)[0], rtol=0, atol=1e-10)
+    assert np.allclose(null_space(M, f, A, b, method="partition")[0], direct(M, f, A, b)[0], rtol=0, atol=1e-10)
 
 
 @pytest.mark.spec("002-A11")
@@ -186,7 +190,7 @@ def test_the_augmented_lagrangian_converges_for_any_sensible_penalty():
     M, f, A, b = problem()
     acceleration, lam = direct(M, f, A, b)
     for penalty in (1e2, 1e4, 1e9):
-        found, multipliers = mx.augmented_lagrangian(M, f, A, b, penalty=penalty)
+        found, multipliers = augmented_lagrangian(M, f, A, b, penalty=penalty)
         assert np.allclose(found, acceleration, rtol=0, atol=1e-9)
         assert np.allclose(multipliers, lam, rtol=0, atol=1e-8)
 
@@ -195,7 +199,7 @@ def test_the_augmented_lagrangian_converges_for_any_sensible_penalty():
 def test_the_augmented_lagrangian_says_when_it_does_not_settle():
     M, f, A, b = problem()
     with raises(da.errors.ConvergenceError, "no-convergence"):
-        mx.augmented_lagrangian(M, f, A, b, penalty=1e-3, iterations=5)
+        augmented_lagrangian(M, f, A, b, penalty=1e-3, iterations=5)
 
 
 @pytest.mark.parametrize(("factor", "singular"), [(0.9, True), (1.1, False)])
