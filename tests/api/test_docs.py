@@ -61,4 +61,4 @@ def test_the_model_files_of_the_docs_are_sound(tmp_path: Path) -> None:
     for k, block in enumerate(blocks):
         path = tmp_path / f"{k}.toml"
         path.write_text(block, encoding="utf-8")
-        da.read_model(path).check()
+        da.read_model(path).validate()

@@ -26,7 +26,7 @@ from dalembert.core.errors import FileFormatError
 from dalembert.files.tables.bounds import check_size
 from dalembert.files.records.format import RECORD_FORMATS, RecordFormat
 from dalembert.files.tables.bounds import check_size
-from dalembert.files.records.format import FORMATS, RecordFormat
+from dalembert.files.records.format import RECORD_FORMATS, RecordFormat
 from dalembert.record import Record
 
 

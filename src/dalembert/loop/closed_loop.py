@@ -224,7 +224,7 @@ def _at_samples(source: object, name: str, times: Array) -> Any:
 
 
 def _short(name: str) -> tuple[str, ...]:
-    """What may stand for "x.reference": "x"."""
+    """The short name of "x.reference": "x"."""
     output = followed_output(name)
     return () if output is None else (output,)
 

@@ -47,7 +47,7 @@ def is_number(x: Any) -> bool:
 
 
 def number(x: Any, what: str) -> Scalar:
-    """Checked finite number: a float, or a parameter expression as it is."""
+    """Checked finite number: a float, or an unchanged parameter expression."""
     if isinstance(x, Quantity):
         real_number(what, x.value, ModelError)
         return x

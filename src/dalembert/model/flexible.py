@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 CENTRIFUGAL = ("xx", "yy", "zz", "xy", "xz", "yz")  # products of angular velocities, the order of their matrices
 
 NO_INERTIA = 1e-12  # eigenvalue of the rigid inertia, of the largest, that is none: a line about itself has rounding
-PLANAR_SHARE = 1e-6  # of a motion or rotation that may leave the plane: modes of symmetric sections mix by rounding
+PLANAR_SHARE = 1e-6  # largest share of motion or rotation out of the plane: rounding mixes modes of symmetric sections
 
 
 @frozen

@@ -44,7 +44,7 @@ class DataLimits:
     still: float = 1e-9
     # Entry of a diagonal, relative to the largest, that is not scaled to one: rounding, and zeros of massless modes.
     zero: float = 1e-14
-    # Radius of gyration below this part of the largest says nothing of the volume: a line or a sheet.
+    # With a radius of gyration below this part of the largest, the volume is unknown: a line or a sheet.
     thin: float = 1e-4
     # Lowest frequency times size [m/s]: 2e4/4 for diamond; twenty times that.
     speed: float = 1e5

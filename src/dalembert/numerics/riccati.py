@@ -228,7 +228,7 @@ def finish(problem: RiccatiProblem, X: FloatArray, method: str) -> StabilisingSo
             DalembertWarning(
                 "no-convergence",
                 f"the Riccati equation is solved only to {residual:.1e} (relative residual); the gain errs more.",
-                Advice("Scale the states and weights, or look for a mode that inputs or weights almost miss."),
+                Advice("Scale the states and weights, or find a mode that inputs or weights hardly affect."),
                 evidence={"residual": residual},
             ),
             stacklevel=5,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ContradictionLimits:
-    """When constraints contradict each other: Newton's method closes them from no pose of order one."""
+    """Limits for constraints that contradict each other: Newton's method closes them from no initial pose."""
 
     open: float = 1e-6  # residual that stays open: Newton's method ends near 1e-15 where there is a solution
     starts: int = 4  # poses from which it is tried: a closed chain has few ways to close
@@ -32,7 +32,7 @@ CONTRADICTION = ContradictionLimits()
 
 
 def check_derivation(d: Derivation) -> None:
-    """Masses and rows that determine the accelerations, at random points."""
+    """Check at random points that masses and rows determine the accelerations."""
     motion = d.motion
     if d.M.shape != (motion.nv, motion.nv) or d.f.shape != (motion.nv, 1):
         raise ModelError("wrong-shape", f"M and f have the shapes {d.M.shape} and {d.f.shape}.")
@@ -50,7 +50,7 @@ def check_derivation(d: Derivation) -> None:
         name = motion.names[int(np.abs(V[-1]).argmax())]
         raise ModelError(
             "massless-body", f"nothing determines the acceleration of {name!r} in system {d.system.name!r}: the mass "
-            "matrix is singular and the constraint rows do not hold it (checked at random points).",
+            "matrix is singular and no constraint row acts on it (checked at random points).",
             where={"speed": name},
         )  # fmt: skip
     if len(d.rows) > max(np.linalg.matrix_rank(_scale_rows(A), RANK) for _, A in good):
@@ -63,7 +63,7 @@ def _scale_rows(rows: Array) -> Array:
 
 
 def _refuse_contradiction(d: Derivation) -> None:
-    """Holonomic rows that depend on each other must have a pose in common: a Gauss-Newton search from a few poses."""
+    """Refuse dependent holonomic rows without a common pose; a Gauss-Newton search from a few poses decides."""
     rows = [one for one in d.motion.ordered if one.level == HOLONOMIC]
     if not rows:
         return
@@ -93,7 +93,7 @@ def _refuse_contradiction(d: Derivation) -> None:
 
 
 def check_drawn(eqs: EquationsOfMotion) -> None:
-    """M, f and the rows in the pose as drawn must be numbers, and M and the rows must determine the accelerations."""
+    """M, f and the rows must be finite in the pose as drawn, and M and the rows must determine the accelerations."""
     q, v = eqs.state().q, np.zeros(eqs.nv)
     (M,) = eqs.kernel("inertia")(q, eqs.p, 0.0)
     (f,) = eqs.kernel("forces")(q, v, np.zeros(eqs.nz), np.zeros(eqs.nu), eqs.p, 0.0, np.zeros(len(eqs.rows)))

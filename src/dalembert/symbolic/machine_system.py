@@ -1,6 +1,6 @@
 """A Mechanism as a `System`, from which the formalisms derive equations.
 
-In joint coordinates the joints are followed as a tree from the ground. With frames J_a, J_b at places l_a, l_b of a
+In joint coordinates the joints form a tree from the ground. With frames J_a, J_b at places l_a, l_b of a
 joint and the motion R(s), p(s), ω = S ṡ, ṗ = P ṡ that its kind declares (`mechanics/joints/motion.py`),
 
     R_b = R_a J_a R J_bᵀ ,   ω_b = R_bᵀ R_a ω_a + J_b S ṡ ,   r_b = r_a + R_a (l_a + J_a p) - R_b l_b .

@@ -16,7 +16,7 @@ from dalembert.identify.model.quality import examine, measure_fit
 from dalembert.identify.physical.mass_stiffness import modal_triple
 from dalembert.identify.physical.proportional_damping import proportional_damping
 from dalembert.identify.realization.hankel import unstable_model
-from dalembert.identify.records.checks import _refuse_constant
+from dalembert.identify.records.channel_values import _refuse_constant
 from dalembert.identify.subspace.subspace import note_instability
 from dalembert.linear import StateSpace
 from dalembert.record import Record

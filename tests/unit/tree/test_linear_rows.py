@@ -71,6 +71,7 @@ def test_a_speed_without_input_follows_from_a_tenth_of_the_largest_entry_on(
     pattern = SimpleNamespace(row=lambda: [1])  # an input acts on b
     forces = SimpleNamespace(jac_sparsity=lambda *at: pattern)
     eqs: Any = SimpleNamespace(
-        nv=2, placement=SimpleNamespace(q=()), functions={"forces": forces}, speeds=SimpleNamespace(names=("a", "b"))
-    )
+        nv=2, state=lambda: SimpleNamespace(q=()), functions={"forces": forces},
+        speeds=SimpleNamespace(names=("a", "b")),
+    )  # fmt: skip
     assert linear_rows.leading_speeds(eqs) == tuple(name for name in "ab" if name != following)

@@ -22,7 +22,7 @@ def welded() -> da.EquationsOfMotion:
 
 @pytest.mark.parametrize(
     "name", ["mass_matrix", "inverse_dynamics", "forward_dynamics", "coriolis_matrix", "gravity", "center_of_mass",
-             "center_of_mass_jacobian", "centroidal_momentum", "centroidal_momentum_matrix_rate", "energy"]
+             "center_of_mass_jacobian", "centroidal_momentum", "centroidal_momentum_matrix_rate", "energies"]
 )  # fmt: skip
 def test_a_payload_acts_as_a_body_welded_there(name: str) -> None:
     states, function = arm_states(3), getattr(da.tree, name)

@@ -192,7 +192,7 @@ class ServoConstraints:
             why = f"∂φ/∂q almost vanishes there, smallest singular value {gain:.2g} of the law's matrix"
         return f"{', '.join(self.actuated)} cannot keep {kept} at a pose like this ({pose}): {why}; required: {needed}"
 
-    # -- questions -------------------------------------------------------------------------------------------------
+    # -- properties ------------------------------------------------------------------------------------------------
     def inputs_at(self, state: State, inputs: Mapping[str, float] | None = None) -> FloatArray:
         """Inputs of the law at a state, for given values of the other inputs (zero where left out)."""
         if not isinstance(state, State):

@@ -347,7 +347,7 @@ def describe_decay(fade: float) -> str:
 
 
 def format_share(left: float) -> str:
-    """Such as 0.83, or 0.99997 where little is taken off."""
+    """Such as 0.83, or 0.99997 where the reduction is small."""
     digits = 1 + int(-np.log10(max(1 - left, 1e-8)))  # two at least, nine at most
     return f"{left:.{max(2, digits)}f}"
 

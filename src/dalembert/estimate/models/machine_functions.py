@@ -155,7 +155,7 @@ class MachineFunctions:
         return self.join(qdot, vdot, zdot, lam * 0, d * 0)
 
     def instant(self, x: Expr, u: Expr, p: Expr, t: Expr) -> dict[str, Any]:
-        """Everything that can be asked for at one state."""
+        """All quantities at one state."""
         eqs, F = self.eqs, self.eqs.functions
         q, v, z, lam, d = self.split(x)
         u = self.drive(u, d)

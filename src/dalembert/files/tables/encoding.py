@@ -15,7 +15,7 @@ WINDOWS = "cp1252"  # the code page of Western European Windows, which loggers w
 
 
 def count_lines(path: Path, max_bytes: int) -> tuple[int, str]:
-    """How many lines the file has, and its encoding; a line that is too long for a table is refused."""
+    """Number of lines of the file, and its encoding; a line that is too long for a table is refused."""
     most = min(LIMITS.line, max(max_bytes // LIMITS.line_share, LIMITS.short_line))
     lines, begun, encoding = 1, 0, ""
     decoder = codecs.getincrementaldecoder("utf-8")()

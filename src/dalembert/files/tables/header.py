@@ -64,8 +64,8 @@ def plain_cell(cell: str) -> str:
 
 
 def quote_cell(text: str) -> str:
-    """A name as a cell: in quotes where it holds a delimiter, with an apostrophe where a spreadsheet computes it."""
+    """A name as a cell: in quotes where it has a delimiter, with an apostrophe where it looks like a formula."""
     if FORMULA.match(text):
         text = "'" + text
-    # more than RFC 4180 asks for: a name with another delimiter in it must not mislead the search for the delimiter
+    # more than RFC 4180 requires: a name with another delimiter in it must not mislead the search for the delimiter
     return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in DELIMITERS + '"#') else text

@@ -234,7 +234,7 @@ def _part_with_duplicates(
     rest = drop_modes(model, model.frequencies_hz[weak])
     if rest is None or not refined:
         return model, trials
-    decisions.append(f"took out the weaker of each pair: {why}")
+    decisions.append(f"removed the weaker of each pair: {why}")
     noise = model.noise_model or "output"
     again = refine_once(rest, training, noise, decisions)
     held_up = again.system.is_stable and not len(find_endless(again, max(data.lengths)))

@@ -35,7 +35,7 @@ class ValueThresholds:
     # equal samples in a row, and their share: a crest with 100 samples per period and 8 bits repeats a value 4 times
     stuck_samples: int = 20
     stuck_share: float = 0.02
-    # share of the samples that stand as often in a row as most do: all of them but for a value met twice by chance
+    # share of the samples with the usual number of repetitions: all of them, except for equal values by chance
     repeated: float = 0.9
     # standard deviation of another output in a stretch, relative to that of its record, by which it moves there
     alive: float = 0.1
@@ -46,7 +46,8 @@ class ValueThresholds:
     offset: float = 10.0
     # the same where no input has an offset: it has half of the power, and would be modelled by a state of its own ...
     unexplained_offset: float = 1.0
-    # ... where the means of so many blocks stay within this share of it; an input with a mean below is without offset
+    # ... where the means of this number of blocks stay within this share of it; an input with a mean below is without
+    # offset
     blocks: int = 8
     steady: float = 0.2
     # ratio of the standard deviations of channels of one unit: a forgotten prefix micro; nodes of modes give up to 1e4
@@ -72,7 +73,7 @@ def examine_values(
 ) -> list[Finding]:  # fmt: skip
     """Refuse gaps and constant channels; findings on values that look wrong.
 
-    offsets, strict : whether means matter, and small ones too; drifts : how trends are taken off later, or empty where
+    offsets, strict : whether means matter, and small ones too; drifts : how trends are removed later, or empty where
     they do not matter.
     """
     names, nu, limit = (*inputs, *outputs), len(inputs), THRESHOLDS
@@ -208,7 +209,7 @@ def _find_truncated(runs: Sequence[Record], suspects: Sequence[str], outputs: Se
 
 
 def _find_repeated_samples(runs: Sequence[Record], names: Sequence[str]) -> list[Finding]:
-    """A finding where every sample of all channels stands several times in a row: recorded faster than measured."""
+    """A finding where every sample of all channels is repeated several times: recorded faster than measured."""
     run = max(runs, key=len)
     some = run.data[:SAMPLES_OF_LEVELS, [run.names.index(name) for name in names]]
     new = np.flatnonzero((some[1:] != some[:-1]).any(axis=1))
@@ -219,7 +220,7 @@ def _find_repeated_samples(runs: Sequence[Record], names: Sequence[str]) -> list
     if times < 2 or np.mean(steps == times) < THRESHOLDS.repeated:
         return []
     problem = (
-        f"every sample stands {times} times in a row: the record was written {times} times faster than the channels "
+        f"every sample is repeated {times} times: the record was written {times} times faster than the channels "
         "were measured. Half the rate holds no motion."
     )
     advice = Advice("Keep one of each with {}.", Call("Record.resample", Argument("every", times * run.sample_time)))
@@ -358,7 +359,7 @@ def _find_dependence(gram: FloatArray, names: Sequence[str], what: str) -> list[
     why = (
         "their effects cannot be separated"
         if what == "inputs"
-        else "they hold no more than fewer channels would, or are more outputs than the order of the system allows"
+        else "they add no information, or there are more outputs than the order of the system allows"
     )
     problem = f"{what} {list_names(involved, {})} are linearly dependent: {why}."
     return [Finding("dependent-channels", problem, {"channels": tuple(involved)})]

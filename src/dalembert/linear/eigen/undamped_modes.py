@@ -64,7 +64,7 @@ class LanczosLimits:
     converged: float = 1e-13
     # Inverse iterations of one: the projection on all shapes that follows needs its space, not its last digit.
     iterations: int = 60
-    # Error of ΦᵀMΦ = 1 below which shapes stay as they are: some tens of roundings.
+    # Error of ΦᵀMΦ = 1 below which shapes stay unchanged: some tens of rounding errors.
     orthonormal: float = 1e-14
     # Relative steps away from a target that is an eigenvalue to the last digit.
     beside: tuple[float, ...] = (0.0, 1e-6, 1e-4, 1e-3)

@@ -26,6 +26,7 @@ def campbell(
 
     Examples
     --------
+    >>> import numpy as np
     >>> def rotor(speed):
     ...     return SecondOrder(np.eye(2), np.diag([4.0, 9.0]), G=[[0, speed], [-speed, 0]])
     >>> round(campbell(rotor, np.linspace(0.0, 4.0, 9)).critical_speeds[0].speed, 9)    # √(36/13)

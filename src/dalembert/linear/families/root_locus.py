@@ -18,6 +18,7 @@ def root_locus(
 
     Examples
     --------
+    >>> import numpy as np
     >>> plant = StateSpace([[-1, 1, 0], [0, -2, 1], [0, 0, -3]], [0, 0, 1], [1, 0, 0])
     >>> locus = root_locus(plant, np.linspace(0.0, 100.0, 21))
     >>> round(locus.crossings[0].value, 9), round(locus.crossings[0].eigenvalue.imag ** 2, 9)

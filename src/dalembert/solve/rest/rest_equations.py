@@ -39,7 +39,7 @@ class RestLimits:
     unstable: float = 1e-7  # negative stiffness of an unstable equilibrium: 100 times the error of a soft direction
     near: float = 1e-6  # unbalanced force from which on the sign of a stiffness means anything
     step: float = 0.4  # longest step: in radians, and as a share of the machine's size; a turn takes 16
-    far: float = 60.0  # times the size of the machine: what is moved farther falls for ever
+    far: float = 60.0  # times the size of the machine: a part that moves farther falls without end
     # Speeds; above it steps are solved with sparse factors, slightly regularised. A step of a chain takes 3.9 ms with
     # dense matrices and 6.9 ms with sparse ones at 39 speeds, 15 ms and 8 ms at 120.
     small: int = 40

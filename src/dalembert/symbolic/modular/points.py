@@ -121,7 +121,7 @@ class ModularPoints:
             if not np.isfinite(r).all():
                 break
             J = np.array(slope(*lower, q, *rest)).reshape(r.size, q.size)
-            step = np.linalg.lstsq(J, -r, rcond=LIMITS.rank)[0]
+            step = np.linalg.lstsq(J, -r, rcond=LIMITS.step)[0]
             q = q + step / max(1.0, float(np.linalg.norm(step)))
         names = [one.name for one in self.motion.invariants_of(k)]
         which = int(np.argmax(np.abs(r))) if np.isfinite(r).all() else int(np.flatnonzero(~np.isfinite(r))[0])

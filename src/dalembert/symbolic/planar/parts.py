@@ -27,7 +27,7 @@ class PlanarBody:
 
     @property
     def is_particle(self) -> bool:
-        """One node and no inertia: its angle is nothing."""
+        """One node and no inertia: it has no angle."""
         return len(self.places) == 1 and self.inertia.is_zero()
 
 
@@ -35,7 +35,7 @@ class PlanarBody:
 class PlanarJoint:
     """A joint of node b with node a, or with the guide from node a to node ``end``.
 
-    input : channel of a torque or force on the second body; empty of a passive joint.
+    input : channel of a torque or force on the second body; empty for a passive joint.
     apart : the two nodes keep their own variables and two rows join them, whose multipliers are the reaction.
     """
 

@@ -141,7 +141,7 @@ def test_functions_mean_nothing_to_a_step(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("least", "refused"), [(3e-10, True), (3e-9, False)])
 def test_inputs_that_act_alike_to_a_billionth_are_refused(least, refused):
     names = dict.fromkeys(("nv", "nz", "nu", "nq"), 1)
-    eqs = SimpleNamespace(**names, p=np.zeros(1), name="it", placement=SimpleNamespace(q=[0.0]))
+    eqs = SimpleNamespace(**names, p=np.zeros(1), name="it", sample_pose=lambda random, spread: np.zeros(1))
     s = SimpleNamespace(**{name: ca.SX.sym(name) for name in "qvzptu"})
     with raises(ModelError, "undetermined-force") if refused else nullcontext():
         _check_rank(eqs, s, ca.diag(ca.SX([1.0, least])))

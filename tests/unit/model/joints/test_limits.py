@@ -100,7 +100,8 @@ def test_a_sampled_loop_beyond_limits_is_reported() -> None:
 
 def test_a_check_of_the_machine_looks_at_its_drawing() -> None:
     m = arm({"lower": 0.5})
-    assert any("lower limit" in text for text in da.check(m).warnings)
+    (found,) = da.check(m).warnings
+    assert found.code == "out-of-range" and "lower limit" in found.text()
     assert not da.check(arm({"lower": 0.0})).warnings
 
 

@@ -446,7 +446,7 @@ def test_machines_above_300_speeds_are_solved_with_sparse_factors_from_one_start
     row = SimpleNamespace(owner="stop")
     problem = SimpleNamespace(still=[], residual=lambda q: np.ones(1), owner=lambda k: "stop", move=lambda q, x: q)
     monkeypatch.setattr(module, "_JointGaps", lambda *given: problem)
-    eqs = SimpleNamespace(name="machine", nv=speeds, placement=SimpleNamespace(held=()), rows=[row], joints=())
+    eqs = SimpleNamespace(name="machine", nv=speeds, elastic=(), rows=[row], joints=())
     with raises(da.errors.AssemblyError, "joint-open"):
         module._close(eqs, np.zeros(speeds), {}, {}, 0.0, 3)
     assert len(starts) == (4 if dense else 1)

@@ -100,7 +100,7 @@ def iterate(share, monkeypatch):
     }
     eqs = SimpleNamespace(
         name="arm", functions=["tangent"], nv=1, nu=0, rows=[], p=None, measures=SimpleNamespace(index={}),
-        placement=SimpleNamespace(z=np.zeros(0), held=["bend"]), coordinates=SimpleNamespace(index={"bend": 0}),
+        state=lambda: SimpleNamespace(z=np.zeros(0)), elastic=("bend",), coordinates=SimpleNamespace(index={"bend": 0}),
         kernel=kernels.__getitem__,
     )  # fmt: skip
     q = module.find_static_shape(eqs, np.zeros(1), [], lambda values, near: near, 0.0)

@@ -6,8 +6,8 @@ executed. Files of version 7.3 are HDF5 and are read by its library in a separat
 The format up to version 7.2 is that of MathWorks, *MAT-File Format* (R2024b). Such a file is read tag by tag: class,
 dimensions and name of every variable, and the numbers of the variables that are needed, in pieces.
 Structures, cells, objects, functions, text and sparse matrices are skipped by their length, without looking inside.
-Every length is compared with what is left of the file, and of a compressed variable no more is unpacked than its
-dimensions need.
+Every length is compared with the rest of the file, and a compressed variable is unpacked only to the size of its
+dimensions.
 
 MATLAB has no names for channels: a vector called time or t is time; a single number called fs or dt gives the rate of a
 file without one; every real vector or matrix as long as time is a channel or several.
@@ -190,7 +190,7 @@ def _find_step(scalars: set[str], number: Callable[[str], float]) -> tuple[float
 
 
 def _count_channels(shape: Shape, samples: int) -> int:
-    """How many channels a variable makes: 0 where it is not as long as time."""
+    """Number of channels of a variable: 0 where it is not as long as time."""
     if 1 in shape:
         return int(max(shape) == samples)
     return max(shape) * min(shape) // samples if samples in shape else 0

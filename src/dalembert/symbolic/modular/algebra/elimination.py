@@ -29,6 +29,9 @@ class EliminationLimits:
     least: float = 1e-14  # length of a row that is zero in any case
     # Singular value of constraint rows relative to the largest: rounding as in `difference`.
     rank: float = 1e-9
+    # The same in a step of Newton's method to a pose, which needs its weak directions: with 1e-9 the bicycle of
+    # Meijaard et al. (2007) closes to 4e-8 only, with 1e-10 to rounding.
+    step: float = 1e-10
     # Singular value, relative, of equations for accelerations, and eigenvalue of the inertia of the freedoms: solutions
     # keep at least four digits.
     determined: float = 1e-12

@@ -55,7 +55,7 @@ def solve_motion(
                     "free-to-move", f"{len(column) - rank_of(J)} freedoms of {model.root.name!r} are not prescribed.",
                     evidence={"freedoms": len(column) - rank_of(J)},
                 )  # fmt: skip
-            change = np.linalg.lstsq(J[:, unknown], -r, rcond=LIMITS.rank)[0]
+            change = np.linalg.lstsq(J[:, unknown], -r, rcond=LIMITS.step)[0]
             limit = LONGEST if order == 0 else np.inf
             column[unknown] += change * min(1.0, limit / max(float(np.linalg.norm(change)), 1e-300))
         else:

@@ -78,7 +78,7 @@ def evidence_of_model(model: Identified, records: Sequence[Record]) -> ModalEvid
         else:
             measured = measure_outputs(records, model)
     except DataError:
-        pass  # too few samples, or an input that rests: the page does without
+        pass  # too few samples, or a constant input: the page has no response
     source = model.subspace
     if source is not None and source.method in (INPUT_METHODS if model.inputs else OUTPUT_METHODS):
         level: Detrend = "mean" if model.offsets else "none"
