@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import pytest
 
 import dalembert as da
 from dalembert.errors import ModelError
-from dalembert.symbolic import Derivation, System, derive, kane, lagrange, lagrange_multipliers
-from dalembert.symbolic.derivation import solve_with_multipliers
+from dalembert.symbolic import Derivation, System, derivation_checks, derive, kane, lagrange, lagrange_multipliers
+from dalembert.symbolic.derivation import _find_invariants, solve_with_multipliers
 from tests.helpers.findings import raises
 
 
@@ -242,3 +245,28 @@ def test_constraints_that_stay_open_by_a_millionth_contradict_each_other(gap: fl
     s.constrain(x - gap)  # half of the gap is left in each
     with raises(ModelError, "conflicting-arguments") if refused else nullcontext():
         lagrange_multipliers(s)
+
+
+@pytest.mark.parametrize(("start", "refused"), [(4, False), (5, True)])
+def test_constraints_are_closed_from_four_poses(start: int, refused: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    s = System("two")
+    x, y = s.coordinates("x y")
+    s.add_particle("m", 1.0, (x, y))
+    s.constrain(x)
+    s.constrain(x * (1.0 + y**2))
+    count = itertools.count(1)
+    monkeypatch.setattr(derivation_checks, "close_rows", lambda at, q, **limits: (q * [next(count) < start, 1.0], None))
+    with raises(ModelError, "conflicting-arguments") if refused else nullcontext():
+        lagrange_multipliers(s)
+
+
+@pytest.mark.parametrize(("slope", "cyclic"), [(3e-10, True), (3e-9, False)])
+def test_a_coordinate_is_cyclic_below_a_billionth_of_the_energies(slope: float, cyclic: bool) -> None:
+    motion: Any = SimpleNamespace(
+        system=SimpleNamespace(q=ca.SX.sym("q"), t=ca.SX.sym("t"), coordinate_names=("x",)),
+        v=ca.SX.sym("v"), kinetic=ca.SX(0), potential=ca.SX(0), applied=ca.SX(1, 1), A=ca.SX(0, 1), rows=(),
+        rate=lambda expression: ca.SX(1, 1),
+    )  # fmt: skip
+    none, energy = np.zeros((0, 1)), np.array([[5.0]])
+    motion.sample = lambda expressions: [[slope * energy, 0.0 * energy, none, energy, none, energy]]
+    assert [one.name for one in _find_invariants(motion)] == (["x.momentum"] if cyclic else [])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import casadi as ca
@@ -29,6 +30,7 @@ from dalembert.symbolic import (
     udwadia_kalaba,
     virtual_work,
 )
+from tests.helpers.findings import raises
 
 WITH_ROWS = (newton_euler, virtual_work, lagrange_multipliers, hamilton, gibbs_appell, kane, maggi, boltzmann_hamel,
              gauss, udwadia_kalaba)  # fmt: skip
@@ -473,3 +475,12 @@ def test_a_velocity_may_be_shortened_by_the_rows() -> None:
     with pytest.raises(ModelError) as error:
         virtual_work(s)
     assert error.value.where == {"body": "hub"}
+
+
+@pytest.mark.parametrize(("gap", "refused"), [(0.9e-7, False), (1.1e-7, True)])
+def test_a_given_velocity_is_the_rate_of_the_place_to_1e_7(gap: float, refused: bool) -> None:
+    s = System("bead")
+    x = s.coordinate("x", "m")
+    s.add_particle("bead", 0.5, (x, 0), velocity=((1.0 + gap) * s.rate(x) + gap, 0))  # wrong by this part of 1 + |v|
+    with raises(ModelError, "conflicting-arguments") if refused else nullcontext():
+        virtual_work(s)

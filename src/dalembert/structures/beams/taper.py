@@ -21,6 +21,7 @@ import numpy as np
 from dalembert.core.arrays import FloatArray
 from dalembert.structures.beams.elements import AXIAL, PLANE_XY, PLANE_XZ, SIGNS, TORSION, gauss
 
+# Error of ∫ ds/h⁴ along an element whose height h doubles: rounding; triples: 6e-11; grows five times: 2e-7.
 GAUSS_POINTS = 12
 
 

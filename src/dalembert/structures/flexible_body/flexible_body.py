@@ -32,7 +32,8 @@ ROUTES = ("consistent", "lumped")
 # Largest difference of a modal mass from the unit matrix that counts as rounding.
 UNIT = 1e-9
 UNMOVED = 1e-12  # motion of a node, relative to the largest of its mode, that is rounding
-# Most free coordinates of a model whose frequencies with a fixed frame are computed for a comparison.
+# Most frequencies that are compared with those of the model, and most free coordinates of a model where they are: both
+# limit the time of a comparison, which a body does not need.
 COMPARED, SMALL = 6, 3000
 
 

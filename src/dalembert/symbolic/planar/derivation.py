@@ -25,7 +25,9 @@ from dalembert.symbolic.text.printing import equations_in_latex
 
 SX = ca.SX
 RANK = 1e-9  # smallest singular value of rows that count as independent, over the largest
-POINTS = 3  # random points, beside the drawn pose, at which entries of an elimination are compared with zero
+# Random points, beside the drawn pose, at which entries of an elimination are compared with zero: an entry that is not
+# zero vanishes at one of them by chance with probability zero, and the others cost little.
+POINTS = 3
 
 
 @dataclass(frozen=True, eq=False)

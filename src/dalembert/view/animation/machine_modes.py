@@ -51,7 +51,8 @@ class ModeDrawing:
     free: float = 1e-6
     # Component relative to the largest from which a coordinate is listed: three digits are written.
     listed: float = 1e-3
-    # Displacement relative to its limit that counts as none: a mode that does not move here is not enlarged by it.
+    # Displacement relative to its limit that counts as none: a mode that does not move here is not enlarged by it. Any
+    # small number does: it keeps a division from zero, and another of the three limits decides.
     still: float = 1e-12
 
 

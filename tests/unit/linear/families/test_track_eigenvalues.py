@@ -10,7 +10,7 @@ import pytest
 from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder, StateSpace, campbell, root_locus, track_eigenvalues
 from dalembert.linear.families import track_eigenvalues as branches
-from dalembert.linear.families.tracking import _overtakes
+from dalembert.linear.families.tracking import _overtakes, jumps
 from tests.helpers.checks import matched
 from tests.helpers.findings import raises
 
@@ -246,3 +246,34 @@ def test_the_mode_that_meets_an_order_has_its_eigenvalue_to_a_billionth(distance
     system = SecondOrder(np.eye(2), np.diag([4.0, 9.0]))
     spectra = SimpleNamespace(provenance={"rotor": (0.0, 0.0, 1.0)}, build=lambda speed: system, count=None)
     assert branches._motion(spectra, 1.0, 2j * (1.0 + distance))[1] == found
+
+
+# ---- edges of thresholds
+
+
+def final_bracket(places: list[float], root: float) -> float:
+    """Distance of the nearest places on the two sides of a root."""
+    return min(x for x in places if x > root) - max(x for x in places if x <= root)
+
+
+def test_a_crossing_near_zero_is_found_to_a_thousandth_of_the_precision_of_the_interval():
+    places = []
+
+    def gaps(value):
+        places.append(value)
+        return np.array([1.0 if value > 1e-13 else -1.0])
+
+    jumps(gaps, -1.0, 1.0, 1e-6)
+    assert 0.25e-9 < final_bracket(places, 1e-13) <= 1e-9  # halved intervals end between half of it and the whole
+
+
+def test_a_crossing_is_found_to_the_last_digits_of_a_double():
+    places = []
+
+    def build(value):
+        places.append(value)
+        return StateSpace([[1.0 if value > 1.0 / 3.0 else -1.0]], [[1.0]], [[1.0]])
+
+    (found,) = track_eigenvalues(build, [0.1, 1.0]).crossings
+    assert found.value == pytest.approx(1.0 / 3.0, rel=2e-15, abs=0.0)
+    assert 1e-16 < final_bracket(places, 1.0 / 3.0) <= 2e-15 / 3.0

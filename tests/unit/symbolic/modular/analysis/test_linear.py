@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,9 +11,10 @@ import pytest
 
 import dalembert as da
 from dalembert.symbolic.modular import Leaf, linearize_parts, modular_model, speed_model
+from dalembert.symbolic.modular.analysis import linear
 from dalembert.symbolic.modular.analysis.linear import label_matrices
 from dalembert.symbolic.modular.analysis.speed import SpeedModel, find_changes
-from tests.helpers.findings import warns
+from tests.helpers.findings import raises, warns
 
 LENGTH, MASS, GRAVITY = 0.5, 0.2, 9.81
 
@@ -110,3 +113,29 @@ def test_models_that_are_no_polynomial_of_the_speed_are_refused() -> None:
     with pytest.raises(da.errors.DataError) as caught:
         speed_model({0.0: models[0.0]})
     assert caught.value.code == "too-few-samples"
+
+
+# ---- edges of thresholds
+
+
+def reference(force: float = 0.0, largest: float = 1.0, residual: float = 0.0) -> None:
+    """Check a reference with this force left over, this largest force and this residual of one row."""
+    rows = (SimpleNamespace(name="rod", order=0),)
+    motion = SimpleNamespace(paths={"": ""}, invariants=rows)
+    builder: Any = SimpleNamespace(
+        motion=motion, forces=lambda path: (np.array([largest]),), numbers=lambda *given: (np.array([[residual]]),)
+    )
+    root: Any = SimpleNamespace(f=np.array([force]), columns=("x.rate",))
+    linear._Worker.check_reference(builder, root, False)
+
+
+@pytest.mark.parametrize(("part", "refused"), [(0.9e-8, False), (1.1e-8, True)])
+def test_a_reference_is_one_to_1e_8_of_its_largest_force(part: float, refused: bool) -> None:
+    with raises(da.errors.ModelError, "not-at-rest") if refused else nullcontext():
+        reference(force=50.0 * part, largest=50.0)
+
+
+@pytest.mark.parametrize(("residual", "open_row"), [(0.9e-6, False), (1.1e-6, True)])
+def test_constraints_of_a_reference_are_closed_to_a_millionth(residual: float, open_row: bool) -> None:
+    with warns(da.errors.ModelWarning, "joint-open", "rod") if open_row else nullcontext():
+        reference(residual=residual)

@@ -103,3 +103,11 @@ def test_a_sampled_pole_at_the_origin_has_the_logarithm_of_1e_12(size, value):
 )
 def test_factors_are_written_up_to_a_thousand(value, words):
     assert _factor(value) == words
+
+
+@pytest.mark.parametrize(("away", "drawn"), [(0.9e-7, False), (1.1e-7, True)])
+def test_no_point_is_drawn_within_1e_7_of_an_undamped_pole(away, drawn):
+    # the first point beside the second pole, at 12/80 of a thousandth of it, lies this far from the first
+    other = (1.0 + away) / (1.0 + 12.0 / 80.0 * 1e-3)
+    w = grid(1j, -1j, 1j * other, -1j * other)
+    assert bool((np.abs(w - 1.0) < 1e-6).any()) == drawn
