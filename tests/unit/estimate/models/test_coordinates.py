@@ -85,7 +85,7 @@ def test_a_direction_that_keeps_a_trillionth_of_its_size_is_at_rest(share, moves
 def test_three_iterations_close_each_pose_of_a_turn(enough, monkeypatch):
     if not enough:
         monkeypatch.setattr(coordinates, "LIMITS", replace(coordinates.LIMITS, newton=2))
-    eqs = da.equations(slider_crank())
+    eqs = da.equations(slider_crank(2.0, 5.0))
     x = da.assemble(eqs)
     A = eqs.kernel("rows")(x.q, x.v, x.z, np.zeros(eqs.nu), eqs.p, x.t)[0].reshape(len(eqs.rows), eqs.nv)
     found = coordinates._poses(eqs, SimpleNamespace(x=x, T=SimpleNamespace(A=A)))
