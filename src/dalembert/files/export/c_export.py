@@ -34,9 +34,7 @@ from dalembert.record import Record
 MX = ca.MX
 REALS = {"double": ("1e-9", 8), "float": ("1e-3", 4)}  # relative agreement asked of one step, bytes
 VECTORS = 12
-MEASURED = (
-    0.8  # share of the sensors with a value, in samples of the test program: most, so that few corrections are empty
-)
+MEASURED = 0.8  # share of the sensors with a value, in samples of the test program: samples with and without gaps
 C_WORDS = (
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
     "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while main"
