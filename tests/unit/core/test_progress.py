@@ -105,3 +105,17 @@ def test_after_a_failure_bars_are_free_again() -> None:
     with pytest.raises(ZeroDivisionError), Steps(False, "study", PLAN):
         _ = 1 / 0
     assert within() is None
+
+
+# ---- edges of thresholds
+
+
+@pytest.mark.parametrize(("done", "left"), [(0.05, 95.0), (0.06, 1567.0)])
+def test_the_pace_counts_once_a_twentieth_is_done(done: float, left: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    with Steps(False, "study", {"runs": 100.0}) as steps:
+        step("runs")
+        now = 100.0
+        steps.within(done)
+        assert steps.estimate_left() == pytest.approx(left, abs=1.0)  # of 94 s, at 100/6 of the expected time

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.signal
@@ -418,3 +420,9 @@ def test_inputs_are_dependent_below_an_eigenvalue_of_their_correlation(factor: f
 def test_an_input_has_no_power_below_a_share_of_its_largest(factor: float) -> None:
     G = np.array([np.eye(2), np.diag([factor * THRESHOLDS.no_power, 1.0])])
     assert scaled_codes(G, 1) == (["weak-excitation"] if factor < 1.0 else [])
+
+
+@pytest.mark.parametrize(("share", "answers"), [(0.9e-12, False), (1.1e-12, True)])
+def test_an_output_whose_cross_spectrum_is_1e_12_does_not_answer(share, answers):
+    one = SimpleNamespace(nu=1, C=np.array([[[1.0, share], [share, 1.0]]], dtype=complex), restore=lambda H: H)
+    assert (np.abs(_Scaled.h2(one)).max() > 0.0) == answers

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ import pytest
 
 import dalembert as da
 from dalembert.core.errors import DataError, FileFormatError
+from dalembert.sweeps.store import read_lines
 from tests.helpers import sweep_trials as trials
 from tests.helpers.findings import raises
 
@@ -173,3 +175,14 @@ def test_memory_of_a_hostile_store_stays_below_twice_max_bytes(tmp_path: Path) -
         )
         grown, _, said = done.stdout.partition(" ")
         assert int(grown) < 2 * most and why.strip() in said, (why, done)
+
+
+# ---- edges of thresholds
+
+
+@pytest.mark.parametrize(("points", "refused"), [(1024**3 - 1000, False), (1024**3, True)])
+def test_results_of_a_sweep_take_8_gib_at_most(tmp_path: Path, points: int, refused: bool) -> None:
+    path = tmp_path / "results.jsonl"
+    path.write_text(json.dumps({"index": 0, "results": {"square": 1.0}}) + "\n", encoding="utf-8")
+    with raises(FileFormatError, "too-large") if refused else nullcontext():
+        assert len(read_lines(path, points)) == 1  # 8 bytes of each point, and a kilobyte of the line

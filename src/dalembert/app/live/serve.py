@@ -38,7 +38,8 @@ LONGEST_QUESTION = 4096  # bytes
 MOST_SLIDERS = 40
 UNTIL = 5.0  # s of a run from the browser
 _LONGEST_RUN = 120.0  # s
-_COMPRESSED = 20_000  # bytes of an answer: smaller ones leave one or two packets more, and save a millisecond
+# Bytes of an answer that is compressed: 20 000 take 0.3 ms and become 5000; on loopback smaller ones gain nothing.
+_COMPRESSED = 20_000
 _ROOM = 0.35  # of the radius of the drawing, left around it for the motion of the machine
 
 

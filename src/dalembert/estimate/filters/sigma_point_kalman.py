@@ -47,7 +47,9 @@ from dalembert.estimate.filters.sigma_points import Cubature, PointRule, Symmetr
 from dalembert.expressions import Array, Expr
 
 SX, MX = ca.SX, ca.MX
-MEAN_PASSES = 3  # iterations of the mean on a manifold; each leaves about the cube of the error before
+# Iterations of the mean on a manifold: each multiplies its error by about half the variance of the points, so that
+# three leave 1e-5 of an error at points 0.2 rad apart.
+MEAN_PASSES = 3
 
 
 class SigmaPointKalman(Filter):

@@ -21,7 +21,7 @@ from dalembert.expressions import Array
 from dalembert.numerics.runge_kutta import Tableau, find_tableau
 from dalembert.solve.position.assemble import assemble, check_start, check_weightless
 
-NEWTON_STEPS = 2  # from a state to one an error away, after the first along the tangent
+NEWTON_STEPS = 2  # from a state to one an error away, after the first along the tangent: 0.1 rad -> 1e-6 -> 1e-12
 
 
 @process.register

@@ -34,6 +34,7 @@ from dalembert.record import Record
 MX = ca.MX
 REALS = {"double": ("1e-9", 8), "float": ("1e-3", 4)}  # relative agreement asked of one step, bytes
 VECTORS = 12
+MEASURED = 0.8  # share of the sensors with a value, in samples of the test program: samples with and without gaps
 C_WORDS = (
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
     "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while main"
@@ -362,7 +363,7 @@ def _random(what: CStep) -> list[list[Array]]:
             elif a.name == "dt":
                 row.append(np.array([0.0 if k == 0 else float(what.dt or 0.0)]))
             elif a.name == "measured":
-                row.append((random.uniform(size=a.size) < 0.8).astype(float))
+                row.append((random.uniform(size=a.size) < MEASURED).astype(float))
             else:
                 row.append(0.1 * random.standard_normal(a.size))
         steps.append(row)

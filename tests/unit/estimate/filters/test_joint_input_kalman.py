@@ -226,3 +226,13 @@ def test_inputs_that_act_alike_to_a_billionth_are_not_determined(difference, ref
     )
     with raises(ModelError, "undetermined-force") if refused else nullcontext():
         JointInputKalman._check(one, made, np.zeros((2, 0)))
+
+
+@pytest.mark.parametrize("delayed", [True, False])
+def test_the_prior_of_an_input_has_1e_10_of_the_information_of_a_sample(delayed):
+    # information of readings 3 f and 4 f of variances 2 and 1: 9/2 + 16
+    acts = np.array([[3.0], [4.0]])
+    noise = SimpleNamespace(R=SimpleNamespace(constant=lambda: np.diag([2.0, 1.0])))
+    made = SimpleNamespace(source=SimpleNamespace(C=np.eye(2)))
+    one = SimpleNamespace(noise=noise, process=made, delayed=delayed, G=acts, H=acts)
+    assert JointInputKalman._faint(one) == pytest.approx([20.5e-10], rel=1e-12)

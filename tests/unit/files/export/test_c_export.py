@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import casadi as ca
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 
 import dalembert as da
 from dalembert.equations import Channels
-from dalembert.files.export.c_export import export_c, identifier
+from dalembert.files.export.c_export import _random, export_c, identifier
 from dalembert.loop.interfaces import Law, ObserverStep
 from tests.helpers.c_code import CC, built, needs_compiler, sound
 from tests.helpers.findings import raises
@@ -145,3 +146,9 @@ def test_names_become_identifiers() -> None:
     assert identifier("output feedback") == "output_feedback"
     assert identifier("3 loops") == "step_3_loops"
     assert identifier("for") == "step_for" and identifier("§") == "step"
+
+
+def test_eight_of_ten_sensors_have_a_value_in_the_test_program() -> None:
+    # 12 samples of 1000 sensors: a standard deviation of √(0.16 / 12 000) = 0.004
+    one = SimpleNamespace(inputs=[SimpleNamespace(name="measured", size=1000)], dt=0.1)
+    assert np.mean(_random(one)) == pytest.approx(0.8, abs=0.02)

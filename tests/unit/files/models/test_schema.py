@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import tomllib
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
+from pydantic import TypeAdapter, ValidationError
 
 from dalembert.app.commands.new import STARTER
 from dalembert.files.models import library_path, list_models, model_schema, read_model
+from dalembert.files.models.schema.values import Text, quantities
 from dalembert.files.models.text.toml_text import toml_text
 from dalembert.files.models.writing import model_document
 from tests.helpers.model_documents import GOOD
@@ -100,3 +103,18 @@ def test_the_reference_of_model_files_is_the_one_of_the_code() -> None:
     page = Path(__file__).parents[4] / "docs" / "model-files-reference.md"
     stale = f"stale: run python -m dalembert.files.models.schema.make_reference docs/{page.name}"
     assert page.read_text(encoding="utf-8") == reference_text(), stale
+
+
+# ---- edges of thresholds
+
+
+@pytest.mark.parametrize(("count", "refused"), [(1000, False), (1001, True)])
+def test_a_list_has_a_thousand_numbers_at_most(count: int, refused: bool) -> None:
+    with pytest.raises(ValidationError) if refused else nullcontext():
+        TypeAdapter(quantities("length")).validate_python([0.0] * count)
+
+
+@pytest.mark.parametrize(("count", "refused"), [(1000, False), (1001, True)])
+def test_a_name_has_a_thousand_characters_at_most(count: int, refused: bool) -> None:
+    with pytest.raises(ValidationError) if refused else nullcontext():
+        TypeAdapter(Text).validate_python("a" * count)

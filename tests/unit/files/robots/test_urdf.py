@@ -447,3 +447,22 @@ def test_inertias_of_a_point_are_rounding(tmp_path: Path, share: float, refused:
             da.read_urdf(written(tmp_path, text))
     else:
         da.read_urdf(written(tmp_path, text))
+
+
+# ---- edges of thresholds
+
+
+@pytest.mark.parametrize(("size", "limited"), [("9.9e8", True), ("1.0e9", False)])
+def test_limits_from_a_billion_on_are_none(tmp_path: Path, size: str, limited: bool) -> None:
+    limit = f'lower="-{size}" upper="{size}" effort="{size}" velocity="{size}"'
+    path = tmp_path / "arm.urdf"
+    path.write_text(ARM.replace('lower="-2" upper="2" effort="50" velocity="3"', limit), encoding="utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        made = da.read_urdf(path)
+    joint = next(joint for joint in made.joints if joint.name == "shoulder")
+    found = joint.limits.get("angle")
+    if limited:
+        assert (found.range, found.speed, found.effort) == ((-9.9e8, 9.9e8), 9.9e8, 9.9e8)
+    else:
+        assert found is None or (not np.isfinite(found.range).any() and found.speed is found.effort is None)

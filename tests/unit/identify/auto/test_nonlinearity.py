@@ -40,3 +40,13 @@ def test_the_significance_of_a_slope(factor: float, above: bool) -> None:
     error = _fit_line(levels, np.full(5, 10.0), np.full(5, 0.01))[1]
     change = factor * THRESHOLDS.slope * error * 3.0 / 10.0
     assert bends(change, 0.01) is above
+
+
+@pytest.mark.parametrize(("off", "same"), [(0.099, True), (0.101, False)])
+def test_a_frequency_of_a_part_off_by_a_tenth_is_of_another_mode(off: float, same: bool) -> None:
+    assert (_make_backbone(10.0 / (1.0 + off), 0, parts(0.0, 1e-6)) is not None) is same
+
+
+@pytest.mark.parametrize(("deviation", "known"), [(0.199, True), (0.201, False)])
+def test_a_frequency_of_a_part_known_to_two_per_cent_counts(deviation: float, known: bool) -> None:
+    assert (_make_backbone(10.0, 0, parts(0.0, deviation)) is not None) is known

@@ -5,9 +5,10 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
-from dalembert.identify.auto.order_trials import THRESHOLDS, _choose
+from dalembert.identify.auto.order_trials import THRESHOLDS, _choose, _Trials
 from dalembert.identify.auto.result import OrderTrial
 
 
@@ -39,3 +40,12 @@ def test_a_larger_order_is_taken_where_it_leaves_clearly_less(factor: float, ord
 def test_of_larger_orders_the_smallest_that_fits_as_well(factor: float, order: int) -> None:
     left = factor * THRESHOLDS.as_good * 5.0
     assert _choose(tried(n6=80.0, n8=100.0 - left, n10=95.0), 6) == order
+
+
+@pytest.mark.parametrize(("percent", "left"), [(100.0 - 2e-6, 2e-6), (100.0 - 0.5e-6, 1e-6), (100.0, 1e-6)])
+def test_a_residual_below_a_millionth_of_a_per_cent_counts_as_one(percent: float, left: float) -> None:
+    fit = SimpleNamespace(percent=np.array([percent]), mean=percent)
+    model = SimpleNamespace(system=SimpleNamespace(is_stable=True))
+    setting = SimpleNamespace(identify=lambda *parts: model, fit=lambda *parts: fit)
+    one: Any = SimpleNamespace(found={}, room=4, projection=0, setting=setting, data=None, last=())
+    assert _Trials.run(one, 2).left == pytest.approx(left, rel=1e-6)

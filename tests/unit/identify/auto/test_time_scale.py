@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+from dalembert.identify.auto import time_scale
 from dalembert.identify.auto.time_scale import THRESHOLDS, TimeScale, _keep_wide, find_time_scale, reduce_rate
 from dalembert.identify.records.data import Data, read_data
 from dalembert.record import Record
@@ -69,3 +72,10 @@ def test_the_slower_record_holds_the_band_and_white_noise_stays_white() -> None:
     x = slow["noise"]
     # correlation of neighbours: 1/sqrt(N) by chance, and the transition of the filter takes 5 % of the band
     assert abs(np.corrcoef(x[1:], x[:-1])[0, 1]) < 0.1
+
+
+@pytest.mark.parametrize(("slowest", "rows"), [(1.0 / 30.0, None), (1.0 / 31.0, 31)])
+def test_rows_are_prescribed_above_30(slowest: float, rows: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time_scale, "_find_band", lambda data: (0.0, 0.5, slowest * (1.0 + 1e-9)))
+    data = SimpleNamespace(dt=1.0, samples=10_000, lengths=(10_000,), nu=1, ny=1)
+    assert find_time_scale(data).rows == rows

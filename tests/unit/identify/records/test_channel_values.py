@@ -5,7 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.identify.records.channel_values import THRESHOLDS
+from dalembert.identify.records.channel_values import (
+    THRESHOLDS,
+    ChannelStatistics,
+    _find_dependence,
+    _find_repeated_values,
+)
 from dalembert.identify.records.data import read_data
 from dalembert.identify.records.drift import THRESHOLDS as DRIFT
 from dalembert.identify.records.drift import measure_drift
@@ -97,3 +102,37 @@ def test_a_decay_takes_its_level_with_it(factor: float, found: bool) -> None:
     x = noise() + 10.0 * np.sin(2.0 * np.pi * t / N)
     x[-N // 4 :] = x[-N // 4 :] / x[-N // 4 :].std() * x[: N // 4].std() / (factor * DRIFT.growth)
     assert (measure_drift(x, [], linear=False) == 0.0) is found
+
+
+@pytest.mark.parametrize(("samples", "found"), [(160, False), (161, True)])
+def test_levels_are_counted_in_more_than_20_samples_for_each(samples: int, found: bool) -> None:
+    x = np.arange(samples) // 3 % 8.0
+    run = Record.from_channels(DT * np.arange(samples), {"a": x})
+    codes = [one.code for one in _find_repeated_values([run], "a", False, np.array([0.0]), np.array([7.0]))]
+    assert ("coarse-resolution" in codes) is found
+
+
+@pytest.mark.parametrize(("share", "involved"), [(0.09, ("a", "b")), (0.11, ("a", "b", "c"))])
+def test_a_channel_with_a_tenth_of_a_combination_is_part_of_it(share: float, involved: tuple[str, ...]) -> None:
+    # the null vector of 1 - n nᵀ is n; scaled to a unit diagonal it is n times the sizes, about (√½, √½, 1)
+    small = share / np.sqrt(2.0)
+    direction = np.array([np.sqrt((1.0 - small**2) / 2.0)] * 2 + [small])
+    gram = np.eye(3) - np.outer(direction, direction)
+    size = np.sqrt(np.diag(gram))
+    part = direction * size / np.linalg.norm(direction * size)
+    assert part[2] == pytest.approx(share, rel=0.02)
+    (found,) = _find_dependence(gram, ["a", "b", "c"], "outputs")
+    assert found.where["channels"] == involved
+
+
+@pytest.mark.parametrize(("level", "again"), [(0.9e6, False), (1.1e6, True)])
+def test_a_variance_below_1e_12_of_the_squared_mean_is_computed_again(level: float, again: bool, monkeypatch) -> None:
+    # means are from the first sample of the first record: a second record stands at another level
+    calls: list[str] = []
+    original = Record.__getitem__
+    monkeypatch.setattr(Record, "__getitem__", lambda self, name: calls.append(name) or original(self, name))
+    first, second = noise(), level + noise(1)
+    first[0] = 0.0
+    runs = [Record.from_channels(DT * np.arange(N), {"a": x}) for x in (first, second)]
+    assert ChannelStatistics(runs, ["a"]).spreads[1, 0] == pytest.approx(1.0, rel=1e-3)
+    assert bool(calls) is again

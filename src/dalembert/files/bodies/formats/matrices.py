@@ -245,7 +245,7 @@ class _Descriptor:
             places = _whole(read_matrix(path, shown, self.max_bytes))
             names = [f"p{k}" for k in range(len(places))]
         else:
-            if 16 * path.stat().st_size > self.max_bytes:  # a name and three numbers as objects, of "a 0 0 0"
+            if LIMITS.points * path.stat().st_size > self.max_bytes:
                 problem = f"the points take {path.stat().st_size} bytes of text; max_bytes = {self.max_bytes}."
                 raise FileFormatError("too-large", problem, path=shown)
             names, rows = [], list[list[float]]()

@@ -71,8 +71,8 @@ def quantities(kind: str, *sizes: int) -> Any:
     """The type of a list of numbers of this kind, of one of the given lengths (any, when none is given)."""
 
     def check(given: Any) -> Any:
-        if not isinstance(given, list) or (sizes and len(given) not in sizes) or len(given) > 1000:
-            wanted = " or ".join(str(n) for n in sizes) or "up to 1000"
+        if not isinstance(given, list) or (sizes and len(given) not in sizes) or len(given) > LIMITS.list:
+            wanted = " or ".join(str(n) for n in sizes) or f"up to {LIMITS.list}"
             raise PydanticCustomError(
                 "list", "expected a list of {n} numbers{got}", {"n": wanted, "got": _quote_given(given)}
             )
@@ -141,7 +141,7 @@ def _find_kind(parts: Any) -> str | None:
     return None
 
 
-Text = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
+Text = Annotated[str, StringConstraints(min_length=1, max_length=LIMITS.name)]
 Law = Annotated[Any, PlainValidator(_check_value), WithJsonSchema({
     "anyOf": [{"type": "number"}, {"type": "string", "minLength": 1, "maxLength": LIMITS.expression}],
     "description": "a number, or an expression of parameters, time t and coordinates by name"})]  # fmt: skip

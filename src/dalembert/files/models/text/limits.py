@@ -19,6 +19,8 @@ class ModelFileLimits:
     nesting: int = 24  # tables and lists inside each other
     values: int = 250_000
     text: int = 100_000  # characters of one text
+    name: int = 1_000  # characters of a name
+    list: int = 1_000  # numbers of one list, or pairs of a table: a measured curve has some hundred
     number: int = 400  # characters of one number; the largest has 309 digits
     expression: int = 20_000  # characters
     depth: int = 120  # of brackets, operations and named expressions inside each other; Python recurses for each

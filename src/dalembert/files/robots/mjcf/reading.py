@@ -29,7 +29,7 @@ from dalembert.files.robots.origins import Origin
 from dalembert.files.robots.xml_tree import read_xml
 from dalembert.model import Body, Mechanism
 
-LEAST = 1e-15  # [kg, kg m²] least mass and inertia that a joint moves: MuJoCo refuses less
+LEAST = 1e-15  # [kg] least mass that a joint moves: MuJoCo refuses less
 OPTION = (
     "timestep", "impratio", "tolerance", "ls_tolerance", "noslip_tolerance", "ccd_tolerance", "mpr_tolerance",
     "gravity", "wind", "magnetic", "density", "viscosity", "o_margin", "o_solref", "o_solimp", "o_friction",
