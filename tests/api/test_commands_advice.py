@@ -63,6 +63,7 @@ def test_warnings_are_given_once_and_advise_options(capsys: pytest.CaptureFixtur
     assert capsys.readouterr().err == "warning: the decay is odd. Use --order 4.\n"
 
 
+@pytest.mark.slow
 def test_a_filter_that_lacks_an_input_says_how_to_do_without(tmp_path: Path) -> None:
     record = da.simulate(da.equations(da.read_model("four-bar")), until=0.1).select("encoder")
     da.write_record(record, tmp_path / "a.csv")

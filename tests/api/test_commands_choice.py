@@ -57,6 +57,7 @@ def test_the_page_has_what_a_test_engineer_looks_for(page: str) -> None:
     assert "file test.csv (SHA-256)" in page and "script-src 'sha256-" in page
 
 
+@pytest.mark.slow
 def test_a_choice_gives_its_poles_in_every_form_of_output(folder: Path, choice: dict[str, Any], tmp_path: Path) -> None:
     file = tmp_path / "choice.json"
     file.write_text(json.dumps(choice), "utf-8")

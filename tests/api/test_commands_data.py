@@ -82,6 +82,7 @@ def test_identify_finds_the_frequencies_of_a_building(shaken, tmp_path):
 
 
 @pytest.mark.parametrize("method", ["n4sid", "moesp", "cva", "okid-era"])
+@pytest.mark.slow
 def test_identify_by_every_method_with_inputs(shaken, tmp_path, method):
     file, frequencies = shaken
     options = ["--inputs", "force", "--method", method, "--order", 4]

@@ -75,6 +75,7 @@ def test_a_robot_is_recognised_by_its_root_element(robot: Path, suffix: str) -> 
     assert document("equilibrium", path, "--read", "pictures=no")["model"] == "arm"
 
 
+@pytest.mark.slow
 def test_a_model_of_mujoco_is_simulated_linearized_and_animated(mjcf: Path, tmp_path: Path) -> None:
     found = document("simulate", mjcf, "--until", 0.2, "--start", "A.angle=0.3", "--input", "drive=0.1")
     assert found["model"] == "pair" and found["channels"]["drive"]["last"] == pytest.approx(0.1)

@@ -74,6 +74,7 @@ def test_a_sweep_through_the_entry_point_on_two_processes(tmp_path):
     assert "pendulum: 2 points" in result.stdout and "peak" in result.stdout
 
 
+@pytest.mark.slow
 def test_points_that_fail_are_reported_and_the_others_kept():
     result = run(
         "sweep", "four-bar", "--over", "crank=0.2,2", "--output", "end=A.angle", "--until", 0.1, "--workers", 0

@@ -98,6 +98,7 @@ def test_a_machine_in_space_fills_the_canvas(visit: Any, tmp_path: Path) -> None
     seen.quiet()
 
 
+@pytest.mark.slow
 def test_plates_are_clear_leaves_meet_their_floors_and_slots_are_as_long_as_the_pin_slides(
     visit: Any, tmp_path: Path
 ) -> None:
@@ -138,6 +139,7 @@ def test_plates_are_clear_leaves_meet_their_floors_and_slots_are_as_long_as_the_
     seen.quiet()
 
 
+@pytest.mark.slow
 def test_rods_of_telescopes_are_thinner_than_their_tubes_and_alike_parts_have_one_colour(
     visit: Any, tmp_path: Path
 ) -> None:

@@ -69,6 +69,7 @@ def test_the_machine_moves_inside_the_report(open_report: Any, tmp_path: Path) -
     seen.alone_and_quiet()
 
 
+@pytest.mark.slow
 def test_the_animation_of_a_study_plays_by_itself_in_its_report(
     open_report: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,6 +125,7 @@ def test_figures_are_readable_on_a_phone_and_the_page_does_not_spill(open_report
     assert page.evaluate("document.querySelector('.origin').clientHeight") < 800  # a hash is not one letter a line
 
 
+@pytest.mark.slow
 def test_a_printed_report_keeps_a_still_of_its_animation(open_report: Any, tmp_path: Path) -> None:
     from PIL import Image
 
@@ -204,6 +206,7 @@ def test_the_report_of_a_real_study_opens_and_plays(
     seen.alone_and_quiet()
 
 
+@pytest.mark.slow
 def test_printing_keeps_a_still_of_each_animation_in_light_colours(open_report: Any, tmp_path: Path) -> None:
     m = da.read_model("pendulum")
     moving = da.animate(da.simulate(da.equations(m), until=0.5))

@@ -155,6 +155,7 @@ def test_the_models_follow_the_measured_response(shared: Open) -> None:
     assert len(agreement) == 2 and min(agreement) > 0.9
 
 
+@pytest.mark.slow
 def test_wheel_drag_and_double_click_zoom_all_figures(shared: Open) -> None:
     home = shared.view()
     figure = shared.figure(1)
@@ -250,6 +251,7 @@ def test_poles_are_found_and_chosen_with_keys_alone(open_page: Any, page_of_fram
     assert "chosen" in seen.page.locator(".said").inner_text()
 
 
+@pytest.mark.slow
 def test_the_saved_choice_is_taken_by_the_command(open_page: Any, page_of_frame: Path, tmp_path: Path) -> None:
     seen = open_page(page_of_frame)
     seen.page.locator(".modes tbody button").last.click()

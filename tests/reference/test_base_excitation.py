@@ -59,6 +59,7 @@ def test_the_base_moved_by_its_acceleration_shakes_the_mast_as_its_motion_does(m
     assert other["rail.displacement"] == pytest.approx(motion(other.time), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_a_measured_acceleration_of_any_length_is_an_input() -> None:
     """40 s at 200 Hz: 8001 samples, straight lines between them in both routes.
 

@@ -110,6 +110,7 @@ def test_the_pendulum_in_space_is_the_pendulum_in_the_plane() -> None:
 
 
 @pytest.mark.parametrize("modes", [4, *(pytest.param(n, marks=pytest.mark.slow) for n in (8, 12))])
+@pytest.mark.slow
 def test_the_stiffened_pendulum_swings_with_many_modes(modes: int) -> None:
     """Clamped modes leave the frame little inertia of its own. 8 and 12 modes differ by 0.1 mm, as without stiffening;
     the energy of the exact equations is kept to the tolerance of the method."""

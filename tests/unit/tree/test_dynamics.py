@@ -133,6 +133,7 @@ def test_rotors_of_motors_have_their_inertia() -> None:
 
 
 @pytest.mark.parametrize("joints", [3, 12])  # straight code, and vectors
+@pytest.mark.slow
 def test_rotors_on_joints_are_inertia_in_the_derivatives_too(joints: int) -> None:
     rng = np.random.default_rng(1)
     m = da.Mechanism("arm")

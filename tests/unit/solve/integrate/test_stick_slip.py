@@ -133,6 +133,7 @@ def test_a_load_that_jumps_is_met_at_the_jump(level: Any) -> None:
     assert run["rail.displacement"][-1] == pytest.approx(0.5 * (10.0 / MASS - MU * G) * 4.0, abs=1e-11)
 
 
+@pytest.mark.slow
 def test_friction_in_two_joints_of_a_chain_agrees_with_the_regularised_law() -> None:
     exact, smooth = chain(), chain(speed=1e-6)
     run = da.simulate(exact, 3.5, every=0.5)

@@ -37,6 +37,7 @@ def test_static_shapes_recover_the_stresses_of_statics() -> None:
     np.testing.assert_allclose(found.at_points, exact.at_points, rtol=0, atol=1e-5 * np.abs(exact.at_points).max())
 
 
+@pytest.mark.slow
 def test_a_run_gives_the_stresses_of_a_solid_at_any_time() -> None:
     """A bar with a weight at its tip, released from rest, swings between no stress and twice that of statics."""
     solid = bar()

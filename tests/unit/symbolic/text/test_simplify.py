@@ -24,6 +24,7 @@ def double_pendulum() -> System:
     return s
 
 
+@pytest.mark.slow
 def test_the_mass_matrix_of_a_double_pendulum_becomes_the_one_of_textbooks() -> None:
     d = lagrange(double_pendulum()).simplify(seconds=60.0, progress=False)
     m, rod, a, b = (sympy.Symbol(name, real=True) for name in ("m", "l", "a", "b"))

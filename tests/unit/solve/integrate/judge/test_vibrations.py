@@ -31,6 +31,7 @@ def arm(modes: int, cutoff: float | None = None) -> da.EquationsOfMotion:
     return da.equations(m)
 
 
+@pytest.mark.slow
 def test_the_fastest_vibration_is_that_of_the_linear_model() -> None:
     """The pose hanging down at rest: its stiffness has weight too, far below that of the fastest mode."""
     eqs = arm(4)
