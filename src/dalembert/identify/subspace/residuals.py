@@ -98,8 +98,6 @@ class ResidualThresholds:
     # damping ratio beyond which a mode has no periods to count.
     few_periods: float = 6.0
     damped: float = 0.2
-    # |z| of a pole that is gone after a sample: a decay by 1000, with a damping ratio above 0.9 at any frequency.
-    instant: float = 1e-3
 
 
 THRESHOLDS = ResidualThresholds()
@@ -349,7 +347,7 @@ def find_few_data(data: Data, system: StateSpace, shifted: ShiftedOutputs | None
         )
         return [Finding("few-samples", problem, evidence={"samples": data.samples, "unknowns": unknowns})]
     values = np.linalg.eigvals(system.A).astype(np.complex128)
-    rates = np.log(values[(values.imag > 0.0) & (np.abs(values) > THRESHOLDS.instant)]) / data.dt
+    rates = np.log(values[values.imag > 0.0]) / data.dt
     hertz = np.abs(rates[-rates.real < THRESHOLDS.damped * np.abs(rates)]) / (2.0 * np.pi)
     if not len(hertz) or hertz.min() * data.duration > THRESHOLDS.few_periods:
         return []
