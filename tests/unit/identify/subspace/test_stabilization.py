@@ -12,7 +12,17 @@ from dalembert.identify import Tolerances, moesp, stabilization
 from dalembert.identify.records.data import read_data
 from dalembert.identify.subspace.hankel_factor import compress_hankel
 from dalembert.identify.subspace.projections import project, shift_invariance
-from dalembert.identify.subspace.stabilization import GAPS, LOOSE, STABLE, _compare, choose_order, find_poles
+from dalembert.identify.subspace.stabilization import (
+    GAPS,
+    LOOSE,
+    STABLE,
+    Poles,
+    _compare,
+    choose_order,
+    cluster_poles,
+    find_poles,
+    note_order,
+)
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.linear.recursions import march
 from dalembert.record import Record
@@ -151,3 +161,60 @@ def test_damping_may_jump_more_inside_a_cluster_than_for_a_label(factor: float, 
     label, _, _, inside = _compare(s, np.ones((1, 1), complex), last, np.ones((1, 1), complex), limits)
     assert label[0] == 1  # stable in frequency only
     assert inside[0] == clustered
+
+
+# ---- the numbers themselves
+
+
+@pytest.mark.parametrize(
+    ("gap", "after", "noise_free"),
+    [(0.9e4, 1e-9, False), (1.1e4, 1e-9, True), (1e7, 1.1e-8, False), (1e7, 0.9e-8, True)],
+)
+def test_a_gap_of_1e4_down_to_1e_8_is_that_of_noise_free_data(gap: float, after: float, noise_free: bool) -> None:
+    data = read_data(played(sampled_frame(), white(1000)), "force", FLOORS)
+    projection = project(compress_hankel(data, 10), "moesp")
+    tail = np.geomspace(1.0, 0.5, len(projection.values) - 3)
+    before = gap * after
+    choice = choose_order(replace(projection, values=np.array([1.0, np.sqrt(before), before, *(after * tail)])))
+    assert (choice.stability == choice.gap == 3 and "noise-free" in choice.explanation) is noise_free
+
+
+@pytest.mark.parametrize(("ratio", "mentioned"), [(2.97, False), (3.03, True)])
+def test_a_gap_of_three_is_mentioned_beside_an_order_that_was_given(ratio: float, mentioned: bool) -> None:
+    data = read_data(played(sampled_frame(), white(1000)), "force", FLOORS)
+    projection = project(compress_hankel(data, 10), "moesp")
+    values = np.ones(len(projection.values))
+    values[:4] = ratio
+    note = note_order(replace(projection, values=values), 2)
+    assert note.endswith(" 4") is mentioned
+
+
+def pole(hertz: float, zeta: float) -> np.ndarray:
+    return 2.0 * np.pi * hertz * np.array([-zeta + 1j * np.sqrt(1.0 - zeta**2)])
+
+
+@pytest.mark.parametrize(
+    ("hertz", "zeta", "mac", "label"),
+    [
+        (1.0099, 0.01, 1.0, STABLE),
+        (1.0101, 0.01, 1.0, 0),  # 1 % in frequency
+        (1.0, 0.010495, 1.0, STABLE),
+        (1.0, 0.010505, 1.0, 1),  # 5 % in damping
+        (1.0, 0.01, 0.981, STABLE),
+        (1.0, 0.01, 0.979, 2),  # 2 % in shape
+    ],
+)
+def test_a_pole_stays_within_1_per_cent_in_frequency_5_in_damping_and_2_in_shape(
+    hertz: float, zeta: float, mac: float, label: int
+) -> None:
+    own, last = np.array([[1.0, 0.0]], complex), np.array([[np.sqrt(mac), np.sqrt(1.0 - mac)]], complex)
+    assert _compare(pole(hertz, zeta), own, pole(1.0, 0.01), last, Tolerances())[0].tolist() == [label]
+
+
+@pytest.mark.parametrize(("zeta", "modes"), [(0.297, 1), (0.303, 0)])
+def test_poles_with_three_tenths_of_critical_damping_are_no_mode(zeta: float, modes: int) -> None:
+    orders = [2, 4, 6, 8]
+    s = np.tile(pole(1.0, zeta), 4)
+    same = np.ones(4)
+    poles = Poles(np.array(orders), s, same[:, None].astype(complex), np.full(4, STABLE), 1e-3 * same, same, same > 0.0)
+    assert len(cluster_poles(poles, orders, Tolerances())) == modes
