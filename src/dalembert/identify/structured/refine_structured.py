@@ -58,7 +58,6 @@ class FitThresholds:
     # Share of an unknown in an undetermined combination from which on it is named: far above the rounding of the
     # elimination.
     part: float = 1e-3
-    none: float = 1e-6
     # Condition number of eigenvectors beyond which eigenvalues have no derivatives: 1/√ε is a defective pair, a hundred
     # times that leaves no digit of a derivative.
     defective: float = 1e10
@@ -398,7 +397,7 @@ def _reduce_rows(rows: FloatArray) -> FloatArray:
         others = np.arange(len(rows)) != pivot
         rows[others] -= np.outer(rows[others, j], rows[pivot])
         done.append(pivot)
-    return np.where(np.abs(rows) < THRESHOLDS.none, 0.0, rows)
+    return rows
 
 
 def _sample(
