@@ -5,16 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dalembert.core.errors import DataError
 from dalembert.identify.records.channel_values import (
     THRESHOLDS,
     ChannelStatistics,
     _find_dependence,
+    _find_offset,
+    _find_repeated_samples,
     _find_repeated_values,
+    _find_truncated,
+    examine_values,
 )
 from dalembert.identify.records.data import read_data
 from dalembert.identify.records.drift import THRESHOLDS as DRIFT
 from dalembert.identify.records.drift import measure_drift
 from dalembert.record import Record
+from tests.helpers.findings import raises
 
 N, DT = 1000, 0.01
 BELOW_AND_ABOVE = pytest.mark.parametrize(("factor", "found"), [(0.99, False), (1.01, True)])
@@ -136,3 +142,135 @@ def test_a_variance_below_1e_12_of_the_squared_mean_is_computed_again(level: flo
     runs = [Record.from_channels(DT * np.arange(N), {"a": x}) for x in (first, second)]
     assert ChannelStatistics(runs, ["a"]).spreads[1, 0] == pytest.approx(1.0, rel=1e-3)
     assert bool(calls) is again
+
+
+# ---- the numbers themselves
+
+
+def record(**channels: np.ndarray) -> Record:
+    return Record.from_channels(DT * np.arange(len(next(iter(channels.values())))), channels)
+
+
+def test_values_beyond_1e100_are_refused() -> None:
+    for size in (0.99e100, -0.99e100):
+        x = noise()
+        x[3] = size
+        assert np.isfinite(ChannelStatistics([record(a=x)], ["a"]).spreads).all()
+        x[3] = size / 0.98
+        with raises(DataError, "out-of-range"):
+            ChannelStatistics([record(a=x)], ["a"])
+
+
+def repeated_values(x: np.ndarray) -> list[str]:
+    found = _find_repeated_values([record(a=x)], "a", False, np.array([x.min()]), np.array([x.max()]))
+    return [one.code for one in found]
+
+
+@pytest.mark.parametrize(
+    ("samples", "repeated", "found"),
+    [(1000, 4, False), (1000, 5, True), (10_000, 9, False), (10_000, 10, True)],
+)
+def test_a_channel_is_saturated_by_5_samples_and_a_thousandth_of_them(samples: int, repeated: int, found: bool) -> None:
+    x = np.resize(noise(), samples)
+    x[500 : 501 + repeated] = 9.0  # the first one is no repetition
+    assert repeated_values(x) == (["saturated-channel"] if found else [])
+
+
+@pytest.mark.parametrize(
+    ("samples", "equal", "found"), [(500, 19, False), (500, 20, True), (10_000, 199, False), (10_000, 200, True)]
+)
+def test_a_channel_is_stuck_for_20_samples_and_a_fiftieth_of_them(samples: int, equal: int, found: bool) -> None:
+    x = np.resize(noise(), samples)
+    x[200 : 200 + equal] = 0.1
+    assert repeated_values(x) == (["stuck-channel"] if found else [])
+
+
+@pytest.mark.parametrize(
+    ("samples", "held", "found"), [(500, 19, False), (500, 20, True), (5000, 99, False), (5000, 100, True)]
+)
+def test_a_channel_is_truncated_by_20_samples_and_a_fiftieth_of_them(samples: int, held: int, found: bool) -> None:
+    x, other = np.resize(noise(1), samples), np.resize(noise(2), samples)
+    x[:held] = 0.1
+    assert bool(_find_truncated([record(a=x, b=other)], ["a"], ["a", "b"])) is found
+
+
+@pytest.mark.parametrize(("ratio", "found"), [(0.099, False), (0.101, True)])
+def test_a_channel_is_truncated_while_another_moves_by_a_tenth_of_its_size(ratio: float, found: bool) -> None:
+    """±q in the first fifth and ±1 in the rest: of a standard deviation √(0.8 + q²/5) q is this ratio."""
+    x, other = noise(), np.where(np.arange(N) % 2, 1.0, -1.0)
+    x[: N // 5] = 0.1
+    other[: N // 5] *= ratio * np.sqrt(0.8 / (1.0 - 0.2 * ratio**2))
+    assert bool(_find_truncated([record(a=x, b=other)], ["a"], ["a", "b"])) is found
+
+
+@pytest.mark.parametrize(("equal", "found"), [(899, False), (900, True)])
+def test_samples_are_repeated_where_nine_tenths_of_them_are(equal: int, found: bool) -> None:
+    """1000 values held for three samples or two; the first and the last one have no length."""
+    lengths = np.concatenate([[3], np.full(equal, 3), np.full(1000 - equal, 2), [3]])
+    x = np.repeat(np.arange(len(lengths)) % 7.0 + np.arange(len(lengths)) % 11, lengths)
+    assert bool(_find_repeated_samples([record(a=x)], ["a"])) is found
+
+
+@pytest.mark.parametrize(
+    ("share", "height", "found"),
+    [
+        (1 / 2, 0.396, True),
+        (1 / 2, 0.404, False),  # half of the time higher: the means of the blocks vary by half of the height
+        (1 / 8, 0.595, True),
+        (1 / 8, 0.613, False),  # one of eight blocks: by √7/8; one of seven or nine would vary less than a fifth
+    ],
+)
+def test_an_offset_is_steady_where_the_means_of_eight_blocks_vary_by_less_than_a_fifth(
+    share: float, height: float, found: bool
+) -> None:
+    x = np.ones(5040)
+    x[: int(share * 5040)] += height
+    one = _find_offset([record(a=x)], "a", np.array([1.0]), np.array([0.5]), small=True)
+    assert bool(one) is found
+
+
+@pytest.mark.parametrize(("mean", "found"), [(0.198, True), (0.202, False)])
+def test_an_input_with_a_mean_of_a_fifth_of_its_spread_explains_an_offset(mean: float, found: bool) -> None:
+    runs = [record(force=noise(9) + mean, a=noise(1) + 1.5)]
+    codes = [one.code for one in examine_values(runs, ["force"], ["a"], {}, offsets=True, strict=True)]
+    assert codes == (["unexplained-offset"] if found else [])
+
+
+@pytest.mark.parametrize(
+    ("mean", "code"),
+    [(0.99, []), (1.01, ["unexplained-offset"]), (9.9, ["unexplained-offset"]), (10.1, ["offset"])],
+)
+def test_an_offset_of_one_deviation_takes_states_and_one_of_ten_hides_the_motion(mean: float, code: list[str]) -> None:
+    assert codes({"a": noise() + mean}, offset_takes_states=True) == code
+
+
+@pytest.mark.parametrize(("ratio", "found"), [(0.99, False), (1.01, True)])
+def test_units_are_suspect_from_1e6_on_and_those_of_repeated_tests_from_1e4_on(ratio: float, found: bool) -> None:
+    channels = {"a": noise(1), "b": ratio * 1e6 * noise(2)}
+    assert codes(channels, units={"a": "m", "b": "m"}) == (["suspect-units"] if found else [])
+    assert codes({"a": noise(1)}, {"a": ratio * 1e4 * noise(2)}) == (["suspect-units"] if found else [])
+
+
+@pytest.mark.parametrize(("own", "found"), [(1.2e-7, True), (1.7e-7, False)])
+def test_channels_are_dependent_below_an_eigenvalue_of_1e_14(own: float, found: bool) -> None:
+    # of a part e of its own the smallest eigenvalue is e²/2: 0.7e-14 and 1.4e-14
+    assert codes({"a": noise(1), "b": noise(1) + own * noise(2)}) == (["dependent-channels"] if found else [])
+
+
+@pytest.mark.parametrize(("levels", "found"), [(8, True), (9, False)])
+def test_eight_values_of_an_output_are_too_coarse(levels: int, found: bool) -> None:
+    x = np.random.default_rng(0).integers(0, levels, N).astype(float)
+    assert ("coarse-resolution" in codes({"a": x})) is found
+
+
+@pytest.mark.parametrize(("roundings", "refused"), [(8, True), (9, False)])
+def test_a_channel_that_varies_by_eight_roundings_is_constant(roundings: int, refused: bool) -> None:
+    # the range is relative to the largest value: steps of ε above 1, less ε themselves
+    x = np.ones(N)
+    x[500] += roundings * 2.0**-52
+    runs = [record(a=x)]
+    if refused:
+        with raises(DataError, "constant-channel"):
+            examine_values(runs, [], ["a"], {}, offsets=False)
+    else:
+        examine_values(runs, [], ["a"], {}, offsets=False)
