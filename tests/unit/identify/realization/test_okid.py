@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dalembert.identify.realization.okid as okid_module
 import dalembert.identify.realization.okid_era as okid_era_module
 from dalembert.core.errors import DataError
 from dalembert.identify import IdentificationWarning, ObserverMarkov, observer_gain_from_markov, okid, okid_era
 from dalembert.identify.realization.arx_regression import THRESHOLDS, _cholesky, factor_regressors
 from dalembert.identify.realization.observer_gain import find_stable_gain
-from dalembert.identify.realization.okid import LIMITS, _lost_inputs, choose_order, system_markov
+from dalembert.identify.realization.okid import LIMITS, _choose_length, _lost_inputs, choose_order, system_markov
 from dalembert.identify.realization.okid_era import PLAYBACK, _shorten
 from dalembert.identify.records.data import Data
 from dalembert.linear import StateSpace
@@ -320,3 +321,18 @@ def test_a_shorter_observer_is_tried_where_the_playback_leaves_too_much(
 
     _shorten(SimpleNamespace(ny=1), None, attempt)  # type: ignore[arg-type]
     assert asked == tried
+
+
+@pytest.mark.parametrize(("best", "tried"), [(16, [20, 32]), (17, [20, 80])])
+def test_four_times_as_many_steps_are_tried_where_the_best_is_above_four_fifths(
+    best: int, tried: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """20 steps first; a longer observer has its best order well inside."""
+    orders: list[int] = []
+    monkeypatch.setattr(okid_module, "_longest", lambda data: 500)
+    monkeypatch.setattr(
+        okid_module, "choose_order", lambda factor, least: (best if len(orders) == 1 else 1, np.zeros(1), False)
+    )
+    data: Any = None
+    _choose_length(data, 1, lambda longest: orders.append(longest))
+    assert orders == tried
