@@ -426,3 +426,10 @@ def test_an_input_has_no_power_below_a_share_of_its_largest(factor: float) -> No
 def test_an_output_whose_cross_spectrum_is_1e_12_does_not_answer(share, answers):
     one = SimpleNamespace(nu=1, C=np.array([[[1.0, share], [share, 1.0]]], dtype=complex), restore=lambda H: H)
     assert (np.abs(_Scaled.h2(one)).max() > 0.0) == answers
+
+
+@pytest.mark.parametrize("share", [0.0, 1e-300, 1e-150, 1e-17, 1e-15])
+def test_a_cross_spectrum_of_rounding_leaves_hv_finite(share):
+    data = SimpleNamespace(ny=1)
+    one = SimpleNamespace(nu=1, data=data, C=np.array([[[1.0, share], [share, 2.0]]], complex), restore=lambda H: H)
+    assert np.isfinite(_Scaled.hv(one)).all()

@@ -32,8 +32,6 @@ from dalembert.identify.records.reporting import IdentificationWarning
 from dalembert.identify.spectral.spectra import Records, Window, average_blocks, divide, plan_blocks
 from dalembert.linear.responses.frequency_response import FrequencyResponse
 
-LEAST = 1e-150  # divisor: the square root of the least number, so that a quotient is finite
-
 __all__ = ["Coherence", "FrfEstimate", "coherence", "frf"]
 
 METHODS = ("H1", "H2", "Hv")
@@ -325,7 +323,7 @@ class _Scaled:
         for b in range(self.data.ny):
             both = [*range(nu), nu + b]
             v = np.linalg.eigh(self.C[:, both][:, :, both])[1][:, :, 0]
-            last = np.where(np.abs(v[:, nu]) > LEAST, v[:, nu], 1.0)
+            last = np.where(v[:, nu] != 0.0, v[:, nu], 1.0)  # components below rounding are exact zeros
             H[:, b] = -v[:, :nu] / last[:, None]
         return self.restore(H)
 

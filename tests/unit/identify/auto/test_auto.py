@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import dalembert as da
 from dalembert import identify
 from dalembert.estimate.models.process import process
 from dalembert.identify import IdentificationWarning, auto
+from dalembert.identify.auto import auto as automatic
 from dalembert.identify.auto import preparation
 from dalembert.identify.records.data import read_data
 from dalembert.view import report
@@ -309,3 +311,11 @@ def test_an_input_that_moves_in_one_record_only_is_legal():
     result = auto([*other, last], ["force", "second"])
     assert last in result.training  # it has the only motion of its input
     assert np.allclose(result.sound_modes.frequencies_hz, frame().modes().frequencies_hz, rtol=1e-2)
+
+
+@pytest.mark.parametrize(("rows", "largest"), [(30, 58), (31, 60), (32, 60)])
+def test_a_diagram_is_drawn_up_to_order_60(rows, largest, monkeypatch):
+    """Two outputs: two orders for each block row but the first."""
+    monkeypatch.setattr(automatic, "make_diagram", lambda projection, orders, *given: orders)
+    projection = SimpleNamespace(hankel=SimpleNamespace(rows=rows, ny=2), values=np.ones(100))
+    assert max(automatic._diagram(projection, None, SimpleNamespace(method="moesp"), 6)) == largest
