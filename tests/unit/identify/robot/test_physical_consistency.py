@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from dalembert.core.arrays import FloatArray
+from dalembert.identify.robot import physical_consistency
 from dalembert.identify.robot.physical_consistency import (
     THRESHOLDS,
     BodyCoordinates,
@@ -156,3 +158,15 @@ def test_a_stage_ends_with_a_decrease_of_1e_4_or_where_1e_12_is_predicted(part: 
     for value in (0.0, 9.0):
         assert problem.is_settled(value + part * 1e-4 * (1.0 + value), value, None) == ended
         assert problem.is_rounding(value, None, DampedStep(None, part * 1e-12 * (1.0 + value))) == ended
+
+
+def test_the_drawing_of_bodies_weighs_1_then_a_hundredth_for_300_steps_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    stages = []
+
+    def end(problem: Any, point: Any, damping: Any, steps: int) -> Any:
+        stages.append((problem.weight, steps))
+        return SimpleNamespace(point=point, converged=False)
+
+    monkeypatch.setattr(physical_consistency, "minimise", end)
+    found = find_consistent(PLANAR, 4, 1, [], np.zeros(0), np.eye(4), np.eye(4), PLANAR)
+    assert stages == [(1.0, 300), (1e-2, 300)] and not found.converged

@@ -7,7 +7,14 @@ import pytest
 import scipy.stats
 
 from dalembert.core.arrays import FloatArray
-from dalembert.identify.robot.weighted_least_squares import THRESHOLDS, Triangles, batch_covariance, estimate
+from dalembert.identify.robot import weighted_least_squares
+from dalembert.identify.robot.weighted_least_squares import (
+    THRESHOLDS,
+    Triangles,
+    WeightedEstimate,
+    batch_covariance,
+    estimate,
+)
 
 X = np.array([2.0, -1.0, 0.5])
 NOISE = np.array([0.5, 0.02])
@@ -122,3 +129,16 @@ def test_columns_that_differ_by_a_millionth_are_alike(distance: float, known: bo
     W = np.array([[[1.0, np.cos(2 * distance)]], [[0.0, np.sin(2 * distance)]], [[0.0, 0.0]]])
     found = estimate(Triangles.empty(1, 2).add(W, np.ones((3, 1)), EVERY[:3, :1]), np.ones(1), np.ones(1))
     assert bool(np.isfinite(found.deviations).all()) == known
+
+
+@pytest.mark.parametrize(("settles", "rounds"), [(49, 49), (50, 50), (51, 50)])
+def test_noise_is_estimated_50_times_at_most(settles: int, rounds: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, solved = np.eye(1), []
+
+    def solve(data: Triangles, sigma: FloatArray) -> WeightedEstimate:
+        solved.append(sigma)
+        x = 2.0 ** min(len(solved), settles - 1)  # the noise grows with every estimate, up to that before the last
+        return WeightedEstimate(np.array([x]), 0.0 * one, sigma, one, np.zeros((0, 1)), 1.0, 0)
+
+    monkeypatch.setattr(weighted_least_squares, "_solve", solve)
+    assert estimate(one_joint(1e-9), np.ones(1)).iterations == rounds
