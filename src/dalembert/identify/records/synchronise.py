@@ -33,6 +33,8 @@ from dalembert.record import Record
 class ShiftLimits:
     """Search for the fraction of a sample by which a channel is late."""
 
+    # More rounds change the lag by less than 1e-3 samples for signals up to half the Nyquist frequency with noise up to
+    # 0.3 of their size, and by 0.01 for those up to 0.9 of it without noise.
     rounds: int = 30
     lost: float = 1.5  # samples from the whole number it began at: another peak of the correlation
     settled: float = 1e-10  # samples: change that ends the search, far below the 1e-3 that noise of 1 % leaves

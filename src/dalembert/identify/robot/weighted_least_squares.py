@@ -28,6 +28,7 @@ class LeastSquaresThresholds:
 
     # Relative change of σ that ends its estimation: deviations have two digits.
     noise_change: float = 1e-3
+    # Largest number of estimates of σ: 76 fits of an arm took 6 at most.
     rounds: int = 50
     # Least σ over the spread of the effort: the regressor, from derivatives of measured positions, is not more
     # accurate.

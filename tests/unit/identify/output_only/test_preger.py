@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from dalembert.identify.output_only import preger
 from dalembert.identify.output_only.preger import merge_hankels
 
 
@@ -30,3 +33,33 @@ def test_exact_covariances_of_other_excitations_give_one_observability_matrix() 
     left = stacked - basis @ (basis.T @ stacked)
     assert np.linalg.norm(left) == pytest.approx(0.0, abs=1e-9 * np.linalg.norm(stacked))
     assert np.linalg.matrix_rank(stacked) == 4
+
+
+# ---- edges of thresholds
+
+
+@pytest.mark.parametrize(("share", "kept"), [(0.9e-3, 0.9), (1.1e-3, 1.0)])
+def test_a_direction_with_a_thousandth_of_its_size_in_a_set_up_counts_as_that(share: float, kept: float) -> None:
+    # Two directions of the states. The second has q of the squares of the first set-up and half of those of the other:
+    # its share in the first is q / (q + ½). The moved sensor of the first set-up moves as the reference does.
+    q = 0.5 * share / (1.0 - share)
+    weak, even = np.diag(np.sqrt([1.0 - q, q])), np.diag(np.sqrt([0.5, 0.5]))
+    merged = merge_hankels([np.stack([weak, weak], axis=1), even[:, None]], 1, 2)
+    assert merged[:, 1] == pytest.approx(merged[:, 0] * [1.0, kept])
+
+
+@pytest.mark.parametrize(("references", "order"), [(1, 16), (2, 32), (3, 40)])
+def test_the_largest_order_is_16_per_reference_and_40_in_all(
+    references: int, order: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Ended(Exception):
+        pass
+
+    def end(hankels: Any, count: int, order: int) -> None:
+        raise Ended(order)
+
+    monkeypatch.setattr(preger, "_scale", lambda parts, count: ([], []))
+    monkeypatch.setattr(preger, "merge_hankels", end)
+    with pytest.raises(Ended) as ended:
+        preger.identify_at_once([], ("a", "b", "c")[:references], [], None, None, [])
+    assert ended.value.args == (order,)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,9 +14,12 @@ import scipy.sparse
 import dalembert as da
 from dalembert.core.errors import DataError, ModelError
 from dalembert.identify import Affine, IdentificationWarning, Identified, update
+from dalembert.identify.physical import update as update_module
 from dalembert.identify.physical.mode_derivatives import ShapeSlopes, eigenvalue_slope
+from dalembert.identify.physical.update import ModeSearch
 from dalembert.identify.structured.parametric_system import ParametricSystem
 from dalembert.linear import Modes, SecondOrder
+from dalembert.numerics.least_squares import DampedStep
 from dalembert.structures.reduction.mode_pairs import WEIGHTS
 from tests.helpers.findings import found_in, raises, warns
 
@@ -317,3 +322,77 @@ def test_deviations_of_a_file_are_used(tmp_path: Path) -> None:
     again = update(portal, wide, {"E": 210e9, "k": 1e5}, coordinates=PLACES, deviations={"shapes": 1e-2})
     assert again.deviations is not None
     np.testing.assert_allclose(again.deviations / result.deviations, 10.0, rtol=0.05)
+
+
+# ---- edges of thresholds
+
+
+def match(first: float, second: float) -> Any:
+    """Modes of two masses with these frequencies, matched to measured ones of 1 rad/s."""
+    system = SecondOrder(np.eye(2), np.diag([first**2, second**2]))
+    one: Any = object.__new__(ModeSearch)
+    matrices = SimpleNamespace(P=np.eye(2), C=np.zeros((2, 2)))
+    one.family = SimpleNamespace(system=lambda values: system, matrices=lambda system: matrices)
+    one.target, one.count = SimpleNamespace(frequencies=np.ones(2), shapes=np.eye(2)), None
+    one.residual = lambda found, values: np.zeros(0)
+    return one.point(np.zeros(0))
+
+
+@pytest.mark.parametrize(("frequency", "rigid"), [(0.99e-6, True), (1.01e-6, False)])
+def test_a_mode_with_a_millionth_of_the_lowest_frequency_is_rigid(frequency: float, rigid: bool) -> None:
+    with raises(DataError, "too-few-modes") if rigid else nullcontext():
+        assert match(frequency, 1.0).omega == pytest.approx([frequency, 1.0])
+
+
+@pytest.mark.parametrize(("distance", "alone"), [(0.99e-6, False), (1.01e-6, True)])
+def test_modes_within_a_millionth_are_repeated(distance: float, alone: bool) -> None:
+    assert match(1.0 - distance, 1.0).alone.tolist() == [alone, alone]
+
+
+def search_of_values() -> Any:
+    """A search whose points are their values."""
+    one: Any = object.__new__(ModeSearch)
+    one.value = lambda point: point
+    return one
+
+
+@pytest.mark.parametrize(
+    ("gain", "change", "settled"),
+    [(0.99e-10, 1e-6, True), (1.01e-10, 1e-6, False), (0.0, 0.99e-5, True), (0.0, 1.01e-5, False)],
+)
+def test_a_step_with_a_gain_of_1e_10_and_a_change_of_1e_5_is_the_last(
+    gain: float, change: float, settled: bool
+) -> None:
+    assert search_of_values().is_settled(1.0, 1.0 - gain, DampedStep(np.array([change]), 0.0)) == settled
+
+
+@pytest.mark.parametrize(
+    ("value", "predicted", "change", "rounding"),
+    [
+        (1.0, 0.99e-9, 1.0, True), (1.0, 1.01e-9, 1.0, False),
+        (0.0, 0.99e-18, 1.0, True), (0.0, 1.01e-18, 1.0, False),
+        (1.0, 1.0, 0.99e-10, True), (1.0, 1.0, 1.01e-10, False),
+    ],
+)  # fmt: skip
+def test_a_gain_of_a_billionth_or_a_change_of_1e_10_is_rounding(
+    value: float, predicted: float, change: float, rounding: bool
+) -> None:
+    assert search_of_values().is_rounding(value, None, DampedStep(np.array([change]), predicted)) == rounding
+
+
+@pytest.mark.parametrize(("off", "clipped"), [(0.9e-9, True), (1.1e-9, False)])
+def test_a_parameter_within_a_billionth_of_its_bound_is_at_it(
+    off: float, clipped: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(update_module, "Updated", SimpleNamespace)
+    one: Any = object.__new__(ModeSearch)
+    one.at = one.before = SimpleNamespace(
+        alone=np.ones(1, dtype=bool), mac=np.ones(1), system=None, omega=np.ones(1), zeta=np.zeros(1)
+    )
+    one.target = SimpleNamespace(frequencies=np.ones(1), damping=np.zeros(1), use_shapes=False, use_damping=False)
+    one.family, one.iterations = SimpleNamespace(names=["k"]), 1
+    one.values, one.first, one.scale, one.prior = np.array([2.0 - 2.0 * off]), np.ones(1), np.array([2.0]), np.ones(1)
+    one.low, one.high = np.array([-np.inf]), np.array([2.0])
+    one.jacobian = lambda at, values: 100.0 * np.eye(1)
+    found = one.report(None, "converged", known=True)
+    assert [finding.code for finding in found.findings] == ["at-bound"] * clipped

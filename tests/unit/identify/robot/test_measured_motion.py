@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,10 +17,13 @@ from dalembert.errors import DataError
 from dalembert.identify.robot.measured_motion import (
     THRESHOLDS,
     MotionSpectrum,
+    _check_samples,
+    _find_noise,
     choose_cutoff,
     read_channels,
     read_motions,
 )
+from tests.helpers.findings import raises
 from tests.helpers.robots import fourier_motion, measured_record, planar_arm
 
 T = np.arange(0.0, 8.0, 0.005)
@@ -133,3 +138,70 @@ def test_wrong_assignments_of_channels_are_refused(options: dict[str, Any], code
     with pytest.raises(DataError) as caught:
         read_channels(arm(), (record,), options.get("motion"), options.get("inputs"), efforts=True)
     assert caught.value.code == code
+
+
+# ---- edges of thresholds
+
+
+@pytest.mark.parametrize(("ratio", "line"), [(99.0, 1), (101.0, 20)])
+def test_a_line_a_hundred_times_above_the_floor_is_motion(ratio: float, line: int) -> None:
+    # An impulse has the power 1 in all lines (of its window), a cosine adds to it in phase; the floor is 1/ln 2.
+    count = 801
+    k = np.arange(count) - 400
+    values = np.where(k == 0, 1.0, 0.0)
+    size = np.sqrt(ratio / np.log(2.0)) - 1.0
+    values += 2.0 * size / np.hanning(count).sum() * np.cos(2 * np.pi * 20 / count * k)
+    found = MotionSpectrum.of(values, 0.01, 0)
+    assert found.band == pytest.approx(found.frequencies[line])
+
+
+def spectrum(motion: list[float], noise: list[float], band: float) -> MotionSpectrum:
+    """Lines at 0, 1, 2, ... Hz."""
+    return MotionSpectrum(np.arange(float(len(motion))), np.array(motion), np.array(noise), band)
+
+
+@pytest.mark.parametrize(("noise", "cutoff"), [(0.0099, np.inf), (0.0101, 6.0)])
+def test_accelerations_with_a_hundredth_of_noise_are_filtered_at_three_times_the_highest_frequency(
+    noise: float, cutoff: float
+) -> None:
+    lines = [0.0] * 9 + [noise**2]
+    assert choose_cutoff([spectrum([0.0, 0.5, 0.5] + [0.0] * 7, lines, 2.0)]) == cutoff
+
+
+@pytest.mark.parametrize(("power", "cutoff"), [(0.89, 6.0), (0.91, 3.0)])
+def test_the_cutoff_keeps_nine_tenths_of_the_power(power: float, cutoff: float) -> None:
+    assert choose_cutoff([spectrum([0.0, power, 1.0 - power], [1.0, 1.0, 1.0], 100.0)]) == cutoff
+
+
+@pytest.mark.parametrize(("cutoff", "first"), [(79.9, 6), (80.1, 5), (9.0, 45)])
+def test_two_periods_of_a_cutoff_below_eight_tenths_of_the_band_or_five_samples_are_left_out(
+    cutoff: float, first: int
+) -> None:
+    # of 200 samples/s, half is 100 Hz; two periods of 79.9 Hz take 5.006 samples
+    (found,), _ = read(measured_record(arm(), true_motion(), T, derivatives=False), cutoff_hz=cutoff)
+    assert (found.cutoff_hz is not None) == (cutoff < 80.0)
+    assert found.t[0] == pytest.approx(first * 0.005)
+
+
+@pytest.mark.parametrize(("noise", "found"), [(0.099, False), (0.101, True)])
+def test_an_acceleration_with_a_tenth_of_noise_is_noisy(noise: float, found: bool) -> None:
+    motion: Any = SimpleNamespace(v=np.ones((4, 2)), a=np.ones((4, 2)), place=1)
+    channels: Any = SimpleNamespace(motion={"A.angle": "A.angle"})
+    spectra = {"A.angle": spectrum([1.0, 1.0], [0.0, noise**2], 1.0)}
+    findings = _find_noise(arm(), channels, spectra, motion, 10.0, "record")
+    assert [one.code for one in findings] == ["coarse-sampling"] * found
+
+
+@pytest.mark.parametrize(("count", "few"), [(7, True), (8, False)])
+def test_a_record_has_eight_samples_at_least(count: int, few: bool) -> None:
+    record = da.Record.from_channels(0.1 * np.arange(count), {"x": np.ones(count)})
+    with raises(DataError, "too-few-samples") if few else nullcontext():
+        _check_samples(record, ["x"], "record", 1)
+
+
+@pytest.mark.parametrize(("count", "few"), [(17, True), (18, False)])
+def test_eight_samples_remain_between_the_ends(count: int, few: bool) -> None:
+    record = measured_record(arm(), true_motion(), T, derivatives=False)
+    short = record.between(0.0, T[count - 1])
+    with raises(DataError, "too-few-samples") if few else nullcontext():
+        assert len(read(short, cutoff_hz=90.0)[0][0].t) == 8

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
 from dalembert.core.arrays import FloatArray
+from dalembert.identify.robot import physical_consistency
 from dalembert.identify.robot.physical_consistency import (
     THRESHOLDS,
     BodyCoordinates,
+    JointCoordinate,
+    _DistanceProblem,
+    _joint_coordinate,
     find_consistent,
     pseudo_inertia,
     smallest_eigenvalue,
 )
+from dalembert.numerics.least_squares import DampedStep
 
 PLANAR = np.array([2.0, 0.4, -0.2, 0.3])
 
@@ -102,3 +110,63 @@ def test_friction_is_not_negative_and_what_no_data_show_stays_as_drawn() -> None
     assert 0.0 < found.values[5] < 0.01
     assert found.values[6] == 0.7
     np.testing.assert_allclose(found.values[:4], PLANAR, rtol=1e-6)
+
+
+# ---- edges of thresholds
+
+
+@pytest.mark.parametrize(("about", "kept"), [(0.9e-3, 1e-3), (1.1e-3, 1.1e-3)])
+def test_the_second_moment_of_a_rod_is_a_thousandth_of_its_largest(about: float, kept: float) -> None:
+    drawn = np.array([1.0, np.sqrt(1.0 - about), 0.0, 1.0])
+    body = BodyCoordinates(drawn, 1.0, 1.0)
+    values, _ = body.evaluate(body.start)
+    assert values[3] - values[1] ** 2 / values[0] == pytest.approx(kept)
+    rod = np.array([1.0, *np.zeros(3), 1.0 + about, 0.0, 1.0 + about, 0.0, 0.0, 2 * about])  # Σ = diag(about, about, 1)
+    body = BodyCoordinates(rod, 1.0, 1.0)
+    values, _ = body.evaluate(body.start)
+    assert np.linalg.eigvalsh(pseudo_inertia(values)[1:, 1:]) == pytest.approx([kept, kept, 1.0])
+
+
+@pytest.mark.parametrize(("mass", "kept"), [(0.0, 1e-4), (0.9e-4, 1e-4), (1.1e-4, 1.1e-4)])
+def test_a_body_has_1e_4_of_the_mass_of_others_at_least(mass: float, kept: float) -> None:
+    for drawn in (np.array([mass, 0.0, 0.0, 0.0]), np.array([mass, *np.zeros(9)])):
+        body = BodyCoordinates(drawn, 1.0, 1.0)
+        assert body.evaluate(body.start)[0][0] == pytest.approx(kept)
+
+
+@pytest.mark.parametrize(("drawn", "first"), [(0.0, 0.1), (0.099, 0.1), (0.101, 0.101)])
+def test_friction_begins_at_a_tenth_of_its_usual_size_at_least(drawn: float, first: float) -> None:
+    assert np.exp(_joint_coordinate(drawn, 1.0, False, 1.0).start) == pytest.approx(first)
+
+
+@pytest.mark.parametrize(("effect", "shown"), [(0.99e-3, False), (1.01e-3, True)])
+def test_friction_with_an_effect_of_a_thousandth_of_a_deviation_keeps_its_value(effect: float, shown: bool) -> None:
+    assert (_joint_coordinate(0.3, 2.0, False, effect / 2.0).fixed is None) == shown
+
+
+def test_the_drawing_of_a_joint_weighs_a_millionth_and_that_of_a_body_more() -> None:
+    problem = _DistanceProblem([BodyCoordinates(PLANAR, 1.0, 1.0)], [JointCoordinate(1.0, 0.0, 0.0, True)],
+                               np.zeros((1, 5)), np.zeros(1))  # fmt: skip
+    drawing = problem.at(problem.centre + 1.0).residual[1:]
+    assert drawing**2 == pytest.approx([1.0, 1.0, 1.0, 1.0, 1e-6])
+
+
+@pytest.mark.parametrize(("part", "ended"), [(0.99, True), (1.01, False)])
+def test_a_stage_ends_with_a_decrease_of_1e_4_or_where_1e_12_is_predicted(part: float, ended: bool) -> None:
+    problem: Any = object.__new__(_DistanceProblem)
+    problem.value = lambda point: point
+    for value in (0.0, 9.0):
+        assert problem.is_settled(value + part * 1e-4 * (1.0 + value), value, None) == ended
+        assert problem.is_rounding(value, None, DampedStep(None, part * 1e-12 * (1.0 + value))) == ended
+
+
+def test_the_drawing_of_bodies_weighs_1_then_a_hundredth_for_300_steps_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    stages = []
+
+    def end(problem: Any, point: Any, damping: Any, steps: int) -> Any:
+        stages.append((problem.weight, steps))
+        return SimpleNamespace(point=point, converged=False)
+
+    monkeypatch.setattr(physical_consistency, "minimise", end)
+    found = find_consistent(PLANAR, 4, 1, [], np.zeros(0), np.eye(4), np.eye(4), PLANAR)
+    assert stages == [(1.0, 300), (1e-2, 300)] and not found.converged

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,17 @@ import dalembert as da
 from dalembert.core.arrays import FloatArray
 from dalembert.errors import DataError, ModelError
 from dalembert.identify import IdentificationWarning, IdentifiedRobot
-from dalembert.identify.robot.robot import THRESHOLDS
+from dalembert.identify.robot import robot as robot_module
+from dalembert.identify.robot.robot import (
+    THRESHOLDS,
+    _compress,
+    _judge_bodies,
+    _judge_data,
+    _judge_deviations,
+    _used_rows,
+)
+from dalembert.identify.robot.weighted_least_squares import WeightedEstimate
+from tests.helpers.findings import raises
 from tests.helpers.measured_arm import JOINTS, NOISE, T, drawing, quiet, record, truth
 from tests.helpers.robots import fourier_motion, measured_record, planar_arm
 
@@ -170,3 +182,101 @@ def test_equations_in_absolute_coordinates_are_refused() -> None:
     with pytest.raises(ModelError) as caught:
         da.identify.robot(da.equations(planar_arm()), record())
     assert caught.value.code == "wrong-type"
+
+
+# ---- edges of thresholds
+
+ROW = SimpleNamespace(speed=0, input=0, channel="u", label="A")
+
+
+def made_balance(**parts: Any) -> Any:
+    """One joint with an effort."""
+    return SimpleNamespace(rows=[ROW], channels=SimpleNamespace(efforts={}), **parts)
+
+
+@pytest.mark.parametrize(("speed", "counts"), [(0.0099, False), (0.0101, True)])
+def test_a_joint_stands_still_below_a_hundredth_of_its_largest_speed(speed: float, counts: bool) -> None:
+    balance = made_balance(columns=SimpleNamespace(terms=("coulomb",), speed=0.0, speeds=[0]))
+    motion: Any = SimpleNamespace(t=np.arange(2), v=100.0 * np.array([[1.0], [speed]]))
+    assert _used_rows(balance, motion, [motion])[:, 0].tolist() == [True, counts]
+
+
+def compress(parameters: int, measured: FloatArray, expected: FloatArray) -> list[str]:
+    """Codes of findings on efforts of one joint."""
+    count = len(measured)
+    block = SimpleNamespace(
+        Y=np.ones((count, 1, parameters)), effort=measured[:, None], target=(measured - expected)[:, None]
+    )
+    balance = made_balance(blocks=lambda motion: [(slice(0, count), block)])
+    base: Any = SimpleNamespace(count=parameters, kept=tuple(range(parameters)))
+    motions: Any = [None]
+    findings = _compress(balance, base, np.ones(parameters), motions, [np.ones((count, 1), dtype=bool)])[2]
+    return [one.code for one in findings]
+
+
+@pytest.mark.parametrize(("rows", "few"), [(19, True), (20, False)])
+def test_two_efforts_per_parameter_are_needed(rows: int, few: bool) -> None:
+    with raises(DataError, "too-few-samples") if few else nullcontext():
+        compress(10, np.ones(rows), np.ones(rows))
+
+
+@pytest.mark.parametrize(("correlation", "wrong"), [(-0.51, True), (-0.49, False)])
+def test_efforts_opposed_by_half_to_the_drawing_have_the_wrong_sign(correlation: float, wrong: bool) -> None:
+    one, other = np.array([1.0, -1.0, 1.0, -1.0]), np.array([1.0, 1.0, -1.0, -1.0])
+    expected = correlation * one + np.sqrt(1.0 - correlation**2) * other
+    assert compress(1, one, expected) == ["wrong-sign"] * wrong
+
+
+@pytest.mark.parametrize(
+    ("rows", "percent", "squares", "code"),
+    [
+        (100, 90.0, 1.0, None), (99, 90.0, 1.0, "few-samples"), (100, 50.1, 1.0, None), (100, 49.9, 1.0, "poor-fit"),
+        (100, 90.0, 1.99, None), (100, 90.0, 2.01, "wrong-noise"), (100, 90.0, 0.501, None),
+        (100, 90.0, 0.499, "wrong-noise"),
+    ],
+)  # fmt: skip
+def test_doubts_about_data(rows: int, percent: float, squares: float, code: str | None) -> None:
+    """Ten efforts per parameter, half of the effort explained, and the noise within a factor 2 of its square."""
+    base: Any = SimpleNamespace(names=["m"] * 10, count=10, kept=(), parameters=())
+    data: Any = SimpleNamespace(counts=np.array([float(rows)]), squares=lambda x: np.array([squares * (rows - 10)]))
+    found: Any = SimpleNamespace(deviations=np.ones(10), x=np.zeros(10))
+    fit: Any = SimpleNamespace(percent=[percent])
+    findings = _judge_data(made_balance(), base, data, found, fit, np.ones(1))
+    assert [one.code for one in findings] == ([] if code is None else [code])
+
+
+@pytest.mark.parametrize(("chance", "possible"), [(1.01e-3, True), (0.99e-3, False)])
+def test_bodies_farther_than_one_estimate_of_a_thousand_are_impossible(
+    chance: float, possible: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # squared distances of two parameters exceed d with the probability exp(-d/2)
+    monkeypatch.setattr(robot_module, "require_tree", lambda eqs: SimpleNamespace(bodies=("rod",)))
+    monkeypatch.setattr(robot_module, "count_inertial", lambda eqs: 4)
+    some: Any = SimpleNamespace(count=2)
+    found = _judge_bodies(some, some, some, np.array([1.0, 0.0, 0.0, 1.0]), -2.0 * np.log(chance))
+    assert found[0] == possible and [one.code for one in found[1]] == ["not-physical"] * (not possible)
+
+
+@pytest.mark.parametrize(
+    ("samples", "ratio", "batches", "by_scatter"),
+    [(19, 2.0, [], False), (20, 2.0, [20], True), (4000, 1.59, [40], False), (4000, 1.61, [40], True)],
+)
+def test_deviations_by_the_scatter_of_forty_batches_where_it_is_wide(
+    samples: int, ratio: float, batches: list[int], by_scatter: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half as many batches are too few; the scatter counts from 1.6 times the deviations of white residuals."""
+    used: list[int] = []
+    one = np.eye(1)
+
+    def scatter(parts: FloatArray, found: WeightedEstimate) -> FloatArray:
+        used.append(len(parts))
+        return ratio**2 * one
+
+    monkeypatch.setattr(robot_module, "batch_covariance", scatter)
+    block = SimpleNamespace(Y=np.ones((samples, 1, 1)), target=np.zeros((samples, 1)))
+    balance = made_balance(blocks=lambda motion: [(slice(0, samples), block)])
+    base: Any = SimpleNamespace(count=1, kept=(0,))
+    motion: Any = SimpleNamespace(t=np.arange(samples))
+    white = WeightedEstimate(np.zeros(1), one, np.ones(1), one, np.zeros((0, 1)), 1.0, 1)
+    found = _judge_deviations(balance, base, [motion], [np.ones((samples, 1), dtype=bool)], white)[0]
+    assert used == batches and found.covariance[0, 0] == pytest.approx(ratio**2 if by_scatter else 1.0)
