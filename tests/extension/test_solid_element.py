@@ -108,13 +108,13 @@ from dalembert.app.command_line.registry import command
 @command("Structures")
 def solid_bar(kind: str, as_json: Json = False) -> None:
     \"\"\"Stretch of a bar of 1 m under 1 kN, of elements of a kind [m].\"\"\"
-    from dalembert.structures import Material, Solid, assemble, box_mesh, solve_static
+    from dalembert.structures import Material, Solid, assemble_structure, box_mesh, solve_static
 
     bar = Solid("bar", box_mesh((1.0, 0.1, 0.1), (4, 2, 2), kind), Material("plain", 1e10, 1000.0, 0.0), gravity=0)
     bar.add_support("x=0", "xyz")
     bar.add_interface("end", "x=1")
     bar.add_force("pull", "end", (1e3, 0, 0))
-    terminal.give({"stretch": float(solve_static(assemble(bar), "pull").displacement["end.x"])})
+    terminal.give({"stretch": float(solve_static(assemble_structure(bar), "pull").displacement["end.x"])})
 """
 
 
