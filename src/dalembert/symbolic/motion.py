@@ -308,11 +308,8 @@ def in_speeds(system: System) -> SystemMotion:
     if not system.definitions:
         return in_rates(system)
     rates = in_rates(system)
-    covered = {symbol.name() for one in system.definitions.values() for symbol in ca.vertsplit(system.rates)
-               if ca.depends_on(one, symbol)}  # fmt: skip
-    plain = [name for name in rates.names if name not in covered]
-    names = (*system.definitions, *plain)
-    definitions = ca.vertcat(*system.definitions.values(), *(system.symbols[name] for name in plain))
+    names, definitions = declared_speeds(system)
+    plain = names[len(system.definitions) :]
     count, given = len(system.coordinate_names), len(names)
     rows = tuple(one for one in rates.ordered if one.level != ACCELERATION)
     norms = tuple(one for one in rows if one.unit_norm is not None)
@@ -337,18 +334,27 @@ def in_speeds(system: System) -> SystemMotion:
     _refuse_nonlinear(rates, eliminated)
     residuals = ca.vertcat(SX(0, 1), *(rates.rate_of_row(one) for one in eliminated))
     P, y0 = _affine(ca.vertcat(definitions, residuals), system.rates)
-    _require_independent(system, rates, P, names, eliminated)
+    require_independent(system, rates, P, names, eliminated)
     speeds = ca.vertcat(*(system.symbols[name] for name in names))
     qdot = _solve_rates(system, P, ca.vertcat(speeds, SX.zeros(count - given)) - y0, norms)
     N, n = _affine(qdot, speeds)
     left = tuple(one for one in system.constraints if one not in eliminated)
-    derivatives = ca.vertcat(*(system.symbols[_name_derivative(name)] for name in names))
+    derivatives = ca.vertcat(*(system.symbols[name_derivative(name)] for name in names))
     others = [k for k, name in enumerate(rates.names) if name not in plain]
     replaced = (system.rates[others], (N @ speeds + n)[others])
     return SystemMotion(
         system, names, speeds, derivatives, N, n, left, eliminated, replaced, definitions,
         names if eliminated != norms else (),
     )  # fmt: skip
+
+
+def declared_speeds(system: System) -> tuple[tuple[str, ...], Any]:
+    """Names and definitions of the declared speeds, and of the rates that are in none of them."""
+    covered = {symbol.name() for one in system.definitions.values() for symbol in ca.vertsplit(system.rates)
+               if ca.depends_on(one, symbol)}  # fmt: skip
+    plain = [name for name in in_rates(system).names if name not in covered]
+    definitions = ca.vertcat(*system.definitions.values(), *(system.symbols[name] for name in plain))
+    return (*system.definitions, *plain), definitions
 
 
 def with_rows(system: System) -> SystemMotion:
@@ -360,7 +366,7 @@ def with_rows(system: System) -> SystemMotion:
     return in_rates(system)
 
 
-def _name_derivative(name: str) -> str:
+def name_derivative(name: str) -> str:
     """The symbol of the derivative of a speed, which may be the rate of a coordinate."""
     return name.removesuffix(".rate") + ".acceleration" if name.endswith(".rate") else f"{name}.rate"
 
@@ -404,19 +410,9 @@ def eliminate(motion: SystemMotion, independent: Sequence[str] | None = None) ->
     rows = tuple(motion.ordered)
     _refuse_nonlinear(motion, rows)
     C, c0 = _affine(motion.rates_of_rows, motion.v)
-    freedom = motion.nv - len(rows)
-    if independent is None:
-        independent = _choose(motion, C, rows)
-    else:
-        _refuse_names(independent, motion, freedom)
+    independent = choose_independent(motion, C, independent)
     inside = [motion.names.index(name) for name in independent]
     outside = [k for k in range(motion.nv) if k not in inside]
-    samples = motion.sample([C])
-    if any(np.linalg.matrix_rank(x[0][:, outside], RANK * np.abs(x[0]).max()) < len(rows) for x in samples):
-        raise ModelError(
-            "rank-deficient", f"the constraint rows do not give {', '.join(motion.names[k] for k in outside)} from "
-            f"{', '.join(independent)}.", where={"speeds": list(independent)},
-        )  # fmt: skip
     v, vdot = motion.v[inside], motion.vdot[inside]
     dependent = solve_square(C[:, outside], -(C[:, inside] @ v + c0))
     whole = SX.zeros(motion.nv)
@@ -426,9 +422,26 @@ def eliminate(motion: SystemMotion, independent: Sequence[str] | None = None) ->
     values = ca.substitute(values, motion.v[outside], dependent) if symbols.numel() else values
     replaced = (ca.vertcat(symbols, motion.v[outside]), ca.vertcat(values, dependent))
     return SystemMotion(
-        motion.system, tuple(independent), v, vdot, ca.sparsify(motion.N @ W), motion.N @ w0 + motion.n, (),
-        (*motion.eliminated, *rows), replaced, motion.of_rates[inside], tuple(independent),
+        motion.system, independent, v, vdot, ca.sparsify(motion.N @ W), motion.N @ w0 + motion.n, (),
+        (*motion.eliminated, *rows), replaced, motion.of_rates[inside], independent,
     )  # fmt: skip
+
+
+def choose_independent(motion: SystemMotion, C: Expr, independent: Sequence[str] | None) -> tuple[str, ...]:
+    """Names of independent speeds, the given ones if any, such that rows C v + ... = 0 determine the others."""
+    rows = tuple(motion.ordered)
+    if independent is None:
+        independent = _choose(motion, C, rows)
+    else:
+        _refuse_names(independent, motion, motion.nv - len(rows))
+    outside = [k for k, name in enumerate(motion.names) if name not in independent]
+    samples = motion.sample([C])
+    if any(np.linalg.matrix_rank(x[0][:, outside], RANK * np.abs(x[0]).max()) < len(rows) for x in samples):
+        raise ModelError(
+            "rank-deficient", f"the constraint rows do not give {', '.join(motion.names[k] for k in outside)} from "
+            f"{', '.join(independent)}.", where={"speeds": list(independent)},
+        )  # fmt: skip
+    return tuple(independent)
 
 
 def _affine(value: Expr, symbols: Expr) -> tuple[Any, Any]:
@@ -438,12 +451,17 @@ def _affine(value: Expr, symbols: Expr) -> tuple[Any, Any]:
     )
 
 
+def is_affine(motion: SystemMotion, row: Constraint) -> bool:
+    """Whether a row is affine in the speeds."""
+    return not ca.depends_on(ca.jacobian(motion.rate_of_row(row), motion.v), motion.v)
+
+
 def _refuse_nonlinear(motion: SystemMotion, rows: Sequence[Constraint]) -> None:
     for one in rows:
-        if ca.depends_on(ca.jacobian(motion.rate_of_row(one), motion.v), motion.v):
+        if not is_affine(motion, one):
             raise ModelError(
                 "not-affine", f"row {one.name!r} is not affine in the speeds: it cannot be eliminated from them.",
-                Advice("Use {}.", Call("da.symbolic.lagrange_multipliers"), Call("da.symbolic.udwadia_kalaba")),
+                Advice("Use {}.", Call("da.symbolic.gibbs_appell"), Call("da.symbolic.lagrange_multipliers")),
                 where={"row": one.name},
             )  # fmt: skip
 
@@ -453,7 +471,7 @@ def _require_coordinates(system: System) -> None:
         raise ModelError("no-coordinate", f"system {system.name!r} has no coordinates.")
 
 
-def _require_independent(
+def require_independent(
     system: System, rates: SystemMotion, Y: Any, speeds: Sequence[str], eliminated: Sequence[Constraint]
 ) -> None:
     """Check at random points that the definitions of speeds (and rows) determine the rates."""

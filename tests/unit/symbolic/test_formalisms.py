@@ -330,6 +330,67 @@ def test_rows_that_are_not_affine_in_the_rates_follow_the_rule_of_chetaev() -> N
     assert found.acceleration @ [-0.8, 0.6] == pytest.approx(-9.81 * 0.6, rel=1e-13)
 
 
+@pytest.mark.spec("002-D1", "000-06")
+@pytest.mark.parametrize("independent", [None, ["x.rate"], ["y.rate"]])
+def test_gibbs_appell_takes_a_row_that_is_not_affine_in_the_rates(independent: list[str] | None) -> None:
+    """A particle of constant speed under gravity: with ẋ = cos ψ, ẏ = sin ψ it is ψ̇ = -g cos ψ."""
+    s = rolling_hoop()
+    s.set_gravity((0, -9.81))
+    psi = 0.7
+    d = gibbs_appell(s, independent=independent)
+    found = d.solve({}, {"x": np.cos(psi), "y": np.sin(psi)})
+    turn = -9.81 * np.cos(psi)
+    assert found.acceleration == pytest.approx([-turn * np.sin(psi), turn * np.cos(psi)], rel=1e-13)
+    assert found.multipliers == pytest.approx([9.81 * np.sin(psi) / 2], rel=1e-13)  # ∂c/∂ẏ = 2 ẏ: the part along v
+    # sin ψ = tanh(τ), τ = artanh(sin ψ₀) - g t; the integrator keeps 1e-10
+    eqs = da.equations(d)
+    start = eqs.state(q=[0, 0], v=[np.cos(psi), np.sin(psi)])
+    run = da.simulate(eqs, 0.4, start=start, every=0.1, method=da.DormandPrince(rtol=1e-11, atol=1e-12))
+    tau = np.arctanh(np.sin(psi)) - 9.81 * run.time
+    assert run["y.rate"] == pytest.approx(np.tanh(tau), abs=1e-9)
+    assert run["x.rate"] == pytest.approx(1 / np.cosh(tau), abs=1e-9)
+
+
+@pytest.mark.spec("002-D1")
+@pytest.mark.parametrize("speeds", ["rates", "declared", "independent"])
+def test_the_machine_of_appell_and_hamel_climbs_by_its_equations(speeds: str) -> None:
+    """ż² = a² (ẋ² + ẏ²) with ẋ = s cos ψ, ẏ = s sin ψ: S = ½ m ((1 + a²) ṡ² + s² ψ̇²), so that (1 + a²) ṡ = -g a + F/m
+    and m s ψ̇ = 0 under gravity and a force F along the path; a row of place and a body that turns beside it."""
+    a, m, F, psi, size = 0.75, 2.0, 1.4, 0.6, 1.3
+    s = System("Appell-Hamel", gravity=(0, 0, -9.81))
+    x, y, z = s.coordinates("x y z", "m")
+    height, angle = s.coordinate("h", "m"), s.coordinate("angle", "rad")
+    s.add_particle("m", m, (x, y, z))
+    s.add_body("flywheel", 0.5, (0.1, 0.2, 0.3), (0, 0, height), rotation=s.rotation("x", (angle,)))
+    dx, dy, dz = (s.rate(one) for one in (x, y, z))
+    s.add_force("push", (F * dx / size, F * dy / size, 0), "m")
+    s.constrain(dz**2 - a**2 * (dx**2 + dy**2), "climb")
+    s.constrain(height - z, "follow")
+    if speeds == "declared":
+        for name, definition in (
+            ("u", dx + dy),
+            ("w", dx - dy),
+            ("c", dz),
+            ("k", s.rate(height) - dz),
+            ("o", s.rate(angle)),
+        ):
+            s.speed(name, definition)
+    if speeds == "independent":  # as many as freedoms
+        for name, definition in (("u", dx + dy), ("w", dx - 2 * dy), ("o", s.rate(angle))):
+            s.speed(name, definition)
+    state = (
+        {"h": 0.4, "z": 0.4},
+        {"x": size * np.cos(psi), "y": size * np.sin(psi), "z": a * size, "h": a * size, "angle": 2.0},
+    )
+    found = gibbs_appell(s).solve(*state)
+    # the flywheel adds its mass to climbing: (m + (m + M) a²) ṡ = F - (m + M) g a
+    speed = (F - 2.5 * 9.81 * a) / (m + 2.5 * a**2)
+    expected = [speed * np.cos(psi), speed * np.sin(psi), a * speed, a * speed, 0.0]
+    assert found.acceleration == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    other = lagrange_multipliers(s).solve(*state)  # rule of Chetaev
+    assert found.multipliers == pytest.approx(other.multipliers, rel=1e-12)
+
+
 @pytest.mark.spec("002-E1")
 def test_the_projected_form_with_redundant_variables_has_the_same_solution() -> None:
     """Sᵀ (M v̇ - f) = 0 with A v̇ = b, from any complement S of A."""

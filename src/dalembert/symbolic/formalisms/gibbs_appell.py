@@ -4,6 +4,11 @@
 
 A term of S without u̇ does not matter and is left out. The speeds are independent; rows give the others. Forces of the
 rows follow by relaxation: the equations of the speeds that the rows keep at zero.
+
+Rows c(q, v, t) = 0 that are not affine in the speeds, and rows of accelerations, do not give the other speeds, but the
+accelerations: with u = Y v + y₀ and A = ∂c/∂v (Neimark and Fufaev 1972)
+
+    [Y ; A]⁻¹ = [W | C] ,     v̇ = W u̇ + w ,     ∂S/∂u̇ = Wᵀ f ,     λ = Cᵀ (∂S/∂v̇ - f)
 """
 
 from __future__ import annotations
@@ -12,22 +17,40 @@ from collections.abc import Sequence
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
-from dalembert.symbolic.derivation import Derivation, Step
+from dalembert.core.arrays import AnyArray as Array
+from dalembert.equations import ACCELERATION
+from dalembert.symbolic.block_solve import solve_square
+from dalembert.symbolic.derivation import Derivation, Step, Values
 from dalembert.symbolic.formalisms.elimination import elimination_step, with_reactions
+from dalembert.symbolic.formalisms.lagrange import constraint_step
 from dalembert.symbolic.formalisms.virtual_work import require_bodies
-from dalembert.symbolic.motion import SystemMotion, eliminate, in_speeds
+from dalembert.symbolic.motion import (
+    SystemMotion,
+    choose_independent,
+    declared_speeds,
+    eliminate,
+    in_rates,
+    in_speeds,
+    is_affine,
+    name_derivative,
+    require_independent,
+)
 from dalembert.symbolic.system import System
 
 SX = ca.SX
 
 
 def gibbs_appell(system: System, *, independent: Sequence[str] | None = None) -> Derivation:
-    """The Gibbs-Appell equations in the declared speeds, or in the rates where none are declared.
+    """The Gibbs-Appell equations in the declared speeds, or in the rates where none are declared; rows of any kind.
 
     independent : names of the independent speeds, where rows tie the speeds; chosen at a random point if left out.
     """
     require_bodies(system, "the Gibbs-Appell method")
+    rates = in_rates(system)
+    if any(row.level == ACCELERATION or not is_affine(rates, row) for row in rates.constraints):
+        return _solve_accelerations(system, independent)
     motion = eliminate(in_speeds(system), independent)
     S = acceleration_energy(motion)
     M, inertia = ca.hessian(S, motion.vdot)
@@ -43,6 +66,49 @@ def gibbs_appell(system: System, *, independent: Sequence[str] | None = None) ->
     ]  # fmt: skip
     derived = Derivation("the Gibbs-Appell equations", motion, M, ca.densify(motion.force - rest), tuple(steps))
     return with_reactions(derived)
+
+
+def _solve_accelerations(system: System, independent: Sequence[str] | None) -> Derivation:
+    """Rows that are affine in the accelerations only: all speeds and rows remain, u̇ is solved for."""
+    motion = in_rates(system)
+    names, u = declared_speeds(system)
+    if len(names) == motion.nv - len(motion.rows):
+        require_independent(system, motion, ca.vertcat(ca.jacobian(u, motion.v), motion.A), names, motion.ordered)
+    else:
+        motion = in_speeds(system)
+        names = choose_independent(motion, motion.A, independent)
+        u = motion.v[[motion.names.index(name) for name in names]]
+    rows, count = ca.vertcat(ca.jacobian(u, motion.v), motion.A), len(names)
+    inverse = solve_square(rows, SX.eye(motion.nv))
+    W, C = inverse[:, :count], inverse[:, count:]
+    w = inverse @ ca.vertcat(-motion.rate(u), motion.b)
+    udot = ca.vertcat(SX(0, 1), *(system.symbols[name_derivative(name)] for name in names))
+    whole = acceleration_energy(motion)
+    S = ca.substitute(whole, motion.vdot, W @ udot + w)
+    M, inertia = ca.hessian(whole, motion.vdot)
+    rest = ca.substitute(inertia, motion.vdot, SX.zeros(motion.nv))
+    mass, slope = ca.hessian(S, udot)
+    Q = W.T @ motion.force
+    right = Q - ca.substitute(slope, udot, SX.zeros(count))
+    steps = (
+        constraint_step(motion),
+        Step("Independent speeds", f"Independent speeds are {', '.join(names)}; the rows give the other accelerations.",
+             "\\dot{v} = W \\dot{u} + w", (("W", W), ("w", w))),
+        Step("Energy of accelerations", "The Gibbs-Appell function, on accelerations that the rows allow.",
+             terms=(("S", S),)),
+        Step("Gibbs-Appell equations", "One equation per independent speed.",
+             "\\frac{\\partial S}{\\partial \\dot{u}} = W^{T} Q", (("W^{T} Q", Q),)),
+    )  # fmt: skip
+    extra = {"mass": mass, "force": right, "W": W, "w": w, "C": C}
+    return Derivation(
+        "the Gibbs-Appell equations", motion, M, ca.densify(motion.force - rest), steps, extra, solve_relaxed
+    )
+
+
+def solve_relaxed(values: Values) -> tuple[Array, Array]:
+    """v̇ from the independent accelerations, and λ by relaxation of the rows."""
+    vdot = values["W"] @ np.linalg.solve(values["mass"], values["force"]) + values["w"]
+    return vdot, values["C"].T @ (values["M"] @ vdot - values["f"])
 
 
 def acceleration_energy(motion: SystemMotion) -> Any:
