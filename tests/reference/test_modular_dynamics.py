@@ -290,6 +290,32 @@ def test_inertia_forces_of_a_particle_from_the_square_of_its_speed(form: str) ->
     assert np.abs(model.points.evaluate(rest, 1)).max() < ROUND
 
 
+@pytest.mark.spec("002-E2")
+@pytest.mark.parametrize("form", ["lagrange", "nielsen", "tzenoff"])
+def test_a_kinetic_energy_that_depends_on_coordinates_has_its_centrifugal_forces(form: str) -> None:
+    """A particle in polar coordinates, in rates and in the speed s = r φ' across: m (r̈ - s²/r) and m (ṡ + s ṙ/r)."""
+    for quasi in (False, True):
+        leaf = Leaf("polar")
+        r, phi = leaf.add_coordinate("r"), leaf.add_coordinate("phi")
+        leaf.add_coordinate("z")
+        leaf.add_potential(2.0 * r**2 + ca.sin(phi))
+        across = leaf.add_velocity("s", definition=r * leaf.rate(phi)) if quasi else r * leaf.rate(phi)
+        speeds = leaf.rate(r) ** 2 + across**2 + (1 + r) * leaf.rate("z") ** 2  # a mass that grows along z
+        leaf.add_kinetic_energy(MASS / 2 * speeds, form=form)
+        radius, turn, out, up = 0.8, 1.7, -0.6, 0.9
+        speed = {"s": radius * turn} if quasi else {"phi.rate": turn}
+        state = {"r": radius, "phi": 0.3, "z": 0.0, "r.rate": out, "z.rate": up}
+        found = modular_model(leaf).accelerations(state | speed)
+        radial = radius * turn**2 + up**2 / 2 - 4 * radius / MASS
+        turning = (-2 * out * turn - np.cos(0.3) / (MASS * radius)) / radius
+        assert found["r.rate.rate"] == pytest.approx(radial, abs=ROUND)
+        assert found["z.rate.rate"] == pytest.approx(-up * out / (1 + radius), abs=ROUND)
+        if quasi:
+            assert found["s.rate"] == pytest.approx(radius * turning + out * turn, abs=ROUND)
+        else:
+            assert found["phi.rate.rate"] == pytest.approx(turning, abs=ROUND)
+
+
 def spinning(kind: str) -> Leaf:
     """A body with quaternion coordinates, of which only the rotation counts."""
     leaf = Leaf("body")
@@ -661,6 +687,85 @@ def test_knife_edge_wheel() -> None:
     assert model.freedoms == 3
     straight = {"psi": 0.0, "phi": 0.0, "theta": 0.0, "x": 0.0, "y": 0.0, "z": -r}
     assert model.at(model.S, straight)["vx", "theta.rate"] == pytest.approx(-r)  # forward rolling has theta' < 0
+
+
+@pytest.mark.spec("002-J1")
+def test_the_torque_of_a_driven_wheel_acts_about_its_axle() -> None:
+    """Its power is torque times wy = θ' + ψ' sin φ: generalized forces (1, 0, sin φ) along θ', φ', ψ'."""
+    r, m, Ia, Ir, torque = 0.35, 2.1, 0.12, 0.07, 1.3
+    model = modular_model(rolling_wheel("W", radius=r, mass=m, axial=Ia, radial=Ir, driven=True))
+    upright = {"x": 0.0, "y": 0.0, "z": -r, "psi": 0.4, "phi": 0.0, "theta": 0.7, "theta.rate": -2.0, "wy": -2.0,
+               "vx": 2 * r * np.cos(0.4), "vy": 2 * r * np.sin(0.4)}  # fmt: skip
+    found = model.accelerations(upright | {"torque": torque})
+    assert found["theta.rate.rate"] == pytest.approx(torque / (Ia + m * r**2), rel=1e-11)
+    assert [found["phi.rate.rate"], found["psi.rate.rate"]] == pytest.approx([0, 0], abs=1e-11)
+    ps, ph, th = 0.4, 0.5, 0.7  # leaning, at rest
+    s, c = np.sin, np.cos
+    S = np.array([  # wx, wy, wz, vx, vy, vz from theta', phi', psi'
+        [0, c(th), -c(ph) * s(th)], [1, 0, s(ph)], [0, s(th), c(ph) * c(th)],
+        [-r * c(ps), -r * s(ps) * c(ph), -r * c(ps) * s(ph)],
+        [-r * s(ps), r * c(ps) * c(ph), -r * s(ps) * s(ph)], [0, r * s(ph), 0],
+    ])  # fmt: skip
+    pose = {"x": 0.0, "y": 0.0, "z": -r * c(ph), "psi": ps, "phi": ph, "theta": th}
+    names = [f"{angle}.rate.rate" for angle in ("theta", "phi", "psi")]
+    pushed, still = (np.array([model.accelerations(pose | {"torque": x})[n] for n in names]) for x in (torque, 0.0))
+    inertia = S.T @ np.diag([Ir, Ia, Ir, m, m, m]) @ S
+    np.testing.assert_allclose(inertia @ (pushed - still), torque * np.array([1, 0, s(ph)]), rtol=0, atol=ROUND)
+
+
+@pytest.mark.spec("002-F1")
+def test_a_leaf_with_published_equations_loses_their_multipliers_by_its_complement() -> None:
+    """A sleigh as textbooks print it, m ẍ = -λ sin ψ, m ÿ = λ cos ψ, J ψ̈ = T with a blade below the mass centre, and a
+    pendulum m ẍ = 2 λ x, m ÿ = -m g + 2 λ y: f̄ = Cᵀ f has no λ, and the leaf is used in an assembly as it is."""
+    m, J, length = 1.4, 0.3, 0.9
+    sleigh, bob = Leaf("sleigh"), Leaf("bob")
+    for leaf in (sleigh, bob):
+        x, y = leaf.add_coordinate("x", "m"), leaf.add_coordinate("y", "m")
+        lam = leaf.add_input("lambda")
+        if leaf is sleigh:
+            psi = leaf.add_coordinate("psi", "rad")
+            leaf.constrain(leaf.rate("y") * ca.cos(psi) - leaf.rate("x") * ca.sin(psi), "blade")
+            along = {"x": -lam * ca.sin(psi), "y": lam * ca.cos(psi)}
+            leaf.add_force(leaf.add_input("T") - J * leaf.rate("psi", 2), "psi.rate")
+        else:
+            leaf.constrain(x**2 + y**2 - length**2, "rod")
+            along = {"x": 2 * lam * x, "y": 2 * lam * y - m * GRAVITY}
+        for axis, force in along.items():
+            leaf.add_force(force - m * leaf.rate(axis, 2), f"{axis}.rate")
+    psi, u, w, torque, a, rate = 0.6, 1.1, 0.8, 0.5, 0.7, -1.2
+    states = {
+        "sleigh": {"x": 0.0, "y": 0.0, "psi": psi, "x.rate": u * np.cos(psi), "y.rate": u * np.sin(psi), "psi.rate": w,
+                   "T": torque},
+        "bob": {"x": length * np.sin(a), "y": -length * np.cos(a), "x.rate": length * rate * np.cos(a),
+                "y.rate": length * rate * np.sin(a)},
+    }  # fmt: skip
+    turn = -GRAVITY / length * np.sin(a)
+    exact = {
+        "sleigh": {"x.rate.rate": -u * w * np.sin(psi), "y.rate.rate": u * w * np.cos(psi), "psi.rate.rate": torque / J},
+        "bob": {"x.rate.rate": length * (turn * np.cos(a) - rate**2 * np.sin(a)),
+                "y.rate.rate": length * (turn * np.sin(a) + rate**2 * np.cos(a))},
+    }  # fmt: skip
+    for leaf in (sleigh, bob):
+        model, state = modular_model(leaf), states[leaf.name]
+        for lam in (0.0, 3.7):
+            assert model.accelerations(state | {"lambda": lam}) == pytest.approx(exact[leaf.name], abs=ROUND)
+            fbar = model.at(model.tree.constrained, state | exact[leaf.name] | {"lambda": lam})
+            assert np.abs(fbar.entries).max() < ROUND
+        slope = ca.jacobian(model.tree.constrained.entries, model.motion.inputs["lambda"])
+        assert np.abs(model.points.evaluate(slope, 1)).max() < ROUND
+    pair = Assembly("pair", [sleigh, bob])
+    pair.constrain(pair["sleigh.psi.rate"] - 2 * pair["bob.x.rate"], "gear")  # J ψ̈ = T - λ, and 2 λ on the bob
+    found = modular_model(pair).accelerations(
+        {f"{part}.{key}": x for part, state in states.items() for key, x in state.items()}
+        | {"sleigh.psi.rate": 2 * states["bob"]["x.rate"], "sleigh.lambda": 1.0, "bob.lambda": -2.0}
+    )
+    # along the freedom ȧ: (m L² + 4 J L² cos² a) ä = -m g L sin a + 2 T L cos a + 4 J L² cos a sin a ȧ²
+    side = length * np.cos(a)
+    right = -m * GRAVITY * length * np.sin(a) + 2 * torque * side + 4 * J * side * length * np.sin(a) * rate**2
+    turned = right / (m * length**2 + 4 * J * side**2)
+    expected = length * (turned * np.cos(a) - rate**2 * np.sin(a))
+    assert found["bob.x.rate.rate"] == pytest.approx(expected, abs=ROUND)
+    assert found["sleigh.psi.rate.rate"] == pytest.approx(2 * expected, abs=ROUND)
 
 
 @pytest.mark.spec("002-J1")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import sympy
+from sympy.calculus.euler import euler_equations
 
 from dalembert.errors import ModelError
 from dalembert.symbolic import Continuum, field_equation, to_sympy
@@ -69,6 +70,38 @@ def test_a_string_a_rod_and_a_beam_with_rotary_inertia_have_their_equations() ->
         beam.field, symbol("mu") * symbol("w_tt") + symbol("EI") * symbol("w_xxxx") - inertia * symbol("w_xxtt")
     )
     assert same(beam.shear, -symbol("EI") * symbol("w_xxx") + inertia * symbol("w_xtt"))
+
+
+@pytest.mark.spec("000-22")
+def test_kinetic_energy_of_the_field_and_of_its_slope_has_its_forces() -> None:
+    """A travelling string, μ (w_tt + 2 c w_xt + c² w_xx) - F w_xx, and a turning beam with the softening -μ Ω² w."""
+    s = Continuum("string")
+    F, mu, speed = (s.parameter(name) for name in ("F", "mu", "c"))
+    found = field_equation(s, kinetic=mu * (s.rate + speed * s.slope) ** 2 / 2, potential=F * s.slope**2 / 2)
+    m, c, f, tt, xt, xx = (symbol(name) for name in ("mu", "c", "F", "w_tt", "w_xt", "w_xx"))
+    assert same(found.field, m * (tt + 2 * c * xt + c**2 * xx) - f * xx)
+    assert same(found.shear, f * symbol("w_x") - m * c * (symbol("w_t") + c * symbol("w_x")))
+    b = Continuum("blade")
+    EI, mu, turn = (b.parameter(name) for name in ("EI", "mu", "Omega"))
+    found = field_equation(b, kinetic=mu * (b.rate**2 + turn**2 * b.w**2) / 2, potential=EI * b.curvature**2 / 2)
+    assert same(found.field, m * (tt - symbol("Omega") ** 2 * symbol("w")) + symbol("EI") * symbol("w_xxxx"))
+
+
+@pytest.mark.spec("000-22")
+def test_a_field_equation_is_that_of_the_calculus_of_variations() -> None:
+    """Densities with every argument of the general form, against the Euler-Lagrange equations of SymPy."""
+    c = Continuum("general")
+    w, rate, slope, curvature = c.w, c.rate, c.slope, c.curvature
+    kinetic = (1 + c.x) * rate**2 / 2 + c.t * w * rate * slope + slope**2 * w / 4 + c.x * w**3
+    potential = (2 - c.x) * curvature**2 / 2 + w * slope**2 / 2 + c.t * w * curvature + w**4 / 4
+    load = c.x * c.t**2
+    field = sympy.Function("w")(x, t)
+    place = {c.field(i, j).name(): field.diff(x, i).diff(t, j) if i + j else field for i in range(5) for j in range(3)}
+    density = to_sympy(kinetic - potential + load * w).subs({symbol(name): one for name, one in place.items()})
+    expected = euler_equations(density, field, [x, t])[0].lhs
+    found = to_sympy(field_equation(c, kinetic=kinetic, potential=potential, load=load).field)
+    gap = found.subs({symbol(name): one for name, one in place.items()}) + expected
+    assert sympy.expand(gap.doit()) == 0
 
 
 def test_a_large_deflection_keeps_its_nonlinear_terms() -> None:

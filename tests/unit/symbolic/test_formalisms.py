@@ -213,6 +213,88 @@ def test_a_penalty_meets_the_rows_up_to_its_factor() -> None:
     assert np.abs(np.hypot(run["x"], run["y"]) - 1.5).max() < 1e-3
 
 
+@pytest.mark.spec("002-C7")
+def test_an_opened_row_returns_as_a_damped_oscillator() -> None:
+    """Two equal masses m tied by x - y = 0: (m/2 + α) φ̈ = -α (2 μ ω φ̇ + ω² φ), and the same with ẋ - ẏ = 0 alone."""
+    mass, factor, damping, frequency = 3.0, 50.0, 0.3, 7.0
+    for holonomic in (True, False):
+        s = System("tied")
+        x, y = s.coordinates("x y", "m")
+        s.add_particle("one", mass, (x, 0))
+        s.add_particle("two", mass, (y, 0))
+        s.constrain(x - y if holonomic else s.rate(x) - s.rate(y), "tie")
+        a = penalty(s, factor=factor, damping=damping, frequency=frequency).solve({"x": 0.2}, {"y": 0.5}).acceleration
+        target = -2 * damping * frequency * -0.5 - (frequency**2 * 0.2 if holonomic else 0.0)
+        assert a[0] - a[1] == pytest.approx(factor / (mass / 2 + factor) * target, rel=1e-13)
+        assert a[0] + a[1] == pytest.approx(0.0, abs=1e-12)  # forces of a row are internal
+
+
+@pytest.mark.spec("002-C1")
+def test_a_pose_is_an_equilibrium_where_the_active_virtual_work_vanishes() -> None:
+    """A ladder between a smooth floor and a smooth wall, its foot held by a force H: δW = (m g L/2 cos a - H L sin a) δa
+    on the displacements that floor and wall allow."""
+    m, length, a = 4.0, 2.5, 0.9
+    s = System("ladder", gravity=(0, -9.81))
+    x, y = s.coordinates("x y", "m")
+    angle = s.coordinate("angle", "rad")  # from the floor; the foot is to the right of the wall
+    half = (length / 2 * da.cos(angle), length / 2 * da.sin(angle))
+    s.add_body("ladder", m, m * length**2 / 12, (x, y), angle=angle)
+    s.add_force("rope", (-s.input("H", "N"), 0), (x + half[0], y - half[1]), body="ladder")
+    s.constrain(y - half[1], "floor")
+    s.constrain(x - half[0], "wall")
+    d = virtual_work(s)
+    pose = {"x": length / 2 * np.cos(a), "y": length / 2 * np.sin(a), "angle": a}
+    free = length / 2 * np.array([-np.sin(a), np.cos(a), 2 / length])  # displacement for δa = 1
+    at = [list(pose.values()), np.zeros(3)]
+    for share in (1.0, 1.2, 0.7):
+        H = share * m * 9.81 / (2 * np.tan(a))
+        _, Q, A, _ = (np.array(one) for one in d.kernel(*at, [H], [], 0.0))
+        assert np.abs(A @ free).max() < 1e-14
+        work = float(Q.ravel() @ free)  # nothing moves: f has the active forces alone
+        assert work == pytest.approx(H * length * np.sin(a) - m * 9.81 * length / 2 * np.cos(a), abs=1e-12)
+        found = d.solve(pose, inputs={"H": H})
+        assert np.sign(np.round(found.acceleration[2], 10)) == np.sign(np.round(work, 10))
+        if share == 1.0:
+            assert found.acceleration == pytest.approx([0, 0, 0], abs=1e-12)
+            # forces of the constraints: floor m g, wall H; they do no work on what the rows allow
+            assert found.multipliers == pytest.approx([m * 9.81, H], rel=1e-12)
+            assert float((A.T @ found.multipliers) @ free) == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.spec("002-C1")
+@pytest.mark.parametrize("place", [-0.7, -0.45, -0.2, 0.1, 0.4, 0.55, 0.9])
+def test_a_support_that_can_open_holds_where_the_active_work_of_lifting_is_negative(place: float) -> None:
+    """A beam on two feet at ±0.5 m that can only lift, and a load at ``place``: displacements are not reversible. At
+    rest δW = -Σ λ δφ for openings δφ ≥ 0, so that it rests where λ ≥ 0; else it lifts, as the beam without this foot."""
+    m, load = 2.0, 9.0
+
+    def beam(*feet: float) -> System:
+        s = System("beam", gravity=(0, -9.81))
+        x, y = s.coordinates("x y", "m")
+        angle = s.coordinate("angle", "rad")
+        s.add_body("beam", m, 0.4, (x, y), angle=angle)
+        s.add_force("load", (0, -load), (x + place * da.cos(angle), y + place * da.sin(angle)), body="beam")
+        for foot in feet:
+            s.constrain(y + foot * da.sin(angle), f"foot {foot:g}")
+        return s
+
+    feet = (-0.5, 0.5)
+    d = virtual_work(beam(*feet))
+    found = d.solve({})
+    _, Q, A, _ = (np.array(one) for one in d.kernel(np.zeros(3), np.zeros(3), [], [], 0.0))
+    lifts = np.linalg.pinv(A)  # displacements that open one foot each
+    works = Q.ravel() @ lifts
+    assert works == pytest.approx(-found.multipliers, rel=1e-12)
+    assert found.acceleration == pytest.approx([0, 0, 0], abs=1e-12)
+    total = m * 9.81 + load
+    assert found.multipliers.sum() == pytest.approx(total, rel=1e-12)
+    centre = load * place / total  # of weight and load: between the feet where all work of lifting is negative
+    assert (works <= 0).all() == (abs(centre) <= 0.5)
+    for k, foot in enumerate(feet):
+        left = virtual_work(beam(*(one for one in feet if one != foot))).solve({}).acceleration
+        assert (left[1] + foot * left[2] > 0) == (works[k] > 0)
+
+
 @pytest.mark.spec("000-05", "002-C3")
 def test_the_action_of_a_simulated_path_is_stationary() -> None:
     """The gradient of the discrete action by the inner points vanishes with the square of the step."""
