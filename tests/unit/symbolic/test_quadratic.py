@@ -41,6 +41,23 @@ def test_both_routes_of_linearization_give_the_same_matrices() -> None:
     assert np.allclose(np.diag(direct.K), [18 - softening, 7 - softening], rtol=1e-14, atol=0)
 
 
+@pytest.mark.spec("003-C29", "003-C30")
+def test_a_force_across_the_velocity_is_gyroscopic_with_its_sign() -> None:
+    """A charge in a magnetic field, m ẍ = -c ẏ - k x and m ÿ = c ẋ - k y: G = [0 c; -c 0], beside damping of its own."""
+    s = System("charge")
+    x, y = s.coordinates("x y")
+    s.add_particle("m", 2.0, (x, y))
+    s.add_potential(3.0 * (x**2 + y**2))
+    s.add_generalized_force("across x", x, -0.7 * s.rate(y) - 0.1 * s.rate(x))
+    s.add_generalized_force("across y", y, 0.7 * s.rate(x))
+    direct = linearize_energies(s)
+    lin = da.linearize(da.equations(s), at=da.equations(s).state())
+    assert np.allclose(direct.G, [[0, 0.7], [-0.7, 0]], rtol=1e-14, atol=0)
+    assert np.allclose(direct.C, [[0.1, 0], [0, 0]], rtol=1e-14, atol=0)
+    for name in ("G", "C", "K", "H"):
+        assert np.allclose(getattr(direct, name), getattr(lin, name), rtol=1e-12, atol=1e-12), name
+
+
 @pytest.mark.spec("003-C29")
 def test_the_forms_of_a_general_quadratic_energy_come_back() -> None:
     """T₁ = ẋᵀ M₁ x gives G = M₁ - M₁ᵀ; D = ½ ẋᵀ C ẋ + ẋᵀ C₁ x gives K + sym C₁ and H = skew C₁."""

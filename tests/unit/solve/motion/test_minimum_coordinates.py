@@ -88,6 +88,51 @@ def test_a_moving_driver_internal_states_and_space_are_eliminated_as_well():
     assert begin["tip.x"] == pytest.approx(state["tip.x"], abs=1e-11)
 
 
+@pytest.mark.spec("003-C40")
+def test_coordinates_that_a_driver_moves_are_followed():
+    """A rod on a driven cart, in the place of the rod: ẋ = (∂x/∂θ) w + the speed of the cart."""
+    m = da.Mechanism("cart", planar=True)
+    cart, rod = m.add_body("cart", mass=2.0, inertia=1.0), m.add_body("rod", mass=0.6, inertia=da.rod(0.8))
+    m.add_prismatic("rail", m.ground.at(0, 0), cart.at(0, 0))
+    m.add_revolute("hinge", cart.at(0, 0), rod.at(-0.4, 0))
+    m.add_driver("drive", "rail", lambda t: 0.3 * da.sin(4 * t))
+    eqs = da.equations(m)
+    start = da.assemble(eqs, {"hinge.angle": -1.0}, velocity={"hinge.angle": 0.7})
+    reduced = da.equations(eqs, coordinates="rod.x", at=start)
+    assert reduced.speeds.names == ("rod.vx",)
+    same_motion(eqs, reduced, start)
+    begin = da.assemble(reduced, {"rod.x": start["rod.x"]}, velocity={"rod.vx": start["rod.vx"]})
+    one, other = (
+        da.simulate(e, 0.2, start=s, method=METHOD, every=0.05) for e, s in ((eqs, start), (reduced, begin))
+    )
+    for name in ("rod.x", "hinge.angle", "hinge.rate"):
+        assert other[name] == pytest.approx(one[name], abs=RUN), name
+
+
+@pytest.mark.spec("003-C40")
+def test_joint_coordinates_of_a_reduced_machine_have_their_accelerations():
+    """A slotted lever on a crank: the way along the lever has centrifugal terms of its own, besides those of the loop."""
+    m = da.Mechanism("quick return", planar=True)
+    crank = m.add_body("crank", mass=0.4, inertia=da.rod(0.2))
+    block, lever = m.add_body("block", mass=0.1, inertia=1e-4), m.add_body("lever", mass=0.9, inertia=da.rod(0.8))
+    m.add_revolute("A", m.ground.at(0, 0), crank.at(-0.1, 0))
+    m.add_revolute("B", crank.at(0.1, 0), block.at(0, 0))
+    m.add_revolute("O", m.ground.at(-0.3, 0), lever.at(-0.4, 0))
+    m.add_prismatic("slot", lever.at(0, 0), block.at(0, 0))
+    eqs = da.equations(m)
+    state = da.assemble(eqs, {"A.angle": 0.8}, velocity={"A.angle": 6.0}, guess={"O.angle": 0.3})
+    reduced = da.equations(eqs, coordinates="A.angle", at=state)
+    same_motion(eqs, reduced, state)
+
+    # s² = r² + d² + 2 r d cos a of the crank r, the base d and the crank angle a, differentiated twice
+    r, d, a, w = 0.2, 0.3, 0.8, 6.0
+    found = da.forward_dynamics(reduced, da.assemble(reduced, {"A.angle": a}, velocity={"A.angle": w}))
+    s = np.sqrt(r**2 + d**2 + 2 * r * d * np.cos(a))
+    rate = -r * d * np.sin(a) * w / s
+    expected = (-r * d * (np.cos(a) * w**2 + np.sin(a) * found["A.angle"]) - rate**2) / s
+    assert found["slot.displacement"] == pytest.approx(expected, rel=1e-10)
+
+
 def test_a_driven_loop_is_followed_over_many_turns():
     """The seed of the pose moves with the loop: one left behind would not lead to the pose any more."""
     m = four_bar(lambda t: 5 * t)
@@ -237,3 +282,22 @@ def test_the_remainder_of_a_pendulum_is_of_third_order_and_couples_its_modes(pen
 
     assert remainder(0.02) / remainder(0.01) == pytest.approx([8.0, 8.0], rel=2e-3)
     assert abs(remainder(0.02)[1]) > 0.05 * abs(remainder(0.02)[0])
+
+
+@pytest.mark.spec("003-C24")
+def test_about_an_equilibrium_held_by_an_input_the_remainder_counts_from_that_input():
+    """A rod held at a by its motor, I θ̈ + m g l sin θ = u: f₂ = m g l (sin θ - sin a - (θ - a) cos a), zero at a."""
+    m = da.Mechanism("held", planar=True)
+    rod = m.add_body("rod", mass=1.5, inertia=da.rod(0.8))
+    m.add_revolute("J", m.ground.at(0, 0), rod.at(0, 0.4))
+    m.add_actuator("motor", joint="J", input="torque")
+    eqs = da.equations(m)
+    a, weight = 0.6, 1.5 * 9.81 * 0.4
+    u0 = weight * np.sin(a)
+    lin = da.linearize(eqs, da.assemble(eqs, {"J.angle": a}), inputs={"torque": u0}, coordinates=["J.angle"])
+    model = da.equations(eqs, about=lin)
+    for angle, torque in ((a, u0), (1.1, u0), (1.1, -2.0)):
+        state = da.assemble(model, {"J.angle": angle}, velocity={"J.angle": 0.4})
+        (f2,) = model.kernel("remainder")(state.q, state.v, [torque], model.p, 0.0)
+        expected = weight * (np.sin(angle) - np.sin(a) - (angle - a) * np.cos(a))
+        assert f2 == pytest.approx([expected], abs=1e-9)  # weight times the tolerance of the pose

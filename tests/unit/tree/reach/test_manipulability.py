@@ -43,6 +43,15 @@ def test_many_states_and_records_have_a_first_axis() -> None:
     assert many.axes.shape == (5, 6, 6) and "5 states" in repr(many)
 
 
+@pytest.mark.parametrize("length", [0.3, 1.0, 2.0])
+def test_turning_counts_as_the_velocity_at_the_given_length(length: float) -> None:
+    """Two links of one metre stretched: J = [0 0; 2 1; ℓ ℓ] along x, y and angle, with det (J Jᵀ) in closed form."""
+    found = da.tree.manipulability(two_links(), two_links().state([0.0, 0.0]), TIP, part="pose", length=length)
+    trace, det = 5 + 2 * length**2, length**2  # of [5, 3ℓ; 3ℓ, 2ℓ²]
+    root = np.sqrt(trace**2 / 4 - det)
+    assert found.values**2 == pytest.approx([trace / 2 + root, trace / 2 - root, 0.0], rel=1e-12, abs=1e-12)
+
+
 def test_fewer_joints_than_directions_have_measure_zero() -> None:
     found = da.tree.manipulability(two_links(), two_links().state([0.4, 1.0]), TIP, part="pose")
     assert found.values.shape == (3,) and float(found.measure) == 0.0

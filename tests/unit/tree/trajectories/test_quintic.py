@@ -73,6 +73,20 @@ def test_poses_of_a_place_turn_on_the_shortest_way_and_have_its_channels() -> No
     assert path["tip.wz"][1:-1] == pytest.approx((angle[2:] - angle[:-2]) / (2 * step), abs=60 * step**2)
 
 
+def test_the_way_back_through_orientations_is_the_way_there_in_reverse() -> None:
+    """Nothing distinguishes before from after: p(t) through a, b, c is p(T - t) through c, b, a, and ω changes its sign."""
+    axes = ((0, 0, 1), (0.6, 0, 0.8), (0, 1, 0))
+    turns = [da.rotation(axis=axis, angle=angle) for axis, angle in zip(axes, (0.2, 0.9, -0.5), strict=True)]
+    poses, times = [(0.5, 0.1 * k, 0.5, one) for k, one in enumerate(turns)], [0.0, 0.5, 2.0]
+    there = da.tree.quintic(seven_joints(), {"tip": poses}, times, every=0.01)
+    back = da.tree.quintic(seven_joints(), {"tip": poses[::-1]}, [2.0 - t for t in times[::-1]], every=0.01)
+    p, r = (path[[f"tip.e{k}" for k in range(4)]] for path in (there, back))
+    assert np.abs((p * r[::-1]).sum(axis=1)) == pytest.approx(np.ones(len(p)), abs=1e-13)
+    for axis in "xyz":
+        assert back[f"tip.w{axis}"][::-1] == pytest.approx(-there[f"tip.w{axis}"], abs=1e-11)
+        assert back[f"tip.alpha{axis}"][::-1] == pytest.approx(there[f"tip.alpha{axis}"], abs=1e-9)
+
+
 @pytest.mark.parametrize(
     ("points", "times", "code"),
     [
