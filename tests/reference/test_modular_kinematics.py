@@ -19,10 +19,13 @@ from dalembert.symbolic.modular import (
     count_freedoms,
     modular_model,
     planar_body,
+    quaternion_rotation,
     rigid_body,
     rolling_sphere,
+    skew,
+    variation_norm,
 )
-from dalembert.symbolic.modular.algebra.rotations import quaternion_rotation, quaternion_spin, skew
+from dalembert.symbolic.modular.algebra.rotations import quaternion_spin
 
 ROUND = 1e-12
 
@@ -277,8 +280,65 @@ def test_a_variation_is_compatible_where_the_jacobian_annihilates_it() -> None:
     A = model.at(model.jacobian(), values).entries
     S = model.at(model.S, values).part(rows=model.motion.labels()).entries
     rng = np.random.default_rng(0)
-    assert np.abs(A @ (S @ rng.normal(size=2))).max() < ROUND
-    assert np.abs(A @ rng.normal(size=6)).max() > 0.1
+    labels = model.motion.labels()
+    for change, compatible in ((S @ rng.normal(size=2), True), (rng.normal(size=6), False)):
+        found = list(model.vary_constraints(values, dict(zip(labels, change, strict=True))).values())
+        assert found == pytest.approx(A @ change, abs=ROUND)
+        assert (np.abs(found).max() < ROUND) == compatible
+
+
+@pytest.mark.spec("002-A10")
+def test_variations_of_all_orders_are_compatible_between_motions_that_fulfil_the_constraints() -> None:
+    """A skater of speed 3 on a ring of radius 1 + t: the motions turned by s fulfil both constraints, so that their
+    derivative by s is compatible, in places, velocities and accelerations together; a part of it is not."""
+    leaf = Leaf("skater")
+    x, y = leaf.add_coordinate("x"), leaf.add_coordinate("y")
+    leaf.constrain(x**2 + y**2 - (1 + leaf.time) ** 2, "ring")
+    leaf.constrain(leaf.rate("x") ** 2 + leaf.rate("y") ** 2 - 9, "speed")  # (1 + t)² a'² = 8
+    model = modular_model(leaf)
+    assert model.motion.working_order == 2
+    t, s = ca.SX.sym("t"), ca.SX.sym("s")
+    angle = np.sqrt(8) * ca.log(1 + t) + s
+    place = (1 + t) * ca.vertcat(ca.cos(angle), ca.sin(angle))
+    speed = ca.jtimes(place, t, 1)
+    stack = ca.vertcat(place, speed, ca.jtimes(speed, t, 1))
+    family = ca.Function("family", [t, s], [stack, ca.jacobian(stack, s)])
+    labels = ["x", "y", "x.rate", "y.rate", "x.rate.rate", "y.rate.rate"]
+    now, change = (dict(zip(labels, np.array(one).ravel().tolist(), strict=True)) for one in family(0.7, 0.4))
+    found = model.vary_constraints(now, change, t=0.7)
+    assert set(found) == {"ring", "speed"} and np.abs(list(found.values())).max() < 1e-12
+    part = {name: value for name, value in change.items() if name.endswith(".rate")}
+    assert np.abs(list(model.vary_constraints(now, part, t=0.7).values())).max() > 0.1
+    # of any variation it is the derivative of the constraints themselves
+    value = model.motion.function([ca.vertcat(*(one.expression for one in model.motion.invariants_of(2)))], 2)
+    other = dict(zip(labels, np.random.default_rng(3).normal(size=6), strict=True))
+
+    def moved(h: float) -> Any:
+        return np.array(value(*model.motion.point({k: now[k] + h * other[k] for k in now}, 2, 0.7))).ravel()
+
+    expected = (moved(1e-6) - moved(-1e-6)) / 2e-6
+    assert list(model.vary_constraints(now, other, t=0.7).values()) == pytest.approx(expected, abs=1e-7)
+    with pytest.raises(da.errors.ModelError) as caught:
+        model.vary_constraints(now, {"z": 1.0})
+    assert caught.value.code == "unknown-name"
+
+
+@pytest.mark.spec("002-A9")
+def test_the_norm_of_a_variation_sums_the_largest_values_of_its_derivatives() -> None:
+    """sin 2t over a period to the second order: 1 + 2 + 4; a norm, and of several entries the largest."""
+    t = np.linspace(0, 2 * np.pi, 4001)  # the maxima of all three are among the samples
+    wave = [np.sin(2 * t), 2 * np.cos(2 * t), -4 * np.sin(2 * t)]
+    assert variation_norm(wave) == pytest.approx(7.0, rel=1e-12)
+    assert variation_norm(wave[:1]) == pytest.approx(1.0, rel=1e-12)
+    v, w = np.random.default_rng(1).normal(size=(2, 3, 50, 4))
+    assert variation_norm(v + w) <= variation_norm(v) + variation_norm(w)
+    assert variation_norm(-2.5 * v) == pytest.approx(2.5 * variation_norm(v), rel=1e-14)
+    assert variation_norm(v) == max(variation_norm(v[:, :, k]) for k in range(4))
+    assert variation_norm(0 * v) == 0.0
+    # a variation of third derivatives alone, e³/6 over a time e: lower orders vanish first
+    for span in (1e-1, 1e-2):
+        e = np.linspace(0, span, 101)
+        assert variation_norm([e**3 / 6, e**2 / 2, e]) == pytest.approx(span**3 / 6 + span**2 / 2 + span, rel=1e-14)
 
 
 @pytest.mark.spec("002-A9")

@@ -24,7 +24,14 @@ from dalembert.core.findings import Advice
 from dalembert.expressions import Array
 from dalembert.symbolic.modular.algebra.complement import choose_independent, orthogonal_complement
 from dalembert.symbolic.modular.algebra.elimination import LIMITS, eliminate, rank_of, scale_rows
-from dalembert.symbolic.modular.algebra.labelled import LabelledMatrix, identity, jacobian, label_sum, zeros
+from dalembert.symbolic.modular.algebra.labelled import (
+    LabelledMatrix,
+    identity,
+    jacobian,
+    label_sum,
+    require_label,
+    zeros,
+)
 from dalembert.symbolic.modular.declarations import ModularForce
 from dalembert.symbolic.modular.energies import energy_forces
 from dalembert.symbolic.modular.motion import ModularMotion
@@ -156,6 +163,25 @@ class ModularModel:
             raise ModelError("no-motion", "a force acts along an expression without variables.")
         order = max(rho, motion.base_order)
         return ca.jacobian(motion.differentiate(expression, order - rho), motion.symbols(order))
+
+    def vary_constraints(
+        self, values: Mapping[str, float], variation: Mapping[str, float], *, t: float = 0.0
+    ) -> dict[str, float]:
+        """First variation δq̄⟨σ⟩ of every constraint at the working order: a variation is compatible where all vanish.
+
+        variation : changes of variables of any order up to σ, by label; others do not change, so that variations of
+            the highest order alone give A δq⟨σ⟩.
+        """
+        motion, order = self.motion, self.motion.working_order
+        rows = motion.invariants_of(order)
+        entries = [entry for k in range(order + 1) for entry in motion.variables(k)]
+        for name in variation:
+            require_label(name, [entry.label for entry in entries], "variable", repr(self.root.name))
+        q = ca.vertcat(SX(0, 1), *(entry.symbol for entry in entries))
+        change = ca.DM([float(variation.get(entry.label, 0.0)) for entry in entries])
+        stack = ca.vertcat(SX(0, 1), *(one.expression for one in rows))
+        found = motion.function([ca.jtimes(stack, q, change)], order)(*motion.point(values, order, t))
+        return dict(zip([one.name for one in rows], np.array(found).ravel().tolist(), strict=True))
 
     def forces(self, path: str, rows: tuple[str, ...]) -> LabelledMatrix:
         """f = Vᵀ f' of the part's own forces."""

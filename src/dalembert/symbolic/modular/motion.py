@@ -22,7 +22,7 @@ from dalembert.core.arguments import real_number
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice
 from dalembert.expressions import Array
-from dalembert.symbolic.modular.algebra.elimination import LIMITS, eliminate, solve_square
+from dalembert.symbolic.modular.algebra.elimination import LIMITS, eliminate, random_values, solve_square
 from dalembert.symbolic.modular.declarations import Parameter
 from dalembert.symbolic.modular.parts import RATE, TIME, ModularPart
 
@@ -445,11 +445,16 @@ class ModularMotion:
 
     def _at_random(self, expression: Any) -> Array:
         """Values at random points, off the constraints: for structure only. Shape (points, rows, columns)."""
-        rng = np.random.default_rng(20)
-        symbols = ca.symvar(expression)
-        function = ca.Function("at_random", [ca.vertcat(SX(0, 1), *symbols)], [ca.densify(SX(expression))])
-        found = [np.array(function(rng.uniform(0.3, 1.2, len(symbols)))) for _ in range(POINTS)]
-        return np.array(found).reshape(POINTS, *expression.shape)
+        return random_values(expression, POINTS)
+
+
+def variation_norm(derivatives: Sequence[Array]) -> float:
+    """Σ_k max_t |dᵏw/dtᵏ| of a variation w, the largest of its entries.
+
+    derivatives : samples of w, ẇ, ... up to the order of the motion, each (times,) or (times, entries).
+    """
+    samples = [np.abs(np.asarray(one, dtype=float)) for one in derivatives]
+    return float(np.max(sum(one.max(axis=0) for one in samples)))
 
 
 def _paths(root: ModularPart) -> dict[ModularPart, str]:

@@ -51,6 +51,7 @@ _DRAWN: dict[str, tuple[str, str]] = {
     "control.state_feedback.output_feedback.OutputFeedback": ("linear.loops", "plot_design"),
     "sweeps.swept.Swept": ("sweeps", "plot_swept"),
     "tree.reach.workspace.Workspace": ("sweeps", "plot_workspace"),
+    "symbolic.modular.algebra.labelled.LabelledMatrix": ("linear.comparisons", "plot_labelled"),
 }
 
 
@@ -94,6 +95,7 @@ def plot(
         Estimate : ``*names, view="estimate" | "error" | "innovations", truth=None``. Three deviations are shaded.
         TwoStageEstimate : ``*names, truth=None``.  Comparison : ``*names``.
         Consistency, LocalObservability, Workspace : no more arguments.
+        LabelledMatrix (of `da.symbolic.modular`) : no more arguments. Entries by colour, labels beside them.
         AutoIdentified : ``view="stabilization" | "frf" | "spectra" | "playback" | "residuals" |
         "shapes"``.
     path : file to which the figure is written too; its suffix determines the format (png, svg, pdf).

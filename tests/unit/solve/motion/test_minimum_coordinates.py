@@ -102,9 +102,7 @@ def test_coordinates_that_a_driver_moves_are_followed():
     assert reduced.speeds.names == ("rod.vx",)
     same_motion(eqs, reduced, start)
     begin = da.assemble(reduced, {"rod.x": start["rod.x"]}, velocity={"rod.vx": start["rod.vx"]})
-    one, other = (
-        da.simulate(e, 0.2, start=s, method=METHOD, every=0.05) for e, s in ((eqs, start), (reduced, begin))
-    )
+    one, other = (da.simulate(e, 0.2, start=s, method=METHOD, every=0.05) for e, s in ((eqs, start), (reduced, begin)))
     for name in ("rod.x", "hinge.angle", "hinge.rate"):
         assert other[name] == pytest.approx(one[name], abs=RUN), name
 

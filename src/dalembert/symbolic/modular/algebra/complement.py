@@ -22,7 +22,7 @@ import scipy.linalg
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice
 from dalembert.expressions import Array
-from dalembert.symbolic.modular.algebra.elimination import LIMITS, eliminate, rank_of, scale_rows
+from dalembert.symbolic.modular.algebra.elimination import LIMITS, eliminate, random_values, rank_of, scale_rows
 from dalembert.symbolic.modular.algebra.labelled import LabelledMatrix, require_label
 
 
@@ -35,17 +35,22 @@ class Complement:
 
 
 def orthogonal_complement(
-    A: LabelledMatrix, numbers: Array, independent: Sequence[str] | None = None, prefer: Sequence[str] = ()
+    A: LabelledMatrix,
+    numbers: Array | None = None,
+    independent: Sequence[str] | None = None,
+    prefer: Sequence[str] = (),
 ) -> Complement:
     """S in symbols, by elimination of dependent columns.
 
     Parameters
     ----------
     A : matrix of expressions
-    numbers : (points, m, n) its values; ranks are decided with them
+    numbers : (points, m, n) its values; ranks are decided with them, or at random values of the symbols
     independent : columns to keep; chosen when left out, those of ``prefer`` first
     """
     columns = A.columns
+    if numbers is None:
+        numbers = random_values(ca.SX(A.entries))
     if not A.rows:
         if independent is not None:
             _check_count(A, independent, len(columns))

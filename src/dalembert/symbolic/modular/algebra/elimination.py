@@ -66,6 +66,15 @@ class Eliminated:
     kept_right: tuple[Any, ...]
 
 
+def random_values(expression: Any, points: int = 3) -> Array:
+    """Values of expressions at random values of their symbols, (points, rows, columns)."""
+    rng = np.random.default_rng(20)
+    symbols = ca.symvar(expression)
+    function = ca.Function("at_random", [ca.vertcat(ca.SX(0, 1), *symbols)], [ca.densify(ca.SX(expression))])
+    found = [np.array(function(rng.uniform(0.3, 1.2, len(symbols)))) for _ in range(points)]
+    return np.array(found).reshape(points, *expression.shape)
+
+
 def eliminate(
     matrix: Any, numbers: Array, columns: Sequence[int] | None = None, right: Any = None, rows: Sequence[int] = ()
 ) -> Eliminated:

@@ -163,6 +163,24 @@ class LabelledMatrix:
         found = np.linalg.lstsq(self.entries, right.part(rows=self.rows).entries, rcond=None)[0]
         return LabelledMatrix(found, self.columns, right.columns)
 
+    def pseudo_inverse(self) -> LabelledMatrix:
+        """A⁺ with rows and columns exchanged; of expressions by the smaller of AᵀA and AAᵀ, which must be regular."""
+        A = self.entries
+        if self.is_numeric:
+            found = np.linalg.pinv(A)
+        elif self.shape[0] < self.shape[1]:
+            found = ca.solve(A @ A.T, A).T
+        else:
+            found = ca.solve(A.T @ A, A.T)
+        return LabelledMatrix(found, self.columns, self.rows)
+
+    def linearize(self, symbols: Expr, reference: Array | None = None) -> LabelledMatrix:
+        """First-order expansion about values of the symbols, zero where left out; the symbols are then the deviations."""
+        at = ca.DM.zeros(symbols.numel()) if reference is None else ca.DM(reference)
+        flat = ca.vec(ca.densify(self.entries))
+        value, slope = (ca.substitute(one, symbols, at) for one in (flat, ca.jacobian(flat, symbols)))
+        return LabelledMatrix(ca.reshape(value + slope @ symbols, *self.shape), self.rows, self.columns)
+
     # -- properties ------------------------------------------------------------------------------------------------
     @property
     def shape(self) -> tuple[int, int]:
@@ -171,6 +189,12 @@ class LabelledMatrix:
     @property
     def is_empty(self) -> bool:
         return not (self.rows and self.columns)
+
+    @property
+    def pattern(self) -> Array:
+        """True where an entry is not zero."""
+        nonzero = [[not ca.SX(self[r, c]).is_zero() for c in self.columns] for r in self.rows]
+        return np.array(nonzero, dtype=bool).reshape(self.shape)
 
     def text(self, width: int = 12) -> str:
         """A table with the labels around the entries; long expressions are cut."""

@@ -39,6 +39,24 @@ def rotation_matrix(sequence: str, angles: Sequence[Any]) -> Any:
     return R
 
 
+def homogeneous_matrix(sequence: str, values: Sequence[Any]) -> Any:
+    """Product of elementary transforms (4, 4): x, y, z turn by an angle, X, Y, Z shift by a length.
+
+    ``homogeneous_matrix("zX", [angle, length])`` turns about z and then goes along the turned x axis.
+    """
+    if len(sequence) != len(values):
+        raise ModelError("wrong-shape", f"sequence {sequence!r} has {len(sequence)} letters and {len(values)} values.")
+    T = SX.eye(4)
+    for letter, value in zip(sequence, values, strict=True):
+        step = SX.eye(4)
+        if letter.lower() in AXES and letter.isupper():
+            step[AXES[letter.lower()], 3] = value
+        else:
+            step[:3, :3] = elementary(letter, value)
+        T = T @ step
+    return T
+
+
 def angular_velocity(sequence: str, angles: Sequence[Any], frame: str = "body") -> Any:
     """Matrix W of ω = W (rates of the angles), in axes of the body or of space."""
     columns = []

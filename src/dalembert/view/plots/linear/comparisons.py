@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from dalembert.symbolic.modular import LabelledMatrix
+
 WRITTEN = 12  # most rows for which the cells have numbers
 TICKED = 24
 LEAST_WRITTEN = 0.005  # value that two digits show
@@ -53,6 +55,22 @@ def matrix(figure: Figure, ax: Axes, values: FloatArray, rows: FloatArray, colum
             if value >= LEAST_WRITTEN:
                 ax.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=8,
                         color="white" if value > DARK else INK)  # fmt: skip
+
+
+def plot_labelled(values: LabelledMatrix, *, title: str | None = None) -> Figure:
+    """Entries by colour, numbers by sign and size; of expressions those that are not zero. Labels beside them."""
+    numbers = np.asarray(values.entries if values.is_numeric else values.pattern, dtype=float)
+    size = float(np.abs(numbers).max(initial=0.0)) or 1.0
+    figure = new_figure(2.2 + min(0.4 * numbers.shape[1] + 1.5, 9.0), 1.2 + min(0.3 * numbers.shape[0] + 1.2, 8.0))
+    ax: Axes = figure.subplots()
+    image = ax.imshow(numbers, cmap="RdBu_r", vmin=-size, vmax=size, aspect="auto", interpolation="nearest")
+    ax.grid(False)
+    if values.is_numeric:
+        figure.colorbar(image, ax=ax, pad=0.02)
+    ax.set_yticks(range(len(values.rows)), values.rows)
+    ax.set_xticks(range(len(values.columns)), values.columns, rotation=90)
+    heading(figure, f"{len(values.rows)} x {len(values.columns)} matrix" if title is None else title)
+    return figure
 
 
 def plot_fidelity(report: Fidelity, *, title: str | None = None) -> Figure:
