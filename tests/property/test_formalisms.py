@@ -88,7 +88,7 @@ def random_chain(seed: int, planar: bool) -> tuple[System, dict[str, float], dic
     return s, q, v
 
 
-@pytest.mark.spec("002-T21", "000-01", "000-02", "000-04", "000-06", "000-07", "000-08")
+@pytest.mark.spec("002-T21", "000-01", "000-02", "000-04", "000-06", "000-07", "000-08", "002-C1")
 @given(st.integers(0, 10_000), st.booleans())
 def test_a_random_chain_of_bodies_has_one_acceleration(seed: int, planar: bool) -> None:
     s, q, v = random_chain(seed, planar)

@@ -741,7 +741,8 @@ def test_a_leaf_with_published_equations_loses_their_multipliers_by_its_compleme
     }  # fmt: skip
     turn = -GRAVITY / length * np.sin(a)
     exact = {
-        "sleigh": {"x.rate.rate": -u * w * np.sin(psi), "y.rate.rate": u * w * np.cos(psi), "psi.rate.rate": torque / J},
+        "sleigh": {"x.rate.rate": -u * w * np.sin(psi), "y.rate.rate": u * w * np.cos(psi),
+                   "psi.rate.rate": torque / J},
         "bob": {"x.rate.rate": length * (turn * np.cos(a) - rate**2 * np.sin(a)),
                 "y.rate.rate": length * (turn * np.sin(a) + rate**2 * np.cos(a))},
     }  # fmt: skip

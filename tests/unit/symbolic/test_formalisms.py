@@ -231,7 +231,7 @@ def test_an_opened_row_returns_as_a_damped_oscillator() -> None:
 
 @pytest.mark.spec("002-C1")
 def test_a_pose_is_an_equilibrium_where_the_active_virtual_work_vanishes() -> None:
-    """A ladder between a smooth floor and a smooth wall, its foot held by a force H: δW = (m g L/2 cos a - H L sin a) δa
+    """A ladder between a smooth floor and a smooth wall, its foot held by a force H, has δW = (H sin a - ½ m g cos a) L δa
     on the displacements that floor and wall allow."""
     m, length, a = 4.0, 2.5, 0.9
     s = System("ladder", gravity=(0, -9.81))
@@ -265,7 +265,7 @@ def test_a_pose_is_an_equilibrium_where_the_active_virtual_work_vanishes() -> No
 @pytest.mark.parametrize("place", [-0.7, -0.45, -0.2, 0.1, 0.4, 0.55, 0.9])
 def test_a_support_that_can_open_holds_where_the_active_work_of_lifting_is_negative(place: float) -> None:
     """A beam on two feet at ±0.5 m that can only lift, and a load at ``place``: displacements are not reversible. At
-    rest δW = -Σ λ δφ for openings δφ ≥ 0, so that it rests where λ ≥ 0; else it lifts, as the beam without this foot."""
+    rest δW = -Σ λ δφ for openings δφ ≥ 0, so that it rests where λ ≥ 0; else it lifts, as the beam without the foot."""
     m, load = 2.0, 9.0
 
     def beam(*feet: float) -> System:

@@ -43,7 +43,7 @@ def test_both_routes_of_linearization_give_the_same_matrices() -> None:
 
 @pytest.mark.spec("003-C29", "003-C30")
 def test_a_force_across_the_velocity_is_gyroscopic_with_its_sign() -> None:
-    """A charge in a magnetic field, m ẍ = -c ẏ - k x and m ÿ = c ẋ - k y: G = [0 c; -c 0], beside damping of its own."""
+    """A charge in a magnetic field, m ẍ = -c ẏ - k x and m ÿ = c ẋ - k y: G = [0 c; -c 0], beside damping."""
     s = System("charge")
     x, y = s.coordinates("x y")
     s.add_particle("m", 2.0, (x, y))

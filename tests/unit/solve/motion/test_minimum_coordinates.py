@@ -109,7 +109,7 @@ def test_coordinates_that_a_driver_moves_are_followed():
 
 @pytest.mark.spec("003-C40")
 def test_joint_coordinates_of_a_reduced_machine_have_their_accelerations():
-    """A slotted lever on a crank: the way along the lever has centrifugal terms of its own, besides those of the loop."""
+    """A slotted lever on a crank: the way along the lever has centrifugal terms besides those of the loop."""
     m = da.Mechanism("quick return", planar=True)
     crank = m.add_body("crank", mass=0.4, inertia=da.rod(0.2))
     block, lever = m.add_body("block", mass=0.1, inertia=1e-4), m.add_body("lever", mass=0.9, inertia=da.rod(0.8))

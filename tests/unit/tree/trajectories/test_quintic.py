@@ -74,7 +74,7 @@ def test_poses_of_a_place_turn_on_the_shortest_way_and_have_its_channels() -> No
 
 
 def test_the_way_back_through_orientations_is_the_way_there_in_reverse() -> None:
-    """Nothing distinguishes before from after: p(t) through a, b, c is p(T - t) through c, b, a, and ω changes its sign."""
+    """Before and after are alike: p(t) through a, b, c is p(T - t) through c, b, a, and ω changes its sign."""
     axes = ((0, 0, 1), (0.6, 0, 0.8), (0, 1, 0))
     turns = [da.rotation(axis=axis, angle=angle) for axis, angle in zip(axes, (0.2, 0.9, -0.5), strict=True)]
     poses, times = [(0.5, 0.1 * k, 0.5, one) for k, one in enumerate(turns)], [0.0, 0.5, 2.0]

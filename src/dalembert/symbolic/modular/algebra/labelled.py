@@ -175,7 +175,7 @@ class LabelledMatrix:
         return LabelledMatrix(found, self.columns, self.rows)
 
     def linearize(self, symbols: Expr, reference: Array | None = None) -> LabelledMatrix:
-        """First-order expansion about values of the symbols, zero where left out; the symbols are then the deviations."""
+        """First-order expansion about values of the symbols, zero where left out; its symbols are the deviations."""
         at = ca.DM.zeros(symbols.numel()) if reference is None else ca.DM(reference)
         flat = ca.vec(ca.densify(self.entries))
         value, slope = (ca.substitute(one, symbols, at) for one in (flat, ca.jacobian(flat, symbols)))

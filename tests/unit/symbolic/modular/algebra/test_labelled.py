@@ -142,7 +142,7 @@ def test_systems_are_solved_by_labels_and_affine_matrices_taken_apart() -> None:
 
 @pytest.mark.spec("002-I1", "002-A11")
 def test_complements_annihilate_a_matrix_in_symbols_and_in_numbers() -> None:
-    """Partition with chosen columns, chosen by itself, orthonormal, and by least squares; too few columns are refused."""
+    """Partition with chosen columns or its own, orthonormal, and by least squares; too few columns are refused."""
     s = ca.SX.sym("s", 2)
     entries = ca.vertcat(ca.horzcat(1, s[0], 2, 0), ca.horzcat(0, 1, s[1], ca.sin(s[0])))
     A = LabelledMatrix(entries, ["p", "q"], list("abcd"))
