@@ -231,7 +231,7 @@ def test_an_opened_row_returns_as_a_damped_oscillator() -> None:
 
 @pytest.mark.spec("002-C1")
 def test_a_pose_is_an_equilibrium_where_the_active_virtual_work_vanishes() -> None:
-    """A ladder between a smooth floor and a smooth wall, its foot held by a force H, has δW = (H sin a - ½ m g cos a) L δa
+    """A ladder between a smooth floor and a smooth wall, its foot held by H: δW = (H sin a - ½ m g cos a) L δa
     on the displacements that floor and wall allow."""
     m, length, a = 4.0, 2.5, 0.9
     s = System("ladder", gravity=(0, -9.81))

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import casadi as ca
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import dalembert as da
 from dalembert.mechanics.bodies import floating
@@ -196,6 +197,47 @@ def test_velocity_and_acceleration_of_a_node_are_derivatives_of_its_place(planar
     rates = (after - before) / (2 * step)
     assert rates[:dim] == pytest.approx(now[dim : 2 * dim], abs=1e-7)
     assert rates[dim : 2 * dim] == pytest.approx(now[2 * dim : 3 * dim], abs=1e-7)
+
+
+@pytest.mark.parametrize("axes", ["world", "body"])
+@pytest.mark.spec("001-C08")
+def test_a_wrench_at_a_node_acts_on_the_frame_and_on_the_modes(axes):
+    """f and τ on l = u₀ + S η with the rotation E = exp(θ~), θ = Ŝ η: forces f on the frame, moments E τ + l × f about its
+    origin in its axes, Sᵀ f + Ŝᵀ Tᵀ τ on the modes, T θ̇ the spin of Eᵀ Ė, which is the unit matrix to first order."""
+    points, k = PointMasses.random(6, modes=3, size=0.4), 1
+    force, torque = np.array([1.3, -0.7, 0.4]), np.array([0.2, 0.5, -0.9])
+
+    def loads(loaded):
+        m = da.Mechanism("free", gravity=0)
+        body = m.add_flexible_body("body", points.data())
+        if loaded:
+            m.add_force("F", body.at(f"n{k}"), tuple(force), axes=axes)
+            m.add_torque("T", body, tuple(torque), node=f"n{k}", axes=axes)
+        eqs = da.equations(m)
+        q = np.array(eqs.placement.q)
+        q[:3], q[3:7], q[-3:] = (0.3, -0.2, 0.5), p, eta
+        none = np.zeros(0)
+        return np.array(eqs.functions["forces"](q, np.zeros(eqs.nv), none, none, eqs.p, 0.0, none)).ravel()
+
+    rng = np.random.default_rng(8)
+    p, eta = rng.normal(size=4), rng.normal(size=3)
+    p /= np.linalg.norm(p)
+    R = Rotation.from_quat(p, scalar_first=True).as_matrix()
+    S, H = points.modes[k], points.rotations[k]
+
+    def turned(change):
+        return Rotation.from_rotvec(H @ eta + change).as_matrix()
+
+    E, h = turned(np.zeros(3)), 1e-6
+    spins = [E.T @ (turned(h * e) - turned(-h * e)) / (2 * h) for e in np.eye(3)]
+    T = np.array([[W[2, 1], W[0, 2], W[1, 0]] for W in spins]).T
+    # f in axes of the frame, τ in those of the node
+    f, tau = (R.T @ force, E.T @ R.T @ torque) if axes == "world" else (E @ force, torque)
+    place = points.places[k] + S @ eta
+    found = loads(True) - loads(False)
+    assert found[:3] == pytest.approx(R @ f, abs=1e-12)
+    assert found[3:6] == pytest.approx(E @ tau + np.cross(place, f), abs=1e-12)
+    assert found[6:] == pytest.approx(S.T @ f + H.T @ T.T @ tau, abs=1e-9)  # of the differences in T
 
 
 @pytest.mark.spec("001-C07", "000-41")
