@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ import dalembert as da
 from dalembert.symbolic import (
     System,
     boltzmann_hamel,
+    gibbs_appell,
     kane,
     lagrange,
     lagrange_multipliers,
@@ -118,6 +121,68 @@ def test_the_equations_of_newton_and_euler_follow_from_quasi_velocities() -> Non
         linear, omega = v[:3], v[3:]
         expected = [*(-5 * np.cross(omega, linear)), *(-np.cross(omega, J @ omega))]
         assert np.allclose(force[:, 0], expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.spec("003-C39", "003-C36")
+@pytest.mark.parametrize("formalism", [boltzmann_hamel, kane, gibbs_appell], ids=lambda one: one.__name__)
+def test_a_loaded_body_in_velocities_of_a_point_off_its_mass_centre_has_the_general_equations(formalism: Any) -> None:
+    """Mb ẇ + [Ω~ 0; V~ Ω~] Mb w = (F, M_O) with Mb = [m 1, -m d~; m d~, J_O], in body axes, d from O to G: general
+    inertia, a force at a point of the body, a torque and gravity; q̇ = B w with B = diag(R, W⁻¹)."""
+    random = np.random.default_rng(12)
+    m, d, p = 5.0, np.array([0.3, -0.2, 0.4]), np.array([-0.1, 0.5, 0.2])
+    force, torque, g = random.normal(size=3), random.normal(size=3), np.array([0.4, -0.3, -9.81])
+    root = random.normal(size=(3, 3))
+    J = root @ root.T + np.eye(3)
+    s = System("body off its mass centre", gravity=g.tolist())
+    X, Y, Z = s.coordinates("X Y Z", "m")
+    phi, theta, psi = s.coordinates("phi theta psi", "rad")
+    turned = s.rotation("zyx", (psi, theta, phi))
+    origin, R = ca.vertcat(X, Y, Z), turned.matrix
+    s.add_body("body", m, ca.DM(J), origin + R @ d, rotation=turned)
+    s.add_force("push", R @ force, origin + R @ p, body="body")
+    s.add_torque("twist", torque.tolist(), "body")
+    for k, axis in enumerate("xyz"):
+        s.speed(f"v{axis}", (R.T @ s.rate(origin))[k], "m/s")
+    for k, axis in enumerate("xyz"):
+        s.speed(f"w{axis}", turned.omega[k], "rad/s")
+    derived = formalism(s)
+    f = ca.Function("f", [s.q, derived.v], [derived.M, derived.f, R, derived.motion.N])
+
+    def skew(a: Any) -> Any:
+        return np.cross(np.eye(3), np.asarray(a))
+
+    Mb = np.block([[m * np.eye(3), -m * skew(d)], [m * skew(d), J - m * skew(d) @ skew(d)]])
+    for _ in range(3):
+        q, w = random.uniform(-1, 1, 6), random.normal(size=6)
+        M, right, turn, B = (np.array(one) for one in f(q, w))
+        assert np.allclose(M, Mb, rtol=0, atol=1e-12)
+        weight = m * turn.T @ g
+        applied = np.concatenate([force + weight, torque + np.cross(p, force) + np.cross(d, weight)])
+        moving = np.block([[skew(w[3:]), np.zeros((3, 3))], [skew(w[:3]), skew(w[3:])]])
+        assert np.allclose(right[:, 0], applied - moving @ Mb @ w, rtol=1e-11, atol=1e-11)
+        sf, cf, tt, ct = np.sin(q[3]), np.cos(q[3]), np.tan(q[4]), np.cos(q[4])
+        W = [[1, sf * tt, cf * tt], [0, cf, -sf], [0, sf / ct, cf / ct]]
+        assert np.allclose(B, np.block([[turn, np.zeros((3, 3))], [np.zeros((3, 3)), np.array(W)]]), atol=1e-13)
+
+
+@pytest.mark.spec("003-C39")
+def test_forces_and_moments_in_body_axes_drive_the_six_equations_of_principal_axes() -> None:
+    """m v̇x = m (Ωz vy - Ωy vz) + Fx, Jx Ω̇x = (Jy - Jz) Ωy Ωz + Mx, and cyclic."""
+    s = free_body()
+    turned = s.bodies["body"].rotation
+    F, T = ([s.input(f"{name}{axis}", unit) for axis in "xyz"] for name, unit in (("F", "N"), ("M", "N m")))
+    s.add_force("push", turned @ ca.vertcat(*F), "body")
+    s.add_torque("twist", ca.vertcat(*T), "body")
+    d = boltzmann_hamel(s)
+    random = np.random.default_rng(3)
+    q, w, u = random.uniform(-1, 1, 6), random.normal(size=6), random.normal(size=6)
+    M, f = (np.array(one) for one in ca.Function("f", [s.q, d.v, s.u], [d.M, d.f])(q, w, u))
+    (vx, vy, vz, Ox, Oy, Oz), m, (Jx, Jy, Jz) = w, 5.0, (2.0, 3.0, 4.0)
+    expected = [
+        (Oz * vy - Oy * vz) + u[0] / m, (Ox * vz - Oz * vx) + u[1] / m, (Oy * vx - Ox * vy) + u[2] / m,
+        ((Jy - Jz) * Oy * Oz + u[3]) / Jx, ((Jz - Jx) * Ox * Oz + u[4]) / Jy, ((Jx - Jy) * Ox * Oy + u[5]) / Jz,
+    ]  # fmt: skip
+    assert np.linalg.solve(M, f[:, 0]) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.spec("003-C38", "003-E12")
