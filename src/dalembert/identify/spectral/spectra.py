@@ -68,6 +68,12 @@ class Spectra:
         i = self._place(name)
         return np.ascontiguousarray(self.values[:, i, i].real)
 
+    def magnitude(self, name: str, lowest: float = 0.0, highest: float = np.inf) -> FloatArray:
+        """(nf,) √ of the auto spectral density over its largest between two frequencies [Hz]: compares any sizes."""
+        psd = self.psd(name)
+        band = (self.frequencies_hz >= lowest) & (self.frequencies_hz <= highest)
+        return np.sqrt(psd / psd[band].max())
+
     def csd(self, first: str, second: str) -> ComplexArray:
         """(nf,) cross spectral density conj(first) · second."""
         return self.values[:, self._place(first), self._place(second)]
