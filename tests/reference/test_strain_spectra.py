@@ -49,7 +49,7 @@ def strain_run(modes: int, damping: float, until: float = 20.5, step: float = 1e
 @pytest.mark.spec("001-C33")
 def test_normalised_magnitudes_compare_strains_of_any_size_and_show_the_resonance_of_the_payload() -> None:
     """A gauge of unknown gain and offset with noise: bins of 0.1 Hz place the parabola's maximum to 0.02 Hz. Noise of
-    1e-6 has 1e-6 √(6/N) in a bin of N = 1000 samples, beside 1e-4: 1e-3 of the peak, its largest of 200 three times that.
+    1e-6 has 1e-6 √(6/N) in a bin of N = 1000 samples, beside 1e-4: 1e-3 of the peak, the largest of 200 thrice that.
     """
     simulated, light = (strain_run(2, 0.005, until=10.5, step=5e-3, load=load) for load in (PAYLOAD, PAYLOAD / 4))
     noise = 1e-6 * np.random.default_rng(1).normal(size=len(simulated))

@@ -9,7 +9,7 @@ and its heading has an influence that it cannot have. Two repairs of the dimensi
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import casadi as ca
@@ -283,17 +283,20 @@ def self_stable(found: SpeedModel) -> list[tuple[float, float | None]]:
     return [(float(a), None if b is None else float(b)) for a, b in zip(edges[::2], ends, strict=True)]
 
 
-def draw_scenarios(model: ModularModel) -> list[dict[str, Any]]:
+def draw_dimensions() -> list[dict[str, float]]:
     """Dimensions changed by up to 4 %, trail multiplied by a number between -2 and 11."""
     rng = np.random.default_rng(SEED)
-    found = []
+    scenarios = []
     for _ in range(SCENARIOS):
         changes = {name: value * rng.uniform(0.96, 1.04) for name, value in GEOMETRY.items()}
-        factor = rng.uniform(-2.0, 11.0)
-        changes["trail"] = GEOMETRY["trail"] * factor
-        one = lateral(linear_models(model, changes))
-        found.append({"trail_m": changes["trail"], "self_stable_m_s": self_stable(one), "model": one})
-    return found
+        scenarios.append(changes | {"trail": GEOMETRY["trail"] * rng.uniform(-2.0, 11.0)})
+    return scenarios
+
+
+def judge_scenario(model: ModularModel, changes: Mapping[str, float]) -> dict[str, Any]:
+    """The linear model of changed dimensions, and where it is self-stable."""
+    found = lateral(linear_models(model, changes))
+    return {"trail_m": changes["trail"], "self_stable_m_s": self_stable(found), "model": found}
 
 
 def study() -> Outcome:
@@ -308,7 +311,7 @@ def study() -> Outcome:
         closed = linear_models(model, close(heading), heading)
         repairs[heading] = {"model": lateral(closed), "heading_influence": heading_influence(closed)}
     step("scenarios")
-    scenarios = draw_scenarios(model)
+    scenarios = [judge_scenario(model, changes) for changes in draw_dimensions()]
     results = _results(printed, models, repairs, scenarios)
     return Outcome(
         "Tilting tricycle: stability from linearized parts", results, _pieces(results, printed, repairs, scenarios),
@@ -385,7 +388,7 @@ def _pieces(
         Table(head, rows, "Eigenvalues with the printed dimensions [1/s]."),
         Table(
             ("speed [m/s]", "castering", "capsize", "weave"),
-            tuple((f"{v:g}", *_shapes(printed, v)) for v in SPEEDS[1:]),
+            eigenvector_table(printed, SPEEDS[1:]),
             "Eigenvectors: steer per unit of lean, and its phase [deg].",
         ),
         Heading("Dimensions that close"),
@@ -417,10 +420,14 @@ def _cells(found: SpeedModel, v: float) -> tuple[str, ...]:
     return tuple(_number(value) for value in (modes["castering"], modes["capsize"], *modes["weave"]))
 
 
-def _shapes(found: SpeedModel, v: float) -> tuple[str, ...]:
-    modes = named_modes(found, v)
-    ratios = [found.ratio(v, _first(modes[kind]), "steer", "lean") for kind in ("castering", "capsize", "weave")]
-    return tuple(f"{abs(one):.3f}, {abs(np.degrees(np.angle(one))):.0f}" for one in ratios)
+def eigenvector_table(found: SpeedModel, speeds: Sequence[float]) -> tuple[tuple[str, ...], ...]:
+    """Of every speed the steer per unit of lean of castering, capsize and weave, and its phase [deg]."""
+    rows = []
+    for v in speeds:
+        modes = named_modes(found, v)
+        ratios = [found.ratio(v, _first(modes[kind]), "steer", "lean") for kind in ("castering", "capsize", "weave")]
+        rows.append((f"{v:g}", *(f"{abs(one):.3f}, {abs(np.degrees(np.angle(one))):.0f}" for one in ratios)))
+    return tuple(rows)
 
 
 def _number(value: Any) -> str:

@@ -83,6 +83,53 @@ def test_speeds_at_which_the_modes_change(printed: Any) -> None:
     assert abs(printed.ratio(fast, modes["capsize"], "steer", "lean")) == pytest.approx(0.83, abs=5e-3)
 
 
+def dynamic(found: Any, v: float, value: complex) -> Any:
+    """λ² M + λ v C₁ + K₀ + v² K₂, singular at an eigenvalue."""
+    return value**2 * found.M + value * v * found.C1 + found.K0 + v**2 * found.K2
+
+
+@pytest.mark.spec("002-G8")
+def test_the_table_of_eigenvectors_solves_the_equations_at_every_speed(printed: Any) -> None:
+    """Steer per unit of lean from the first equation alone, -D₁₂/D₁₁; three decimals and whole degrees are printed."""
+    rows = study.eigenvector_table(printed, study.SPEEDS[1:])
+    assert [float(row[0]) for row in rows] == list(study.SPEEDS[1:])
+    for row in rows:
+        v = float(row[0])
+        modes = study.named_modes(printed, v)
+        for cell, value in zip(row[1:], (modes["castering"], modes["capsize"], modes["weave"][0]), strict=True):
+            D = dynamic(printed, v, complex(value))
+            ratio = -D[0, 1] / D[0, 0]
+            assert abs(D[1, 0] * ratio + D[1, 1]) < 1e-9 * np.abs(D).max()  # the second equation holds too
+            size, phase = (float(text) for text in cell.split(", "))
+            assert size == pytest.approx(abs(ratio), abs=5.1e-4)
+            assert phase == pytest.approx(abs(np.degrees(np.angle(ratio))), abs=0.51)
+
+
+@pytest.mark.spec("002-G8")
+def test_scattered_dimensions_have_ranges_of_stability_at_whose_ends_an_eigenvalue_crosses(model: Any) -> None:
+    """Eight draws within 4 %, the trail from -2 to 11 of its value; of two of them the model and its ranges."""
+    drawn = study.draw_dimensions()
+    assert len(drawn) == 8
+    for one in drawn:
+        assert set(one) == set(study.GEOMETRY)
+        for name, value in study.GEOMETRY.items():
+            share = one[name] / value if value else 1.0
+            assert -2.0 <= share <= 11.0 if name == "trail" else 0.96 <= share <= 1.04
+    shares = np.array([[one[name] / value for name, value in study.GEOMETRY.items() if value] for one in drawn])
+    assert (np.ptp(shares, axis=0) > 0.02).all() and np.ptp(shares[:, list(study.GEOMETRY).index("trail")]) > 5
+    for changes in sorted(drawn, key=lambda one: abs(one["trail"]))[:2]:  # the smallest trails are stable somewhere
+        found = study.judge_scenario(model, changes)
+        edges = [v for pair in found["self_stable_m_s"] for v in pair if v is not None]
+        assert edges and found["trail_m"] == changes["trail"]
+        for v in edges:
+            values = found["model"].eigenvalues(v)
+            critical = values[np.argmax(values.real)]
+            assert abs(critical.real) < 1e-7
+            assert abs(np.linalg.det(dynamic(found["model"], v, 1j * critical.imag))) < 1e-5
+            either = [float(found["model"].eigenvalues(v + d).real.max()) for d in (-1e-3, 1e-3)]
+            assert min(either) < 0 < max(either)
+
+
 @pytest.mark.slow
 @pytest.mark.spec("002-T15", "002-G8")
 def test_the_study_of_the_tricycle_writes_its_results_and_report(tmp_path: Any) -> None:
@@ -101,6 +148,6 @@ def test_the_study_of_the_tricycle_writes_its_results_and_report(tmp_path: Any) 
         assert one["self_stable_m_s"][0] == pytest.approx(expected, abs=6e-3)
         assert one["capsize_speed"] == pytest.approx(expected[1], abs=6e-3)
     assert found["heading_influence"] > 1.0
-    assert len(found["scenarios"]) == 8
+    assert [one["trail_m"] for one in found["scenarios"]] == [one["trail"] for one in study.draw_dimensions()]
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "do not follow from the printed dimensions" in text
