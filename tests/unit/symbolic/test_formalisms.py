@@ -434,8 +434,7 @@ def test_gibbs_appell_takes_a_row_that_is_not_affine_in_the_rates(independent: l
 
 
 @pytest.mark.spec("002-D1")
-@pytest.mark.parametrize("speeds", ["rates", "declared", "independent"])
-def test_the_machine_of_appell_and_hamel_climbs_by_its_equations(speeds: str) -> None:
+def test_the_machine_of_appell_and_hamel_climbs_by_its_equations() -> None:
     """ż² = a² (ẋ² + ẏ²) with ẋ = s cos ψ, ẏ = s sin ψ: S = ½ m ((1 + a²) ṡ² + s² ψ̇²), so that (1 + a²) ṡ = -g a + F/m
     and m s ψ̇ = 0 under gravity and a force F along the path; a row of place and a body that turns beside it."""
     a, m, F, psi, size = 0.75, 2.0, 1.4, 0.6, 1.3
@@ -448,18 +447,6 @@ def test_the_machine_of_appell_and_hamel_climbs_by_its_equations(speeds: str) ->
     s.add_force("push", (F * dx / size, F * dy / size, 0), "m")
     s.constrain(dz**2 - a**2 * (dx**2 + dy**2), "climb")
     s.constrain(height - z, "follow")
-    if speeds == "declared":
-        for name, definition in (
-            ("u", dx + dy),
-            ("w", dx - dy),
-            ("c", dz),
-            ("k", s.rate(height) - dz),
-            ("o", s.rate(angle)),
-        ):
-            s.speed(name, definition)
-    if speeds == "independent":  # as many as freedoms
-        for name, definition in (("u", dx + dy), ("w", dx - 2 * dy), ("o", s.rate(angle))):
-            s.speed(name, definition)
     state = (
         {"h": 0.4, "z": 0.4},
         {"x": size * np.cos(psi), "y": size * np.sin(psi), "z": a * size, "h": a * size, "angle": 2.0},
@@ -471,6 +458,34 @@ def test_the_machine_of_appell_and_hamel_climbs_by_its_equations(speeds: str) ->
     assert found.acceleration == pytest.approx(expected, rel=1e-12, abs=1e-12)
     other = lagrange_multipliers(s).solve(*state)  # rule of Chetaev
     assert found.multipliers == pytest.approx(other.multipliers, rel=1e-12)
+
+
+@pytest.mark.spec("002-D1")
+@pytest.mark.parametrize("speeds", ["rates", "declared", "independent"])
+def test_gibbs_appell_with_general_rows_agrees_with_multipliers_of_chetaev(speeds: str) -> None:
+    """A double pendulum on a cart: a row that is not affine and depends on places and time, beside a row of place."""
+    s = System("cart", gravity=(0.4, -9.81), check_units=False)
+    x, z = s.coordinates("x z", "m")
+    a, b = s.coordinates("a b", "rad")
+    dx, da_, db = s.rate(x), s.rate(a), s.rate(b)
+    elbow = (x + 0.8 * da.sin(a), -0.8 * da.cos(a))
+    s.add_particle("cart", 2.0, (x, z))
+    s.add_body("upper", 1.1, 0.2, (x + 0.4 * da.sin(a), -0.4 * da.cos(a)), angle=a)
+    s.add_body("lower", 0.7, 0.1, (elbow[0] + 0.3 * da.sin(b), elbow[1] - 0.3 * da.cos(b)), angle=b)
+    s.add_torque("motor", s.input("T", "N m"), "lower", reaction="upper")
+    s.constrain(dx**2 + (1 + x**2) * da_**2 - (2 + da.cos(b)) * (1 + s.t) * db**2, "speeds")
+    s.constrain(z - 0.3 * x**2, "track")
+    if speeds != "rates":
+        s.speed("u", dx * da.cos(b) + 0.5 * da_ * da.sin(a) + 0.2 * s.rate(z))
+        s.speed("w", da_ - x * db + s.t)
+    if speeds == "declared":
+        s.speed("k", db * (2 + x))
+        s.speed("h", s.rate(z) - dx * da.sin(a))
+    q = {"x": 0.4, "z": 0.3 * 0.16, "a": 0.7, "b": -0.5}
+    v = {"x": 0.9, "z": 0.6 * 0.4 * 0.9, "a": -0.6, "b": 1.2}
+    found, expected = (one(s).solve(q, v, inputs={"T": 1.5}, t=0.3) for one in (gibbs_appell, lagrange_multipliers))
+    assert found.acceleration == pytest.approx(expected.acceleration, rel=1e-11)
+    assert found.multipliers == pytest.approx(expected.multipliers, rel=1e-11)
 
 
 @pytest.mark.spec("002-E1")

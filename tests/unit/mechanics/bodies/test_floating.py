@@ -202,8 +202,8 @@ def test_velocity_and_acceleration_of_a_node_are_derivatives_of_its_place(planar
 @pytest.mark.parametrize("axes", ["world", "body"])
 @pytest.mark.spec("001-C08")
 def test_a_wrench_at_a_node_acts_on_the_frame_and_on_the_modes(axes):
-    """f and τ at l = u₀ + S η with the rotation E = exp(θ~), θ = Ŝ η: force f on the frame, moment E τ + l × f about its
-    origin in its axes, Sᵀ f + Ŝᵀ Tᵀ τ on the modes, T θ̇ the spin of Eᵀ Ė, which is the unit matrix to first order."""
+    """f and τ at l = u₀ + S η with the rotation E = exp(θ~), θ = Ŝ η: force f on the frame, moment E τ + l × f about
+    its origin in its axes, Sᵀ f + Ŝᵀ Tᵀ τ on the modes, T θ̇ the spin of Eᵀ Ė; T is the unit matrix to first order."""
     points, k = PointMasses.random(6, modes=3, size=0.4), 1
     force, torque = np.array([1.3, -0.7, 0.4]), np.array([0.2, 0.5, -0.9])
 

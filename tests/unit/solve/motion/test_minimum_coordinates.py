@@ -144,12 +144,18 @@ def test_a_driven_loop_is_followed_over_many_turns():
 
 
 @pytest.mark.spec("003-C40")
-def test_rolling_leaves_fewer_speeds_than_coordinates():
+@pytest.mark.parametrize("slip", [0.0, 0.7])
+def test_rolling_leaves_fewer_speeds_than_coordinates(slip):
+    """Also where the edge slips by a given speed: a part of the rates that no independent speed has."""
     m = da.Mechanism("skate", planar=True, gravity=0)
     skate = m.add_body("skate", mass=2.0, inertia=0.5)
     m.add_constraint(
         "edge",
-        lambda s: -da.sin(s["skate.angle"]) * s["skate.vx"] + da.cos(s["skate.angle"]) * s["skate.vy"],
+        lambda s: (
+            -da.sin(s["skate.angle"]) * s["skate.vx"]
+            + da.cos(s["skate.angle"]) * s["skate.vy"]
+            - slip * da.cos(3 * s.t)
+        ),
         level="velocity",
     )
     m.add_force("push", skate.at(0, 0.3), (1.0, 0.5))
@@ -159,6 +165,11 @@ def test_rolling_leaves_fewer_speeds_than_coordinates():
     state = da.assemble(eqs, {"skate.x": 0.1, "skate.y": 0.2, "skate.angle": 0.4}, velocity={"skate.angle": 1.5,
                         "skate.vx": 2.0 * np.cos(0.4)})  # fmt: skip
     same_motion(eqs, reduced, state)
+    places = {name: state[name] for name in ("skate.x", "skate.y", "skate.angle")}
+    begin = da.assemble(reduced, places, velocity={name: state[name] for name in reduced.speeds.names})
+    one, other = (da.simulate(e, 0.3, start=s, method=METHOD, every=0.1) for e, s in ((eqs, state), (reduced, begin)))
+    for name in places:
+        assert other[name] == pytest.approx(one[name], abs=RUN), name
 
 
 def test_what_cannot_be_eliminated_is_refused_with_the_reason():
