@@ -486,6 +486,14 @@ def test_gibbs_appell_with_general_rows_agrees_with_multipliers_of_chetaev(speed
     found, expected = (one(s).solve(q, v, inputs={"T": 1.5}, t=0.3) for one in (gibbs_appell, lagrange_multipliers))
     assert found.acceleration == pytest.approx(expected.acceleration, rel=1e-11)
     assert found.multipliers == pytest.approx(expected.multipliers, rel=1e-11)
+    if speeds == "independent":  # the equations as they are shown: ∂S/∂u̇ = Wᵀ Q at the rates of u and w
+        terms = {name: value for step in gibbs_appell(s).steps for name, value in step.terms}
+        rates = ca.vertcat(s.symbols["u.rate"], s.symbols["w.rate"])
+        turned = s.rate(ca.vertcat(*s.definitions.values()))
+        at = [list(q.values()), list(v.values()), found.acceleration, 1.5, 0.3]
+        symbols = [s.q, s.rates, s.accelerations, s.u, s.t]
+        gap = ca.substitute(ca.gradient(terms["S"], rates) - terms["W^{T} Q"], rates, turned)
+        assert np.abs(np.array(ca.Function("gap", symbols, [gap])(*at))).max() < 1e-11
 
 
 @pytest.mark.spec("002-E1")
