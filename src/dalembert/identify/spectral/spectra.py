@@ -72,7 +72,7 @@ class Spectra:
         """(nf,) √ of the auto spectral density over its largest between two frequencies [Hz]: compares any sizes."""
         psd = self.psd(name)
         band = (self.frequencies_hz >= lowest) & (self.frequencies_hz <= highest)
-        return np.sqrt(psd / psd[band].max())
+        return np.asarray(np.sqrt(psd / psd[band].max()))
 
     def csd(self, first: str, second: str) -> ComplexArray:
         """(nf,) cross spectral density conj(first) · second."""
