@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from dalembert.symbolic.modular.algebra.labelled import coefficients as coefficients
     from dalembert.symbolic.modular.algebra.labelled import evaluate as evaluate
     from dalembert.symbolic.modular.algebra.labelled import identity as identity
-    from dalembert.symbolic.modular.algebra.labelled import jacobian as jacobian
     from dalembert.symbolic.modular.algebra.labelled import label_sum as label_sum
+    from dalembert.symbolic.modular.algebra.labelled import labelled_jacobian as labelled_jacobian
     from dalembert.symbolic.modular.algebra.labelled import zeros as zeros
     from dalembert.symbolic.modular.algebra.rotations import angular_velocity as angular_velocity
     from dalembert.symbolic.modular.algebra.rotations import count_freedoms as count_freedoms

@@ -27,8 +27,8 @@ from dalembert.symbolic.modular.algebra.elimination import LIMITS, eliminate, ra
 from dalembert.symbolic.modular.algebra.labelled import (
     LabelledMatrix,
     identity,
-    jacobian,
     label_sum,
+    labelled_jacobian,
     require_label,
     zeros,
 )
@@ -140,7 +140,7 @@ class ModularModel:
         order = motion.working_order
         rows = motion.invariants_of(order, path)
         stack = ca.vertcat(SX(0, 1), *(one.expression for one in rows))
-        A = jacobian(stack, [one.name for one in rows], motion.symbols(order), motion.labels())
+        A = labelled_jacobian(stack, [one.name for one in rows], motion.symbols(order), motion.labels())
         return A if columns is None else A.part(columns=columns)
 
     @cached_property

@@ -235,7 +235,7 @@ def label_sum(*matrices: LabelledMatrix) -> LabelledMatrix:
     return total
 
 
-def jacobian(expressions: Expr, rows: Iterable[str], symbols: Expr, columns: Iterable[str]) -> LabelledMatrix:
+def labelled_jacobian(expressions: Expr, rows: Iterable[str], symbols: Expr, columns: Iterable[str]) -> LabelledMatrix:
     """∂expressions/∂symbols with a label for every expression and every symbol."""
     return LabelledMatrix(ca.SX(ca.jacobian(ca.vertcat(expressions), symbols)), rows, columns)
 

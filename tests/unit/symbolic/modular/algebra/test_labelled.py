@@ -16,8 +16,8 @@ from dalembert.symbolic.modular import (
     evaluate,
     homogeneous_matrix,
     identity,
-    jacobian,
     label_sum,
+    labelled_jacobian,
     least_squares_complement,
     linear_complement,
     null_space,
@@ -94,7 +94,7 @@ def test_entries_parts_scaling_renaming_and_text() -> None:
 @pytest.mark.spec("002-I1")
 def test_a_jacobian_has_the_labels_of_its_expressions_and_symbols() -> None:
     x = ca.SX.sym("x", 2)
-    J = jacobian(ca.vertcat(x[0] * x[1], ca.sin(x[0])), ["product", "sine"], x, ["a", "b"])
+    J = labelled_jacobian(ca.vertcat(x[0] * x[1], ca.sin(x[0])), ["product", "sine"], x, ["a", "b"])
     numbers = evaluate(J, x, np.array([0.5, 2.0]))
     assert numbers["product", "a"] == 2.0
     assert numbers["sine", "b"] == 0.0
