@@ -9,6 +9,7 @@ import pytest
 
 import dalembert as da
 from dalembert.structures import BeamGauge, Frame, Material, Section, flexible_body
+from tests.helpers.findings import raises
 
 # Arm of spring steel (Scaglioni 2016, section 3.2): free lengths [m] that have the published frequencies, motor of the
 # second joint at the tip of the first link, payload of 400 g; with its joints held stretched it vibrates at 1.99 Hz.
@@ -62,6 +63,8 @@ def test_normalised_magnitudes_compare_strains_of_any_size_and_show_the_resonanc
     hertz = found.frequencies_hz
     band = (hertz > 0.5) & (hertz < 20.0)
     magnitude = {name: found.magnitude(name, 0.5, 20.0) for name in found.names}
+    with raises(da.errors.DataError, "empty"):
+        found.magnitude("light", 60.0)
     peaks = {}
     for name, value in magnitude.items():
         assert value[band].max() == 1.0

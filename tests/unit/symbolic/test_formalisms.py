@@ -486,7 +486,10 @@ def test_gibbs_appell_with_general_rows_agrees_with_multipliers_of_chetaev(speed
     found, expected = (one(s).solve(q, v, inputs={"T": 1.5}, t=0.3) for one in (gibbs_appell, lagrange_multipliers))
     assert found.acceleration == pytest.approx(expected.acceleration, rel=1e-11)
     assert found.multipliers == pytest.approx(expected.multipliers, rel=1e-11)
-    if speeds == "independent":  # the equations as they are shown: ∂S/∂u̇ = Wᵀ Q at the rates of u and w
+    if speeds == "independent":
+        with raises(ModelError, "conflicting-arguments"):
+            gibbs_appell(s, independent=["u", "a.rate"])
+        # the equations as they are shown: ∂S/∂u̇ = Wᵀ Q at the rates of u and w
         terms = {name: value for step in gibbs_appell(s).steps for name, value in step.terms}
         rates = ca.vertcat(s.symbols["u.rate"], s.symbols["w.rate"])
         turned = s.rate(ca.vertcat(*s.definitions.values()))

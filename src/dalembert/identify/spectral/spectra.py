@@ -72,6 +72,8 @@ class Spectra:
         """(nf,) √ of the auto spectral density over its largest between two frequencies [Hz]: compares any sizes."""
         psd = self.psd(name)
         band = (self.frequencies_hz >= lowest) & (self.frequencies_hz <= highest)
+        if not psd[band].any():
+            raise DataError("empty", f"{name!r} has no spectrum between {lowest:g} and {highest:g} Hz.")
         return np.asarray(np.sqrt(psd / psd[band].max()))
 
     def csd(self, first: str, second: str) -> ComplexArray:

@@ -20,6 +20,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.arrays import AnyArray as Array
+from dalembert.core.errors import ModelError
 from dalembert.equations import ACCELERATION
 from dalembert.symbolic.block_solve import solve_square
 from dalembert.symbolic.derivation import Derivation, Step, Values
@@ -73,6 +74,11 @@ def _solve_accelerations(system: System, independent: Sequence[str] | None) -> D
     motion = in_rates(system)
     names, u = declared_speeds(system)
     if len(names) == motion.nv - len(motion.rows):
+        if independent is not None and set(independent) != set(names):
+            raise ModelError(
+                "conflicting-arguments", f"the speeds {', '.join(names)} of system {system.name!r} are as many as its "
+                "freedoms: they are the independent ones.", where={"speeds": list(independent)},
+            )  # fmt: skip
         require_independent(system, motion, ca.vertcat(ca.jacobian(u, motion.v), motion.A), names, motion.ordered)
     else:
         motion = in_speeds(system)

@@ -19,6 +19,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.core.arguments import real_number
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice
 from dalembert.expressions import Array
@@ -178,7 +179,7 @@ class ModularModel:
         for name in variation:
             require_label(name, [entry.label for entry in entries], "variable", repr(self.root.name))
         q = ca.vertcat(SX(0, 1), *(entry.symbol for entry in entries))
-        change = ca.DM([float(variation.get(entry.label, 0.0)) for entry in entries])
+        change = ca.DM([real_number(entry.label, variation.get(entry.label, 0.0)) for entry in entries])
         stack = ca.vertcat(SX(0, 1), *(one.expression for one in rows))
         found = motion.function([ca.jtimes(stack, q, change)], order)(*motion.point(values, order, t))
         return dict(zip([one.name for one in rows], np.array(found).ravel().tolist(), strict=True))

@@ -177,7 +177,7 @@ class LabelledMatrix:
     def linearize(self, symbols: Expr, reference: Array | None = None) -> LabelledMatrix:
         """First-order expansion about values of the symbols, zero where left out; its symbols are the deviations."""
         at = ca.DM.zeros(symbols.numel()) if reference is None else ca.DM(reference)
-        flat = ca.vec(ca.densify(self.entries))
+        flat = ca.vec(ca.densify(ca.SX(self.entries)))
         value, slope = (ca.substitute(one, symbols, at) for one in (flat, ca.jacobian(flat, symbols)))
         return LabelledMatrix(ca.reshape(value + slope @ symbols, *self.shape), self.rows, self.columns)
 

@@ -215,6 +215,7 @@ def test_a_pseudo_inverse_has_the_conditions_of_penrose_and_its_expansion() -> N
     plain = LabelledMatrix(ca.SX(s[0] * s[1] + ca.sin(s[0]) + 3), ["p"]).linearize(s)  # about zero
     assert evaluate(plain, s, np.array([0.2, 5.0]))["p", ""] == pytest.approx(3.2, rel=1e-15)
     singular = LabelledMatrix([[1.0, 1.0], [1.0, 1.0]], list("pq"), list("xy"))
+    assert evaluate(singular.linearize(s), s, at).entries.tolist() == singular.entries.tolist()
     assert singular.pseudo_inverse().entries == pytest.approx(np.full((2, 2), 0.25), abs=1e-15)
 
 
