@@ -19,6 +19,7 @@ from dalembert.solve.position.tangent import (
     split,
     terms,
     turn_candidates,
+    unit_changes,
 )
 
 INDEPENDENT = 1e-6  # error of a unit change of a coordinate: 1 where it depends on the others, rounding elsewhere
@@ -40,12 +41,12 @@ class Chart:
     ) -> None:
         self.eqs, self.x = eqs, x
         self.T = T = terms(eqs, x) if T is None else T
+        self.changes = unit_changes(eqs, T.M.diagonal(), T.R1_x.diagonal())
         rated = eqs.rate_rows
         self.second_order = eqs.is_holonomic and eqs.nz == 0
         if fixed is None:
             self._check_regular()
-            Z_position, Z_speed = split(T.A[eqs.holonomic_rows])[4], split(T.A[rated])[4]
-            self.positions, self.speeds = self._select(named, Z_position, Z_speed, world)
+            self.positions, self.speeds = self._select(named, world)
         else:
             self.positions, self.speeds = fixed
         given = [c for c in self.positions if named is None or c.name in self._full(named)]
@@ -87,10 +88,9 @@ class Chart:
                 )
         return chart
 
-    def _select(
-        self, named: list[str] | None, Z: Array, Zw: Array, world: bool
-    ) -> tuple[list[Candidate], list[Candidate]]:
-        eqs, T, x = self.eqs, self.T, self.x
+    def _select(self, named: list[str] | None, world: bool) -> tuple[list[Candidate], list[Candidate]]:
+        eqs, T, x, changes = self.eqs, self.T, self.x, self.changes
+        Z, Zw = (split(T.A[rows] * changes)[4] for rows in (eqs.holonomic_rows, eqs.rate_rows))
         turns = turn_candidates(eqs, x, world=world)
         both = [c for group in (*turns, *turn_candidates(eqs, x, world=not world)) for c in group]
         every = [measure_candidate(eqs, k) for k in range(len(eqs.measures))]
@@ -105,7 +105,7 @@ class Chart:
             automatic.append([c for c in measures if c not in joints and c.owner == owner])
             automatic += [turns[spinning.index(owner)]] if owner in spinning else []
         if named is None:
-            positions = choose(Z, automatic, T, x)
+            positions = choose(Z, automatic, T, x, changes)
         else:
             for name in self._full(named):
                 if name not in known:
@@ -114,7 +114,7 @@ class Chart:
                         f"coordinates: {unknown_name('coordinate', name, known, f'equations {eqs.name!r}')}",
                     )
             mine = [known[name] for name in dict.fromkeys(self._full(named))]
-            found = choose(Z, [[c] for c in mine], T, x)
+            found = choose(Z, [[c] for c in mine], T, x, changes)
             for c in mine:
                 if c not in found:
                     others = ", ".join(o.name for o in found) or "none"
@@ -123,7 +123,7 @@ class Chart:
                         f"coordinates: {c.name!r} is not independent of the others ({others}) in {eqs.name!r}, "
                         f"which has {Z.shape[1]} degrees of freedom. Leave it out.",
                     )
-            positions = choose(Z, [*[[c] for c in mine], *automatic], T, x)
+            positions = choose(Z, [*[[c] for c in mine], *automatic], T, x, changes)
         if len(positions) < Z.shape[1]:
             raise ModelError(
                 "rank-deficient",
@@ -137,9 +137,9 @@ class Chart:
         turning = [group if world else _rates_of_turns(group, free, every) for group in turns]
         mine = [c for c in rates if c in joints]
         if eqs.is_holonomic:
-            speeds = choose(Zw, [rates, joints, measures, *turning, free], T, x)
+            speeds = choose(Zw, [rates, joints, measures, *turning, free], T, x, changes)
         else:  # where something rolls, what turns is steady, what travels need not be
-            speeds = choose(Zw, [mine, joints, *turning, rates, measures, free], T, x)
+            speeds = choose(Zw, [mine, joints, *turning, rates, measures, free], T, x, changes)
         if len(speeds) < Zw.shape[1]:
             raise ModelError(
                 "rank-deficient", f"found only {len(speeds)} of {Zw.shape[1]} independent speeds of {eqs.name!r}."

@@ -347,8 +347,32 @@ def turn_candidates(eqs: EquationsOfMotion, x: Instant, *, world: bool) -> list[
     ]
 
 
-def choose(Z: Array, groups: Sequence[Sequence[Candidate]], T: Terms, x: Instant) -> list[Candidate]:
-    """As many candidates as Z has columns, independent on it: earlier groups first, the clearest of a group first."""
+def unit_changes(eqs: EquationsOfMotion, mass: Array, stiffness: Array | float = 0.0) -> Array:
+    """Changes of the coordinates that compare with each other: 1 m, 1 rad, and of elastic coordinates as much as takes
+    the work of moving the body 1 m in 1 s.
+
+    mass, stiffness : diagonals of M and K.  An elastic coordinate has no natural unit of its own, and beside a stiffness
+    of 1e12 a unit of it is no small motion: compared by numbers, it would pass for the motion of the whole machine.
+    """
+    changes = np.ones(eqs.nv)
+    elastic = list(eqs.elastic_speeds.values())
+    heaviest: dict[str, float] = {}
+    for k, (owner, unit) in enumerate(zip(eqs.speeds.owners, eqs.speeds.units, strict=True)):
+        if unit == "m/s" and k not in elastic:
+            heaviest[owner] = max(heaviest.get(owner, 0.0), float(mass[k]))
+    for k in elastic:
+        work = float((mass + np.abs(stiffness))[k])
+        changes[k] = np.sqrt((heaviest.get(eqs.speeds.owners[k]) or float(mass[k])) / work) if work > 0.0 else 1.0
+    return changes
+
+
+def choose(
+    Z: Array, groups: Sequence[Sequence[Candidate]], T: Terms, x: Instant, changes: Array | float = 1.0
+) -> list[Candidate]:
+    """As many candidates as Z has columns, independent on it: earlier groups first, the clearest of a group first.
+
+    Z : motions in units of `changes`.
+    """
     chosen: list[Candidate] = []
     basis = np.zeros((Z.shape[1], 0))
     for needed in (CLEAR, POSSIBLE):
@@ -356,7 +380,7 @@ def choose(Z: Array, groups: Sequence[Sequence[Candidate]], T: Terms, x: Instant
             rest = [c for c in group if c not in chosen]
             if not rest or len(chosen) == Z.shape[1]:
                 continue
-            rows = np.array([c.rows(T, x)[0] for c in rest])
+            rows = np.array([c.rows(T, x)[0] for c in rest]) * changes
             lengths = np.sqrt((rows * rows).sum(axis=1))
             lengths[lengths == 0.0] = 1.0
             seen = (rows / lengths[:, None]) @ Z
@@ -367,7 +391,7 @@ def choose(Z: Array, groups: Sequence[Sequence[Candidate]], T: Terms, x: Instant
                 if size <= needed or len(chosen) == Z.shape[1]:
                     break
                 chosen.append(rest[order[k]])
-            stacked = np.array([c.rows(T, x)[0] for c in chosen]) @ Z if chosen else np.zeros((0, Z.shape[1]))
+            stacked = (np.array([c.rows(T, x)[0] for c in chosen]) * changes) @ Z if chosen else np.zeros((0, Z.shape[1]))
             basis = np.linalg.qr(stacked.T)[0] if chosen else basis
     ranked = list(dict.fromkeys(c for group in groups for c in group))
     return sorted(chosen, key=ranked.index)
