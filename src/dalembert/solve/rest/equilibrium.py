@@ -143,8 +143,7 @@ def _stick(
     found = eqs.state(place.q, None, place.z, pose.t, lam=place.lam[: len(eqs.rows)])
     near = fix_modes(eqs, found, u)
     x = accelerations(near.eqs, Instant(found.q, found.v, found.z, u, found.t, found.v, near.state.lam))
-    M = eqs.kernel("inertia").sparse(0, found.q, eqs.p, found.t)
-    if float(np.abs(M @ x.a).max(initial=0.0)) <= LIMITS.accepted * place.scale:
+    if place.shares(place.forces.M @ x.a, x.a).max(initial=0.0) <= LIMITS.accepted:
         lam = x.lam[: len(eqs.rows)]
         at_limit = {d.coordinate: 1.0 for d in dry}  # released although another holds it: it carries its limit
         return replace(eqs.state(found.q, None, found.z, found.t, lam=lam), friction=at_limit | near.share)
@@ -225,14 +224,14 @@ def _sink(problem: Rest, place: Place) -> Place:
             change, along = share * change, share * along
             trial = problem.settle(problem.move(place.q, change), place.z)
         if trial is not None:
-            before, after = float(np.linalg.norm(place.left)), float(np.linalg.norm(trial.left))
+            before, after = place.work(place.left), place.work(trial.left)
+            if after >= LIMITS.good * before and problem.error(place) <= LIMITS.accepted:
+                break  # rounding
             if after < LIMITS.good * before or float(trial.left @ change) >= -LIMITS.overshoot * along:
                 shorter = min(max(LIMITS.fastest, after / before), LIMITS.slowest)
                 mu = mu * shorter if mu > smallest else 0.0
                 place = trial
                 continue
-            if problem.error(place) <= LIMITS.accepted:
-                break
         mu = max(4 * mu, LIMITS.least_damping * first)
         if mu > LIMITS.too_far * first:
             break
@@ -275,10 +274,10 @@ def _newton(problem: Rest, place: Place) -> Place | None:
             return None
         change = change * problem.share(change)
         fraction = 1.0
-        before = float(np.linalg.norm(place.left))
+        before = place.work(place.left)
         while True:
             trial = problem.settle(problem.move(place.q, fraction * change), place.z)
-            if trial is not None and float(np.linalg.norm(trial.left)) < (1 - LIMITS.decrease * fraction) * before:
+            if trial is not None and place.work(trial.left) < (1 - LIMITS.decrease * fraction) * before:
                 place = trial
                 break
             fraction /= 2

@@ -12,6 +12,7 @@ from scipy.sparse import csc_matrix
 
 import dalembert as da
 from dalembert.core.errors import ConvergenceError, ModelError
+from dalembert.solve.position.balance import Scales
 from dalembert.solve.rest import equilibrium, rest_equations
 from dalembert.solve.rest.rest_equations import Forces, Place, Rest
 from tests.helpers.findings import raises
@@ -27,8 +28,10 @@ def body(**constraints: float) -> Rest:
 
 
 def place(**given: Any) -> Place:
-    zero = np.zeros(3)
-    return Place(**{"q": zero, "z": np.zeros(0), "lam": zero, "left": zero, "g": np.zeros(0), "scale": 1.0, **given})
+    """A pose with forces of 1 N at play along every coordinate, and coordinates that take 1 J along 1 m."""
+    zero, one = np.zeros(3), np.ones(1)
+    numbers = {"q": zero, "z": np.zeros(0), "lam": zero, "left": zero, "g": np.zeros(0)}
+    return Place(**{**numbers, "acceleration": zero, "mass": zero, "scales": Scales(one, 0 * one), "unit": one, **given})
 
 
 def test_a_step_is_0_4_rad_or_that_share_of_the_size_of_the_machine() -> None:
