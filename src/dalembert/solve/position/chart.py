@@ -8,6 +8,7 @@ from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
+from dalembert.solve.position.balance import find_unsteady
 from dalembert.solve.position.tangent import (
     RANK,
     Candidate,
@@ -23,7 +24,7 @@ from dalembert.solve.position.tangent import (
 )
 
 INDEPENDENT = 1e-6  # error of a unit change of a coordinate: 1 where it depends on the others, rounding elsewhere
-AT_REST = 1e-7  # accelerations that pass for none, relative to those the single forces would give
+AT_REST = 1e-7  # unbalanced forces of a state that a user gives, relative to those at play: seven digits
 
 
 class Chart:
@@ -174,29 +175,21 @@ class Chart:
         drift.update({name: float(value) for name, value in zip(eqs.internal.names, T.g, strict=True)})
         if not strict:
             return drift
-        scale = _force_scale(eqs, T, x, self.W)
-        worst = max(drift, key=lambda name: abs(drift[name]), default=None)
-        if worst is not None and abs(drift[worst]) > AT_REST * scale:
+        unsteady = find_unsteady(eqs, T, x, self.speeds, self.W, AT_REST)
+        sums = 1.0 + np.abs(T.g_z) @ np.abs(x.z) + np.abs(T.g_u) @ np.abs(x.u)
+        for name, rate, size in zip(eqs.internal.names, T.g, sums, strict=True):
+            unsteady = (name, float(rate)) if unsteady is None and abs(rate) > AT_REST * size else unsteady
+        if unsteady is not None:
             raise ModelError(
                 "not-at-rest",
-                f"at is neither an equilibrium nor a steady motion of {eqs.name!r}: {worst!r} changes by "
-                f"{drift[worst]:.3g} per second.",
+                f"at is neither an equilibrium nor a steady motion of {eqs.name!r}: {unsteady[0]!r} changes by "
+                f"{unsteady[1]:.3g} per second.",
                 Advice("Find one with {}.", Call("da.equilibrium", Argument("start"))),
                 Advice(
                     "Deviations from the motion through any state are linearized with {}.", Argument("anywhere", True)
                 ),
             )
         return drift
-
-
-def _force_scale(eqs: EquationsOfMotion, T: Terms, x: Instant, W: Array) -> float:
-    """Accelerations that single forces would give: what rounding is measured by."""
-    mass = W.T @ T.M @ W
-    if mass.size == 0:
-        return 1.0
-    efforts = np.abs(W.T) @ (np.abs(T.f) + np.abs(T.A.T) @ np.abs(x.lam) + np.abs(T.M @ x.a))
-    spread = np.abs(np.linalg.inv(mass)) @ efforts
-    return 1.0 + float(spread.max(initial=0.0)) + float(np.abs(T.g).max(initial=0.0))
 
 
 def solve_rows(A: Array, S: Array, right_a: Array, right_s: Array) -> Array:

@@ -23,7 +23,7 @@ from dalembert.numerics import ties
 from dalembert.solve.constrained.solve import LARGE
 from dalembert.solve.position.assemble import LIMITS as ASSEMBLY
 from dalembert.solve.position.assemble import least_change, normalised_numbers
-from dalembert.solve.position.balance import ACCELERATION, Scales, forces_at_play, measure_scales
+from dalembert.solve.position.balance import ACCELERATION, Scales, forces_at_play, measure_scales, sizes
 from dalembert.solve.position.tangent import (
     Instant,
     choose,
@@ -31,7 +31,6 @@ from dalembert.solve.position.tangent import (
     split,
     terms,
     turn_candidates,
-    unit_changes,
 )
 
 
@@ -149,21 +148,14 @@ class Rest:
         self.extent = np.ones(eqs.nv)  # size of the coordinates: 1 rad, or that of the machine
 
     def measure_size(self, q: Array) -> None:
-        """Lengths are compared with the farthest coordinate, elastic coordinates with those that move a body as far."""
-        eqs = self.eqs
-        metres = [k for k, unit in enumerate(eqs.coordinates.units) if unit == "m"]
-        size = float(np.abs(q[metres]).max(initial=0.0)) or 1.0
-        elastic = list(eqs.elastic_speeds.values())
-        lengths = [k for k, unit in enumerate(eqs.speeds.units) if unit == "m/s" or k in elastic]
-        self.extent = unit_changes(eqs, eqs.kernel("inertia").sparse(0, q, eqs.p, self.t).diagonal())
-        self.extent[lengths] *= size
+        self.extent = sizes(self.eqs, q, self.eqs.kernel("inertia").sparse(0, q, self.eqs.p, self.t).diagonal())
 
     def is_lost(self, began: Array, q: Array) -> bool:
         """Whether something falls for ever."""
         eqs = self.eqs
         metres = [k for k, unit in enumerate(eqs.coordinates.units) if unit == "m"]
         farthest = max([1.0, *(self.extent[k] for k, unit in enumerate(eqs.speeds.units) if unit == "m/s")])
-        return float(np.abs(q[metres] - began[metres]).max(initial=0.0)) > LIMITS.far * farthest
+        return bool(np.abs(q[metres] - began[metres]).max(initial=0.0) > LIMITS.far * farthest)
 
     def share(self, change: Array) -> float:
         """How much of a step may be taken."""
