@@ -4,10 +4,10 @@ With R = f + Aᵀλ - M a the force left, and α the accelerations that it cause
 
     max(|R_k|, M_kk |α_k|) ≤ ε max(F_k, M_kk a₀) + δ (|K| x)_k ,     F = |f| + |Aᵀ| |λ| + |M a| + |∂f/∂v| |v|
 
-F_k are the forces at play along k (the components of a vector share the largest), a₀ is 1 m/s² or 1 rad/s², less where
-nothing in the machine is accelerated as much, and the last term is the rounding of the coordinates: x is their size, and
-a stiffness K makes a force of it. Nothing compares with the largest force or stiffness of the whole machine, which says
-nothing about its other coordinates.
+F_k are the forces at play along k (the components of a vector share the largest). a₀ is 1 m/s² or 1 rad/s², less where
+nothing in the machine is accelerated as much. The last term is the rounding of the coordinates, of size x, of which a
+stiffness K makes a force. Nothing compares with the largest force or stiffness of the whole machine: beside a mode of
+1e12 N/m every other force of it would be rounding.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Scales:
 
 
 def measure_scales(forces: Array, mass: Array, stiff: Array) -> Scales:
-    """forces : F.  mass : diagonal of M.  stiff : \\|K\\| x, forces that the stiffness makes of the size of coordinates."""
+    """Scales of forces F beside inertia and stiffness.  mass : diagonal of M.  stiff : \\|K\\| x."""
     heavy = mass > 0.0
     largest = float(((forces + stiff)[heavy] / mass[heavy]).max(initial=0.0))
     return Scales(np.maximum(forces, mass * min(ACCELERATION, largest)), ROUNDING * stiff)

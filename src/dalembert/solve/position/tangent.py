@@ -21,7 +21,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.core.arguments import real_number
 from dalembert.core.errors import ConvergenceError, ModelError, unknown_name
+from dalembert.core.findings import Advice, Argument
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel
 from dalembert.model.orientation import entries
@@ -208,22 +210,28 @@ def accelerations(eqs: EquationsOfMotion, x: Instant) -> Instant:
     )
 
 
+def require_mapping(given: object, what: str) -> Mapping[str, Any]:
+    """An argument with values by the name of a coordinate, empty where it is left out."""
+    if given is not None and not isinstance(given, Mapping):
+        raise ModelError(
+            "wrong-type",
+            f"{what} must name coordinates; got {given!r}.",
+            Advice("Such as {}.", Argument(what, {"A.angle": 0.5})),
+        )
+    return given or {}
+
+
 def named_values(eqs: EquationsOfMotion, given: Mapping[str, float] | None, what: str) -> dict[str, float]:
     """Values of named coordinates, checked, under their full names."""
     result = {}
-    for name, value in (given or {}).items():
-        full = eqs.full_name(name)
+    for name, value in require_mapping(given, what).items():
+        full = eqs.full_name(name) if isinstance(name, str) else repr(name)
         if full not in eqs.measures.index:
             raise ModelError(
                 "unknown-name",
                 f"{what}: {unknown_name('coordinate', name, eqs.measures.names, f'equations {eqs.name!r}')}",
             )
-        try:
-            result[full] = float(value)
-        except (TypeError, ValueError):
-            raise ModelError("not-a-number", f"{what}: {name!r} must be a number, got {value!r}.") from None
-        if not np.isfinite(result[full]):
-            raise ModelError("not-finite", f"{what}: {name!r} must be finite, got {value!r}.")
+        result[full] = real_number(f"{what}: {name!r}", value, ModelError)
     return result
 
 
@@ -351,8 +359,8 @@ def unit_changes(eqs: EquationsOfMotion, mass: Array, stiffness: Array | float =
     """Changes of the coordinates that compare with each other: 1 m, 1 rad, and of elastic coordinates as much as takes
     the work of moving the body 1 m in 1 s.
 
-    mass, stiffness : diagonals of M and K.  An elastic coordinate has no natural unit of its own, and beside a stiffness
-    of 1e12 a unit of it is no small motion: compared by numbers, it would pass for the motion of the whole machine.
+    mass, stiffness : diagonals of M and K.  An elastic coordinate has no natural unit, and beside a stiffness of 1e12 a
+    unit of it is no small motion: compared by numbers, it would pass for the motion of the whole machine.
     """
     changes = np.ones(eqs.nv)
     elastic = list(eqs.elastic_speeds.values())
@@ -391,7 +399,8 @@ def choose(
                 if size <= needed or len(chosen) == Z.shape[1]:
                     break
                 chosen.append(rest[order[k]])
-            stacked = (np.array([c.rows(T, x)[0] for c in chosen]) * changes) @ Z if chosen else np.zeros((0, Z.shape[1]))
-            basis = np.linalg.qr(stacked.T)[0] if chosen else basis
+            if chosen:
+                stacked = (np.array([c.rows(T, x)[0] for c in chosen]) * changes) @ Z
+                basis = np.linalg.qr(stacked.T)[0]
     ranked = list(dict.fromkeys(c for group in groups for c in group))
     return sorted(chosen, key=ranked.index)

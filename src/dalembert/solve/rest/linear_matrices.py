@@ -9,6 +9,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.core.arguments import take_names
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.equations import EquationsOfMotion
@@ -77,7 +78,7 @@ def read_outputs(eqs: EquationsOfMotion, outputs: str | Iterable[str] | None) ->
     if outputs is None:
         return [("sensor", k) for k in range(eqs.ny)]
     wanted: list[tuple[str, int]] = []
-    for given in [outputs] if isinstance(outputs, str) else outputs:
+    for given in take_names("output", outputs):
         name = eqs.full_name(given)
         axes = [k for k, n in enumerate(eqs.outputs.names) if n == given or n.startswith(f"{given}.")]
         if axes:

@@ -111,8 +111,8 @@ class Forces:
 class Place:
     """A closed pose: internal states, multipliers that balance the forces as far as possible, remaining forces.
 
-    left : the force that accelerates the machine, f + Aᵀλ = M a.  unit : change of every coordinate that takes a unit of
-    work, so that unit · left compares coordinates of any kind.
+    left : the force that accelerates the machine, f + Aᵀλ = M a.  unit : change of every coordinate that takes a unit
+    of work, so that unit · left compares coordinates of any kind.
     """
 
     q: Array
@@ -306,9 +306,8 @@ class Rest:
         A step along it, then Newton's method: along a family of equilibria it stays about there; where the force grows
         with the third power it goes back.
         """
-        first = self.settle(
-            self.move(place.q, LIMITS.along * LIMITS.step * direction / (np.abs(direction) / self.extent).max()), place.z
-        )
+        length = LIMITS.along * LIMITS.step / float((np.abs(direction) / self.extent).max())
+        first = self.settle(self.move(place.q, length * direction), place.z)
         trial = first
         for _ in range(LIMITS.returning):
             if trial is None or self.error(trial) <= LIMITS.accepted:

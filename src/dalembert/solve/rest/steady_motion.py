@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dalembert.core.arguments import real_number
 from dalembert.core.errors import AssemblyError, ConvergenceError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.equations import EquationsOfMotion, State
@@ -75,11 +76,15 @@ def steady_motion(
     t: float,
 ) -> State:
     """A state of steady motion; see `equilibrium`."""
-    asked = [(_rate(eqs, name), value) for name, value in rates.items()]
-    for c, value in asked:
-        if value is not None and not np.isfinite(value):
-            raise ModelError("not-finite", f"rates: {c.rate_name!r} must be a finite number or None, got {value!r}.")
-    speeds_guess = {n: float(v) for n, v in (guess or {}).items() if eqs.full_name(n) not in eqs.measures.index}
+    asked = [
+        (_rate(eqs, name), None if value is None else real_number(f"rates: {name!r}", value, ModelError))
+        for name, value in rates.items()
+    ]
+    speeds_guess = {
+        name: real_number(f"guess: {name!r}", value, ModelError)
+        for name, value in (guess or {}).items()
+        if eqs.full_name(str(name)) not in eqs.measures.index
+    }
     positions = named_values(eqs, {n: v for n, v in (guess or {}).items() if n not in speeds_guess}, "guess")
     first = _pose(eqs, start, positions, hold, t)
     values = np.array([_first_rate(c, value, speeds_guess, start) for c, value in asked])
@@ -108,7 +113,7 @@ def steady_motion(
 
 
 def _rate(eqs: EquationsOfMotion, name: str) -> Candidate:
-    full = eqs.full_name(name)
+    full = eqs.full_name(str(name))
     if full in eqs.measures.index:
         return measure_candidate(eqs, eqs.measures.index[full])
     if full in eqs.measure_rates.index:

@@ -163,7 +163,7 @@ def stiff(stiffness: list[float], error: float = 0.0) -> Any:
     directions: list[Any] = []
     return SimpleNamespace(
         eqs=SimpleNamespace(nv=2), extent=np.ones(2), error=lambda at: error, directions=directions,
-        _freedoms=lambda at: (np.eye(2), np.diag(stiffness)), _goes_on=lambda at, direction: directions.append(direction),
+        _freedoms=lambda at: (np.eye(2), np.diag(stiffness)), _goes_on=lambda at, way: directions.append(way),
     )  # fmt: skip
 
 
