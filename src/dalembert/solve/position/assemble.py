@@ -260,20 +260,23 @@ def normalised_numbers(eqs: EquationsOfMotion, q: Array) -> Array:
 
 
 def least_change(J: csc_matrix, residual: Array, damping: float) -> Array:
-    """The smallest x with J x = -residual, damped: -Jᵀ (J Jᵀ + μ 1)⁻¹ residual."""
+    """The smallest x with J x = -residual, damped: -Jᵀ (J Jᵀ + μ 1)⁻¹ residual, μ times the largest gradient squared
+    where that is above one: the damping of a machine of kilometres.
+    """
     if not (np.isfinite(J.data).all() and np.isfinite(residual).all()):
         raise ConvergenceError(
             "not-finite",
             "the search came to a pose where joints are not defined (a wheel lying flat, a direction without length). "
             "Start nearer to the pose you look for.",
         )
+    scale = float(abs(J).max()) ** 2 if J.nnz else 1.0
+    damping *= max(1.0, scale)
     if J.shape[1] <= LIMITS.dense:
         dense = J.toarray()
         if damping == 0.0:
             return np.asarray(-np.linalg.lstsq(dense, residual, rcond=RANK_TOLERANCE)[0])
         G = dense @ dense.T + damping * np.eye(J.shape[0])
         return np.asarray(-dense.T @ np.linalg.solve(G, residual))
-    scale = float(abs(J).max()) ** 2
     G = (J @ J.T + (damping + LIMITS.tolerance * scale) * identity(J.shape[0])).tocsc()
     factor = splu(G)
     y = factor.solve(residual)

@@ -124,7 +124,7 @@ class Chart:
                         f"coordinates: {c.name!r} is not independent of the others ({others}) in {eqs.name!r}, "
                         f"which has {Z.shape[1]} degrees of freedom. Leave it out.",
                     )
-            positions = choose(Z, [*[[c] for c in mine], *automatic], T, x, changes)
+            positions = choose(Z, automatic, T, x, changes, first=mine)
         if len(positions) < Z.shape[1]:
             raise ModelError(
                 "rank-deficient",

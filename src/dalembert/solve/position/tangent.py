@@ -375,19 +375,25 @@ def unit_changes(eqs: EquationsOfMotion, mass: Array, stiffness: Array | float =
 
 
 def choose(
-    Z: Array, groups: Sequence[Sequence[Candidate]], T: Terms, x: Instant, changes: Array | float = 1.0
+    Z: Array,
+    groups: Sequence[Sequence[Candidate]],
+    T: Terms,
+    x: Instant,
+    changes: Array | float = 1.0,
+    first: Sequence[Candidate] = (),
 ) -> list[Candidate]:
     """As many candidates as Z has columns, independent on it: earlier groups first, the clearest of a group first.
 
-    Z : motions in units of `changes`.
+    Z : motions in units of `changes`.  first : candidates that are taken in any case.
     """
-    chosen: list[Candidate] = []
-    basis = np.zeros((Z.shape[1], 0))
+    chosen = list(first)
     for needed in (CLEAR, POSSIBLE):
         for group in groups:
             rest = [c for c in group if c not in chosen]
             if not rest or len(chosen) == Z.shape[1]:
                 continue
+            stacked = (np.array([c.rows(T, x)[0] for c in chosen]).reshape(-1, len(Z)) * changes) @ Z
+            basis = np.linalg.qr(stacked.T)[0]
             rows = np.array([c.rows(T, x)[0] for c in rest]) * changes
             lengths = np.sqrt((rows * rows).sum(axis=1))
             lengths[lengths == 0.0] = 1.0
@@ -399,8 +405,5 @@ def choose(
                 if size <= needed or len(chosen) == Z.shape[1]:
                     break
                 chosen.append(rest[order[k]])
-            if chosen:
-                stacked = (np.array([c.rows(T, x)[0] for c in chosen]) * changes) @ Z
-                basis = np.linalg.qr(stacked.T)[0]
-    ranked = list(dict.fromkeys(c for group in groups for c in group))
+    ranked = list(dict.fromkeys((*first, *(c for group in groups for c in group))))
     return sorted(chosen, key=ranked.index)

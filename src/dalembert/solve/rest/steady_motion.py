@@ -36,6 +36,7 @@ from dalembert.solve.position.tangent import (
     speed_candidate,
     split,
     terms,
+    unit_changes,
 )
 
 
@@ -194,13 +195,14 @@ class _Steady:
     def choose_speeds(self, T: Terms, x: Instant) -> list[Candidate]:
         """Independent speeds: the named ones, then joints, bodies, angular velocities."""
         eqs = self.eqs
-        Z = split(T.A[eqs.rate_rows])[4]
+        changes = unit_changes(eqs, T.M.diagonal(), T.R1_x.diagonal())
+        Z = split(T.A[eqs.rate_rows] * changes)[4]
         every = [measure_candidate(eqs, k) for k in range(len(eqs.measures))]
         measures, joints = ([every[k] for k in part] for part in (eqs.positions, eqs.recorded_measures))
         speeds = [speed_candidate(eqs, k) for k in range(eqs.nv)]
         turning = [[speeds[k] for k in block.columns] for block in eqs.quaternions]
         turning += [every[one.turns : one.turns + 3] for one in eqs.carried_orientations]
-        mine = choose(Z, [[c] for c in self.named], T, x)
+        mine = choose(Z, [[c] for c in self.named], T, x, changes)
         for c in self.named:
             if c not in mine:
                 known = ", ".join(o.rate_name for o in mine) or "none: there is no freedom"
@@ -212,8 +214,7 @@ class _Steady:
         # a rolling wheel's place goes round: what turns is steady, what travels need not be
         travels = [c for c in measures if c.unit == "m" and c not in joints]
         others = [c for c in measures if c not in travels and c not in joints]
-        rest = choose(Z, [*[[c] for c in self.named], joints, others, *turning, travels, speeds], T, x)
-        return [*self.named, *[c for c in rest if c not in self.named]]
+        return choose(Z, [joints, others, *turning, travels, speeds], T, x, changes, first=self.named)
 
     def rows(self, T: Terms, x: Instant, w: Array, scale: float) -> tuple[Array, Array, list[str]]:
         """Residual, its derivative by (ξ / unit, v, a, λ / scale, z, free rates), and the meaning of every row."""
