@@ -34,6 +34,7 @@ from dalembert.solve.constrained.solve import build_function
 # Singular value of rows of unit length, relative to the largest, up to which they depend on each other: joints are
 # closed to 1e-12, which moves the rows by as much, and a thousand rows add up.
 RANK = 1e-9
+LIGHT = 1e-6  # root of an inertia over the largest one, up to which a speed counts as one without
 CLEAR, POSSIBLE = 1e-2, 1e-7  # least independent part of a coordinate beside those chosen before: at first, and at last
 
 
@@ -148,16 +149,22 @@ def _terms_kernel(eqs: EquationsOfMotion) -> Kernel:
 
 
 class Saddle:
-    """M a - (f_λ + Aᵀ) λ = r₁ ,  A a = r₂: solved in the range and the null space of A, λ of minimum norm."""
+    """M a - (f_λ + Aᵀ) λ = r₁ ,  A a = r₂: solved in the range and the null space of A, λ of minimum norm.
+
+    Speeds are in units of 1/√M_kk: beside an inertia of 1e-10 kg m² the rounding of forces of 1 kN would turn a part.
+    """
 
     def __init__(self, M: Array, A: Array, f_lam: Array | None = None) -> None:
-        self.M, self.nv = M, M.shape[0]
-        self.lengths, self.U, self.sigma, self.V, self.Z, self.left = split(A)
+        self.nv = M.shape[0]
+        size = np.sqrt(np.abs(M.diagonal()))
+        self.unit = 1.0 / np.maximum(size, LIGHT * size.max(initial=0.0) or 1.0)
+        self.M = M = M * np.outer(self.unit, self.unit)
+        self.lengths, self.U, self.sigma, self.V, self.Z, self.left = split(A * self.unit)
         back = self.U / self.lengths[:, None]  # λ = back l, Aᵀ λ = V σ l
         basis = np.hstack((self.Z, self.V))
         right = self.V * self.sigma
         if f_lam is not None and f_lam.any():
-            right = right + f_lam @ back
+            right = right + self.unit[:, None] * (f_lam @ back)
         matrix = basis.T @ np.hstack((M @ self.Z, -right))
         if (
             self.nv
@@ -173,9 +180,9 @@ class Saddle:
         """(a, λ), for vectors or for matrices of columns."""
         scaled = (r2.T / self.lengths).T
         along = self.V @ ((self.U.T @ scaled).T / self.sigma).T
-        y = np.linalg.solve(self._matrix, self._basis.T @ (r1 - self.M @ along)) if self.nv else r1
+        y = np.linalg.solve(self._matrix, self._basis.T @ ((r1.T * self.unit).T - self.M @ along)) if self.nv else r1
         k = self.Z.shape[1]
-        return along + self.Z @ y[:k], self._back @ y[k:]
+        return ((along + self.Z @ y[:k]).T * self.unit).T, self._back @ y[k:]
 
 
 def split(A: Array) -> tuple[Array, Array, Array, Array, Array, Array]:

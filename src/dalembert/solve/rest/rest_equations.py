@@ -31,6 +31,7 @@ from dalembert.solve.position.tangent import (
     split,
     terms,
     turn_candidates,
+    unit_changes,
 )
 
 
@@ -203,7 +204,7 @@ class Rest:
                 if open_by <= LIMITS.nearly * tolerance:
                     break
                 return None
-            unit = self.unit_changes(now)
+            unit = unit_changes(eqs, now.M.diagonal(), now.K.diagonal())  # a gap is not closed by stretching a bar
             q = self.move(q, unit * least_change((now.A @ diags(unit)).tocsc(), now.gap, 0.0))
         now = self.forces(q, z, zero)
         mass = now.M.diagonal()
@@ -211,9 +212,9 @@ class Rest:
         left, F = now.f + now.A.T @ lam, forces_at_play(eqs, now.f, now.A, lam)
         now = self.forces(q, z, lam)
         scales = measure_scales(F, mass, abs(now.K) @ self.extent)
-        return Place(q, z, lam, left, now.g, a, now, scales, self.unit_changes(now))
+        return Place(q, z, lam, left, now.g, a, now, scales, self.units_of_work(now))
 
-    def unit_changes(self, now: Forces) -> Array:
+    def units_of_work(self, now: Forces) -> Array:
         """Changes that take a unit of work against the stiffness, and the inertia at 1 m/s² over the size.
 
         Steps in these units are well scaled: a stiff coordinate beside a soft one has a small unit.
@@ -239,24 +240,28 @@ class Rest:
 
     def solve(self, H: Any, A: Any, right: Array, unit: Array) -> tuple[Array, Array]:
         """x and λ of H x = right + Aᵀ λ, A x = 0: in units of the coordinates, with rows of unit length."""
-        U = diags(unit)
-        H, A = U @ H @ U, A @ U
+        nv, count = len(unit), A.shape[0]
+        small = nv <= LIMITS.small
+        U = np.diag(unit) if small else diags(unit)
+        H, A = U @ (H.toarray() if small else H) @ U, (A.toarray() if small else A) @ U
         size = max(float(abs(H).max()), 1e-300)
-        lengths = np.sqrt(np.asarray(A.multiply(A).sum(axis=1)).reshape(-1))
+        lengths = np.sqrt(np.asarray((A * A if small else A.multiply(A)).sum(axis=1)).reshape(-1))
         lengths[lengths == 0.0] = 1.0
-        A = diags(1 / lengths) @ A
-        count = A.shape[0]
-        matrix = bmat([[H / size, A.T], [A, csc_matrix((count, count))]]).tocsc()
         load = np.concatenate((unit * right / size, np.zeros(count)))
-        if self.eqs.nv <= LIMITS.small:
-            x = np.linalg.lstsq(matrix.toarray(), load, rcond=LIMITS.regular)[0]
+        if small:
+            A = A / lengths[:, None]
+            x = np.linalg.lstsq(np.block([[H / size, A.T], [A, np.zeros((count, count))]]), load, rcond=LIMITS.regular)[
+                0
+            ]
         else:
-            shift = LIMITS.regular * np.concatenate((np.ones(self.eqs.nv), -np.ones(count)))
+            A = diags(1 / lengths) @ A
+            matrix = bmat([[H / size, A.T], [A, None]]).tocsc()
+            shift = LIMITS.regular * np.concatenate((np.ones(nv), -np.ones(count)))
             factor = splu((matrix + diags(shift)).tocsc())
             x = factor.solve(load)
             for _ in range(LIMITS.refinements):
                 x = x + factor.solve(load - matrix @ x)
-        return unit * x[: self.eqs.nv], -size * x[self.eqs.nv :] / lengths
+        return unit * x[:nv], -size * x[nv:] / lengths
 
     def accelerations(self, place: Place) -> float:
         """Size of the accelerations at rest, each over the size of its coordinate [1/s²]."""
