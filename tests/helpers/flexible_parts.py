@@ -158,3 +158,35 @@ def spatial_four_bar(modes: int, **drive: Any) -> da.Mechanism:
     if drive:
         m.add_driver("motor", "A.angle", **drive)
     return m
+
+
+def straight_bar(
+    length: float, width: float, height: float, *, planar: bool, material: str = "steel", **options: Any
+) -> FlexibleBodyData:
+    """A slender bar along x between nodes a and b."""
+    from dalembert.structures import Frame, Section, flexible_body
+
+    size = 2 if planar else 3
+    frame = Frame("bar", planar=planar)
+    frame.add_points(["a", "b"], [[0.0] * size, [length] + [0.0] * (size - 1)])
+    section = Section.rectangle(width, height).without_shear()
+    frame.add_beam("beam", "a", "b", section=section, material=material, elements=4)
+    return flexible_body(frame, **options)
+
+
+def welded_pieces(
+    count: int, length: float, width: float, height: float, *, planar: bool, force: Any = None, **options: Any
+) -> da.Mechanism:
+    """A cantilever along x in pieces p0, p1, ... that are welded to each other, with a dead force at its tip."""
+    m = da.Mechanism("pieces", planar=planar, gravity=0)
+    data = straight_bar(length / count, width, height, planar=planar, **options)
+    none = (0.0,) if planar else (0.0, 0.0)
+    end = m.ground.at(0.0, *none)
+    for k in range(count):
+        piece = m.add_flexible_body(f"p{k}", data, position=(k * length / count, *none))
+        m.add_fixed(f"weld{k}", end, piece.at("a"))
+        end = piece.at("b")
+    if force is not None:
+        m.add_force("tip load", end, force)
+    m.add_sensor("tip", da.position(end))
+    return m

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from dalembert.solve.integrate.method import Method, check_method
 from dalembert.solve.integrate.methods.dormand_prince import DormandPrince
 from dalembert.solve.integrate.run import Run
 from dalembert.solve.position.assemble import state_or_rest
-from dalembert.solve.position.limits import find_exceeded
+from dalembert.solve.position.limits import find_broken, find_exceeded
 
 MOST_SAMPLES = 1e8  # of a record; more would not fit into memory
 
@@ -88,23 +87,4 @@ def report_assumptions(eqs: EquationsOfMotion, run: Record, stacklevel: int = 1)
     """Warn of every assumption that does not hold, and every limit that is exceeded, at some sample of the run."""
     if eqs.limits:
         SimulationWarning.report(find_exceeded(eqs, run), stacklevel + 1)
-    if not eqs.assumptions:
-        return
-
-    recorded = set(run.names)
-
-    def columns(names: tuple[str, ...]) -> Array:
-        return np.column_stack([run[name] if name in recorded else np.zeros(len(run.time)) for name in names])
-
-    states = columns(eqs.coordinates.names), columns(eqs.speeds.names)
-    values = eqs.kernel("assumptions").many(*states, eqs.p, np.asarray(run.time)[:, None])[0]
-    excess = np.reshape(values, (len(run.time), -1))
-    found = []
-    for k, finding in enumerate(eqs.assumptions):
-        worst = int(np.argmax(excess[:, k]))
-        if excess[worst, k] > 1:
-            time = float(run.time[worst])
-            problem = f"{finding.problem} (at most at t = {time:.4g} s)."
-            evidence = {**finding.evidence, "excess": float(excess[worst, k])}
-            found.append(replace(finding, problem=problem, where={**finding.where, "time": time}, evidence=evidence))
-    SimulationWarning.report(found, stacklevel + 1)
+    SimulationWarning.report(find_broken(eqs, run), stacklevel + 1)

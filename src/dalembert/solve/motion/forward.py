@@ -20,6 +20,7 @@ from typing import Any, overload
 import casadi as ca
 import numpy as np
 
+from dalembert.core.arguments import real_number
 from dalembert.core.errors import ConvergenceError, DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Call
 from dalembert.equations import EquationsOfMotion, State
@@ -42,7 +43,7 @@ from dalembert.solve.motion.reaction_friction import (
 )
 from dalembert.solve.motion.recorded_accelerations import accelerations_along
 from dalembert.solve.position.assemble import state_or_rest
-from dalembert.solve.position.tangent import named_values, speed_numbers
+from dalembert.solve.position.tangent import named_values, require_mapping, speed_numbers
 
 
 @dataclass(frozen=True)
@@ -282,12 +283,15 @@ def forward_dynamics(
     """
     if isinstance(state, Record):
         return accelerations_along(eqs, state, inputs)
-    if method not in SOLUTION_METHODS:
+    if not isinstance(method, str) or method not in SOLUTION_METHODS:
         raise ModelError("unknown-choice", unknown_name("method", method, SOLUTION_METHODS, "da.forward_dynamics"))
     for option, value in (("alpha", alpha), ("basis", basis), ("independent", independent)):
         if value is not None and option not in SOLUTION_METHODS[method].options:
             owner = next(name for name, one in SOLUTION_METHODS.items() if option in one.options)
             raise ModelError("conflicting-arguments", f"{option} belongs to the method {owner!r}, not to {method!r}.")
+    if stabilise is not None and not isinstance(stabilise, Baumgarte):
+        raise ModelError("wrong-type", f"stabilise must be a dalembert.solve.Baumgarte, got {stabilise!r}.")
+    tolerance, alpha = real_number("tolerance", tolerance), None if alpha is None else real_number("alpha", alpha)
     if method == "graph" and (accelerations or nonideal):
         raise ModelError(
             "conflicting-arguments",
@@ -369,10 +373,8 @@ def _share(difference: Array, *terms: Array) -> float:
 
 def _nonideal(eqs: EquationsOfMotion, given: Mapping[str, float] | None) -> Array:
     force = np.zeros(eqs.nv)
-    for name, value in (given or {}).items():
-        force[speed_numbers(eqs, [name])[0]] = float(value)
-    if not np.isfinite(force).all():
-        raise DataError("not-finite", "nonideal forces must be finite numbers.")
+    for name, value in require_mapping(given, "nonideal").items():
+        force[speed_numbers(eqs, [name])[0]] = real_number(f"nonideal: {name!r}", value)
     return force
 
 

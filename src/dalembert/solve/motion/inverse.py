@@ -21,6 +21,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.core.arguments import take_names
 from dalembert.core.errors import ConvergenceError, DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice
 from dalembert.equations import EquationsOfMotion, State, require_equations
@@ -31,6 +32,7 @@ from dalembert.solve.constrained.solve import build_function
 from dalembert.solve.integrate.channels import Samples, to_record
 from dalembert.solve.motion.kinematics import Poses
 from dalembert.solve.motion.recorded_poses import find_poses
+from dalembert.solve.position.assemble import require_state
 from dalembert.solve.position.idle import free_spins
 from dalembert.solve.position.prescribed_motion import (
     DOUBT,
@@ -38,7 +40,7 @@ from dalembert.solve.position.prescribed_motion import (
     MotionWarning,
     differentiate,
 )
-from dalembert.solve.position.tangent import RANK
+from dalembert.solve.position.tangent import RANK, require_mapping
 
 SX = ca.SX
 BLOCK = 256  # samples at a time, fewer for large machines
@@ -103,6 +105,8 @@ def inverse_dynamics(
     (2.0, 'determined')
     """
     require_equations(eqs)
+    if start is not None:
+        require_state(eqs, start)
     problem = _ForceBalance(eqs, inputs, weights)
     poses, doubtful, how = find_poses(eqs, motion, times, start)
     solution = problem.solve(poses)
@@ -136,10 +140,9 @@ class _ForceBalance:
         self, eqs: EquationsOfMotion, inputs: Sequence[str] | None, weights: Mapping[str, float] | None
     ) -> None:
         self.eqs = eqs
-        if isinstance(inputs, str):
-            inputs = [inputs]
-        names = list(eqs.inputs.names if inputs is None else inputs)
-        for name in (*names, *(weights or {})):
+        weights = require_mapping(weights, "weights")
+        names = list(eqs.inputs.names if inputs is None else take_names("input", inputs))
+        for name in (*names, *weights):
             if name not in eqs.inputs.index:
                 raise ModelError(
                     "unknown-name", unknown_name("input", name, eqs.inputs.names, f"equations {eqs.name!r}")
@@ -175,7 +178,7 @@ class _ForceBalance:
                     "not-supported",
                     f"inverse dynamics cannot find the internal state {name!r} of actuator {actuator!r}: {why}.",
                 )
-        given = dict(weights or {})
+        given = dict(weights)
         for name, value in given.items():
             if not (np.isfinite(value) and value > 0):
                 raise ModelError("not-positive", f"weight of input {name!r} must be positive, got {value!r}.")

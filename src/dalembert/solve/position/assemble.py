@@ -10,8 +10,8 @@ import numpy as np
 from scipy.sparse import csc_matrix, diags, identity, vstack
 from scipy.sparse.linalg import splu
 
-from dalembert.core.arguments import real_number
-from dalembert.core.errors import AssemblyError, ConvergenceError, DataError, ModelError, ModelWarning, unknown_name
+from dalembert.core.arguments import one_of, real_number, whole_number
+from dalembert.core.errors import AssemblyError, ConvergenceError, ModelError, ModelWarning, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array
@@ -23,6 +23,7 @@ from dalembert.solve.constrained.structure import mass_is_singular, rows_of_cut_
 from dalembert.solve.position.limits import find_exceeded
 from dalembert.solve.position.orientations import take_poses
 from dalembert.solve.position.static_shape import find_static_shape
+from dalembert.solve.position.tangent import require_mapping
 
 
 @dataclass(frozen=True)
@@ -106,17 +107,15 @@ def assemble(
     (0.5, 1.0)
     """
     require_equations(eqs)
-    if elastic not in ("held", "static"):
-        problem = f"elastic must be 'held' or 'static', not {elastic!r}."
-        raise DataError("unknown-choice", problem, where={"argument": "elastic"})
-    if not isinstance(t, (int, float)) or not np.isfinite(t):
-        raise DataError("not-finite", f"t must be a finite number of seconds, got {t!r}.")
+    one_of("elastic", elastic, ("held", "static"))
+    t = real_number("t", t)
+    restarts = whole_number("restarts", restarts)
     if start is not None:
-        _same_machine(eqs, start)
-    plain, turned = take_poses(eqs, _mapping(position, "position"), "position")
+        require_state(eqs, start)
+    plain, turned = take_poses(eqs, require_mapping(position, "position"), "position")
     wanted = _read_named(eqs, plain, "position")
     speeds = _read_named(eqs, velocity, "velocity", rates=True)
-    loose, leaning = take_poses(eqs, _mapping(guess, "guess"), "guess")
+    loose, leaning = take_poses(eqs, require_mapping(guess, "guess"), "guess")
     hints = {**wanted, **_read_named(eqs, loose, "guess", coordinates=True)}
     parts = {block.owner: eqs.coordinates.names[block.part] for block in eqs.quaternions}
     parts |= {one.owner: eqs.measures.names[one.parameters : one.parameters + 4] for one in eqs.carried_orientations}
@@ -128,7 +127,7 @@ def assemble(
     else:
         q = np.array(first_guess(hints))
     z = np.array(eqs.placement.z if start is None else start.z)
-    for name, value in _mapping(internal, "internal").items():
+    for name, value in require_mapping(internal, "internal").items():
         if name not in eqs.internal.index:
             raise ModelError(
                 "unknown-name", unknown_name("internal state", name, eqs.internal.names, f"equations {eqs.name!r}")
@@ -166,16 +165,6 @@ def assemble(
     return state
 
 
-def _mapping(given: object, what: str) -> Mapping[str, Any]:
-    if given is not None and not isinstance(given, Mapping):
-        raise ModelError(
-            "wrong-type",
-            f"{what} must name coordinates; got {given!r}.",
-            Advice("Such as {}.", Argument(what, {"A.angle": 0.5})),
-        )
-    return given or {}
-
-
 def _read_named(
     eqs: EquationsOfMotion,
     given: Mapping[str, float] | None,
@@ -186,7 +175,7 @@ def _read_named(
 ) -> dict[str, float]:
     result = {}
     by_rate = dict(zip(eqs.measure_rates.names, eqs.measures.names, strict=True)) if rates else {}
-    for name, value in _mapping(given, what).items():
+    for name, value in require_mapping(given, what).items():
         full = eqs.full_name(name) if isinstance(name, str) else repr(name)
         full = by_rate.get(full, full)
         further = eqs.speeds if rates else eqs.coordinates if coordinates else None
@@ -271,20 +260,23 @@ def normalised_numbers(eqs: EquationsOfMotion, q: Array) -> Array:
 
 
 def least_change(J: csc_matrix, residual: Array, damping: float) -> Array:
-    """The smallest x with J x = -residual, damped: -Jᵀ (J Jᵀ + μ 1)⁻¹ residual."""
+    """The smallest x with J x = -residual, damped: -Jᵀ (J Jᵀ + μ 1)⁻¹ residual, μ times the largest gradient squared
+    where that is above one: the damping of a machine of kilometres.
+    """
     if not (np.isfinite(J.data).all() and np.isfinite(residual).all()):
         raise ConvergenceError(
             "not-finite",
             "the search came to a pose where joints are not defined (a wheel lying flat, a direction without length). "
             "Start nearer to the pose you look for.",
         )
+    scale = float(abs(J).max()) ** 2 if J.nnz else 1.0
+    damping *= max(1.0, scale)
     if J.shape[1] <= LIMITS.dense:
         dense = J.toarray()
         if damping == 0.0:
             return np.asarray(-np.linalg.lstsq(dense, residual, rcond=RANK_TOLERANCE)[0])
         G = dense @ dense.T + damping * np.eye(J.shape[0])
         return np.asarray(-dense.T @ np.linalg.solve(G, residual))
-    scale = float(abs(J).max()) ** 2
     G = (J @ J.T + (damping + LIMITS.tolerance * scale) * identity(J.shape[0])).tocsc()
     factor = splu(G)
     y = factor.solve(residual)
@@ -487,7 +479,8 @@ def check_weightless(eqs: EquationsOfMotion, state: State) -> None:
         )
 
 
-def _same_machine(eqs: EquationsOfMotion, start: object) -> None:
+def require_state(eqs: EquationsOfMotion, start: object) -> None:
+    """Refuse what is no state of this machine."""
     if not isinstance(start, State):
         raise ModelError(
             "wrong-type",
@@ -504,7 +497,7 @@ def state_or_rest(eqs: EquationsOfMotion, start: Any, t: float = 0.0, *, weightl
         begin = assemble(eqs, t=t)
     else:
         require_equations(eqs)
-        _same_machine(eqs, start)
+        require_state(eqs, start)
         check_start(eqs, start)
         begin = start
     if not weightless:

@@ -8,6 +8,7 @@ from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
+from dalembert.solve.position.balance import find_unsteady
 from dalembert.solve.position.tangent import (
     RANK,
     Candidate,
@@ -19,10 +20,11 @@ from dalembert.solve.position.tangent import (
     split,
     terms,
     turn_candidates,
+    unit_changes,
 )
 
 INDEPENDENT = 1e-6  # error of a unit change of a coordinate: 1 where it depends on the others, rounding elsewhere
-AT_REST = 1e-7  # accelerations that pass for none, relative to those the single forces would give
+AT_REST = 1e-7  # unbalanced forces of a state that a user gives, relative to those at play: seven digits
 
 
 class Chart:
@@ -40,12 +42,12 @@ class Chart:
     ) -> None:
         self.eqs, self.x = eqs, x
         self.T = T = terms(eqs, x) if T is None else T
+        self.changes = unit_changes(eqs, T.M.diagonal(), T.R1_x.diagonal())
         rated = eqs.rate_rows
         self.second_order = eqs.is_holonomic and eqs.nz == 0
         if fixed is None:
             self._check_regular()
-            Z_position, Z_speed = split(T.A[eqs.holonomic_rows])[4], split(T.A[rated])[4]
-            self.positions, self.speeds = self._select(named, Z_position, Z_speed, world)
+            self.positions, self.speeds = self._select(named, world)
         else:
             self.positions, self.speeds = fixed
         given = [c for c in self.positions if named is None or c.name in self._full(named)]
@@ -87,10 +89,9 @@ class Chart:
                 )
         return chart
 
-    def _select(
-        self, named: list[str] | None, Z: Array, Zw: Array, world: bool
-    ) -> tuple[list[Candidate], list[Candidate]]:
-        eqs, T, x = self.eqs, self.T, self.x
+    def _select(self, named: list[str] | None, world: bool) -> tuple[list[Candidate], list[Candidate]]:
+        eqs, T, x, changes = self.eqs, self.T, self.x, self.changes
+        Z, Zw = (split(T.A[rows] * changes)[4] for rows in (eqs.holonomic_rows, eqs.rate_rows))
         turns = turn_candidates(eqs, x, world=world)
         both = [c for group in (*turns, *turn_candidates(eqs, x, world=not world)) for c in group]
         every = [measure_candidate(eqs, k) for k in range(len(eqs.measures))]
@@ -105,7 +106,7 @@ class Chart:
             automatic.append([c for c in measures if c not in joints and c.owner == owner])
             automatic += [turns[spinning.index(owner)]] if owner in spinning else []
         if named is None:
-            positions = choose(Z, automatic, T, x)
+            positions = choose(Z, automatic, T, x, changes)
         else:
             for name in self._full(named):
                 if name not in known:
@@ -114,7 +115,7 @@ class Chart:
                         f"coordinates: {unknown_name('coordinate', name, known, f'equations {eqs.name!r}')}",
                     )
             mine = [known[name] for name in dict.fromkeys(self._full(named))]
-            found = choose(Z, [[c] for c in mine], T, x)
+            found = choose(Z, [[c] for c in mine], T, x, changes)
             for c in mine:
                 if c not in found:
                     others = ", ".join(o.name for o in found) or "none"
@@ -123,7 +124,7 @@ class Chart:
                         f"coordinates: {c.name!r} is not independent of the others ({others}) in {eqs.name!r}, "
                         f"which has {Z.shape[1]} degrees of freedom. Leave it out.",
                     )
-            positions = choose(Z, [*[[c] for c in mine], *automatic], T, x)
+            positions = choose(Z, automatic, T, x, changes, first=mine)
         if len(positions) < Z.shape[1]:
             raise ModelError(
                 "rank-deficient",
@@ -137,9 +138,9 @@ class Chart:
         turning = [group if world else _rates_of_turns(group, free, every) for group in turns]
         mine = [c for c in rates if c in joints]
         if eqs.is_holonomic:
-            speeds = choose(Zw, [rates, joints, measures, *turning, free], T, x)
+            speeds = choose(Zw, [rates, joints, measures, *turning, free], T, x, changes)
         else:  # where something rolls, what turns is steady, what travels need not be
-            speeds = choose(Zw, [mine, joints, *turning, rates, measures, free], T, x)
+            speeds = choose(Zw, [mine, joints, *turning, rates, measures, free], T, x, changes)
         if len(speeds) < Zw.shape[1]:
             raise ModelError(
                 "rank-deficient", f"found only {len(speeds)} of {Zw.shape[1]} independent speeds of {eqs.name!r}."
@@ -174,29 +175,21 @@ class Chart:
         drift.update({name: float(value) for name, value in zip(eqs.internal.names, T.g, strict=True)})
         if not strict:
             return drift
-        scale = _force_scale(eqs, T, x, self.W)
-        worst = max(drift, key=lambda name: abs(drift[name]), default=None)
-        if worst is not None and abs(drift[worst]) > AT_REST * scale:
+        unsteady = find_unsteady(eqs, T, x, self.speeds, self.W, AT_REST)
+        sums = 1.0 + np.abs(T.g_z) @ np.abs(x.z) + np.abs(T.g_u) @ np.abs(x.u)
+        for name, rate, size in zip(eqs.internal.names, T.g, sums, strict=True):
+            unsteady = (name, float(rate)) if unsteady is None and abs(rate) > AT_REST * size else unsteady
+        if unsteady is not None:
             raise ModelError(
                 "not-at-rest",
-                f"at is neither an equilibrium nor a steady motion of {eqs.name!r}: {worst!r} changes by "
-                f"{drift[worst]:.3g} per second.",
+                f"at is neither an equilibrium nor a steady motion of {eqs.name!r}: {unsteady[0]!r} changes by "
+                f"{unsteady[1]:.3g} per second.",
                 Advice("Find one with {}.", Call("da.equilibrium", Argument("start"))),
                 Advice(
                     "Deviations from the motion through any state are linearized with {}.", Argument("anywhere", True)
                 ),
             )
         return drift
-
-
-def _force_scale(eqs: EquationsOfMotion, T: Terms, x: Instant, W: Array) -> float:
-    """Accelerations that single forces would give: what rounding is measured by."""
-    mass = W.T @ T.M @ W
-    if mass.size == 0:
-        return 1.0
-    efforts = np.abs(W.T) @ (np.abs(T.f) + np.abs(T.A.T) @ np.abs(x.lam) + np.abs(T.M @ x.a))
-    spread = np.abs(np.linalg.inv(mass)) @ efforts
-    return 1.0 + float(spread.max(initial=0.0)) + float(np.abs(T.g).max(initial=0.0))
 
 
 def solve_rows(A: Array, S: Array, right_a: Array, right_s: Array) -> Array:

@@ -1,7 +1,8 @@
-"""Joint coordinates, speeds and efforts beyond the limits of their joints."""
+"""Joint coordinates, speeds and efforts beyond the limits of their joints; motions beyond the range of the model."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -43,3 +44,29 @@ def _describe_excess(channel: str, key: str, limit: float, value: float, motion:
     problem = f"{channel!r} is {value:.6g}, {WORDS[key]} of {limit:.6g}{at}."
     advice = (Advice("Limits are data; stops are made by {}.", Call("m.add_stops")),)
     return Finding("out-of-range", problem, where, {"limit": limit, "value": value}, advice)
+
+
+def find_broken(eqs: EquationsOfMotion, motion: State | Record) -> list[Finding]:
+    """One finding for each assumption of the model that does not hold in a state or a run, where it holds least."""
+    if not eqs.assumptions:
+        return []
+    if isinstance(motion, Record):
+        times, recorded = np.asarray(motion.time), set(motion.names)
+        still = np.zeros(len(times))
+        states = [
+            np.column_stack([motion[name] if name in recorded else still for name in part.names])
+            for part in (eqs.coordinates, eqs.speeds)
+        ]
+    else:
+        times, states = np.array([motion.t]), [motion.q[None], motion.v[None]]
+    excess = np.reshape(eqs.kernel("assumptions").many(*states, eqs.p, times[:, None])[0], (len(times), -1))
+    found = []
+    for k, finding in enumerate(eqs.assumptions):
+        worst = int(np.argmax(excess[:, k]))
+        if excess[worst, k] > 1:
+            time = {"time": float(times[worst])} if isinstance(motion, Record) else {}
+            at = f" (at most at t = {time['time']:.4g} s)" if time else ""
+            evidence = {**finding.evidence, "excess": float(excess[worst, k])}
+            problem = f"{finding.problem}{at}."
+            found.append(replace(finding, problem=problem, where={**finding.where, **time}, evidence=evidence))
+    return found

@@ -21,7 +21,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.core.arguments import real_number
 from dalembert.core.errors import ConvergenceError, ModelError, unknown_name
+from dalembert.core.findings import Advice, Argument
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel
 from dalembert.model.orientation import entries
@@ -32,6 +34,7 @@ from dalembert.solve.constrained.solve import build_function
 # Singular value of rows of unit length, relative to the largest, up to which they depend on each other: joints are
 # closed to 1e-12, which moves the rows by as much, and a thousand rows add up.
 RANK = 1e-9
+LIGHT = 1e-6  # root of an inertia over the largest one, up to which a speed counts as one without
 CLEAR, POSSIBLE = 1e-2, 1e-7  # least independent part of a coordinate beside those chosen before: at first, and at last
 
 
@@ -146,16 +149,22 @@ def _terms_kernel(eqs: EquationsOfMotion) -> Kernel:
 
 
 class Saddle:
-    """M a - (f_λ + Aᵀ) λ = r₁ ,  A a = r₂: solved in the range and the null space of A, λ of minimum norm."""
+    """M a - (f_λ + Aᵀ) λ = r₁ ,  A a = r₂: solved in the range and the null space of A, λ of minimum norm.
+
+    Speeds are in units of 1/√M_kk: beside an inertia of 1e-10 kg m² the rounding of forces of 1 kN would turn a part.
+    """
 
     def __init__(self, M: Array, A: Array, f_lam: Array | None = None) -> None:
-        self.M, self.nv = M, M.shape[0]
-        self.lengths, self.U, self.sigma, self.V, self.Z, self.left = split(A)
+        self.nv = M.shape[0]
+        size = np.sqrt(np.abs(M.diagonal()))
+        self.unit = 1.0 / np.maximum(size, LIGHT * size.max(initial=0.0) or 1.0)
+        self.M = M = M * np.outer(self.unit, self.unit)
+        self.lengths, self.U, self.sigma, self.V, self.Z, self.left = split(A * self.unit)
         back = self.U / self.lengths[:, None]  # λ = back l, Aᵀ λ = V σ l
         basis = np.hstack((self.Z, self.V))
         right = self.V * self.sigma
         if f_lam is not None and f_lam.any():
-            right = right + f_lam @ back
+            right = right + self.unit[:, None] * (f_lam @ back)
         matrix = basis.T @ np.hstack((M @ self.Z, -right))
         if (
             self.nv
@@ -171,9 +180,9 @@ class Saddle:
         """(a, λ), for vectors or for matrices of columns."""
         scaled = (r2.T / self.lengths).T
         along = self.V @ ((self.U.T @ scaled).T / self.sigma).T
-        y = np.linalg.solve(self._matrix, self._basis.T @ (r1 - self.M @ along)) if self.nv else r1
+        y = np.linalg.solve(self._matrix, self._basis.T @ ((r1.T * self.unit).T - self.M @ along)) if self.nv else r1
         k = self.Z.shape[1]
-        return along + self.Z @ y[:k], self._back @ y[k:]
+        return ((along + self.Z @ y[:k]).T * self.unit).T, self._back @ y[k:]
 
 
 def split(A: Array) -> tuple[Array, Array, Array, Array, Array, Array]:
@@ -208,22 +217,28 @@ def accelerations(eqs: EquationsOfMotion, x: Instant) -> Instant:
     )
 
 
+def require_mapping(given: object, what: str) -> Mapping[str, Any]:
+    """An argument with values by the name of a coordinate, empty where it is left out."""
+    if given is not None and not isinstance(given, Mapping):
+        raise ModelError(
+            "wrong-type",
+            f"{what} must name coordinates; got {given!r}.",
+            Advice("Such as {}.", Argument(what, {"A.angle": 0.5})),
+        )
+    return given or {}
+
+
 def named_values(eqs: EquationsOfMotion, given: Mapping[str, float] | None, what: str) -> dict[str, float]:
     """Values of named coordinates, checked, under their full names."""
     result = {}
-    for name, value in (given or {}).items():
-        full = eqs.full_name(name)
+    for name, value in require_mapping(given, what).items():
+        full = eqs.full_name(name) if isinstance(name, str) else repr(name)
         if full not in eqs.measures.index:
             raise ModelError(
                 "unknown-name",
                 f"{what}: {unknown_name('coordinate', name, eqs.measures.names, f'equations {eqs.name!r}')}",
             )
-        try:
-            result[full] = float(value)
-        except (TypeError, ValueError):
-            raise ModelError("not-a-number", f"{what}: {name!r} must be a number, got {value!r}.") from None
-        if not np.isfinite(result[full]):
-            raise ModelError("not-finite", f"{what}: {name!r} must be finite, got {value!r}.")
+        result[full] = real_number(f"{what}: {name!r}", value, ModelError)
     return result
 
 
@@ -347,16 +362,46 @@ def turn_candidates(eqs: EquationsOfMotion, x: Instant, *, world: bool) -> list[
     ]
 
 
-def choose(Z: Array, groups: Sequence[Sequence[Candidate]], T: Terms, x: Instant) -> list[Candidate]:
-    """As many candidates as Z has columns, independent on it: earlier groups first, the clearest of a group first."""
-    chosen: list[Candidate] = []
-    basis = np.zeros((Z.shape[1], 0))
+def unit_changes(eqs: EquationsOfMotion, mass: Array, stiffness: Array | float = 0.0) -> Array:
+    """Changes of the coordinates that compare with each other: 1 m, 1 rad, and of elastic coordinates as much as takes
+    the work of moving the body 1 m in 1 s.
+
+    mass, stiffness : diagonals of M and K.  An elastic coordinate has no natural unit, and beside a stiffness of 1e12 a
+    unit of it is no small motion: compared by numbers, it would pass for the motion of the whole machine.
+    """
+    changes = np.ones(eqs.nv)
+    elastic = list(eqs.elastic_speeds.values())
+    heaviest: dict[str, float] = {}
+    for k, (owner, unit) in enumerate(zip(eqs.speeds.owners, eqs.speeds.units, strict=True)):
+        if unit == "m/s" and k not in elastic:
+            heaviest[owner] = max(heaviest.get(owner, 0.0), float(mass[k]))
+    for k in elastic:
+        work = float((mass + np.abs(stiffness))[k])
+        changes[k] = np.sqrt((heaviest.get(eqs.speeds.owners[k]) or float(mass[k])) / work) if work > 0.0 else 1.0
+    return changes
+
+
+def choose(
+    Z: Array,
+    groups: Sequence[Sequence[Candidate]],
+    T: Terms,
+    x: Instant,
+    changes: Array | float = 1.0,
+    first: Sequence[Candidate] = (),
+) -> list[Candidate]:
+    """As many candidates as Z has columns, independent on it: earlier groups first, the clearest of a group first.
+
+    Z : motions in units of `changes`.  first : candidates that are taken in any case.
+    """
+    chosen = list(first)
     for needed in (CLEAR, POSSIBLE):
         for group in groups:
             rest = [c for c in group if c not in chosen]
             if not rest or len(chosen) == Z.shape[1]:
                 continue
-            rows = np.array([c.rows(T, x)[0] for c in rest])
+            stacked = (np.array([c.rows(T, x)[0] for c in chosen]).reshape(-1, len(Z)) * changes) @ Z
+            basis = np.linalg.qr(stacked.T)[0]
+            rows = np.array([c.rows(T, x)[0] for c in rest]) * changes
             lengths = np.sqrt((rows * rows).sum(axis=1))
             lengths[lengths == 0.0] = 1.0
             seen = (rows / lengths[:, None]) @ Z
@@ -367,7 +412,5 @@ def choose(Z: Array, groups: Sequence[Sequence[Candidate]], T: Terms, x: Instant
                 if size <= needed or len(chosen) == Z.shape[1]:
                     break
                 chosen.append(rest[order[k]])
-            stacked = np.array([c.rows(T, x)[0] for c in chosen]) @ Z if chosen else np.zeros((0, Z.shape[1]))
-            basis = np.linalg.qr(stacked.T)[0] if chosen else basis
-    ranked = list(dict.fromkeys(c for group in groups for c in group))
+    ranked = list(dict.fromkeys((*first, *(c for group in groups for c in group))))
     return sorted(chosen, key=ranked.index)

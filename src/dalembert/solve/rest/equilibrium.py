@@ -16,15 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.core.errors import AssemblyError, ConvergenceError, ModelError
-from dalembert.core.findings import Advice, Call
+from dalembert.core.arguments import real_number
+from dalembert.core.errors import AssemblyError, ConvergenceError, ModelWarning
 from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array
 from dalembert.solve.integrate.inputs import read_inputs
 from dalembert.solve.integrate.stick_slip import convert, fix_modes
 from dalembert.solve.position.assemble import LIMITS as ASSEMBLY
-from dalembert.solve.position.assemble import assemble, check_start
-from dalembert.solve.position.tangent import Instant, accelerations, named_values
+from dalembert.solve.position.assemble import assemble, check_start, require_state
+from dalembert.solve.position.limits import find_broken
+from dalembert.solve.position.tangent import Instant, accelerations, named_values, require_mapping
 from dalembert.solve.rest.rest_equations import LIMITS, Place, Rest
 from dalembert.solve.rest.steady_motion import steady_motion
 
@@ -58,6 +59,11 @@ def equilibrium(
     of `start`, `guess` or `hold` is taken where friction holds it; with none of them the equilibrium without friction
     if there is one, else the drawing's pose if friction holds it.
 
+    Where nothing balances, or the search does not get there, an error has the acceleration that is left: no state is
+    returned whose forces do not balance along every coordinate to 1e-9 of the weights, loads and reactions along it
+    (and to what rounding of a stiff coordinate makes). A `ModelWarning` reports flexible bodies that leave the range of
+    their linear deformations, as in a run.
+
     Returns
     -------
     State, with the joints' multipliers in ``lam``, in ``friction`` the share of its limit with which dry friction holds
@@ -76,22 +82,48 @@ def equilibrium(
     """
     require_equations(eqs)
     if start is not None:
-        if not isinstance(start, State):
-            raise ModelError(
-                "wrong-type",
-                f"start must be a State, got {type(start).__name__}.",
-                Advice("Make one with {}.", Call("da.assemble")),
-            )
+        require_state(eqs, start)
         check_start(eqs, start)
         t = start.t
     held = named_values(eqs, hold, "hold")
+    guess = None if guess is None else require_mapping(guess, "guess")
+    rates = None if rates is None else require_mapping(rates, "rates")
+    t = real_number("t", t)
     u = read_inputs(eqs, inputs).values(eqs, np.array([t]))[0]
-    if rates is not None:
-        if eqs.stick_slip is None:
-            return steady_motion(eqs, start=start, guess=guess, u=u, hold=held, rates=rates, t=t)
-        near = fix_modes(eqs, _set_rates(eqs, start, guess, held, rates, t), u)
-        found = steady_motion(near.eqs, start=near.state, guess=guess, u=u, hold=held, rates=rates, t=t)
-        return replace(convert(found, eqs), friction=near.share)
+    if rates is None:
+        state = _find_rest(eqs, start, guess, u, held, t)
+    else:
+        state = _find_steady(eqs, start, guess, u, held, rates, t)
+    ModelWarning.report(find_broken(eqs, state))
+    return state
+
+
+def _find_steady(
+    eqs: EquationsOfMotion,
+    start: State | None,
+    guess: Mapping[str, float] | None,
+    u: Array,
+    held: Mapping[str, float],
+    rates: Mapping[str, float | None],
+    t: float,
+) -> State:
+    """Steady motion, with the friction that slides at the wanted rates."""
+    if eqs.stick_slip is None:
+        return steady_motion(eqs, start=start, guess=guess, u=u, hold=held, rates=rates, t=t)
+    near = fix_modes(eqs, _set_rates(eqs, start, guess, held, rates, t), u)
+    found = steady_motion(near.eqs, start=near.state, guess=guess, u=u, hold=held, rates=rates, t=t)
+    return replace(convert(found, eqs), friction=near.share)
+
+
+def _find_rest(
+    eqs: EquationsOfMotion,
+    start: State | None,
+    guess: Mapping[str, float] | None,
+    u: Array,
+    held: Mapping[str, float],
+    t: float,
+) -> State:
+    """Rest, where friction holds it or without its help."""
     pose = _first_pose(eqs, start, guess, held, t)
     if eqs.stick_slip is None:
         return _at_rest(eqs, pose, start, guess, u, held, t)
@@ -143,8 +175,7 @@ def _stick(
     found = eqs.state(place.q, None, place.z, pose.t, lam=place.lam[: len(eqs.rows)])
     near = fix_modes(eqs, found, u)
     x = accelerations(near.eqs, Instant(found.q, found.v, found.z, u, found.t, found.v, near.state.lam))
-    M = eqs.kernel("inertia").sparse(0, found.q, eqs.p, found.t)
-    if float(np.abs(M @ x.a).max(initial=0.0)) <= LIMITS.accepted * place.scale:
+    if place.shares(place.forces.M @ x.a, x.a).max(initial=0.0) <= LIMITS.accepted:
         lam = x.lam[: len(eqs.rows)]
         at_limit = {d.coordinate: 1.0 for d in dry}  # released although another holds it: it carries its limit
         return replace(eqs.state(found.q, None, found.z, found.t, lam=lam), friction=at_limit | near.share)
@@ -225,14 +256,14 @@ def _sink(problem: Rest, place: Place) -> Place:
             change, along = share * change, share * along
             trial = problem.settle(problem.move(place.q, change), place.z)
         if trial is not None:
-            before, after = float(np.linalg.norm(place.left)), float(np.linalg.norm(trial.left))
+            before, after = place.work(place.left), place.work(trial.left)
+            if after >= LIMITS.good * before and problem.error(place) <= LIMITS.accepted:
+                break  # rounding
             if after < LIMITS.good * before or float(trial.left @ change) >= -LIMITS.overshoot * along:
                 shorter = min(max(LIMITS.fastest, after / before), LIMITS.slowest)
                 mu = mu * shorter if mu > smallest else 0.0
                 place = trial
                 continue
-            if problem.error(place) <= LIMITS.accepted:
-                break
         mu = max(4 * mu, LIMITS.least_damping * first)
         if mu > LIMITS.too_far * first:
             break
@@ -275,10 +306,10 @@ def _newton(problem: Rest, place: Place) -> Place | None:
             return None
         change = change * problem.share(change)
         fraction = 1.0
-        before = float(np.linalg.norm(place.left))
+        before = place.work(place.left)
         while True:
             trial = problem.settle(problem.move(place.q, fraction * change), place.z)
-            if trial is not None and float(np.linalg.norm(trial.left)) < (1 - LIMITS.decrease * fraction) * before:
+            if trial is not None and place.work(trial.left) < (1 - LIMITS.decrease * fraction) * before:
                 place = trial
                 break
             fraction /= 2

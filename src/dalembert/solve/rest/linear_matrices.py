@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
 import numpy as np
+from scipy.linalg import eigh
 
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.arguments import take_names
+from dalembert.core.errors import ModelError, ModelWarning, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel
@@ -27,6 +30,7 @@ class LinearizationLimits:
     #                       error of the short reference run (some 1e-10), far below any true periodic term
     rounding: float = 1e-12  # of a sum, relative to the sum of its terms' sizes
     ignorable: float = 1e-9  # influence of a coordinate, relative to the largest entry
+    lost: float = 1e-6  # estimated relative error of the square of a frequency that is reported
     nodes: int = 16  # of the mean of frozen coefficients; exact for polynomials of degree 31
 
 
@@ -77,7 +81,7 @@ def read_outputs(eqs: EquationsOfMotion, outputs: str | Iterable[str] | None) ->
     if outputs is None:
         return [("sensor", k) for k in range(eqs.ny)]
     wanted: list[tuple[str, int]] = []
-    for given in [outputs] if isinstance(outputs, str) else outputs:
+    for given in take_names("output", outputs):
         name = eqs.full_name(given)
         axes = [k for k, n in enumerate(eqs.outputs.names) if n == given or n.startswith(f"{given}.")]
         if axes:
@@ -218,7 +222,36 @@ def _find_second_order(eqs: EquationsOfMotion, chart: Chart, first: StateMatrice
     C = _product(W.T, (T.R1_v, W), (T.M, P_w), size=heavy * spin)
     if float(np.abs(C + C.T).max()) <= LIMITS.rounding * float(np.abs(C).max()):
         C = 0.5 * (C - C.T)  # nothing dissipates
+    _report_lost_digits(eqs, chart, M, K)
     return M, C, K, _product(W.T, (-T.R1_u, np.eye(eqs.nu)))
+
+
+def _report_lost_digits(eqs: EquationsOfMotion, chart: Chart, M: Array, K: Array) -> None:
+    """Warn where coordinates that nearly depend on each other leave few digits of a frequency.
+
+    Rounding ε of the terms of K̄ and M̄ moves ω² of a mode x with xᵀM̄x = 1 by ε |x|ᵀ |W|ᵀ (|K| |X| + ω² |M| |W|) |x|.
+    A mode at zero is compared with the lowest frequency that rounding leaves.
+    """
+    size = np.sqrt(M.diagonal())
+    try:
+        squares, modes = eigh(0.5 * (K + K.T) / np.outer(size, size), M / np.outer(size, size))
+    except np.linalg.LinAlgError:  # the mass of some combination is rounding
+        error = 1.0
+    else:
+        x, squares = np.abs(modes / size[:, None]), np.abs(squares)
+        along, place = np.abs(chart.W) @ x, np.abs(chart.X) @ x
+        stiff = (along * (np.abs(chart.T.R1_x) @ place)).sum(axis=0)
+        heavy = (along * (np.abs(chart.T.M) @ along)).sum(axis=0)
+        noise = np.finfo(float).eps * (stiff + squares * heavy)
+        lowest = squares[squares > noise].min(initial=np.inf)
+        error = float((noise / np.maximum(squares, lowest)).max(initial=0.0))
+    if error > LIMITS.lost:
+        problem = (
+            f"the coordinates of the linear model of {eqs.name!r} nearly depend on each other: rounding moves its "
+            f"lowest frequencies by about {0.5 * error:.1g} of their values or more."
+        )
+        advice = Advice("Leave out {}, or choose others.", Argument("coordinates"))
+        warnings.warn(ModelWarning("ill-conditioned", problem, advice, evidence={"error": 0.5 * error}), stacklevel=6)
 
 
 def _fastest_turning(eqs: EquationsOfMotion, chart: Chart) -> float:

@@ -20,6 +20,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from dalembert.core.arguments import take_names
 from dalembert.core.errors import ModelError, ModelWarning
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion, State, require_equations
@@ -110,7 +111,7 @@ def linearize(
     require_equations(eqs)
     states = [equilibrium(eqs, inputs=inputs)] if at is None else [at] if isinstance(at, State) else at
     _check_states(eqs, states)
-    named = None if coordinates is None else [coordinates] if isinstance(coordinates, str) else list(coordinates)
+    named = None if coordinates is None else list(take_names("coordinate", coordinates))
     many = not (at is None or isinstance(at, State))
     models: list[SecondOrder | StateSpace] = []
     chart: Chart | None = None

@@ -12,28 +12,41 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from scipy.sparse import bmat, csc_matrix, diags, identity, vstack
+from scipy.sparse import bmat, csc_matrix, diags, vstack
 from scipy.sparse.linalg import splu
 
 from dalembert.core.errors import ConvergenceError, ModelError
 from dalembert.core.findings import Advice, Argument
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel
-from dalembert.solve.constrained.matrices import RANK_TOLERANCE
+from dalembert.numerics import ties
 from dalembert.solve.constrained.solve import LARGE
 from dalembert.solve.position.assemble import LIMITS as ASSEMBLY
 from dalembert.solve.position.assemble import least_change, normalised_numbers
-from dalembert.solve.position.tangent import Instant, choose, measure_candidate, split, terms, turn_candidates
+from dalembert.solve.position.balance import ACCELERATION, Scales, forces_at_play, measure_scales, sizes
+from dalembert.solve.position.tangent import (
+    Instant,
+    choose,
+    measure_candidate,
+    split,
+    terms,
+    turn_candidates,
+    unit_changes,
+)
 
 
 @dataclass(frozen=True)
 class RestLimits:
-    """Limits of the search for rest. Forces are relative to the largest force, stiffnesses to the largest stiffness."""
+    """Limits of the search for rest.
 
-    converged: float = 1e-12  # unbalanced force that ends the iteration: some hundred roundings of the largest force
+    Forces are relative to those at play along their coordinate (`balance`), stiffnesses to 1 in units of the
+    coordinates that take a unit of work.
+    """
+
+    converged: float = 1e-12  # unbalanced force that ends the iteration: some thousand roundings
     accepted: float = 1e-9  # unbalanced force of an equilibrium, where rounding stops the iteration earlier
     still: float = 1e-9  # speed of a driven joint at rest [m/s or rad/s]: rounding of a law of time
-    effort: float = 1e-7  # effort along a held coordinate that passes for none: the accepted force, times 100
+    effort: float = 1e-7  # unbalanced force where held coordinates are let go: the accepted one, times 100
     unbalanced_rate: float = 1e-6  # of an internal state, per 1 + its size: then the state is named, not the force
     soft: float = 1e-9  # stiffness below which a direction may be free: `accepted` over a change of 1 rad
     unstable: float = 1e-7  # negative stiffness of an unstable equilibrium: 100 times the error of a soft direction
@@ -53,6 +66,8 @@ class RestLimits:
     apart: float = 1e3  # gap [m or rad] from which the joints have come apart
     rate_weight: float = 1e-3  # of the rate of internal states beside forces: their own search is Newton's
     regular: float = 1e-11  # added to a sparse system of unit size, and singular value of a dense one that is zero
+    refinements: int = 2  # of a sparse solution: each takes the error of `regular` down by as much
+    light: float = 1e-6  # share of the largest inertia that a coordinate without one counts with in units of work
     integrators: float = 1e-12  # singular value of ∂g/∂z, of the largest, that is zero: an integrator has none
     too_far: float = 1e12  # damping over the first one that ends a descent: steps are rounding
     least_damping: float = 1e-3  # of the first one, after a step that failed
@@ -95,14 +110,31 @@ class Forces:
 
 @dataclass(frozen=True)
 class Place:
-    """A closed pose: internal states, multipliers that balance the forces as far as possible, remaining forces."""
+    """A closed pose: internal states, multipliers that balance the forces as far as possible, remaining forces.
+
+    left : the force that accelerates the machine, f + Aᵀλ = M a.  unit : change of every coordinate that takes a unit
+    of work, so that unit · left compares coordinates of any kind.
+    """
 
     q: Array
     z: Array
     lam: Array  # of the rows, then of the held coordinates
     left: Array
     g: Array
-    scale: float
+    acceleration: Array
+    forces: Forces
+    scales: Scales
+    unit: Array
+
+    def shares(self, left: Array | None = None, acceleration: Array | None = None) -> Array:
+        """Forces left, or others with the accelerations they cause, over those at play along each coordinate."""
+        left = self.left if left is None else left
+        acceleration = self.acceleration if acceleration is None else acceleration
+        return self.scales.shares(left, self.forces.M.diagonal(), acceleration, LIMITS.accepted)
+
+    def work(self, left: Array) -> float:
+        """Size of a force: the root of the work that it does, each component along a unit change."""
+        return float(np.linalg.norm(self.unit * left))
 
 
 class Rest:
@@ -114,25 +146,22 @@ class Rest:
         self.values = np.array(list(held.values()))
         self.still = np.zeros(eqs.nv)
         self.kernel: Kernel = eqs.cache("rest terms", lambda: _rest_kernel(eqs))
-        self.limits = np.full(eqs.nv, LIMITS.step)
+        self.extent = np.ones(eqs.nv)  # size of the coordinates: 1 rad, or that of the machine
 
     def measure_size(self, q: Array) -> None:
-        """Lengths may change by a share of the size of the machine, here the farthest coordinate."""
-        metres = [k for k, unit in enumerate(self.eqs.coordinates.units) if unit == "m"]
-        size = float(np.abs(q[metres]).max(initial=0.0))
-        lengths = [k for k, unit in enumerate(self.eqs.speeds.units) if unit == "m/s"]
-        self.limits[lengths] = LIMITS.step * (size if size > 0 else 1.0)
+        self.extent = sizes(self.eqs, q, self.eqs.kernel("inertia").sparse(0, q, self.eqs.p, self.t).diagonal())
 
     def is_lost(self, began: Array, q: Array) -> bool:
         """Whether something falls for ever."""
-        farthest = float(self.limits.max(initial=0.0)) / LIMITS.step
-        metres = [k for k, unit in enumerate(self.eqs.coordinates.units) if unit == "m"]
-        return float(np.abs(q[metres] - began[metres]).max(initial=0.0)) > LIMITS.far * max(farthest, 1e-300)
+        eqs = self.eqs
+        metres = [k for k, unit in enumerate(eqs.coordinates.units) if unit == "m"]
+        farthest = max([1.0, *(self.extent[k] for k, unit in enumerate(eqs.speeds.units) if unit == "m/s")])
+        return bool(np.abs(q[metres] - began[metres]).max(initial=0.0) > LIMITS.far * farthest)
 
     def share(self, change: Array) -> float:
         """How much of a step may be taken."""
-        longest = float((np.abs(change) / self.limits).max(initial=0.0))
-        return min(1.0, 1.0 / max(longest, 1e-300))
+        longest = float((np.abs(change) / self.extent).max(initial=0.0))
+        return min(1.0, LIMITS.step / max(longest, 1e-300))
 
     def forces(self, q: Array, z: Array, lam: Array) -> Forces:
         eqs = self.eqs
@@ -175,83 +204,106 @@ class Rest:
                 if open_by <= LIMITS.nearly * tolerance:
                     break
                 return None
-            q = self.move(q, least_change(now.A, now.gap, 0.0))
+            unit = unit_changes(eqs, now.M.diagonal(), now.K.diagonal())  # a gap is not closed by stretching a bar
+            q = self.move(q, unit * least_change((now.A @ diags(unit)).tocsc(), now.gap, 0.0))
         now = self.forces(q, z, zero)
-        f, A = now.f, now.A
-        lam = -_fit(A.T.tocsc(), f)
-        left = f + A.T @ lam
-        parts = abs(A.T) @ np.abs(lam)
-        # forces that cancel inside f leave no trace but their stiffness; and 1 m/s² is no small acceleration
-        stiff = float((abs(now.K) @ (self.limits / LIMITS.step)).max(initial=0.0))
-        heavy = float(now.M.diagonal().max(initial=0.0))
-        scale = max(float(np.abs(f).max(initial=0.0)), float(parts.max(initial=0.0)), stiff, heavy)
-        return Place(q, z, lam, left, now.g, scale)
+        mass = now.M.diagonal()
+        a, lam = self.solve(now.M, now.A, now.f, self._with_some(mass) ** -0.5)
+        left, F = now.f + now.A.T @ lam, forces_at_play(eqs, now.f, now.A, lam)
+        now = self.forces(q, z, lam)
+        scales = measure_scales(F, mass, abs(now.K) @ self.extent)
+        return Place(q, z, lam, left, now.g, a, now, scales, self.units_of_work(now))
+
+    def units_of_work(self, now: Forces) -> Array:
+        """Changes that take a unit of work against the stiffness, and the inertia at 1 m/s² over the size.
+
+        Steps in these units are well scaled: a stiff coordinate beside a soft one has a small unit.
+        """
+        size = float(self.extent[[unit == "m/s" for unit in self.eqs.speeds.units]].max(initial=1.0))
+        inertia = self._with_some(now.M.diagonal()) * (ACCELERATION / size)
+        return np.asarray((np.abs(now.K.diagonal()) + inertia) ** -0.5)
+
+    def _with_some(self, mass: Array) -> Array:
+        """Masses along coordinates; those without any, or with little, have a small share of the largest."""
+        least = LIMITS.light * float((mass * self.extent**2).max(initial=0.0)) or 1.0
+        return np.maximum(mass, least / self.extent**2)
 
     def error(self, place: Place) -> float:
-        """Left-over force relative to the forces at play, and left-over rate of internal states."""
-        force = float(np.abs(place.left).max(initial=0.0)) / max(place.scale, 1e-300)
+        """Largest left-over force relative to the forces at play along its coordinate, and rate of internal states."""
         rate = float(np.abs(place.g).max(initial=0.0)) / (1 + float(np.abs(place.z).max(initial=0.0)))
-        return max(force if place.scale > 0 else 0.0, LIMITS.rate_weight * rate)
+        return max(float(place.shares().max(initial=0.0)), LIMITS.rate_weight * rate)
 
     def step(self, place: Place, mu: float) -> Array:
         """δξ of (K + μM) δξ - f_z δz - Aᵀ δλ = left, A δξ = 0, g_ξ δξ + g_z δz = 0."""
-        eqs = self.eqs
-        now = self.forces(place.q, place.z, place.lam)
-        K, A = now.stiffness() + mu * now.M, now.A
-        size = max(float(abs(K).max()), 1e-300)
-        lengths = np.sqrt(np.asarray(A.multiply(A).sum(axis=1)).reshape(-1))
+        now = place.forces
+        return self.solve(now.stiffness() + mu * now.M, now.A, place.left, place.unit)[0]
+
+    def solve(self, H: Any, A: Any, right: Array, unit: Array) -> tuple[Array, Array]:
+        """x and λ of H x = right + Aᵀ λ, A x = 0: in units of the coordinates, with rows of unit length."""
+        nv, count = len(unit), A.shape[0]
+        small = nv <= LIMITS.small
+        U = np.diag(unit) if small else diags(unit)
+        H, A = U @ (H.toarray() if small else H) @ U, (A.toarray() if small else A) @ U
+        size = max(float(abs(H).max()), 1e-300)
+        lengths = np.sqrt(np.asarray((A * A if small else A.multiply(A)).sum(axis=1)).reshape(-1))
         lengths[lengths == 0.0] = 1.0
-        A = (diags(1 / lengths) @ A).tocsc()
-        count = A.shape[0]
-        right = np.concatenate((place.left / size, np.zeros(count)))
-        if eqs.nv <= LIMITS.small:
-            matrix = np.block([[(K / size).toarray(), A.T.toarray()], [A.toarray(), np.zeros((count, count))]])
-            return np.asarray(np.linalg.lstsq(matrix, right, rcond=LIMITS.regular)[0][: eqs.nv])
-        regular = LIMITS.regular
-        matrix = bmat([[K / size + regular * identity(eqs.nv), A.T], [A, -regular * identity(count)]]).tocsc()
-        return np.asarray(splu(matrix).solve(right)[: eqs.nv])
+        load = np.concatenate((unit * right / size, np.zeros(count)))
+        if small:
+            A = A / lengths[:, None]
+            x = np.linalg.lstsq(np.block([[H / size, A.T], [A, np.zeros((count, count))]]), load, rcond=LIMITS.regular)[
+                0
+            ]
+        else:
+            A = diags(1 / lengths) @ A
+            matrix = bmat([[H / size, A.T], [A, None]]).tocsc()
+            shift = LIMITS.regular * np.concatenate((np.ones(nv), -np.ones(count)))
+            factor = splu((matrix + diags(shift)).tocsc())
+            x = factor.solve(load)
+            for _ in range(LIMITS.refinements):
+                x = x + factor.solve(load - matrix @ x)
+        return unit * x[:nv], -size * x[nv:] / lengths
 
     def accelerations(self, place: Place) -> float:
-        """Size of the accelerations at rest: left-over force over mass (with the joints' help)."""
-        mass = np.abs(self.forces(place.q, place.z, place.lam).M.diagonal())
-        typical = float(mass[mass > 0].min()) if np.any(mass > 0) else 1.0
-        return float(np.abs(place.left).max(initial=0.0)) / typical
+        """Size of the accelerations at rest, each over the size of its coordinate [1/s²]."""
+        return float((np.abs(place.acceleration) / self.extent).max(initial=0.0))
 
     def unstable_direction(self, place: Place) -> Array | None:
         """A direction in which the machine would fall away from this pose, largest entry 1; None where stable."""
         if self.error(place) > LIMITS.near:
             return None
-        now = self.forces(place.q, place.z, place.lam)
-        K = now.stiffness().toarray()
-        Z = split(now.A.toarray())[4]
-        if Z.shape[1] == 0:
+        D, K = self._freedoms(place)
+        if D.shape[1] == 0:
             return None
-        reduced = Z.T @ K @ Z
-        values, vectors = np.linalg.eigh(0.5 * (reduced + reduced.T))
-        if values[0] >= -LIMITS.unstable * max(float(np.abs(K).max()), 1e-300):
+        values, vectors = np.linalg.eigh(0.5 * (K + K.T))
+        if values[0] >= -LIMITS.unstable:
             return None
-        direction = Z @ vectors[:, 0]
-        return np.asarray(direction / np.abs(direction).max())
+        direction = D @ vectors[:, 0]
+        return np.asarray(direction / (np.abs(direction) / self.extent).max())
+
+    def _freedoms(self, place: Place) -> tuple[Array, Array]:
+        """Small motions that the joints allow, as columns, in units that take a unit of work; the stiffness in them."""
+        D = place.unit[:, None] * split(place.forces.A.toarray() * place.unit)[4]
+        return D, D.T @ place.forces.stiffness().toarray() @ D
 
     def free_coordinates(self, place: Place) -> tuple[str, ...]:
         """Coordinates along which the machine is at rest anywhere: no force resists a displacement, small or larger."""
         eqs = self.eqs
-        now = self.forces(place.q, place.z, place.lam)
-        Z = split(now.A.toarray())[4] if eqs.nv <= ASSEMBLY.dense else np.zeros((eqs.nv, 0))
-        if Z.shape[1] == 0:
+        if eqs.nv > ASSEMBLY.dense:
             return ()
-        K = now.stiffness().toarray()
-        _, sigma, Vt = np.linalg.svd(Z.T @ K @ Z)
-        D = Z @ Vt[np.count_nonzero(sigma > LIMITS.soft * max(float(np.abs(K).max()), 1e-300)) :].T
-        kept = [direction for direction in D.T if self._goes_on(place, direction)]
+        D, K = self._freedoms(place)
+        if D.shape[1] == 0:
+            return ()
+        _, sigma, Vt = np.linalg.svd(K)
+        soft = D @ Vt[np.count_nonzero(sigma > LIMITS.soft) :].T
+        kept = [direction for direction in soft.T if self._goes_on(place, direction)]
         if not kept:
             return ()
         x = Instant(place.q, self.still, place.z, self.u, self.t, self.still, place.lam[: len(eqs.rows)])
         measures, joints = (
             [measure_candidate(eqs, k) for k in part] for part in (eqs.positions, eqs.recorded_measures)
         )
-        chosen = choose(np.array(kept).T, [joints, measures, *turn_candidates(eqs, x, world=False)], terms(eqs, x), x)
-        return tuple(c.name for c in chosen)
+        groups = [joints, measures, *turn_candidates(eqs, x, world=False)]
+        return tuple(c.name for c in choose(np.linalg.qr(np.array(kept).T)[0], groups, terms(eqs, x), x))
 
     def _goes_on(self, place: Place, direction: Array) -> bool:
         """Whether equilibria continue along a direction without stiffness.
@@ -259,9 +311,8 @@ class Rest:
         A step along it, then Newton's method: along a family of equilibria it stays about there; where the force grows
         with the third power it goes back.
         """
-        first = self.settle(
-            self.move(place.q, LIMITS.along * direction / (np.abs(direction) / self.limits).max()), place.z
-        )
+        length = LIMITS.along * LIMITS.step / float((np.abs(direction) / self.extent).max())
+        first = self.settle(self.move(place.q, length * direction), place.z)
         trial = first
         for _ in range(LIMITS.returning):
             if trial is None or self.error(trial) <= LIMITS.accepted:
@@ -277,8 +328,7 @@ class Rest:
         if c.size and float(np.abs(c).max()) > LIMITS.still:
             owner = self.eqs.rows[self.eqs.rate_rows[int(np.argmax(np.abs(c)))]].owner
             said = f"{owner!r} moves at t = {self.t:g} s, so {self.eqs.name!r} cannot be at rest"
-            A = self.forces(place.q, place.z, place.lam).A
-            if self.eqs.nv <= ASSEMBLY.dense and split(A.toarray())[4].shape[1] == 0:
+            if self.eqs.nv <= ASSEMBLY.dense and split(place.forces.A.toarray())[4].shape[1] == 0:
                 raise ModelError(
                     "no-solution", f"{said}; nothing else in it is free to move. Simulate it to see its motion."
                 )
@@ -296,8 +346,8 @@ class Rest:
         return found
 
     def check_found(self, place: Place) -> None:
+        """Refuse a pose that is not at rest, or is only held there by an effort."""
         eqs = self.eqs
-        worst = int(np.argmax(np.abs(place.left))) if eqs.nv else 0
         if self.error(place) > LIMITS.accepted:
             if eqs.nz and float(np.abs(place.g).max()) > LIMITS.unbalanced_rate * (1 + float(np.abs(place.z).max())):
                 name = eqs.internal.names[int(np.argmax(np.abs(place.g)))]
@@ -305,21 +355,29 @@ class Rest:
                     "no-solution",
                     f"no equilibrium of {eqs.name!r} found: internal state {name!r} does not come to rest.",
                 )
-            body = eqs.speeds.owners[worst]
+            shares = place.shares()
+            worst = int(ties.first_largest(np.minimum(shares, 1.0 / LIMITS.accepted)))
+            body, name = eqs.speeds.owners[worst], eqs.speeds.names[worst]
             joints = [j.name for j in eqs.joints if body in j.bodies]
             held = f" of body {body!r} (held by {', '.join(repr(j) for j in joints[:4])})" if joints else ""
             unit = "N m" if eqs.speeds.units[worst] == "rad/s" else "N"
+            acceleration = float(place.acceleration[worst])
             raise ConvergenceError(
                 "no-solution",
-                f"no equilibrium of {eqs.name!r} found: {eqs.speeds.names[worst]!r}{held} is left "
-                f"with {place.left[worst]:.3g} {unit}. Nothing balances it, or the way there is long.",
+                f"no equilibrium of {eqs.name!r} found: {name!r}{held} is left with {place.left[worst]:.3g} {unit} "
+                f"and changes by {acceleration:.3g} per second. Nothing balances it, or the way there is long.",
                 Advice("Give {}.", Argument("start"), Argument("guess")),
                 *self._creep(),
-                where={"speed": eqs.speeds.names[worst]},
+                where={"speed": name},
+                evidence={"acceleration": acceleration, "share": float(shares[worst]), "accepted": LIMITS.accepted},
             )
-        kept = np.abs(place.lam[len(eqs.rows) :])
-        if kept.size and float(kept.max()) > LIMITS.effort * place.scale:
-            k = int(np.argmax(kept))
+        if not self.held:
+            return
+        released = Rest(eqs, self.u, {}, self.t)
+        released.extent = self.extent
+        there = released.settle(place.q, place.z)
+        if there is None or released.error(there) > LIMITS.effort:
+            k = int(np.argmax(np.abs(place.lam[len(eqs.rows) :])))
             name = eqs.measures.names[self.held[k]]
             unit = "N m" if eqs.measures.units[self.held[k]] == "rad" else "N"
             raise ConvergenceError(
@@ -327,19 +385,6 @@ class Rest:
                 f"no equilibrium of {eqs.name!r} with {name} = {self.values[k]:g}: it would need an effort of "
                 f"{place.lam[len(eqs.rows) + k]:.6g} {unit} along it. Give that by an input, or let go.",
             )
-
-
-def _fit(matrix: csc_matrix, right: Array) -> Array:
-    """x of least squares (and least length) with matrix x = right."""
-    if matrix.shape[0] <= LIMITS.small:
-        return np.asarray(np.linalg.lstsq(matrix.toarray(), right, rcond=RANK_TOLERANCE)[0])
-    normal = (matrix.T @ matrix).tocsc()
-    shift = LIMITS.regular * float(normal.diagonal().max(initial=1.0))
-    factor = splu((normal + shift * identity(normal.shape[0])).tocsc())
-    x = factor.solve(matrix.T @ right)
-    for _ in range(3):
-        x = x + factor.solve(matrix.T @ (right - matrix @ x))
-    return np.asarray(x)
 
 
 def _rest_kernel(eqs: EquationsOfMotion) -> Kernel:

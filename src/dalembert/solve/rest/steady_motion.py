@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dalembert.core.arguments import real_number
 from dalembert.core.errors import AssemblyError, ConvergenceError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.equations import EquationsOfMotion, State
@@ -22,6 +23,8 @@ from dalembert.expressions import Array
 from dalembert.numerics.least_squares import DampedStep, Damping, minimise
 from dalembert.numerics.runge_kutta import CLASSIC, combine
 from dalembert.solve.position.assemble import assemble, normalised_numbers
+from dalembert.solve.position.balance import find_unsteady
+from dalembert.solve.position.chart import AT_REST, solve_rows
 from dalembert.solve.position.tangent import (
     Candidate,
     Instant,
@@ -33,6 +36,7 @@ from dalembert.solve.position.tangent import (
     speed_candidate,
     split,
     terms,
+    unit_changes,
 )
 
 
@@ -73,11 +77,15 @@ def steady_motion(
     t: float,
 ) -> State:
     """A state of steady motion; see `equilibrium`."""
-    asked = [(_rate(eqs, name), value) for name, value in rates.items()]
-    for c, value in asked:
-        if value is not None and not np.isfinite(value):
-            raise ModelError("not-finite", f"rates: {c.rate_name!r} must be a finite number or None, got {value!r}.")
-    speeds_guess = {n: float(v) for n, v in (guess or {}).items() if eqs.full_name(n) not in eqs.measures.index}
+    asked = [
+        (_rate(eqs, name), None if value is None else real_number(f"rates: {name!r}", value, ModelError))
+        for name, value in rates.items()
+    ]
+    speeds_guess = {
+        name: real_number(f"guess: {name!r}", value, ModelError)
+        for name, value in (guess or {}).items()
+        if eqs.full_name(str(name)) not in eqs.measures.index
+    }
     positions = named_values(eqs, {n: v for n, v in (guess or {}).items() if n not in speeds_guess}, "guess")
     first = _pose(eqs, start, positions, hold, t)
     values = np.array([_first_rate(c, value, speeds_guess, start) for c, value in asked])
@@ -98,13 +106,15 @@ def steady_motion(
             break
     if best is None or best.error > LIMITS.accepted:
         raise problem.error(best)
-    x = best.x
+    x = accelerations(eqs, best.x)
+    if (unsteady := problem.find_unsteady(x, AT_REST)) is not None:
+        raise problem.error(best, unsteady)
     problem.check_lasting(x)
     return eqs.state(x.q, x.v, x.z, t, lam=x.lam)
 
 
 def _rate(eqs: EquationsOfMotion, name: str) -> Candidate:
-    full = eqs.full_name(name)
+    full = eqs.full_name(str(name))
     if full in eqs.measures.index:
         return measure_candidate(eqs, eqs.measures.index[full])
     if full in eqs.measure_rates.index:
@@ -173,6 +183,7 @@ class _Steady:
         self.held_values = np.array(list(hold.values()))
         self.named, self.free, self.values = named, free, values
         self.speeds: list[Candidate] = []
+        self.unit = np.ones(eqs.nv)  # changes of coordinates and forces, shorter where a coordinate is stiff
 
     def point(self, q: Array, v: Array, z: Array, lam: Array, a: Array | None = None) -> Instant:
         return Instant(q, v, z, self.u, self.t, np.zeros(self.eqs.nv) if a is None else a, lam)
@@ -184,13 +195,14 @@ class _Steady:
     def choose_speeds(self, T: Terms, x: Instant) -> list[Candidate]:
         """Independent speeds: the named ones, then joints, bodies, angular velocities."""
         eqs = self.eqs
-        Z = split(T.A[eqs.rate_rows])[4]
+        changes = unit_changes(eqs, T.M.diagonal(), T.R1_x.diagonal())
+        Z = split(T.A[eqs.rate_rows] * changes)[4]
         every = [measure_candidate(eqs, k) for k in range(len(eqs.measures))]
         measures, joints = ([every[k] for k in part] for part in (eqs.positions, eqs.recorded_measures))
         speeds = [speed_candidate(eqs, k) for k in range(eqs.nv)]
         turning = [[speeds[k] for k in block.columns] for block in eqs.quaternions]
         turning += [every[one.turns : one.turns + 3] for one in eqs.carried_orientations]
-        mine = choose(Z, [[c] for c in self.named], T, x)
+        mine = choose(Z, [[c] for c in self.named], T, x, changes)
         for c in self.named:
             if c not in mine:
                 known = ", ".join(o.rate_name for o in mine) or "none: there is no freedom"
@@ -202,11 +214,10 @@ class _Steady:
         # a rolling wheel's place goes round: what turns is steady, what travels need not be
         travels = [c for c in measures if c.unit == "m" and c not in joints]
         others = [c for c in measures if c not in travels and c not in joints]
-        rest = choose(Z, [*[[c] for c in self.named], joints, others, *turning, travels, speeds], T, x)
-        return [*self.named, *[c for c in rest if c not in self.named]]
+        return choose(Z, [joints, others, *turning, travels, speeds], T, x, changes, first=self.named)
 
     def rows(self, T: Terms, x: Instant, w: Array, scale: float) -> tuple[Array, Array, list[str]]:
-        """Residual, its derivative by (ξ, v, a, λ / scale, z, free rates), and the meaning of every row."""
+        """Residual, its derivative by (ξ / unit, v, a, λ / scale, z, free rates), and the meaning of every row."""
         eqs = self.eqs
         nv, nl, nz = eqs.nv, len(eqs.rows), eqs.nz
         rows_s = [c.rows(T, x) for c in self.speeds]
@@ -231,7 +242,7 @@ class _Steady:
             (
                 line(nh, A_h, none((nh, nv)), none((nh, nv)), none((nh, nl)), none((nh, nz))),
                 line(nr, T.rates_x, A_r, none((nr, nv)), none((nr, nl)), none((nr, nz))),
-                line(nv, T.R1_x, T.R1_v, T.M, -(T.A.T + T.f_lam) * scale, T.R1_z) / scale,
+                line(nv, T.R1_x, T.R1_v, T.M, -(T.A.T + T.f_lam) * scale, T.R1_z) * (self.unit / scale)[:, None],
                 line(nl, T.R2_x, T.R2_v, T.A, none((nl, nl)), T.R2_z),
                 line(ns, rate_x, S, none((ns, nv)), none((ns, nl)), none((ns, nz)), by_free),
                 line(ns, acc_x, acc_v, S, none((ns, nl)), none((ns, nz))),
@@ -239,7 +250,8 @@ class _Steady:
                 line(ng, T.S[self.held], none((ng, nv)), none((ng, nv)), none((ng, nl)), none((ng, nz))),
             )
         )
-        residual = np.concatenate((T.phi, T.rates, T.R1 / scale, T.R2, rate - target, acc, T.g, gap))
+        J[:, :nv] *= self.unit
+        residual = np.concatenate((T.phi, T.rates, T.R1 * self.unit / scale, T.R2, rate - target, acc, T.g, gap))
         names = [f"joint or constraint {eqs.rows[k].owner!r}" for k in (*eqs.holonomic_rows, *eqs.rate_rows)]
         names += [f"the balance along {n!r}" for n in eqs.speeds.names]
         names += [f"joint or constraint {row.owner!r}" for row in eqs.rows]
@@ -267,6 +279,8 @@ class _Steady:
         # as at rest, 1 m/s² is no small acceleration: forces that are rounding do not set the scale
         parts = (T.M.diagonal(), T.f, T.M @ x.a)
         scale = max(float(np.abs(part).max(initial=0.0)) for part in parts) or 1.0
+        # beside a stiffness of 1e12 all else would be rounding: a unit change does as much work in every coordinate
+        self.unit = np.sqrt(scale / np.maximum(scale, np.abs(T.R1_x.diagonal())))
         problem = _Balance(self, scale)
         first = problem.at(x, w)
         if not np.isfinite(first.error):
@@ -276,36 +290,45 @@ class _Steady:
         worst = int(np.argmax(np.abs(found.residual)))
         return _Try(found.x, found.error, found.names[worst], float(found.residual[worst]))
 
+    def find_unsteady(self, x: Instant, accepted: float) -> tuple[str, float] | None:
+        """The speed that changes most beside the forces along it, and its change; None where all are constant."""
+        T = terms(self.eqs, x)
+        S, A = np.array([c.rows(T, x)[0] for c in self.speeds]).reshape(-1, self.eqs.nv), T.A[self.eqs.rate_rows]
+        W = solve_rows(A, S, np.zeros((len(A), len(S))), np.eye(len(S)))
+        return find_unsteady(self.eqs, T, x, self.speeds, W, accepted)
+
     def check_lasting(self, x: Instant) -> None:
         """A balance that holds at one instant only (a swinging pendulum at its lowest point) is no steady motion."""
         if not float(np.abs(x.v).max(initial=0.0)) > LIMITS.moving:
             return
-        then = later(self.eqs, x)
-        T = terms(self.eqs, then)
-        changes = {c.rate_name: c.rows(T, then)[5] for c in self.speeds}
-        worst = max(changes, key=lambda name: abs(changes[name]))
-        if abs(changes[worst]) > LIMITS.lasting * self.size(then):
+        unsteady = self.find_unsteady(later(self.eqs, x), LIMITS.lasting)
+        if unsteady is not None:
             raise ConvergenceError(
                 "no-solution",
                 f"no steady motion of {self.eqs.name!r} found: the forces balance at one instant only, a moment later "
-                f"{worst!r} changes by {changes[worst]:.3g} per second.",
+                f"{unsteady[0]!r} changes by {unsteady[1]:.3g} per second.",
                 Advice("Give other rates, or a nearer {}.", Argument("guess")),
             )
 
     def size(self, x: Instant) -> float:
         return 1.0 + float(np.abs(x.v).max(initial=0.0)) + float(np.abs(x.a).max(initial=0.0))
 
-    def error(self, best: _Try | None) -> ConvergenceError:
+    def error(self, best: _Try | None, unsteady: tuple[str, float] | None = None) -> ConvergenceError:
         asked = ", ".join(
             f"{c.rate_name} {'free' if is_free else f'= {value:g}'}"
             for c, is_free, value in zip(self.named, self.free, self.values, strict=True)
         )
         still = ", ".join(c.rate_name for c in self.speeds[len(self.named) :]) or "none"
         gap = "" if best is None else f" {best.worst} is missed by {abs(best.by):.2e} (relative or SI)."
+        evidence = {}
+        if unsteady is not None:
+            gap = f" The nearest state is none: {unsteady[0]!r} changes by {unsteady[1]:.3g} per second."
+            evidence = {"acceleration": unsteady[1]}
         return ConvergenceError(
             "no-solution",
             f"no steady motion of {self.eqs.name!r} with {asked} and at rest: {still}.{gap}",
             Advice("Give other rates, leave one free (None), or start nearer with {}.", Argument("guess")),
+            evidence=evidence,
         )
 
 
@@ -371,7 +394,7 @@ class _Balance:
     def step(self, point: _Balanced, damping: float) -> DampedStep:
         self.damping = damping
         change = _shortest(point.J, point.residual, damping)
-        longest = float(np.abs(change[: self.steady.eqs.nv]).max(initial=0.0))
+        longest = float(np.abs(self.steady.unit * change[: self.steady.eqs.nv]).max(initial=0.0))
         return DampedStep(change * min(1.0, LIMITS.longest / max(longest, 1e-300)), self.value(point))
 
     def evaluate(self, point: _Balanced, step: DampedStep) -> _Balanced:
@@ -379,7 +402,7 @@ class _Balance:
         dx, dv, da, dlam, dz, dw = np.split(step.change, np.cumsum([eqs.nv] * 3 + [len(eqs.rows), eqs.nz]))
         w = point.w.copy()
         w[[k for k, is_free in enumerate(steady.free) if is_free]] += dw
-        q, lam = steady.move(x.q, dx), x.lam + self.scale * dlam
+        q, lam = steady.move(x.q, steady.unit * dx), x.lam + self.scale * dlam
         return self.at(steady.point(q, x.v + dv, x.z + dz, lam, x.a + da), w)
 
     def is_settled(self, before: _Balanced, after: _Balanced, step: DampedStep) -> bool:

@@ -48,8 +48,8 @@ def test_a_steady_motion_accelerates_below_1e_6_a_moment_later(
 ) -> None:
     """A state slower than 1e-9 rests: nothing moves to be looked at."""
     monkeypatch.setattr(steady_motion, "later", lambda eqs, x: x)
-    monkeypatch.setattr(steady_motion, "terms", lambda eqs, x: None)
-    one = SimpleNamespace(rate_name="rate", rows=lambda T, x: [0.0] * 5 + [change])
-    state: Any = SimpleNamespace(eqs=SimpleNamespace(name="top"), speeds=[one], size=lambda x: 1.0)
+    state: Any = SimpleNamespace(
+        eqs=SimpleNamespace(name="top"), find_unsteady=lambda x, most: ("rate", change) if change > most else None
+    )
     with nullcontext() if lasts else raises(ConvergenceError, "no-solution"):
         steady_motion._Steady.check_lasting(state, SimpleNamespace(v=np.array([speed])))  # type: ignore[arg-type]

@@ -1,0 +1,96 @@
+"""Whether forces balance: what is left of them along each coordinate, by the scale of that coordinate itself.
+
+With R = f + Aᵀλ - M a the force left, and α the accelerations that it causes, coordinate k is in balance to ε where
+
+    max(|R_k|, M_kk |α_k|) ≤ ε max(F_k, M_kk a₀) + δ (|K| x)_k ,     F = |f| + |Aᵀ| |λ| + |M a| + |∂f/∂v| |v|
+
+F_k are the forces at play along k (the components of a vector share the largest). a₀ is 1 m/s² or 1 rad/s², less where
+nothing in the machine is accelerated as much. The last term is the rounding of the coordinates, of size x, of which a
+stiffness K makes a force. Nothing compares with the largest force or stiffness of the whole machine: beside a mode of
+1e12 N/m every other force of it would be rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.equations import EquationsOfMotion
+from dalembert.expressions import Array
+from dalembert.numerics import ties
+from dalembert.solve.position.tangent import Candidate, Instant, Terms, unit_changes
+
+ACCELERATION = 1.0  # a₀ [m/s² or rad/s²]: a tenth of a weight
+ROUNDING = 100 * float(np.finfo(float).eps)  # δ: a sum of some hundred terms, in a joint that is closed to as much
+
+
+@dataclass(frozen=True)
+class Scales:
+    """Along every coordinate: forces at play, at least those of a₀, and the force of the coordinates' rounding."""
+
+    forces: Array
+    rounding: Array
+
+    def shares(self, left: Array, mass: Array, acceleration: Array, accepted: float) -> Array:
+        """Forces left over the forces at play, `accepted` where they are at the limit."""
+        force = np.maximum(np.abs(left), mass * np.abs(acceleration))
+        limit = self.forces + self.rounding / accepted
+        return np.where(limit > 0.0, force / np.where(limit > 0.0, limit, 1.0), np.where(force > 0.0, np.inf, 0.0))
+
+
+def measure_scales(forces: Array, mass: Array, stiff: Array) -> Scales:
+    """Scales of forces F beside inertia and stiffness.  mass : diagonal of M.  stiff : \\|K\\| x."""
+    heavy = mass > 0.0
+    largest = float(((forces + stiff)[heavy] / mass[heavy]).max(initial=0.0))
+    return Scales(np.maximum(forces, mass * min(ACCELERATION, largest)), ROUNDING * stiff)
+
+
+def forces_at_play(eqs: EquationsOfMotion, f: Array, A: Any, lam: Array, inertia: Array | float = 0.0) -> Array:
+    """F: the forces and reactions along every speed, components of one vector by the largest of them."""
+    F = np.asarray(np.abs(f) + abs(A).T @ np.abs(lam) + np.abs(inertia))
+    vectors = eqs.cache("force vectors", lambda: _number_vectors(eqs))
+    largest = np.zeros(eqs.nv)
+    np.maximum.at(largest, vectors, F)
+    return largest[vectors]
+
+
+def _number_vectors(eqs: EquationsOfMotion) -> Array:
+    """For every speed a number that the components of a vector share: those of one owner and unit."""
+    elastic = {k: name for name, k in eqs.elastic_speeds.items()}
+    of = [(o, elastic.get(k, u)) for k, (o, u) in enumerate(zip(eqs.speeds.owners, eqs.speeds.units, strict=True))]
+    numbers = {vector: k for k, vector in enumerate(dict.fromkeys(of))}
+    return np.array([numbers[vector] for vector in of], dtype=np.intp)
+
+
+def sizes(eqs: EquationsOfMotion, q: Array, mass: Array) -> Array:
+    """Sizes of the coordinates: 1 rad, lengths that of the machine, here the farthest coordinate, elastic coordinates
+    as much as moves the body so far.  mass : diagonal of M.
+    """
+    metres = [k for k, unit in enumerate(eqs.coordinates.units) if unit == "m"]
+    elastic = set(eqs.elastic_speeds.values())
+    lengths = [k for k, unit in enumerate(eqs.speeds.units) if unit == "m/s" or k in elastic]
+    result = unit_changes(eqs, mass)
+    result[lengths] *= float(np.abs(q[metres]).max(initial=0.0)) or 1.0
+    return result
+
+
+def find_unsteady(
+    eqs: EquationsOfMotion, T: Terms, x: Instant, speeds: Sequence[Candidate], W: Array, accepted: float
+) -> tuple[str, float] | None:
+    """Of independent speeds that should be constant, with A W = 0, the name and change of the one that is least so.
+
+    The balance is that of the work of all forces along the motions W; None where it holds to `accepted`.
+    """
+    change = np.array([c.rows(T, x)[5] for c in speeds])
+    M, along = W.T @ T.M @ W, np.abs(W.T)
+    inertia = np.abs(T.M @ x.a) + np.abs(T.R1_v) @ np.abs(x.v)  # what turning makes of speeds may cancel inside f
+    F = along @ forces_at_play(eqs, T.f, T.A, x.lam, inertia)
+    stiff = along @ (np.abs(T.R1_x) @ sizes(eqs, x.q, T.M.diagonal()))
+    shares = measure_scales(F, M.diagonal(), stiff).shares(M @ change, M.diagonal(), change, accepted)
+    if not shares.max(initial=0.0) > accepted:
+        return None
+    worst = int(ties.first_largest(np.minimum(shares, 1.0 / accepted)))
+    return speeds[worst].rate_name, float(change[worst])
