@@ -14,9 +14,12 @@ Wallrapp 1994), d_ab = moments_ab + ηᵀ products_ab (1, m) for axes a, b gives
 
 Rows and columns of r̈ are turned into world axes.
 
-Geometric stiffening is a displacement of second order in η: a node moves by -½ ηᵀ K_F η, the first moment by ½ ηᵀ K_a η
-(K: stiffness per unit of the node's force, of the frame's acceleration). Work of forces and weight are exact functions
-of it, so the stiffness under any force, also of joints, follows. The inertia contains only the terms
+Geometric stiffening is a displacement of second order in η: a node moves by -½ ηᵀ K_F η, its rotation vector by
+-½ ηᵀ K_M η, the first moment by ½ ηᵀ K_a η (K: stiffness per unit of the node's force, of its moment, of the frame's
+acceleration). Work of forces, moments and weight are exact functions of it, so the stiffness under any load, also of
+joints, follows: with coordinates u of the model that are displacements and rotation vectors, and the energy
+½ uᵀK u + ½ uᵀK_g(u) u / 3 to third order, statics gives u = Φ η + u₂, K u₂ = -½ K_g(Φ η) Φ η, and a load f does the work
+fᵀ u₂ = -½ ηᵀΦᵀ K_g(K⁻¹ f) Φ η on it. The inertia contains only the terms
 linear in η, since no others are known, in a form whose M is a sum of squares and which conserves energy exactly:
 
 - accelerations: the kinetic energy is that of speeds v* = v + Y η̇ of the frame, Y (6, m) linear in η and such that
@@ -357,12 +360,21 @@ class FloatingBody:
 
     def _displacement(self, name: str) -> tuple[Expr, Expr, Expr]:
         """Displacement d(η) of a node, its gradient by η, and the part of second order η̇ᵀ d'' η̇ of its acceleration."""
-        dim, eta, rate = self.host.space.dim, self.eta, self.rate
-        S = constant(self.data.node(name).translation[:dim])
-        stiffening = self.data.stiffening
-        if stiffening is None or name not in stiffening.forces:
-            return S @ eta, S, SX.zeros(dim)
-        along = [constant(K) for K in stiffening.forces[name][:dim]]
+        dim, stiffening = self.host.space.dim, self.data.stiffening
+        forces = None if stiffening is None else stiffening.forces.get(name)
+        return self._second_order(self.data.node(name).translation[:dim], None if forces is None else forces[:dim])
+
+    def _rotation(self, name: str) -> tuple[Expr, Expr, Expr]:
+        """As `_displacement`: the rotation vector of a node in the axes of the frame, in the plane its angle."""
+        kept = [2] if self.host.space.planar else [0, 1, 2]
+        moments = None if self.data.stiffening is None else self.data.stiffening.moments.get(name)
+        return self._second_order(self.data.node(name).rotation[kept], None if moments is None else moments[kept])
+
+    def _second_order(self, rows: FloatArray, stiffness: FloatArray | None) -> tuple[Expr, Expr, Expr]:
+        S, eta, rate = constant(rows), self.eta, self.rate
+        if stiffness is None:
+            return S @ eta, S, SX.zeros(len(rows))
+        along = [constant(K) for K in stiffness]
         bent = ca.vertcat(*(eta.T @ K for K in along))
         curved = -ca.vertcat(*(rate.T @ K @ rate for K in along))
         return S @ eta - 0.5 * (bent @ eta), S - bent, curved
@@ -383,6 +395,7 @@ class FloatingBody:
         p = host.euler_parameters(self.body)
         node, eta, rate = self.data.node(name), self.eta, self.rate
         moved, S, curved = self._displacement(name)
+        theta, H, turned = self._rotation(name)
         own = SX(ca.DM(node.place[:dim])) + moved
         shift = pose.R @ (S @ rate)
         v = twist.v + space.turn_velocity(pose, twist.w, own) + shift
@@ -390,19 +403,15 @@ class FloatingBody:
         bias_v = space.spin(turning, twist.w) @ own + 2 * (turning @ (S @ rate)) + pose.R @ curved
         by_turn = ca.horzcat(*(space.spin(pose.R, e) @ own for e in _units(space.turns)))
         if space.planar:
-            H = constant(node.rotation[2:3])
-            theta = H @ eta
             c, s = ca.cos(theta), ca.sin(theta)
             R = pose.R @ ca.blockcat([[c, -s], [s, c]])
             angle, w = pose.angle + theta, twist.w + H @ rate
             bottom = ca.horzcat(SX(1, 2), SX(1), H)
-            bias_w = SX.zeros(1)
+            bias_w = turned
         else:
-            H = constant(node.rotation)
-            theta, theta_rate = H @ eta, H @ rate
             if H.nnz():
                 E, T = turn_matrix(theta), turn_rate(theta)
-                R, w = pose.R @ E, E.T @ twist.w + T @ theta_rate
+                R, w = pose.R @ E, E.T @ twist.w + T @ (H @ rate)
                 bias_w = ca.jtimes(w, eta, rate)
                 p = multiply(p, exponential(theta))
                 bottom = ca.horzcat(SX(3, 3), E.T, T @ H)

@@ -2,7 +2,7 @@
 
     f = −∫ Nᵀ ω×(ω×u₀) dm = Σ f_ab ω_a ω_b      centrifugal, about the origin of the frame
     f = −∫ Nᵀ e_a dm                            acceleration of the frame less gravity
-    f = Bᵀ e_a                                  a force on a node
+    f = Bᵀ e_a                                  a force or a moment on a node
 
 Each load acts on the body while its frame is fixed as for the modes: a node that the frame is attached to takes the
 reaction, Bᵀ r; in a mean axis the inertia of the body takes it, M R c. With these the load is in balance,
@@ -65,7 +65,7 @@ def find_stiffening(
     refuse_bare(body.structure)
     held = _Held(body, attached, statics)
     centrifugal = acceleration = None
-    forces = {}
+    forces, moments = {}, {}
     if "centrifugal" in kinds:
         centrifugal = _centrifugal(held, shapes)
     if "acceleration" in kinds:
@@ -79,9 +79,12 @@ def find_stiffening(
         for node in nodes:
             if node is attached:
                 continue
-            loads = node.rows[:3].toarray()
-            forces[node.name] = clean(np.stack([held.under(load, shapes) for load in loads]))
-    return Stiffening(centrifugal=centrifugal, acceleration=acceleration, forces=forces)
+            stiffness = np.stack([held.under(load, shapes) for load in node.rows.toarray()])
+            forces[node.name] = clean(stiffness[:3])
+            moment = clean(stiffness[3:])
+            if moment.any():
+                moments[node.name] = moment
+    return Stiffening(centrifugal=centrifugal, acceleration=acceleration, forces=forces, moments=moments)
 
 
 class _Held:
