@@ -63,6 +63,7 @@ CODES: dict[str, str] = {
     "body-by-itself": "a body that keeps coordinates of its own beside a tree of joint coordinates",
     "large-deformation": "deflections beyond the range of linear deformation",
     "no-stiffening": "a body that turns fast without geometric stiffness",
+    "axial-load": "a body pulled or pushed along its axis without geometric stiffness",
     "no-limits": "a joint without limits, where they are needed",
     "no-node": "a place of a flexible body that is none of its nodes",
     "no-volume": "a mesh that encloses no volume",

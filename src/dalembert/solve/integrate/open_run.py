@@ -89,18 +89,24 @@ def report_assumptions(eqs: EquationsOfMotion, run: Record, stacklevel: int = 1)
     if eqs.limits:
         SimulationWarning.report(find_exceeded(eqs, run), stacklevel + 1)
     if not eqs.assumptions:
-        return
+        return  # equations with assumptions about loads have others too
 
     recorded = set(run.names)
 
     def columns(names: tuple[str, ...]) -> Array:
-        return np.column_stack([run[name] if name in recorded else np.zeros(len(run.time)) for name in names])
+        values = [run[name] if name in recorded else np.zeros(len(run.time)) for name in names]
+        return np.column_stack(values) if values else np.zeros((len(run.time), 0))
 
     states = columns(eqs.coordinates.names), columns(eqs.speeds.names)
-    values = eqs.kernel("assumptions").many(*states, eqs.p, np.asarray(run.time)[:, None])[0]
+    at = eqs.p, np.asarray(run.time)[:, None]
+    values = eqs.kernel("assumptions").many(*states, *at)[0]
     excess = np.reshape(values, (len(run.time), -1))
+    if eqs.load_assumptions:
+        others = (columns(group.names) for group in (eqs.reaction_channels, eqs.internal, eqs.inputs))
+        values = eqs.kernel("load_assumptions").many(*states, *others, *at)[0]
+        excess = np.hstack([excess, np.reshape(values, (len(run.time), -1))])
     found = []
-    for k, finding in enumerate(eqs.assumptions):
+    for k, finding in enumerate((*eqs.assumptions, *eqs.load_assumptions)):
         worst = int(np.argmax(excess[:, k]))
         if excess[worst, k] > 1:
             time = float(run.time[worst])

@@ -36,6 +36,16 @@ from dalembert.structures.solid.stresses import SolidGroup
 KINDS = ("centrifugal", "acceleration", "forces")
 
 
+# Most modes and nodes with which stiffness is cheap. Each node has six matrices of the modes in the equations: with 14
+# modes and two nodes these have 2.5 times the operations, and the first run of a machine takes half a second longer.
+MOST_MODES, MOST_NODES = 16, 8
+
+
+def is_cheap(modes: int, nodes: int) -> bool:
+    """Whether geometric stiffness is part of a body of beams without request."""
+    return modes <= MOST_MODES and nodes <= MOST_NODES
+
+
 def wanted_kinds(title: str, stiffening: Any) -> tuple[str, ...]:
     """Kinds of loads that the user requests."""
     if stiffening is True:
@@ -71,6 +81,8 @@ def find_stiffening(
     if "acceleration" in kinds:
         ways = {way: k for k, way in enumerate(body.structure.rigid_names) if way in ("x", "y", "z")}
         acceleration = np.zeros((3, shapes.shape[1], shapes.shape[1]))
+        if held.relief:  # in a mean axis inertia balances it everywhere: a body that falls freely has no stress
+            ways = {}
         for way, column in ways.items():
             rigid = body.R[:, column]
             acceleration["xyz".index(way)] = held.under(-(body.M_full @ rigid), shapes, acceleration=rigid)
