@@ -137,7 +137,8 @@ def flexible_body(
     made = Diagonal(raw, np.zeros(0)) if keep else bases.diagonalise(body, raw)
     if stiffening is None:
         beams = all(isinstance(group, BeamElements) for group in structure.groups) and bool(structure.groups)
-        stiffening = beams and own is None and plan.basis != "free" and is_cheap(made.shapes.shape[1], len(found))
+        usual = own is None and plan.basis != "free" and plan.reference != "given"
+        stiffening = beams and usual and is_cheap(made.shapes.shape[1], len(found))
     kinds = wanted_kinds(title, stiffening)
     known = _frequencies(body, plan, expected)
     return _assemble(

@@ -46,7 +46,8 @@ def link_data(name: str, length: float, E: float, modes: int = MODES) -> Flexibl
         frame.add_beam(
             f"{start} half", start, end, section=SECTION, material=stuff, elements=ELEMENTS // 2, rotary=False
         )
-    return flexible_body(frame, basis="clamped", fixed="root", modes=modes, static=["tip.x", "tip.y"])
+    return flexible_body(frame, basis="clamped", fixed="root", modes=modes, static=["tip.x", "tip.y"],
+                         stiffening=False)  # fmt: skip
 
 
 def mechanism(moduli: tuple[float, float] | None, modes: int = MODES) -> da.Mechanism:
