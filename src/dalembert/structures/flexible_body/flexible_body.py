@@ -25,7 +25,7 @@ from dalembert.structures.flexible_body.mass_distribution import MassDistributio
 from dalembert.structures.flexible_body.nodes import Node, find_nodes
 from dalembert.structures.flexible_body.picture import draw_body
 from dalembert.structures.flexible_body.sources import read_source
-from dalembert.structures.flexible_body.stiffening import find_stiffening, is_cheap, wanted_kinds
+from dalembert.structures.flexible_body.stiffening import find_stiffening, inertia_loads, is_cheap, wanted_kinds
 from dalembert.structures.reduction.kept_modes import ModesKept
 
 BASES = ("craig-bampton", "clamped", "free")
@@ -75,7 +75,9 @@ def flexible_body(
     interfaces : nodes with static shapes; all that are points when left out (a mean of points has none: use
         ``static``).
     fixed : nodes that vibration modes do not move (with "clamped").
-    static : nodes, or coordinates such as "tip.y", whose unit loads add a static shape each.
+    static : nodes, or coordinates such as "tip.y", whose unit loads add a static shape each; "acceleration" and
+        "centrifugal" for shapes under the inertia of the body (along and about its axes, and by its rotation), which
+        strains and stresses far from loaded nodes need.
     reference : "mean axis", or the node that the frame is attached to. When left out: the first fixed node; "mean axis"
         for free modes and for Craig-Bampton modes of two interfaces and more, where a load bends the body away from
         the tangent at one end; the only interface; your own shapes stay unchanged.
@@ -130,8 +132,13 @@ def flexible_body(
         raw, statics, vibrations = _raw_shapes(body, found, plan, modes, up_to, interfaces)
     expected = _expected_modes(plan, None if up_to is not None else modes, vibrations, raw.shape[1], bool(static))
     if static:
-        forces = _unit_loads(title, found, static)
-        raw = np.hstack([raw, _static_shapes(body, plan, forces, statics)])
+        names = [static] if isinstance(static, str) else list(static)
+        kinds = [name for name in names if name in ("acceleration", "centrifugal")]
+        if len(kinds) < len(names):
+            forces = _unit_loads(title, found, [name for name in names if name not in kinds])
+            raw = np.hstack([raw, _static_shapes(body, plan, forces, statics)])
+        if kinds:
+            raw = np.hstack([raw, _static_shapes(body, plan, inertia_loads(body, kinds), statics, inertia=True)])
     raw = _tie_frame(body, plan, raw)
     keep = own is not None and shapes is None
     made = Diagonal(raw, np.zeros(0)) if keep else bases.diagonalise(body, raw)
@@ -316,8 +323,13 @@ def _raise_too_many(title: str, modes: int, coordinates: int) -> None:
     )
 
 
-def _static_shapes(body: ElasticModel, plan: _Plan, forces: FloatArray, statics: Statics | None) -> FloatArray:
-    """Shapes under loads: with the held points held, with the node of the frame held, or balanced by inertia."""
+def _static_shapes(
+    body: ElasticModel, plan: _Plan, forces: FloatArray, statics: Statics | None, inertia: bool = False
+) -> FloatArray:
+    """Shapes under loads: with the held points held, with the node of the frame held, or balanced by inertia.
+
+    inertia : the loads are inertia themselves; interfaces balance them where the modes have their static shapes.
+    """
     points = list(plan.held)
     if not (body.held or points) and plan.attached is not None and _holds(body, plan.attached):
         points = [str(plan.attached.point)]
@@ -327,14 +339,14 @@ def _static_shapes(body: ElasticModel, plan: _Plan, forces: FloatArray, statics:
             statics = bases.hold_statics(body, held)
         return bases.static_shapes(body, statics, forces, relief=False)
     known = statics or bases.hold_statics(body, bases.determinate_hold(body))
-    return bases.static_shapes(body, known, forces, relief=True)
+    return bases.static_shapes(body, known, forces, relief=not (inertia and statics is not None))
 
 
-def _unit_loads(title: str, nodes: Sequence[Node], static: str | Sequence[str]) -> FloatArray:
+def _unit_loads(title: str, nodes: Sequence[Node], static: Sequence[str]) -> FloatArray:
     """(N, k) unit loads at nodes (all six) or along coordinates ("tip.y")."""
     by_name = {node.name: node for node in nodes}
     columns = []
-    for name in [static] if isinstance(static, str) else static:
+    for name in static:
         stem, dot, way = name.rpartition(".")
         whole = name in by_name or not dot or way not in DIRECTIONS
         node = _find_node(title, by_name, name if whole else stem)

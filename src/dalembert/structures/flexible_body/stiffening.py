@@ -155,13 +155,25 @@ def _centrifugal(held: _Held, shapes: FloatArray) -> FloatArray:
     for pair in CENTRIFUGAL:
         a, b = ("xyz".index(way) for way in pair)
         rotation = axes[a] if a == b else axes[a] + axes[b]
-        load, loads = _spin_load(structure, masses, rotation)
+        load, loads = spin_load(structure, masses, rotation)
         both = held.under(load, shapes, spin=loads)
         found[pair] = both if a == b else both - found[pair[0] * 2] - found[pair[1] * 2]
     return clean(np.stack([found[pair] for pair in CENTRIFUGAL]))
 
 
-def _spin_load(structure: Structure, masses: PointMasses, rotation: FloatArray) -> tuple[FloatArray, dict[int, Any]]:
+def inertia_loads(body: ElasticModel, kinds: Sequence[str]) -> FloatArray:
+    """(N, k) loads of unit accelerations along and about the axes, and of products of angular velocities."""
+    columns = [-(body.M_full @ body.R)] if "acceleration" in kinds else []
+    if "centrifugal" in kinds:
+        masses, axes = find_point_masses(body.structure), np.eye(3)
+        planar = len(body.structure.rigid_names) < 6
+        pairs = [(2, 2)] if planar else [("xyz".index(a), "xyz".index(b)) for a, b in CENTRIFUGAL]
+        turns = [axes[a] if a == b else axes[a] + axes[b] for a, b in pairs]
+        columns.append(np.column_stack([spin_load(body.structure, masses, turn)[0] for turn in turns]))
+    return np.hstack(columns)
+
+
+def spin_load(structure: Structure, masses: PointMasses, rotation: FloatArray) -> tuple[FloatArray, dict[int, Any]]:
     """Centrifugal load (N,) about the origin, and its parts inside the elements of each group by number."""
     d, load = len(structure.directions), np.zeros(len(structure.coordinates))
     inside: dict[int, Any] = {}
