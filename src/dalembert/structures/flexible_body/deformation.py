@@ -101,7 +101,7 @@ def recover_deformation(
             where={"body": body_data.name},
         )
     u = shapes @ coordinates
-    if moving is None or not moving.known:
+    if moving is None or not (moving.known and structure.groups):
         return StaticSolution(structure, u, structure.K @ u, {})
     acceleration, more = _missing_part(structure, body_data, shapes, moving)
     total, share = u + more, 0.5 * float(more @ (structure.K @ more))
