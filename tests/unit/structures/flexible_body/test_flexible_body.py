@@ -144,16 +144,17 @@ def test_frequencies_with_the_frame_held_converge_to_those_of_the_structure() ->
     assert errors[2].max() < 1e-4
 
 
-def test_static_shapes_of_a_free_body_have_its_whole_flexibility() -> None:
-    """φᵀK⁻¹φ at the loaded coordinate: the sum over all elastic modes, which two modes miss by a third."""
-    flexibility = []
+@pytest.mark.parametrize(("node", "axis"), [("A", "y"), ("B", "x"), ("C", "z")])
+def test_static_shapes_of_a_free_body_have_its_whole_flexibility(node: str, axis: str) -> None:
+    """φᵀK⁻¹φ at the loaded coordinate: the sum over all elastic modes, of which two contain 95 % at most."""
     every = len(assemble_structure(bent_frame()).free) - 6
-    for how in ({"modes": 2, "static": ["C.z"]}, {"modes": every}, {"modes": 2}):
+    flexibility = []
+    for how in ({"modes": 2, "static": [f"{node}.{axis}"]}, {"modes": every}, {"modes": 2}):
         data = flexible_body(bent_frame(), basis="free", **how)
-        row = data.node("C").translation[2]
+        row = data.node(node).translation["xyz".index(axis)]
         flexibility.append(float(row @ np.linalg.solve(data.stiffness, row)))
     assert flexibility[0] == pytest.approx(flexibility[1], rel=1e-6)
-    assert flexibility[2] < 0.9 * flexibility[1]
+    assert flexibility[2] < 0.95 * flexibility[1]
 
 
 def test_references_span_the_same_deformations() -> None:
