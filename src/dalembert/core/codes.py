@@ -245,6 +245,7 @@ CODES: dict[str, str] = {
     "missing-coordinates": "coordinates that are neither masters nor in a part",
     "missing-modes": "modes that must be kept",
     "missing-response": "a response that the coupling of parts needs",
+    "missing-shapes": "deformation of a flexible body that its modes do not contain",
     "missing-rotations": "points without rotations, where they are needed",
     "needs-derivative": "an output that would need the derivative of an input",
     "no-buckling": "a load under which nothing buckles",
