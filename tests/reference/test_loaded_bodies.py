@@ -177,11 +177,10 @@ def test_cutting_a_stiffened_body_does_not_change_its_lateral_buckling() -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize("square", [under_force, under_moment])
-@pytest.mark.parametrize("reference", ["mean axis", "a"])
-def test_pieces_buckle_sideways_under_the_known_load(square: Any, reference: str) -> None:
-    """Eight modes each: 0.5 %; the line between 0.9 and 1.0 is bent by 0.3 % of the load."""
-    for count in (1, 2, 4):
-        assert critical_share(square, count, 8, reference=reference) == pytest.approx(1.0, abs=5e-3), count
+def test_pieces_buckle_sideways_under_the_known_load(square: Any) -> None:
+    """1, 2 and 4 pieces of six elements: 1.5 % of the known load, and about a quarter of the error with twice the pieces."""
+    errors = [critical_share(square, count) - 1.0 for count in (1, 2, 4)]
+    assert 0.0 < errors[2] < 0.4 * errors[1] < 0.16 * errors[0] < 0.16 * 0.015
 
 
 @pytest.mark.slow
