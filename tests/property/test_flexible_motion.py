@@ -159,14 +159,14 @@ def test_a_loop_closed_by_a_joint_and_by_a_stiff_spring_agree():
     + [(kind, False) for kind in ("spherical", "universal", "cylindrical")],
 )
 def test_rows_of_joints_between_nodes_are_exact_derivatives(kind, planar):
-    """Central differences of gaps and rates, at random elastic coordinates and rates, with stiffening by forces."""
+    """Central differences of gaps and rates, at random elastic coordinates and rates, with stiffening at nodes."""
     rng = np.random.default_rng(4)
     m = da.Mechanism("two bodies", planar=planar)
     bodies = []
     for number in range(2):
-        K = rng.normal(size=(3, 2, 2))
-        forces = {"n1": 0.05 * (K + K.transpose(0, 2, 1))}
-        data = PointMasses.random(20 + number, modes=2, planar=planar).data(stiffening=Stiffening(forces=forces))
+        forces, moments = ({"n1": 0.05 * (K + K.transpose(0, 2, 1))} for K in rng.normal(size=(2, 3, 2, 2)))
+        stiffening = Stiffening(forces=forces, moments=moments)
+        data = PointMasses.random(20 + number, modes=2, planar=planar).data(stiffening=stiffening)
         bodies.append(m.add_flexible_body(f"b{number}", data))
     frames = [body.frame("n1") for body in bodies]
     getattr(m, f"add_{kind}")("J", *frames)

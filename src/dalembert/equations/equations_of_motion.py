@@ -64,7 +64,8 @@ class EquationsOfMotion:
     equations made about one;  friction (q,v,p,t,λ) -> rate, limit at rest, limit in motion, of Coulomb friction in
     joints;  spins (q,p,t), where there are any -> E with E v the speeds of idle spins, Z with the speeds of a unit
     spin each;  tangent (q,v,z,u,p,t) -> K, D of stiff forces;  assumptions (q,v,p,t) -> one value for each of
-    ``assumptions``, which does not hold where the value is above one;  mass_solve (q,p,t,x) -> M⁻¹ x, where the
+    ``assumptions``, which does not hold where the value is above one;  load_assumptions (q,v,reactions,z,u,p,t) -> the
+    same of ``load_assumptions``;  mass_solve (q,p,t,x) -> M⁻¹ x, where the
     producer knows a shorter way than a factor of M.
 
     `equations.functions` derives those that are left out, and ṡ, S and bias of measures given by s alone. The mass
@@ -105,6 +106,7 @@ class EquationsOfMotion:
     elastic: tuple[str, ...] = ()  # close no joint: an assembly keeps their values; measures too, with speeds as rates
     unrecorded: frozenset[str] = frozenset()  # coordinates, states, measures that no record holds: counters, seeds
     assumptions: tuple[Finding, ...] = ()  # warnings of a run that leaves the range of the model
+    load_assumptions: tuple[Finding, ...] = ()  # those that need the reactions of the joints
     findings: tuple[Finding, ...] = ()  # about the way in which the equations were made
     spins: tuple[str, ...] = ()  # idle freedoms that the joints leave, in words: see `mechanics.absolute.idle`
     # names and values for users

@@ -51,6 +51,7 @@ ARGUMENTS = {  # of every function of the equations, in order
     "balance": "q v a lam z u p t",
     "matrices": "q v z u p t",
     "assumptions": "q v p t",
+    "load_assumptions": "q v reactions z u p t",
     "mass_solve": "q p t a",
 }
 
@@ -248,7 +249,7 @@ _NEEDED: dict[str, Callable[[EquationsOfMotion, Functions, Symbols], list[Any]]]
 def _check_arguments(eqs: EquationsOfMotion, given: Functions) -> None:
     """Every argument has the size that the names of the equations give."""
     sizes = {"q": eqs.nq, "v": eqs.nv, "a": eqs.nv, "z": eqs.nz, "u": eqs.nu, "p": len(eqs.parameters), "t": 1}
-    sizes["lam"] = len(eqs.rows)
+    sizes |= {"lam": len(eqs.rows), "reactions": len(eqs.reaction_channels)}
     for name, function in given.items():
         taken = [function.numel_in(k) for k in range(function.n_in())]
         wanted = [sizes[part] for part in ARGUMENTS[name].split()]
@@ -270,7 +271,8 @@ def _check_shapes(eqs: EquationsOfMotion, given: Functions) -> None:
         "energy": ((1, 1), (1, 1)), "power": ((1, 1),),
         "measures": ((measured, 1), (measured, 1), (measured, nv), (measured, 1)),
         "reactions": ((len(eqs.reaction_channels), 1),), "tangent": ((nv, nv), (nv, nv)),
-        "assumptions": ((len(eqs.assumptions), 1),), "mass_solve": ((nv, 1),),
+        "assumptions": ((len(eqs.assumptions), 1),), "load_assumptions": ((len(eqs.load_assumptions), 1),),
+        "mass_solve": ((nv, 1),),
     }  # fmt: skip
     for name, function in given.items():
         found = tuple(function.size_out(k) for k in range(function.n_out()))

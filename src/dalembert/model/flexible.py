@@ -61,12 +61,14 @@ class Stiffening:
 
     centrifugal : (6, m, m) per ω_a ω_b [rad²/s²], in the order of `CENTRIFUGAL`.
     acceleration : (3, m, m) per unit of the frame's acceleration minus gravity along its axes [m/s²].
-    forces : (3, m, m) per newton along the axes of the frame, by the name of the node that it acts on.
+    forces, moments : (3, m, m) per newton along and per newton metre about the axes of the frame, by the name of the
+        node that they act on.
     """
 
     centrifugal: FloatArray | None = None
     acceleration: FloatArray | None = None
     forces: Mapping[str, FloatArray] = field(default_factory=dict)
+    moments: Mapping[str, FloatArray] = field(default_factory=dict)
 
 
 @frozen

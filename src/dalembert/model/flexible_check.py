@@ -105,8 +105,9 @@ def _arrays(data: FlexibleBodyData) -> list[tuple[str, FloatArray, tuple[int, ..
             found.append(("centrifugal stiffening", data.stiffening.centrifugal, (6, m, m)))
         if data.stiffening.acceleration is not None:
             found.append(("stiffening by acceleration", data.stiffening.acceleration, (3, m, m)))
-        for name, matrix in data.stiffening.forces.items():
-            found.append((f"stiffening by forces at {name!r}", matrix, (3, m, m)))
+        for kind in ("forces", "moments"):
+            for name, matrix in getattr(data.stiffening, kind).items():
+                found.append((f"stiffening by {kind} at {name!r}", matrix, (3, m, m)))
     return found
 
 
@@ -144,9 +145,11 @@ def _names(data: FlexibleBodyData) -> list[Finding]:
             for name in sorted(twice)
         ]
     if data.stiffening is not None:
-        unknown = [name for name in data.stiffening.forces if name not in names]
+        loaded = dict.fromkeys([*data.stiffening.forces, *data.stiffening.moments])
         found += [
-            finding(data, "unknown-name", f"stiffening by forces at {name!r}, which is not a node.") for name in unknown
+            finding(data, "unknown-name", f"stiffening by forces at {name!r}, which is not a node.")
+            for name in loaded
+            if name not in names
         ]
     coordinates = None if data.finite_elements is None else data.finite_elements.coordinates
     if coordinates is not None and data.modes > coordinates:

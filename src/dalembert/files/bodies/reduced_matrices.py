@@ -69,7 +69,8 @@ def reduced_body(
     total = rigid.T @ model.M @ rigid
     _check_masses(model, total)
     chosen = _nodes(model, nodes)
-    attached = None if reference == "mean axis" else reference or next(iter(chosen))
+    reference = reference or ("mean axis" if len(chosen) > 1 else next(iter(chosen)))
+    attached = None if reference == "mean axis" else reference
     if attached is not None and attached not in chosen:
         problem = unknown_name("node", attached, list(chosen))
         raise model.fail("unknown-name", problem)

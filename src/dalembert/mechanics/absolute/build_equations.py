@@ -15,7 +15,7 @@ import casadi as ca
 from dalembert.equations import Channels, EquationsOfMotion, JointInfo, LazyFunctions, TurnCounter
 from dalembert.mechanics.absolute.idle import spin_directions
 from dalembert.mechanics.absolute.scene import describe_scene
-from dalembert.mechanics.bodies.floating import FloatingBody
+from dalembert.mechanics.bodies.floating import FloatingBody, node_forces
 from dalembert.mechanics.forces import FORCE_EQUATIONS
 from dalembert.mechanics.joints.reactions import all_reactions, joint_axes
 from dalembert.mechanics.rows import Form
@@ -121,6 +121,13 @@ def build_equations(producer: Absolute) -> EquationsOfMotion:
     assumptions = [one for own in producer.bodies if isinstance(own, FloatingBody) for one in own.assumptions()]
     if assumptions:
         functions["assumptions"] = F("assumptions", [q, v, p, t], [column([x for _, x in assumptions])])
+    joint_loads = SX.sym("reactions", len(reactions.names))
+    loads = node_forces(producer, forces, dict(zip(producer.joints, reactions.first, strict=True)), joint_loads)
+    floating = [own for own in producer.bodies if isinstance(own, FloatingBody)]
+    about_loads = [one for own in floating for one in own.load_assumptions(loads.get(id(own.body), {}))]
+    if about_loads:
+        values = [column([x for _, x in about_loads])]
+        functions["load_assumptions"] = F("load_assumptions", [q, v, joint_loads, z, u, p, t], values)
     later = producer.own_functions()
     later["reactions"] = lambda: F("reactions", [q, v, a, lam, z, u, p, t], [reactions.value()])
     later["measures"] = all_measures  # of all bodies of a tree by all joints: long, and no function of a tree's
@@ -181,5 +188,6 @@ def build_equations(producer: Absolute) -> EquationsOfMotion:
         scene=describe_scene(m, producer.inputs.names),
         spins=tuple(str(spin) for spin in producer.spins),
         assumptions=tuple(finding for finding, _ in assumptions),
+        load_assumptions=tuple(finding for finding, _ in about_loads),
         tree=producer.tree,
     )

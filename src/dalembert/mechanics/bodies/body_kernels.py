@@ -146,9 +146,10 @@ def content_of(data: FlexibleBodyData) -> bytes:
     if data.stiffening is not None:
         for given in (data.stiffening.centrifugal, data.stiffening.acceleration):
             add(np.zeros(0) if given is None else given)
-        for name, matrices in data.stiffening.forces.items():
-            found.update(name.encode() + b"\0")
-            add(matrices)
+        for loads in (data.stiffening.forces, data.stiffening.moments):
+            for name, matrices in loads.items():
+                found.update(name.encode() + b"\0")
+                add(matrices)
     return found.digest()
 
 

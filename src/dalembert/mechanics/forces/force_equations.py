@@ -80,6 +80,7 @@ class ForceBuilder:
     state_rates : time derivatives of the internal states by name.
     limits : of Coulomb friction: rate, limit at rest, limit in motion.
     efforts : of friction, by its name and coordinate, with units.
+    pushes : the carriers of places with the forces of force elements on them, world axes.
     """
 
     def __init__(self, host: Absolute) -> None:
@@ -93,6 +94,7 @@ class ForceBuilder:
         self.tensions: dict[str, tuple[Any, str]] = {}
         self.limits: list[tuple[Any, Any, Any]] = []
         self.efforts: dict[tuple[str, str], tuple[Any, str]] = {}
+        self.pushes: list[tuple[Attachment, Any]] = []
 
     @property
     def potential_part(self) -> Any:
@@ -129,6 +131,7 @@ class ForceBuilder:
 
     def _act(self, side: Attachment, force: Any, torque: Any, *, has_potential: bool) -> None:
         own = torque if self.space.planar else side.pose.R.T @ torque
+        self.pushes.append((side, force))
         self.add(side.columns, side.generalize(ca.vertcat(force, own)), has_potential=has_potential)
 
     def drive(self, measured: Measured, effort: object, *, has_potential: bool = False) -> None:

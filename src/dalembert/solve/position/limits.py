@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert.core.findings import Advice, Call, Finding
 from dalembert.equations import EquationsOfMotion, State
+from dalembert.expressions import Array
 from dalembert.record import Record
 
 # A limit counts as kept up to rounding: share of the limit, and [m, rad, N, ...] where the limit is zero.
@@ -47,21 +48,30 @@ def _describe_excess(channel: str, key: str, limit: float, value: float, motion:
 
 
 def find_broken(eqs: EquationsOfMotion, motion: State | Record) -> list[Finding]:
-    """One finding for each assumption of the model that does not hold in a state or a run, where it holds least."""
+    """One finding for each assumption of the model that does not hold in a state or a run, where it holds least. A
+    state has no reactions: assumptions about loads are judged in runs alone."""
     if not eqs.assumptions:
-        return []
+        return []  # equations with assumptions about loads have others too
+    findings = eqs.assumptions
     if isinstance(motion, Record):
         times, recorded = np.asarray(motion.time), set(motion.names)
         still = np.zeros(len(times))
-        states = [
-            np.column_stack([motion[name] if name in recorded else still for name in part.names])
-            for part in (eqs.coordinates, eqs.speeds)
-        ]
+
+        def columns(names: tuple[str, ...]) -> Array:
+            values = [motion[name] if name in recorded else still for name in names]
+            return np.column_stack(values) if values else np.zeros((len(times), 0))
+
+        states = [columns(part.names) for part in (eqs.coordinates, eqs.speeds)]
     else:
         times, states = np.array([motion.t]), [motion.q[None], motion.v[None]]
-    excess = np.reshape(eqs.kernel("assumptions").many(*states, eqs.p, times[:, None])[0], (len(times), -1))
+    at = eqs.p, times[:, None]
+    excess = np.reshape(eqs.kernel("assumptions").many(*states, *at)[0], (len(times), -1))
+    if eqs.load_assumptions and isinstance(motion, Record):
+        others = (columns(group.names) for group in (eqs.reaction_channels, eqs.internal, eqs.inputs))
+        values = eqs.kernel("load_assumptions").many(*states, *others, *at)[0]
+        findings, excess = (*findings, *eqs.load_assumptions), np.hstack([excess, np.reshape(values, (len(times), -1))])
     found = []
-    for k, finding in enumerate(eqs.assumptions):
+    for k, finding in enumerate(findings):
         worst = int(np.argmax(excess[:, k]))
         if excess[worst, k] > 1:
             time = {"time": float(times[worst])} if isinstance(motion, Record) else {}

@@ -240,6 +240,13 @@ def attach_frame(body: ElasticModel, shapes: FloatArray, rows: sp.csr_array) -> 
     return np.asarray(shapes - body.R @ move)
 
 
+def has_mean_axis(body: ElasticModel) -> bool:
+    """Whether all rigid motions have inertia: points on a line have none about it."""
+    inertia = body.R.T @ (body.M_full @ body.R)
+    size = np.sqrt(np.diagonal(inertia))
+    return bool(size.all() and np.linalg.eigvalsh(inertia / np.outer(size, size))[0] > LIMITS.rigid)
+
+
 def remove_momentum(body: ElasticModel, shapes: FloatArray) -> FloatArray:
     """Shapes without momentum and angular momentum."""
     momenta = body.M_full @ body.R

@@ -34,7 +34,7 @@ from dalembert.structures.continuous.beam_modes import BeamModes
 from dalembert.structures.continuous.beams import Beam
 from dalembert.structures.flexible_body.gauges import BeamGauge, check_gauges
 from dalembert.structures.flexible_body.inertia_integrals import clean, clean_integrals, clean_pairs, sum_bodies
-from dalembert.structures.flexible_body.stiffening import wanted_kinds
+from dalembert.structures.flexible_body.stiffening import is_cheap, wanted_kinds
 
 # Gauss points per panel, and panels per half wave of the highest mode: rounding is reached with far fewer.
 POINTS, PANELS = 8, 2
@@ -72,6 +72,8 @@ def beam_data(
     ]
     left, right = (beam._held.kt[0], beam._held.kr[0]), (beam._held.kt[1], beam._held.kr[1])
     reference = "attached" if np.isinf(left).all() else "mean axis" if not any((*left, *right)) else "given"
+    if stiffening is None:
+        stiffening = bool(np.isinf(beam.GA)) and reference != "mean axis" and is_cheap(len(kept), len(at))
     kinds = wanted_kinds(name, stiffening)
     values = FiniteElementValues(
         mass=float(mass.sum()), center=total.first_moment / total.mass, inertia=total.inertia,

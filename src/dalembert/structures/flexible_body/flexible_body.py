@@ -14,6 +14,7 @@ from dalembert.core.findings import Advice, Argument, Call
 from dalembert.model.flexible import FiniteElementValues, FlexibleBodyData, FlexibleNode
 from dalembert.structures.assembly.damping import damping_of
 from dalembert.structures.assembly.structure import DIRECTIONS
+from dalembert.structures.beams.beam_elements import BeamElements
 from dalembert.structures.continuous.beams import Beam
 from dalembert.structures.flexible_body import basis as bases
 from dalembert.structures.flexible_body.basis import Diagonal, ElasticModel, Statics
@@ -24,7 +25,7 @@ from dalembert.structures.flexible_body.mass_distribution import MassDistributio
 from dalembert.structures.flexible_body.nodes import Node, find_nodes
 from dalembert.structures.flexible_body.picture import draw_body
 from dalembert.structures.flexible_body.sources import read_source
-from dalembert.structures.flexible_body.stiffening import find_stiffening, wanted_kinds
+from dalembert.structures.flexible_body.stiffening import find_stiffening, inertia_loads, is_cheap, wanted_kinds
 from dalembert.structures.reduction.kept_modes import ModesKept
 
 BASES = ("craig-bampton", "clamped", "free")
@@ -51,7 +52,7 @@ def flexible_body(
     reference: str | None = None,
     mass: str = "consistent",
     damping: Any = None,
-    stiffening: bool | str | Sequence[str] = False,
+    stiffening: bool | str | Sequence[str] | None = None,
     gauges: Mapping[str, BeamGauge | SurfaceGauge] | None = None,
     keep_shapes: bool = False,
     positions: Any = None,
@@ -74,12 +75,18 @@ def flexible_body(
     interfaces : nodes with static shapes; all that are points when left out (a mean of points has none: use
         ``static``).
     fixed : nodes that vibration modes do not move (with "clamped").
-    static : nodes, or coordinates such as "tip.y", whose unit loads add a static shape each.
-    reference : "mean axis", or the node that the frame is attached to. When left out: the first fixed node, the first
-        node, or "mean axis" for free modes; your own shapes stay unchanged.
+    static : nodes, or coordinates such as "tip.y", whose unit loads add a static shape each; "acceleration" and
+        "centrifugal" for shapes under the inertia of the body (along and about its axes, and by its rotation), which
+        strains and stresses far from loaded nodes need.
+    reference : "mean axis", or the node that the frame is attached to. When left out: the first fixed node; "mean axis"
+        for free modes and for Craig-Bampton modes of two interfaces and more, where a load bends the body away from
+        the tangent at one end; the only interface; your own shapes stay unchanged.
     mass : "consistent" (integrated over the elements) or "lumped" (at the points).
     damping : `Rayleigh`, `ModalDamping`, a damping ratio for all modes or one each; that of the source when left out.
-    stiffening : geometric stiffness under unit loads: True, or some of "centrifugal", "acceleration" and "forces".
+    stiffening : geometric stiffness under unit loads: True, False, or some of "centrifugal" (of the body's own rotation
+        about the origin of its frame), "acceleration" (of the frame, and gravity) and "forces" (and moments at nodes).
+        When left out: True where it costs little, for beams and frames of beams with at most 16 modes and 8 nodes
+        (but not for modes of a free body, whose angular momentum is exact without it), else False.
     gauges : by name, `BeamGauge` or `SurfaceGauge`: strains and curvatures that sensors can read.
     keep_shapes : keep the modes of all coordinates of the model, for :func:`recover_deformation`.
     positions : of the points of matrices or of a reduction, (n, 3), or a mapping of names to (x, y, z) [m].
@@ -114,8 +121,9 @@ def flexible_body(
     found = find_nodes(structure, nodes)
     own = shapes if shapes is not None else _own_shapes(body, modes)
     if shapes is not None and reference is None and not body.held:
-        reference = found[0].name  # a reduction has the rigid motions of its structure
-    plan = _plan(title, body, found, basis, fixed, reference, own)
+        # a reduction has the rigid motions of its structure
+        reference = "mean axis" if len(found) > 1 and bases.has_mean_axis(body) else found[0].name
+    plan = _plan(title, body, found, basis, fixed, reference, own, interfaces)
     statics: Statics | None = None
     if own is not None:
         raw, vibrations = own, 0
@@ -124,11 +132,20 @@ def flexible_body(
         raw, statics, vibrations = _raw_shapes(body, found, plan, modes, up_to, interfaces)
     expected = _expected_modes(plan, None if up_to is not None else modes, vibrations, raw.shape[1], bool(static))
     if static:
-        forces = _unit_loads(title, found, static)
-        raw = np.hstack([raw, _static_shapes(body, plan, forces, statics)])
+        names = [static] if isinstance(static, str) else list(static)
+        kinds = [name for name in names if name in ("acceleration", "centrifugal")]
+        if len(kinds) < len(names):
+            forces = _unit_loads(title, found, [name for name in names if name not in kinds])
+            raw = np.hstack([raw, _static_shapes(body, plan, forces, statics)])
+        if kinds:
+            raw = np.hstack([raw, _static_shapes(body, plan, inertia_loads(body, kinds), statics, inertia=True)])
     raw = _tie_frame(body, plan, raw)
     keep = own is not None and shapes is None
     made = Diagonal(raw, np.zeros(0)) if keep else bases.diagonalise(body, raw)
+    if stiffening is None:
+        beams = all(isinstance(group, BeamElements) for group in structure.groups) and bool(structure.groups)
+        usual = own is None and plan.basis != "free" and plan.reference != "given"
+        stiffening = beams and usual and is_cheap(made.shapes.shape[1], len(found))
     kinds = wanted_kinds(title, stiffening)
     known = _frequencies(body, plan, expected)
     return _assemble(
@@ -145,7 +162,7 @@ class _Plan:
 
 def _plan(
     title: str, body: ElasticModel, nodes: Sequence[Node], basis: str | None, fixed: str | Sequence[str],
-    reference: str | None, own: FloatArray | None,
+    reference: str | None, own: FloatArray | None, interfaces: Sequence[str] | None,
 ) -> _Plan:  # fmt: skip
     by_name = {node.name: node for node in nodes}
     held = [_find_node(title, by_name, name) for name in ([fixed] if isinstance(fixed, str) else fixed)]
@@ -182,6 +199,9 @@ def _plan(
     if body.held:
         still = [node for node in nodes if _is_held(body, node)]
         return _Plan(kind, points, still[0] if still else None, "attached" if still else "given")
+    joined = [node for node in nodes if node.point is not None and (interfaces is None or node.name in interfaces)]
+    if len(joined) > 1 and bases.has_mean_axis(body):
+        return _Plan(kind, points, None, "mean axis")
     return _Plan(kind, points, nodes[0], "attached")
 
 
@@ -303,8 +323,13 @@ def _raise_too_many(title: str, modes: int, coordinates: int) -> None:
     )
 
 
-def _static_shapes(body: ElasticModel, plan: _Plan, forces: FloatArray, statics: Statics | None) -> FloatArray:
-    """Shapes under loads: with the held points held, with the node of the frame held, or balanced by inertia."""
+def _static_shapes(
+    body: ElasticModel, plan: _Plan, forces: FloatArray, statics: Statics | None, inertia: bool = False
+) -> FloatArray:
+    """Shapes under loads: with the held points held, with the node of the frame held, or balanced by inertia.
+
+    inertia : the loads are inertia themselves; interfaces balance them where the modes have their static shapes.
+    """
     points = list(plan.held)
     if not (body.held or points) and plan.attached is not None and _holds(body, plan.attached):
         points = [str(plan.attached.point)]
@@ -314,14 +339,14 @@ def _static_shapes(body: ElasticModel, plan: _Plan, forces: FloatArray, statics:
             statics = bases.hold_statics(body, held)
         return bases.static_shapes(body, statics, forces, relief=False)
     known = statics or bases.hold_statics(body, bases.determinate_hold(body))
-    return bases.static_shapes(body, known, forces, relief=True)
+    return bases.static_shapes(body, known, forces, relief=not (inertia and statics is not None))
 
 
-def _unit_loads(title: str, nodes: Sequence[Node], static: str | Sequence[str]) -> FloatArray:
+def _unit_loads(title: str, nodes: Sequence[Node], static: Sequence[str]) -> FloatArray:
     """(N, k) unit loads at nodes (all six) or along coordinates ("tip.y")."""
     by_name = {node.name: node for node in nodes}
     columns = []
-    for name in [static] if isinstance(static, str) else static:
+    for name in static:
         stem, dot, way = name.rpartition(".")
         whole = name in by_name or not dot or way not in DIRECTIONS
         node = _find_node(title, by_name, name if whole else stem)
@@ -382,7 +407,10 @@ def _frequencies(body: ElasticModel, plan: _Plan, numbers: Sequence[int]) -> tup
     if len(body.structure.free) > SMALL or not numbers or not held:
         return None, False
     if free:
-        shapes = bases.free_modes(body, list(numbers), None)
+        try:
+            shapes = bases.free_modes(body, list(numbers), None)
+        except ModelError:  # rounding of very unequal stiffness hides rigid modes: such a body is not compared
+            return None, False
     else:
         points = list(plan.held)
         if plan.attached is not None and plan.attached.point not in points and not _is_held(body, plan.attached):

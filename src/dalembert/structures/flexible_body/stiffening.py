@@ -2,7 +2,7 @@
 
     f = −∫ Nᵀ ω×(ω×u₀) dm = Σ f_ab ω_a ω_b      centrifugal, about the origin of the frame
     f = −∫ Nᵀ e_a dm                            acceleration of the frame less gravity
-    f = Bᵀ e_a                                  a force on a node
+    f = Bᵀ e_a                                  a force or a moment on a node
 
 Each load acts on the body while its frame is fixed as for the modes: a node that the frame is attached to takes the
 reaction, Bᵀ r; in a mean axis the inertia of the body takes it, M R c. With these the load is in balance,
@@ -36,6 +36,16 @@ from dalembert.structures.solid.stresses import SolidGroup
 KINDS = ("centrifugal", "acceleration", "forces")
 
 
+# Most modes and nodes with which stiffness is cheap. Each node has six matrices of the modes in the equations: with 14
+# modes and two nodes these have 2.5 times the operations, and the first run of a machine takes half a second longer.
+MOST_MODES, MOST_NODES = 16, 8
+
+
+def is_cheap(modes: int, nodes: int) -> bool:
+    """Whether geometric stiffness is part of a body of beams without request."""
+    return modes <= MOST_MODES and nodes <= MOST_NODES
+
+
 def wanted_kinds(title: str, stiffening: Any) -> tuple[str, ...]:
     """Kinds of loads that the user requests."""
     if stiffening is True:
@@ -65,12 +75,14 @@ def find_stiffening(
     refuse_bare(body.structure)
     held = _Held(body, attached, statics)
     centrifugal = acceleration = None
-    forces = {}
+    forces, moments = {}, {}
     if "centrifugal" in kinds:
         centrifugal = _centrifugal(held, shapes)
     if "acceleration" in kinds:
         ways = {way: k for k, way in enumerate(body.structure.rigid_names) if way in ("x", "y", "z")}
         acceleration = np.zeros((3, shapes.shape[1], shapes.shape[1]))
+        if held.relief:  # in a mean axis inertia balances it everywhere: a body that falls freely has no stress
+            ways = {}
         for way, column in ways.items():
             rigid = body.R[:, column]
             acceleration["xyz".index(way)] = held.under(-(body.M_full @ rigid), shapes, acceleration=rigid)
@@ -79,9 +91,12 @@ def find_stiffening(
         for node in nodes:
             if node is attached:
                 continue
-            loads = node.rows[:3].toarray()
-            forces[node.name] = clean(np.stack([held.under(load, shapes) for load in loads]))
-    return Stiffening(centrifugal=centrifugal, acceleration=acceleration, forces=forces)
+            stiffness = np.stack([held.under(load, shapes) for load in node.rows.toarray()])
+            forces[node.name] = clean(stiffness[:3])
+            moment = clean(stiffness[3:])
+            if moment.any():
+                moments[node.name] = moment
+    return Stiffening(centrifugal=centrifugal, acceleration=acceleration, forces=forces, moments=moments)
 
 
 class _Held:
@@ -140,13 +155,25 @@ def _centrifugal(held: _Held, shapes: FloatArray) -> FloatArray:
     for pair in CENTRIFUGAL:
         a, b = ("xyz".index(way) for way in pair)
         rotation = axes[a] if a == b else axes[a] + axes[b]
-        load, loads = _spin_load(structure, masses, rotation)
+        load, loads = spin_load(structure, masses, rotation)
         both = held.under(load, shapes, spin=loads)
         found[pair] = both if a == b else both - found[pair[0] * 2] - found[pair[1] * 2]
     return clean(np.stack([found[pair] for pair in CENTRIFUGAL]))
 
 
-def _spin_load(structure: Structure, masses: PointMasses, rotation: FloatArray) -> tuple[FloatArray, dict[int, Any]]:
+def inertia_loads(body: ElasticModel, kinds: Sequence[str]) -> FloatArray:
+    """(N, k) loads of unit accelerations along and about the axes, and of products of angular velocities."""
+    columns = [-(body.M_full @ body.R)] if "acceleration" in kinds else []
+    if "centrifugal" in kinds:
+        masses, axes = find_point_masses(body.structure), np.eye(3)
+        planar = len(body.structure.rigid_names) < 6
+        pairs = [(2, 2)] if planar else [("xyz".index(a), "xyz".index(b)) for a, b in CENTRIFUGAL]
+        turns = [axes[a] if a == b else axes[a] + axes[b] for a, b in pairs]
+        columns.append(np.column_stack([spin_load(body.structure, masses, turn)[0] for turn in turns]))
+    return np.hstack(columns)
+
+
+def spin_load(structure: Structure, masses: PointMasses, rotation: FloatArray) -> tuple[FloatArray, dict[int, Any]]:
     """Centrifugal load (N,) about the origin, and its parts inside the elements of each group by number."""
     d, load = len(structure.directions), np.zeros(len(structure.coordinates))
     inside: dict[int, Any] = {}

@@ -36,6 +36,8 @@ PIECES = {2.0: 4, 4.0: 4, 10.0: 8}
 SPAN, STEADY, EVERY = 25.0, 18.0, 0.02
 """End of the runs and begin of the steady part [s]."""
 STEP = 2e-3
+LINEAR_LAG = {2.0: -0.2830, 4.0: -0.5661, 10.0: -1.1329}
+"""Published lag of pieces under gravity whose ends turn by linearised rotations [m]."""
 LIMIT = 4.0
 """Speed of the run without stiffening [rad/s], above the lowest frequency of the beam (2.91 rad/s)."""
 STEPS = {"in the plane": 6.0, "with gravity": 14.0, "without stiffening": 1.0, "second beam": 3.0}
@@ -61,7 +63,8 @@ def beam_data(planar: bool, stiffening: str | bool = "centrifugal") -> FlexibleB
 def piece_data(count: int, planar: bool) -> FlexibleBodyData:
     """One of a number of equal pieces: static shapes of its end, and its first vibration mode (two in space)."""
     frame = _straight_frame(LENGTH / count, SECTION, MATERIAL, ELEMENTS // 2, planar)
-    return flexible_body(frame, basis="craig-bampton", modes=1 if planar else 2, reference="root")
+    return flexible_body(frame, basis="craig-bampton", modes=1 if planar else 2, reference="root",
+                         stiffening=False)  # fmt: skip
 
 
 def _straight_frame(length: float, section: Section, stuff: Material, elements: int, planar: bool, **how: Any) -> Frame:
@@ -136,6 +139,8 @@ def study() -> Outcome:
         "steady_sag_m": [_steady(run) for run in sagging.values()],
         "steady_sag_substructured_m": [_steady(run) for run in sagging_cut.values()],
         "minima_with_gravity_m": [lag(run).min() for run in sagging.values()],
+        "minima_with_gravity_substructured_m": [lag(run).min() for run in sagging_cut.values()],
+        "minima_with_gravity_linear_rotations_m": list(LINEAR_LAG.values()),
         "static_sag_m": sagging[2.0]["tip.z"][0],
         "static_sag_substructured_m": sagging_cut[2.0]["tip.z"][0],
         "unstiffened_diverges": bool(np.abs(lag(plain[LIMIT])).max() > LENGTH),
@@ -232,6 +237,12 @@ def _pieces(
         Picture("spin-up", figure, "Tip across the radius; without stiffening, beside the stiffened beam (grey); "
                 "height of the tip under gravity, in pieces."),
         Table(head, rows),
+        Text(
+            "Pieces under gravity sag by a fifth of their length and reach 2.7 % less far, so that they lag less: by "
+            f"{_join(results['minima_with_gravity_substructured_m'])} m. Published pieces lag by "
+            f"{_join(results['minima_with_gravity_linear_rotations_m'])} m, practically as without gravity: linearised "
+            "rotations of their ends keep the reach. A geometrically exact rod has 0.272 m at 2 rad/s."
+        ),
         Text(
             f"The plain beam at {LIMIT:g} rad/s is {abs(lag(plain[LIMIT])).max():.0f} m off at 12 s. Pieces bend "
             "linearly too, but each turns with its own frame: more of them come nearer to the stiffened one. Where the "

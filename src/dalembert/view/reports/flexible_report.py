@@ -67,7 +67,7 @@ def summarize(data: FlexibleBodyData) -> str:
         for name, there in (
             ("centrifugal loads", stiffening.centrifugal is not None),
             ("acceleration", stiffening.acceleration is not None),
-            ("forces at nodes", bool(stiffening.forces)),
+            ("forces and moments at nodes", bool(stiffening.forces)),
         )
         if there
     ]

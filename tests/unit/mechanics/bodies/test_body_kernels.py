@@ -61,7 +61,8 @@ def test_equations_with_shared_functions_are_the_flat_ones(planar: bool) -> None
     m = machine(planar)
     flat, shared = (Absolute(m, kernels=kernels).build() for kernels in (False, True))
     rng = np.random.default_rng(3)
-    sizes = {"q": flat.nq, "v": flat.nv, "a": flat.nv, "lam": len(flat.rows), "z": 0, "u": 0}
+    sizes = {"q": flat.nq, "v": flat.nv, "a": flat.nv, "lam": len(flat.rows), "z": 0, "u": 0,
+             "reactions": len(flat.reaction_channels)}  # fmt: skip
     values = {name: rng.normal(size=size) for name, size in sizes.items()} | {"p": flat.p, "t": np.array([0.3])}
     assert set(shared.functions) - set(flat.functions) == {"balance", "matrices"}
     compared = 0

@@ -93,6 +93,19 @@ def test_a_stiffened_body_keeps_its_energy():
         assert abs(change) < 2e-5 * step * (speeds @ M @ speeds)
 
 
+def test_the_weight_of_a_stiffened_body_has_a_potential():
+    """Force on η = gradient of g·(first moment), and its slope is the stiffness Σ g_a K_a of an acceleration -g."""
+    stiffening, points, rng = random_stiffening(5), PointMasses.random(2, modes=MODES), np.random.default_rng(1)
+    eta, g = SX.sym("eta", MODES), SX.sym("g", 3)
+    terms = FloatingTerms(points.data(stiffening=stiffening), eta, SX.zeros(MODES), SX.zeros(3))
+    moment, force = terms.weight(g)
+    found = ca.Function("f", [eta, g], [force, ca.gradient(ca.dot(g, moment), eta), ca.jacobian(force, eta)])
+    at = rng.normal(size=MODES), rng.normal(size=3)
+    force, gradient, slope = (np.array(x) for x in found(*at))
+    assert force == pytest.approx(gradient, abs=1e-13)
+    assert slope == pytest.approx(np.einsum("a,amn->mn", at[1], stiffening.acceleration), abs=1e-13)
+
+
 def lagrange(points: PointMasses, stiffening: Stiffening, eta, rate, w):
     """M and h of the kinetic energy of the displacement of second order, by central differences."""
     assert stiffening.centrifugal is not None and stiffening.acceleration is not None

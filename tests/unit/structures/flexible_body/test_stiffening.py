@@ -159,6 +159,25 @@ def test_free_continuous_beams_and_frames_agree() -> None:
         np.testing.assert_allclose(np.abs(a[np.ix_(kept, kept)]), np.abs(b), rtol=0, atol=5e-3 * np.abs(b).max())
 
 
+def test_a_free_continuous_beam_with_a_tip_mass_is_stiffened_as_its_frame() -> None:
+    """In a mean axis the inertia of the tip mass takes its share of an axial force; 24 elements, two modes."""
+    section, steel = Section.rectangle(0.02, 0.01), Material("steel like", E=2e11, density=7800.0)
+    frame = Frame("blade")
+    frame.add_points(["start", "end"], [[0, 0, 0], [1, 0, 0]])
+    frame.add_beam("blade", "start", "end", section=section, material=steel, elements=24, up=(0, 1, 0),
+                   theory="euler-bernoulli", rotary=False)  # fmt: skip
+    frame.add_mass("weight", "end", 0.5)
+    one = flexible_body(frame, basis="free", modes=10, stiffening="forces")
+    beam = Beam(1.0, section, steel, left="free", right=da.structures.End(mass=0.5))
+    other = flexible_body(beam, modes=2, stiffening="forces")
+    assert one.stiffening is not None and other.stiffening is not None
+    kept = [k for k in range(10) if one.products[1, 1][k, k] > 0.5][:2]
+    assert one.frequencies()[kept] == pytest.approx(other.frequencies(), rel=1e-5)
+    for node in ("start", "end"):
+        found, expected = one.stiffening.forces[node][0][np.ix_(kept, kept)], other.stiffening.forces[node][0]
+        np.testing.assert_allclose(np.abs(found), np.abs(expected), rtol=0, atol=1e-4 * np.abs(expected).max())
+
+
 def test_solids_are_stiffened_as_their_beams() -> None:
     """1 x 0.05 x 0.02 m; the first mode bends along z. 2 % by the clamp and by Poisson's ratio."""
     solid = Solid("bar", box_mesh((1, 0.05, 0.02), (20, 2, 1), kind="hex20"), "steel")
@@ -190,7 +209,7 @@ def test_only_the_kinds_asked_for_are_there() -> None:
     assert data.stiffening is not None
     assert data.stiffening.centrifugal is None and data.stiffening.acceleration is None
     assert set(data.stiffening.forces) == {"tip"}
-    assert flexible_body(beam_frame(), fixed="root", modes=2).stiffening is None
+    assert flexible_body(beam_frame(), fixed="root", modes=2, stiffening=False).stiffening is None
 
 
 @pytest.mark.parametrize("way", [{"fixed": ["A", "C"]}, {"interfaces": ["C"], "reference": "A"}, {}, {"basis": "free"}])

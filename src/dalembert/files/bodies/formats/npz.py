@@ -65,11 +65,12 @@ def _arrays(data: FlexibleBodyData) -> dict[str, Any]:
     arrays["nodes.rotation"] = _stack([node.rotation for node in data.nodes], (3, m))
     arrays["gauges.row"] = _stack([gauge.row for gauge in data.gauges], (m,))
     if data.stiffening is not None:
-        about["stiffening"] = {"forces": list(data.stiffening.forces)}
+        about["stiffening"] = {kind: list(getattr(data.stiffening, kind)) for kind in ("forces", "moments")}
         for name in ("centrifugal", "acceleration"):
             if getattr(data.stiffening, name) is not None:
                 arrays[f"stiffening.{name}"] = getattr(data.stiffening, name)
-        arrays["stiffening.forces"] = _stack(list(data.stiffening.forces.values()), (3, m, m))
+        for kind in ("forces", "moments"):
+            arrays[f"stiffening.{kind}"] = _stack(list(getattr(data.stiffening, kind).values()), (3, m, m))
     if data.picture is not None:
         arrays |= {f"picture.{name}": getattr(data.picture, name) for name in PICTURE}
     if data.finite_elements is not None:
@@ -200,13 +201,18 @@ class _Reader:
     def stiffening(self) -> Stiffening | None:
         if "stiffening" not in self.about:
             return None
-        given = self.about["stiffening"]
-        names = self.texts(given.get("forces") if isinstance(given, dict) else None, "stiffening")
-        forces = self.rows("stiffening.forces", len(names))
         return Stiffening(
             centrifugal=self.optional("stiffening.centrifugal"), acceleration=self.optional("stiffening.acceleration"),
-            forces={name: forces[k] for k, name in enumerate(names)},
+            forces=self.by_node("forces"), moments=self.by_node("moments"),
         )  # fmt: skip
+
+    def by_node(self, kind: str) -> dict[str, Any]:
+        """Matrices of the stiffening by the name of their node; older files have no moments."""
+        given = self.about["stiffening"]
+        if kind == "moments" and isinstance(given, dict) and kind not in given:
+            return {}
+        names = self.texts(given.get(kind) if isinstance(given, dict) else None, "stiffening")
+        return dict(zip(names, self.rows(f"stiffening.{kind}", len(names)), strict=True))
 
     def picture(self) -> BodyPicture | None:
         if not any(f"picture.{name}" in self.arrays for name in PICTURE):

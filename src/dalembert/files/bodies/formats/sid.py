@@ -11,7 +11,7 @@ With the place u = u₀ + S η of a mass point, s_j the mode j, and products of 
 
 J is expanded to first order, so that `products` Q_ab = ∫S_aᵀS_b dm appear in M1 of Oe (their symmetric part) and in M1
 of Cr (the antisymmetric one) only. Geometric stiffness has its place in the same expansions: per angular velocities in
-M1 of Oe, per acceleration in M1 of Ct, per force at a node in M1 of its phi, with a minus (``Geo_Stiff= yes`` in the
+M1 of Oe, per acceleration in M1 of Ct, per force and moment at a node in M1 of its phi and psi, with a minus (``Geo_Stiff= yes`` in the
 first line). Then M1 of Oe is the sum of both. A reader cannot separate it: it keeps the sum as `stiffening`, and
 the symmetric part of `products` is zero. The motion is the same, since both act in the same two places: the centrifugal
 force of the modes, and the second order of J. The same is done, with a warning, where M1 of Oe gives masses that no
@@ -123,12 +123,15 @@ def _numbers(names: list[str]) -> list[str]:
 
 
 def _node(data: FlexibleBodyData, node: FlexibleNode, number: str) -> SidNode:
-    forces = None if data.stiffening is None else data.stiffening.forces.get(node.name)
+    forces, moments = (
+        None if data.stiffening is None else getattr(data.stiffening, kind).get(node.name)
+        for kind in ("forces", "moments")
+    )
     turned = _cross(node.rotation)  # (m, 3, 3)
     return SidNode(number, "" if node.name == number else node.name, {
         "origin": Taylor(node.place[:, None], node.translation[:, :, None]),
         "phi": Taylor(node.translation, None if forces is None else -forces),
-        "psi": Taylor(node.rotation),
+        "psi": Taylor(node.rotation, None if moments is None else -moments),
         "AP": Taylor(np.eye(3), turned.transpose(1, 0, 2), structure=4),
     })  # fmt: skip
 
@@ -173,16 +176,19 @@ def make_data(modal: SidModal, name: str) -> FlexibleBodyData:
     products, centrifugal, remark = _products(modal, m)
     names = [node.name or node.number for node in modal.nodes]
     declared = _GEOMETRIC.search(modal.remark) is not None
-    forces = {}
+    forces, moments = {}, {}
     for node, label in zip(modal.nodes, names, strict=True):
-        first = node.matrices["phi"].M1
-        if first is not None and (declared or first.any()):
-            forces[label] = -_symmetric(first)
+        for block, by_node in (("phi", forces), ("psi", moments)):
+            first = node.matrices[block].M1
+            if first is not None and (first.any() or (declared and block == "phi")):
+                by_node[label] = -_symmetric(first)
     Ct1 = X["Ct"].M1
     acceleration = None if Ct1 is None or not (declared or Ct1.any()) else _symmetric(Ct1.transpose(2, 0, 1))
     geometric = None
-    if forces or centrifugal is not None or acceleration is not None:
-        geometric = Stiffening(centrifugal=centrifugal, acceleration=acceleration, forces=forces)
+    if forces or moments or centrifugal is not None or acceleration is not None:
+        geometric = Stiffening(
+            centrifugal=centrifugal, acceleration=acceleration, forces=forces, moments=moments
+        )
     inertia, first_moment = _inertia(X["J"])[0], X["mdCM"].M0[:, 0]
     fields: dict[str, Any] = {
         "name": name, "mass": modal.mass, "first_moment": first_moment, "inertia": inertia, "translation": translation,

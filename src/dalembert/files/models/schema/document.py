@@ -110,13 +110,16 @@ class BeamTable(FileTable):
     ends: Annotated[list[Ending], Field(min_length=2, max_length=2)] | None = Field(
         None,
         description="how the start and the end are held in its modes, which bend along y; when left out, its frame is "
-        "attached to the start, and static shapes of the end are added to modes held at both ends",
+        "a mean axis, and static shapes of both ends are added to modes held there",
     )
     elements: int = Field(20, ge=1, le=2000, description="finite elements along the beam, where ends are left out")
     nodes: dict[Text, Length] = Field({}, description="places along x where parts can be attached, besides start, end")
     gauges: dict[Text, GaugeTable] = Field({}, description="gauges by name")
     damping: Number | None = Field(None, description="damping ratio of all modes")
-    stiffening: bool = Field(False, description="geometric stiffness by the motion and by forces at the nodes")
+    stiffening: bool | None = Field(
+        None,
+        description="geometric stiffness by the motion and by loads at the nodes; when left out, with up to 16 modes",
+    )
 
 
 if not TYPE_CHECKING:

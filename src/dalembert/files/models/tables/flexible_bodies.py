@@ -75,7 +75,7 @@ def _frame(
     name: str, nodes: dict[str, float], section: Any, material: Any, gauges: dict[str, Any], elements: int,
     planar: bool, how: dict[str, Any],
 ) -> FlexibleBodyData:  # fmt: skip
-    """Finite elements between the nodes; static shapes of the end, and modes with both ends held."""
+    """Finite elements between the nodes; static shapes of both ends, and modes with these held."""
     from dataclasses import replace
 
     from dalembert.structures import Frame, flexible_body
@@ -95,8 +95,7 @@ def _frame(
         k = max(int(np.searchsorted(starts, gauge.x, side="right")) - 1, 0)
         placed[key] = replace(gauge, x=gauge.x - float(starts[k]), beam=spans[k])
     return flexible_body(
-        frame, name=name, basis="craig-bampton", nodes=list(nodes), interfaces=ENDS, reference="start",
-        gauges=placed or None, **how,
+        frame, name=name, basis="craig-bampton", nodes=list(nodes), interfaces=ENDS, gauges=placed or None, **how
     )  # fmt: skip
 
 

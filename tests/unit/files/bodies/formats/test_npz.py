@@ -198,15 +198,19 @@ def test_bad_arrays_are_named(file: Path, changed, code: str, shown: str):
         da.read_flexible_body(file)
 
 
+def both(names: list[str]) -> dict[str, list[str]]:
+    return {"forces": names, "moments": names}
+
+
 @pytest.mark.parametrize(
     ("entries", "code", "shown"),
     (
         ({"mass": "heavy"}, "not-a-number", "mass"),
         ({"name": 3}, "wrong-type", "name"),
-        ({"nodes": ["root", "root", "tip"], "stiffening": {"forces": ["root", "tip"]}}, "duplicate", "root"),
+        ({"nodes": ["root", "root", "tip"], "stiffening": both(["root", "tip"])}, "duplicate", "root"),
         ({"nodes": "root"}, "wrong-type", "nodes"),
         ({"gauges": [1, 2]}, "wrong-type", "gauges"),
-        ({"stiffening": {"forces": ["bend", "elbow"]}}, "unknown-name", "elbow"),
+        ({"stiffening": both(["bend", "elbow"])}, "unknown-name", "elbow"),
         ({"finite_elements": 5}, "wrong-type", "finite_elements"),
         ({"finite_elements": {"free": 1}}, "wrong-type", "free"),
         ({"mass": -1.0}, "not-positive", "-1"),
