@@ -270,6 +270,7 @@ CODES: dict[str, str] = {
     "out-of-plane": "modes that leave the plane of a planar machine",
     "not-orthogonal": "modes that are coupled by mass or stiffness, where they must not be",
     "too-many-modes": "more modes than coordinates",
+    "left-out-part": "a part of a file that was left out at reading, so that its terms are zero",
     "first-order-data": "data whose inertia is known to first order in the deformations only",
     # files
     "circular-definition": "a name that is defined by itself",
