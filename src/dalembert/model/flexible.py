@@ -85,7 +85,7 @@ class FiniteElementValues:
 
     mass [kg]; center (3,) [m]; inertia (3, 3) about the frame's origin [kg m²], NaN where the model has none;
     rigid_modes : motions without stiffness, None where unknown.  coordinates : number of free ones.
-    frequencies : of the model with the supports of the modes (none where ``free``) [Hz], or None.  source : its name.
+    frequencies_hz : of the model with the supports of the modes (none where ``free``), or None.  source : its name.
     shapes : (N, m) modes of all coordinates of the model, or None.
     """
 
@@ -94,7 +94,7 @@ class FiniteElementValues:
     inertia: FloatArray
     rigid_modes: int | None = None
     coordinates: int | None = None
-    frequencies: FloatArray | None = None
+    frequencies_hz: FloatArray | None = None
     free: bool = False
     source: str = ""
     shapes: FloatArray | None = None
@@ -162,15 +162,20 @@ class FlexibleBodyData:
             turned = np.maximum(turned, tilt / np.maximum(own, 1e-300))
         return [k + 1 for k in range(self.modes) if along[k] > PLANAR_SHARE**2 * total[k] or turned[k] > PLANAR_SHARE]
 
+    @property
     def frequencies(self) -> FloatArray:
-        """Frequencies of the body with its frame fixed [Hz] (m,)."""
+        """Frequencies of the body with its frame fixed (m,) [rad/s]."""
         from scipy.linalg import eigh
 
-        values = eigh(self.stiffness, self.modal_mass, eigvals_only=True)
-        return np.asarray(np.sqrt(np.maximum(values, 0.0)) / (2 * np.pi))
+        return np.asarray(np.sqrt(np.maximum(eigh(self.stiffness, self.modal_mass, eigvals_only=True), 0.0)))
 
-    def limit_frequencies(self, cutoff: float) -> FlexibleBodyData:
-        """The same body with inertia added to its fast deformations, so that no frequency is above `cutoff` [Hz].
+    @property
+    def frequencies_hz(self) -> FloatArray:
+        """The same in Hz."""
+        return np.asarray(self.frequencies / (2 * np.pi))
+
+    def limit_frequencies(self, cutoff_hz: float) -> FlexibleBodyData:
+        """The same body with inertia added to its fast deformations, so that no frequency is above `cutoff_hz`.
 
         With v_k and ω_k² of the free body, K v = ω² M_f v with M_f = M_e - Gᵀ M_r⁻¹ G (G: coupling with the rigid
         motions, M_r: their inertia), the added inertia M_f v_k (ω_k²/ω_c² - 1) v_kᵀ M_f reduces every ω_k above ω_c to
@@ -179,15 +184,15 @@ class FlexibleBodyData:
         """
         from scipy.linalg import eigh
 
-        if not isinstance(cutoff, (int, float)) or not 0 < cutoff < np.inf:
-            problem = f"flexible body {self.name!r}: cutoff must be a positive frequency, got {cutoff!r}."
-            raise ModelError("not-positive", problem, where={"argument": "cutoff"})
+        if not isinstance(cutoff_hz, (int, float)) or not 0 < cutoff_hz < np.inf:
+            problem = f"flexible body {self.name!r}: cutoff_hz must be a positive frequency, got {cutoff_hz!r}."
+            raise ModelError("not-positive", problem, where={"argument": "cutoff_hz"})
         lever = np.array([[0, -1, 1], [1, 0, -1], [-1, 1, 0]]) * self.first_moment[[[0, 2, 1], [2, 1, 0], [1, 0, 2]]]
         rigid = np.block([[self.mass * np.eye(3), lever.T], [lever, self.inertia]])
         G = np.vstack([self.translation, self.rotation])
         free = self.modal_mass - G.T @ np.linalg.pinv(rigid, rcond=NO_INERTIA, hermitian=True) @ G
         values, shapes = eigh(self.stiffness, free)
-        excess = np.maximum(values / (2 * np.pi * cutoff) ** 2 - 1, 0.0)
+        excess = np.maximum(values / (2 * np.pi * cutoff_hz) ** 2 - 1, 0.0)
         added = (free @ shapes) * excess @ (free @ shapes).T
         mass = self.modal_mass + 0.5 * (added + added.T)
         fields = {one.name: getattr(self, one.name) for one in dataclass_fields(self)}

@@ -105,10 +105,10 @@ def _against_model(data: FlexibleBodyData) -> list[CheckRow]:
     if model.rigid_modes is not None:
         due = 3 if not known.all() else 6
         rows.append(CheckRow("rigid modes", str(model.rigid_modes), str(due), float(due != model.rigid_modes), 0.0))
-    if model.frequencies is not None and len(model.frequencies) and data.modes:
-        count = min(len(model.frequencies), data.modes, 6)
-        every = _free_frequencies(data) if model.free else data.frequencies()
-        mine, theirs = every[:count], model.frequencies[:count]
+    if model.frequencies_hz is not None and len(model.frequencies_hz) and data.modes:
+        count = min(len(model.frequencies_hz), data.modes, 6)
+        every = _free_frequencies(data) if model.free else data.frequencies_hz
+        mine, theirs = every[:count], model.frequencies_hz[:count]
         part = float(np.abs(mine / np.maximum(theirs, 1e-300) - 1).max())
         rows.append(CheckRow("frequencies [Hz]", _text(*mine[:3]), _text(*theirs[:3]), part, LIMITS.frequency))
     return rows

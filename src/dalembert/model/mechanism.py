@@ -209,7 +209,7 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         angle: float = 0.0,
         stiffness: Any = 1.0,
         damping: Any = 1.0,
-        cutoff: float | None = None,
+        cutoff_hz: float | None = None,
     ) -> Body:
         """A flexible body: its frame moves as a rigid body does, its modes deform it.
 
@@ -221,12 +221,12 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         body_data : from `da.structures.flexible_body` or `da.read_flexible_body`.
         position, rotation, angle : where the drawing shows its frame, as for `add_body`.
         stiffness, damping : factors of the stiffness and damping of the data, as numbers or parameters.
-        cutoff : no deformation oscillates above this frequency [Hz]; faster ones follow their loads without delay.
+        cutoff_hz : no deformation oscillates above this frequency; faster ones follow their loads without delay.
         """
         if not isinstance(body_data, FlexibleBodyData):
             advice = Advice("Make the data with {}.", Call("da.structures.flexible_body"))
             raise ModelError("wrong-type", f"flexible body {name!r}: expected data, got {body_data!r:.60}.", advice)
-        data = body_data if cutoff is None else body_data.limit_frequencies(cutoff)
+        data = body_data if cutoff_hz is None else body_data.limit_frequencies(cutoff_hz)
         leaving = data.out_of_plane_modes() if self.planar else []
         if leaving:
             shown = ", ".join(str(k) for k in leaving[:8]) + (", ..." if len(leaving) > 8 else "")

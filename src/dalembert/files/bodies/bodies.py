@@ -41,7 +41,7 @@ def read_flexible_body(
     >>> file = Path(tempfile.mkdtemp(), "rod.npz")
     >>> beam = da.structures.Beam(length=1.0, EI=80.0, rhoA=2.0, left="clamped", right="free")
     >>> da.write_flexible_body(da.structures.flexible_body(beam, name="rod", modes=2), file)
-    >>> da.read_flexible_body(file).frequencies().round(2).tolist()
+    >>> da.read_flexible_body(file).frequencies_hz.round(2).tolist()
     [3.54, 22.18]
     """
     file = Path(path)

@@ -334,7 +334,7 @@ class FloatingBody:
         problem = f"nodes of the flexible body {name!r} move by more than {RANGE.deflection:.0%} of its size"
         found = [(Finding("large-deformation", problem, where, advice=(cut,)), ca.sqrt(largest))]
         if data.stiffening is None or data.stiffening.centrifugal is None:
-            lowest = 2 * np.pi * float(data.frequencies()[0])
+            lowest = float(data.frequencies[0])
             turning = ca.dot(self.twist.w, self.twist.w) / (RANGE.turning * lowest**2)
             problem = (
                 f"the flexible body {name!r} turns fast beside its lowest frequency ({lowest / (2 * np.pi):.3g} Hz) "

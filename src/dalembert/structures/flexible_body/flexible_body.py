@@ -96,7 +96,7 @@ def flexible_body(
     >>> f.add_points(["root", "tip"], [[0, 0, 0], [0.5, 0, 0]])
     >>> f.add_beam("link", "root", "tip", section=Section.rectangle(0.004, 0.03), material="steel", elements=10)
     >>> link = flexible_body(f, basis="clamped", fixed="root", modes=3)
-    >>> link.frequencies().round(2).tolist()
+    >>> link.frequencies_hz.round(2).tolist()
     [13.37, 83.75, 99.98]
     """
     if isinstance(source, Beam):
@@ -354,7 +354,7 @@ def _assemble(
     values = FiniteElementValues(
         mass=body.structure.mass(), center=body.structure.centre(), inertia=_rigid_inertia(body),
         rigid_modes=body.R.shape[1], coordinates=len(body.structure.free), source=body.structure.name,
-        frequencies=frequencies, free=free, shapes=shapes if keep_shapes else None,
+        frequencies_hz=frequencies, free=free, shapes=shapes if keep_shapes else None,
     )  # fmt: skip
     given = damping if damping is not None else body.structure.damping
     damped = damping_of(title, given, integrals.modal_mass, stiffness) + shapes.T @ (body.structure.C @ shapes)

@@ -104,7 +104,7 @@ def make_modal(data: FlexibleBodyData) -> SidModal:
         "Ke": _square(data.stiffness),
         "De": _square(data.damping),
     }  # fmt: skip
-    frequencies = data.frequencies()
+    frequencies = data.frequencies_hz
     return SidModal(
         remark=f"Geo_Stiff= {'no' if geometric is None else 'yes'}", name=data.name, mass=data.mass,
         modes=[f"Eigen Mode {k + 1:4d} : {value:.9g} Hz" for k, value in enumerate(frequencies)],
@@ -228,7 +228,7 @@ def make_data(modal: SidModal, name: str, without: tuple[str, ...] = ()) -> Flex
         "stiffening": geometric,
         "finite_elements": FiniteElementValues(
             mass=modal.mass, center=first_moment / modal.mass if modal.mass else first_moment, inertia=inertia,
-            frequencies=_frequencies(modal), source=f"standard input data{left_out}{remark}",
+            frequencies_hz=_frequencies(modal), source=f"standard input data{left_out}{remark}",
         ),
     }  # fmt: skip
     try:

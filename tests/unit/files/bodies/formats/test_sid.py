@@ -187,7 +187,7 @@ def test_a_file_written_by_hand_has_the_invariants_of_its_masses(tmp_path: Path)
     assert np.array_equal(data.moments, moments) and np.array_equal(data.products, products)
     assert np.array_equal(data.stiffness, [[100]]) and np.array_equal(data.damping, [[0]])
     assert [node.name for node in data.nodes] == ["1", "2"]
-    assert data.finite_elements is not None and np.allclose(data.finite_elements.frequencies, 1.592)
+    assert data.finite_elements is not None and np.allclose(data.finite_elements.frequencies_hz, 1.592)
 
 
 def test_moments_follow_from_the_inertia_where_gr_is_left_out(file: Path, link):
