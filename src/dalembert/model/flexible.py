@@ -209,3 +209,18 @@ class FlexibleBodyData:
         from dalembert.model.flexible_comparison import compare
 
         return compare(self)
+
+
+@frozen
+class FlexiblePieces:
+    """A body cut into pieces, as `add_flexible_pieces` takes it; made by `da.structures.flexible_pieces`.
+
+    places : (n, 3) origin of the frame of each piece, in the axes of the whole [m]; all axes are parallel.
+    welds : (piece, node, piece, node), by number from 0.  points : named places of the whole (3,) [m].
+    """
+
+    name: str
+    pieces: tuple[FlexibleBodyData, ...]
+    places: FloatArray
+    welds: tuple[tuple[int, str, int, str], ...]
+    points: Mapping[str, FloatArray]

@@ -13,9 +13,18 @@ from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.tables import small_table
 from dalembert.equations import CoordinateLimits
 from dalembert.expressions import Quantity
-from dalembert.model.bodies import Body, is_number, not_negative, read_inertia, read_mesh, rotation_matrix, vector
+from dalembert.model.bodies import (
+    Body,
+    BodyPieces,
+    is_number,
+    not_negative,
+    read_inertia,
+    read_mesh,
+    rotation_matrix,
+    vector,
+)
 from dalembert.model.couplings import Coupler, CouplingMethods, Driver, UserConstraint, Variable
-from dalembert.model.flexible import FlexibleBodyData
+from dalembert.model.flexible import FlexibleBodyData, FlexiblePieces
 from dalembert.model.forces import FORCES, Force
 from dalembert.model.forces.force import ForceMethods
 from dalembert.model.joints import JOINTS, Joint
@@ -248,6 +257,43 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         damping = not_negative(damping, f"damping of body {name!r}")
         self.bodies[-1] = replace(body, flexible=data, stiffness=stiffness, damping=damping)
         return self.bodies[-1]
+
+    def add_flexible_pieces(
+        self,
+        name: str,
+        pieces: FlexiblePieces | Any,
+        *,
+        position: Sequence[float] | None = None,
+        rotation: object = None,
+        angle: float = 0.0,
+        **factors: Any,
+    ) -> BodyPieces:
+        """A flexible body in welded pieces, which may bend far: bodies ``blade1``, ... and welds ``blade_weld1``, ...
+
+        Places of the whole are those of the piece that has them: ``blade.at("tip")``, ``blade.at(0.25, 0)``.
+
+        Parameters
+        ----------
+        pieces : from `da.structures.flexible_pieces`.
+        position, rotation, angle : where the drawing shows the origin of the whole.
+        factors : ``stiffness``, ``damping`` and ``cutoff_hz`` of every piece, as for `add_flexible_body`.
+        """
+        if not isinstance(pieces, FlexiblePieces):
+            advice = Advice("Make them with {}.", Call("da.structures.flexible_pieces"))
+            raise ModelError("wrong-type", f"body {name!r}: expected pieces, got {pieces!r:.60}.", advice)
+        size = 2 if self.planar else 3
+        drawn = Body(name, self.planar, angle=angle, rotation=rotation_matrix(rotation, f"rotation of body {name!r}"))
+        places = [tuple(place[:size].tolist()) for place in pieces.places]
+        bodies = []
+        for k, (data, place) in enumerate(zip(pieces.pieces, places, strict=True)):
+            here = None if position is None else [p + d for p, d in zip(position, drawn.turn(place), strict=True)]
+            bodies.append(
+                self.add_flexible_body(f"{name}{k + 1}", data, position=here, rotation=rotation, angle=angle, **factors)
+            )
+        for k, (i, start, j, end) in enumerate(pieces.welds):
+            self.add_fixed(f"{name}_weld{k + 1}", bodies[i].at(start), bodies[j].at(end))
+        points = {key: tuple(place[:size].tolist()) for key, place in pieces.points.items()}
+        return BodyPieces(name, tuple(bodies), tuple(places), points)
 
     def add_sensor(self, name: str, measure: Measure | Any) -> Sensor:
         """A named output: ``m.add_sensor("encoder", da.angle("A"))``."""

@@ -40,7 +40,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
-from dalembert.core.findings import Advice, Argument, Finding
+from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.expressions import Expr
 from dalembert.mechanics.bodies.attachment import Attachment
 from dalembert.mechanics.poses import Pose, Twist
@@ -327,7 +327,8 @@ class FloatingBody:
         data, name = self.data, self.body.name
         if not data.modes:
             return []
-        where, cut = {"body": name}, Advice("Cut the body into pieces, each with a frame of its own.")
+        where = {"body": name}
+        cut = Advice("Cut it into pieces with a frame each: {}.", Call("da.structures.flexible_pieces"))
         size = max(float(np.linalg.norm(node.place)) for node in data.nodes) or 1.0
         moved = [self.displacement(node.name) for node in data.nodes]
         largest = ca.mmax(ca.vertcat(*(ca.dot(d, d) for d in moved))) / (RANGE.deflection * size) ** 2
