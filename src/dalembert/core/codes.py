@@ -61,6 +61,7 @@ CODES: dict[str, str] = {
     "no-coordinate": "a joint without a coordinate, where one is needed",
     "joint-by-rows": "a joint that constraint rows close although a tree of joint coordinates could carry its body",
     "body-by-itself": "a body that keeps coordinates of its own beside a tree of joint coordinates",
+    "straightened": "a weld that makes bodies parallel which the drawing shows at an angle",
     "large-deformation": "deflections beyond the range of linear deformation",
     "no-stiffening": "a body that turns fast without geometric stiffness",
     "no-limits": "a joint without limits, where they are needed",
