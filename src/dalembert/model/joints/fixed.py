@@ -9,7 +9,7 @@ from typing import Any
 
 from dalembert.core.errors import ModelWarning
 from dalembert.core.findings import Advice, Argument, Call
-from dalembert.model.bodies import IDENTITY, matmul, transpose
+from dalembert.model.bodies import IDENTITY, BodyFrame, matmul, transpose
 from dalembert.model.joints.joint import AT, JOINTS, Glyph, Joint, JointKind
 
 DRAWN = 0.01  # angle between the drawing and the weld [rad] that is no rounding of a drawing: half a degree
@@ -18,10 +18,10 @@ DRAWN = 0.01  # angle between the drawing and the weld [rad] that is no rounding
 def _warn_of_angle(joint: Joint, given: Mapping[str, Any]) -> None:
     """Points have no axes, so that a weld between them makes the axes of both bodies parallel."""
     sides = (joint.a, joint.b)
-    if given.get("at") is not None or any(not side.body.position and not side.body.is_ground for side in sides):
+    if given.get("at") is not None or any(side.axes != IDENTITY or float(side.angle) for side in sides):
+        return  # the axes are those of the drawing, or of frames
+    if not all(_shows_direction(side) for side in sides):
         return
-    if any(side.axes != IDENTITY or float(side.angle) for side in sides):
-        return  # frames, whose axes the user chose
     a, b = (side.body for side in sides)
     if a.planar:
         angle = abs(math.remainder(b.angle - a.angle, 2 * math.pi))
@@ -35,7 +35,17 @@ def _warn_of_angle(joint: Joint, given: Mapping[str, Any]) -> None:
         )
         keep = Advice("To keep the angle, give bodies and their place, or frames: {}.", Argument("at"), Call("body.frame"))
         where = {"joint": joint.name}
-        warnings.warn(ModelWarning("straightened", problem, keep, where=where, evidence={"angle": angle}), stacklevel=5)
+        warnings.warn(ModelWarning("straightened", problem, keep, where=where, evidence={"angle": angle}), stacklevel=4)
+
+
+def _shows_direction(side: BodyFrame) -> bool:
+    """Whether the drawing shows how a body is turned about the weld: by its origin or by another named point of it."""
+    body = side.body
+    if body.is_ground:
+        return True
+    places = [(0.0,) * body.dimension, *(body.at(name).coordinates for name in body.points)]
+    here = [float(x) for x in side.coordinates]
+    return bool(body.position) and any(math.dist([float(x) for x in place], here) > 0 for place in places)
 
 
 JOINTS.register(

@@ -66,3 +66,12 @@ def test_flexible_bodies_drawn_at_an_angle_are_asked_about_too():
     second = m.add_flexible_body("second", bent_link(), position=(0.5, 0.2, 0.3), rotation=turn)
     with warns(da.errors.ModelWarning, "straightened", "57.3"):
         m.add_fixed("weld", first.at("tip"), second.at("root"))
+
+
+def test_a_payload_welded_at_its_origin_has_no_direction_in_the_drawing():
+    m = da.Mechanism("arm", planar=True)
+    arm = m.add_body("arm", mass=1.0, inertia=0.1, position=(0.5, 0.5), angle=0.8)
+    load = m.add_body("load", mass=1.0, inertia=0.1, position=(1.0, 1.0))
+    m.add_fixed("grip", arm.at(0.7, 0.0), load.at(0, 0))
+    turned = m.add_body("turned", mass=1.0, inertia=0.1, angle=0.3)  # without a position: not drawn
+    m.add_fixed("weld", arm.at(-0.7, 0.0), turned.at(0.1, 0.0))
