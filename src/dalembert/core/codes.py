@@ -266,6 +266,7 @@ CODES: dict[str, str] = {
     "few-rigid-modes": "fewer rigid motions without force than a body that flies has",
     "negative-eigenvalue": "a mode with a negative stiffness",
     "no-modes": "a flexible body without modes, which is a rigid one",
+    "off-section": "a gauge that is not on the cross-section of its beam",
     "off-mesh": "a place where the mesh has no point",
     "rigid-mode": "a mode without deformation",
     "out-of-plane": "modes that leave the plane of a planar machine",

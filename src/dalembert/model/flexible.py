@@ -87,6 +87,7 @@ class FiniteElementValues:
     rigid_modes : motions without stiffness, None where unknown.  coordinates : number of free ones.
     frequencies_hz : of the model with the supports of the modes (none where ``free``), or None.  source : its name.
     shapes : (N, m) modes of all coordinates of the model, or None.
+    wave_speed : √(E/ρ) of the material [m/s], as the energy of a uniform expansion shows it, or None.
     """
 
     mass: float
@@ -98,6 +99,7 @@ class FiniteElementValues:
     free: bool = False
     source: str = ""
     shapes: FloatArray | None = None
+    wave_speed: float | None = None
 
 
 @frozen

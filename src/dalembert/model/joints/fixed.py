@@ -33,7 +33,9 @@ def _warn_of_angle(joint: Joint, given: Mapping[str, Any]) -> None:
             f"weld {joint.name!r} makes the axes of {a.name!r} and {b.name!r} parallel, "
             f"which the drawing shows at {math.degrees(angle):.3g} degrees."
         )
-        keep = Advice("To keep the angle, give bodies and their place, or frames: {}.", Argument("at"), Call("body.frame"))
+        keep = Advice(
+            "To keep the angle, give bodies and their place, or frames: {}.", Argument("at"), Call("body.frame")
+        )
         where = {"joint": joint.name}
         warnings.warn(ModelWarning("straightened", problem, keep, where=where, evidence={"angle": angle}), stacklevel=4)
 

@@ -129,8 +129,8 @@ class Rank:
 class ForwardSolution:
     """Accelerations of a machine in a state, the reactions of its joints, and what its sensors show.
 
-    ``sol["tip.x"]`` is the value of a sensor, ``sol["A.force.x"]`` a reaction in world axes, ``sol["crank.vx"]`` the time
-    derivative of a speed or rate, ``sol["A.angle"]`` the second derivative of a coordinate.
+    ``sol["tip.x"]`` is the value of a sensor, ``sol["A.force.x"]`` a reaction in world axes, ``sol["crank.vx"]`` the
+    time derivative of a speed or rate, ``sol["A.angle"]`` the second derivative of a coordinate.
 
     acceleration : v̇ (nv,).  lam : multipliers (rows,), of minimum norm.  zdot : rates of internal states.
     free, correction : a and a_c with v̇ = a + a_c.  violation : e = b - A a.  force : Q_c = Aᵀλ, plus forces that are

@@ -122,7 +122,7 @@ def flexible_body(
     else:
         _check_modes(title, body, modes)
         raw, statics, vibrations = _raw_shapes(body, found, plan, modes, up_to, interfaces)
-    expected = _expected_modes(plan, None if up_to is not None else modes, vibrations, raw.shape[1], bool(static))
+    expected = _expected_modes(plan, None if up_to is not None else modes, vibrations, bool(static))
     if static:
         forces = _unit_loads(title, found, static)
         raw = np.hstack([raw, _static_shapes(body, plan, forces, statics)])
@@ -131,6 +131,8 @@ def flexible_body(
     made = Diagonal(raw, np.zeros(0)) if keep else bases.diagonalise(body, raw)
     kinds = wanted_kinds(title, stiffening)
     known = _frequencies(body, plan, expected)
+    if keep:
+        known = (None, False) if len(body.structure.free) > SMALL else bases.lowest_of_shapes(body, raw)
     return _assemble(
         title, body, distribution, found, made, plan, damping, kinds, gauges, keep, keep_shapes, statics, known
     )
@@ -234,14 +236,12 @@ def _raw_shapes(
     return shapes, statics, shapes.shape[1] - len(masters)
 
 
-def _expected_modes(plan: _Plan, modes: Any, vibrations: int, shapes: int, static: bool) -> list[int]:
+def _expected_modes(plan: _Plan, modes: Any, vibrations: int, static: bool) -> list[int]:
     """Numbers from 1 of the modes of the model whose frequencies the body must have.
 
     Vibration modes of the model that are kept have their exact frequency (Rayleigh and Ritz), those of static shapes
-    and of the highest interface shapes are above any of the model. Of a user's own shapes the lower half is accurate.
+    and of the highest interface shapes are above any of the model.
     """
-    if modes is not None and np.ndim(modes) == 2:
-        return list(range(1, (shapes + 1) // 2 + 1))[:COMPARED]
     numbers = sorted(int(number) for number in modes) if np.ndim(modes) == 1 else list(range(1, vibrations + 1))
     if static or plan.basis == "craig-bampton":  # other shapes may come between the modes that were left out
         numbers = [number for place, number in enumerate(numbers, 1) if number == place]
@@ -355,6 +355,7 @@ def _assemble(
         mass=body.structure.mass(), center=body.structure.centre(), inertia=_rigid_inertia(body),
         rigid_modes=body.R.shape[1], coordinates=len(body.structure.free), source=body.structure.name,
         frequencies_hz=frequencies, free=free, shapes=shapes if keep_shapes else None,
+        wave_speed=bases.wave_speed(body),
     )  # fmt: skip
     given = damping if damping is not None else body.structure.damping
     damped = damping_of(title, given, integrals.modal_mass, stiffness) + shapes.T @ (body.structure.C @ shapes)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.structures import BeamGauge, Frame, Section, flexible_body, material
 from dalembert.solve.motion.forward import METHODS, system_at
+from dalembert.structures import BeamGauge, Frame, Section, flexible_body, material
 from tests.helpers.findings import raises
 
 

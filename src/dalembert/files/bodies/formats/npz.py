@@ -35,7 +35,14 @@ from dalembert.model.flexible import (
 FORMAT, VERSION = "dalembert flexible body", 1
 PLAIN = ("first_moment", "inertia", "translation", "rotation", "modal_mass", "moments", "products", "stiffness",
          "damping")  # fmt: skip
-MODEL_WORDS = ("mass", "rigid_modes", "coordinates", "free", "source")  # values of the model that are no arrays
+MODEL_WORDS = (
+    "mass",
+    "rigid_modes",
+    "coordinates",
+    "free",
+    "source",
+    "wave_speed",
+)  # values of the model that are no arrays
 PICTURE = ("points", "modes", "lines", "triangles")
 
 
@@ -253,6 +260,7 @@ class _Reader:
             mass=self.number(given, "mass"), center=center, inertia=inertia, source=self.text(given, "source"),
             free=free, rigid_modes=counts["rigid_modes"], coordinates=counts["coordinates"],
             frequencies_hz=self.optional("finite_elements.frequencies"), shapes=self.optional("finite_elements.shapes"),
+            wave_speed=None if given.get("wave_speed") is None else self.number(given, "wave_speed"),
         )  # fmt: skip
 
     # -- description -------------------------------------------------------------------------------------------------
