@@ -272,7 +272,7 @@ def _radii(data: FlexibleBodyData) -> FloatArray:
     """Radii of gyration along the principal axes (3,), descending [m]."""
     c = data.center
     moments = np.linalg.eigvalsh(data.inertia - data.mass * (c @ c * np.eye(3) - np.outer(c, c)))
-    return np.sqrt(np.sort(np.maximum(0.5 * moments.sum() - moments, 0.0) / data.mass)[::-1])
+    return np.asarray(np.sqrt(np.sort(np.maximum(0.5 * moments.sum() - moments, 0.0) / data.mass)[::-1]))
 
 
 def body_size(data: FlexibleBodyData) -> float:

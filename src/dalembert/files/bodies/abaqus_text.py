@@ -44,13 +44,13 @@ def read_matrix_input(path: Path, shown: str, max_bytes: int) -> NodeMatrix:
         cells = text.replace(",", " ").split()
         if len(cells) != 5:
             problem = f"expected node, direction, node, direction, value, got {len(cells)} cells."
-            advice = Advice("Write the matrix with *MATRIX OUTPUT, FORMAT=MATRIX INPUT.")
+            advice = Advice("Write the matrix with *MATRIX OUTPUT in the format MATRIX INPUT.")
             raise FileFormatError("bad-syntax", problem, advice, path=shown, line=line)
         numbers = [whole_number(cell, shown, line) for cell in cells[:4]]
         if min(numbers[0], numbers[2]) < 0:
             problem = f"node {min(numbers[0], numbers[2])} is internal (hybrid elements or couplings): not supported."
             raise FileFormatError("not-supported", problem, path=shown, line=line)
-        row, column = make_row(*numbers[:2], shown, line), make_row(*numbers[2:], shown, line)
+        row, column = (make_row(numbers[k], numbers[k + 1], shown, line) for k in (0, 2))
         (value,) = read_numbers(cells[4:], shown, line)
         if value >= HELD:
             advice = Advice("Write the matrices of the free body, without boundary conditions.")

@@ -110,17 +110,17 @@ def text_lines(path: Path, shown: str) -> Iterator[tuple[int, str]]:
 # -- bodies of them ----------------------------------------------------------------------------------------------------
 def full_structure(name: str, places: Places, matrices: Mapping[str, NodeMatrix], source: str) -> Structure:
     """The structure of M, K and perhaps D; coordinates without a row are inactive."""
-    rows, (M, K, D) = _align(matrices)
+    rows, aligned = _align(matrices)
     nodes, positions = _place(rows, places)
     each = 6 if (rows % WAYS > 3).any() else 3
     at = np.searchsorted(nodes, rows // WAYS) * each + rows % WAYS - 1
     size = each * len(nodes)
     inactive = np.ones(size, bool)
     inactive[at] = False
-    M, K, D = (None if one is None else _sparse(one.data, *at[np.array(one.coords)], size) for one in (M, K, D))
+    all_of = {key: _sparse(one.data, at[one.coords[0]], at[one.coords[1]], size) for key, one in aligned.items()}
     return Structure(
-        name, [str(node) for node in nodes], positions, DIRECTIONS[:each], M, K, C=D, inactive=inactive,
-        provenance={"source": source},
+        name, [str(node) for node in nodes], positions, DIRECTIONS[:each], all_of["M"], all_of["K"],
+        C=all_of.get("D"), inactive=inactive, provenance={"source": source},
     )  # fmt: skip
 
 
@@ -130,7 +130,7 @@ def reduced_model(name: str, places: Places, matrices: Mapping[str, NodeMatrix],
     The mass is shared among the points as its matrix shares it in translations: m_i = mean over x, y, z of the sums
     of the rows of point i.
     """
-    rows, (M, K, D) = _align(matrices)
+    rows, aligned = _align(matrices)
     nodes, positions = _place(rows[rows % WAYS > 0], places)
     check_modes(len(rows), len(nodes), max_bytes)
     wanted = (WAYS * nodes[:, None] + np.arange(1, 7)).ravel()
@@ -142,7 +142,8 @@ def reduced_model(name: str, places: Places, matrices: Mapping[str, NodeMatrix],
         raise FileFormatError("missing-argument", problem, advice, evidence={"rows": len(absent)})
     shapes = np.zeros((len(wanted), len(rows)))
     shapes[np.arange(len(wanted)), column] = 1.0
-    M, K, D = (None if one is None else one.toarray() for one in (M, K, D))
+    whole = {key: one.toarray() for key, one in aligned.items()}
+    M, K, D = whole["M"], whole["K"], whole.get("D")
     sums = np.array([(M @ shapes[d::6].sum(axis=0))[column[d::6]] for d in range(3)]).mean(axis=0)
     masses = np.maximum(sums, 0.0)
     masses *= sums.sum() / max(float(masses.sum()), 1e-300)
@@ -157,18 +158,14 @@ def has_modes(matrices: Mapping[str, NodeMatrix]) -> bool:
     return any(bool((one.rows % WAYS == 0).any()) for one in matrices.values())
 
 
-def _align(matrices: Mapping[str, NodeMatrix]) -> tuple[IntArray, tuple[Any, Any, Any]]:
-    """All rows, and M, K and D on them (None where there is none), each in coordinates."""
+def _align(matrices: Mapping[str, NodeMatrix]) -> tuple[IntArray, dict[str, Any]]:
+    """All rows, and every matrix on them, in coordinates."""
     rows = np.unique(np.concatenate([one.rows for one in matrices.values()]))
-
-    def align(key: str) -> Any:
-        if key not in matrices:
-            return None
-        entries = matrices[key].matrix.tocoo()
-        at = np.searchsorted(rows, matrices[key].rows)
-        return _sparse(entries.data, *at[np.array(entries.coords)], len(rows)).tocoo()
-
-    return rows, (align("M"), align("K"), align("D"))
+    aligned = {}
+    for key, one in matrices.items():
+        entries, at = one.matrix.tocoo(), np.searchsorted(rows, one.rows)
+        aligned[key] = _sparse(entries.data, at[entries.coords[0]], at[entries.coords[1]], len(rows)).tocoo()
+    return rows, aligned
 
 
 def _place(rows: IntArray, places: Places) -> tuple[IntArray, FloatArray]:

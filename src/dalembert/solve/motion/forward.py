@@ -184,8 +184,14 @@ class ForwardSolution:
     def table(self) -> str:
         """Sensors and reactions with their units; reactions that redundant joints leave open are marked."""
         eqs = self.state.eqs
+        size = sum(_sizes(eqs)) if self.reactions else 0
+        undetermined = {
+            eqs.reaction_channels.names[joint.reaction + k]
+            for joint in eqs.joints if joint.reaction >= 0 and not self.unique.get(joint.name, True)
+            for k in range(size)
+        }  # fmt: skip
         rows = [
-            (name, f"{value:.6g}", unit, "" if self.unique.get(name.partition(".")[0], True) else "not unique")
+            (name, f"{value:.6g}", unit, "not unique" if name in undetermined else "")
             for channels, values in ((eqs.outputs, self.outputs), (eqs.reaction_channels, self.loads))
             for name, unit, value in zip(channels.names, channels.units, values, strict=True)
         ]

@@ -67,7 +67,12 @@ def flexible_pieces(
     shares = np.ones(len(beams), dtype=int)
     while shares.sum() < count:
         shares[int(np.argmax(np.array(lengths) / shares))] += 1
-    how = {"modes": (1 if frame.planar else 2) if modes is None else modes, "damping": damping}
+    how: dict[str, Any] = {
+        "nodes": ENDS,
+        "stiffening": stiffening,
+        "modes": (1 if frame.planar else 2) if modes is None else modes,
+        "damping": damping,
+    }
     made: list[FlexibleBodyData] = []
     origins: list[FloatArray] = []
     met: dict[str, tuple[int, str]] = {}  # the piece that a point belongs to, and its end there
@@ -82,10 +87,10 @@ def flexible_pieces(
     for k, (name, group, start, end, up) in enumerate(beams):
         step = (places[end] - places[start]) / shares[k]
         part = _part(frame, name, group, up, step, int(shares[k]))
-        plain = flexible_body(part, nodes=ENDS, stiffening=stiffening, **how)
+        plain = flexible_body(part, **how)
         for j in range(int(shares[k])):
             here = own.get((k, j))
-            data = flexible_body(part, nodes=ENDS, stiffening=stiffening, gauges=here, **how) if here else plain
+            data = flexible_body(part, gauges=here, **how) if here else plain
             meet(start if j == 0 else f"{name}\0{j}", len(made), "start")
             meet(end if j + 1 == shares[k] else f"{name}\0{j + 1}", len(made), "end")
             made.append(data)
