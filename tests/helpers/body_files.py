@@ -33,7 +33,7 @@ def full_link() -> FlexibleBodyData:
     link = bent_link(stiffening=True, gauges=_GAUGES)
     assert link.finite_elements is not None
     values = replace(
-        link.finite_elements, free=True, frequencies=np.array([1.0, 2.0]), shapes=np.arange(8.0).reshape(2, 4)
+        link.finite_elements, free=True, frequencies_hz=np.array([1.0, 2.0]), shapes=np.arange(8.0).reshape(2, 4)
     )
     return replace(link, finite_elements=values)
 

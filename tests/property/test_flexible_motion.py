@@ -59,6 +59,32 @@ def test_momentum_and_angular_momentum_of_a_free_body_are_kept():
     assert np.ptp(np.array(found), axis=0).max() < 1e-9
 
 
+def drift_of_momentum(eqs: da.EquationsOfMotion, run: da.Record) -> float:
+    """Largest change of the angular momentum r × p + R h, from the generalised momenta M v of the frame."""
+    found = []
+    for k in range(len(run.time)):
+        q, v = (np.array([run[name][k] for name in names]) for names in (eqs.coordinates.names, eqs.speeds.names))
+        p = np.reshape(eqs.kernel("inertia")(q, eqs.p, 0.0)[0], (eqs.nv, eqs.nv)) @ v
+        found.append(np.cross(q[:3], p[:3]) + rotation_matrix(q[3:7]) @ p[3:6])
+    return float(np.linalg.norm(found - found[0], axis=1).max() / np.linalg.norm(found[0]))
+
+
+def test_the_drift_of_angular_momentum_is_of_second_order_and_a_tolerance_bounds_it():
+    """A free steel strip with modes to 230 Hz, tumbling at 11 rad/s: halved steps, a quarter of the drift."""
+    f = Frame("strip", gravity=0)
+    f.add_points(["n1", "n2"], [[-0.25, 0, 0], [0.25, 0, 0]])
+    f.add_beam("strip", "n1", "n2", section=Section.rectangle(0.004, 0.03), material="steel", elements=8)
+    eqs = free_body(flexible_body(f, basis="free", modes=2))
+    start = eqs.state(eqs.placement.q, [0, 0, 0, 3.0, 5.0, 10.0, 0.02, 0.02])
+    methods = [da.GeneralizedAlpha(step=h) for h in (2e-3, 1e-3)] + [da.Rosenbrock()]
+    coarse, fine, adaptive = (
+        drift_of_momentum(eqs, da.simulate(eqs, 2.0, start=start, method=method, every=0.1, progress=False))
+        for method in methods
+    )
+    assert coarse == pytest.approx(4 * fine, rel=0.05)
+    assert fine < 1e-4 and adaptive < 1e-9
+
+
 def rotation_matrix(p: np.ndarray) -> np.ndarray:
     w, x, y, z = p / np.linalg.norm(p)
     return np.array(

@@ -27,11 +27,11 @@ def strip(planar: bool = True, **options):
     return flexible_body(frame, **{"basis": "clamped", "fixed": "root", "modes": 3, "damping": 0.01, **options})
 
 
-def pendulum(planar: bool = True, *, cutoff: float | None = None, **options) -> da.Mechanism:
+def pendulum(planar: bool = True, *, cutoff_hz: float | None = None, **options) -> da.Mechanism:
     """A flexible pendulum with a motor, an encoder and a sensor at its tip."""
     m = da.Mechanism("flexible pendulum", planar=planar)
     stiffness = m.parameter("stiffness", 1.0)
-    rod = m.add_flexible_body("rod", strip(planar, **options), stiffness=stiffness, cutoff=cutoff)
+    rod = m.add_flexible_body("rod", strip(planar, **options), stiffness=stiffness, cutoff_hz=cutoff_hz)
     if planar:
         m.add_revolute("A", m.ground.at(0, 0), rod.at("root"))
     else:
@@ -86,7 +86,7 @@ def test_prescribed_joints_alone_do_not_decide_elastic_coordinates(eqs):
 def kalman():
     """An encoder of 1e-4 rad and an accelerometer of 0.1 m/s² at the tip; modes that a sample of 2 ms cannot follow
     are quasi-static."""
-    eqs = da.equations(pendulum(cutoff=40.0))
+    eqs = da.equations(pendulum(cutoff_hz=40.0))
     return da.estimate.ExtendedKalman(eqs, outputs=["encoder", "accelerometer.y"], Q=1e-3, R=[1e-8, 1e-2], dt=0.002)
 
 

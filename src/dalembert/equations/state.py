@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.findings import Advice, Call
 from dalembert.expressions import Array
 
 if TYPE_CHECKING:
@@ -43,7 +44,10 @@ class State:
                 return float(s[eqs.measures.index[name]])
             return float(rate[eqs.measure_rates.index[name]])
         known = (*eqs.measures.names, *eqs.measure_rates.names, *eqs.speeds.names, *eqs.coordinates.names)
-        raise DataError("unknown-name", unknown_name("coordinate or speed", name, known, f"a state of {eqs.name!r}"))
+        problem = unknown_name("coordinate or speed", name, known, f"a state of {eqs.name!r}")
+        sensed = name in eqs.outputs.index or name in eqs.reaction_channels.index
+        advice = [Advice("Sensors and reactions in a state are those of {}.", Call("da.forward_dynamics"))] * sensed
+        raise DataError("unknown-name", problem, *advice)
 
     def __repr__(self) -> str:
         eqs = self.eqs

@@ -318,6 +318,14 @@ class Body:
         place = self.at(*(coordinates or (0.0,) * self.dimension))
         return place.frame(axis=axis, x=x, rotation=rotation, angle=angle)
 
+    def turn(self, direction: Vector) -> tuple[Any, ...]:
+        """A direction in body axes as the drawing shows it (world axes)."""
+        given = vector(direction, self.dimension, "a direction")
+        if self.planar:
+            c, s = math.cos(self.angle), math.sin(self.angle)
+            return (c * given[0] - s * given[1], s * given[0] + c * given[1])
+        return apply(self.rotation, given)
+
     def local(self, place: Vector, what: str = "a place of the drawing") -> tuple[Any, ...]:
         """Body coordinates of a place of the drawing (world axes)."""
         given = vector(place, self.dimension, what)
@@ -327,6 +335,61 @@ class Body:
             c, s = math.cos(self.angle), math.sin(self.angle)
             return (c * d[0] + s * d[1], -s * d[0] + c * d[1])
         return apply(transpose(self.rotation), d)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BodyPieces:
+    """A flexible body in welded pieces; `at` and `frame` name places of the whole, each on the piece that has it.
+
+    bodies : the pieces.  places : of their frames, in the axes of the whole.  points : named places of the whole.
+    """
+
+    name: str
+    bodies: tuple[Body, ...]
+    places: tuple[tuple[float, ...], ...]
+    points: dict[str, tuple[float, ...]]
+
+    def __repr__(self) -> str:
+        return f"BodyPieces({self.name!r}, {len(self.bodies)} pieces)"
+
+    @property
+    def planar(self) -> bool:
+        return self.bodies[0].planar
+
+    @property
+    def dimension(self) -> int:
+        return self.bodies[0].dimension
+
+    def at(self, *coordinates: Any) -> Point:
+        """The named point, or the end of a piece at these coordinates in the axes of the whole [m]."""
+        if len(coordinates) == 1 and isinstance(coordinates[0], str):
+            if coordinates[0] not in self.points:
+                problem = unknown_name("point", coordinates[0], self.points, f"body {self.name!r}")
+                raise ModelError("unknown-name", problem, where={"body": self.name, "point": coordinates[0]})
+            return self.at(*self.points[coordinates[0]])
+        place = tuple(float(x) for x in vector(coordinates, self.dimension, f"a point of body {self.name!r}"))
+        nodes = {
+            (k, name): tuple(map(sum, zip(base, node, strict=True)))
+            for k, (body, base) in enumerate(zip(self.bodies, self.places, strict=True))
+            for name, node in body.points.items()
+        }
+        k, name = min(nodes, key=lambda one: math.dist(nodes[one], place))
+        gap = math.dist(nodes[k, name], place)
+        if gap > THRESHOLDS.node * max(math.dist(node, (0.0,) * self.dimension) for node in nodes.values()):
+            problem = f"body {self.name!r} has no node at {format_vector(place)}; the nearest is {gap:.3g} m away, at "
+            advice = Advice("Make it a point of the frame, or cut another number of pieces.")
+            problem += f"{format_vector(nodes[k, name])}."
+            raise ModelError("no-node", problem, advice, where={"body": self.name}, evidence={"distance": gap})
+        return self.bodies[k].at(name)
+
+    def frame(self, *coordinates: Any, **axes: Any) -> BodyFrame:
+        """A frame at a place of the whole; see `Body.frame`."""
+        return self.at(*coordinates).frame(**axes)
+
+    def piece(self, gauge: str) -> Body:
+        """The piece that has a gauge; the first one where none has it."""
+        own = [body for body in self.bodies if body.flexible and any(g.name == gauge for g in body.flexible.gauges)]
+        return (own or list(self.bodies))[0]
 
 
 def inertia_problems(name: str, mass: Any, inertia: Any, planar: bool) -> list[Finding]:

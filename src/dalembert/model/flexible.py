@@ -87,8 +87,9 @@ class FiniteElementValues:
 
     mass [kg]; center (3,) [m]; inertia (3, 3) about the frame's origin [kg m²], NaN where the model has none;
     rigid_modes : motions without stiffness, None where unknown.  coordinates : number of free ones.
-    frequencies : of the model with the supports of the modes (none where ``free``) [Hz], or None.  source : its name.
+    frequencies_hz : of the model with the supports of the modes (none where ``free``), or None.  source : its name.
     shapes : (N, m) modes of all coordinates of the model, or None.
+    wave_speed : √(E/ρ) of the material [m/s], as the energy of a uniform expansion shows it, or None.
     """
 
     mass: float
@@ -96,10 +97,11 @@ class FiniteElementValues:
     inertia: FloatArray
     rigid_modes: int | None = None
     coordinates: int | None = None
-    frequencies: FloatArray | None = None
+    frequencies_hz: FloatArray | None = None
     free: bool = False
     source: str = ""
     shapes: FloatArray | None = None
+    wave_speed: float | None = None
 
 
 @frozen
@@ -164,15 +166,20 @@ class FlexibleBodyData:
             turned = np.maximum(turned, tilt / np.maximum(own, 1e-300))
         return [k + 1 for k in range(self.modes) if along[k] > PLANAR_SHARE**2 * total[k] or turned[k] > PLANAR_SHARE]
 
+    @property
     def frequencies(self) -> FloatArray:
-        """Frequencies of the body with its frame fixed [Hz] (m,)."""
+        """Frequencies of the body with its frame fixed (m,) [rad/s]."""
         from scipy.linalg import eigh
 
-        values = eigh(self.stiffness, self.modal_mass, eigvals_only=True)
-        return np.asarray(np.sqrt(np.maximum(values, 0.0)) / (2 * np.pi))
+        return np.asarray(np.sqrt(np.maximum(eigh(self.stiffness, self.modal_mass, eigvals_only=True), 0.0)))
 
-    def limit_frequencies(self, cutoff: float) -> FlexibleBodyData:
-        """The same body with inertia added to its fast deformations, so that no frequency is above `cutoff` [Hz].
+    @property
+    def frequencies_hz(self) -> FloatArray:
+        """The same in Hz."""
+        return np.asarray(self.frequencies / (2 * np.pi))
+
+    def limit_frequencies(self, cutoff_hz: float) -> FlexibleBodyData:
+        """The same body with inertia added to its fast deformations, so that no frequency is above `cutoff_hz`.
 
         With v_k and ω_k² of the free body, K v = ω² M_f v with M_f = M_e - Gᵀ M_r⁻¹ G (G: coupling with the rigid
         motions, M_r: their inertia), the added inertia M_f v_k (ω_k²/ω_c² - 1) v_kᵀ M_f reduces every ω_k above ω_c to
@@ -181,15 +188,15 @@ class FlexibleBodyData:
         """
         from scipy.linalg import eigh
 
-        if not isinstance(cutoff, (int, float)) or not 0 < cutoff < np.inf:
-            problem = f"flexible body {self.name!r}: cutoff must be a positive frequency, got {cutoff!r}."
-            raise ModelError("not-positive", problem, where={"argument": "cutoff"})
+        if not isinstance(cutoff_hz, (int, float)) or not 0 < cutoff_hz < np.inf:
+            problem = f"flexible body {self.name!r}: cutoff_hz must be a positive frequency, got {cutoff_hz!r}."
+            raise ModelError("not-positive", problem, where={"argument": "cutoff_hz"})
         lever = np.array([[0, -1, 1], [1, 0, -1], [-1, 1, 0]]) * self.first_moment[[[0, 2, 1], [2, 1, 0], [1, 0, 2]]]
         rigid = np.block([[self.mass * np.eye(3), lever.T], [lever, self.inertia]])
         G = np.vstack([self.translation, self.rotation])
         free = self.modal_mass - G.T @ np.linalg.pinv(rigid, rcond=NO_INERTIA, hermitian=True) @ G
         values, shapes = eigh(self.stiffness, free)
-        excess = np.maximum(values / (2 * np.pi * cutoff) ** 2 - 1, 0.0)
+        excess = np.maximum(values / (2 * np.pi * cutoff_hz) ** 2 - 1, 0.0)
         added = (free @ shapes) * excess @ (free @ shapes).T
         mass = self.modal_mass + 0.5 * (added + added.T)
         fields = {one.name: getattr(self, one.name) for one in dataclass_fields(self)}
@@ -206,3 +213,18 @@ class FlexibleBodyData:
         from dalembert.model.flexible_comparison import compare
 
         return compare(self)
+
+
+@frozen
+class FlexiblePieces:
+    """A body cut into pieces, as `add_flexible_pieces` takes it; made by `da.structures.flexible_pieces`.
+
+    places : (n, 3) origin of the frame of each piece, in the axes of the whole [m]; all axes are parallel.
+    welds : (piece, node, piece, node), by number from 0.  points : named places of the whole (3,) [m].
+    """
+
+    name: str
+    pieces: tuple[FlexibleBodyData, ...]
+    places: FloatArray
+    welds: tuple[tuple[int, str, int, str], ...]
+    points: Mapping[str, FloatArray]

@@ -271,12 +271,20 @@ def momentum(data: FlexibleBodyData) -> float:
     )
 
 
-def _units(data: FlexibleBodyData) -> list[Finding]:
+def _radii(data: FlexibleBodyData) -> FloatArray:
+    """Radii of gyration along the principal axes (3,), descending [m]."""
     c = data.center
-    about_center = data.inertia - data.mass * (c @ c * np.eye(3) - np.outer(c, c))
-    moments = np.linalg.eigvalsh(about_center)
-    spread = np.maximum(0.5 * moments.sum() - moments, 0.0) / data.mass  # r² along the principal axes
-    radii = np.sqrt(np.sort(spread)[::-1])
+    moments = np.linalg.eigvalsh(data.inertia - data.mass * (c @ c * np.eye(3) - np.outer(c, c)))
+    return np.asarray(np.sqrt(np.sort(np.maximum(0.5 * moments.sum() - moments, 0.0) / data.mass)[::-1]))
+
+
+def body_size(data: FlexibleBodyData) -> float:
+    """Length of a uniform bar with the largest radius of gyration [m]."""
+    return 3.5 * float(_radii(data)[0])
+
+
+def _units(data: FlexibleBodyData) -> list[Finding]:
+    radii = _radii(data)
     if not radii[0] > 0.0:
         return []
     found = []
@@ -286,7 +294,7 @@ def _units(data: FlexibleBodyData) -> list[Finding]:
             problem = f"its mass of {data.mass:.4g} kg in its size would have a density of {density:.2g} kg/m³"
             found.append(finding(data, "suspect-units", f"{problem}; {_unit_words(density)}", density=density))
     if data.modes and not found:
-        size = 3.5 * float(radii[0])
+        size = body_size(data)
         first = float(np.sqrt(max(_squares(data)[0], 0.0)) / (2 * np.pi))
         if first * size > LIMITS.speed:
             factor = first * size / (LIMITS.speed / 20)

@@ -27,6 +27,12 @@ class ComparisonLimits:
     inertia: float = 0.05
     # Frequencies of a reduced model are above those of the full one; the lowest should be good to a few percent.
     frequency: float = 0.05
+    # Size [m]: machines are smaller, and a mesh in millimetres of a part is larger.
+    size: float = 100.0
+    # Speeds of waves √(E/ρ) [m/s]: 900 to 18 000 from plastics to diamond. A stiffness 1000 times off leaves this range
+    # (a factor of 31.6); rubber and foam are below it.
+    slowest: float = 300.0
+    fastest: float = 30_000.0
     # Distance of a ratio from a factor of units: `inertia` and `frequency` differ by as much, and no two factors do.
     units: float = 0.02
 
@@ -79,7 +85,7 @@ class BodyCheck:
 
 def compare(data: FlexibleBodyData) -> BodyCheck:
     """All comparisons of one body."""
-    rows = [*_against_model(data), *_of_modes(data)]
+    rows = [*_against_model(data), *_sizes(data), *_of_modes(data)]
     findings = tuple(
         finding(data, _code(row), f"{row.what} is {row.value}, expected {row.expected}"
                  f"{_factor_words(row)} (difference {row.difference:.1e}, limit {row.limit:.0e}).",
@@ -105,12 +111,24 @@ def _against_model(data: FlexibleBodyData) -> list[CheckRow]:
     if model.rigid_modes is not None:
         due = 3 if not known.all() else 6
         rows.append(CheckRow("rigid modes", str(model.rigid_modes), str(due), float(due != model.rigid_modes), 0.0))
-    if model.frequencies is not None and len(model.frequencies) and data.modes:
-        count = min(len(model.frequencies), data.modes, 6)
-        every = _free_frequencies(data) if model.free else data.frequencies()
-        mine, theirs = every[:count], model.frequencies[:count]
+    if model.frequencies_hz is not None and len(model.frequencies_hz) and data.modes:
+        count = min(len(model.frequencies_hz), data.modes, 6)
+        every = _free_frequencies(data) if model.free else data.frequencies_hz
+        mine, theirs = every[:count], model.frequencies_hz[:count]
         part = float(np.abs(mine / np.maximum(theirs, 1e-300) - 1).max())
         rows.append(CheckRow("frequencies [Hz]", _text(*mine[:3]), _text(*theirs[:3]), part, LIMITS.frequency))
+    return rows
+
+
+def _sizes(data: FlexibleBodyData) -> list[CheckRow]:
+    """Size and speed of waves: numbers in other units show by them."""
+    size = checks.body_size(data)
+    rows = [CheckRow("size [m]", _text(size), f"< {LIMITS.size:g}", size / LIMITS.size, 1.0)]
+    speed = None if data.finite_elements is None else data.finite_elements.wave_speed
+    if speed is not None:
+        factor = max(speed / LIMITS.fastest, LIMITS.slowest / max(speed, 1e-300))
+        expected = f"{LIMITS.slowest:g} to {LIMITS.fastest:g}"
+        rows.append(CheckRow("wave speed [m/s]", _text(speed), expected, factor, 1.0))
     return rows
 
 
@@ -146,7 +164,7 @@ def _of_modes(data: FlexibleBodyData) -> list[CheckRow]:
 
 
 def _code(row: CheckRow) -> str:
-    return "suspect-units" if _unit_factor(row) else "out-of-range"
+    return "suspect-units" if _unit_factor(row) or row.what in ("size [m]", "wave speed [m/s]") else "out-of-range"
 
 
 def _factor_words(row: CheckRow) -> str:

@@ -13,9 +13,18 @@ from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.tables import small_table
 from dalembert.equations import CoordinateLimits
 from dalembert.expressions import Quantity
-from dalembert.model.bodies import Body, is_number, not_negative, read_inertia, read_mesh, rotation_matrix, vector
+from dalembert.model.bodies import (
+    Body,
+    BodyPieces,
+    is_number,
+    not_negative,
+    read_inertia,
+    read_mesh,
+    rotation_matrix,
+    vector,
+)
 from dalembert.model.couplings import Coupler, CouplingMethods, Driver, UserConstraint, Variable
-from dalembert.model.flexible import FlexibleBodyData
+from dalembert.model.flexible import FlexibleBodyData, FlexiblePieces
 from dalembert.model.forces import FORCES, Force
 from dalembert.model.forces.force import ForceMethods
 from dalembert.model.joints import JOINTS, Joint
@@ -209,7 +218,7 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         angle: float = 0.0,
         stiffness: Any = 1.0,
         damping: Any = 1.0,
-        cutoff: float | None = None,
+        cutoff_hz: float | None = None,
     ) -> Body:
         """A flexible body: its frame moves as a rigid body does, its modes deform it.
 
@@ -221,12 +230,12 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         body_data : from `da.structures.flexible_body` or `da.read_flexible_body`.
         position, rotation, angle : where the drawing shows its frame, as for `add_body`.
         stiffness, damping : factors of the stiffness and damping of the data, as numbers or parameters.
-        cutoff : no deformation oscillates above this frequency [Hz]; faster ones follow their loads without delay.
+        cutoff_hz : no deformation oscillates above this frequency; faster ones follow their loads without delay.
         """
         if not isinstance(body_data, FlexibleBodyData):
             advice = Advice("Make the data with {}.", Call("da.structures.flexible_body"))
             raise ModelError("wrong-type", f"flexible body {name!r}: expected data, got {body_data!r:.60}.", advice)
-        data = body_data if cutoff is None else body_data.limit_frequencies(cutoff)
+        data = body_data if cutoff_hz is None else body_data.limit_frequencies(cutoff_hz)
         leaving = data.out_of_plane_modes() if self.planar else []
         if leaving:
             shown = ", ".join(str(k) for k in leaving[:8]) + (", ..." if len(leaving) > 8 else "")
@@ -248,6 +257,43 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         damping = not_negative(damping, f"damping of body {name!r}")
         self.bodies[-1] = replace(body, flexible=data, stiffness=stiffness, damping=damping)
         return self.bodies[-1]
+
+    def add_flexible_pieces(
+        self,
+        name: str,
+        pieces: FlexiblePieces | Any,
+        *,
+        position: Sequence[float] | None = None,
+        rotation: object = None,
+        angle: float = 0.0,
+        **factors: Any,
+    ) -> BodyPieces:
+        """A flexible body in welded pieces, which may bend far: bodies ``blade1``, ... and welds ``blade_weld1``, ...
+
+        Places of the whole are those of the piece that has them: ``blade.at("tip")``, ``blade.at(0.25, 0)``.
+
+        Parameters
+        ----------
+        pieces : from `da.structures.flexible_pieces`.
+        position, rotation, angle : where the drawing shows the origin of the whole.
+        factors : ``stiffness``, ``damping`` and ``cutoff_hz`` of every piece, as for `add_flexible_body`.
+        """
+        if not isinstance(pieces, FlexiblePieces):
+            advice = Advice("Make them with {}.", Call("da.structures.flexible_pieces"))
+            raise ModelError("wrong-type", f"body {name!r}: expected pieces, got {pieces!r:.60}.", advice)
+        size = 2 if self.planar else 3
+        drawn = Body(name, self.planar, angle=angle, rotation=rotation_matrix(rotation, f"rotation of body {name!r}"))
+        places = [tuple(place[:size].tolist()) for place in pieces.places]
+        bodies = []
+        for k, (data, place) in enumerate(zip(pieces.pieces, places, strict=True)):
+            here = None if position is None else [p + d for p, d in zip(position, drawn.turn(place), strict=True)]
+            bodies.append(
+                self.add_flexible_body(f"{name}{k + 1}", data, position=here, rotation=rotation, angle=angle, **factors)
+            )
+        for k, (i, start, j, end) in enumerate(pieces.welds):
+            self.add_fixed(f"{name}_weld{k + 1}", bodies[i].at(start), bodies[j].at(end))
+        points = {key: tuple(place[:size].tolist()) for key, place in pieces.points.items()}
+        return BodyPieces(name, tuple(bodies), tuple(places), points)
 
     def add_sensor(self, name: str, measure: Measure | Any) -> Sensor:
         """A named output: ``m.add_sensor("encoder", da.angle("A"))``."""

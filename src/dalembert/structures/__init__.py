@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from dalembert.structures.flexible_body.flexible_body import flexible_body as flexible_body
     from dalembert.structures.flexible_body.gauges import BeamGauge as BeamGauge
     from dalembert.structures.flexible_body.gauges import SurfaceGauge as SurfaceGauge
+    from dalembert.structures.flexible_body.pieces import flexible_pieces as flexible_pieces
     from dalembert.structures.frame.element import FRAME_ELEMENTS as FRAME_ELEMENTS
     from dalembert.structures.frame.element import FrameElement as FrameElement
     from dalembert.structures.frame.element import RigidSlices as RigidSlices

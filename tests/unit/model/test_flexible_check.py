@@ -224,7 +224,7 @@ def test_check_names_factors_between_data_and_model() -> None:
     fields = sums()
     model = FiniteElementValues(
         mass=fields["mass"] * 1e3, center=fields["first_moment"] / fields["mass"], inertia=fields["inertia"],
-        rigid_modes=6, frequencies=FlexibleBodyData(**fields).frequencies() * 2 * np.pi,
+        rigid_modes=6, frequencies_hz=FlexibleBodyData(**fields).frequencies_hz * 2 * np.pi,
     )  # fmt: skip
     found = FlexibleBodyData(**fields, finite_elements=model).check()
     assert not found.sound
@@ -383,7 +383,7 @@ def test_data_agrees_with_its_model_within_a_part_of_each_value(what: str, withi
         by = {name: 1.0 + part * (what == name) for name in ("mass", "inertia", "frequencies")}
         model = FiniteElementValues(
             mass=data.mass / by["mass"], center=data.center + np.array([0, 0, size * part]) * (what == "centre"),
-            inertia=data.inertia / by["inertia"], frequencies=data.frequencies() / by["frequencies"],
+            inertia=data.inertia / by["inertia"], frequencies_hz=data.frequencies_hz / by["frequencies"],
         )  # fmt: skip
         rows = flexible_comparison._against_model(FlexibleBodyData(**fields, finite_elements=model))
         assert [row.what.split(" ")[0].strip(",") for row in rows if not row.sound] == ([] if sound else [what])

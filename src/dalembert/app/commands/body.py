@@ -16,7 +16,7 @@ from dalembert.app.command_line.registry import command
 if TYPE_CHECKING:
     from dalembert.model.flexible import FlexibleBodyData
 
-SUFFIXES = (".npz", ".SID_FEM", ".sid", ".toml", ".json")  # for the shell, which waits for the names
+SUFFIXES = (".npz", ".SID_FEM", ".sid", ".toml", ".json", ".pch")  # for the shell, which waits for the names
 
 
 @command("Model files", position=4)
@@ -25,13 +25,17 @@ def body(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="Data of a flexible body: .npz, .SID_FEM, or a file that names matrices.",
+            help="Data of a flexible body: .npz, .SID_FEM, .pch, or a file that names matrices.",
             autocompletion=lambda incomplete: complete(incomplete, SUFFIXES),
         ),
     ],
     out: Annotated[
         Path | None,
         typer.Option(help="Write it as .npz or .SID_FEM, a report: .html, or its mode shapes: .png, .svg or .pdf."),
+    ] = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(help="Leave out a block of standard input data that contradicts the others, such as Ct."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -47,7 +51,7 @@ def body(
 
     written = suffixes(written=True)
     option_values.writable(out, "--out", *written, ".html", *FIGURES)
-    data = read_flexible_body(file)
+    data = read_flexible_body(file, without=without or ())
     if out is not None:
         if out.suffix.lower() in written:
             write_flexible_body(data, out)

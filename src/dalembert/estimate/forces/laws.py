@@ -37,35 +37,35 @@ class RandomWalk:
 
 @dataclass(frozen=True)
 class GaussMarkov:
-    """A force of limited bandwidth about zero: ``cutoff`` [Hz], spreading over ``deviation``."""
+    """A force of limited bandwidth about zero: below ``cutoff_hz``, spreading over ``deviation``."""
 
-    cutoff: float
+    cutoff_hz: float
     deviation: float
 
     def __post_init__(self) -> None:
-        positive_number("cutoff", self.cutoff)
+        positive_number("cutoff_hz", self.cutoff_hz)
         positive_number("deviation", self.deviation)
 
     def predict(self, force: Expr, at_once: Expr, dt: Expr, view: object) -> Expr:
-        return ca.exp(-2 * ca.pi * self.cutoff * dt) * force
+        return ca.exp(-2 * ca.pi * self.cutoff_hz * dt) * force
 
     def variance(self, dt: float) -> float:
-        return float(self.deviation) ** 2 * (1.0 - float(ca.exp(-4 * ca.pi * self.cutoff * dt)))
+        return float(self.deviation) ** 2 * (1.0 - float(ca.exp(-4 * ca.pi * self.cutoff_hz * dt)))
 
 
 @dataclass(frozen=True)
 class LowPassed:
-    """The force that the motion gives, through a first-order low-pass of ``cutoff`` [Hz]; ``deviation`` per step."""
+    """The force that the motion gives, through a first-order low-pass of ``cutoff_hz``; ``deviation`` per step."""
 
-    cutoff: float
+    cutoff_hz: float
     deviation: float
 
     def __post_init__(self) -> None:
-        positive_number("cutoff", self.cutoff)
+        positive_number("cutoff_hz", self.cutoff_hz)
         positive_number("deviation", self.deviation)
 
     def predict(self, force: Expr, at_once: Expr, dt: Expr, view: object) -> Expr:
-        a = ca.exp(-2 * ca.pi * self.cutoff * dt)
+        a = ca.exp(-2 * ca.pi * self.cutoff_hz * dt)
         return a * force + (1 - a) * at_once
 
     def variance(self, dt: float) -> float:

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from dalembert.core.atomic_files import replace_file
-from dalembert.core.errors import DalembertError, DataError, FileFormatError, ModelError
+from dalembert.core.errors import DalembertError, DataError, FileFormatError, ModelError, unknown_name
 from dalembert.core.findings import Advice
 from dalembert.files.bodies.format import BodyReading, find_format, suffixes
 from dalembert.model.flexible import FlexibleBodyData
 
 
-def read_flexible_body(path: str | os.PathLike[str], *, max_bytes: int = BodyReading.max_bytes) -> FlexibleBodyData:
+def read_flexible_body(
+    path: str | os.PathLike[str], *, max_bytes: int = BodyReading.max_bytes, without: str | Sequence[str] = ()
+) -> FlexibleBodyData:
     """Read the data of a flexible body, for `Mechanism.add_flexible_body`.
 
     Parameters
     ----------
     path : file; its suffix decides the format. ``.npz`` holds everything. ``.SID_FEM`` is the standard input data of
         Wallrapp (1994); what it does not hold is named in ``finite_elements.source``. A ``.toml`` or ``.json`` file
-        names files of mass and stiffness matrices (text, MatrixMarket or NumPy) and how modes are made of them.
-        Nothing in a file is executed.
+        names files of mass and stiffness matrices (text, MatrixMarket, NumPy, or those of Nastran, Abaqus and Ansys)
+        and how modes are made of them. ``.pch`` is a superelement of Nastran. Nothing in a file is executed.
     max_bytes : larger files, and files that would unpack to more, are refused.
+    without : blocks of standard input data to leave out where they contradict the others: some of "Ct", "Cr", "Gr",
+        "Ge" and "Oe". What they describe counts as zero; a warning and ``finite_elements.source`` name them.
 
     Raises
     ------
@@ -36,10 +41,17 @@ def read_flexible_body(path: str | os.PathLike[str], *, max_bytes: int = BodyRea
     >>> file = Path(tempfile.mkdtemp(), "rod.npz")
     >>> beam = da.structures.Beam(length=1.0, EI=80.0, rhoA=2.0, left="clamped", right="free")
     >>> da.write_flexible_body(da.structures.flexible_body(beam, name="rod", modes=2), file)
-    >>> da.read_flexible_body(file).frequencies().round(2).tolist()
+    >>> da.read_flexible_body(file).frequencies_hz.round(2).tolist()
     [3.54, 22.18]
     """
-    return read_body(Path(path), BodyReading(max_bytes))
+    file = Path(path)
+    names = (without,) if isinstance(without, str) else tuple(without)
+    known = find_format(file).optional if names else ()
+    for name in names:
+        if name not in known:
+            problem = f"without: {unknown_name('optional part', name, known, f'files {file.suffix}')}"
+            raise DataError("unknown-name", problem, where={"argument": "without"})
+    return read_body(file, BodyReading(max_bytes, names))
 
 
 def read_body(file: Path, how: BodyReading, shown: str | None = None) -> FlexibleBodyData:

@@ -23,18 +23,23 @@ from dalembert.model.flexible import FlexibleBodyData
 
 @dataclass(frozen=True)
 class BodyReading:
-    """How a file is to be read: max_bytes is the largest size unpacked."""
+    """How a file is to be read: max_bytes is the largest size unpacked, without names the parts to be left out."""
 
     max_bytes: int = 1024**3
+    without: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class BodyFormat:
-    """One format: suffixes with their dot, in lower case, the preferred one first; reader and writer, None for none."""
+    """One format: suffixes with their dot, in lower case, the preferred one first; reader and writer, None for none.
+
+    optional : parts of a file that a reader can leave out.
+    """
 
     suffixes: tuple[str, ...]
     read: Callable[[Path, BodyReading], FlexibleBodyData] | None = None
     write: Callable[[FlexibleBodyData, Path], None] | None = None
+    optional: tuple[str, ...] = ()
 
 
 BODY_FORMATS: Registry[BodyFormat] = Registry(

@@ -54,6 +54,7 @@ class ReducedModel:
     D: FloatArray | None
     shapes: FloatArray
     masses: FloatArray
+    source: str = "reduced matrices"
 
     def fail(self, code: str, problem: str, *advice: Advice, **evidence: Any) -> ModelError:
         return ModelError(code, f"flexible body {self.name!r}: {problem}", *advice, where={"body": self.name},
@@ -102,7 +103,7 @@ def reduced_body(
         reference="mean axis" if attached is None else "attached",
         finite_elements=FiniteElementValues(
             mass=total_mass, center=first_moment / total_mass, inertia=inertia, rigid_modes=6,
-            coordinates=len(model.M), source="reduced matrices",
+            coordinates=len(model.M), source=model.source,
         ),
     )  # fmt: skip
 

@@ -44,7 +44,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
-from dalembert.core.findings import Advice, Argument, Finding
+from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.expressions import Expr
 from dalembert.mechanics.bodies.attachment import Attachment
 from dalembert.mechanics.poses import Pose, Twist
@@ -334,14 +334,15 @@ class FloatingBody:
         data, name = self.data, self.body.name
         if not data.modes:
             return []
-        where, cut = {"body": name}, Advice("Cut the body into pieces, each with a frame of its own.")
+        where = {"body": name}
+        cut = Advice("Cut it into pieces with a frame each: {}.", Call("da.structures.flexible_pieces"))
         size = max(float(np.linalg.norm(node.place)) for node in data.nodes) or 1.0
         moved = [self.displacement(node.name) for node in data.nodes]
         largest = ca.mmax(ca.vertcat(*(ca.dot(d, d) for d in moved))) / (RANGE.deflection * size) ** 2
         problem = f"nodes of the flexible body {name!r} move by more than {RANGE.deflection:.0%} of its size"
         found = [(Finding("large-deformation", problem, where, advice=(cut,)), ca.sqrt(largest))]
         if data.stiffening is None or data.stiffening.centrifugal is None:
-            lowest = 2 * np.pi * float(data.frequencies()[0])
+            lowest = float(data.frequencies[0])
             turning = ca.dot(self.twist.w, self.twist.w) / (RANGE.turning * lowest**2)
             problem = (
                 f"the flexible body {name!r} turns fast beside its lowest frequency ({lowest / (2 * np.pi):.3g} Hz) "
@@ -366,7 +367,7 @@ class FloatingBody:
         axis = np.linalg.svd(places - middle)[2][0]
         along = (places - middle) @ axis
         length = float(np.ptp(along)) or float(np.abs(along).max())
-        lowest = 2 * np.pi * float(data.frequencies()[0])
+        lowest = 2 * np.pi * float(data.frequencies_hz[0])
         shape = np.pi**2 / 4.730**4 if data.reference == "mean axis" else (np.pi / 2) ** 2 / 3.516**2
         buckling = shape * data.mass * length * lowest**2
         if not buckling > 0.0:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument
-from dalembert.model.bodies import Body, Place
+from dalembert.model.bodies import Body, BodyPieces, Place
 from dalembert.model.options import option
 from dalembert.model.sensors.measure import Measure, measure
 
@@ -38,6 +38,10 @@ class DeflectionMeasure(Measure):
 class _AtGauge(Measure):
     body: Body = option("body", "flexible body")  # noqa: RUF009 (a field)
     gauge: str = option("text", "name of a gauge of its data")
+
+    def __post_init__(self) -> None:
+        if isinstance(self.body, BodyPieces):
+            object.__setattr__(self, "body", self.body.piece(self.gauge))
 
     def check(self, what: str) -> None:
         data = require_flexible(self.body, what).flexible
@@ -74,11 +78,11 @@ def deflection(point: Place, *, start: Place | None = None, end: Place | None = 
     return DeflectionMeasure(point, start, end)
 
 
-def strain(body: Body, gauge: str) -> StrainMeasure:
+def strain(body: Body | BodyPieces, gauge: str) -> StrainMeasure:
     """Strain at a gauge of a flexible body [-]."""
-    return StrainMeasure(body, gauge)
+    return StrainMeasure(body, gauge)  # type: ignore[arg-type]
 
 
-def curvature(body: Body, gauge: str) -> CurvatureMeasure:
+def curvature(body: Body | BodyPieces, gauge: str) -> CurvatureMeasure:
     """Curvature of a beam at a gauge of a flexible body [1/m]."""
-    return CurvatureMeasure(body, gauge)
+    return CurvatureMeasure(body, gauge)  # type: ignore[arg-type]

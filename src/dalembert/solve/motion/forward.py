@@ -23,6 +23,7 @@ import numpy as np
 from dalembert.core.arguments import real_number
 from dalembert.core.errors import ConvergenceError, DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Call
+from dalembert.core.tables import align_columns
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array, Kernel
 from dalembert.record import Record
@@ -127,16 +128,16 @@ class Rank:
 
 @dataclass(frozen=True, eq=False)
 class ForwardSolution:
-    """Accelerations of a machine in a state, and the reactions of its joints.
+    """Accelerations of a machine in a state, the reactions of its joints, and what its sensors show.
 
-    ``sol["crank.vx"]`` is the time derivative of a speed or rate, ``sol["A.angle"]`` the second derivative of a
-    coordinate, ``sol["A.force.x"]`` a reaction in world axes.
+    ``sol["tip.x"]`` is the value of a sensor, ``sol["A.force.x"]`` a reaction in world axes, ``sol["crank.vx"]`` the
+    time derivative of a speed or rate, ``sol["A.angle"]`` the second derivative of a coordinate.
 
     acceleration : v̇ (nv,).  lam : multipliers (rows,), of minimum norm.  zdot : rates of internal states.
     free, correction : a and a_c with v̇ = a + a_c.  violation : e = b - A a.  force : Q_c = Aᵀλ, plus forces that are
         not ideal.
     control : (nv,) force that makes the wanted accelerations; efforts : its part along each coordinate [N, N m].
-    loads : values of the equations' reaction channels.
+    outputs : values of the sensors.  loads : values of the equations' reaction channels.
     reactions : by joint.  unique : by owner of rows (joints, gears, drivers, constraints).
     self_stress : (rows, k), orthonormal multipliers that push nothing, of k redundant rows: λ + self_stress h gives the
         same motion for every h (k,).
@@ -155,6 +156,7 @@ class ForwardSolution:
     force: Array
     control: Array
     efforts: Mapping[str, float]
+    outputs: Array
     loads: Array
     reactions: Mapping[str, Reaction]
     unique: Mapping[str, bool]
@@ -172,12 +174,29 @@ class ForwardSolution:
                 _, _, S, bias = eqs.kernel("measures")(s.q, s.v, eqs.p, s.t)
                 k = channels.index[name]
                 return float(np.reshape(S, (-1, eqs.nv))[k] @ self.acceleration + bias[k])
-        if name in eqs.reaction_channels.index:
-            return float(self.loads[eqs.reaction_channels.index[name]])
-        known = (*eqs.speeds.names, *eqs.measures.names, *eqs.measure_rates.names, *eqs.reaction_channels.names)
-        raise DataError(
-            "unknown-name", unknown_name("acceleration or reaction", name, known, f"a solution of {eqs.name!r}")
-        )
+        for channels, values in ((eqs.outputs, self.outputs), (eqs.reaction_channels, self.loads)):
+            if name in channels.index:
+                return float(values[channels.index[name]])
+        known = (*eqs.outputs.names, *eqs.speeds.names, *eqs.measures.names, *eqs.measure_rates.names,
+                 *eqs.reaction_channels.names)  # fmt: skip
+        what = "sensor, acceleration or reaction"
+        raise DataError("unknown-name", unknown_name(what, name, known, f"a solution of {eqs.name!r}"))
+
+    def table(self) -> str:
+        """Sensors and reactions with their units; reactions that redundant joints leave open are marked."""
+        eqs = self.state.eqs
+        size = sum(_sizes(eqs)) if self.reactions else 0
+        undetermined = {
+            eqs.reaction_channels.names[joint.reaction + k]
+            for joint in eqs.joints if joint.reaction >= 0 and not self.unique.get(joint.name, True)
+            for k in range(size)
+        }  # fmt: skip
+        rows = [
+            (name, f"{value:.6g}", unit, "not unique" if name in undetermined else "")
+            for channels, values in ((eqs.outputs, self.outputs), (eqs.reaction_channels, self.loads))
+            for name, unit, value in zip(channels.names, channels.units, values, strict=True)
+        ]
+        return align_columns(("", "value", "unit", ""), rows, left=(0, 2, 3))
 
     def __repr__(self) -> str:
         eqs = self.state.eqs
@@ -245,7 +264,7 @@ def forward_dynamics(
     independent: Iterable[str] | None = None,
     tolerance: float = matrices.RANK_TOLERANCE,
 ) -> ForwardSolution | Record:
-    """Accelerations, multipliers and reactions in a state; accelerations at all states of a record.
+    """Accelerations, reactions and sensors in a state; accelerations at all states of a record.
 
     Parameters
     ----------
@@ -280,6 +299,8 @@ def forward_dynamics(
     >>> sol = da.forward_dynamics(eqs, da.assemble(eqs, {"hinge.angle": 0.0}))
     >>> round(sol["hinge.rate"], 9), round(sol["bob.vy"], 9)
     (-19.62, -9.81)
+    >>> round(da.forward_dynamics(eqs, da.equilibrium(eqs))["hinge.force.y"], 6)
+    19.62
     """
     if isinstance(state, Record):
         return accelerations_along(eqs, state, inputs)
@@ -334,9 +355,9 @@ def forward_dynamics(
     free: Array = np.asarray(np.linalg.solve(heavy_M, heavy_f))
     unique = _unique(eqs, Z) | _unique_without_rows(eqs, state, Z)
     (zdot,) = eqs.kernel("internal")(state.q, state.v, state.z, system.u, eqs.p, state.t, lam)
-    (loads,) = eqs.kernel("reactions")(
-        state.q, state.v, acceleration, lam, state.z, system.u, eqs.p, state.t
-    )  # fmt: skip
+    at = (state.q, state.v, acceleration, lam, state.z, system.u, eqs.p, state.t)
+    (loads,) = eqs.kernel("reactions")(*at)
+    outputs = np.ravel(eqs.kernel("outputs")(*at)[0]) if eqs.ny else np.zeros(0)
     force, control = A.T @ lam + given, S.T @ efforts
     residuals = {
         "motion": _share(M @ acceleration - f - force - control, M @ acceleration, f, force, control),
@@ -357,6 +378,7 @@ def forward_dynamics(
         force=force,
         control=control,
         efforts=dict(zip(map(eqs.full_name, accelerations or ()), map(float, efforts), strict=True)),
+        outputs=outputs,
         loads=loads,
         reactions=_reactions(eqs, state, loads, unique),
         unique=unique,

@@ -36,6 +36,7 @@ from dalembert.structures.assembly.stiffness_factor import StiffnessFactor
 from dalembert.structures.assembly.structure import Structure
 from dalembert.structures.reduction.kept_modes import KeptModes, ModesKept, choose_modes
 from dalembert.structures.reduction.partition import rest
+from dalembert.structures.solid.stresses import SolidGroup
 
 
 @dataclass(frozen=True)
@@ -231,6 +232,41 @@ def determinate_hold(body: ElasticModel) -> IntArray:
     free = body.R[body.structure.free_index]
     order = scipy.linalg.qr((free / np.abs(free).max(axis=0)).T, mode="r", pivoting=True)[1]
     return np.asarray(order[: body.R.shape[1]], dtype=np.intp)
+
+
+def wave_speed(body: ElasticModel) -> float | None:
+    """√(E/ρ) [m/s] from the energy uᵀKu of a uniform expansion u = p without rotations.
+
+    Beams have E A per length in it, solids 3 E/(1 − 2ν) per volume: 7.5 E with ν = 0.3.
+    """
+    s = body.structure
+    u = np.zeros((len(s.points), len(s.directions)))
+    for k, way in enumerate(s.directions):
+        if way[0] != "r":
+            u[:, k] = s.positions[:, "xyz".index(way)]
+    mass, solid = s.mass(), any(isinstance(group, SolidGroup) for group in s.groups)
+    energy = float(u.ravel() @ (s.K @ u.ravel())) / (7.5 if solid or len(s.directions) == 3 else 1.0)
+    return float(np.sqrt(energy / mass)) if energy > 0.0 and mass > 0.0 else None
+
+
+def lowest_of_shapes(body: ElasticModel, shapes: FloatArray) -> tuple[FloatArray | None, bool]:
+    """Lowest frequency [Hz] of the model near the lowest of shapes of a user, and whether the body flies.
+
+    φ: the combination of lowest frequency. Its quotient φᵀMφ / φᵀM K⁻¹Mφ is between the frequency of the model and that
+    of φ (Schwarz's quotient); coordinates that no shape moves are held.
+    """
+    s = body.structure
+    size = np.abs(shapes).max(axis=1)[s.free_index]
+    held = np.flatnonzero(size <= LIMITS.axis * size.max(initial=0.0))
+    free = bool(_motions_left(body, held).shape[1])
+    moved = remove_momentum(body, shapes) if free else shapes
+    M, K = project(body, moved)
+    phi = moved @ scipy.linalg.eigh(K, M)[1][:, :1]
+    statics = hold_statics(body, determinate_hold(body) if free else held)
+    answer = static_shapes(body, statics, body.M_full @ phi, relief=free)
+    answer = remove_momentum(body, answer) if free else answer
+    square = (phi.T @ (body.M_full @ phi)).item() / (phi.T @ (body.M_full @ answer)).item()
+    return np.sqrt([max(square, 0.0)]) / (2 * np.pi), free
 
 
 def attach_frame(body: ElasticModel, shapes: FloatArray, rows: sp.csr_array) -> FloatArray:

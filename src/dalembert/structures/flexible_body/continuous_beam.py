@@ -77,7 +77,7 @@ def beam_data(
     kinds = wanted_kinds(name, stiffening)
     values = FiniteElementValues(
         mass=float(mass.sum()), center=total.first_moment / total.mass, inertia=total.inertia,
-        rigid_modes=None, coordinates=None, source=f"{beam.theory} beam", frequencies=np.sqrt(squares) / (2 * np.pi),
+        rigid_modes=None, coordinates=None, source=f"{beam.theory} beam", frequencies_hz=np.sqrt(squares) / (2 * np.pi),
     )  # fmt: skip
     return FlexibleBodyData(
         name=name, **vars(replace(clean_integrals(total), modal_mass=unit)), stiffness=stiffness,

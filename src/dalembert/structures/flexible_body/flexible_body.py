@@ -103,7 +103,7 @@ def flexible_body(
     >>> f.add_points(["root", "tip"], [[0, 0, 0], [0.5, 0, 0]])
     >>> f.add_beam("link", "root", "tip", section=Section.rectangle(0.004, 0.03), material="steel", elements=10)
     >>> link = flexible_body(f, basis="clamped", fixed="root", modes=3)
-    >>> link.frequencies().round(2).tolist()
+    >>> link.frequencies_hz.round(2).tolist()
     [13.37, 83.75, 99.98]
     """
     if isinstance(source, Beam):
@@ -130,7 +130,7 @@ def flexible_body(
     else:
         _check_modes(title, body, modes)
         raw, statics, vibrations = _raw_shapes(body, found, plan, modes, up_to, interfaces)
-    expected = _expected_modes(plan, None if up_to is not None else modes, vibrations, raw.shape[1], bool(static))
+    expected = _expected_modes(plan, None if up_to is not None else modes, vibrations, bool(static))
     if static:
         names = [static] if isinstance(static, str) else list(static)
         kinds = [name for name in names if name in ("acceleration", "centrifugal")]
@@ -148,6 +148,8 @@ def flexible_body(
         stiffening = beams and usual and is_cheap(made.shapes.shape[1], len(found))
     kinds = wanted_kinds(title, stiffening)
     known = _frequencies(body, plan, expected)
+    if keep:
+        known = (None, False) if len(body.structure.free) > SMALL else bases.lowest_of_shapes(body, raw)
     return _assemble(
         title, body, distribution, found, made, plan, damping, kinds, gauges, keep, keep_shapes, statics, known
     )
@@ -254,14 +256,12 @@ def _raw_shapes(
     return shapes, statics, shapes.shape[1] - len(masters)
 
 
-def _expected_modes(plan: _Plan, modes: Any, vibrations: int, shapes: int, static: bool) -> list[int]:
+def _expected_modes(plan: _Plan, modes: Any, vibrations: int, static: bool) -> list[int]:
     """Numbers from 1 of the modes of the model whose frequencies the body must have.
 
     Vibration modes of the model that are kept have their exact frequency (Rayleigh and Ritz), those of static shapes
-    and of the highest interface shapes are above any of the model. Of a user's own shapes the lower half is accurate.
+    and of the highest interface shapes are above any of the model.
     """
-    if modes is not None and np.ndim(modes) == 2:
-        return list(range(1, (shapes + 1) // 2 + 1))[:COMPARED]
     numbers = sorted(int(number) for number in modes) if np.ndim(modes) == 1 else list(range(1, vibrations + 1))
     if static or plan.basis == "craig-bampton":  # other shapes may come between the modes that were left out
         numbers = [number for place, number in enumerate(numbers, 1) if number == place]
@@ -379,7 +379,8 @@ def _assemble(
     values = FiniteElementValues(
         mass=body.structure.mass(), center=body.structure.centre(), inertia=_rigid_inertia(body),
         rigid_modes=body.R.shape[1], coordinates=len(body.structure.free), source=body.structure.name,
-        frequencies=frequencies, free=free, shapes=shapes if keep_shapes else None,
+        frequencies_hz=frequencies, free=free, shapes=shapes if keep_shapes else None,
+        wave_speed=bases.wave_speed(body),
     )  # fmt: skip
     given = damping if damping is not None else body.structure.damping
     damped = damping_of(title, given, integrals.modal_mass, stiffness) + shapes.T @ (body.structure.C @ shapes)

@@ -10,6 +10,7 @@ around it, and ε = nᵀ E n along n.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,15 +18,19 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.errors import ModelError, ModelWarning, unknown_name
 from dalembert.model.flexible import StrainGauge
 from dalembert.structures.assembly.places import is_on
+from dalembert.structures.assembly.sections import Section
 from dalembert.structures.assembly.structure import Structure
 from dalembert.structures.beams.beam_elements import BeamElements
 from dalembert.structures.flexible_body.inertia_integrals import clean
 from dalembert.structures.flexible_body.nodes import nearest_point
 from dalembert.structures.solid.elastic_laws import STRAINS
 from dalembert.structures.solid.stresses import SolidGroup
+
+OUTSIDE = 0.05  # of the height: a gauge with its glue on the surface of a thin section
+FAR = 5.0  # radii of gyration from the centroid to a fibre: 1.7 in a rectangle, 3 in a T
 
 
 @dataclass(frozen=True)
@@ -84,6 +89,24 @@ def check_gauges(title: str, gauges: Any) -> Mapping[str, BeamGauge | SurfaceGau
     return gauges
 
 
+def _warn_outside(title: str, name: str, gauge: BeamGauge, section: Section) -> None:
+    """Ask about a gauge that is not on its section: its extent where it is known, else FAR radii of gyration."""
+    if gauge.quantity != "strain":
+        return
+    sides = (("y", gauge.y, section.fibres_y, section.I_z), ("z", gauge.z, section.fibres_z, section.I_y))
+    for axis, value, fibres, second_moment in sides:
+        radius = FAR * float(np.sqrt(second_moment / section.area))
+        low, high = fibres or (-radius, radius)
+        slack = OUTSIDE * (high - low)
+        if not low - slack <= value <= high + slack:
+            problem = (
+                f"flexible body {title!r}: gauge {name!r} is at {axis} = {value:g} m, its section is from {low:g} to "
+                f"{high:g} m; the strain is that of a plane section continued."
+            )
+            where = {"body": title, "gauge": name}
+            warnings.warn(ModelWarning("off-section", problem, where=where, evidence={axis: value}), stacklevel=7)
+
+
 def _on_beam(structure: Structure, name: str, gauge: BeamGauge, shapes: FloatArray) -> FloatArray:
     groups = [group for group in structure.groups if isinstance(group, BeamElements)]
     known = [beam for group in groups for beam in group.beams]
@@ -109,6 +132,7 @@ def _on_beam(structure: Structure, name: str, gauge: BeamGauge, shapes: FloatArr
     K = one.stiffness()[0]
     p = K @ (one.transform()[0] @ shapes[group.coordinates()[e]])  # (12, m) forces on the ends
     section, E = group.section_at(e, x), group.materials[int(group.material_of[e])].E
+    _warn_outside(structure.name, name, gauge, section)
     curvature = {
         "z": (-p[5] + x * p[1]) / (E * section.I_z) if section.I_z else np.zeros(p.shape[1]),
         "y": (-p[4] - x * p[2]) / (E * section.I_y) if section.I_y else np.zeros(p.shape[1]),

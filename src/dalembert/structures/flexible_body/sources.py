@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Argument
+from dalembert.structures.assembly.places import LIMITS
 from dalembert.structures.assembly.structure import DIRECTIONS, Structure, assemble_structure
 from dalembert.structures.frame.frame import Frame
 from dalembert.structures.reduction.master_coordinates import by_point
@@ -31,16 +32,50 @@ def read_source(source: Any, name: str | None, positions: Any, of: Any) -> tuple
         return _of_matrices(source[0], source[1], name or "body", positions), None
     if positions is not None:
         raise ModelError("ineffective-argument", "positions are for matrices and reductions only.")
+    if isinstance(source, Solid):
+        _refuse_thin_interfaces(source)
     if isinstance(source, Frame | Solid):
         return assemble_structure(source), None
     if isinstance(source, Structure):
         check_matrices(source.name, source.M, source.K)
+        _refuse_swapped(source)
         return source, None
     raise ModelError(
         "wrong-type",
         "a flexible body is made from a Frame, Solid, Structure, Beam, Reduction or a pair of matrices (M, K), got "
         f"{type(source).__name__}.",
     )
+
+
+def _refuse_thin_interfaces(solid: Solid) -> None:
+    """Rigid interfaces of one point, or of points on a line, turn without a stiffness."""
+    for interface in solid.interfaces.values():
+        spread = solid.mesh.points[interface.points] - solid.mesh.points[interface.points].mean(axis=0)
+        sizes = np.linalg.svd(spread, compute_uv=False) ** 2
+        if interface.rigid and sizes[1:].sum() <= LIMITS.line * sizes.sum():
+            count = len(interface.points)
+            there = "1 point" if count == 1 else f"{count} points on a line"
+            problem = f"flexible body {solid.name!r}: interface {interface.name!r} has {there}: it turns freely."
+            advice = Advice(
+                "Give it three points that are not on a line, or make it a node with {}.", Argument("nodes")
+            )
+            raise ModelError("not-held", problem, advice, where={"body": solid.name, "node": interface.name},
+                             evidence={"points": count})  # fmt: skip
+
+
+def _refuse_swapped(structure: Structure) -> None:
+    """A mass matrix without mass beside a stiffness that resists translations: M and K are exchanged."""
+    moves = structure.rigid_motions()[:, [k for k, way in enumerate(structure.rigid_names) if way[0] != "r"]]
+    shares = [
+        abs(float((moves * (matrix @ moves)).sum())) / max(float(abs(matrix).sum()), 1e-300)
+        for matrix in (structure.M, structure.K)
+    ]
+    if shares[0] < SYMMETRIC < shares[1]:
+        problem = (
+            f"flexible body {structure.name!r}: its mass matrix has no mass in translations, and its stiffness resists "
+            "them as a mass does: M and K seem to be exchanged."
+        )
+        raise ModelError("no-mass", problem, where={"body": structure.name}, evidence={"M": shares[0], "K": shares[1]})
 
 
 def check_matrices(name: str, M: Any, K: Any) -> None:
@@ -101,10 +136,12 @@ def _of_matrices(M: Any, K: Any, name: str, positions: Any) -> Structure:
         )
     mass, stiffness = _square(name, "M", M, size), _square(name, "K", K, size)
     check_matrices(name, mass, stiffness)
-    return Structure(
+    structure = Structure(
         name, points, places, DIRECTIONS[:each], 0.5 * (mass + mass.T), 0.5 * (stiffness + stiffness.T),
         provenance={"source": "matrices"},
     )  # fmt: skip
+    _refuse_swapped(structure)
+    return structure
 
 
 def _positions(name: str, positions: Any) -> tuple[list[str], FloatArray]:

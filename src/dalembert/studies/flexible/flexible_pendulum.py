@@ -104,7 +104,7 @@ def _results(data: FlexibleBodyData, run: da.Record, others: dict[str, da.Record
         "max_deflection_half_the_modes_mm": np.abs(half).max(),
         "max_deflection_stiffened_mm": np.abs(stiffened).max(),
         "modes": data.modes,
-        "clamped_frequencies_Hz": data.frequencies()[:4],
+        "clamped_frequencies_Hz": data.frequencies_hz[:4],
         "mass_kg": data.mass,
     }
 

@@ -55,7 +55,7 @@ def summarize(data: FlexibleBodyData) -> str:
         "attached": "Its frame is attached to a node, which no mode moves.",
         "mean axis": "Its frame is a mean axis: no mode has momentum.",
     }.get(data.reference, "Its frame is that of the given modes.")
-    hertz = data.frequencies() if data.modes else np.zeros(0)
+    hertz = data.frequencies_hz if data.modes else np.zeros(0)
     words = f"A body of {data.mass:.5g} kg with {data.modes} modes and {len(data.nodes)} nodes. {tied}"
     if data.modes:
         words += f" With the frame held its modes reach from {hertz[0]:.4g} to {hertz[-1]:.4g} Hz."
@@ -75,7 +75,7 @@ def summarize(data: FlexibleBodyData) -> str:
 
 
 def _modes(data: FlexibleBodyData) -> list[Piece]:
-    hertz, mass = data.frequencies(), np.diagonal(data.modal_mass)
+    hertz, mass = data.frequencies_hz, np.diagonal(data.modal_mass)
     stiffness, damping = np.diagonal(data.stiffness), np.diagonal(data.damping)
     moved = data.translation**2 / np.maximum(mass, 1e-300) / data.mass
     rows = []

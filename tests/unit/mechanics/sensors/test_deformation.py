@@ -82,7 +82,7 @@ def test_a_torque_at_a_node_bends_the_body(cantilever):
         (lambda m, body: m.add_sensor("s", da.deflection(body.at("tip"), start=body.at("root"))), "missing-argument"),
         (lambda m, body: body.at(0.1, 0.2), "no-node"),
         (lambda m, body: m.add_flexible_body("more", "data"), "wrong-type"),
-        (lambda m, body: m.add_flexible_body("more", body.flexible, cutoff=0.0), "not-positive"),
+        (lambda m, body: m.add_flexible_body("more", body.flexible, cutoff_hz=0.0), "not-positive"),
     ],
 )
 def test_what_does_not_fit_a_flexible_body_is_refused(cantilever, make, code):
@@ -103,7 +103,7 @@ def test_a_rigid_body_has_no_deflection():
 
 def test_no_frequency_of_a_machine_is_above_the_cutoff(cantilever):
     m = da.Mechanism("free", planar=True, gravity=0)
-    m.add_flexible_body("strip", cantilever, cutoff=60.0)
+    m.add_flexible_body("strip", cantilever, cutoff_hz=60.0)
     eqs = da.equations(m)
     free = da.linearize(eqs, at=da.assemble(eqs)).modes().frequencies
     assert np.max(free) == pytest.approx(2 * np.pi * 60.0, rel=1e-9)

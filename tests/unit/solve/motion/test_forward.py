@@ -10,6 +10,7 @@ import pytest
 
 import dalembert as da
 from dalembert.solve.motion.forward import METHODS, system_at
+from dalembert.structures import BeamGauge, Frame, Section, flexible_body, material
 from tests.helpers.findings import raises
 
 
@@ -363,3 +364,34 @@ def test_a_machine_without_joints_falls_freely():
 def test_the_gap_of_the_joints_has_the_unit_of_a_length() -> None:
     run = da.simulate(da.equations(da.read_model("pendulum")), until=0.1)
     assert (run.units["residual.position"], run.units["residual.velocity"]) == ("m", "m/s")
+
+
+def test_sensors_of_a_beam_at_rest_show_its_deflection_strain_and_reaction() -> None:
+    """A cantilever under its weight w per length: w L⁴/8EI, strain y w (L - x)²/2EI, force w L, torque w L²/2."""
+    length, height, width, x = 0.5, 0.004, 0.03, 0.03
+    frame = Frame("strip", planar=True)
+    frame.add_points(["root", "tip"], [[0, 0], [length, 0]])
+    section = Section.rectangle(height, width).without_shear()
+    frame.add_beam("strip", "root", "tip", section=section, material="steel", elements=30)
+    gauge = BeamGauge(x, y=height / 2, beam="strip")
+    m = da.Mechanism("cantilever", planar=True)
+    body = m.add_flexible_body("strip", flexible_body(frame, fixed="root", modes=8, gauges={"top": gauge}))
+    m.add_fixed("clamp", m.ground.at(0, 0), body.at("root"))
+    m.add_sensor("bending", da.deflection(body.at("tip")))
+    m.add_sensor("strain", da.strain(body, "top"))
+    m.add_sensor("load", da.reaction("clamp"))
+    eqs = da.equations(m)
+    rest = da.equilibrium(eqs)
+    found = da.forward_dynamics(eqs, rest)
+    stuff = material("steel")
+    EI, w = stuff.E * section.I_z, 9.81 * stuff.density * section.area
+    assert found["bending.y"] == pytest.approx(-w * length**4 / (8 * EI), rel=1e-4)  # eight modes: rest 2e-5
+    assert found["strain"] == pytest.approx(height / 2 * w * (length - x) ** 2 / (2 * EI), rel=0.02)
+    assert found["clamp.force.y"] == found["load.force.y"] == pytest.approx(w * length, rel=1e-9)
+    assert found["clamp.torque.z"] == pytest.approx(w * length**2 / 2, rel=1e-3)
+    assert len(found.outputs) == eqs.ny
+    shown = found.table().splitlines()
+    assert any(line.startswith("bending.y") and " m" in line for line in shown)
+    assert any(line.startswith("clamp.force.y") and " N" in line for line in shown)
+    with raises(da.errors.DataError, "unknown-name", "forward_dynamics"):
+        rest["bending.y"]

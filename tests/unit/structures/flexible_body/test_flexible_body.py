@@ -138,7 +138,7 @@ def test_modes_in_a_mean_axis_have_no_momentum(way: str) -> None:
 def test_frequencies_with_the_frame_held_converge_to_those_of_the_structure() -> None:
     """Craig-Bampton from above: 2 % with 2 interior modes, 1e-4 with 14."""
     exact = held_frequencies(bent_frame(), "A", 4)
-    errors = [flexible_body(bent_frame(), modes=n, reference="A").frequencies()[:4] / exact - 1 for n in (2, 6, 14)]
+    errors = [flexible_body(bent_frame(), modes=n, reference="A").frequencies_hz[:4] / exact - 1 for n in (2, 6, 14)]
     assert all((error > -1e-6).all() for error in errors)
     assert errors[0].max() > errors[1].max() > errors[2].max()
     assert errors[2].max() < 1e-4
@@ -193,7 +193,7 @@ def test_reduction_gives_the_same_body_as_its_frame() -> None:
     reduced = craig_bampton(assemble_structure(frame).system(), ["A", "C"], modes=6)
     one = flexible_body(reduced, of=frame, nodes=["A", "C"])
     other = flexible_body(frame, nodes=["A", "C"], modes=6)
-    assert one.frequencies() == pytest.approx(other.frequencies(), rel=1e-6)
+    assert one.frequencies_hz == pytest.approx(other.frequencies_hz, rel=1e-6)
     assert np.abs(one.translation) == pytest.approx(np.abs(other.translation), abs=1e-5)
 
 
@@ -205,7 +205,7 @@ def test_reduction_with_positions_needs_no_structure() -> None:
     one = flexible_body(reduced, positions=places, nodes=["A", "C"], name="link")
     other = flexible_body(reduced, of=frame, nodes=["A", "C"])
     assert one.name == "link"
-    assert one.frequencies() == pytest.approx(other.frequencies(), rel=1e-6)
+    assert one.frequencies_hz == pytest.approx(other.frequencies_hz, rel=1e-6)
     np.testing.assert_allclose(one.inertia, other.inertia, rtol=0, atol=1e-12)
     with pytest.raises(da.errors.ModelError) as caught:
         flexible_body(reduced)
@@ -218,7 +218,7 @@ def test_matrices_of_a_frame_give_its_body_but_for_what_they_do_not_determine() 
     s = assemble_structure(frame)
     one = flexible_body((s.M, s.K), positions=s.positions, nodes={"A": "p0", "C": (0.5, 0.3, 0.2)}, modes=6)
     other = flexible_body(frame, nodes=["A", "C"], modes=6)
-    assert one.frequencies() == pytest.approx(other.frequencies(), rel=1e-6)
+    assert one.frequencies_hz == pytest.approx(other.frequencies_hz, rel=1e-6)
     for name in ("first_moment", "inertia", "translation", "rotation"):
         value = np.array(getattr(other, name))
         np.testing.assert_allclose(getattr(one, name), value, rtol=0, atol=1e-5 * np.abs(value).max(), err_msg=name)
@@ -259,7 +259,7 @@ def test_a_solid_bends_as_its_beam() -> None:
     data = flexible_body(solid, fixed="L", modes=2, nodes=["L", "R"])
     frame = straight_frame(Section.rectangle(0.05, 0.1))
     beam = flexible_body(frame, fixed="A", modes=2)
-    assert data.frequencies() == pytest.approx(beam.frequencies(), rel=0.02)
+    assert data.frequencies_hz == pytest.approx(beam.frequencies_hz, rel=0.02)
     tip, end = data.node("R"), beam.node("B")
     assert tip.translation[2, 0] == pytest.approx(end.translation[2, 0], rel=0.02)
     assert tip.rotation[1, 0] == pytest.approx(end.rotation[1, 0], rel=0.02)
@@ -279,7 +279,7 @@ def test_planar_frames_give_planar_modes_and_spatial_inertia() -> None:
     section = Section.rectangle(0.01, 0.01)
     plane = flexible_body(straight_frame(section, planar=True), fixed="A", modes=3)
     space = flexible_body(straight_frame(section), fixed="A", modes=6)
-    assert plane.frequencies() == pytest.approx(space.frequencies()[::2], rel=1e-6)
+    assert plane.frequencies_hz == pytest.approx(space.frequencies_hz[::2], rel=1e-6)
     assert not plane.products[2, 2].any()
     assert plane.inertia[2, 2] == pytest.approx(space.inertia[2, 2], rel=1e-12)
     assert plane.check().sound
@@ -291,7 +291,7 @@ def test_supports_of_the_source_hold_its_modes() -> None:
     data = flexible_body(frame, modes=4)
     assert data.reference == "attached"
     exact = flexible_body(bent_frame(), fixed="A", modes=4)
-    assert data.frequencies() == pytest.approx(exact.frequencies(), rel=1e-6)
+    assert data.frequencies_hz == pytest.approx(exact.frequencies_hz, rel=1e-6)
     hinged = bent_frame()
     hinged.add_support(["A", "C"], "pinned")
     assert flexible_body(hinged, modes=4).reference == "given"
@@ -336,9 +336,9 @@ DAMPINGS: dict[str, tuple[Any, Any]] = {
 def test_damping_of_every_kind(kind: str) -> None:
     given, rates = DAMPINGS[kind]
     data = flexible_body(bent_frame(), fixed="A", modes=3, damping=given)
-    np.testing.assert_allclose(data.damping, np.diag(rates(2 * np.pi * data.frequencies())), rtol=1e-6)
+    np.testing.assert_allclose(data.damping, np.diag(rates(data.frequencies)), rtol=1e-6)
     beam = flexible_body(Beam(1.0, EI=1.0, rhoA=1.0), modes=3, damping=given)
-    np.testing.assert_allclose(beam.damping, np.diag(rates(2 * np.pi * beam.frequencies())), rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(beam.damping, np.diag(rates(beam.frequencies)), rtol=1e-6, atol=1e-12)
 
 
 def test_damping_of_the_source_and_its_dampers_is_taken() -> None:
@@ -362,7 +362,7 @@ def test_continuous_beams_take_their_frame_from_their_ends() -> None:
     rod = flexible_body(Beam(2.0, EI=1.0, rhoA=1.0, left="supported", right="supported"), modes=3, nodes={"mid": 1.0})
     assert rod.reference == "given"
     # sine waves: ω = (kπ/l)², the middle moves by √(2/ρA l)
-    assert 2 * np.pi * rod.frequencies() == pytest.approx((np.arange(1, 4) * np.pi / 2) ** 2, rel=1e-9)
+    assert rod.frequencies == pytest.approx((np.arange(1, 4) * np.pi / 2) ** 2, rel=1e-9)
     assert abs(rod.node("mid").translation[1, 0]) == pytest.approx(1.0, rel=1e-9)
     across = flexible_body(Beam(1.0, EI=1.0, rhoA=1.0, direction="z"), modes=2)
     assert across.node("end").translation[2].tolist() == pytest.approx([2.0, 2.0])
@@ -534,8 +534,8 @@ def test_a_check_compares_the_frequencies_that_a_basis_must_have(how: dict[str, 
     assert data.check().sound, data.check()
     model = data.finite_elements
     if how.get("basis") == "clamped" and "reference" not in how:
-        assert model is not None and model.frequencies is not None
-        assert data.frequencies()[: len(model.frequencies)] == pytest.approx(model.frequencies, rel=1e-6)
+        assert model is not None and model.frequencies_hz is not None
+        assert data.frequencies_hz[: len(model.frequencies_hz)] == pytest.approx(model.frequencies_hz, rel=1e-6)
 
 
 def test_a_check_finds_frequencies_that_are_off() -> None:

@@ -18,6 +18,13 @@ Matrices that are reduced already (Craig-Bampton) have coordinates of their own.
 
 and modes, nodes, reference and damping mean the same; an interface point whose coordinates were kept has rows of ones
 and zeros. All files lie in the folder of this one, or below it.
+
+Texts of other programs name the rows of a matrix by node and direction; then points are named by the numbers of nodes,
+their order is free, and coordinates without a row do not move by themselves:
+
+    Nastran   points, M, K    a punch file with GRID and DMIG (``nastran_text``); points may be other bulk data
+    Abaqus    points = ".inp"; M, K = ".mtx" of *MATRIX GENERATE (``abaqus_text``)
+    Ansys     points = text; M, K = ".matrix" of HBMAT, each with its file ".mapping" beside it (``harwell_boeing``)
 """
 
 from __future__ import annotations
@@ -33,11 +40,15 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.errors import FileFormatError, unknown_name
+from dalembert.files.bodies import abaqus_text, harwell_boeing, nastran_text
 from dalembert.files.bodies.bounds import LIMITS
 from dalembert.files.bodies.format import BODY_FORMATS, BodyFormat, BodyReading
 from dalembert.files.bodies.matrix_files import SUFFIXES, TEXT, read_matrix, read_numbers, read_rows
+from dalembert.files.bodies.node_matrices import NodeMatrix, full_structure, has_modes, reduced_model
 from dalembert.model.flexible import FlexibleBodyData
 
+POINTS = (*SUFFIXES, *nastran_text.SUFFIXES, *abaqus_text.SUFFIXES)
+MATRICES = (*SUFFIXES, ".pch", *harwell_boeing.SUFFIXES)
 FORMAT, VERSION = "flexible body matrices", 1
 OF_REDUCED = ("modes", "nodes", "reference", "damping")
 
@@ -111,6 +122,7 @@ class _Descriptor:
     def __init__(self, path: Path, max_bytes: int) -> None:
         self.path, self.max_bytes = path, max_bytes
         self.text = ""
+        self.bulks: dict[Path, nastran_text.Bulk] = {}
         self.table = self.parse()
         if self.table.get("format") != FORMAT:
             raise self.fail("format", "unknown-format", f"expected the key format = {FORMAT!r}.")
@@ -154,8 +166,11 @@ class _Descriptor:
         given = {key: self.table[key] for key in ARGUMENTS if key in self.table}
         M, K = self.matrix("M"), self.matrix("K")
         D = self.matrix("D") if "D" in self.table else None
-        for key, matrix in (("M", M), ("K", K), ("D", D)):
-            if matrix is not None and matrix.shape != (M.shape[0], M.shape[0]):
+        there = {key: matrix for key, matrix in (("M", M), ("K", K), ("D", D)) if matrix is not None}
+        if any(isinstance(matrix, NodeMatrix) for matrix in there.values()):
+            return self.of_nodes(name, points, places, there, given)
+        for key, matrix in there.items():
+            if matrix.shape != (M.shape[0], M.shape[0]):
                 problem = f"{key} is {matrix.shape[0]} x {matrix.shape[1]}; M has {M.shape[0]} rows."
                 raise self.fail(key, "wrong-shape", problem)
         if "shapes" in self.table:
@@ -164,12 +179,36 @@ class _Descriptor:
             raise self.fail("masses", "ineffective-argument", "masses go with the shapes of reduced matrices.")
         return self.full(name, points, places, M, K, D, given)
 
+    def of_nodes(
+        self, name: str, points: list[str], places: Any, matrices: dict[str, Any], given: Mapping[str, Any]
+    ) -> FlexibleBodyData:
+        """Matrices with rows by node and direction; with coordinates that have no place they are reduced."""
+        from dalembert.files.bodies.reduced_matrices import reduced_body
+
+        for key in ("shapes", "masses"):
+            if key in self.table:
+                raise self.fail(key, "ineffective-argument", f"{key} does not go with rows by node and direction.")
+        for key, matrix in matrices.items():
+            if not isinstance(matrix, NodeMatrix):
+                problem = f"{key} has no numbers of nodes, and another matrix has: write both by the same program."
+                raise self.fail(key, "conflicting-arguments", problem)
+        known = {int(point): place for point, place in zip(points, places.tolist()) if point.isdecimal()}
+        try:
+            if has_modes(matrices):
+                modes = self.check_reduced(given)
+                model = reduced_model(name, known, matrices, self.max_bytes)
+                return reduced_body(model, **{**given, "modes": modes})
+            structure = full_structure(name, known, matrices, str(self.path))
+        except FileFormatError as error:
+            raise error if error.path else self.fail("points", error.code, error.finding.problem) from error
+        return self.make_modes(structure, name, given)
+
     def full(
         self, name: str, points: list[str], places: Any, M: Any, K: Any, D: Any, given: Mapping[str, Any]
     ) -> FlexibleBodyData:
         from scipy.sparse import csc_array
 
-        from dalembert.structures import Structure, flexible_body
+        from dalembert.structures import Structure
         from dalembert.structures.assembly.structure import DIRECTIONS
 
         each = len(M) // len(points) if isinstance(M, np.ndarray) else M.shape[0] // len(points)
@@ -181,6 +220,11 @@ class _Descriptor:
             name, points, places, DIRECTIONS[:each], matrices[0], matrices[1], C=matrices[2],
             provenance={"source": str(self.path)},
         )  # fmt: skip
+        return self.make_modes(structure, name, given)
+
+    def make_modes(self, structure: Any, name: str, given: Mapping[str, Any]) -> FlexibleBodyData:
+        from dalembert.structures import flexible_body
+
         arguments = dict(given)
         if isinstance(arguments.get("modes"), str):
             arguments["modes"] = self.matrix("modes")
@@ -191,12 +235,7 @@ class _Descriptor:
     ) -> FlexibleBodyData:
         from dalembert.files.bodies.reduced_matrices import LIMITS, ReducedModel, reduced_body
 
-        for key in given:
-            if key not in OF_REDUCED:
-                raise self.fail(key, "ineffective-argument", f"{key} does not go with reduced matrices.")
-        modes = given.get("modes")
-        if modes is not None and (not isinstance(modes, int) or modes < 1):
-            raise self.fail("modes", "wrong-type", f"modes of reduced matrices are their number, got {modes!r:.60}.")
+        modes = self.check_reduced(given)
         if "masses" not in self.table:
             raise self.fail("", "missing-argument", "reduced matrices need the masses at the points.")
         shapes, masses = self.matrix("shapes"), self.matrix("masses")
@@ -219,11 +258,22 @@ class _Descriptor:
             damping=given.get("damping"),
         )  # fmt: skip
 
+    def check_reduced(self, given: Mapping[str, Any]) -> int | None:
+        """The number of modes of reduced matrices, None for all."""
+        for key in given:
+            if key not in OF_REDUCED:
+                raise self.fail(key, "ineffective-argument", f"{key} does not go with reduced matrices.")
+        modes = given.get("modes")
+        if modes is not None and (not isinstance(modes, int) or modes < 1):
+            raise self.fail("modes", "wrong-type", f"modes of reduced matrices are their number, got {modes!r:.60}.")
+        return modes
+
     # -- files -------------------------------------------------------------------------------------------------------
     def file(self, key: str) -> tuple[Path, str]:
         name = self.table[key]
-        if "\0" in name or not name.lower().endswith(SUFFIXES):
-            problem = f"{name!r:.60}: expected the name of a file that ends in {', '.join(SUFFIXES)}."
+        known = {"points": POINTS, "shapes": SUFFIXES, "masses": SUFFIXES, "modes": SUFFIXES}.get(key, MATRICES)
+        if "\0" in name or not name.lower().endswith(known):
+            problem = f"{name!r:.60}: expected the name of a file that ends in {', '.join(known)}."
             raise self.fail(key, "unknown-suffix", problem)
         folder = Path(os.path.realpath(self.path)).parent
         found = Path(os.path.realpath(folder / name))
@@ -234,14 +284,43 @@ class _Descriptor:
         return found, os.path.normpath(os.path.join(os.path.dirname(self.path), name))
 
     def matrix(self, key: str) -> Any:
-        return read_matrix(*self.file(key), self.max_bytes)
+        path, shown = self.file(key)
+        suffix = path.suffix.lower()
+        if suffix == ".pch":
+            matrix = self.bulk(path, shown).matrix(key)
+            if matrix is None:
+                letter = nastran_text.LETTERS[key]
+                problem = f"there is no matrix {key}: a DMIG whose name begins with {letter}."
+                raise FileFormatError("missing-argument", problem, path=shown)
+            return matrix
+        if suffix in harwell_boeing.SUFFIXES:
+            return harwell_boeing.read_harwell_boeing(path, shown, self.max_bytes)
+        if suffix == ".mtx" and key in ("M", "K", "D") and abaqus_text.is_matrix(path):
+            return abaqus_text.read_matrix_input(path, shown, self.max_bytes)
+        return read_matrix(path, shown, self.max_bytes)
+
+    def bulk(self, path: Path, shown: str) -> nastran_text.Bulk:
+        """Bulk data of Nastran, read once for points and matrices."""
+        if path not in self.bulks:
+            self.bulks[path] = nastran_text.read_bulk(path, shown, self.max_bytes)
+        return self.bulks[path]
 
     def points(self) -> tuple[list[str], Any]:
         given = self.table["points"]
         if isinstance(given, dict):
             return list(given), np.array(list(given.values()), dtype=np.float64)
         path, shown = self.file("points")
-        if path.suffix.lower() not in TEXT:
+        suffix = path.suffix.lower()
+        if suffix in (*nastran_text.SUFFIXES, *abaqus_text.SUFFIXES):
+            nodes = (
+                self.bulk(path, shown).places
+                if suffix in nastran_text.SUFFIXES
+                else abaqus_text.read_nodes(path, shown, self.max_bytes)
+            )
+            if not nodes:
+                raise FileFormatError("empty", "the file has no points (GRID of Nastran, *NODE of Abaqus).", path=shown)
+            return [str(node) for node in nodes], np.array(list(nodes.values()))
+        if suffix not in TEXT:
             places = _whole(read_matrix(path, shown, self.max_bytes))
             names = [f"p{k}" for k in range(len(places))]
         else:

@@ -35,7 +35,14 @@ from dalembert.model.flexible import (
 FORMAT, VERSION = "dalembert flexible body", 1
 PLAIN = ("first_moment", "inertia", "translation", "rotation", "modal_mass", "moments", "products", "stiffness",
          "damping")  # fmt: skip
-MODEL_WORDS = ("mass", "rigid_modes", "coordinates", "free", "source")  # values of the model that are no arrays
+MODEL_WORDS = (
+    "mass",
+    "rigid_modes",
+    "coordinates",
+    "free",
+    "source",
+    "wave_speed",
+)  # values of the model that are no arrays
 PICTURE = ("points", "modes", "lines", "triangles")
 
 
@@ -77,9 +84,9 @@ def _arrays(data: FlexibleBodyData) -> dict[str, Any]:
         values = data.finite_elements
         about["finite_elements"] = {name: getattr(values, name) for name in MODEL_WORDS}
         arrays |= {f"finite_elements.{name}": getattr(values, name) for name in ("center", "inertia")}
-        for name in ("frequencies", "shapes"):
-            if getattr(values, name) is not None:
-                arrays[f"finite_elements.{name}"] = getattr(values, name)
+        for name, array in (("frequencies", values.frequencies_hz), ("shapes", values.shapes)):
+            if array is not None:
+                arrays[f"finite_elements.{name}"] = array
     return {"about": np.array(json.dumps(about)), **{name: _plain(array) for name, array in arrays.items()}}
 
 
@@ -258,7 +265,8 @@ class _Reader:
         return FiniteElementValues(
             mass=self.number(given, "mass"), center=center, inertia=inertia, source=self.text(given, "source"),
             free=free, rigid_modes=counts["rigid_modes"], coordinates=counts["coordinates"],
-            frequencies=self.optional("finite_elements.frequencies"), shapes=self.optional("finite_elements.shapes"),
+            frequencies_hz=self.optional("finite_elements.frequencies"), shapes=self.optional("finite_elements.shapes"),
+            wave_speed=None if given.get("wave_speed") is None else self.number(given, "wave_speed"),
         )  # fmt: skip
 
     # -- description -------------------------------------------------------------------------------------------------

@@ -19,6 +19,10 @@ body has. ``finite_elements.source`` names such data.
 
 The columns of Gr are ordered by axis and mode in some files, by mode and axis in others: that one is taken which
 agrees with J. Axes of nodes (AP) and stresses (sigma) are not read; axes of nodes are those of the frame.
+
+Blocks of a file may contradict each other: with a translation Ct that moves more mass than there is, the mass matrix of
+frame and modes is indefinite. The error names a block without which the others agree, and `read_flexible_body` can
+leave it out.
 """
 
 from __future__ import annotations
@@ -32,9 +36,10 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
-from dalembert.core.errors import FileFormatError, ModelWarning
+from dalembert.core.errors import FileFormatError, ModelError, ModelWarning
+from dalembert.core.findings import Advice, Argument
 from dalembert.files.bodies.format import BODY_FORMATS, BodyFormat, BodyReading
-from dalembert.files.bodies.sid_text import SidModal, SidNode, Taylor, read_modal, write_modal
+from dalembert.files.bodies.sid_text import NEEDED, SidModal, SidNode, Taylor, read_modal, write_modal
 from dalembert.model.flexible import FiniteElementValues, FlexibleBodyData, FlexibleNode, Stiffening
 from dalembert.model.flexible_check import LIMITS as DATA
 from dalembert.model.flexible_check import momentum, still_nodes
@@ -99,7 +104,7 @@ def make_modal(data: FlexibleBodyData) -> SidModal:
         "Ke": _square(data.stiffness),
         "De": _square(data.damping),
     }  # fmt: skip
-    frequencies = data.frequencies()
+    frequencies = data.frequencies_hz
     return SidModal(
         remark=f"Geo_Stiff= {'no' if geometric is None else 'yes'}", name=data.name, mass=data.mass,
         modes=[f"Eigen Mode {k + 1:4d} : {value:.9g} Hz" for k, value in enumerate(frequencies)],
@@ -162,18 +167,49 @@ def _select_turning(Q: FloatArray, a: int, b: int) -> FloatArray:
 def read(path: Path, how: BodyReading) -> FlexibleBodyData:
     """The data of the body in a file."""
     modal = read_modal(path, how.max_bytes)
-    return make_data(modal, modal.name or path.stem)
+    _leave_out(modal, how.without)
+    return make_data(modal, modal.name or path.stem, how.without)
 
 
-def make_data(modal: SidModal, name: str) -> FlexibleBodyData:
+def _leave_out(modal: SidModal, blocks: tuple[str, ...]) -> None:
+    """Ct and Cr become zero, others absent: what they describe then counts as zero, or follows from other blocks."""
+    for block in blocks:
+        if block in NEEDED and block in modal.matrices:
+            modal.matrices[block] = Taylor(np.zeros_like(modal.matrices[block].M0), structure=0)
+        else:
+            modal.matrices.pop(block, None)
+
+
+def _name_contradicting(error: ModelError, fields: dict[str, Any]) -> ModelError:
+    """The error of an indefinite mass matrix, with the blocks without which the others agree."""
+    names = {"Ct": "translation", "Cr": "rotation"}
+    for blocks in (("Ct",), ("Cr",), ("Ct", "Cr")):
+        try:
+            FlexibleBodyData(**{**fields, **{names[block]: np.zeros_like(fields[names[block]]) for block in blocks}})
+        except ModelError:
+            continue
+        evidence = {**error.finding.evidence, "blocks": list(blocks)}
+        return ModelError(error.code, error.finding.problem, _advise(*blocks), where=error.where, evidence=evidence)
+    return error
+
+
+def _advise(*blocks: str) -> Advice:
+    sentence = (
+        f"The other blocks agree without {' and '.join(blocks)}: read the file with {{}}; these terms are then zero."
+    )
+    return Advice(sentence, Argument("without", list(blocks)))
+
+
+def make_data(modal: SidModal, name: str, without: tuple[str, ...] = ()) -> FlexibleBodyData:
     """Standard input data as invariants."""
     X, m = modal.matrices, len(modal.modes)
     translation = X["Ct"].M0.T
-    if X["mdCM"].M1 is not None:
+    if X["mdCM"].M1 is not None and "Ct" not in without:
         _agree("mdCM (m1)", X["mdCM"].M1[:, :, 0], "Ct (m0)", translation, abs(modal.mass) ** 0.5 * _mode_size(X["Me"]))
     if "ksigma" in X and X["ksigma"].M0.any():
         raise _wrong("not-supported", "the body is under stress in its reference state (ksigma).", "ksigma")
     products, centrifugal, remark = _products(modal, m)
+    left_out = f" without {', '.join(without)}" if without else ""
     names = [node.name or node.number for node in modal.nodes]
     declared = _GEOMETRIC.search(modal.remark) is not None
     forces, moments = {}, {}
@@ -198,10 +234,16 @@ def make_data(modal: SidModal, name: str) -> FlexibleBodyData:
         "stiffening": geometric,
         "finite_elements": FiniteElementValues(
             mass=modal.mass, center=first_moment / modal.mass if modal.mass else first_moment, inertia=inertia,
-            frequencies=_frequencies(modal), source=f"standard input data{remark}",
+            frequencies_hz=_frequencies(modal), source=f"standard input data{left_out}{remark}",
         ),
     }  # fmt: skip
-    given = FlexibleBodyData(**fields)
+    try:
+        given = FlexibleBodyData(**fields)
+    except ModelError as error:
+        raise _name_contradicting(error, fields) from None
+    if left_out:
+        problem = f"flexible body {name!r} was read{left_out}: these terms are zero."
+        warnings.warn(ModelWarning("left-out-part", problem, where={"body": name}), stacklevel=5)
     if remark and remark != GEOMETRIC:
         warnings.warn(ModelWarning("first-order-data", f"flexible body {name!r}{remark}."), stacklevel=5)
     if momentum(given) <= DATA.momentum:
@@ -255,7 +297,9 @@ def _agree(name: str, one: FloatArray, other_name: str, other: FloatArray, size:
     part = float(np.abs(one - other).max()) / max(size, 1e-300)
     if part > LIMITS.disagreement:
         problem = f"{name} and {other_name} contradict each other, by {part:.1e} of their size."
-        raise _wrong("damaged", problem, name.partition(" ")[0], part=part)
+        block = name.partition(" ")[0]
+        advice = _advise("Gr" if block == "Gr" else "Ct")
+        raise FileFormatError("damaged", problem, advice, where={"object": block}, evidence={"part": part})
 
 
 def _moments(modal: SidModal, m: int) -> FloatArray:
@@ -330,4 +374,4 @@ def _symmetric(matrices: FloatArray) -> FloatArray:
     return np.asarray(0.5 * (matrices + matrices.transpose(0, 2, 1)))
 
 
-BODY_FORMATS.register("sid", BodyFormat((".sid_fem", ".sid"), read, write))
+BODY_FORMATS.register("sid", BodyFormat((".sid_fem", ".sid"), read, write, optional=("Ct", "Cr", "Gr", "Ge", "Oe")))

@@ -112,6 +112,13 @@ class BeamTable(FileTable):
         description="how the start and the end are held in its modes, which bend along y; when left out, its frame is "
         "a mean axis, and static shapes of both ends are added to modes held there",
     )
+    pieces: int | None = Field(
+        None,
+        ge=1,
+        le=200,
+        description="number of welded pieces that it is cut into, so that it may bend far; each is a body with these "
+        "modes (1 in the plane, 2 in space when left out), called by the name of the beam and a number",
+    )
     elements: int = Field(20, ge=1, le=2000, description="finite elements along the beam, where ends are left out")
     nodes: dict[Text, Length] = Field({}, description="places along x where parts can be attached, besides start, end")
     gauges: dict[Text, GaugeTable] = Field({}, description="gauges by name")

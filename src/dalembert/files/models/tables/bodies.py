@@ -36,7 +36,8 @@ def add_bodies(scope: Scope) -> None:
             if table.flexible is not None or table.beam is not None:
                 data = body_data(scope, scope.full(name), table, where)
                 given = {**read_drawn_pose(scope, table, where), **factors(scope, table, where)}
-                body = scope.m.add_flexible_body(scope.full(name), data, **given)
+                add = scope.m.add_flexible_pieces if table.beam and table.beam.pieces else scope.m.add_flexible_body
+                body: Any = add(scope.full(name), data, **given)
             else:
                 refuse_keys(scope, table, ("stiffness", "damping"), "a flexible body", where)
                 body = scope.m.add_body(scope.full(name), **_arguments(scope, table, where))

@@ -14,7 +14,7 @@ from dalembert.files.bodies.format import BodyReading, suffixes
 from dalembert.files.models.text.limits import LIMITS
 from dalembert.files.models.values.includes import inside
 from dalembert.files.models.values.scopes import Scope, Where
-from dalembert.model.flexible import FlexibleBodyData
+from dalembert.model.flexible import FlexibleBodyData, FlexiblePieces
 
 RIGID = ("mass", "inertia", "center", "points", "picture")  # keys of a rigid body; data have these themselves
 ENDS = ("start", "end")  # nodes that every beam has
@@ -28,8 +28,8 @@ def refuse_keys(scope: Scope, table: Any, keys: tuple[str, ...], owner: str, whe
             raise scope.refuse((*where, key), "ineffective-argument", f"{key} is for {owner}.")
 
 
-def body_data(scope: Scope, name: str, table: Any, where: Where) -> FlexibleBodyData:
-    """Data of a flexible body."""
+def body_data(scope: Scope, name: str, table: Any, where: Where) -> FlexibleBodyData | FlexiblePieces:
+    """Data of a flexible body, or of its pieces."""
     for key in RIGID:
         if key in table.model_fields_set:
             problem = f"{key} is for a rigid body; the data of a flexible one have it."
@@ -52,7 +52,7 @@ def factors(scope: Scope, table: Any, where: Where) -> dict[str, Any]:
 
 
 # -- beams ---------------------------------------------------------------------------------------------------------
-def _beam(scope: Scope, name: str, table: Any, where: Where) -> FlexibleBodyData:
+def _beam(scope: Scope, name: str, table: Any, where: Where) -> FlexibleBodyData | FlexiblePieces:
     from dalembert.structures import Beam, flexible_body
 
     length = _number(scope, table, "length", where)
@@ -63,6 +63,13 @@ def _beam(scope: Scope, name: str, table: Any, where: Where) -> FlexibleBodyData
     gauges = {key: _gauge(scope, one, (*where, "gauges", key)) for key, one in table.gauges.items()}
     how: dict[str, Any] = {"modes": table.modes, "stiffening": table.stiffening,
                            "damping": _number(scope, table, "damping", where, default=None)}  # fmt: skip
+    if table.pieces is not None:
+        for key in ("ends", "damping"):
+            if key in table.model_fields_set:
+                raise scope.refuse((*where, key), "ineffective-argument", f"{key} does not go with pieces.")
+        modes = {"modes": table.modes} if "modes" in table.model_fields_set else {}
+        how = {"stiffening": table.stiffening, **modes}
+        return _frame(name, nodes, section, material, gauges, table.elements, scope.m.planar, how, table.pieces)
     if table.ends is not None:
         if "elements" in table.model_fields_set:
             raise scope.refuse((*where, "elements"), "ineffective-argument", "modes of given ends need no elements.")
@@ -73,12 +80,12 @@ def _beam(scope: Scope, name: str, table: Any, where: Where) -> FlexibleBodyData
 
 def _frame(
     name: str, nodes: dict[str, float], section: Any, material: Any, gauges: dict[str, Any], elements: int,
-    planar: bool, how: dict[str, Any],
-) -> FlexibleBodyData:  # fmt: skip
-    """Finite elements between the nodes; static shapes of both ends, and modes with these held."""
+    planar: bool, how: dict[str, Any], pieces: int | None = None,
+) -> FlexibleBodyData | FlexiblePieces:  # fmt: skip
+    """Finite elements between the nodes; static shapes of both ends, and modes with these held; or pieces."""
     from dataclasses import replace
 
-    from dalembert.structures import Frame, flexible_body
+    from dalembert.structures import Frame, flexible_body, flexible_pieces
 
     ordered = sorted(nodes, key=lambda node: nodes[node])
     length = nodes["end"]
@@ -94,6 +101,8 @@ def _frame(
     for key, gauge in gauges.items():
         k = max(int(np.searchsorted(starts, gauge.x, side="right")) - 1, 0)
         placed[key] = replace(gauge, x=gauge.x - float(starts[k]), beam=spans[k])
+    if pieces is not None:
+        return flexible_pieces(frame, pieces=pieces, gauges=placed or None, **how)
     return flexible_body(
         frame, name=name, basis="craig-bampton", nodes=list(nodes), interfaces=ENDS, gauges=placed or None, **how
     )  # fmt: skip

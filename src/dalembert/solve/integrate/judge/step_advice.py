@@ -80,7 +80,7 @@ class StepAdvice:
             f"{steps} steps until t = {x[0]:.6g} s of {self.end:g} s: explicit steps of {x[1]:.1e} s follow the "
             f"vibration of the flexible body {found.body!r} at {fast:.4g} Hz (the lowest is at {slow:.4g} Hz).",
             Advice("Use {}, with a step that your motion allows.", Argument("method", Call("da.GeneralizedAlpha"))),
-            Advice("Or make fast modes quasi-static by {} of the body.", Argument("cutoff")),
+            Advice("Or make fast modes quasi-static by {} of the body.", Argument("cutoff_hz")),
             where={"time": float(x[0]), "body": found.body},
             evidence={"steps": steps, "frequency": fast, "lowest": slow},
         )

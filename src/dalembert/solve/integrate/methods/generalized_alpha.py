@@ -50,6 +50,8 @@ HALVINGS = 6
 class GeneralizedAlpha(OneStep):
     """Generalized-α in Lie-group form: implicit, second order, damped at high frequencies.
 
+    Momentum of bodies in free flight is kept to second order of the step, not exactly (`Rosenbrock`: to its tolerance).
+
     step : fixed step [s].
     rho : spectral radius at infinite frequency, 0 (fast motions end in one step) to 1 (none is damped).
     index : 3 keeps the joints closed at position level; 2 keeps them at velocity level and projects the positions.

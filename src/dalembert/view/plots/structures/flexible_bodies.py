@@ -33,7 +33,7 @@ def plot_flexible_body(
     if picture is None or not len(picture.points):
         raise DataError("no-scene", f"flexible body {data.name!r} has no picture in its data.")
     numbers = choose_modes(mode, data.modes, 6)
-    hertz = data.frequencies()
+    hertz = data.frequencies_hz
     size = stage.size_of(picture.points)
     planar = not picture.points[:, 2].any() and not picture.modes[:, 2].any()
     shapes = [picture.modes[:, :, number - 1] for number in numbers]

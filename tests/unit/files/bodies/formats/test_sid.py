@@ -187,7 +187,7 @@ def test_a_file_written_by_hand_has_the_invariants_of_its_masses(tmp_path: Path)
     assert np.array_equal(data.moments, moments) and np.array_equal(data.products, products)
     assert np.array_equal(data.stiffness, [[100]]) and np.array_equal(data.damping, [[0]])
     assert [node.name for node in data.nodes] == ["1", "2"]
-    assert data.finite_elements is not None and np.allclose(data.finite_elements.frequencies, 1.592)
+    assert data.finite_elements is not None and np.allclose(data.finite_elements.frequencies_hz, 1.592)
 
 
 def test_moments_follow_from_the_inertia_where_gr_is_left_out(file: Path, link):
@@ -409,3 +409,36 @@ def test_whatever_bytes_are_changed_the_error_is_one_of_files(file: Path, seed: 
         with contextlib.suppress(FileFormatError), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             da.read_flexible_body(file)
+
+
+# -- blocks that contradict each other ---------------------------------------------------------------------------------
+@pytest.fixture
+def contradicting(tmp_path: Path, link) -> Path:
+    """Ct moves three times the mass that the modes have: no body has it."""
+    modal = make_modal(link)
+    first = modal.matrices["mdCM"].M1
+    assert first is not None
+    modal.matrices["Ct"].M0 = 3.0 * modal.matrices["Ct"].M0
+    modal.matrices["mdCM"].M1 = 3.0 * first
+    write_modal(modal, tmp_path / "wrong.SID_FEM")
+    return tmp_path / "wrong.SID_FEM"
+
+
+def test_a_file_whose_blocks_contradict_each_other_can_be_read_without_the_named_block(contradicting: Path, link):
+    with raises(FileFormatError, "not-positive-definite") as caught:
+        da.read_flexible_body(contradicting)
+    blocks = caught.value.finding.evidence["blocks"]
+    assert "Ct" in blocks and f"without={blocks}" in str(caught.value)
+    with warns(ModelWarning, "left-out-part", "Ct"):
+        read = da.read_flexible_body(contradicting, without=blocks)
+    assert read.finite_elements is not None and "without Ct" in read.finite_elements.source
+    assert not read.translation.any()
+    for name in ("modal_mass", "stiffness", "inertia", "moments", "products"):  # these are those of the file
+        assert close(getattr(link, name), getattr(read, name))
+
+
+def test_a_block_that_no_format_can_leave_out_is_named(contradicting: Path, tmp_path: Path):
+    with raises(da.errors.DataError, "unknown-name", "Known: Cr, Ct, Ge, Gr, Oe"):
+        da.read_flexible_body(contradicting, without="Me")
+    with raises(da.errors.DataError, "unknown-name"):
+        da.read_flexible_body(tmp_path / "link.npz", without=["Ct"])

@@ -16,14 +16,14 @@ from dalembert.structures import Frame, Section, flexible_body
 from tests.helpers.findings import warns
 
 
-def arm(modes: int, cutoff: float | None = None) -> da.EquationsOfMotion:
+def arm(modes: int, cutoff_hz: float | None = None) -> da.EquationsOfMotion:
     """A strip on a hinge with a bob; frame and modes in the plane."""
     frame = Frame("arm", planar=True)
     frame.add_points(["root", "tip"], [[0, 0], [0.5, 0]])
     frame.add_beam("arm", "root", "tip", section=Section.rectangle(0.005, 0.03), material="steel", elements=12)
     data = flexible_body(frame, basis="clamped", fixed="root", modes=modes, static="tip.x", damping=1e-3)
     m = da.Mechanism("arm", planar=True)
-    given = {} if cutoff is None else {"cutoff": cutoff}
+    given = {} if cutoff_hz is None else {"cutoff_hz": cutoff_hz}
     body = m.add_flexible_body("link", data, **given)
     bob = m.add_body("bob", mass=0.1, inertia=1e-5, position=(0.5, 0))
     m.add_revolute("hub", m.ground.at(0, 0), body.at("root"))
@@ -54,7 +54,7 @@ def test_a_machine_without_elastic_coordinates_has_none() -> None:
 
 def test_explicit_steps_that_follow_a_vibration_are_reported_with_a_method() -> None:
     eqs = arm(6)
-    with warns(da.errors.SimulationWarning, "fast-vibration", "'link'", "da.GeneralizedAlpha", "cutoff=") as warned:
+    with warns(da.errors.SimulationWarning, "fast-vibration", "'link'", "da.GeneralizedAlpha", "cutoff_hz=") as warned:
         run = da.simulate(eqs, 2.0, start=da.assemble(eqs), every=0.1, progress=False)
     found = warned[0].message.finding.evidence
     assert found["frequency"] > 5 * found["lowest"]
@@ -67,7 +67,7 @@ def test_the_methods_that_are_advised_take_few_steps_without_a_word() -> None:
         eqs = arm(6)
         run = da.simulate(eqs, 0.5, start=da.assemble(eqs), method=da.GeneralizedAlpha(step=1e-3), every=0.1,
                           progress=False)  # fmt: skip
-        slow = arm(6, cutoff=100.0)
+        slow = arm(6, cutoff_hz=100.0)
         other = da.simulate(slow, 0.5, start=da.assemble(slow), every=0.1, progress=False)
     assert other.statistics["steps"] < 5000
     assert run["hub.angle"] == pytest.approx(other["hub.angle"], abs=2e-3)
