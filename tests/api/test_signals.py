@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM inside a long computation of the library: it ends soon, as interrupted, with its results so far."""
+"""Ctrl-C and SIGTERM inside a long computation of the library: it ends soon, with its results so far."""
 
 from __future__ import annotations
 

@@ -237,6 +237,7 @@ CODES: dict[str, str] = {
     "circulatory-forces": "a method for symmetric stiffness, where circulatory forces act",
     "conflicting-links": "a coordinate that follows two others, itself, or a support",
     "coupled-parts": "parts that are coupled without a master between them",
+    "distorted-cells": "elements that are far too stiff in bending by their shape",
     "incompressible": "a Poisson's ratio at which displacements alone cannot describe a solid",
     "ineffective-input": "an input that moves nothing",
     "ineffective-load": "a load that moves nothing",

@@ -47,7 +47,7 @@ def _symbols_have_no_value() -> Iterator[None]:
 def raise_signals() -> Iterator[None]:
     """Around solvers of CasADi: raise what the handler of Ctrl-C or SIGTERM raises inside them.
 
-    SUNDIALS takes the exception for a failed evaluation: it ends, and CasADi raises a RuntimeError that does not name it.
+    SUNDIALS takes the exception for a failed evaluation and ends; CasADi raises a RuntimeError that does not name it.
     """
     raised: list[BaseException] = []
 

@@ -26,7 +26,14 @@ import typer
 
 from dalembert.app.command_line.advice import words
 from dalembert.app.command_line.terminal import settings, warn
-from dalembert.core.errors import AssemblyError, ConvergenceError, DalembertError, FileFormatError, Interrupted, printable
+from dalembert.core.errors import (
+    AssemblyError,
+    ConvergenceError,
+    DalembertError,
+    FileFormatError,
+    Interrupted,
+    printable,
+)
 
 WRONG, MISUSED, NOT_CONVERGED, INTERRUPTED, TERMINATED = 1, 2, 3, 130, 143
 CODES = (
