@@ -115,7 +115,7 @@ def test_every_name_in_the_changelog_exists():
         home = first.rpartition(".")[0]
         paths = [
             (first,),
-            *((f"{home}.{name}", f"{first}.{name}") for name in re.findall(r"\w+", others.replace("and", ""))),
+            *((f"{home}.{name}", f"{first}.{name}") for name in re.findall(r"`(\w+)`", others)),
         ]
         absent += [path[0] for path in paths if not any(map(named, path))]
     m = da.Mechanism("arm")
