@@ -27,7 +27,7 @@ from dalembert.solve.constrained.solve import depends_on_reactions
 from dalembert.solve.integrate.channels import Sampler, to_record
 from dalembert.solve.integrate.events import Crossing, Event, EventMonitor, Switch, event_function, speeds_after
 from dalembert.solve.integrate.inputs import Inputs
-from dalembert.solve.integrate.judge.singular_poses import SingularPoses
+from dalembert.solve.integrate.judge.singular_poses import SingularPoses, open_reactions
 from dalembert.solve.integrate.judge.step_advice import StepAdvice
 from dalembert.solve.integrate.method import Method
 from dalembert.solve.integrate.newton import TOLERANCE
@@ -464,6 +464,7 @@ class Run:
             statistics["friction"] = self.stick_slip.changes
         if self.singular.found:
             statistics["singular poses"] = self.singular.found
+        statistics |= open_reactions(self._full_state(self.first), self._full_state(x))
         if self.own:
             statistics["events"] = [{"name": name, "time": t} for name, t in self.monitor.happened]
         bounds = [*(first for first, _, _ in self.segments), len(samples.t)]
