@@ -128,6 +128,8 @@ CODES: dict[str, str] = {
     "interrupted": "stopped from the keyboard or by a signal",
     "joint-open": "a joint that is not closed",
     "friction-unsettled": "friction and reactions that do not settle on common values",
+    "unstable-step": "a fixed step beyond the stability of its method",
+    "energy-drift": "a run whose energy is further off than its method promises",
     "step-too-small": "a time step that fell to the rounding of the time",
     "fast-vibration": "explicit steps as short as a fast elastic vibration requires",
     "stiff-friction": "regularised friction that makes many short steps",
