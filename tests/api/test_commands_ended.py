@@ -42,6 +42,7 @@ COMMANDS = {
         "out.csv",
     ),
     "sweep": SWEEP,
+    "sundials": (*SIMULATE, "--method", "sundials"),
 }
 
 
@@ -77,12 +78,18 @@ def spent(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def _listen() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a background process inherits that it is ignored
+
+
 def end_in_the_middle(name: str, how: signal.Signals, folder: Path) -> tuple[int, str]:
     """Exit code and what was said of a command that was ended while it worked; nothing of it may be left."""
     if name in ("identify", "estimate"):
         long_record(folder, name)
     with (folder / "said").open("w") as said:
-        process = subprocess.Popen([*entry(), *COMMANDS[name]], cwd=folder, stderr=said, start_new_session=True)
+        process = subprocess.Popen(
+            [*entry(), *COMMANDS[name]], cwd=folder, stderr=said, start_new_session=True, preexec_fn=_listen
+        )
         lines = folder / "store" / "results.jsonl"
         deadline = time.monotonic() + 90
         while process.poll() is None and time.monotonic() < deadline:
@@ -110,15 +117,18 @@ def slow(name: str) -> object:
     return pytest.param(name, marks=pytest.mark.slow)
 
 
-@pytest.mark.parametrize("name", ["simulate", slow("identify"), slow("estimate"), slow("sweep")])
+@pytest.mark.parametrize(("how", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+@pytest.mark.parametrize("name", ["simulate", "sundials", "identify", "estimate", "sweep"])
 @pytest.mark.slow
-def test_a_terminated_command_ends_as_from_the_keyboard(name: str, tmp_path: Path) -> None:
-    code, said = end_in_the_middle(name, signal.SIGTERM, tmp_path)
-    assert code == 143
+def test_a_terminated_command_ends_as_from_the_keyboard(
+    name: str, how: signal.Signals, status: int, tmp_path: Path
+) -> None:
+    code, said = end_in_the_middle(name, how, tmp_path)
+    assert code == status
     assert "interrupted" in said and "Traceback" not in said and "defect" not in said
     assert not unfinished(tmp_path)
     out = tmp_path / "out.csv"
-    if name == "simulate":
+    if name in ("simulate", "sundials"):
         record = da.read_record(out)
         assert record.status.startswith("interrupted") and record.time[-1] > 0.0
     else:

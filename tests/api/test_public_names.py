@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -52,6 +54,73 @@ def test_dir_shows_every_public_name():
 def test_an_unknown_name_suggests_the_nearest_one():
     with raises(AttributeError, None, "'simulate'"):
         da.simulat
+
+
+@pytest.mark.parametrize(
+    ("former", "present"),
+    [
+        (lambda: da.sqrt, "da.math.sqrt"),
+        (lambda: da.lqr, "da.control.lqr"),
+        (lambda: da.linear.sweep, "da.linear.track_eigenvalues"),
+        (lambda: da.structures.assemble, "da.structures.assemble_structure"),
+        (lambda: da.structures.static, "da.structures.solve_static"),
+        (lambda: da.identify.simulate, "da.simulate"),
+    ],
+)
+def test_a_name_that_moved_or_was_renamed_leads_to_its_heir(former, present):
+    with raises(AttributeError, None, f"Use {present}."):
+        former()
+    assert named(present)
+
+
+def test_a_misspelt_or_renamed_method_of_a_mechanism_leads_to_its_heir():
+    m = da.Mechanism("arm", planar=True)
+    body = m.add_body("arm", mass=1.0, inertia=1.0)
+    m.add_revolute("elbow", m.ground.at(0, 0), body.at(0, 0))
+    for kind in ("torque", "force"):
+        with raises(da.errors.ModelError, "unknown-argument", "m.add_actuator(joint='elbow')"):
+            getattr(m, f"add_{kind}")("motor", joint="elbow", input="u")
+    with raises(AttributeError, None, "'add_revolute'"):
+        m.add_revolut("B")
+    with raises(AttributeError, None, "m.validate()"):
+        m.check()
+    with raises(AttributeError, None, "f.validate()"):
+        da.structures.Frame("portal").check()
+    assert not hasattr(m, "_repr_png_")
+
+
+@pytest.mark.parametrize(("planar", "form"), [(True, "gravity=(0, -9.81)"), (False, "gravity=(0, 0, -9.81)")])
+def test_gravity_as_a_number_is_refused_with_the_form_it_has(planar, form):
+    with raises(da.errors.ModelError, "wrong-shape", form):
+        da.Mechanism("arm", planar=planar, gravity=9.81)
+
+
+def named(path: str) -> bool:
+    """Whether there is an object of the name ``da.x.y``."""
+    place = da
+    for part in path.split(".")[1:]:
+        if part in getattr(place, "__dataclass_fields__", {}):
+            return True
+        if not hasattr(place, part):
+            return False
+        place = getattr(place, part)
+    return True
+
+
+def test_every_name_in_the_changelog_exists():
+    """Also the short ones of a list, as in "`da.linear.track_eigenvalues`, `campbell`"."""
+    text = (Path(__file__).parents[2] / "CHANGELOG.md").read_text()
+    absent = []
+    for first, others in re.findall(r"`(da\.[\w.]+)[^`]*`((?:(?:,| and|, and) `\w+`)*)", text):
+        home = first.rpartition(".")[0]
+        paths = [
+            (first,),
+            *((f"{home}.{name}", f"{first}.{name}") for name in re.findall(r"`(\w+)`", others)),
+        ]
+        absent += [path[0] for path in paths if not any(map(named, path))]
+    m = da.Mechanism("arm")
+    absent += [f"m.{name}" for name in re.findall(r"`m\.(\w+)", text) if not hasattr(m, name)]
+    assert not absent
 
 
 def test_equations_stays_the_function_after_its_namesake_module_is_imported():

@@ -19,7 +19,7 @@ from dalembert.structures import (
     solve_static,
 )
 from dalembert.structures.solid.element import SOLID_ELEMENTS
-from tests.helpers.findings import warns
+from tests.helpers.findings import found_in, warns
 
 pytest.importorskip("skfem")
 
@@ -340,3 +340,53 @@ def test_what_the_warning_advises_does_not_lock(kind, poisson):
     with pytest.warns(UserWarning):
         stiff = thick_cylinder(kind, 0.4999, (3, 4, 1), **({} if kind == "hex20" else {"incompatible": False}))
     assert abs(stiff[1] - 1) > 0.3  # what happens without
+
+
+SLENDER = (6.0, 0.2, 0.1)  # MacNeal and Harder (1985), Finite Elem. Anal. Des. 1, 3-20: six cells, aspect ratio 5
+
+
+def slender_beam(kind, angle, cells=(6, 1, 1)):
+    """MacNeal and Harder's beam with borders that lean to and fro, so that its cells are trapezoids."""
+    mesh = box_mesh(SLENDER, cells, kind)
+    points = mesh.points.copy()
+    lean = [0.0, *((-1.0) ** k for k in range(1, cells[0])), 0.0]
+    side = np.interp(points[:, 0] * cells[0] / SLENDER[0], np.arange(cells[0] + 1), lean)
+    points[:, 0] += side * np.tan(np.radians(angle)) * (points[:, 1] - SLENDER[1] / 2)
+    beam = Solid("beam", mesh.replace(points=points), Material("m", 1e7, 1.0, 0.3), gravity=0)
+    beam.add_support("x=0", "xyz")
+    beam.add_traction("tip", "x=6", (0, 1.0 / (SLENDER[1] * SLENDER[2]), 0))
+    return beam
+
+
+def tip_deflection(model):
+    """Relative to 0.1081, which the authors print for beam theory."""
+    end = model.positions[:, 0] > SLENDER[0] - 1e-9
+    return solve_static(model, "tip").u.reshape(-1, 3)[end, 1].mean() / 0.1081
+
+
+@pytest.mark.parametrize(
+    ("angle", "cells"), [(5, (6, 1, 1)), (15, (6, 1, 1)), (45, (6, 1, 1)), (15, (6, 4, 1)), (25, (30, 2, 2))]
+)
+def test_distorted_bricks_are_warned_of_with_the_share_of_bending_that_is_left(angle, cells):
+    """The points follow exact bending in the estimate, and move more freely in the body, four times at 45 degrees.
+
+    More cells through the thickness change nothing: they are as much longer for their height as they bend less.
+    """
+    with warns(ModelWarning, "distorted-cells", "'beam'", "hex20") as caught:
+        model = assemble_structure(slender_beam("hex8", angle, cells))
+    moved = tip_deflection(model)
+    share = found_in(caught, "distorted-cells")[0].evidence["bending"]
+    assert moved < 0.75 and 0.25 * moved < share < moved
+    if cells == (6, 1, 1):  # what the warning advises
+        assert tip_deflection(assemble_structure(slender_beam("hex20", angle))) > 0.88
+
+
+def test_bricks_whose_shape_costs_little_are_not_warned_of():
+    """Straight ones of any slenderness, parallelograms, and small cells with irregular corners."""
+    assert tip_deflection(assemble_structure(slender_beam("hex8", 0))) > 0.97
+    box = box_mesh((5.0, 1.0, 1.0), (10, 2, 2), "hex8")
+    inner = (box.points > 1e-9) & (box.points < np.array([5.0, 1.0, 1.0]) - 1e-9)
+    moved = box.points + inner * np.random.default_rng(1).uniform(-0.1, 0.1, box.points.shape)  # a fifth of a cell
+    oblique = box.points @ np.array([[1.0, 0, 0], [0.7, 1.0, 0], [0.2, 0.3, 1.0]])
+    for points in (moved, oblique):
+        assemble_structure(Solid("box", box.replace(points=points), STEEL))  # a warning would be an error here

@@ -31,4 +31,4 @@ if TYPE_CHECKING:
     from dalembert.control.state_feedback.state_feedback import StateFeedback as StateFeedback
     from dalembert.loop.continuous import close_loop as close_loop
 
-__all__ = attach(__name__)
+__all__ = attach(__name__, lqg="OutputFeedback")

@@ -142,8 +142,13 @@ class ModelWarning(DalembertWarning):
     """A result is valid under a condition that the description of the machine does not show."""
 
 
-class Interrupted(DalembertError, KeyboardInterrupt):
-    """A run was stopped from the keyboard; ``record`` has the results so far."""
+class Interrupted(_Found, KeyboardInterrupt):
+    """A run was stopped from the keyboard; ``record`` has the results so far.
+
+    No `DalembertError`: a search that goes on after a failed trial must not go on after Ctrl-C.
+    """
+
+    record: Any = None
 
 
 class SimulationWarning(DalembertWarning):

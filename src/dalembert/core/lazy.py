@@ -13,8 +13,10 @@ from types import ModuleType
 from typing import Any
 
 
-def attach(package: str) -> list[str]:
+def attach(package: str, **renamed: str) -> list[str]:
     """Make the names of ``package`` load on first use, and return them (for ``__all__``).
+
+    renamed : former name -> present name; a message gives it to whoever uses the former one.
 
     A public name hides a module of the same name: importing a submodule binds it as an attribute of its package, and
     the meaning of ``da.equations`` would depend on the order of imports.
@@ -28,6 +30,10 @@ def attach(package: str) -> list[str]:
         except KeyError:
             from dalembert.core.errors import unknown_name
 
+            here = package.replace("dalembert", "da", 1)
+            heir = f"{here}.{renamed[name]}" if name in renamed else _find_elsewhere(name)
+            if heir:
+                raise AttributeError(f"no public name named {name!r} in {package}. Use {heir}.") from None
             raise AttributeError(unknown_name("public name", name, public, package)) from None
         if home == package:
             value: Any = importlib.import_module(f"{home}.{attribute}")
@@ -45,6 +51,18 @@ def attach(package: str) -> list[str]:
     module.__class__ = Package
     vars(module).update(__getattr__=load, __dir__=lambda: sorted(vars(module)["__all__"]))
     return list(public)
+
+
+def _find_elsewhere(name: str) -> str:
+    """``"da.math.sqrt"`` for ``"sqrt"``: a public name of the package or of its public modules, or nothing."""
+    if name.startswith("_"):  # asked for by Python and by notebooks: import nothing
+        return ""
+    root = importlib.import_module("dalembert")
+    public = _read_names(root.__spec__.loader.get_source("dalembert"))  # type: ignore[union-attr]
+    if name in public:
+        return f"da.{name}"
+    modules = [attribute for home, attribute in public.values() if home == "dalembert"]
+    return next((f"da.{one}.{name}" for one in modules if name in getattr(root, one).__all__), "")
 
 
 def _read_names(source: str) -> dict[str, tuple[str, str]]:

@@ -9,7 +9,7 @@ results; a `Quantity` is a number that may stay symbolic in a model.
 """
 
 from dalembert.core.arrays import FloatArray as Array
-from dalembert.expressions.calling import call_user, of_time, one_value
+from dalembert.expressions.calling import call_user, of_time, one_value, raise_signals
 from dalembert.expressions.installation import doctor, engine
 from dalembert.expressions.kernels import (
     FLAT_LIMIT,
@@ -72,6 +72,7 @@ __all__ = [
     "of_time",
     "one_value",
     "pi",
+    "raise_signals",
     "run_together",
     "sign",
     "sin",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import signal
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -39,6 +41,40 @@ def _symbols_have_no_value() -> Iterator[None]:
         yield
     finally:
         ca.SX.__float__ = original
+
+
+@contextmanager
+def raise_signals() -> Iterator[None]:
+    """Around solvers of CasADi: raise what the handler of Ctrl-C or SIGTERM raises inside them.
+
+    SUNDIALS takes the exception for a failed evaluation and ends; CasADi raises a RuntimeError that does not name it.
+    """
+    raised: list[BaseException] = []
+
+    def keep(handler: Callable[..., Any]) -> Callable[..., None]:
+        def handle(*arguments: Any) -> None:
+            try:
+                handler(*arguments)
+            except BaseException as error:
+                raised.append(error)
+                raise
+
+        return handle
+
+    handlers: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():  # the only one that handles signals
+        handlers = {which: signal.getsignal(which) for which in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        for which, handler in handlers.items():
+            if callable(handler):
+                signal.signal(which, keep(handler))
+        yield
+    finally:
+        for which, handler in handlers.items():
+            if handler is not None:  # None: not set by Python
+                signal.signal(which, handler)
+        if raised:
+            raise raised[0]
 
 
 def of_time(function: Callable[[Any], Any], what: str) -> tuple[Any, Any]:

@@ -50,4 +50,4 @@ if TYPE_CHECKING:
     from dalembert.linear.transforms.riccati import care as care
     from dalembert.linear.transforms.riccati import dare as dare
 
-__all__ = attach(__name__)
+__all__ = attach(__name__, sweep="track_eigenvalues")

@@ -74,10 +74,12 @@ def simulate(
     -------
     Record of all coordinates, joints, reactions, inputs and sensors, with energy balance, joint residuals and step
     statistics (``run.statistics["events"]`` lists names and times of events, ``["singular poses"]`` the passes through
-    a pose where constraint rows lose rank, with time, joints and energy lost; a `SimulationWarning` reports them). A
-    run that fails raises an error with the results so far in ``error.record``. A sampled loop has one sample of the
-    record per sample of the loop (unless `every` is given) and adds ``measured.<sensor>``, ``estimate.<name>``,
-    ``command.<input>``, ``reference.<name>`` and ``<law>.<state>``; inputs are those that act from that sample on.
+    a pose where constraint rows lose rank, with time, joints and energy lost; a `SimulationWarning` reports them;
+    ``["reactions not unique"]`` lists redundant joints, whose reactions the machine leaves open: the channels hold the
+    smallest). A run that fails raises an error with the results so far in ``error.record``. A sampled loop has one
+    sample of the record per sample of the loop (unless `every` is given) and adds ``measured.<sensor>``,
+    ``estimate.<name>``, ``command.<input>``, ``reference.<name>`` and ``<law>.<state>``; inputs are those that act from
+    that sample on.
     """
     if unknown:
         raise _report_unknown_keyword(next(iter(unknown)))

@@ -70,6 +70,12 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         elif is_number(gravity) and float(gravity) == 0:
             self.gravity = (0.0,) * size
         else:
+            if is_number(gravity):
+                form = Argument("gravity", (*(0,) * (size - 1), -abs(float(gravity))))
+                problem = f"gravity of mechanism {name!r} must be a vector, got {gravity!r}."
+                raise ModelError(
+                    "wrong-shape", problem, Advice("Downwards it is {}.", form), where={"argument": "gravity"}
+                )
             self.gravity = vector(gravity, size, f"gravity of mechanism {name!r}")
         self.ground = Body("ground", planar, position=(0.0,) * size, is_ground=True)
         self.bodies: list[Body] = []
@@ -92,7 +98,12 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
             kind = name.removeprefix("add_").replace("_", " ")
             if name.startswith("add_") and (kind in FORCES or kind in JOINTS):  # the registry has now loaded it
                 return object.__getattribute__(self, name)
-            raise AttributeError(f"a mechanism has no attribute {name!r}", name=name, obj=self)
+            if name == "check":
+                raise AttributeError("a mechanism has no check(): m.validate() raises, da.check(m) reports")
+            if name.startswith("_"):
+                raise AttributeError(f"a mechanism has no attribute {name!r}", name=name, obj=self)
+            known = [one for one in dir(self) if not one.startswith("_")]
+            raise AttributeError(unknown_name("attribute", name, known, "a mechanism"))
 
         def __dir__(self) -> list[str]:
             list(FORCES), list(JOINTS)  # loads those of other packages

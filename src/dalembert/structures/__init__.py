@@ -82,4 +82,7 @@ if TYPE_CHECKING:
     from dalembert.structures.solid.solid import Solid as Solid
     from dalembert.structures.solid.stresses import SolidStresses as SolidStresses
 
-__all__ = attach(__name__)
+__all__ = attach(
+    __name__, assemble="assemble_structure", buckling="find_buckling", prestressed="prestress", rotor="spin_rotor",
+    spinning="spin", static="solve_static",
+)  # fmt: skip

@@ -6,13 +6,15 @@ Machines are of order one: 1e-11 is rounding times their condition.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
 import dalembert as da
 from dalembert.solve import Baumgarte, rank_report
 from dalembert.solve.motion.forward import METHODS
-from tests.helpers.findings import raises
+from tests.helpers.findings import raises, warns
 
 EXACT = [method for method in METHODS if method != "graph"]
 TOLERANCE = 1e-11
@@ -211,7 +213,8 @@ def test_a_run_by_penalty_stays_near_the_joints_and_nearer_with_a_larger_penalty
     gaps, errors = [], []
     for penalty in (1e3, 1e5):
         method = da.RK4(1e-3, stabilise=Baumgarte(1.0, 10.0, penalty=penalty))
-        run = da.simulate(eqs, 0.3, start=start, method=method, every=0.01)
+        with warns(da.errors.SimulationWarning, "energy-drift") if penalty == 1e3 else nullcontext():
+            run = da.simulate(eqs, 0.3, start=start, method=method, every=0.01)
         gaps.append(run["residual.position"].max())
         errors.append(np.abs(run["O.angle"] - exact["O.angle"]).max())
     # λ / α stays open at acceleration level: loads of some 30 N, w^2 = 100

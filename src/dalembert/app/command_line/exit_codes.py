@@ -26,7 +26,14 @@ import typer
 
 from dalembert.app.command_line.advice import words
 from dalembert.app.command_line.terminal import settings, warn
-from dalembert.core.errors import AssemblyError, ConvergenceError, DalembertError, FileFormatError, printable
+from dalembert.core.errors import (
+    AssemblyError,
+    ConvergenceError,
+    DalembertError,
+    FileFormatError,
+    Interrupted,
+    printable,
+)
 
 WRONG, MISUSED, NOT_CONVERGED, INTERRUPTED, TERMINATED = 1, 2, 3, 130, 143
 CODES = (
@@ -93,7 +100,7 @@ def exit_code(error: BaseException) -> int:
 
 
 def _message(error: BaseException, options: Collection[str]) -> str:
-    if isinstance(error, DalembertError):
+    if isinstance(error, DalembertError | Interrupted):
         return f"{type(error).__name__}: {words(error, options)}"
     if isinstance(error, KeyboardInterrupt):
         return "interrupted"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert.app.command_line import option_values, terminal
 from dalembert.app.command_line.model_options import Repeated, ready
-from dalembert.core.errors import DalembertError
+from dalembert.core.errors import DalembertError, Interrupted
 
 if TYPE_CHECKING:
     from dalembert.equations import EquationsOfMotion, State
@@ -209,7 +209,7 @@ def run_of(
             machine.eqs, until_of(machine, until), start=machine.start(start, guess), inputs=machine.inputs(inputs),
             method=method, every=own.get("every") if every is None else every, progress=terminal.progress(),
         )  # fmt: skip
-    except DalembertError as error:
+    except (DalembertError, Interrupted) as error:
         if out is not None and error.record is not None and len(error.record):
             from dalembert.files.records.records import write_record
 

@@ -188,6 +188,8 @@ def trust(run: Record, seconds: float) -> str:
         parts.append(f"joints closed to {abs(run['residual.position']).max():.1e}")
     if found := run.statistics.get("singular poses"):
         parts.append(f"singular poses passed: {len(found)}")
+    if found := run.statistics.get("reactions not unique"):
+        parts.append(f"reactions not unique (redundant joints): {', '.join(found)}")
     return ", ".join([*parts, f"{seconds:.2f} s"])
 
 

@@ -164,7 +164,7 @@ def require_channels(
     machine: Machine, trial: ModelTrial, start: list[str] | None, guess: list[str] | None, inputs: list[str] | None
 ) -> None:
     """Refuse outputs that a run does not have, before the first run: a very short run has all channels."""
-    from dalembert.core.errors import DalembertError, DataError, Interrupted, unknown_name
+    from dalembert.core.errors import DalembertError, DataError, unknown_name
     from dalembert.loop.simulate import simulate
 
     moment = 1e-6 * trial.until
@@ -173,8 +173,6 @@ def require_channels(
             machine.eqs, moment, start=machine.start(start, guess), inputs=machine.inputs(inputs), every=moment,
             method=machine.mechanism.simulation.get("method"), progress=False,
         )  # fmt: skip
-    except Interrupted:
-        raise
     except DalembertError:  # the points may succeed where the base values fail
         return
     for label, (channel, _) in trial.outputs.items():

@@ -26,6 +26,7 @@ from dalembert.record import Record
 from dalembert.solve.constrained.solve import depends_on_reactions
 from dalembert.solve.integrate.channels import Samples, to_record
 from dalembert.solve.integrate.events import Event, EventMonitor, Switch, event_function, speeds_after
+from dalembert.solve.integrate.judge.singular_poses import open_reactions
 from dalembert.solve.integrate.method import OneStep
 from dalembert.solve.integrate.native_steps import NativeSteps
 from dalembert.solve.integrate.run import THRESHOLDS
@@ -406,6 +407,8 @@ class MachineHost:
         statistics["rejected"] = int(columns[-1, self.where["rejected"][0]])
         if self.stick_slip:
             statistics["friction"] = self.stick_slip.changes
+        ends = (self.eqs.state(states.q[k], states.v[k], states.z[k], float(states.t[k])) for k in (0, -1))
+        statistics |= open_reactions(*ends)
         if self.own:
             statistics["events"] = [{"name": name, "time": t} for name, t in self.monitor.happened]
         run = to_record(self.eqs, states, inputs, parameters, statistics=statistics, **details)

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
 
 from dalembert.core.errors import ModelError, unknown_name
-from dalembert.core.findings import Advice, Argument, Finding
+from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.registry import Registry
 from dalembert.model.bodies import Scalar, name_of
 from dalembert.model.joints import Joint
@@ -187,6 +187,9 @@ def _attach(name: str, kind: type[Force]) -> None:
         given = {*list(parameters)[: len(arguments)], *options}
         what = f"{name} {(*arguments, options.get('name'))[0]!r}"
         for key in [key for key in options if key not in parameters]:
+            if key == "joint" and "input" in parameters:  # a force or torque on a body
+                advice = Advice("For a joint use {}.", Call("m.add_actuator", Argument(key, options[key])))
+                raise ModelError("unknown-argument", f"{what} acts on a body.", advice, where={"argument": key})
             problem = unknown_name("argument", key, parameters, what)
             raise ModelError("unknown-argument", problem, where={"argument": key})
         for key, one in kind.options().items():

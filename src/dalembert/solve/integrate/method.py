@@ -75,6 +75,7 @@ class Method(ABC):
     step : fixed step [s]; None where the method chooses its steps.
     stabilise : feedback on the drift of the joints; None where they are closed after every step.
     explicit : stiff forces make its steps short.
+    stable : largest step times the fastest rate of the machine at which explicit steps are stable; 0 where unknown.
     iterates : a step iterates, and the column has the last change of the speeds.
     attempts : most attempts for a thousandth of the run; None for no limit.
     """
@@ -82,6 +83,7 @@ class Method(ABC):
     step: float | None
     stabilise: Baumgarte | None = None
     explicit: ClassVar[bool] = False
+    stable: ClassVar[float] = 0.0
     iterates: ClassVar[bool] = False
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -16,6 +16,7 @@ from dalembert.core.errors import (
     DataError,
     Interrupted,
     ModelError,
+    SimulationWarning,
 )
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.progress import Progress
@@ -27,7 +28,8 @@ from dalembert.solve.constrained.solve import depends_on_reactions
 from dalembert.solve.integrate.channels import Sampler, to_record
 from dalembert.solve.integrate.events import Crossing, Event, EventMonitor, Switch, event_function, speeds_after
 from dalembert.solve.integrate.inputs import Inputs
-from dalembert.solve.integrate.judge.singular_poses import SingularPoses
+from dalembert.solve.integrate.judge.accuracy import judge_energy, judge_step
+from dalembert.solve.integrate.judge.singular_poses import SingularPoses, open_reactions
 from dalembert.solve.integrate.judge.step_advice import StepAdvice
 from dalembert.solve.integrate.method import Method
 from dalembert.solve.integrate.newton import TOLERANCE
@@ -163,19 +165,31 @@ class Run:
             raise error from None
         except DalembertError as failure:
             record = self._record(x, began, f"failed at t = {x[0]:.6g} s")
-            failure.record = None if record is None else self._sound(record)[0]
-            raise
+            cause = self._name_cause(failure, x)
+            cause.record = None if record is None else self._sound(record)[0]
+            if cause is failure:
+                raise
+            raise cause from failure
         finally:
             self.progress.close()
         record = self._record(x, began, stopped or "complete")
         assert record is not None  # a complete run has its samples
         kept, opened = self._sound(record)
         if opened is not None:  # opened and closed again between two looks
-            late = self._report_gap(opened)
+            late = self._name_cause(self._report_gap(opened), x)
             late.record = kept
             raise late
         self.singular.warn()
+        SimulationWarning.report(judge_energy(record, self.method, self._full_state(self.first)), stacklevel=3)
         return record
+
+    def _name_cause(self, failure: DalembertError, x: Array) -> DalembertError:
+        """The error of steps that are unstable at the first or the last sound state x, where they made this failure."""
+        if failure.code not in ("joint-open", "diverged"):
+            return failure
+        states = ((self._full_state(at), self.inputs.values(self.eqs, at[:1])[0]) for at in (self.first, x))
+        cause = judge_step(self.method, states)
+        return failure if cause is None else ConvergenceError.of(replace(cause, where=failure.where))
 
     def _sound(self, record: Record) -> tuple[Record | None, float | None]:
         """The samples before the joints first open, and the time of this (None: never)."""
@@ -464,6 +478,7 @@ class Run:
             statistics["friction"] = self.stick_slip.changes
         if self.singular.found:
             statistics["singular poses"] = self.singular.found
+        statistics |= open_reactions(self._full_state(self.first), self._full_state(x))
         if self.own:
             statistics["events"] = [{"name": name, "time": t} for name, t in self.monitor.happened]
         bounds = [*(first for first, _, _ in self.segments), len(samples.t)]

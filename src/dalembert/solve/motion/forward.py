@@ -32,6 +32,7 @@ from dalembert.solve.constrained.methods.augmented_lagrangian import PENALTY, au
 from dalembert.solve.constrained.methods.kkt import kkt
 from dalembert.solve.constrained.methods.null_space import null_space
 from dalembert.solve.constrained.methods.udwadia_kalaba import heavier, udwadia_kalaba, udwadia_phohomsiri
+from dalembert.solve.constrained.redundancy import UNIQUE, free_multipliers, reaction_sizes, unique_reactions
 from dalembert.solve.constrained.solve import Baumgarte, depends_on_reactions, stabilisation
 from dalembert.solve.integrate.inputs import read_inputs
 from dalembert.solve.integrate.stick_slip import fix_modes
@@ -92,9 +93,6 @@ SOLUTION_METHODS = {
     "penalty": SolutionMethod(lambda M, f, A, b, s: penalise(M, f, A, b, penalty=s.penalty), exact=False),
 }
 METHODS = tuple(name for name, one in SOLUTION_METHODS.items() if one.exact)
-
-
-UNIQUE = 1e-6  # share of a left null vector (of length 1) that a joint may have and still be called unique
 
 
 @dataclass(frozen=True)
@@ -328,7 +326,7 @@ def forward_dynamics(
     S, wanted = _make_rows(eqs, state, accelerations)
     M, A, b = system.M, system.A, system.b
     matrices.realizability(M, A, eqs.speeds.names, tolerance=tolerance)
-    Z = _free_multipliers(A, tolerance)
+    Z = free_multipliers(A, tolerance)
     friction = depends_on_reactions(eqs)
     if friction:
         _refuse_undecided_friction(eqs, state, system, Z)
@@ -353,7 +351,7 @@ def forward_dynamics(
     if matrices.is_singular(M):  # a mass made regular by the rows
         heavy_M, heavy_f = heavier(M, f, A, b, tolerance=tolerance)
     free: Array = np.asarray(np.linalg.solve(heavy_M, heavy_f))
-    unique = _unique(eqs, Z) | _unique_without_rows(eqs, state, Z)
+    unique = unique_reactions(eqs, state, Z)
     (zdot,) = eqs.kernel("internal")(state.q, state.v, state.z, system.u, eqs.p, state.t, lam)
     at = (state.q, state.v, acceleration, lam, state.z, system.u, eqs.p, state.t)
     (loads,) = eqs.kernel("reactions")(*at)
@@ -423,39 +421,6 @@ def _feedback(eqs: EquationsOfMotion, state: State, baumgarte: Baumgarte) -> Arr
 # -- what redundancy leaves open --------------------------------------------------------------------------------------
 
 
-def _free_multipliers(A: Array, tolerance: float) -> Array:
-    """Orthonormal basis (rows, k) of the multipliers that push nothing."""
-    lengths = np.linalg.norm(A, axis=1)
-    lengths = np.maximum(lengths, tolerance * lengths.max(initial=0.0))  # a row of rounding is none
-    weights = 1.0 / np.where(lengths > 0, lengths, 1.0)
-    Z = weights[:, None] * matrices.left_null_space(A * weights[:, None], tolerance)
-    return np.asarray(np.linalg.qr(Z)[0]) if Z.size else Z
-
-
-def _unique(eqs: EquationsOfMotion, Z: Array) -> dict[str, bool]:
-    owners: dict[str, list[int]] = {}
-    for k, row in enumerate(eqs.rows):
-        owners.setdefault(row.owner, []).append(k)
-    for joint in eqs.joints:
-        owners.setdefault(joint.name, list(joint.rows))
-    return {name: not Z.size or float(np.abs(Z[rows]).max(initial=0.0)) < UNIQUE for name, rows in owners.items()}
-
-
-def _unique_without_rows(eqs: EquationsOfMotion, state: State, Z: Array) -> dict[str, bool]:
-    """Of joints without rows, whose reactions follow from multipliers of others: those that push nothing."""
-    joints = [joint for joint in eqs.joints if not joint.rows and joint.reaction >= 0]
-    if not Z.size or not joints:
-        return {}
-    at_rest = (np.zeros(eqs.nv), np.zeros(eqs.nv))
-    rest = (state.z, np.zeros(eqs.nu), eqs.p, state.t)
-    none, *pushed = (
-        eqs.kernel("reactions")(state.q, *at_rest, lam, *rest)[0] for lam in (np.zeros(len(eqs.rows)), *Z.T)
-    )
-    change = np.abs(np.array(pushed) - none).max(axis=0)
-    size = sum(_sizes(eqs))
-    return {j.name: float(change[j.reaction : j.reaction + size].max()) < UNIQUE for j in joints}
-
-
 def _refuse_undecided_friction(eqs: EquationsOfMotion, state: State, system: ConstrainedSystem, Z: Array) -> None:
     """Friction needs the part of the reaction it uses; other parts of that joint's reaction may stay open."""
     if not Z.size:
@@ -464,7 +429,7 @@ def _refuse_undecided_friction(eqs: EquationsOfMotion, state: State, system: Con
     slopes = force_slopes(eqs, state, system.u, lam)
     if float(np.abs(slopes @ Z).max()) <= UNIQUE * float(np.abs(slopes).max(initial=0.0)):
         return
-    unique = _unique(eqs, Z)
+    unique = unique_reactions(eqs, state, Z)
     names = [name for name in eqs.friction_joints if not unique.get(name, True)] or list(eqs.friction_joints)
     raise ModelError(
         "not-unique",
@@ -474,17 +439,10 @@ def _refuse_undecided_friction(eqs: EquationsOfMotion, state: State, system: Con
     )
 
 
-def _sizes(eqs: EquationsOfMotion) -> tuple[int, int]:
-    """Components of the force and of the torque of a joint."""
-    first = next(joint.reaction for joint in eqs.joints if joint.reaction >= 0)
-    dim = eqs.reaction_channels.units[first : first + 3].count("N")
-    return dim, 1 if dim == 2 else 3
-
-
 def _reactions(eqs: EquationsOfMotion, state: State, values: Array, unique: Mapping[str, bool]) -> dict[str, Reaction]:
     if all(joint.reaction < 0 for joint in eqs.joints):
         return {}
-    dim, turns = _sizes(eqs)
+    dim, turns = reaction_sizes(eqs)
     axes = None
     if "joint_axes" in eqs.functions:
         axes = np.reshape(eqs.kernel("joint_axes")(state.q, eqs.p, state.t)[0], (dim, -1))

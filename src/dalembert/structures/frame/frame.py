@@ -145,7 +145,8 @@ class Frame(BeamMethods, BarMethods, MassMethods, SpringMethods, RigidLinkMethod
     def __getattr__(self, name: str) -> Any:
         kind = name.removeprefix("add_")
         if kind == name or kind not in FRAME_ELEMENTS:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            heir = " Use f.validate()." if name == "check" else ""
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}.{heir}")
         return partial(self.add_element, kind)
 
     def families(self) -> dict[type[FrameElement], list[FrameElement]]:

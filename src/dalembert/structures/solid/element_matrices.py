@@ -9,7 +9,8 @@ Linear hexahedra are far too stiff in bending. Nine incompatible modes a_k (1 �
 
     ∂x φ_k = (j₀/j) J₀⁻ᵀ ∂ξ φ_k        so that ∫ ∂x φ_k dV = 0
 
-which passes the patch test on any mesh (Taylor, Beresford and Wilson 1976). The modes belong to the cell and are
+which passes the patch test on any mesh (Taylor, Beresford and Wilson 1976); trapezoids stay too stiff in bending, see
+`distortion`. The modes belong to the cell and are
 eliminated: K = K_uu − K_ua K_aa⁻¹ K_au.
 """
 

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 
 from dalembert.core.arrays import BoolArray, FloatArray, IntArray
 from dalembert.core.errors import ModelError, ModelWarning
+from dalembert.core.findings import Advice
 from dalembert.structures.assembly import element_assembly as assembly
 from dalembert.structures.assembly.places import LIMITS
 from dalembert.structures.assembly.rotating_bodies import cross_matrix
@@ -30,10 +31,13 @@ from dalembert.structures.assembly.structure import (
     rigid_motions,
 )
 from dalembert.structures.solid import element_matrices as solid_elements
+from dalembert.structures.solid.distortion import bending_shares
 from dalembert.structures.solid.elastic_laws import elasticity, volume_poisson
 from dalembert.structures.solid.element import SOLID_ELEMENTS
 from dalembert.structures.solid.solid import Interface, Solid
 from dalembert.structures.solid.stresses import SolidGroup, assemble_cells, widen
+
+LEAST_BENDING = 0.9  # of the deflection: what is lost comes on top of the error of straight cells of this size
 
 
 @assemble_structure.register
@@ -48,6 +52,8 @@ def solid_structure(solid: Solid) -> Structure:
         incompatible=solid.incompatible, count=count, size=size,
     )  # fmt: skip
     _warn_of_locking(solid, group)
+    if group.incompatible:
+        _warn_of_distortion(solid, group.degree)
     K, K_loss, M = _matrices(solid, group)
     names = (*(f"p{i}" for i in range(len(mesh.points))), *solid.interfaces)
     masters = [interface.position for interface in solid.interfaces.values()]
@@ -77,6 +83,25 @@ def _warn_of_locking(solid: Solid, group: SolidGroup) -> None:
             f"{', '.join(stiff)}: displacements are too small and stresses may be far off."
         )
         warnings.warn(ModelWarning("locking", problem, locking.remedy, where={"solid": solid.name}), stacklevel=4)
+
+
+def _warn_of_distortion(solid: Solid, degree: int) -> None:
+    mesh = solid.mesh
+    shares, volumes = bending_shares(mesh.points, mesh.cells, degree)
+    mean = float(shares @ volumes / volumes.sum())
+    if mean < LEAST_BENDING:
+        worst = int(np.argmin(shares))
+        problem = (
+            f"solid {solid.name!r}: its {mesh.kind} cells are so distorted for their length that it bends by about "
+            f"{mean:.0%} of what it should (worst is cell {worst}, {shares[worst]:.0%}): cells that are trapezoids "
+            "resist bending."
+        )
+        advice = (
+            Advice("Use hex20 cells."),
+            Advice("Use cells whose borders are square to each other, or shorter cells."),
+        )
+        where, evidence = {"solid": solid.name, "cell": worst}, {"bending": mean, "worst": float(shares[worst])}
+        warnings.warn(ModelWarning("distorted-cells", problem, *advice, where=where, evidence=evidence), stacklevel=4)
 
 
 def _check(solid: Solid) -> None:

@@ -53,6 +53,8 @@ def trust(run: Record) -> str:
     if "residual.position" in run.names:
         gap = float(np.abs(run["residual.position"]).max())
         parts.append(f"The joints stayed closed to {gap:.1e} (metres or radians)")
+    if joints := run.statistics.get("reactions not unique"):
+        parts.append(f"Reactions of {', '.join(joints)} are not unique, since the joints are redundant")
     return ". ".join(parts) + "." if parts else "The run has no measure of its own errors."
 
 

@@ -30,7 +30,6 @@ from dalembert.files.tables.layout import LIMITS, TextTable, find_header
 from dalembert.record.checks import check_time
 
 LIBRARIES = ("openpyxl",)
-_MOST_COLUMNS = 16384  # of a worksheet, by its specification (ECMA-376)
 
 
 def sections(path: Path, time: str | None, max_bytes: int, dt: float | None) -> Iterator[Any]:
@@ -42,7 +41,9 @@ def sections(path: Path, time: str | None, max_bytes: int, dt: float | None) -> 
         if size > max_bytes:
             raise FileFormatError("too-large", f"the file unpacks to {size} bytes, more than max_bytes = {max_bytes}.")
         book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
-        sheet = next((one for one in book.worksheets if _rows(one, 2)), None)
+        for sheet in book.worksheets:
+            sheet.reset_dimensions()  # writers leave the stored size of a sheet stale: rows beyond it would be lost
+        sheet = next((sheet for sheet in book.worksheets if any(_rows(sheet, 1))), None)
         if sheet is None:
             raise FileFormatError("empty", "no sheet of the file holds a table.")
         yield from _sections(sheet, time, max_bytes, dt)
@@ -52,26 +53,20 @@ def sections(path: Path, time: str | None, max_bytes: int, dt: float | None) -> 
         raise FileFormatError("damaged", f"this is not a worksheet that can be read ({error}).") from error
 
 
-def _rows(sheet: Any, most: int) -> list[tuple[Any, ...]]:
-    """First rows that are not blank."""
-    return list(islice((row for row in _all_rows(sheet) if any(cell is not None for _, cell in row)), most))
-
-
-def _all_rows(sheet: Any) -> Iterator[tuple[tuple[int, Any], ...]]:
-    """Rows as pairs of the line and the value."""
-    for line, row in enumerate(sheet.iter_rows(values_only=True, max_col=_MOST_COLUMNS), 1):
-        yield tuple((line, cell) for cell in row)
+def _rows(sheet: Any, most: int | None = None) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    """First rows that are not blank, each with its line."""
+    lines = enumerate(sheet.iter_rows(values_only=True), 1)
+    return islice(((line, row) for line, row in lines if any(cell is not None for cell in row)), most)
 
 
 def _sections(sheet: Any, time: str | None, max_bytes: int, dt: float | None) -> Iterator[Any]:
-    top = _rows(sheet, LIMITS.lines)
-    texts = [_strip([_text(cell) for _, cell in row]) for row in top]
-    first = find_header(texts)
-    below = (top[first + 1][0][0], texts[first + 1]) if first + 1 < len(top) else None
-    names, units, above = read_head(TextTable("\t", ".", (top[first][0][0], texts[first]), below), max_bytes)
-    if looks_modal(names, sheet.max_row or 0):
-        raise modal_error(None, top[first][0][0])
-    clock = require_time(names, time, dt, line=top[first][0][0])
+    top = [(line, _strip([_text(cell) for cell in row])) for line, row in _rows(sheet, LIMITS.lines)]
+    first = find_header([texts for _, texts in top])
+    heading = top[first][0]
+    names, units, above = read_head(TextTable("\t", ".", top[first], next(iter(top[first + 1 :]), None)), max_bytes)
+    if looks_modal(names, 0) and looks_modal(names, sum(1 for _ in _rows(sheet))):
+        raise modal_error(None, heading)
+    clock = require_time(names, time, dt, line=heading)
     headings = read_headings(names, units, clock)
     table, started = _numbers(sheet, names, above, clock, max_bytes)
     provenance: dict[str, Any] = {"sheet": str(sheet.title), **({"start": started} if started else {})}
@@ -91,10 +86,8 @@ def _numbers(sheet: Any, names: list[str], above: int, clock: int | None, max_by
     """Numbers below a line, and the first date where time is one."""
     found, width = array("d"), len(names)
     started: datetime.datetime | None = None
-    for row in _all_rows(sheet):
-        line = row[0][0] if row else 0
-        cells = [cell for _, cell in row]
-        if line <= above or all(cell is None for cell in cells):
+    for line, cells in _rows(sheet):
+        if line <= above:
             continue
         check_size(len(found) // width + 1, width, max_bytes)
         if any(_text(cell) for cell in cells[width:]):

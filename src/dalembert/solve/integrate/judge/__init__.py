@@ -1,1 +1,1 @@
-"""What a run is judged by between blocks of steps: singular poses, and the cause of many steps."""
+"""What a run is judged by: singular poses and the cause of many steps between blocks, energy and stability after it."""

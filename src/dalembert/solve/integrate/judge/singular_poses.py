@@ -24,9 +24,10 @@ import numpy as np
 
 from dalembert.core.errors import SimulationWarning
 from dalembert.core.findings import Advice
-from dalembert.equations import EquationsOfMotion
+from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array, Kernel
 from dalembert.solve.constrained import matrices
+from dalembert.solve.constrained.redundancy import find_open_reactions
 from dalembert.solve.constrained.structure import rows_of_cut_joints
 from dalembert.solve.position.mobility import LIMITS as MOBILITY
 from dalembert.solve.position.mobility import scaled_rows
@@ -60,8 +61,7 @@ class SingularPoses:
     def restart(self, eqs: EquationsOfMotion) -> None:
         """Other parameters from here on: other rows."""
         self.eqs = eqs
-        watched = eqs.nv <= LIMITS.large and eqs.cache("may lose rank", lambda: may_lose_rank(eqs))
-        self.kernel = _volume(eqs) if watched else None
+        self.kernel = _volume(eqs) if is_watched(eqs) else None
         self.states = np.zeros((0, 0))  # the last two
         self.values = np.zeros(0)
         self.best, self.most_regular = -np.inf, np.zeros(0)  # the largest value of the run, and its state
@@ -183,6 +183,17 @@ def describe(name: str, found: list[dict[str, Any]], more: bool = False) -> Simu
         where={"time": found[0]["time"], "joints": joints},
         evidence={"energy lost": lost},
     )
+
+
+def is_watched(eqs: EquationsOfMotion) -> bool:
+    """Whether the rows may depend on each other, and are few enough to look."""
+    return eqs.nv <= LIMITS.large and bool(eqs.cache("may lose rank", lambda: may_lose_rank(eqs)))
+
+
+def open_reactions(*states: State) -> dict[str, list[str]]:
+    """Statistics of a run between two states: the joints whose reactions are not unique."""
+    names = find_open_reactions(*states) if is_watched(states[0].eqs) else []
+    return {"reactions not unique": names} if names else {}
 
 
 def may_lose_rank(eqs: EquationsOfMotion) -> bool:

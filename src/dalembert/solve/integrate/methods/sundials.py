@@ -24,7 +24,7 @@ from dalembert.core.arguments import one_of, positive_number, whole_number
 from dalembert.core.errors import ConvergenceError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion
-from dalembert.expressions import Array, Kernel
+from dalembert.expressions import Array, Kernel, raise_signals
 from dalembert.numerics.sample_times import TOLERANCES
 from dalembert.solve.constrained.solve import (
     LARGE,
@@ -186,7 +186,8 @@ class SundialsSteps:
             else {"z0": np.concatenate((part["a"], LIMITS.multiplier * part["lam"]))}
         )
         try:
-            y = np.asarray(integrate(x0=y, p=data, **start)["xf"]).T
+            with raise_signals():
+                y = np.asarray(integrate(x0=y, p=data, **start)["xf"]).T
         except RuntimeError as error:
             raise ConvergenceError(
                 "no-convergence",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,26 @@ def test_dates_are_times(tmp_path: Path) -> None:
     rows = [[start + datetime.timedelta(seconds=k), k] for k in range(3)]
     got = da.read_record(write(tmp_path / "a.xlsx", ["time", "a"], *rows))
     assert got.time.tolist() == [0.0, 1.0, 2.0] and got.provenance["start"].startswith("2026-03-01T12")
+
+
+@pytest.mark.parametrize("stored", ["A1", "A1:B51", "A1:XFD1048576"])
+def test_a_stale_size_of_the_sheet_loses_no_sample(tmp_path: Path, stored: str) -> None:
+    written = write(tmp_path / "a.xlsx", ["time", "a", "b"], *([k, 2 * k, 3 * k] for k in range(100)))
+    stale = tmp_path / "stale.xlsx"
+    with zipfile.ZipFile(written) as source, zipfile.ZipFile(stale, "w") as target:
+        for member in source.infolist():
+            text = source.read(member)
+            assert ("sheet1" not in member.filename) or b'<dimension ref="A1:C101"' in text
+            target.writestr(member, text.replace(b'ref="A1:C101"', f'ref="{stored}"'.encode()))
+    got = da.read_record(stale)
+    assert np.array_equal(got.time, np.arange(100.0)) and np.array_equal(got["b"], 3 * got.time)
+
+
+def test_a_sheet_of_5000_rows_is_read(tmp_path: Path) -> None:
+    """A measurement has thousands of rows; the time that the reader may take grows with the size of the file."""
+    path = write(tmp_path / "a.xlsx", ["time", "a", "b"], *([k / 100, k, -k] for k in range(5000)))
+    got = da.read_record(path)
+    assert np.array_equal(got["a"], np.arange(5000.0)) and np.array_equal(got["b"], -got["a"])
 
 
 def test_wrong_cells_are_named_with_their_line(tmp_path: Path) -> None:
