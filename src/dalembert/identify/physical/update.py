@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +31,7 @@ from dalembert.identify.records.reporting import IdentificationWarning
 from dalembert.identify.structured.parametric_system import Matrices, Model, ParametricSystem
 from dalembert.linear import SecondOrder
 from dalembert.linear.modes import Modes
+from dalembert.numerics import ties
 from dalembert.numerics.chain_least_squares import solve_bounded, triangularise
 from dalembert.numerics.least_squares import DampedStep, Damping, minimise
 from dalembert.structures.reduction.mode_pairs import WEIGHTS, pair_modes
@@ -283,6 +285,22 @@ def _real(shapes: ArrayLike) -> Array:
 # ---- search
 
 
+def _turn_repeated(omega: Array, phi: Array, P: Any, measured: Array) -> Array:
+    """Shapes (n, l) in which those of repeated modes, any combinations of each other, are the ones nearest to the
+    measured shapes (c, k); P : (c, n), the measured coordinates."""
+    phi = phi.copy()
+    edges = np.flatnonzero(np.diff(omega) > THRESHOLDS.repeated * omega[1:]) + 1
+    for group in np.split(np.arange(len(omega)), edges):
+        if len(group) > 1:
+            seen = P @ phi[:, group]
+            shares = np.linalg.pinv(seen, rcond=THRESHOLDS.repeated) @ measured
+            nearest = ties.largest_first(np.linalg.norm(seen @ shares, axis=0))[: len(group)]
+            turn, _, other = np.linalg.svd(shares[:, nearest])
+            turn[:, : len(nearest)] = turn[:, : len(nearest)] @ other
+            phi[:, group] = phi[:, group] @ turn
+    return phi
+
+
 class ModeSearch:
     """The search for the parameters, a problem of damped least squares; a point is a `MatchedModes`."""
 
@@ -316,6 +334,7 @@ class ModeSearch:
                 evidence={"modes": len(keep), "measured": k},
             )
         omega, phi = modes.eigenvalues.imag[keep], np.asarray(modes.shapes[:, keep]).real
+        phi = _turn_repeated(omega, phi, matrices.P, target.shapes)
         seen = matrices.P @ phi
         length = np.linalg.norm(seen, axis=0)
         mac = (target.shapes.T @ (seen / np.where(length > 0, length, 1.0))) ** 2
