@@ -1,4 +1,4 @@
-"""A store continues the same sweep and no other: each argument of a trial that changes a number is part of its identity."""
+"""A store continues the same sweep and no other: all that changes a number is part of the identity of a trial."""
 
 from __future__ import annotations
 
@@ -88,7 +88,9 @@ ROWS: dict[str, tuple[dict[str, Any], list[Callable[[], Any]]]] = {
         [lambda: da.Noise(sensors={"A.angle": 2e-3}), lambda: da.Noise(sensors={"A.angle": 1e-3}, seed=5)],
     ),
     "references": ({**RUN, "controller": pd(2.0), "references": {"place": 0.1}}, [lambda: {"place": 0.2}]),
-    "actuators": ({**LOOP, "actuators": {"torque": da.ActuatorLimits(1.0)}}, [lambda: {"torque": da.ActuatorLimits(0.5)}]),
+    "actuators": (
+        {**LOOP, "actuators": {"torque": da.ActuatorLimits(1.0)}}, [lambda: {"torque": da.ActuatorLimits(0.5)}]
+    ),
     "switch_on": ({**LOOP, "switch_on": 0.1}, [lambda: 0.15]),
 }  # fmt: skip
 
@@ -178,7 +180,7 @@ def closure(k: float, values: Any = ()) -> Callable[[SweepPoint], dict[str, floa
 def rewritten(text: str) -> Callable[[SweepPoint], dict[str, float]]:
     """A trial as a changed file would have it."""
     space: dict[str, Any] = {"__name__": "users_file"}
-    exec(text, space)  # noqa: S102
+    exec(text, space)
     return space["trial"]  # type: ignore[no-any-return]
 
 

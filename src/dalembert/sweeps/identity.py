@@ -84,7 +84,7 @@ class _Walk:
             return f"{type(value).__name__} {value!r}", ()
         if isinstance(value, float):
             return f"float {float(value).hex()}", ()
-        if isinstance(value, np.ndarray | np.generic | ca.DM) and getattr(value, "dtype", None) != object:
+        if isinstance(value, np.ndarray | np.generic | ca.DM) and np.asarray(value).dtype.kind != "O":
             array = np.asarray(value)
             return f"array {array.dtype.str} {array.shape} {hashlib.sha256(array.tobytes()).hexdigest()}", ()
         if isinstance(value, Record):
@@ -151,10 +151,9 @@ def _values_of(function: FunctionType, walk: _Walk) -> dict[str, Any]:
     if _is_installed(function.__module__):
         return values
     names = sorted(set(_names_in(function.__code__)))
-    spaces = [function.__globals__]
-    spaces += [
-        vars(x) for n in names if isinstance(x := spaces[0].get(n), ModuleType) and not _is_installed(x.__name__)
-    ]
+    used = [function.__globals__.get(name) for name in names]
+    modules = [x for x in used if isinstance(x, ModuleType) and not _is_installed(x.__name__)]
+    spaces = [function.__globals__, *map(vars, modules)]
     for name, value in ((n, space[n]) for space in spaces for n in names if n in space):
         try:
             walk.digest(value)

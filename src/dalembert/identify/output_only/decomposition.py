@@ -82,10 +82,8 @@ class Decomposition:
 
     def decibels(self, rank: int) -> FloatArray:
         """A singular value in dB."""
-        size = self.values[:, rank]
-        return np.asarray(
-            10.0 * np.log10(np.maximum(size, THRESHOLDS.least_power * max(float(self.values.max()), 1e-300)))
-        )
+        least = THRESHOLDS.least_power * max(float(self.values.max()), 1e-300)
+        return np.asarray(10.0 * np.log10(np.maximum(self.values[:, rank], least)))
 
     def mac(self, lines: slice, shape: ComplexArray) -> FloatArray:
         """(n, 2) MAC of the first two singular vectors of some lines with a shape."""

@@ -131,8 +131,8 @@ def join_setups(
     shapes = np.array(columns).reshape(len(chains), -1).T if chains else np.zeros((len(references + sum(moved, ())), 0))
     how = "unweighted" if sd_f is None else "weighted by their deviations"
     return MergedModes(
-        modes=Modes(_eigenvalues(f, zeta), shapes, (*references, *sum(moved, ()))), method="poser", references=references,
-        setups=tuple(moved), frequency_deviations=f_deviations, damping_deviations=z_deviations,
+        modes=Modes(_eigenvalues(f, zeta), shapes, (*references, *sum(moved, ()))), method="poser",
+        references=references, setups=tuple(moved), frequency_deviations=f_deviations, damping_deviations=z_deviations,
         setup_frequencies_hz=hertz, setup_damping_ratios=damping, reference_mac=np.array(macs), stabilization=None,
         machines=machines, units={name: unit for one in found for name, unit in one.units.items()},
         notes=(f"means of {len(found)} set-ups, {how}",),
