@@ -452,7 +452,8 @@ class ModeSearch:
         free = J if np.isfinite(self.prior).any() else J[: len(J) - len(names)]
         size = np.where(self.values != 0.0, np.abs(self.values), self.scale)
         scaled = free * (size / self.scale)
-        scaled = np.vstack([scaled, np.zeros((max(len(names) - len(scaled), 0), len(names)))])  # fewer data than unknowns
+        lacking = max(len(names) - len(scaled), 0)  # rows, where there are fewer data than unknowns
+        scaled = np.vstack([scaled, np.zeros((lacking, len(names)))])
         R = triangularise(scaled)
         information = judge_information(R, names, relative=self.values != 0.0, source="the modes", effect="them")
         covariance = information.covariance * np.outer(size, size)
