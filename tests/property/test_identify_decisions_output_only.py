@@ -83,10 +83,12 @@ def merged(method: str, setups: Sequence[Record]) -> Made:
 
 def robot(data: Record, eqs: Any, **options: Any) -> Made:
     found = da.identify.robot.quiet(eqs, data, **options)  # type: ignore[attr-defined]
-    kinds = [finding.where for finding in found.findings]
-    decided = [found.base.names, found.physically_consistent, codes(found), repr(kinds),
-               [one is None for one in found.provenance["filtered_at_hz"]],
-               found.provenance["deviations"].split(",")[0], [note for note in found.notes if "converged" in note]]  # fmt: skip
+    how = found.provenance
+    decided = [
+        found.base.names, found.physically_consistent, codes(found), repr([one.where for one in found.findings]),
+        [one is None for one in how["filtered_at_hz"]], how["deviations"].split(",")[0],
+        [note for note in found.notes if "converged" in note],
+    ]  # fmt: skip
     # the bodies found count too, by the combinations that data determine
     values = [*found.base_values, *found.base.from_parameters(found.values)]
     return decided, values, [*found.base_deviations] * 2

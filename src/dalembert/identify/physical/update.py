@@ -52,6 +52,8 @@ class MatchThresholds:
     rigid: float = 1e-6
     # relative distance of eigenvalues below which the shapes of two modes are any combination of each other
     repeated: float = 1e-6
+    # motion of a measured mode at the chosen coordinates / at all: shapes have three digits, the rest is rounding
+    node: float = 1e-6
 
 
 THRESHOLDS = MatchThresholds()
@@ -242,7 +244,7 @@ def _target(
     k = len(chosen)
     names = _coordinates(modes.coordinates, coordinates)
     rows = [modes.coordinates.index(name) for name in names]
-    columns = _real(modes.shapes[rows][:, chosen])
+    columns = _real(modes.shapes[rows][:, chosen], np.linalg.norm(modes.shapes[:, chosen], axis=0))
     hertz = modes.frequencies_hz[chosen]
     zeta = modes.damping_ratios[chosen]
 
@@ -271,14 +273,14 @@ def _coordinates(known: tuple[str, ...], given: Mapping[str, str] | Sequence[str
     return pairs
 
 
-def _real(shapes: ArrayLike) -> Array:
-    """Real unit columns: each times the phase factor that makes its imaginary part smallest."""
+def _real(shapes: ArrayLike, whole: Array) -> Array:
+    """Real unit columns: each times the phase factor that makes its imaginary part smallest; whole : their lengths at
+    all coordinates."""
     real = (np.asarray(shapes) * np.exp(-1j * mean_phase(shapes))).real
     size = np.linalg.norm(real, axis=0)
-    if not (size > 0).all():
-        raise DataError(
-            "node", f"measured mode {int(np.argmin(size)) + 1} does not move any of the chosen coordinates."
-        )
+    still = np.flatnonzero(~(size > THRESHOLDS.node * whole))
+    if len(still):
+        raise DataError("node", f"measured mode {int(still[0]) + 1} does not move any of the chosen coordinates.")
     return np.asarray(real / size)
 
 
@@ -357,7 +359,7 @@ class ModeSearch:
         parts = [np.log(at.omega / t.frequencies) / t.frequency_deviations]
         if t.use_shapes:
             seen = at.matrices.P @ at.phi
-            apart = seen / np.linalg.norm(seen, axis=0) - t.shapes
+            apart = seen / np.maximum(np.linalg.norm(seen, axis=0), 1e-300) - t.shapes
             parts.append((at.alone * apart / t.shape_deviations).T.reshape(-1))
         if t.use_damping:
             parts.append((at.zeta - t.damping) / t.damping_deviations)
@@ -377,7 +379,7 @@ class ModeSearch:
             value = omega**2
             solver = ShapeSlopes(at.matrices.M, at.matrices.K, phi, value) if needs and at.alone[i] else None
             seen = at.matrices.P @ phi
-            size = float(np.linalg.norm(seen))
+            size = float(np.linalg.norm(seen)) or 1.0  # at a node of all sensors
             unit = seen / size
             damped = np.asarray(at.matrices.C @ phi).reshape(-1)
             for j, d in enumerate(slopes):
