@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import multiprocessing
 import os
 import pickle
@@ -21,6 +20,7 @@ from dalembert.core.findings import Advice, Argument
 from dalembert.core.progress import Progress
 from dalembert.expressions import cores
 from dalembert.sweeps.designs import Design
+from dalembert.sweeps.identity import identify_trial
 from dalembert.sweeps.store import Store, gather_swept, pack
 from dalembert.sweeps.swept import Swept
 from dalembert.sweeps.trials import SweepPoint
@@ -50,7 +50,8 @@ def sweep(
         by name, such as a :class:`Simulation`. It must be importable by other processes.
     design : `Grid`, `LatinHypercube`, `Sobol`, `Points`.
     store : folder that keeps every finished point; a sweep that was stopped or killed continues there, nothing is
-        computed twice, and the result is the same to the bit.
+        computed twice, and the result is the same to the bit. A trial or design that differs in anything that changes
+        a number (an argument, the body of a function, a value it names, the seed) is refused.
     executor : any ``concurrent.futures.Executor``, such as ``client.get_executor()`` of a Dask cluster; None: this
         machine.
     workers : number of processes where no executor is given; 0: in this process; None: in threads of this process where
@@ -79,7 +80,7 @@ def sweep(
         _require_sendable(trial)
     points = design.points
     head = {"names": list(design.names), "count": len(points), "points": pack(points), "seed": int(design.seed),
-            "trial": _identity(trial)}  # fmt: skip
+            "trial": None if store is None else identify_trial(trial)}  # fmt: skip
     kept = None if store is None else Store(store, head)
     lines: dict[int, dict[str, Any]] = {} if kept is None else kept.done
     todo = [k for k in range(len(points)) if k not in lines]
@@ -112,18 +113,6 @@ def _raise_first(finished: list[dict[str, Any]]) -> None:
     for line in finished:
         if line.get("error") is not None:
             raise DataError("trial-failed", f"the trial at point {line['index']} failed: {line['error']}")
-
-
-def _identity(trial: object) -> str:
-    """Identity of a trial in the store: its name and its machine; not its bytes, which pickling may change."""
-    kind = getattr(trial, "__qualname__", type(trial).__qualname__)
-    text = f"{getattr(trial, '__module__', '')}.{kind}"
-    eqs = getattr(trial, "eqs", None)
-    if eqs is not None:
-        parts = [eqs.name, repr(eqs.parameter_values), *(f.serialize() for f in eqs.functions.values())]
-        parts += [repr(getattr(trial, name)) for name in ("until", "outputs", "start", "velocity")]
-        text += hashlib.sha256("\n".join(parts).encode()).hexdigest()
-    return text
 
 
 def _require_sendable(trial: object) -> None:

@@ -1,6 +1,6 @@
 """Results of a sweep on disk: one line per point, so that a killed sweep continues where it stopped.
 
-``sweep.json`` describes the sweep (axes, seed, number of points, a digest of the points and of the trial);
+``sweep.json`` describes the sweep (axes, seed, number of points, the points, digests of the parts of the trial);
 ``results.jsonl`` gets one line per point, numbers in full precision. A line that was cut off when the process died is
 dropped on the next start.
 """
@@ -54,14 +54,19 @@ class Store:
         known = self.folder / HEAD
         if known.exists():
             found = read_head(self.folder)
-            for key in ("names", "count", "points", "trial"):
-                if found.get(key) != head[key]:
-                    what = {"trial": "another trial", "points": "other points"}.get(key, f"another {key}")
-                    raise DataError(
-                        "other-sweep",
-                        f"{self.folder} holds a sweep of {what}.",
-                        Advice("Use another folder, or remove this one."),
-                    )
+            differ = [key for key in ("names", "count", "points", "seed") if found.get(key) != head[key]]
+            before = found.get("trial")
+            if not isinstance(before, dict):
+                differ.append("trial (this store of an older version does not hold its arguments)")
+            else:
+                differ += [key for key in (before | head["trial"]) if before.get(key) != head["trial"].get(key)]
+            if differ:
+                raise DataError(
+                    "other-sweep",
+                    f"{self.folder} holds a sweep with other {', '.join(differ)}.",
+                    Advice("Use another folder, or remove this one."),
+                    where={"store": str(self.folder), "differ": tuple(differ)},
+                )
         else:
             write_text(known, json.dumps({"format": FORMAT, **head}, indent=1))
         self.done = read_lines(self.folder / LINES, int(head["count"]))

@@ -49,6 +49,9 @@ class PeakThresholds:
     distinct: float = 0.5
     # Lines to each side in which the peak of a given frequency is sought.
     given: int = 3
+    # Smallest power that counts, relative to the strongest line, and of a second motion relative to the first of its
+    # line: samples with six digits determine no smaller one. Below are rounding and channels that depend on each other.
+    least_power: float = 1e-12
 
 
 THRESHOLDS = PeakThresholds()
@@ -59,7 +62,8 @@ class Decomposition:
     """Singular values and vectors of the spectral matrix.
 
     ``matrices`` : (nf, ny, ny) of the scaled outputs; ``values`` : (nf, ny), descending; ``vectors`` : (nf, ny, 2), the
-    first two, conjugated: shapes; ``scales`` : (ny,); ``hertz`` : (nf,); ``averages`` : independent ones.
+    first two, conjugated: shapes, zero where there is no second motion; ``scales`` : (ny,); ``hertz`` : (nf,);
+    ``averages`` : independent ones.
     """
 
     plan: BlockPlan
@@ -78,8 +82,8 @@ class Decomposition:
 
     def decibels(self, rank: int) -> FloatArray:
         """A singular value in dB."""
-        size = self.values[:, rank]
-        return np.asarray(10.0 * np.log10(np.maximum(size, 1e-30 * max(float(self.values.max()), 1e-300))))
+        least = THRESHOLDS.least_power * max(float(self.values.max()), 1e-300)
+        return np.asarray(10.0 * np.log10(np.maximum(self.values[:, rank], least)))
 
     def mac(self, lines: slice, shape: ComplexArray) -> FloatArray:
         """(n, 2) MAC of the first two singular vectors of some lines with a shape."""
@@ -132,12 +136,17 @@ def scale_units(data: Data) -> FloatArray:
 
 
 def split_matrices(matrices: ComplexArray) -> tuple[FloatArray, ComplexArray]:
-    """Singular values (n, ny), descending, and the first two shapes (n, ny, 2) of Hermitian matrices (n, ny, ny)."""
-    values, vectors = np.linalg.eigh(matrices)
-    shapes = vectors[:, :, : -min(2, matrices.shape[1]) - 1 : -1].conj()  # S_ab = conj(φ_a) φ_b |q|²
-    if shapes.shape[2] == 1:
-        shapes = np.concatenate([shapes, np.zeros_like(shapes)], axis=2)
-    return np.ascontiguousarray(np.maximum(values[:, ::-1], 0.0)), np.ascontiguousarray(shapes)
+    """Singular values (n, ny), descending, and the first two shapes (n, ny, 2) of Hermitian matrices (n, ny, ny).
+
+    A second shape is zero where its motion has no power that counts.
+    """
+    ascending, vectors = np.linalg.eigh(matrices)
+    values = np.ascontiguousarray(np.maximum(ascending[:, ::-1], 0.0))
+    shapes = np.zeros((*values.shape, 2), dtype=np.complex128)
+    for rank in range(min(2, values.shape[1])):
+        counts = values[:, rank] >= THRESHOLDS.least_power * values[:, 0]
+        shapes[counts, :, rank] = vectors[counts, :, -1 - rank].conj()  # S_ab = conj(φ_a) φ_b |q|²
+    return values, shapes
 
 
 def find_peaks(found: Decomposition) -> list[SpectralPeak]:
@@ -148,7 +157,7 @@ def find_peaks(found: Decomposition) -> list[SpectralPeak]:
     peaks = [peak for peak in mark_domains(found, [(line, 0) for line in lines[0]]) if _wide(peak)]
     if len(lines) > 1:
         first = sorted(peaks, key=lambda one: one.line)
-        for line in lines[1]:
+        for line in (k for k in lines[1] if found.vectors[k, :, 1].any()):
             beside = [one for one in first if one.line <= line][-1:] + [one for one in first if one.line > line][:1]
             if not beside:
                 continue

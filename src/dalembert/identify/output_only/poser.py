@@ -26,7 +26,7 @@ from dalembert.identify.spectral.machine_harmonics import (
 )
 from dalembert.identify.subspace.hankel_factor import choose_rows, compress_hankel
 from dalembert.identify.subspace.projections import project
-from dalembert.identify.subspace.stabilization import LARGEST_ORDER, Tolerances, make_diagram
+from dalembert.identify.subspace.stabilization import LARGEST_ORDER, Stabilization, Tolerances, make_diagram
 from dalembert.linear.modes import Modes
 from dalembert.numerics import ties
 
@@ -67,11 +67,33 @@ def identify_setup(data: Data, most: int | None, rows: int | None) -> SetupModes
     """Modes of one set-up: the stable columns of its stabilization diagram by SSI-data."""
     projection = project(compress_hankel(data, choose_rows(data, None, rows)), "ssi_data")
     room = min((projection.hankel.rows - 1) * data.ny, len(projection.values), most or LARGEST_ORDER)
-    drawn = make_diagram(projection, list(range(2, room + 1, 2)), data, "ssi_data", Tolerances())
+    modes = average_columns(make_diagram(projection, list(range(2, room + 1, 2)), data, "ssi_data", Tolerances()))
     return SetupModes(
-        drawn.modes, drawn.frequency_means, drawn.damping_means, None, None, find_machine_harmonics(data, drawn.modes),
-        data.units, data.provenance,
-    )  # fmt: skip
+        modes,
+        modes.frequencies_hz,
+        modes.damping_ratios,
+        None,
+        None,
+        find_machine_harmonics(data, modes),
+        data.units,
+        data.provenance,
+    )
+
+
+def average_columns(drawn: Stabilization) -> Modes:
+    """One mode for each stable column of a diagram: mean frequency and damping ratio, principal direction of its
+    shapes. A single pole of a column would be chosen by rounding where two are as near to the middle."""
+    shapes = np.zeros((drawn.shapes.shape[1], len(drawn.counts)), dtype=np.complex128)
+    for k in range(len(drawn.counts)):
+        column = drawn.shapes[drawn.clusters == k + 1]
+        shape = np.linalg.eigh(column.T @ column.conj())[1][:, -1]
+        shapes[:, k] = shape / shape[ties.first_largest(shape[:, None])[0]]
+    return Modes(_eigenvalues(drawn.frequency_means, drawn.damping_means), shapes, drawn.modes.coordinates)
+
+
+def _eigenvalues(hertz: FloatArray, zeta: FloatArray) -> ComplexArray:
+    """Of oscillations with these natural frequencies and damping ratios [1/s]."""
+    return np.asarray(2.0 * np.pi * hertz * (-zeta + 1j * np.sqrt(np.maximum(1.0 - zeta**2, 0.0))))
 
 
 def modes_of_model(given: Any) -> SetupModes:
@@ -108,11 +130,9 @@ def join_setups(
     zeta, z_deviations = _average(damping, sd_z)
     shapes = np.array(columns).reshape(len(chains), -1).T if chains else np.zeros((len(references + sum(moved, ())), 0))
     how = "unweighted" if sd_f is None else "weighted by their deviations"
-    w = 2.0 * np.pi * f
-    eigenvalues = w * (-zeta + 1j * np.sqrt(np.maximum(1.0 - zeta**2, 0.0)))
     return MergedModes(
-        modes=Modes(eigenvalues, shapes, (*references, *sum(moved, ()))), method="poser", references=references,
-        setups=tuple(moved), frequency_deviations=f_deviations, damping_deviations=z_deviations,
+        modes=Modes(_eigenvalues(f, zeta), shapes, (*references, *sum(moved, ()))), method="poser",
+        references=references, setups=tuple(moved), frequency_deviations=f_deviations, damping_deviations=z_deviations,
         setup_frequencies_hz=hertz, setup_damping_ratios=damping, reference_mac=np.array(macs), stabilization=None,
         machines=machines, units={name: unit for one in found for name, unit in one.units.items()},
         notes=(f"means of {len(found)} set-ups, {how}",),

@@ -21,7 +21,7 @@ import numpy as np
 from dalembert.core.arrays import FloatArray
 from dalembert.core.findings import Finding
 from dalembert.identify.output_only.merged_modes import MergedModes
-from dalembert.identify.output_only.poser import describe_node, find_nodes
+from dalembert.identify.output_only.poser import average_columns, describe_node, find_nodes
 from dalembert.identify.realization.next_era import correlate
 from dalembert.identify.records.data import Data
 from dalembert.identify.spectral.machine_harmonics import (
@@ -80,7 +80,7 @@ def identify_at_once(
     projection = Projection("preger", hankel, vectors, values, merged[0], merged[0], meaning)
     whole = Data((), (), parts[0].dt, (), names, units, None, provenance)
     drawn = make_diagram(projection, list(range(2, order + 1, 2)), whole, "preger", Tolerances())
-    modes = drawn.modes
+    modes = average_columns(drawn)
     machines: dict[int, MachineHarmonic] = {}
     for part in reversed(parts):
         inside = [names.index(name) for name in part.outputs]

@@ -52,6 +52,9 @@ class ScalingThresholds:
     simpler: float = 1.1
     # the same where all forms are exact: rounding of responses of some hundred lines
     exact: float = 1e-9
+    # difference of relative inconsistencies of two pairs that are as good: identified ones have 1e-3 and more, exact
+    # ones some roundings
+    consistent: float = 1e-6
     # relative change of a damping ratio from the modes to the matrices: half of it is noise
     damping: float = 0.5
     # distance of two eigenvalues over their decay rate: shapes of two modes at a tenth of their width differ by a
@@ -299,7 +302,7 @@ def _choose_case(setup: _Setup, pairs: Pairs) -> tuple[_Case, str]:
                 cases.append(_scale(setup, ((place.channel, name),)))
             except (DataError, np.linalg.LinAlgError):
                 continue
-    fitting = sorted((case for case in cases if case.mechanical), key=lambda case: case.inconsistency[1])
+    fitting = [case for case in cases if case.mechanical]
     if not fitting:
         raise DataError(
             "not-colocated",
@@ -310,9 +313,13 @@ def _choose_case(setup: _Setup, pairs: Pairs) -> tuple[_Case, str]:
                 Argument("colocated"),
             ),
         )
-    best = _use_all_pairs(setup, fitting[0])
+    least = min(case.inconsistency[1] for case in fitting)
+    equal = [case for case in fitting if case.inconsistency[1] <= least + THRESHOLDS.consistent]
+    best = _use_all_pairs(setup, equal[0])
     output, name = best.pairs[0]
-    others = "" if len(fitting) == 1 else f", and the consistency of all {len(fitting)} that do is met best"
+    as_good = ", ".join(f"{sensor} with {force}" for case in equal[1:] for sensor, force in case.pairs)
+    how = f"met as well as by {as_good}, and it is the first" if as_good else "met best"
+    others = "" if len(fitting) == 1 else f", and the consistency of all {len(fitting)} that do is {how}"
     more = "".join(f"; {sensor} and {force} too, which move alike" for sensor, force in best.pairs[1:])
     return best, (
         f"{output} and {name} are taken as co-located: with them mass and stiffness are positive definite{others}{more}"

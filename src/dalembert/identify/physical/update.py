@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +31,7 @@ from dalembert.identify.records.reporting import IdentificationWarning
 from dalembert.identify.structured.parametric_system import Matrices, Model, ParametricSystem
 from dalembert.linear import SecondOrder
 from dalembert.linear.modes import Modes
+from dalembert.numerics import ties
 from dalembert.numerics.chain_least_squares import solve_bounded, triangularise
 from dalembert.numerics.least_squares import DampedStep, Damping, minimise
 from dalembert.structures.reduction.mode_pairs import WEIGHTS, pair_modes
@@ -50,6 +52,8 @@ class MatchThresholds:
     rigid: float = 1e-6
     # relative distance of eigenvalues below which the shapes of two modes are any combination of each other
     repeated: float = 1e-6
+    # motion of a measured mode at the chosen coordinates / at all: shapes have three digits, the rest is rounding
+    node: float = 1e-6
 
 
 THRESHOLDS = MatchThresholds()
@@ -240,7 +244,7 @@ def _target(
     k = len(chosen)
     names = _coordinates(modes.coordinates, coordinates)
     rows = [modes.coordinates.index(name) for name in names]
-    columns = _real(modes.shapes[rows][:, chosen])
+    columns = _real(modes.shapes[rows][:, chosen], np.linalg.norm(modes.shapes[:, chosen], axis=0))
     hertz = modes.frequencies_hz[chosen]
     zeta = modes.damping_ratios[chosen]
 
@@ -269,18 +273,34 @@ def _coordinates(known: tuple[str, ...], given: Mapping[str, str] | Sequence[str
     return pairs
 
 
-def _real(shapes: ArrayLike) -> Array:
-    """Real unit columns: each times the phase factor that makes its imaginary part smallest."""
+def _real(shapes: ArrayLike, whole: Array) -> Array:
+    """Real unit columns: each times the phase factor that makes its imaginary part smallest; whole : their lengths at
+    all coordinates."""
     real = (np.asarray(shapes) * np.exp(-1j * mean_phase(shapes))).real
     size = np.linalg.norm(real, axis=0)
-    if not (size > 0).all():
-        raise DataError(
-            "node", f"measured mode {int(np.argmin(size)) + 1} does not move any of the chosen coordinates."
-        )
+    still = np.flatnonzero(~(size > THRESHOLDS.node * whole))
+    if len(still):
+        raise DataError("node", f"measured mode {int(still[0]) + 1} does not move any of the chosen coordinates.")
     return np.asarray(real / size)
 
 
 # ---- search
+
+
+def _turn_repeated(omega: Array, phi: Array, P: Any, measured: Array) -> Array:
+    """Shapes (n, l) in which those of repeated modes, any combinations of each other, are the ones nearest to the
+    measured shapes (c, k); P : (c, n), the measured coordinates."""
+    phi = phi.copy()
+    edges = np.flatnonzero(np.diff(omega) > THRESHOLDS.repeated * omega[1:]) + 1
+    for group in np.split(np.arange(len(omega)), edges):
+        if len(group) > 1:
+            seen = P @ phi[:, group]
+            shares = np.linalg.pinv(seen, rcond=THRESHOLDS.repeated) @ measured
+            nearest = ties.largest_first(np.linalg.norm(seen @ shares, axis=0))[: len(group)]
+            turn, _, other = np.linalg.svd(shares[:, nearest])
+            turn[:, : len(nearest)] = turn[:, : len(nearest)] @ other
+            phi[:, group] = phi[:, group] @ turn
+    return phi
 
 
 class ModeSearch:
@@ -316,6 +336,7 @@ class ModeSearch:
                 evidence={"modes": len(keep), "measured": k},
             )
         omega, phi = modes.eigenvalues.imag[keep], np.asarray(modes.shapes[:, keep]).real
+        phi = _turn_repeated(omega, phi, matrices.P, target.shapes)
         seen = matrices.P @ phi
         length = np.linalg.norm(seen, axis=0)
         mac = (target.shapes.T @ (seen / np.where(length > 0, length, 1.0))) ** 2
@@ -338,7 +359,7 @@ class ModeSearch:
         parts = [np.log(at.omega / t.frequencies) / t.frequency_deviations]
         if t.use_shapes:
             seen = at.matrices.P @ at.phi
-            apart = seen / np.linalg.norm(seen, axis=0) - t.shapes
+            apart = seen / np.maximum(np.linalg.norm(seen, axis=0), 1e-300) - t.shapes
             parts.append((at.alone * apart / t.shape_deviations).T.reshape(-1))
         if t.use_damping:
             parts.append((at.zeta - t.damping) / t.damping_deviations)
@@ -358,7 +379,7 @@ class ModeSearch:
             value = omega**2
             solver = ShapeSlopes(at.matrices.M, at.matrices.K, phi, value) if needs and at.alone[i] else None
             seen = at.matrices.P @ phi
-            size = float(np.linalg.norm(seen))
+            size = float(np.linalg.norm(seen)) or 1.0  # at a node of all sensors
             unit = seen / size
             damped = np.asarray(at.matrices.C @ phi).reshape(-1)
             for j, d in enumerate(slopes):
@@ -433,7 +454,9 @@ class ModeSearch:
         free = J if np.isfinite(self.prior).any() else J[: len(J) - len(names)]
         size = np.where(self.values != 0.0, np.abs(self.values), self.scale)
         scaled = free * (size / self.scale)
-        R = triangularise(scaled) if len(scaled) > len(names) else scaled
+        lacking = max(len(names) - len(scaled), 0)  # rows, where there are fewer data than unknowns
+        scaled = np.vstack([scaled, np.zeros((lacking, len(names)))])
+        R = triangularise(scaled)
         information = judge_information(R, names, relative=self.values != 0.0, source="the modes", effect="them")
         covariance = information.covariance * np.outer(size, size)
         IdentificationWarning.report(information.findings, stacklevel=2)

@@ -57,6 +57,8 @@ class MotionThresholds:
     noisy: float = 0.1
     # Fewest samples of a record: as for the other methods of identification.
     fewest: int = 8
+    # Least noise of a channel over its largest value: ten thousand roundings, which are no motion of a joint at rest.
+    rounding: float = 1e-12
 
 
 THRESHOLDS = MotionThresholds()
@@ -265,6 +267,7 @@ class MotionSpectrum:
         power = np.abs(np.fft.rfft(rest * window)) ** 2 / (window**2).sum()  # white noise: its variance in every line
         # the median of exponentially distributed lines is ln 2 times their mean
         floor = float(np.median(power[len(power) // 2 :])) / np.log(2.0)
+        floor = max(floor, (THRESHOLDS.rounding * float(np.abs(values).max())) ** 2)
         above = np.flatnonzero(power > THRESHOLDS.above_noise * floor)
         last = max(1, int(above[-1]) if len(above) else 0)
         f = np.arange(len(power)) / (count * dt)

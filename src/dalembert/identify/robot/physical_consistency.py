@@ -1,18 +1,23 @@
 """Parameters that a distribution of mass can have: the pseudo-inertia of every body is positive definite.
 
-    P = | m   hᵀ |       Σ = ½ tr(J) 1 - J ,        P = L Lᵀ ,  L lower triangular
+    P = | m   hᵀ |       Σ = ½ tr(J) 1 - J
         | h   Σ  |
 
-P > 0 holds exactly where some density has the parameters (Wensing, Kim and Slotine 2018). Logarithms of the diagonal of
-L and its other entries are free numbers ϑ (log-Cholesky, Rucker and Wensing 2022), which need no inequality. In the
-plane m > 0 and J > |h|²/m: the entries √m, h/√m and √(J - |h|²/m) take the place of L. Friction and motor inertia are
-exponentials, offsets are free.
+P > 0 holds exactly where some density has the parameters (Wensing, Kim and Slotine 2018). P is linear in them. In the
+plane m > 0 and m J > |h|², which is P > 0 with Σ = J 1. Friction and motor inertia are positive numbers x, offsets are
+free. With R the square root of the information on the base parameters and x̂ their estimate,
 
-    minimise ‖R (K (π(ϑ) - π⁰) - x)‖² + γ ‖ϑ - ϑ⁰‖²
+    minimise ‖R (K π - x̂)‖² + γ Σ d(P, P⁰) ,      d(P, P⁰) = tr(P P⁰⁻¹) - ln det(P P⁰⁻¹) - n
 
-R is the square root of the information on the base parameters, x their estimate: the first term is the squared distance
-in standard deviations. The second keeps parameters that the data do not determine near the drawing. γ falls in stages,
-each of which begins at the result of the previous one; the last γ is too small to change determined parameters.
+The first term is the squared distance in standard deviations. The second, a distance from the drawing that no change of
+units or frame changes (Lee, Wensing and Park 2020), keeps parameters that the data do not determine near the drawing,
+and all bodies possible. The sum is convex: there is one minimum, which Newton's method finds from anywhere. With the
+Cholesky factor P = L Lᵀ the step is that of linear least squares, d having the slope Jᵀ s and the curvature Jᵀ J of
+
+    J_k = L⁻¹ ∂P/∂π_k L⁻ᵀ ,      s = Lᵀ P⁰⁻¹ L - 1
+
+γ falls in stages, each of which begins at the result of the previous one; the last γ is too small to change determined
+parameters.
 """
 
 from __future__ import annotations
@@ -21,6 +26,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.linalg
 
 from dalembert.core.arrays import FloatArray
 from dalembert.expressions import Array
@@ -31,18 +37,20 @@ from dalembert.numerics.least_squares import DampedStep, Damping, minimise
 class ConsistencyThresholds:
     """Weights of the drawing, and the thickness of thin bodies."""
 
-    # Weights γ of the drawing, from strict to weak. A change of ϑ by 1 is a factor e. With the last weight, a parameter
-    # with a deviation of 1 % moves by 1e-2 · (1e-2)² = 1e-6 of its distance from the drawing.
-    weights: tuple[float, ...] = (1.0, 1e-2)
+    # Weights γ of the drawing, from strict to weak. With the last weight, a parameter with a deviation of 1 % moves by
+    # 1e-2 · (1e-2)² = 1e-6 of its distance from the drawing.
+    weights: tuple[float, ...] = (1.0, 1e-1, 1e-2)
     # The same for friction and motor inertia: a drawing often has none.
     joint_weight: float = 1e-6
-    # Largest number of steps of a stage: of 30 stages on records of an arm 29 end within 90, and one, with a given
-    # noise that contradicts the residuals, after 287.
+    # Largest number of steps of a stage: on records of arms of two and six joints all end within 40.
     iterations: int = 300
-    # Decrease of the value that ends a stage, relative and in squared deviations: a hundredth of a deviation.
-    settled: float = 1e-4
+    # Decrease of the value that ends a stage, relative and in squared deviations: near the minimum the next step of
+    # Newton's method gains its square.
+    settled: float = 1e-8
     # Predicted decrease that is lost in the rounding of the value: a sum of 1e4 squares.
     rounding: float = 1e-12
+    # Part of the way to the next impossible body that a step goes at most.
+    nearest: float = 0.9
     # Least second moment of a drawn body over its largest: a rod gets a thickness of 3 % of its length.
     thin: float = 1e-3
     # Mass of a drawn body without mass, over the mean of the others.
@@ -54,20 +62,14 @@ class ConsistencyThresholds:
 
 
 THRESHOLDS = ConsistencyThresholds()
-DAMPING = Damping(first=1e-3, good=0.2, fair=0.5, poor=1.0, growth=4.0, acceleration=2.0, most=1e12)
+DAMPING = Damping(first=0.0, growth=10.0, restart=1e-12, dropped=1e-9, most=1e12)
 
 
 def pseudo_inertia(parameters: Array) -> FloatArray:
-    """P of one body from its parameters (m, h, J): 10 in space, 4 in the plane.
-
-    In the plane only m and J - |h|²/m matter: P is then [[m, hx, hy], [hx, J/2, 0], [hy, 0, J/2]] up to the
-    undetermined part of Σ, and this function returns [[m, |h|], [|h|, J]], which is positive definite where the body is
-    possible.
-    """
+    """P of one body from its parameters (m, h, J): 10 in space, 4 in the plane, where Σ stands for J 1."""
     if len(parameters) == 4:
         m, hx, hy, J = parameters
-        h = float(np.hypot(hx, hy))
-        return np.array([[m, h], [h, J]])
+        return np.array([[m, hx, hy], [hx, J, 0.0], [hy, 0.0, J]])
     m, hx, hy, hz, Jxx, Jxy, Jyy, Jxz, Jyz, Jzz = parameters
     J = np.array([[Jxx, Jxy, Jxz], [Jxy, Jyy, Jyz], [Jxz, Jyz, Jzz]])
     P = np.empty((4, 4))
@@ -85,86 +87,47 @@ def smallest_eigenvalue(parameters: Array) -> float:
     return float(np.linalg.eigvalsh(P / np.outer(size, size))[0])
 
 
-def _from_pseudo_inertia(P: Array) -> FloatArray:
-    S = P[1:, 1:]
-    J = np.trace(S) * np.eye(3) - S
-    return np.array([P[0, 0], *P[0, 1:], J[0, 0], J[0, 1], J[1, 1], J[0, 2], J[1, 2], J[2, 2]])
+def thicken(drawn: Array, length: float, mass: float) -> FloatArray:
+    """Parameters of a drawn body, with a thickness where it has none, and a mass.
 
-
-class BodyCoordinates:
-    """ϑ of one body, about a drawn pseudo-inertia: 10 numbers in space, 4 in the plane, dimensionless."""
-
-    def __init__(self, drawn: Array, length: float, mass: float) -> None:
-        """length, mass : of the machine, for bodies that are drawn without them."""
-        self.planar = len(drawn) == 4
-        own = max(float(drawn[0]), THRESHOLDS.massless * mass)
-        if self.planar:
-            about = float(drawn[3]) - float(drawn[1] ** 2 + drawn[2] ** 2) / own
-            spread = max(about / own, THRESHOLDS.thin * max(float(drawn[3]) / own, THRESHOLDS.massless * length**2))
-            self.scale = np.array([np.sqrt(own), *[np.sqrt(own * max(float(drawn[3]) / own, spread))] * 3])
-            entries = np.array([np.sqrt(own), *(drawn[1:3] / np.sqrt(own)), np.sqrt(own * spread)]) / self.scale
-            self.start = np.array([np.log(entries[0]), *entries[1:3], np.log(entries[3])])
-            return
-        P = pseudo_inertia(np.concatenate([[own], drawn[1:]]))
-        c = P[0, 1:] / own
-        central = P[1:, 1:] - own * np.outer(c, c)
-        values, axes = np.linalg.eigh(central)
-        largest = max(float(values[-1]), THRESHOLDS.massless * own * length**2)
-        central = (axes * np.maximum(values, THRESHOLDS.thin * largest)) @ axes.T
-        P[1:, 1:] = central + own * np.outer(c, c)
-        reach = np.sqrt(max(largest, float(np.trace(P[1:, 1:])) / 3.0) / own)
-        self.scale = np.sqrt(own) * np.array([1.0, reach, reach, reach])
-        L = np.linalg.cholesky(P / np.outer(self.scale, self.scale))
-        self.lower = np.tril_indices(4)
-        self.diagonal = self.lower[0] == self.lower[1]
-        self.start = np.where(self.diagonal, np.log(np.where(self.diagonal, L[self.lower], 1.0)), L[self.lower])
-
-    def evaluate(self, theta: Array) -> tuple[FloatArray, FloatArray]:
-        """Parameters (m, h, J) and their derivatives by ϑ."""
-        if self.planar:
-            u, du = self._entries(theta, np.array([True, False, False, True]))
-            m, hx, hy, J = u[0] ** 2, u[0] * u[1], u[0] * u[2], u[1] ** 2 + u[2] ** 2 + u[3] ** 2
-            slopes = np.array([
-                [2 * u[0], 0, 0, 0], [u[1], u[0], 0, 0], [u[2], 0, u[0], 0], [0, 2 * u[1], 2 * u[2], 2 * u[3]],
-            ])  # fmt: skip
-            return np.array([m, hx, hy, J]), slopes * du
-        L = np.zeros((4, 4))
-        values = np.where(self.diagonal, np.exp(np.where(self.diagonal, theta, 0.0)), theta)
-        L[self.lower] = values
-        L = self.scale[:, None] * L
-        slopes = np.empty((10, 10))
-        for k, (i, j) in enumerate(zip(*self.lower, strict=True)):
-            own = self.scale[i] * (values[k] if i == j else 1.0)
-            change = np.zeros((4, 4))
-            change[i] = own * L[:, j]
-            slopes[:, k] = _from_pseudo_inertia(change + change.T)
-        return _from_pseudo_inertia(L @ L.T), slopes
-
-    def _entries(self, theta: Array, logarithms: Array) -> tuple[Array, Array]:
-        values = np.where(logarithms, np.exp(np.where(logarithms, theta, 0.0)), theta)
-        return self.scale * values, self.scale * np.where(logarithms, values, 1.0)
-
-
-@dataclass(frozen=True)
-class JointCoordinate:
-    """ϑ of one parameter of a joint: scale · exp ϑ, or scale · ϑ where it may have any sign.
-
-    centre : ϑ of the drawing.  start : initial guess.  fixed : without effect on the data, so it keeps its value.
+    length, mass : of the machine, for bodies that are drawn without them.
     """
+    m = max(float(drawn[0]), THRESHOLDS.massless * mass)
+    if len(drawn) == 4:
+        h, moment = drawn[1:3], float(drawn[3]) / m
+        about = moment - float(h @ h) / m**2
+        about = max(about, THRESHOLDS.thin * max(moment, THRESHOLDS.massless * length**2))
+        return np.array([m, *h, m * about + float(h @ h) / m])
+    P = pseudo_inertia(np.concatenate([[m], drawn[1:]]))
+    c = P[0, 1:] / m
+    values, axes = np.linalg.eigh(P[1:, 1:] - m * np.outer(c, c))
+    largest = max(float(values[-1]), THRESHOLDS.massless * m * length**2)
+    S = (axes * np.maximum(values, THRESHOLDS.thin * largest)) @ axes.T + m * np.outer(c, c)
+    J = np.trace(S) * np.eye(3) - S
+    return np.array([m, *drawn[1:4], J[0, 0], J[0, 1], J[1, 1], J[0, 2], J[1, 2], J[2, 2]])
 
-    scale: float
-    centre: float
-    start: float
-    signed: bool
-    fixed: float | None = None
 
-    def evaluate(self, theta: float) -> tuple[float, float]:
-        if self.fixed is not None:
-            return self.fixed, 0.0
-        if self.signed:
-            return self.scale * theta, self.scale
-        value = self.scale * float(np.exp(theta))
-        return value, value
+class DrawnMatrix:
+    """A matrix that is positive definite, linear in some parameters (P of a body, or one number of a joint), and the
+    distance from its drawn value."""
+
+    def __init__(self, part: slice, parts: Array, drawn: Array, *, joint: bool = False) -> None:
+        """part : of all parameters;  parts : (k, n, n) derivatives of the matrix;  drawn : (k,) parameters."""
+        self.part, self.parts, self.joint = part, parts, joint
+        self.inverse = np.linalg.inv(np.tensordot(drawn, parts, 1))
+
+    def distance(self, values: Array) -> tuple[float, FloatArray, FloatArray] | None:
+        """d, s (n²,) and J (n², k) at some parameters; None where the matrix is not positive definite."""
+        try:
+            L = np.linalg.cholesky(np.tensordot(values[self.part], self.parts, 1))
+        except np.linalg.LinAlgError:
+            return None
+        near = L.T @ self.inverse @ L
+        left = scipy.linalg.solve_triangular(L, self.parts.transpose(1, 0, 2).reshape(len(L), -1), lower=True)
+        sides = left.reshape(len(L), -1, len(L)).transpose(2, 1, 0).reshape(len(L), -1)
+        slopes = scipy.linalg.solve_triangular(L, sides, lower=True).reshape(len(L), -1, len(L))
+        size = float(np.trace(near) - len(L)) - float(np.linalg.slogdet(near)[1])
+        return size, (near - np.eye(len(L))).ravel(), slopes.transpose(0, 2, 1).reshape(len(L) ** 2, -1)
 
 
 @dataclass(frozen=True)
@@ -177,62 +140,77 @@ class ConsistentParameters:
 
 
 @dataclass(frozen=True, eq=False)
-class _ThetaPoint:
-    theta: Array
+class _Bodies:
+    """Parameters, the value there, and residuals whose squares have its slope and curvature. limits : per matrix, its
+    place among the parameters and J."""
+
+    values: Array
+    value: float
     residual: Array
     slopes: Array
+    limits: Sequence[tuple[slice, Array]]
 
 
 class _DistanceProblem:
     """The distance to the estimate and to the drawing, as a problem of damped least squares."""
 
-    def __init__(
-        self, bodies: Sequence[BodyCoordinates], joints: Sequence[JointCoordinate], R: Array, x: Array
-    ) -> None:
-        """R : (n, parameters) information times grouping.  x : (n,) R times the value of the estimate."""
-        self.bodies, self.joints, self.R, self.x = bodies, joints, R, x
-        self.start = np.concatenate([*(b.start for b in bodies), [j.start for j in joints]])
-        self.centre = np.concatenate([*(b.start for b in bodies), [j.centre for j in joints]])
+    def __init__(self, matrices: Sequence[DrawnMatrix], offsets: Array, drawn: Array, R: Array, x: Array) -> None:
+        """R : (n, parameters) information times grouping.  x : (n,) R times the estimate.  offsets : (parameters,)
+        1 / usual size of numbers of any sign, zero elsewhere, with their values in ``drawn``."""
+        self.matrices, self.offsets, self.drawn, self.R, self.x = matrices, offsets, drawn, R, x
         self.weight = THRESHOLDS.weights[0]
-        self.of_joints = np.arange(len(self.start)) >= len(self.start) - len(joints)
+        used = np.zeros(len(drawn), dtype=bool)
+        for one in matrices:
+            used[one.part] = True
+        self.free = used | (offsets > 0.0)
 
-    def parameters(self, theta: Array) -> tuple[FloatArray, FloatArray]:
-        values, slopes, first = np.empty(len(theta)), np.zeros((len(theta), len(theta))), 0
-        for body in self.bodies:
-            own = slice(first, first + len(body.start))
-            values[own], slopes[own, own] = body.evaluate(theta[own])
-            first = own.stop
-        for k, joint in enumerate(self.joints, first):
-            values[k], slopes[k, k] = joint.evaluate(float(theta[k]))
-        return values, slopes
+    def at(self, values: Array) -> _Bodies | None:
+        residuals, slopes = [self.R @ values - self.x], [self.R]
+        total, limits = float(residuals[0] @ residuals[0]), []
+        for one in self.matrices:
+            found = one.distance(values)
+            if found is None:
+                return None
+            size, s, J = found
+            weight = THRESHOLDS.joint_weight if one.joint else self.weight
+            rows = np.zeros((len(s), len(values)))
+            rows[:, one.part] = J
+            total += weight * size
+            residuals.append(np.sqrt(0.5 * weight) * s)
+            slopes.append(np.sqrt(0.5 * weight) * rows)
+            limits.append((one.part, J))
+        free = np.sqrt(THRESHOLDS.joint_weight) * self.offsets
+        residuals.append(free * (values - self.drawn))
+        slopes.append(np.diag(free))
+        total += float(residuals[-1] @ residuals[-1])
+        return _Bodies(values, total, np.concatenate(residuals), np.vstack(slopes), limits)
 
-    def at(self, theta: Array) -> _ThetaPoint:
-        values, slopes = self.parameters(theta)
-        prior = np.sqrt(np.where(self.of_joints, THRESHOLDS.joint_weight, self.weight))
-        residual = np.concatenate([self.R @ values - self.x, prior * (theta - self.centre)])
-        return _ThetaPoint(theta, residual, np.vstack([self.R @ slopes, np.diag(prior)]))
+    def value(self, point: _Bodies) -> float:
+        return point.value
 
-    def value(self, point: _ThetaPoint) -> float:
-        return float(point.residual @ point.residual)
-
-    def step(self, point: _ThetaPoint, damping: float) -> DampedStep:
-        J, r = point.slopes, point.residual
-        scale = np.maximum(np.linalg.norm(J, axis=0), 1e-12)
+    def step(self, point: _Bodies, damping: float) -> DampedStep:
+        J, r = point.slopes[:, self.free], point.residual
+        scale = np.linalg.norm(J, axis=0)
         rows = np.vstack([J / scale, np.sqrt(damping) * np.eye(len(scale))])
-        change = np.linalg.lstsq(rows, np.concatenate([-r, np.zeros(len(scale))]), rcond=None)[0] / scale
-        change = change / max(1.0, float(np.abs(change).max()))  # a factor e at most in one step
-        after = r + J @ change
+        Q, triangle = np.linalg.qr(rows)
+        change = np.zeros(len(point.values))
+        change[self.free] = -scipy.linalg.solve_triangular(triangle, Q[: len(r)].T @ r) / scale
+        least = -1.0  # of the eigenvalues of L⁻¹ δP L⁻ᵀ: at -1 a body becomes impossible
+        for part, slopes in point.limits:
+            n = int(np.sqrt(len(slopes)))
+            least = min(least, float(np.linalg.eigvalsh((slopes @ change[part]).reshape(n, n))[0]) / THRESHOLDS.nearest)
+        change = change / -least
+        after = r + point.slopes @ change
         return DampedStep(change, float(r @ r - after @ after))
 
-    def evaluate(self, point: _ThetaPoint, step: DampedStep) -> _ThetaPoint | None:
-        found = self.at(point.theta + step.change)
-        return found if np.isfinite(found.residual).all() else None
+    def evaluate(self, point: _Bodies, step: DampedStep) -> _Bodies | None:
+        return self.at(point.values + step.change)
 
-    def is_settled(self, before: _ThetaPoint, after: _ThetaPoint, step: DampedStep) -> bool:
-        return self.value(before) - self.value(after) <= THRESHOLDS.settled * (1.0 + self.value(after))
+    def is_settled(self, before: _Bodies, after: _Bodies, step: DampedStep) -> bool:
+        return before.value - after.value <= THRESHOLDS.settled * (1.0 + after.value)
 
-    def is_rounding(self, point: _ThetaPoint, trial: _ThetaPoint | None, step: DampedStep) -> bool:
-        return step.predicted <= THRESHOLDS.rounding * (1.0 + self.value(point))
+    def is_rounding(self, point: _Bodies, trial: _Bodies | None, step: DampedStep) -> bool:
+        return step.predicted <= THRESHOLDS.rounding * (1.0 + point.value)
 
 
 def find_consistent(
@@ -248,29 +226,29 @@ def find_consistent(
     mass = float(blocks[:, 0][blocks[:, 0] > 0].mean()) if (blocks[:, 0] > 0).any() else 1.0
     moments = blocks[:, 3] if per_body == 4 else blocks[:, 4] + blocks[:, 6] + blocks[:, 9]
     length = float(np.sqrt(max(float(np.max(moments)) / mass, 1e-6)))
-    coordinates = [BodyCoordinates(own, length, mass) for own in blocks]
     R = information @ grouping
-    joints = [
-        _joint_coordinate(float(drawn[k]), float(size), any_sign, float(np.linalg.norm(R[:, k])))
-        for k, (any_sign, size) in enumerate(zip(signed, sizes, strict=True), per_body * bodies)
-    ]
-    problem = _DistanceProblem(coordinates, joints, R, information @ base)
-    theta, converged = problem.start, False
+    values, offsets, matrices = np.array(drawn, dtype=float), np.zeros(len(drawn)), []
+    parts = np.array([pseudo_inertia(unit) for unit in np.eye(per_body)])
+    for b, own in enumerate(blocks):
+        part = slice(per_body * b, per_body * (b + 1))
+        values[part] = thicken(own, length, mass)
+        matrices.append(DrawnMatrix(part, parts, values[part]))
+    for k, (any_sign, size) in enumerate(zip(signed, sizes, strict=True), per_body * bodies):
+        scale = max(abs(float(drawn[k])), float(size), 1e-9)
+        if float(np.linalg.norm(R[:, k])) * scale < THRESHOLDS.shown:
+            continue  # without effect on the data: it keeps its value
+        if any_sign:
+            offsets[k] = 1.0 / scale
+            continue
+        near = np.array([max(float(drawn[k]), THRESHOLDS.thin * scale)])
+        matrices.append(DrawnMatrix(slice(k, k + 1), np.ones((1, 1, 1)), near, joint=True))
+        values[k] = max(float(near[0]), THRESHOLDS.begin * scale)
+    problem, converged = _DistanceProblem(matrices, offsets, drawn, R, information @ base), False
     for weight in THRESHOLDS.weights:
         problem.weight = weight
-        end = minimise(problem, problem.at(theta), DAMPING, THRESHOLDS.iterations)
-        theta, converged = end.point.theta, end.converged
-    values, _ = problem.parameters(theta)
-    missed = problem.R @ values - problem.x
+        start = problem.at(values)
+        assert start is not None  # bodies as drawn, with a thickness
+        end = minimise(problem, start, DAMPING, THRESHOLDS.iterations)
+        values, converged = end.point.values, end.converged
+    missed = R @ values - problem.x
     return ConsistentParameters(values, float(missed @ missed), converged)
-
-
-def _joint_coordinate(drawn: float, size: float, signed: bool, effect: float) -> JointCoordinate:
-    """effect : of a unit of it on the base parameters, in deviations."""
-    scale = max(abs(drawn), size, 1e-9)
-    if effect * scale < THRESHOLDS.shown:
-        return JointCoordinate(scale, 0.0, 0.0, signed, drawn)
-    if signed:
-        return JointCoordinate(scale, drawn / scale, drawn / scale, signed)
-    centre = float(np.log(max(drawn / scale, THRESHOLDS.thin)))
-    return JointCoordinate(scale, centre, max(centre, float(np.log(THRESHOLDS.begin))), signed)

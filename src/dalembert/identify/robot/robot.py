@@ -7,7 +7,7 @@ solves them for the base parameters, `physical_consistency` finds bodies that ha
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -135,6 +135,7 @@ def robot(
         first[len(first) - len(columns.names) :] = balance.drawn_values()
         bar.update(0.1)
         motions, findings = read_motions(eqs, runs, channels, cutoff_hz=cutoff_hz, decimate=decimate)
+        motions = _hold_resting_joints(balance, motions)
         bar.update(0.3)
         used = [_used_rows(balance, one, motions) for one in motions]
         data, spread, doubts = _compress(balance, base, first, motions, used)
@@ -187,6 +188,13 @@ def _given_noise(balance: TorqueBalance, weights: Mapping[str, float] | None) ->
 def _largest_speeds(balance: TorqueBalance, motions: Sequence[MeasuredMotion]) -> Array:
     driven = [row.speed for row in balance.rows]
     return np.asarray(np.max([np.abs(one.v[:, driven]).max(axis=0) for one in motions], axis=0))
+
+
+def _hold_resting_joints(balance: TorqueBalance, motions: Sequence[MeasuredMotion]) -> list[MeasuredMotion]:
+    """The motions without speeds and accelerations of joints at rest: noise there would pass for excitation."""
+    still = [row.speed for row, top in zip(balance.rows, _largest_speeds(balance, motions)) if top <= SMOOTH]
+    moving = ~np.isin(np.arange(balance.eqs.nv), still)
+    return [replace(one, v=one.v * moving, a=one.a * moving) for one in motions]
 
 
 def _used_rows(balance: TorqueBalance, motion: MeasuredMotion, motions: Sequence[MeasuredMotion]) -> BoolArray:

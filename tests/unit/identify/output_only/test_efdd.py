@@ -33,6 +33,15 @@ def test_an_exact_bell_gives_its_frequency_and_damping(zeta: float) -> None:
     assert found.left < 0.5
 
 
+def test_a_heavily_damped_bell_gives_its_natural_frequency_and_not_the_damped_one() -> None:
+    f, zeta = 8.0, 0.2
+    peak = SpectralPeak(round(f * PLAN.length * DT), 0, 0, PLAN.length // 2)  # up to 32 Hz, 15 half widths
+    found = measure_decay(bell(f, zeta, peak), peak, PLAN, DT, leaked=False)
+    # the lines cut off leave 0.8 %; to first order in ζ both numbers would be 2 % off, 1 - √(1 - ζ²)
+    assert found.hertz == pytest.approx(f, rel=0.01)
+    assert found.damping == pytest.approx(zeta, rel=0.01)
+
+
 @pytest.mark.parametrize("lines", [15, 26, 40])
 def test_a_bell_cut_on_both_sides_is_corrected(lines: int) -> None:
     f, zeta = 8.0, 0.01

@@ -43,6 +43,14 @@ def test_means_are_weighted_by_deviations() -> None:
     assert merged.frequency_deviations[0] == pytest.approx(0.000995, rel=1e-3)
 
 
+def test_set_ups_that_scatter_more_than_their_equal_deviations_give_the_deviation_of_a_plain_mean() -> None:
+    made = []
+    for deviation in (None, 1e-6):
+        found = [setup(["a"], [2.00], deviation=deviation), setup(["b"], [2.02], deviation=deviation)]
+        made.append(join_setups(found, REFERENCES, [("a",), ("b",)], []).frequency_deviations[0])
+    assert made == pytest.approx([0.01, 0.01])  # half the difference of two
+
+
 def test_modes_pair_within_three_per_cent_and_a_mac_of_0_8() -> None:
     within = join_setups([setup(["a"], [2.0]), setup(["b"], [2.0 * 1.029])], REFERENCES, [("a",), ("b",)], [])
     beyond = join_setups([setup(["a"], [2.0]), setup(["b"], [2.0 * 1.031])], REFERENCES, [("a",), ("b",)], [])

@@ -417,3 +417,13 @@ def test_the_simpler_damping_is_taken_up_to_a_tenth_more_error(
         lambda made, lam, form: (SimpleNamespace(state_space=lambda: model(errors[form])), [], []),
     )  # fmt: skip
     assert physical_module._choose_damping(model(0.0), np.array([10j]), model(0.0)) == form
+
+
+def test_of_pairs_that_are_as_good_the_first_is_taken_and_the_others_are_named() -> None:
+    system = storey_frame(B=np.eye(3), inputs=["f1", "f2", "f3"], units=None).state_space().to_discrete(DT)
+    for seed in range(8):  # other states, other rounding
+        turn = np.linalg.qr(np.random.default_rng(seed).normal(size=(6, 6)))[0]
+        model = physical(system.similarity(turn), kind="acceleration")
+        matches(model, tolerance=1e-8)
+        assert model.provenance["co-located"] == (("a1", "f1"), ("a2", "f2"), ("a3", "f3"))
+        assert "a2 with f2" in model.provenance["notes"][0] or "a2 with f2" in model.provenance["notes"][1]

@@ -396,3 +396,41 @@ def test_a_parameter_within_a_billionth_of_its_bound_is_at_it(
     one.jacobian = lambda at, values: 100.0 * np.eye(1)
     found = one.report(None, "converged", known=True)
     assert [finding.code for finding in found.findings] == ["at-bound"] * clipped
+
+
+# ---- repeated modes
+
+
+@pytest.mark.parametrize("turn", [0.1, 0.3, np.pi / 4])
+def test_repeated_modes_are_compared_with_measured_shapes_in_their_space(turn: float) -> None:
+    """Two floors that sway in two directions: any pair of directions is a pair of modes where both are as stiff."""
+
+    def tower(kx: float, ky: float, angle: float) -> SecondOrder:
+        K = np.kron(np.diag([kx, ky]), np.array([[2.0, -1.0], [-1.0, 1.0]]))
+        R = np.kron([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]], np.eye(2))
+        return SecondOrder(np.eye(4), R @ K @ R.T, coordinates=["x1", "x2", "y1", "y2"])
+
+    measured = tower(1.02, 0.98, turn).modes()
+    equal = update(lambda k: tower(k, k, 0.7), measured, {"k": 1.1})
+    assert equal.mac_after == pytest.approx(1.0) and {one.code for one in equal.findings} == {"repeated-poles"}
+    seen = update(lambda k: tower(k, k, 0.7), measured, {"k": 1.1}, coordinates=["x1", "x2"])
+    assert seen.values == pytest.approx(equal.values, rel=1e-3)
+    two = update(lambda kx, ky: tower(kx, ky, turn), measured, {"kx": 1.0, "ky": 1.0})
+    assert two.values == pytest.approx([1.02, 0.98], rel=1e-6) and two.mac_before == pytest.approx(1.0)
+
+
+def test_fewer_data_than_parameters_are_a_finding_and_no_error() -> None:
+    names = {"k1": 100.0, "k2": 100.0, "k3": 100.0, "m": 1.0}
+    with pytest.warns(IdentificationWarning):
+        result = update(chain, chain(120.0, 80.0, 95.0).modes(), names, shapes=False)
+    assert "undetermined-parameters" in {one.code for one in result.findings}
+
+
+@pytest.mark.parametrize(("motion", "refused"), [(0.9e-6, True), (1.1e-6, False)])
+def test_a_mode_that_moves_a_millionth_at_the_chosen_coordinates_is_at_a_node(motion: float, refused: bool) -> None:
+    modes = Modes([10j, 20j], [[motion, 1.0], [1.0, 0.0]], ["a", "b"])
+    with raises(DataError, "node", "mode 1") if refused else nullcontext():
+        update(
+            lambda k: SecondOrder(np.eye(2), k * np.array([[4.0, -0.5], [-0.5, 1.0]]), coordinates=["a", "b"]), modes,
+            {"k": 90.0}, coordinates=["a"],
+        )  # fmt: skip

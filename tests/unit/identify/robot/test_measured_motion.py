@@ -205,3 +205,10 @@ def test_eight_samples_remain_between_the_ends(count: int, few: bool) -> None:
     short = record.between(0.0, T[count - 1])
     with raises(DataError, "too-few-samples") if few else nullcontext():
         assert len(read(short, cutoff_hz=90.0)[0][0].t) == 8
+
+
+@pytest.mark.parametrize(("noise", "moves"), [(1e-14, False), (1e-10, True)])
+def test_rounding_of_a_joint_at_rest_is_no_motion(noise: float, moves: bool) -> None:
+    t = np.arange(400)
+    slow = 0.7 + noise * np.sin(0.1 * t)  # above 1e-12 of the value it is a motion without noise
+    assert (MotionSpectrum.of(slow, 0.01, 2).size > 0.0) == moves

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.stats
@@ -102,6 +104,14 @@ def test_batches_give_the_deviations_of_coloured_residuals() -> None:
         ratios.append(batch_covariance(gradients, found)[0, 0] / found.covariance[0, 0])
     # of 40 batches a variance is known to √(2/39) = 23 %, of 30 records to 4 %; batches of 100 samples lack 10 %
     assert np.mean(ratios) == pytest.approx(19.0, rel=0.25)
+
+
+def test_the_covariance_of_few_batches_has_no_bias() -> None:
+    found = estimate(one_joint(1.0), np.ones(1), np.ones(1))  # four rows of a constant: the variance of x is 1/4
+    # over all signs of four independent gradients of size 1 the mean is the variance 4 of their sum, times 1/4²
+    signs = np.array(list(itertools.product((-1.0, 1.0), repeat=4)))
+    made = [batch_covariance(row[:, None], found)[0, 0] for row in signs]
+    assert np.mean(made) == pytest.approx(4.0 / 16.0, rel=1e-12)
 
 
 # ---- edges of thresholds
