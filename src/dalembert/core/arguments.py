@@ -168,6 +168,8 @@ def real_number(what: str, value: Any, error: type[DalembertError] = DataError) 
         number = float(value)
     except (TypeError, ValueError) as reason:
         raise error("not-a-number", f"{what} must be a number, got {value!r}.", where=where) from reason
+    except OverflowError:
+        raise error("out-of-range", f"{what} must be a number below 1.8e308.", where=where) from None
     if not np.isfinite(number):
         raise error("not-finite", f"{what} must be finite, got {value!r}.", where=where)
     return number
