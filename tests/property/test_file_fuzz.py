@@ -119,8 +119,8 @@ def test_every_registered_format_and_every_public_reader_is_mutated() -> None:
     groups = [da, *(value for name in dir(da) if isinstance(value := getattr(da, name), ModuleType))]
     public = {name for group in groups for name in dir(group) if name.startswith("read_")}
     assert public == {
-        "read_record", "read_modes", "read_geometry", "read_frequency_response", "read_flexible_body", "read_model",
-        "read_urdf", "read_mjcf", "read_mesh", "read_sweep", "read_data",  # the last one takes records, not files
+        "read_record", "read_modes", "read_flexible_body", "read_model", "read_urdf", "read_mjcf", "read_mesh",
+        "read_sweep", "read_data",  # the last one takes records, not files
     }  # fmt: skip
     assert INPUTS.keys() == FORMATS.keys()
 
