@@ -488,6 +488,7 @@ NUMBER = re.compile(rb"-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?")
 # texts with few numbers: mutations of bytes alone seldom pass the parser
 NUMERIC = ("geometry toml", "choice", "frequency responses", "sid body", "matrices", "deep strong motion")
 NUMBERS = [0.0, -1.0, 1e308, -1e308, 1e-320, float("nan"), float("inf"), -2147483649.0]
+LONG_NUMBERS = [b"9" * 401, b"1" * 5001, b"0.1.2.3", b"7", b"%d" % 2**70]
 SIZES = [0, 1, 2, 7, 8, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x10000, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF]
 
 
@@ -566,7 +567,7 @@ def renumbered(content: bytes, luck: random.Random) -> bytes:
     """A text with one or two of its numbers replaced by others."""
     for _ in range(luck.choice((1, 1, 2))):
         place = luck.choice(list(NUMBER.finditer(content)))
-        number = luck.choice((*(b"%.17g" % x for x in NUMBERS), b"9" * 401, b"1" * 5001, b"0.1.2.3", b"7", b"%d" % 2**70))
+        number = luck.choice((*(b"%.17g" % x for x in NUMBERS), *LONG_NUMBERS))
         content = content[: place.start()] + number + content[place.end() :]
     return content
 

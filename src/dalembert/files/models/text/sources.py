@@ -102,7 +102,8 @@ def read_source(path: Path, shown: str, problems: Problems) -> ModelSource:
     """Read and parse a file; problems of the file as a whole are raised."""
     if path.suffix.lower() not in SUFFIXES:
         raise FileFormatError("unknown-suffix", "a model file ends in .toml or .json.", path=shown)
-    return parse_source(read_bytes(path, LIMITS.file_bytes, shown), shown, problems, is_json=path.suffix.lower() == ".json")
+    content = read_bytes(path, LIMITS.file_bytes, shown)
+    return parse_source(content, shown, problems, is_json=path.suffix.lower() == ".json")
 
 
 def parse_source(content: bytes, shown: str, problems: Problems, *, is_json: bool) -> ModelSource:
