@@ -420,7 +420,7 @@ def test_linear_models_are_written_for_other_programs(tmp_path, suffix):
     else:
         from scipy.io import loadmat
 
-        M = loadmat(file)["M"]
+        M = loadmat(file, spmatrix=False)["M"]
     assert pytest.approx(da.linearize(*resting("four-bar")).M) == M
 
 

@@ -206,12 +206,13 @@ def test_a_request_needs_the_token_the_host_and_json(
         {"name": 3, "value": None},
         {"name": ["A.angle"], "value": 1},
         {"name": "A.angle", "value": True},
+        {"name": "A.angle", "value": int("9" * 3000)},
     ],
 )
 def test_a_question_without_sense_is_answered_with_a_sentence(server: LiveServer, question: dict[str, Any]) -> None:
     status, answer = ask(server, "POST", f"/{server.token}/pose", question)
     assert status == 200
-    assert "no slider" in json.loads(answer)["error"]
+    assert "slider" in json.loads(answer)["error"] and "Error" not in json.loads(answer)["error"]
 
 
 @pytest.mark.parametrize("text", ["[1]", "{", "[" * 3000])
@@ -225,3 +226,7 @@ def test_what_is_no_json_object_is_refused(server: LiveServer, text: str) -> Non
 
 def test_a_question_that_is_too_long_is_refused(server: LiveServer) -> None:
     assert ask(server, "POST", f"/{server.token}/pose", {"name": "a" * 5000, "value": 1.0})[0] == 413
+
+
+def test_a_length_of_5000_digits_is_refused(server: LiveServer) -> None:
+    assert ask(server, "POST", f"/{server.token}/pose", **{"Content-Length": "9" * 5000})[0] == 413

@@ -24,6 +24,7 @@ import sys
 import tempfile
 import traceback
 import warnings
+import zipfile
 import zlib
 from collections.abc import Callable
 from functools import cache
@@ -38,6 +39,7 @@ MESHES = Path(__file__).parents[1] / "data" / "meshes"
 ROBOTS = Path(__file__).parents[1] / "data" / "robots"
 MAX_BYTES = 32_000_000  # what records may unpack to
 MEMORY = 1_500_000_000  # bytes of address space above those of the start: taking more is an unexpected end
+LONGEST = 4000  # characters of a message: several problems with their places
 READ, REFUSED = "read", "refused"
 
 
@@ -244,6 +246,86 @@ def geometries() -> list[bytes]:
     ]
 
 
+def places_toml() -> bytes:
+    return b'lines = [["ground", "a1", "a2"]]\n[places]\nground = [0, 0, 0]\na1 = [0, 0.5, 1, "x"]\na2 = [1, 2e-1]\n'
+
+
+def choices() -> bytes:
+    pole = {"order": 4, "frequency_hz": 2.0, "damping_ratio": 0.01}
+    files = [{"name": "input.csv", "sha256": "00"}]
+    known = {"schema": "dalembert-choice", "version": 1, "inputs": [], "outputs": ["a1"], "sample_time": 0.01}
+    diagram = {"method": "subspace", "rows": 20}
+    return json.dumps({**known, "poles": [pole], "diagram": diagram, "files": files}, indent=1).encode()
+
+
+def responses() -> bytes:
+    from dalembert.files.records.responses import write_frequency_response
+
+    H = np.linspace(1.0, 2.0, 6)[:, None, None] * np.array([[[1.0, 1j]]])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "r.uff"
+        write_frequency_response(da.linear.FrequencyResponse(np.arange(1.0, 7.0), H, ["1+X", "2+X"], ["3+X"]), path)
+        return path.read_bytes()
+
+
+def strip() -> Any:
+    """A strip of two beam elements."""
+    from dalembert.structures import Frame, Section
+
+    frame = Frame("strip")
+    frame.add_points(["root", "tip"], [[0, 0, 0], [0.5, 0.1, 0.2]])
+    frame.add_beam("strip", "root", "tip", section=Section.rectangle(0.004, 0.03), material="steel", elements=2)
+    return frame
+
+
+def bodies(suffix: str) -> bytes:
+    how = {"basis": "clamped", "fixed": "root", "modes": 2, "damping": 0.01, "stiffening": True}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"b{suffix}"
+        da.write_flexible_body(da.structures.flexible_body(strip(), **how), path)
+        return path.read_bytes()
+
+
+MATRICES = """format = "flexible body matrices"
+version = 1
+name = "strip"
+points = "points.txt"
+M = "M.mtx"
+K = "K.txt"
+nodes = ["root", "tip"]
+"""
+FULL = 'basis = "clamped"\nfixed = "root"\nmodes = 2\n'
+REDUCED = 'shapes = "shapes.csv"\nmasses = "masses.txt"\n'
+
+
+def matrices() -> list[bytes]:
+    """Descriptor, points and matrices in one text, in full and reduced; lines of dashes part them."""
+    from scipy.io import mmwrite
+    from scipy.sparse import csc_array
+
+    structure = da.structures.assemble_structure(strip())
+    reduction = da.structures.craig_bampton(structure.system(), ["root", "tip"], modes=2)
+    order = [structure.coordinates.index(name) for name in reduction.full.coordinates]
+    shapes = np.zeros((len(structure.coordinates), reduction.T.shape[1]))
+    shapes[order] = reduction.T
+    masses = structure.mass() * np.array([0.25, 0.25, 0.5])
+    points = "\n".join(f"{name}, {x}, {y}, {z}" for name, (x, y, z) in zip(structure.points, structure.positions))
+
+    def bundle(kind: str, M: Any, K: Any, *others: Any) -> bytes:
+        buffer = io.BytesIO()
+        mmwrite(buffer, csc_array(M), symmetry="symmetric", precision=15)
+        texts = [MATRICES + kind, points, buffer.getvalue().decode()]
+        for values in (K, *others):
+            texts.append("\n".join(" ".join(f"{x:.15g}" for x in row) for row in np.atleast_2d(values)))
+        return BREAK.join(texts).encode()
+
+    return [bundle(FULL, structure.M.toarray(), structure.K.toarray()),
+            bundle(REDUCED, reduction.system.M, reduction.system.K, shapes, masses[:, None])]  # fmt: skip
+
+
+BREAK = "\n-----\n"
+
+
 # ---- how each is read
 
 
@@ -269,6 +351,32 @@ def read_model(path: Path) -> None:
     from dalembert.files.models import parse_model
 
     parse_model(path.read_bytes(), is_json=path.suffix == ".json")
+
+
+def read_body(path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what the file does not hold
+        repr(da.read_flexible_body(path, max_bytes=MAX_BYTES))
+
+
+def read_matrices(path: Path) -> None:
+    parts = path.read_bytes().split(BREAK.encode())
+    for name, part in zip((path.name, "points.txt", "M.mtx", "K.txt", "shapes.csv", "masses.txt"), parts, strict=False):
+        (path.parent / name).write_bytes(part)
+    read_body(path)
+
+
+def read_choices(path: Path) -> None:
+    """The file of ``--choice``."""
+    from dalembert.app.commands.identify import read_choice_file
+
+    repr(read_choice_file(path, []))
+
+
+def read_responses(path: Path) -> None:
+    from dalembert.files.records.responses import read_frequency_response
+
+    repr(read_frequency_response(path, max_bytes=MAX_BYTES))
 
 
 def read_surface(path: Path) -> None:
@@ -358,6 +466,13 @@ FORMATS: dict[str, tuple[str, Callable[[], list[bytes]], Callable[[Path], None]]
     "modal uff": (".uff", lambda: modal_files(".uff"), read_modal),
     "geometry": (".csv", geometries, read_places),
     "universal geometry": (".uff", lambda: modal_files(".uff"), read_places),
+    "geometry toml": (".toml", lambda: [places_toml()], read_places),
+    "choice": (".json", lambda: [choices()], read_choices),
+    "deep strong motion": (".v2", lambda: [strong_motion()], read_table),
+    "frequency responses": (".uff", lambda: [responses()], read_responses),
+    "npz body": (".npz", lambda: [bodies(".npz")], read_body),
+    "sid body": (".sid_fem", lambda: [bodies(".sid_fem")], read_body),
+    "matrices": (".toml", matrices, read_matrices),
 }  # fmt: skip
 
 
@@ -370,6 +485,10 @@ WORDS = [
     b"[]", b"{}", b"null", b"true", b"=1+1", b"[ms]", b"(g)", "µ²".encode(), b"GENERATE", b"\xef\xbb\xbf",
 ]  # fmt: skip
 NUMBER = re.compile(rb"-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?")
+# texts with few numbers: mutations of bytes alone seldom pass the parser
+NUMERIC = ("geometry toml", "choice", "frequency responses", "sid body", "matrices", "deep strong motion")
+NUMBERS = [0.0, -1.0, 1e308, -1e308, 1e-320, float("nan"), float("inf"), -2147483649.0]
+LONG_NUMBERS = [b"9" * 401, b"1" * 5001, b"0.1.2.3", b"7", b"%d" % 2**70]
 SIZES = [0, 1, 2, 7, 8, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x10000, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF]
 
 
@@ -414,11 +533,18 @@ def corpus(name: str) -> list[bytes]:
 
 
 def made(name: str, seed: int) -> bytes:
-    """The input of a seed."""
+    """The input of a seed; one below zero has a word of 70 000 letters."""
     luck = random.Random(f"{name} {seed}")
     content = luck.choice(corpus(name))
+    if seed < 0:
+        place = luck.choice([*re.finditer(rb"[\w.+-]+|$", content)])
+        return content[: place.start()] + b"x" * 70_000 + content[place.end() :]
     if name == "mat7" and luck.random() < 0.7:
         return repacked(content, luck)
+    if content.startswith(b"PK") and luck.random() < 0.8:
+        return rezipped(content, luck)
+    if name in NUMERIC and luck.random() < 0.7:
+        return renumbered(content, luck)
     return mutated(content, luck, is_text=b"\x00" not in content)
 
 
@@ -437,6 +563,34 @@ def repacked(content: bytes, luck: random.Random) -> bytes:
     return b"".join(out)
 
 
+def renumbered(content: bytes, luck: random.Random) -> bytes:
+    """A text with one or two of its numbers replaced by others."""
+    for _ in range(luck.choice((1, 1, 2))):
+        place = luck.choice(list(NUMBER.finditer(content)))
+        number = luck.choice((*(b"%.17g" % x for x in NUMBERS), *LONG_NUMBERS))
+        content = content[: place.start()] + number + content[place.end() :]
+    return content
+
+
+def rezipped(content: bytes, luck: random.Random) -> bytes:
+    """A ZIP file with one entry mutated (text, bytes, or a number of an array), packed again without a fault."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as new:
+        names = old.namelist()
+        chosen = luck.choice(names)
+        for entry in names:
+            part = old.read(entry)
+            if entry == chosen:
+                is_array = part.startswith(b"\x93NUMPY") and len(part) > 128
+                if is_array and luck.random() < 0.7:
+                    place = 128 + 8 * luck.randrange((len(part) - 128) // 8)
+                    part = part[:place] + struct.pack("<d", luck.choice(NUMBERS)) + part[place + 8 :]
+                else:
+                    part = mutated(part, luck, is_text=not is_array)
+            new.writestr(entry, part)
+    return buffer.getvalue()
+
+
 def ending(name: str, seed: int, folder: Path) -> str:
     """How reading the input of a seed ended: "read", "refused", or what went wrong."""
     path = folder / f"input{FORMATS[name][0]}"
@@ -447,6 +601,8 @@ def ending(name: str, seed: int, folder: Path) -> str:
         text = str(error)
         if not text or not text.replace("\n", "").replace("\t", "").isprintable():
             return f"a message that is not printable: {text!r:.300}"
+        if len(text) > LONGEST:
+            return f"a message of {len(text)} characters: {text:.300}"
         return REFUSED
     except BaseException as error:  # whatever comes is what is looked for
         place = traceback.extract_tb(error.__traceback__)[-1]

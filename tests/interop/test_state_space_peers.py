@@ -264,7 +264,7 @@ def test_the_h_infinity_norm_agrees_with_slicot(system):
 
 
 def benchmark(name: str) -> StateSpace:
-    data = scipy.io.loadmat(Path(__file__).parents[1] / "data" / "slicot" / f"{name}.mat")
+    data = scipy.io.loadmat(Path(__file__).parents[1] / "data" / "slicot" / f"{name}.mat", spmatrix=False)
     return StateSpace(*(data[key].toarray() if hasattr(data[key], "toarray") else data[key] for key in "ABC"))
 
 

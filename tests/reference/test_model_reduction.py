@@ -20,7 +20,7 @@ DATA = Path(__file__).parents[1] / "data" / "slicot"
 
 
 def benchmark(name: str) -> StateSpace:
-    data = scipy.io.loadmat(DATA / f"{name}.mat")
+    data = scipy.io.loadmat(DATA / f"{name}.mat", spmatrix=False)
     A, B, C = (data[key].toarray() if hasattr(data[key], "toarray") else data[key] for key in "ABC")
     return StateSpace(A, B, C, provenance={"from": f"SLICOT benchmark {name}"})
 

@@ -168,6 +168,8 @@ def real_number(what: str, value: Any, error: type[DalembertError] = DataError) 
         number = float(value)
     except (TypeError, ValueError) as reason:
         raise error("not-a-number", f"{what} must be a number, got {value!r}.", where=where) from reason
+    except OverflowError:
+        raise error("out-of-range", f"{what} must be a number below 1.8e308.", where=where) from None
     if not np.isfinite(number):
         raise error("not-finite", f"{what} must be finite, got {value!r}.", where=where)
     return number
@@ -181,10 +183,12 @@ def positive_number(what: str, value: object, error: type[DalembertError] = Data
     return number
 
 
-def whole_number(what: str, value: object, least: int = 0) -> int:
-    """A whole number from ``least`` on."""
+def whole_number(what: str, value: object, least: int = 0, most: int | None = None) -> int:
+    """A whole number from ``least`` on, up to ``most`` where more would take time or memory without end."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise DataError("not-a-count", f"{what} must be a whole number from {least}, got {value!r}.")
+    if most is not None and value > most:
+        raise DataError("out-of-range", f"{what} must be at most {most}, got {float(value):g}.")
     return int(value)
 
 

@@ -109,6 +109,7 @@ CODES: dict[str, str] = {
     "not-picklable": "an object that cannot be sent to another process",
     "not-sampled": "a continuous law or observer, where a sampled one is needed",
     "other-sweep": "a folder that holds another sweep",
+    "slow-coordinates": "coordinates in which a machine of this form takes long to build",
     "slow-engine": "native code is not available, and expressions are interpreted",
     "trial-failed": "a trial of a sweep raised an error",
     "worker-died": "a worker process ended without an answer",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any, Self
 
 from dalembert.core.findings import Advice, Finding
 
+_LONG_WORD = re.compile(r"(\S{300})\S{100,}(\S{100})")
 _MOST_SHOWN = 20  # names of a message: four lines of a terminal
 _MOST_COMPARED = 5000  # names: a comparison takes microseconds, a hostile file has millions
 
@@ -132,6 +134,8 @@ class FileFormatError(DalembertError):
         path = str(file) if shown is None else shown
         if file.is_dir():
             return cls("not-readable", "this is a folder, not a file.", path=path)
+        if file.exists():
+            return cls("not-readable", "this is a pipe or a device, not a file.", path=path)
         others = [other.name for other in file.parent.iterdir()] if file.parent.is_dir() else []
         near = difflib.get_close_matches(file.name, others, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
@@ -199,11 +203,14 @@ def require_extra(module: str, extra: str) -> Any:
 
 
 def printable(text: str) -> str:
-    """A text with control characters of a terminal written out: names in a file may contain escape sequences.
+    """A text for a terminal: control characters are written out, and the middle of words above 500 letters is left out.
+
+    Names in a file may contain escape sequences, and may have any length.
 
     Examples
     --------
     >>> printable("body " + chr(27) + "[31mred") == "body " + chr(92) + "x1b[31mred"
     True
     """
+    text = _LONG_WORD.sub(r"\1...\2", text)
     return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)

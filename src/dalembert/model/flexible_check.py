@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 class DataLimits:
     """Limits of the checks, each relative to the size of what it judges."""
 
+    # Largest number of an array: the third power of a larger one overflows.
+    largest: float = 1e100
     # Asymmetry of a matrix: files carry some 7 digits.
     symmetric: float = 1e-6
     # Smallest eigenvalue of a matrix that must be positive: rounding of 1e-16 of 1e4 terms, and digits of files.
@@ -124,9 +126,10 @@ def _finite(data: FlexibleBodyData) -> list[Finding]:
     arrays = [("mass", np.asarray(data.mass, dtype=np.float64)), *((name, array) for name, array, _ in _arrays(data))]
     found = []
     for name, array in arrays:
-        bad = int((~np.isfinite(array)).sum())
+        bad = int((~(np.abs(array) <= LIMITS.largest)).sum())
         if bad:
-            found.append(finding(data, "not-finite", f"{bad} numbers of {name} are not finite.", numbers=bad))
+            problem = f"{bad} numbers of {name} are not finite, or above {LIMITS.largest:g}."
+            found.append(finding(data, "not-finite", problem, numbers=bad))
     return found
 
 
@@ -329,7 +332,7 @@ def lowest(matrix: FloatArray) -> float:
     if not matrix.size:
         return 0.0
     diagonal = np.diagonal(matrix)
-    largest = float(np.abs(diagonal).max())
+    largest = float(np.abs(matrix).max())
     size = np.sqrt(np.where(diagonal > LIMITS.zero * largest, diagonal, max(largest, 1e-300)))
     return float(np.linalg.eigvalsh(0.5 * (matrix + matrix.T) / np.outer(size, size))[0])
 

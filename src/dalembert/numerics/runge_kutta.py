@@ -62,7 +62,7 @@ class Tableau:
             raise DataError("not-finite", "a tableau holds an entry that is not a finite number.")
         if abs(sum(self.weights) - 1.0) > UNIT_SUM:
             raise DataError("out-of-range", f"the weights of a tableau add up to one, these to {sum(self.weights):g}.")
-        whole_number("iterations", self.iterations, 1)
+        whole_number("iterations", self.iterations, 1), whole_number("order", self.order)
         positive_number("tolerance", self.tolerance)
 
     @property

@@ -284,6 +284,8 @@ class Record:
     def between(self, start: float | None = None, stop: float | None = None) -> Record:
         """Samples with ``start <= time <= stop``, as a view."""
         t = self._time
+        if any(one is not None and np.isnan(one) for one in (start, stop)):
+            raise DataError("not-finite", f"start and stop are times in s, got {start} and {stop}.")
         first = 0 if start is None else int(np.searchsorted(t, start, side="left"))
         last = t.size if stop is None else int(np.searchsorted(t, stop, side="right"))
         if first >= last:

@@ -17,7 +17,7 @@ from typing import Any
 
 import casadi as ca
 
-from dalembert.core.arguments import real_number
+from dalembert.core.arguments import real_number, whole_number
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import ACCELERATION, HOLONOMIC, VELOCITY
@@ -45,6 +45,7 @@ from dalembert.symbolic.symbols import SymbolTable
 from dalembert.symbolic.text.convert import is_sympy
 
 SX = ca.SX
+MOST_DERIVATIVES = 20  # in time of one expression: its size may double with each
 GRAVITY_NONE = (0.0, 0.0, 0.0)
 
 
@@ -203,7 +204,7 @@ class System:
         derivatives; the derivative of a speed is the symbol of its rate.
         """
         value = self.table.expression(expression, "an expression to differentiate")
-        for _ in range(times):
+        for _ in range(whole_number("times", times, 0, MOST_DERIVATIVES)):
             value = self.table.differentiate(value)
         return value
 

@@ -115,7 +115,7 @@ def test_repeated_and_massless_modes_are_all_found_in_large_sparse_systems():
     one = grid(22, 22)
     M = one.M.toarray() * (np.arange(484) % 3 > 0)
     exact, _ = f.dense_pairs(M, one.K.toarray())
-    both = SecondOrder(scipy.sparse.block_diag([M, M]), scipy.sparse.block_diag([one.K, one.K]))
+    both = SecondOrder(*(scipy.sparse.block_diag([scipy.sparse.csc_array(A)] * 2) for A in (M, one.K)))
     squares, shapes = f.lowest(both.M, both.K, 12)
     np.testing.assert_allclose(squares, np.repeat(exact[:6], 2), rtol=1e-9)
     np.testing.assert_allclose(shapes.T @ (both.M @ shapes), np.eye(12), rtol=0, atol=1e-9)

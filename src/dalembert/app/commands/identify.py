@@ -210,17 +210,12 @@ def read_choice_file(path: Path, data: list[Path]) -> PoleChoice:
     import hashlib
     import json
 
+    from dalembert.core.bounded_files import read_bytes
     from dalembert.core.errors import DataError, FileFormatError
     from dalembert.identify.auto.choice import read_choice
 
     try:
-        if path.stat().st_size > LARGEST_CHOICE:
-            raise FileFormatError("too-large", f"a choice has at most {LARGEST_CHOICE} bytes.", path=str(path))
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise typer.BadParameter(f"there is no file {str(path)!r}.", param_hint="--choice") from error
-    except OSError as error:
-        raise typer.BadParameter(f"{str(path)!r} cannot be read: {error.strerror}.", param_hint="--choice") from error
+        document = json.loads(read_bytes(path, LARGEST_CHOICE))
     except (ValueError, RecursionError) as error:
         raise FileFormatError("bad-syntax", f"a choice is a JSON file: {error}.", path=str(path)) from error
     try:

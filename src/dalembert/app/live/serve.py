@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.core.arguments import real_number
 from dalembert.core.errors import DalembertError, DataError
 from dalembert.model.check import mode_names
 from dalembert.record import Array
@@ -105,9 +106,9 @@ class LiveMachine:
         """
         with self._lock:
             units = dict(self._names)
-            number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-            if not isinstance(name, str) or name not in units or not number:
-                raise DataError("unknown-name", f"no slider can move {name!r} to {value!r}.")
+            if not isinstance(name, str) or name not in units:
+                raise DataError("unknown-name", f"no slider moves {name!r}.")
+            value = real_number(f"the slider of {name}", value)
             low, high = self.limits.get(name, (-math.inf, math.inf))
             if not low <= value <= high:
                 raise DataError(
@@ -115,7 +116,7 @@ class LiveMachine:
                     f"{name} stops at {_with_unit(low, units[name])} and {_with_unit(high, units[name])}.",
                 )
             others = self._independent(name)
-            blocked = self._approach(name, float(value), others, 1.0 if units[name] == "rad" else self._size())
+            blocked = self._approach(name, value, others, 1.0 if units[name] == "rad" else self._size())
             self._order.remove(name)
             self._order.insert(0, name)
             far = _with_unit(self.state[name], units[name])
@@ -294,7 +295,7 @@ class _Handler(BaseHTTPRequestHandler):
         length = self.headers.get("Content-Length", "")
         if self.headers.get_content_type() != "application/json":
             self.send_error(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
-        elif not length.isdecimal() or int(length) > LONGEST_QUESTION:
+        elif not length.isdecimal() or len(length) > 9 or int(length) > LONGEST_QUESTION:
             self.close_connection = True
             self.send_error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         else:

@@ -48,10 +48,12 @@ class HorizonNodes:
 
     first: int = 8  # equal intervals that it is first cut into; they are halved where the gain needs it
     error: float = 1e-6  # of the cubic in the middle of an interval, relative to the largest gain: below model errors
+    longest: float = 1e15  # of the horizon, in shortest times of the loop: its end is then lost in rounding
     halvings: int = 30  # limit for a gain with a jump: 8 · 2³⁰ intervals resolve 1e-10 of the horizon
 
 
 NODES = HorizonNodes()
+MOST_STEPS = 1_000_000  # of a horizon in samples: a minute
 
 
 def lqr(
@@ -285,7 +287,14 @@ def horizon_steps(horizon: float, dt: float | None) -> tuple[float, int]:
             "not-a-count",
             f"horizon = {T:g} s is no whole number of samples of {dt:g} s; take {max(round(T / dt), 1) * dt:g} s.",
         )
+    if count > MOST_STEPS:
+        raise _too_long(T, f"has {count:g} samples of {dt:g} s, more than {MOST_STEPS}")
     return T, count
+
+
+def _too_long(T: float, why: str) -> DataError:
+    advice = Advice("Without {} it is infinite.", Argument("horizon"))
+    return DataError("out-of-range", f"horizon = {T:g} s {why}.", advice, where={"argument": "horizon"})
 
 
 def without_cross_term(
@@ -302,6 +311,9 @@ def _continuous_horizon(
 ) -> tuple[Schedule, FloatArray]:
     """From the end backwards, by exact steps that are halved until a cubic meets the gain in their middle."""
     A_, G, Q_, RB, RN = without_cross_term(A, B, Q, R, N)
+    rate = float(np.linalg.norm(A_) + np.sqrt(np.linalg.norm(G) * np.linalg.norm(Q_)))
+    if T * rate > NODES.longest:
+        raise _too_long(T, f"is more than {NODES.longest:g} times as long as the shortest time of the loop")
     triples: dict[int, doubling.Triple] = {}
 
     def back(X: FloatArray, level: int) -> FloatArray:

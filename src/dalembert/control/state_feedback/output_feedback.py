@@ -32,6 +32,7 @@ from dalembert.control.state_feedback.state_feedback import (
     reference_names,
     units_of,
 )
+from dalembert.core.arguments import real_number
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
@@ -299,7 +300,7 @@ def _law(design: OutputFeedback, at: object, start: object, switched_on: float |
     outputs, known = design.observer.outputs, design.known
     A, B, Be, C, D, De = (ca.DM(value) for value in _split_inputs(design))
     s = _Symbols(design, at)
-    since = s.t - (switched_on or 0.0)
+    since = s.t - real_number("switched_on", switched_on or 0.0)
     on = 1.0 if switched_on is None else ca.if_else(since >= -TOLERANCES.rounding * (dt or 1.0), 1.0, 0.0)
     fixed = design.observer.M if s.current else design.L
     gain = ca.DM(fixed) if design.observer.schedule is None else design.observer.schedule.at(s.t)

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from dalembert.control.plant import Weight, reference_values, weight
-from dalembert.control.state_feedback.lqr import horizon_steps, pose_problem, without_cross_term
+from dalembert.control.state_feedback.lqr import MOST_STEPS, horizon_steps, pose_problem, without_cross_term
 from dalembert.control.state_feedback.observer import first_estimate
 from dalembert.control.state_feedback.state_feedback import units_of
 from dalembert.core.arguments import real_number, whole_number
@@ -93,7 +93,7 @@ def plan_motion(
     B = model.B[:, [model.inputs.index(name) for name in drives]]
     A_, G, H, RB, RN = without_cross_term(model.A, B, Q_, R_, N_)
     if model.dt is None:
-        count = whole_number("steps", steps, 1)
+        count = whole_number("steps", steps, 1, MOST_STEPS)
         one = doubling.interval(A_, G, H, T / count)
     else:
         one = (A_, G, H)

@@ -18,6 +18,7 @@ import numpy as np
 
 from dalembert.control.plant import reference_values, remove_reference, replace_fields
 from dalembert.control.state_feedback.schedule import Schedule
+from dalembert.core.arguments import real_number
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError, require_name
 from dalembert.core.tables import align_columns
@@ -290,7 +291,7 @@ def _law(feedback: StateFeedback, at: object, switched_on: float | None) -> Law:
     read, memory = ca.MX.sym("reads", len(reads)), ca.MX.sym("memory", len(feedback.integral))
     r, p, t = ca.MX.sym("references", len(followed)), ca.MX.sym("p", 0), ca.MX.sym("t")
     value, wanted = dict(zip(reads, ca.vertsplit(read), strict=True)), dict(zip(followed, ca.vertsplit(r), strict=True))
-    since = t - (switched_on or 0.0)
+    since = t - real_number("switched_on", switched_on or 0.0)
     on = 1.0 if switched_on is None else ca.if_else(since >= -TOLERANCES.rounding * (feedback.dt or 1.0), 1.0, 0.0)
     references = {name: wanted[name] - y0[name] for name in followed}
     u = on * compute_command(feedback, read[: len(names)] - ca.DM(x0), memory, references, since) + u0

@@ -18,6 +18,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.core.arguments import real_number
 from dalembert.core.errors import DataError, ModelError, require_name, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.estimate.algebra import covariance_factors as kernels
@@ -56,7 +57,7 @@ def covariance(symbol: str, given: object, names: tuple[str, ...], what: str) ->
         kinds = "a number, a vector, a matrix, a mapping of names to variances, or a function"
         raise DataError("wrong-type", f"{symbol} must be {kinds}, got {given!r}.") from None
     if array.ndim == 0:
-        array = np.full(n, float(array))
+        array = np.full(n, real_number(symbol, array))  # checked also where nothing has a name
     if array.ndim == 1 and len(array) == n:
         array = np.diag(array)
     if array.shape != (n, n):

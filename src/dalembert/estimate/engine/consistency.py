@@ -49,7 +49,7 @@ def chi_square_band(degrees: int, count: int = 1, level: float = 0.95) -> tuple[
     """
     if not 0 < level < 1:
         raise DataError("out-of-range", f"level must lie between 0 and 1, got {level!r}.")
-    if degrees < 1 or count < 1:
+    if not (degrees >= 1 and count >= 1):
         problem = f"degrees and count must be at least 1, got {degrees!r} and {count!r}."
         raise DataError("out-of-range", problem)
     tail = (1 - level) / 2

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import casadi as ca
 import numpy as np
 
-from dalembert.core.arguments import positive_number
+from dalembert.core.arguments import positive_number, real_number
 from dalembert.core.errors import DalembertError, DataError, ModelError, require_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.equations import Channels, State
@@ -79,7 +79,7 @@ class Filter(engine.Recursion):
             self.process = process(model, outputs=outputs, inputs=inputs, dt=dt, **options)
         if not self.process.ny:
             raise ModelError("empty", f"{self.process.name!r} has no outputs: a filter has nothing to read.")
-        self.dt = self.process.dt if dt is None else float(dt)
+        self.dt = self.process.dt if dt is None else positive_number("dt", dt)
         self.noise = NoiseVariances(self.process, Q, R, input_noise)
         self.model = engine.Expressions(self.process, self.noise)
         self.start, self._start = self.read_start(start), start
@@ -219,6 +219,7 @@ class Filter(engine.Recursion):
         self, start: InitialState, P0: Variances, dt: float | None, u: Array | None = None, t: float = 0.0
     ) -> Array:
         """Initial filter state: of the start and P0 given here, or else of the filter's own."""
+        real_number("t", t), dt is None or positive_number("dt", dt)
         x = self.start if start is None else self.read_start(start)
         if u is not None and (self._start if start is None else start) is None:
             x = x.copy()
@@ -234,6 +235,7 @@ class Filter(engine.Recursion):
 
     def linearize(self, x: Array, u: Array, t: float, dt: float) -> tuple[Array, Array, Array, Array]:
         """F, H, Q, R at a state: numbers."""
+        real_number("t", t), positive_number("dt", dt)
         m, p = self.process, self.model.numbers
         X, U, T, D = ca.MX.sym("x", m.nx), ca.MX.sym("u", m.nu), ca.MX.sym("t"), ca.MX.sym("dt")
         P = ca.MX.sym("p", len(p))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.core.arguments import real_number
 from dalembert.core.errors import ConvergenceError, DataError, ModelError, require_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.estimate.engine.divergence import explain_failure
@@ -23,7 +24,7 @@ class FilterStepper:
     """
 
     def __init__(self, filter_: Filter, filter_state: Array, dt: float | None, t: float) -> None:
-        self.filter, self.filter_state, self.dt, self.t = filter_, filter_state.copy(), dt, float(t)
+        self.filter, self.filter_state, self.dt, self.t = filter_, filter_state.copy(), dt, real_number("t", t)
         self._tick = filter_.native.tick
         self._p = filter_.model.numbers
         self._u = np.zeros(filter_.process.nu)

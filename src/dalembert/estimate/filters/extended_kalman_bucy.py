@@ -27,7 +27,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.core.arguments import positive_number, whole_number
+from dalembert.core.arguments import positive_number, real_number, whole_number
 from dalembert.core.errors import ConvergenceError, DataError, ModelError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import Channels
@@ -52,7 +52,7 @@ from dalembert.estimate.models.process import (
     operating_point,
     process,
 )
-from dalembert.estimate.models.runge_kutta import step_function
+from dalembert.estimate.models.runge_kutta import MOST_STEPS, step_function
 from dalembert.expressions import Array, Expr, Kernel
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.linear.transforms.riccati import care
@@ -110,7 +110,7 @@ class ExtendedKalmanBucy(Filter):
             )
         if dt is not None:
             positive_number("dt", dt)
-        whole_number("substeps", substeps, least=1)
+        whole_number("substeps", substeps, 1, MOST_STEPS)
         made = continuous_process(model, outputs=outputs, inputs=inputs, **options)
         super().__init__(made, Q=Q, R=R, dt=dt, start=start, P0=P0)
         constant = self.noise.R.constant()
@@ -292,7 +292,7 @@ class ExtendedKalmanBucy(Filter):
 
     def steady_covariance(self, x: Array, u: Array, t: float, dt: float | None) -> Array:
         """Limit of the covariance of the model linearised at a state (CARE)."""
-        A, C, Q, R = self._numbers_at(x, u, t)
+        A, C, Q, R = self._numbers_at(x, u, real_number("t", t))
         names = self.process.errors.names
         hidden = hidden_modes(A, C, names, continuous=True)
         if hidden:

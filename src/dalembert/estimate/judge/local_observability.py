@@ -230,6 +230,7 @@ def local_observability(
         problem = f"an output of {whole.name!r} has no derivative somewhere along this motion."
         raise ModelError("not-finite", problem, Advice("Leave it out."))
     names, ny = whole.errors.names, len(read)
+    sizes = _amplitudes(amplitude, names)
     roots = _start_roots(P0, whole, flow, stacked, motion.x[starts], motion.t[starts])
     scales = typical_noise(whole.outputs.units, stacked, roots)
     weights = _weights(R, read, scales[:ny])
@@ -243,7 +244,7 @@ def local_observability(
         part = MotionSamples(
             *(a[starts[best] : starts[best] + stacked.shape[1]] for a in (motion.t, motion.x, motion.u))
         )
-        flat = _rows(weights @ spread(whole, part, _amplitudes(amplitude, names))[:, :ny])
+        flat = _rows(weights @ spread(whole, part, sizes)[:, :ny])
         moved = flat.T @ flat
     further = _further(whole, ny, stacked[best], flow[best], _likely(R, whole, ny, scales), roots[best])
     if candidates is not None:
@@ -387,5 +388,5 @@ def _motion(model: Process, along: object, dt: float | None, samples: int) -> Mo
 def _amplitudes(given: object, names: tuple[str, ...]) -> Array:
     if isinstance(given, Mapping):
         find_places(list(given), names, "state")
-        return np.array([float(given.get(name, 1e-3)) for name in names])
+        return np.array([positive_number(f"amplitude of {name}", given.get(name, 1e-3)) for name in names])
     return np.full(len(names), positive_number("amplitude", given))

@@ -19,7 +19,7 @@ from typing import Any
 
 import casadi as ca
 
-from dalembert.core.arguments import positive_number
+from dalembert.core.arguments import positive_number, real_number
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
 from dalembert.expressions import Expr
@@ -38,6 +38,9 @@ class Window:
     coordinate: str | tuple[tuple[str, float], ...]
     centre: float = 0.0
     period: float | None = math.pi
+
+    def __post_init__(self) -> None:
+        real_number("centre", self.centre), self.period is None or positive_number("period", self.period)
 
     def __call__(self, s: Any) -> Any:
         terms = ((self.coordinate, 1.0),) if isinstance(self.coordinate, str) else self.coordinate

@@ -17,6 +17,7 @@ from dalembert.equations import Channels, EquationsOfMotion, State
 from dalembert.estimate.models.machine_functions import MachineFunctions, further_channels
 from dalembert.estimate.models.manifold import Manifold, Tangent, independent
 from dalembert.estimate.models.process import Names, Process, find_places, process
+from dalembert.estimate.models.runge_kutta import MOST_STEPS
 from dalembert.expressions import Array
 from dalembert.numerics.runge_kutta import Tableau, find_tableau
 from dalembert.solve.position.assemble import assemble, check_start, check_weightless
@@ -80,7 +81,7 @@ def machine_process(
     table = _tableau(method)
     one_of("closing", closing, ("independent", "projection"))
     for label, count in (("steps", steps), ("newton_steps", newton_steps)):
-        whole_number(label, count, least=1)
+        whole_number(label, count, 1, MOST_STEPS)
     if dt is not None:
         positive_number("dt", dt)
     named = None if coordinates is None else [coordinates] if isinstance(coordinates, str) else list(coordinates)

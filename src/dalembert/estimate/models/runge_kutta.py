@@ -19,6 +19,7 @@ from dalembert.expressions import Array, Expr
 from dalembert.numerics.runge_kutta import Tableau
 
 SX, MX = ca.SX, ca.MX
+MOST_STEPS = 1000  # of one interval: all are in one expression
 
 
 def step_function(rate: ca.Function, method: Tableau, substeps: int = 1) -> ca.Function:

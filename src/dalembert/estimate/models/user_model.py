@@ -19,7 +19,7 @@ from dalembert.core.arguments import real_number, whole_number
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.equations import Channels
 from dalembert.estimate.models.process import Names, Process, find_places, process
-from dalembert.estimate.models.runge_kutta import step_function
+from dalembert.estimate.models.runge_kutta import MOST_STEPS, step_function
 from dalembert.expressions import Array, call_user
 from dalembert.numerics.runge_kutta import Tableau, find_tableau
 
@@ -72,7 +72,7 @@ class UserModel:
             name: real_number(f"parameter {name!r}", value) for name, value in (parameters or {}).items()
         }
         self.method = find_tableau(method)
-        self.substeps = whole_number("substeps", substeps, least=1)
+        self.substeps = whole_number("substeps", substeps, 1, MOST_STEPS)
         self.angles = frozenset(angles)
         find_places(list(angles), self.outputs.names, "output")
         self.start = _start(start, self.states)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dalembert.core.atomic_files import replace_file
+from dalembert.core.bounded_files import require_file
 from dalembert.core.errors import DalembertError, DataError, FileFormatError, ModelError, unknown_name
 from dalembert.core.findings import Advice
 from dalembert.files.bodies.format import BodyReading, find_format, suffixes
@@ -60,15 +61,8 @@ def read_body(file: Path, how: BodyReading, shown: str | None = None) -> Flexibl
     kind = find_format(file)
     if kind.read is None:
         raise FileFormatError("not-supported", f"files {kind.suffixes[0]} are written, not read.", path=name)
+    require_file(file, how.max_bytes, name, argument="max_bytes")
     try:
-        if not file.is_file():
-            raise FileFormatError.report_absent(file, name)
-        size = file.stat().st_size
-        if not size:
-            raise FileFormatError("empty", "the file is empty.", path=name)
-        if size > how.max_bytes:
-            why = f"the file has {size} bytes, more than max_bytes = {how.max_bytes}."
-            raise FileFormatError("too-large", why, path=name, evidence={"bytes": size, "allowed": how.max_bytes})
         return kind.read(file, how)
     except OSError as error:
         raise FileFormatError("not-readable", f"cannot be read ({error}).", path=name) from None

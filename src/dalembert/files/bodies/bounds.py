@@ -18,6 +18,7 @@ class BodyLimits:
     row: int = 10_000_000  # characters of one row of a matrix: 400 000 numbers
     descriptor: int = 1 << 20  # bytes of a file that names matrices, which may contain points
     name: int = 1000  # characters of a name
+    largest: float = 1e100  # of numbers of a matrix: the third power of a larger one overflows
     points: int = 80  # bytes of memory per byte of a text of points: 53 to 64 were measured of lines "0 0 0"
 
 

@@ -50,9 +50,10 @@ def read_matrix(path: Path, shown: str, max_bytes: int) -> Any:
     else:
         found = _read_rows(path, shown, size, max_bytes)
     values = found.data if hasattr(found, "tocsc") else found
-    bad = int((~np.isfinite(values)).sum())
+    bad = int((~(np.abs(values) <= LIMITS.largest)).sum())
     if bad:
-        raise FileFormatError("not-finite", f"{bad} numbers are not finite.", path=shown, evidence={"numbers": bad})
+        problem = f"{bad} numbers are not finite, or above {LIMITS.largest:g}."
+        raise FileFormatError("not-finite", problem, path=shown, evidence={"numbers": bad})
     return found
 
 

@@ -25,6 +25,8 @@ class ModalLimits:
 
     # Bytes: 100 modes at 10 000 coordinates take 13 MB as text. JSON takes up to 40 times its length as objects.
     size: int = 16 * 1024**2
+    # Lines of a table: modes, or coordinates where modes are columns. Reading so many takes less than a second.
+    lines: int = 20_000
     # Most rows of a modal table: a table with more rows is a log with channels of these names.
     rows: int = 200
     # ... where a column of frequencies is the only sign of modes: spectra have hundreds of lines.

@@ -14,9 +14,9 @@ universal file: nodes (sets 15 and 2411) and trace lines (82), where channels ar
 from __future__ import annotations
 
 import csv
-import difflib
 import os
 import re
+import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.core.bounded_files import require_file
 from dalembert.core.errors import FileFormatError, unknown_name
 from dalembert.core.findings import Advice, Finding
 from dalembert.files.modal.universal_sets import read_sets
@@ -36,8 +37,10 @@ from dalembert.files.tables.header import plain_cell
 from dalembert.files.tables.header_units import read_heading
 from dalembert.files.tables.layout import DELIMITERS
 
+MOST = sys.float_info.max  # larger whole numbers, and NaN, are no coordinates
 DIRECTIONS = ("x", "y", "z", "-x", "-y", "-z")
 LARGEST = 4 * 1024**2  # bytes of a file: 50 000 places
+SHOWN = 8  # names in a message
 _NAMES = ("name", "sensor", "channel", "place", "point", "node", "coordinate", "label")
 _COLUMNS = {"direction": ("direction", "way", "axis", "dir"), "to": ("to", "line", "lines", "connected to")}
 LABEL = re.compile(r"(?:.*\.)?(?P<place>.+?)(?P<sign>[+-])(?P<axis>[XYZ])")
@@ -79,14 +82,16 @@ class Geometry(Mapping[str, Place]):
         A place of a sensor that is not a channel is kept, without a direction. A channel ``12+X`` is at the place
         ``12``.
         """
-        found: dict[str, Place] = {}
+        known = set(channels)
+        absent = [name for name, place in self.places.items() if len(place) == 4 and name not in known]
+        found: dict[str, Place] = {**self.places, **{name: self.places[name][:3] for name in absent}}
         findings = []
-        for name, place in self.places.items():
-            if len(place) == 4 and name not in channels:
-                problem = f"the geometry has a sensor that is not a channel: {unknown_name('channel', name, channels)}"
-                findings.append(Finding("unknown-name", problem, {"name": name}))
-                place = place[:3]
-            found[name] = place
+        for name in absent[:SHOWN]:
+            problem = f"the geometry has a sensor that is not a channel: {unknown_name('channel', name, channels)}"
+            findings.append(Finding("unknown-name", problem, {"name": name}))
+        if more := absent[SHOWN:]:
+            problem = f"the geometry has {len(more)} further sensors that are not channels: {', '.join(more[:SHOWN])} ..."
+            findings.append(Finding("unknown-name", problem, {"names": more}))
         for channel in channels:
             label = LABEL.fullmatch(channel)
             if channel in found or label is None:
@@ -97,7 +102,7 @@ class Geometry(Mapping[str, Place]):
         without = [name for name in channels if len(found.get(name, ())) != 4]
         if without:
             problem = f"{len(without)} of {len(channels)} channels have no place or no direction, and are not drawn: "
-            problem += f"{', '.join(without[:8])}{', ...' if len(without) > 8 else ''}."
+            problem += f"{', '.join(without[:SHOWN])}{', ...' if len(without) > SHOWN else ''}."
             findings.append(Finding("no-place", problem, {"channels": without}))
         return Geometry(found, self.lines), findings
 
@@ -134,20 +139,6 @@ def read_geometry(path: str | os.PathLike[str]) -> Geometry:
         return Geometry(places, tuple(lines) if lines else None)
     except FileFormatError as error:
         raise with_path(error, file) from error
-
-
-def require_file(file: Path, largest: int) -> None:
-    """Refuse a file that does not exist, is empty or too large."""
-    if not file.is_file():
-        others = [other.name for other in file.parent.iterdir()] if file.parent.is_dir() else []
-        near = difflib.get_close_matches(file.name, others, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise FileFormatError("no-such-file", f"no such file.{hint}", path=str(file))
-    size = file.stat().st_size
-    if not size:
-        raise FileFormatError("empty", "the file is empty.", path=str(file))
-    if size > largest:
-        raise FileFormatError("too-large", f"the file has {size} bytes, more than {largest}.", path=str(file))
 
 
 def with_path(error: FileFormatError, file: Path) -> FileFormatError:
@@ -253,7 +244,7 @@ def _place(name: str, position: Sequence[float], way: str, line: int | None = No
 def _toml(path: Path) -> tuple[dict[str, Place], list[tuple[str, str]]]:
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # broken text, or a number of thousands of digits
         found = re.search(r"at line (\d+)", str(error))
         line = int(found[1]) if found else None
         raise FileFormatError("bad-syntax", f"this is not TOML ({error}).", line=line) from error
@@ -269,7 +260,7 @@ def _toml(path: Path) -> tuple[dict[str, Place], list[tuple[str, str]]]:
         parts = list(words) if isinstance(words, list) else []
         way = parts.pop() if parts and isinstance(parts[-1], str) else ""
         numbers = [one for one in parts if isinstance(one, int | float) and not isinstance(one, bool)]
-        if len(numbers) != len(parts) or len(parts) not in (2, 3) or not np.isfinite(np.array(numbers, float)).all():
+        if len(numbers) != len(parts) or len(parts) not in (2, 3) or not all(abs(x) <= MOST for x in numbers):
             problem = f"place {name!r:.80}: expected two or three coordinates [m] and a direction, not {words!r:.80}."
             raise FileFormatError("wrong-shape", problem)
         places[name] = _place(name, [*map(float, numbers), *([0.0] if len(numbers) == 2 else [])], way.lstrip("+"))

@@ -6,10 +6,11 @@ import os
 from pathlib import Path
 
 from dalembert.core.atomic_files import replace_file
+from dalembert.core.bounded_files import require_file
 from dalembert.core.errors import DataError, FileFormatError
 from dalembert.core.findings import Advice
 from dalembert.files.modal.format import LIMITS, MODAL_FORMATS, find_modal_format
-from dalembert.files.modal.geometry import Geometry, read_geometry, require_file, with_path
+from dalembert.files.modal.geometry import Geometry, read_geometry, with_path
 from dalembert.identify.model.identified import HoldsIdentified, Identified, take_identified
 from dalembert.linear.modes import Modes
 
@@ -35,7 +36,7 @@ def read_modes(path: str | os.PathLike[str], *, max_bytes: int = LIMITS.size) ->
     """
     file = Path(path)
     kind = find_modal_format(file)
-    require_file(file, max_bytes)
+    require_file(file, max_bytes, argument="max_bytes")
     try:
         modes = kind.read(file, max_bytes)
     except FileFormatError as error:

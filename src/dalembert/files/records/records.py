@@ -9,6 +9,7 @@ from typing import Any
 
 from dalembert.core.arguments import positive_number
 from dalembert.core.atomic_files import replace_file
+from dalembert.core.bounded_files import require_file
 from dalembert.core.errors import DataError, FileFormatError
 from dalembert.core.findings import Advice
 from dalembert.core.progress import Setting
@@ -66,14 +67,7 @@ def read_record(
     kind = find_format(file)
     if kind.read is None:
         raise FileFormatError("not-supported", f"files {kind.suffixes[0]} are written, not read.", path=str(path))
-    if not file.is_file():
-        raise FileFormatError.report_absent(file)
-    size = file.stat().st_size
-    if not size:
-        raise FileFormatError("empty", "the file is empty.", path=str(path))
-    if size > max_bytes:
-        why = f"the file has {size} bytes, more than max_bytes = {max_bytes}."
-        raise FileFormatError("too-large", why, path=str(path))
+    require_file(file, max_bytes, argument="max_bytes")
     try:
         step = None if dt is None else positive_number("dt", dt)
         record = kind.read(file, Reading(time, step, max_bytes, delimiter, units or (), skip, progress))

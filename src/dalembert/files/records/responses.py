@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dalembert.core.atomic_files import replace_file
+from dalembert.core.bounded_files import require_file
 from dalembert.core.errors import FileFormatError
 from dalembert.files.records.format import Reading
 from dalembert.files.records.formats.uff import read_frf, write_frf
@@ -19,10 +20,7 @@ def read_frequency_response(path: str | os.PathLike[str], *, max_bytes: int = Re
     Inputs and outputs have the names of their degrees of freedom: ``12+X``.
     """
     file = Path(path)
-    if not file.is_file():
-        raise FileFormatError("no-such-file", "no such file.", path=str(path))
-    if file.stat().st_size > max_bytes:
-        raise FileFormatError("too-large", f"the file has more than max_bytes = {max_bytes}.", path=str(path))
+    require_file(file, max_bytes, argument="max_bytes")
     try:
         return read_frf(file, max_bytes)
     except FileFormatError as error:

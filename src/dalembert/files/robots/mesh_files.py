@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -16,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
+from dalembert.core.bounded_files import require_file
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice, Argument
 from dalembert.files.models.values.mesh_mass import mesh_triangles
@@ -25,8 +27,9 @@ from dalembert.files.models.values.mesh_mass import mesh_triangles
 class MeshLimits:
     """Limits far above the largest of 491 meshes of published robots (2.8 MB, 56 000 triangles)."""
 
-    text_bytes: int = 50 * 1024**2  # of an OBJ file; reading this size takes about 10 s
-    triangles: int = 4_000_000  # of all meshes of a robot: 300 MB
+    text_bytes: int = 16 * 1024**2  # of an OBJ file: 230 000 triangles with normals; reading takes at most 2 s
+    triangles: int = 1_000_000  # of all files of a robot, and again of all its pictures: 72 MB each
+    points: int = 1_000_000  # of an OBJ file
     corners: int = 1000  # of one face
 
 
@@ -40,6 +43,7 @@ class MeshFiles:
     folders: Sequence[Path]
     wanted: bool = True
     read_before: dict[Path, FloatArray] = field(default_factory=dict)
+    drawn: int = 0  # triangles of pictures so far: a file may be shown many times
     suffixes = (".stl", ".obj")
 
     def read(self, name: str) -> FloatArray:
@@ -79,33 +83,41 @@ def find_file(name: str, folders: Sequence[Path]) -> Path:
 
 def read_obj(path: Path) -> FloatArray:
     """Triangles (n, 3, 3) of an OBJ file."""
+    require_file(path, LIMITS.text_bytes, path.name)
+    points, faces = array("d"), array("l")
     try:
-        if path.stat().st_size > LIMITS.text_bytes:
-            raise FileFormatError("too-large", f"the mesh has more than {LIMITS.text_bytes} bytes.")
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if line.startswith((b"v ", b"f ", b" ", b"v\t", b"f\t", b"\t")):
+                    _read_line(number, line.split(None, LIMITS.corners + 2), points, faces)
+                    if len(points) > 3 * LIMITS.points or len(faces) > 3 * LIMITS.triangles:
+                        problem = f"more than {LIMITS.points} points or {LIMITS.triangles} triangles."
+                        raise FileFormatError("too-large", problem)
     except OSError as error:
         raise FileFormatError("not-readable", f"cannot be read ({error}).") from None
-    points: list[tuple[float, float, float]] = []
-    faces: list[tuple[int, int, int]] = []
-    for number, line in enumerate(content.split(b"\n"), 1):
-        words = line.split()
-        if not words or words[0] not in (b"v", b"f"):
-            continue
-        try:
-            if words[0] == b"v":
-                x, y, z = map(float, words[1:4])
-                points.append((x, y, z))
-                continue
-            corners = [int(word.partition(b"/")[0]) for word in words[1 : LIMITS.corners + 2]]
-        except ValueError:
-            raise FileFormatError("bad-syntax", f"line {number} is not a point or face of an OBJ file.") from None
-        corners = [k - 1 if k > 0 else len(points) + k for k in corners]
-        if not 3 <= len(corners) <= LIMITS.corners or not all(0 <= k < len(points) for k in corners):
-            raise FileFormatError("bad-syntax", f"line {number} names points that the file does not have.")
-        faces += [(corners[0], b, c) for b, c in pairwise(corners[1:])]
     if not faces:
         raise FileFormatError("empty", "the mesh has no triangles.")
-    found: FloatArray = np.array(points)[np.array(faces)]
+    found: FloatArray = np.frombuffer(points).reshape(-1, 3)[np.frombuffer(faces, dtype="l").reshape(-1, 3)]
     if not np.isfinite(found).all():
         raise FileFormatError("not-finite", "the mesh has a corner that is not finite.")
     return found
+
+
+def _read_line(number: int, words: list[bytes], points: array[float], faces: array[int]) -> None:
+    """Add the numbers of a point, or of the triangles of a face."""
+    if not words or words[0] not in (b"v", b"f"):
+        return
+    try:
+        if words[0] == b"v":
+            x, y, z = map(float, words[1:4])
+            points.extend((x, y, z))
+            return
+        corners = [int(word.partition(b"/")[0]) for word in words[1:]]
+    except ValueError:
+        raise FileFormatError("bad-syntax", f"line {number} is not a point or face of an OBJ file.") from None
+    count = len(points) // 3
+    corners = [k - 1 if k > 0 else count + k for k in corners]
+    if not 3 <= len(corners) <= LIMITS.corners or not 0 <= min(corners) <= max(corners) < count:
+        raise FileFormatError("bad-syntax", f"line {number} names points that the file does not have.")
+    for b, c in pairwise(corners[1:]):
+        faces.extend((corners[0], b, c))

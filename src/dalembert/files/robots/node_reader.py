@@ -9,6 +9,7 @@ import difflib
 import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
@@ -17,8 +18,8 @@ import numpy as np
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import FileFormatError, ModelWarning
 from dalembert.core.findings import Advice, Argument, Finding
-from dalembert.files.models.text.sources import REPAIR, Problems, TooMany
-from dalembert.files.robots.mesh_files import MeshFiles
+from dalembert.files.models.text.sources import PICTURES, REPAIR, Problems, TooMany
+from dalembert.files.robots.mesh_files import LIMITS, MeshFiles
 from dalembert.files.robots.xml_tree import XmlNode
 from dalembert.model import Mechanism
 
@@ -181,6 +182,20 @@ class NodeReader:
             self.problem(node, "out-of-range", problem, Advice("Give {}.", Argument("scale", "0.001 0.001 0.001")))
         return np.asarray(found)
 
+    def draw(self, node: XmlNode, shapes: Iterable[FloatArray | None]) -> FloatArray | None:
+        """One picture (n, 3, 3) of the shapes of a body; None where pictures are not wanted, or without a shape."""
+        parts: list[FloatArray] = []
+        for triangles in shapes if self.meshes.wanted else ():
+            if triangles is None:
+                continue
+            self.meshes.drawn += len(triangles)
+            if self.meshes.drawn > LIMITS.triangles:
+                problem = f"the pictures of the bodies have more than {LIMITS.triangles} triangles."
+                self.problem(node, "too-large", problem, Advice("Read the robot without them: {}.", PICTURES))
+                self.problems.raise_if_any()
+            parts.append(triangles)
+        return np.concatenate(parts) if parts else None
+
     # -- names ------------------------------------------------------------------------------------------------------
     def check_names(
         self, node: XmlNode, elements: Collection[str], attributes: Collection[str], *, others: Iterable[str] = ()
@@ -197,12 +212,16 @@ class NodeReader:
     def _judge(
         self, node: XmlNode, what: str, name: str, known: Collection[str], expected: Collection[str], kind: str
     ) -> None:
-        near: list[str] = []
-        if len(name) < 80 and name not in expected:
-            near = [one for one in known if sorted(one) == sorted(name.lower())]  # two letters exchanged
-            near += difflib.get_close_matches(name.lower(), known, n=1, cutoff=LIKENESS)
+        near = "" if len(name) >= 80 or name in expected else _nearest(name.lower(), tuple(known))
         if near:
-            self.problem(node, "unknown-name", f"no {kind} {what}. Did you mean {near[0]!r}?")
+            self.problem(node, "unknown-name", f"no {kind} {what}. Did you mean {near!r}?")
         else:
             shown = what if len(what) < 120 else f"{what[:117]}..."
             self.note(node, shown, quiet=self.foreign or name in expected)
+
+
+@cache
+def _nearest(name: str, known: tuple[str, ...]) -> str:
+    """The known name of which this is a misspelling; empty where there is none."""
+    swapped = [one for one in known if sorted(one) == sorted(name)]  # two letters exchanged
+    return next(iter([*swapped, *difflib.get_close_matches(name, known, n=1, cutoff=LIKENESS)]), "")

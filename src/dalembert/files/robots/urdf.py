@@ -8,7 +8,7 @@ along its axis, and at the child's origin. At zero coordinates both frames coinc
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -88,14 +88,15 @@ class UrdfReader(NodeReader):
 
     def triangles(self, link: XmlNode) -> FloatArray | None:
         """Triangles of the picture, in the link's axes."""
-        found = []
+        return self.draw(link, self._shapes(link))
+
+    def _shapes(self, link: XmlNode) -> Iterator[FloatArray]:
         for visual in link.all("visual"):
             origin, geometry = self.origin(visual), visual.first("geometry")
             for shape in geometry.children if geometry is not None else ():
                 made = self._shape(shape)
                 if made is not None:
-                    found.append(made @ origin.axes.T + origin.place)
-        return np.concatenate(found) if found and self.meshes.wanted else None
+                    yield made @ origin.axes.T + origin.place
 
     def _shape(self, shape: XmlNode) -> FloatArray | None:
         if shape.tag == "box":

@@ -14,6 +14,7 @@ A choice is plain data, as the page of a report exports it:
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -41,6 +42,7 @@ from dalembert.record.sampling import THRESHOLDS as SAMPLING
 
 SCHEMA, VERSION = "dalembert-choice", 1
 MOST_POLES = 200
+LARGEST = sys.float_info.max
 CHOSEN = CLASSES[3]
 # Findings on the automatic model: they do not apply to another one.
 OF_THE_MODEL = frozenset(
@@ -306,7 +308,7 @@ def _read_pole(number: int, entry: object) -> ChosenPole:
 
 def _read_number(entry: Mapping[str, Any], key: str, words: str, above: float, below: float) -> float:
     value = entry.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not above < value < below:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not above < value < min(below, LARGEST):
         raise _bad("out-of-range", f"{words} must be a number between {above:g} and {below:g}, not {value!r:.40}")
     return float(value)
 

@@ -36,7 +36,7 @@ def rates_function(eqs: EquationsOfMotion) -> ca.Function:
         s = eqs.symbols()
         at = Evaluation(eqs, s)
         s = replace(s, v=steer_speeds(eqs, at, s.v))
-        here = Evaluation(eqs, s, factor=at.factor)
+        here = Evaluation(eqs, s, same_pose=at)
         count = refinements(eqs)
         felt = sorted(set(eqs.functions["forces"].jac_sparsity(0, 6).get_col()))
         guess = SX.sym("guess", len(eqs.rows))

@@ -41,6 +41,7 @@ from dalembert.tree.regressor import JointColumns, Names, joint_speeds, read_joi
 
 SX = ca.SX
 CRITERIA = ("condition", "information")
+MOST_STARTS = 10_000  # of searches, each of which takes seconds
 SAMPLES = 20  # per period of the highest harmonic
 SMALLEST_EFFORT = 0.01  # of the largest effort: motors of a wrist are not much finer than those of the base
 KEYS = ("lower", "upper", "speed", "acceleration", "effort")
@@ -97,7 +98,7 @@ def excitation(
     """
     require_tree(eqs)
     period, top = positive_number("until", until), whole_number("harmonics", harmonics, 2)
-    whole_number("iterations", iterations, 0), whole_number("starts", starts, 1)
+    whole_number("iterations", iterations, 0), whole_number("starts", starts, 1, MOST_STARTS)
     one_of("criterion", criterion, CRITERIA)
     labels = _moving_joints(eqs)
     ranges, efforts = _ranges(eqs, labels, limits)

@@ -367,7 +367,7 @@ class FloatingBody:
         axis = np.linalg.svd(places - middle)[2][0]
         along = (places - middle) @ axis
         length = float(np.ptp(along)) or float(np.abs(along).max())
-        lowest = 2 * np.pi * float(data.frequencies_hz[0])
+        lowest = float(data.frequencies[0])
         shape = np.pi**2 / 4.730**4 if data.reference == "mean axis" else (np.pi / 2) ** 2 / 3.516**2
         buckling = shape * data.mass * length * lowest**2
         if not buckling > 0.0:

@@ -15,6 +15,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.core.errors import ModelWarning
 from dalembert.equations import CarriedOrientation, EquationsOfMotion, Placement, QuaternionBlock
 from dalembert.expressions import Expr
 from dalembert.mechanics.absolute.build_equations import share
@@ -93,6 +94,8 @@ class JointCoordinates(Absolute):
         bearing = {name: force.name for force in m.forces for name in FORCE_EQUATIONS[force.kind].reactions(force)}
         self.branches = span(m, absolute=absolute, cut=cut, rows=bearing)
         self.remarks = describe_tree(m, self.branches, bearing, absolute)
+        if not sticking:
+            ModelWarning.report([one for one in self.remarks if one.code == "slow-coordinates"], stacklevel=4)
         self.carriers = {branch.joint.name for branch in self.branches if branch.joint is not None}
         super().__init__(m, sticking=sticking, kernels=False)
 

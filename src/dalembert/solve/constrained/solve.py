@@ -8,6 +8,7 @@ starts from zero.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -75,7 +76,10 @@ def depends_on_reactions(eqs: EquationsOfMotion) -> bool:
 
 
 class Evaluation:
-    """Everything at one state (expressions): rows, one factorization, forces, and from them the accelerations."""
+    """Everything at one state (expressions): rows, one factorization, forces, and from them the accelerations.
+
+    same_pose : an evaluation at the same pose, whose factor serves here too.
+    """
 
     def __init__(
         self,
@@ -83,19 +87,23 @@ class Evaluation:
         s: Symbols,
         *,
         baumgarte: Baumgarte | None = None,
-        factor: ConstraintFactor | None = None,
+        same_pose: Evaluation | None = None,
     ) -> None:
-        self.eqs, self.s = eqs, s
+        self.eqs, self.s, self._baumgarte, self._same_pose = eqs, s, baumgarte, same_pose
         self._at = state_function(eqs)(*_arguments(s))
         self.A, self.b, self._f, self.qdot = self._at[:4]
         if baumgarte is not None and len(eqs.rows):
             self.b = self.b + stabilisation(eqs, s, baumgarte)
-        self.factor: Any = factor
-        if factor is None:
-            if baumgarte is not None and baumgarte.penalty is not None and len(eqs.rows):
-                self.factor = PenaltyFactor(eqs.functions["inertia"](s.q, s.p, s.t), self.A, baumgarte.penalty)
-            else:
-                self.factor = factor_rows(eqs, s.q, s.p, s.t, self.A)
+
+    @cached_property
+    def factor(self) -> Any:
+        """Made where it is needed: that of a tree of n bodies has n³/6 operations, its recursion some 100 n."""
+        eqs, s = self.eqs, self.s
+        if self._same_pose is not None:
+            return self._same_pose.factor
+        if self._baumgarte is not None and self._baumgarte.penalty is not None and len(eqs.rows):
+            return PenaltyFactor(eqs.functions["inertia"](s.q, s.p, s.t), self.A, self._baumgarte.penalty)
+        return factor_rows(eqs, s.q, s.p, s.t, self.A)
 
     def forces(self, lam: object) -> Any:
         if not depends_on_reactions(self.eqs):
@@ -210,8 +218,8 @@ def stabilisation(eqs: EquationsOfMotion, s: Symbols, baumgarte: Baumgarte) -> A
     return ca.vertcat(*entries)
 
 
-def derivative(eqs: EquationsOfMotion, s: Symbols) -> tuple[list[Any], ConstraintFactor, Any]:
-    """[q̇, v̇, ż, power, λ, change] of the equations continued off the joints, the factor used, and P v.
+def derivative(eqs: EquationsOfMotion, s: Symbols) -> tuple[list[Any], Evaluation, Any]:
+    """[q̇, v̇, ż, power, λ, change] of the equations continued off the joints, the evaluation at s, and P v.
 
     The speeds are brought onto the rows first: q̇ = N P v, v̇ = a(q, P v). On the joints nothing changes, so every method
     keeps its order; at the stages of a step, which lie off the joints, the multipliers stay bounded. Near a dead point
@@ -219,9 +227,9 @@ def derivative(eqs: EquationsOfMotion, s: Symbols) -> tuple[list[Any], Constrain
     """
     at = Evaluation(eqs, s)
     s = replace(s, v=steer_speeds(eqs, at, s.v))
-    final = Evaluation(eqs, s, factor=at.factor)
+    final = Evaluation(eqs, s, same_pose=at)
     a, lam, zdot, power, change = final.solve()
-    return [final.qdot, a, zdot, power, lam, change], at.factor, s.v
+    return [final.qdot, a, zdot, power, lam, change], at, s.v
 
 
 def forward_function(eqs: EquationsOfMotion, baumgarte: Baumgarte | None = None) -> ca.Function:
@@ -260,16 +268,16 @@ def stage_function(eqs: EquationsOfMotion) -> StageFunctions | None:
     """None for a machine whose whole step is cheaper as flat code, with common expressions found."""
 
     def make() -> StageFunctions | None:
-        s = eqs.symbols()
-        rates, factor, v = derivative(eqs, s)
         if not eqs.rows:
             return None
-        outputs = [ca.densify(x) for x in (*rates, v, factor.numbers())]
+        s = eqs.symbols()
+        rates, at, v = derivative(eqs, s)
+        outputs = [ca.densify(x) for x in (*rates, v, at.factor.numbers())]
         function = ca.Function("stage", _arguments(s), outputs)
         if function.n_instructions() <= SHARING:
             return None
         numbers = SX.sym("factor", outputs[-1].shape[0])
-        q = close_joints(eqs, s, factor.with_numbers(numbers))
+        q = close_joints(eqs, s, at.factor.with_numbers(numbers))
         return StageFunctions(function, ca.Function("close", [s.q, s.v, s.p, s.t, numbers], [ca.densify(q)]))
 
     stage: StageFunctions | None = eqs.cache("stage function", make)
@@ -292,13 +300,13 @@ def closing_function(eqs: EquationsOfMotion) -> ca.Function:
         s = eqs.symbols()
         base = [SX.sym("q0", eqs.nq), SX.sym("v0", eqs.nv), SX.sym("z0", eqs.nz), SX.sym("work0")]
         weight = SX.sym("weight")
-        (*last, lam, _), factor, _ = derivative(eqs, s)
+        (*last, lam, _), before, _ = derivative(eqs, s)
         q, v, z, work = (y + weight * k for y, k in zip(base, last, strict=True))
         rough = replace(s, q=q, v=v, z=z, lam=lam)
-        q = close_joints(eqs, rough, factor)
+        q = close_joints(eqs, rough, before.factor if eqs.rows else None)
         at = Evaluation(eqs, replace(rough, q=q))
         v = steer_speeds(eqs, at, v)
-        final = Evaluation(eqs, replace(rough, q=q, v=v), factor=at.factor)
+        final = Evaluation(eqs, replace(rough, q=q, v=v), same_pose=at)
         a1, lam1, zdot1, power1, change = final.solve()
         inputs = [s.q, s.v, s.z, s.lam, *base, weight, s.u, s.p, s.t]
         outputs = [*last, q, v, z, work, a1, zdot1, power1, lam1, change]

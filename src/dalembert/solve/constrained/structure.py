@@ -29,7 +29,7 @@ def massless_directions(eqs: EquationsOfMotion) -> Massless | None:
         M = kernel.sparse(0, eqs.state().q, eqs.p, 0.0)
         largest = float(abs(M).max()) if M.nnz else 0.0
         diagonal = M.diagonal()
-        changing = _changing_columns(eqs)
+        changing: set[int] | None = None
         directions: list[tuple[tuple[int, float], ...]] = []
         inertia: list[float] = []
         exact: list[bool] = []
@@ -39,6 +39,7 @@ def massless_directions(eqs: EquationsOfMotion) -> Massless | None:
             zero = values <= NO_MASS * float(np.abs(block).max())
             if not zero.any():
                 continue
+            changing = _changing_columns(eqs) if changing is None else changing
             fixed = changing.isdisjoint(index)
             vectors = vectors[:, zero] if fixed else np.eye(len(index))
             directions += [tuple((k, float(x)) for k, x in zip(index, e, strict=True) if x) for e in vectors.T]

@@ -11,7 +11,7 @@ from scipy.sparse import csc_matrix, diags, identity, vstack
 from scipy.sparse.linalg import splu
 
 from dalembert.core.arguments import one_of, real_number, whole_number
-from dalembert.core.errors import AssemblyError, ConvergenceError, ModelError, ModelWarning, unknown_name
+from dalembert.core.errors import AssemblyError, ConvergenceError, DataError, ModelError, ModelWarning, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array
@@ -38,6 +38,7 @@ class AssemblyLimits:
     # 137 close from the first start, after 7 steps (median) to 46; the others from a second start or a 13th to 16th.
     iterations: int = 60
     restarts: int = 24
+    most_restarts: int = 10_000  # a minute of small machines; the spread of the 100th start has no meaning any more
     spread: float = 0.05  # of the first of them [m, rad]; the 16th has 1.4, the last 8.5
     wider: float = 1.25  # from one to the next
     longest: float = 0.7  # change of a coordinate in one step [m or rad]: 40° stay on one side of a dead point
@@ -151,7 +152,7 @@ def assemble(
             speeds[name] = 0.0 if start is None else float(start.v[eqs.speeds.index[rate]])
     if start is not None and not guess and rows_of_cut_joints(eqs):
         q = _approach(eqs, np.array(start.q), q, wanted, t)
-    q = _close(eqs, q, wanted, turned, t, restarts)
+    q = _close(eqs, q, wanted, turned, t, whole_number("restarts", restarts, 0, LIMITS.most_restarts))
     if elastic == "static":
         q = find_static_shape(eqs, q, list(wanted), lambda values, near: _close(eqs, near, values, turned, t, 0), t)
     if eqs.counters:

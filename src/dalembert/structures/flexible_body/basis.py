@@ -334,8 +334,8 @@ def _refuse_negative(name: str, squares: FloatArray) -> None:
 def refuse_rigid(body: ElasticModel, shapes: FloatArray) -> None:
     """Refuse modes that can move the body without deformation: the frame moves already."""
     momenta = body.M_full @ body.R
-    to_unit = np.linalg.inv(np.linalg.cholesky(body.R.T @ momenta))
-    modal = np.linalg.inv(np.linalg.cholesky(project(body, shapes)[0]))
+    to_unit = _to_unit_mass(body, body.R.T @ momenta, "rigid motions")
+    modal = _to_unit_mass(body, project(body, shapes)[0], "modes")
     # cosines of the angles between the rigid motions and the modes, in the metric of the mass
     cosines = np.linalg.svd(to_unit @ (momenta.T @ shapes) @ modal.T, compute_uv=False)
     rigid = int((cosines > 1.0 - LIMITS.rigid).sum())
@@ -349,6 +349,16 @@ def refuse_rigid(body: ElasticModel, shapes: FloatArray) -> None:
             where={"body": name},
             evidence={"rigid": rigid, "modes": shapes.shape[1]},
         )
+
+
+def _to_unit_mass(body: ElasticModel, mass: FloatArray, motions: str) -> FloatArray:
+    """L⁻¹ with L Lᵀ = mass."""
+    try:
+        return np.asarray(np.linalg.inv(np.linalg.cholesky(mass)))
+    except np.linalg.LinAlgError:
+        name = body.structure.name
+        problem = f"flexible body {name!r}: its mass matrix gives its {motions} a mass that is not positive."
+        raise ModelError("not-positive-definite", problem, where={"body": name}) from None
 
 
 def project(body: ElasticModel, shapes: FloatArray) -> tuple[FloatArray, FloatArray]:

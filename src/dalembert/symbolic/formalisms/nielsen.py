@@ -21,6 +21,7 @@ from dalembert.symbolic.motion import SystemMotion, eliminate, in_speeds
 from dalembert.symbolic.system import System
 
 SX = ca.SX
+HIGHEST = 8  # order: the derivative grows with every one
 
 
 def nielsen(system: System, *, order: int = 1, independent: Sequence[str] | None = None) -> Derivation:
@@ -28,8 +29,8 @@ def nielsen(system: System, *, order: int = 1, independent: Sequence[str] | None
 
     independent : names of the independent speeds, where rows tie the speeds; chosen at a random point if left out.
     """
-    if isinstance(order, bool) or not isinstance(order, int) or order < 1:
-        raise ModelError("not-a-count", f"order must be a whole number from 1 on, got {order!r}.")
+    if isinstance(order, bool) or not isinstance(order, int) or not 1 <= order <= HIGHEST:
+        raise ModelError("not-a-count", f"order must be a whole number from 1 to {HIGHEST}, got {order!r:.40}.")
     free = eliminate(in_speeds(system), independent)
     whole, P, y0 = relax(free)
     quadratic_mass(whole, "Nielsen's form")

@@ -38,6 +38,17 @@ def test_names_that_do_not_fit_the_channels_are_found() -> None:
     assert matched["a2"] == (0.1, 0.0, 0.51) and matched["a1"] == WANTED["a1"]
 
 
+def test_many_sensors_without_a_channel_are_named_in_a_few_findings() -> None:
+    places = {f"s{k}": (0.0, 0.0, float(k), "x") for k in range(20_000)}
+    channels = [f"c{k}" for k in range(2_000)]
+    matched, findings = Geometry(places).match(["s7", *channels])
+    assert len(findings) < 20
+    named = [name for one in findings[:-1] for name in one.where.get("names", [one.where.get("name")])]
+    assert sorted(named) == sorted(set(places) - {"s7"})
+    assert {name for name, place in matched.items() if len(place) == 4} == {"s7"}
+    assert findings[-1].where["channels"] == channels
+
+
 HEAD = "name,x,y,z,direction,to\n"
 BROKEN: dict[str, tuple[str, str, str, int | None]] = {
     "no header": ("p.csv", "a1,0,0,0,x\n", "no-header", 1),
@@ -56,6 +67,9 @@ BROKEN: dict[str, tuple[str, str, str, int | None]] = {
     "no table": ("p.toml", "a1 = [0, 0]\n", "unknown-argument", None),
     "no table of places": ("p.toml", "lines = []\n", "missing-argument", None),
     "one coordinate": ("p.toml", "[places]\na1 = [0]\n", "wrong-shape", None),
+    "401 digits": ("p.toml", f"[places]\na1 = [0, {10**400}, 0]\n", "wrong-shape", None),
+    "5001 digits": ("p.toml", f"[places]\na1 = [0, {'1' * 5001}, 0]\n", "bad-syntax", None),
+    "not a number": ("p.toml", "[places]\na1 = [0, nan, 0]\n", "wrong-shape", None),
     "lines of numbers": ("p.toml", "lines = [[1, 2]]\n[places]\na1 = [0, 0]\n", "wrong-shape", None),
     "no nodes": ("p.uff", "    -1\n   151\nx\n    -1\n", "empty", None),
     "a suffix": ("p.dxf", "0\n", "unknown-suffix", None),

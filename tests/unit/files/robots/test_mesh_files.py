@@ -44,7 +44,8 @@ def test_files_are_found_beneath_their_folders_alone(tmp_path: Path, name: str, 
 @pytest.mark.parametrize(
     ("bound", "value", "refused"),
     [("text_bytes", len(SQUARE), False), ("text_bytes", len(SQUARE) - 1, True), ("corners", 4, False),
-     ("corners", 3, True), ("triangles", 2, False), ("triangles", 1, True)],
+     ("corners", 3, True), ("triangles", 2, False), ("triangles", 1, True),
+     ("points", 4, False), ("points", 3, True)],
 )  # fmt: skip
 def test_sizes_are_bounded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, value: int, refused: bool

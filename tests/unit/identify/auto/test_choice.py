@@ -114,6 +114,8 @@ MISTAKES = [
     (spoil(order=13), "no-such-pole"),
     (spoil(frequency_hz=-1.0), "out-of-range"),
     (spoil(frequency_hz=float("nan")), "out-of-range"),
+    (spoil(frequency_hz=10**400), "out-of-range"),
+    (spoil(sample_time=10**400), "out-of-range"),
     (spoil(frequency_hz=1e6), "out-of-range"),  # beyond the band
     (spoil(damping_ratio=None), "out-of-range"),
     (lambda plain: {**plain, "poles": plain["poles"][:1] * 2}, "duplicate"),

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.errors import ModelError
+from dalembert.errors import ModelError, ModelWarning
+from dalembert.mechanics.tree.spanning import describe_tree, span
+from dalembert.solve.constrained import mass_factor
 
 LIBRARY = Path(da.__file__).parent / "library"
 
@@ -69,6 +71,36 @@ def test_friction_that_depends_on_a_reaction_keeps_its_joint_as_rows() -> None:
     (found,) = eqs.findings
     assert (found.code, found.where) == ("joint-by-rows", {"joint": "A", "force": "bearing"})
     assert "'A'" in repr(eqs)
+
+
+def _chain(count: int) -> da.Mechanism:
+    m = da.Mechanism("chain", planar=True)
+    place = m.ground.at(0, 0)
+    for k in range(count):
+        rod = m.add_body(f"rod{k}", mass=1.0, inertia=da.rod(1.0))
+        m.add_revolute(f"joint{k}", place, rod.at(-0.5, 0))
+        place = rod.at(0.5, 0)
+    return m
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_long_chain_is_advised_to_take_absolute_coordinates_before_it_is_built() -> None:
+    with pytest.raises(ModelWarning) as caught:
+        da.equations(_chain(310), coordinates="joint")
+    assert caught.value.code == "slow-coordinates" and "coordinates='absolute'" in str(caught.value)
+    many = _chain(1)
+    for k in range(1000):  # not long: every body is carried by the ground alone
+        many.add_revolute(f"arm{k}", many.ground.at(k, 1), many.add_body(f"arm{k}", mass=1.0, inertia=1.0).at(-0.5, 0))
+    for m in (_chain(290), many):
+        assert not describe_tree(m, span(m), {}, ())
+
+
+def test_an_open_tree_moves_without_a_factor_of_its_mass_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+    tree, absolute = (da.equations(_chain(10), coordinates=kind) for kind in ("joint", "absolute"))
+    expected = da.simulate(absolute, until=0.05)
+    monkeypatch.setattr(mass_factor, "factor_block", None)  # calling it fails
+    found = da.simulate(tree, until=0.05)
+    np.testing.assert_allclose(found["joint9.angle"], expected["joint9.angle"], rtol=0, atol=1e-9)
 
 
 def test_a_single_name_may_stand_alone() -> None:

@@ -22,7 +22,7 @@ from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice, Call
 from dalembert.files.modal.column_words import ModalColumn, ModalQuantity, factor_of, read_word
-from dalembert.files.modal.format import MODAL_FORMATS, ModalFormat
+from dalembert.files.modal.format import LIMITS, MODAL_FORMATS, ModalFormat
 from dalembert.files.modal.geometry import Geometry
 from dalembert.files.modal.modal_values import ModalValues, to_modes
 from dalembert.files.modal.table_layout import ModalTable, find_modal_table
@@ -49,7 +49,9 @@ _ENDING = re.compile(r"(?P<name>.*[^\s._:(])[\s._:]*[\s._:(](?P<part>[^\W\d_]+)\
 
 def read(path: Path, max_bytes: int) -> Modes:
     """Modes of a table; errors name the line."""
-    _, encoding = count_lines(path, max_bytes)
+    count, encoding = count_lines(path, max_bytes)
+    if count > LIMITS.lines:
+        raise FileFormatError("too-large", f"the table has {count} lines, more than {LIMITS.lines}.")
     try:
         text = path.read_text(encoding=encoding)
         with path.open(encoding=encoding, newline=None) as file:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from dalembert.core.bounded_files import read_bytes
 from dalembert.core.errors import FileFormatError, printable
 from dalembert.core.findings import Advice, Argument, Call, Finding, Part
 from dalembert.files.models.text import positions
@@ -19,7 +20,8 @@ SUFFIXES = (".toml", ".json")
 ALLOW_OUTSIDE = Argument("allow_outside", True)
 REPAIR = Argument("repair", True)
 BASE = Argument("base", "free")
-OF_READER = (ALLOW_OUTSIDE, REPAIR, BASE, Argument("folders"))  # arguments of the function that reads
+PICTURES = Argument("pictures", False)
+OF_READER = (ALLOW_OUTSIDE, REPAIR, BASE, PICTURES, Argument("folders"))  # arguments of the function that reads
 
 
 class ModelFileError(FileFormatError):
@@ -100,16 +102,7 @@ def read_source(path: Path, shown: str, problems: Problems) -> ModelSource:
     """Read and parse a file; problems of the file as a whole are raised."""
     if path.suffix.lower() not in SUFFIXES:
         raise FileFormatError("unknown-suffix", "a model file ends in .toml or .json.", path=shown)
-    try:
-        if not path.is_file():
-            raise FileFormatError("no-such-file", "there is no such file.", path=shown)
-        if path.stat().st_size > LIMITS.file_bytes:
-            problem = f"the file has {path.stat().st_size} bytes, more than {LIMITS.file_bytes}."
-            raise FileFormatError("too-large", problem, path=shown)
-        with path.open("rb") as file:
-            content = file.read(LIMITS.file_bytes + 1)
-    except (OSError, ValueError) as error:  # no permission, a null character in the name
-        raise FileFormatError("not-readable", f"cannot be read ({error}).", path=shown) from None
+    content = read_bytes(path, LIMITS.file_bytes, shown)
     return parse_source(content, shown, problems, is_json=path.suffix.lower() == ".json")
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.core.bounded_files import read_bytes
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice
 from dalembert.files.models.text.limits import LIMITS
@@ -42,14 +43,7 @@ def mesh_mass(path: Path, shown: str, scale: float) -> MeshMass:
 
 def mesh_triangles(path: Path, shown: str, scale: float) -> Any:
     """Corners (n, 3, 3) [m] of the triangles of an STL file; they need not close."""
-    try:
-        if not path.is_file():
-            raise FileFormatError("no-such-file", "there is no such file.", path=shown)
-        if path.stat().st_size > LIMITS.mesh_bytes:
-            raise FileFormatError("too-large", f"the mesh has more than {LIMITS.mesh_bytes} bytes.", path=shown)
-        content = path.read_bytes()
-    except OSError as error:
-        raise FileFormatError("not-readable", f"cannot be read ({error}).", path=shown) from None
+    content = read_bytes(path, LIMITS.mesh_bytes, shown)
     if not (np.isfinite(scale) and scale > 0):
         raise FileFormatError("not-positive", f"the scale of a mesh must be positive, got {scale:g}.", path=shown)
     return read_triangles(content, shown) * scale

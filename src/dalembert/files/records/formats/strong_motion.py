@@ -25,17 +25,17 @@ from dalembert.files.tables.header_units import read_unit_cell
 from dalembert.record import Record
 
 _CSMIP = re.compile(
-    r"\s*(?P<count>\d+)\s+points of (?P<what>\w+) data equally spaced at\s*(?P<dt>[\d.]+)\s*sec,\s*in\s+"
+    r"\s*(?P<count>\d{1,9})\s+points of (?P<what>\w+) data equally spaced at\s*(?P<dt>\d*\.?\d+)\s*sec,\s*in\s+"
     r"(?P<unit>[^\s(]+?)\.?\s*\((?P<form>[^)]*)\)\s*"
 )
 _COSMOS = re.compile(
-    r"\s*(?P<count>\d+)\s+(?P<what>acceleration|velocity|displacement)\s+pts,\s*approx\s+(?P<length>[\d.]+)\s*secs,"
+    r"\s*(?P<count>\d{1,9})\s+(?P<what>acceleration|velocity|displacement)\s+pts,\s*approx\s+(?P<length>\d+\.?\d*)\s*secs,"
     r"\s*units\s*=\s*(?P<unit>[^\s(]+)\s*\(\d+\),\s*Format\s*=\s*\((?P<form>[^)]*)\).*\s*",
     re.IGNORECASE,
 )
-_FORM = re.compile(r"\d+[fFeE](\d+)\.\d+")
-_CHANNEL = re.compile(r"Chan(?:nel)?\s*(\d+)\s*:?\s*([A-Za-z0-9 .+-]*?)(?:\s{2,}|$)", re.IGNORECASE)
-_STATION_CHANNEL = re.compile(r"Sta Chn:\s*(\d+)")
+_FORM = re.compile(r"\d+[fFeE]([1-9]\d{0,2})\.\d+")
+_CHANNEL = re.compile(r"Chan(?:nel)?\s*(\d{1,9})\s*:?\s*([A-Za-z0-9 .+-]*?)(?:\s{2,}|$)", re.IGNORECASE)
+_STATION_CHANNEL = re.compile(r"Sta Chn:\s*(\d{1,9})")
 _LOCATION = re.compile(r"Location:\s*(\S.*?)\s*$")
 _QUANTITIES = {"accel": "acceleration", "veloc": "velocity", "displ": "displacement"}
 _MOST_HEAD = 400  # lines of text before the first block; COSMOS allows 120 and more comments

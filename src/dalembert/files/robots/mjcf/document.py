@@ -55,6 +55,7 @@ class MjcfReader(NodeReader):
     settings: CompilerSettings
     classes: ClassDefaults
     foreign = False
+    included = 0  # elements of included files
 
     def word(self, node: XmlNode, key: str, known: Sequence[str], default: str) -> str:
         found = node.attributes.get(key, default)
@@ -113,9 +114,6 @@ def _include(reader: MjcfReader, node: XmlNode, read: set[Path], depth: int) -> 
         inner = _read_included(reader, child, read)
         if inner is not None:
             found += inner.children
-    if len(found) > LIMITS.elements:
-        reader.problem(node, "too-large", f"more than {LIMITS.elements} elements with those of included files.")
-        reader.problems.raise_if_any()
     node.children = found
     if depth < LIMITS.depth:
         _include(reader, node, read, depth + 1)
@@ -135,17 +133,14 @@ def _read_included(reader: MjcfReader, node: XmlNode, read: set[Path]) -> XmlNod
         reader.problem(node, "duplicate", f"file {name!r:.120} is included twice.")
         return None
     read.add(path)
-    root = read_xml(path)
-    _mark(root, name)
-    return root
-
-
-def _mark(node: XmlNode, path: str) -> None:
-    todo = [node]
+    root = read_xml(path, LIMITS.elements - reader.included)
+    todo = [root]
     while todo:
         one = todo.pop()
-        one.path = path
+        one.path = name
+        reader.included += 1
         todo += one.children
+    return root
 
 
 def _compiler(document: MjcfDocument) -> CompilerSettings:

@@ -10,8 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import numpy as np
-
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DalembertError, FileFormatError
 from dalembert.files.models.text.sources import ModelFileError
@@ -225,11 +223,8 @@ class MjcfModel:
         return {name: value for name, value in found.items() if value > 0}
 
     def _picture(self, body: MjcfBody) -> FloatArray | None:
-        if not self.reader.meshes.wanted:
-            return None
         shown = [geom for geom in body.geoms if geom.group <= SHOWN] or body.geoms
-        found = [made for geom in shown if (made := geom.triangles()) is not None]
-        return np.concatenate(found) if found else None
+        return self.reader.draw(body.node, (geom.triangles() for geom in shown))
 
 
 def add_effort_limit(joint: MjcfJoint, efforts: dict[str, float]) -> MjcfJoint:

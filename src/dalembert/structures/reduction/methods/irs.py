@@ -19,6 +19,8 @@ from dalembert.structures.reduction import reduction
 from dalembert.structures.reduction.partition import Names, Partition, judge_rounding, make_reduction
 from dalembert.structures.reduction.reduction import Reduction
 
+MOST_ITERATIONS = 1000  # it converges in a few, or does not
+
 
 def irs(system: SecondOrder, masters: Names, *, iterations: int = 1) -> Reduction:
     """Improved reduced system: Guyan's shapes corrected by the inertia of the slaves; iterated, it tends to SEREP.
@@ -31,7 +33,7 @@ def irs(system: SecondOrder, masters: Names, *, iterations: int = 1) -> Reductio
     masters : coordinates, points or patterns
     iterations : 1 is the improved reduced system, more of them the iterated one; 0 is Guyan
     """
-    iterations = whole_number("iterations", iterations)
+    iterations = whole_number("iterations", iterations, 0, MOST_ITERATIONS)
     split = Partition(system, masters)
     factor = split.factor()
     guess = split.constraint_modes(factor)

@@ -115,7 +115,7 @@ def test_problems_of_all_files_come_at_once_with_their_own_lines(tmp_path: Path)
         ('planar = true\n[include.a]\nfile = "leg.toml"\nground = "x"', "unknown-name"),
         ('[include.a]\nfile = "leg.toml"', "not-supported"),
         ('[include.a]\nfile = "leg.txt"', "unknown-suffix"),
-        ('[include.a]\nfile = "folder.toml"', "no-such-file"),
+        ('[include.a]\nfile = "folder.toml"', "not-readable"),
     ],
 )
 def test_an_include_that_is_not_right_is_refused(tmp_path: Path, main: str, code: str) -> None:

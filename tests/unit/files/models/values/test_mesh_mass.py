@@ -81,7 +81,7 @@ def test_a_tetrahedron_and_a_turned_box_agree_with_closed_forms() -> None:
         (text_stl(box_triangles(1, 1, 1)[1:]), "open-mesh"),
         (text_stl(box_triangles(1, 1, 1)[:, ::-1]), "inside-out"),
         (text_stl(np.concatenate([box_triangles(1, 1, 1)[:1], box_triangles(1, 1, 1)[:1, ::-1]])), "no-volume"),
-        (b"", "bad-syntax"),
+        (b"", "empty"),
         (b"solid x\nendsolid", "damaged"),
         (b"solid x\nvertex 1 2 a\n", "bad-syntax"),
         (b"solid x\nvertex 1 2 3\n", "damaged"),

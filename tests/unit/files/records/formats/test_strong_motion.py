@@ -39,6 +39,10 @@ def test_damaged_files_are_refused_with_their_line(tmp_path: Path) -> None:
         (HEAD + head + NUMBERS[:41], "damaged", 4),
         (HEAD + head + NUMBERS.replace("100.000000", "1oo.000000"), "not-a-number", 4),
         (HEAD + head.replace("4f10.6", "free"), "bad-syntax", 3),
+        (HEAD + head.replace("4f10.6", "4f0.6") + NUMBERS, "bad-syntax", 3),
+        (HEAD + head.replace(".005", ".1.2.3") + NUMBERS, "damaged", None),
+        (HEAD + head.replace("  5 points", "9" * 5000 + " points") + NUMBERS, "damaged", None),
+        (HEAD.replace("  5:", "5" * 5000) + head + NUMBERS[:41], "damaged", 4),
     ):
         path.write_text(text)
         with raises(FileFormatError, code) as caught:

@@ -1,0 +1,119 @@
+"""Numbers that no call can use: NaN is refused by name, and a count or time without end at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.errors import DalembertError
+from dalembert.linear import StateSpace
+from tests.helpers.chains import chain
+
+NAN = float("nan")
+CART = StateSpace([[0.0, 1.0], [0.0, 0.0]], [0.0, 1.0], states=["position", "speed"], inputs="push")
+SAMPLED = StateSpace([[0.9]], [1.0], [1.0], dt=0.1)
+RUN = da.Record([0.0, 1.0, 2.0], np.zeros((3, 1)), ["x"])
+
+
+@cache
+def pendulum() -> da.EquationsOfMotion:
+    m = da.Mechanism("pendulum", planar=True)
+    rod = m.add_body("rod", mass=1.0, inertia=da.rod(1.0))
+    m.add_revolute("hinge", m.ground.at(0, 0), rod.at(-0.5, 0))
+    m.add_sensor("encoder", da.angle("hinge"))
+    return da.equations(m)
+
+
+@cache
+def kalman() -> Any:
+    return da.estimate.Kalman(SAMPLED, Q=1.0, R=1.0)
+
+
+@cache
+def kalman_bucy() -> Any:
+    return da.estimate.ExtendedKalmanBucy(pendulum(), Q=1e-2, R=1e-4, P0=0.1)
+
+
+def feedback() -> Any:
+    return da.control.lqr(CART, Q=1.0, R=1.0)
+
+
+def arm() -> da.EquationsOfMotion:
+    m = da.Mechanism("arm", planar=True)
+    body = m.add_body("arm", mass=2.0, inertia=da.rod(1.0))
+    m.add_revolute("shoulder", m.ground.at(0, 0), body.at(-0.5, 0))
+    return da.equations(m, coordinates="joint")
+
+
+NOT_NUMBERS: dict[str, Callable[[float], Any]] = {
+    "input_noise without inputs": lambda x: da.estimate.JointInputKalman(
+        SAMPLED, unknown="u1", Q=1.0, R=1.0, P0=1.0, input_noise=x
+    ),
+    "dt of a filter": lambda x: da.estimate.Kalman(da.estimate.process(SAMPLED), Q=1.0, R=1.0, dt=x),
+    "t of steady_covariance": lambda x: kalman().steady_covariance(np.zeros(1), np.zeros(1), x, 0.1),
+    "dt of steady_covariance": lambda x: kalman().steady_covariance(np.zeros(1), np.zeros(1), 0.0, x),
+    "t of linearize": lambda x: kalman().linearize(np.zeros(1), np.zeros(1), x, 0.1),
+    "dt of linearize": lambda x: kalman().linearize(np.zeros(1), np.zeros(1), 0.0, x),
+    "t of a stepper": lambda x: kalman().stepper(t=x),
+    "t of a continuous filter": lambda x: kalman_bucy().steady_covariance(kalman_bucy().start, np.zeros(0), x, None),
+    "dt of its initial state": lambda x: kalman_bucy().initial_filter_state(None, None, x),
+    "limit of an event": lambda x: da.Event("top", lambda s: s["hinge.rate"], limit=x),
+    "start of a stretch": lambda x: RUN.between(x, None),
+    "stop of a stretch": lambda x: RUN.between(None, x),
+    "restarts": lambda x: da.assemble(pendulum(), restarts=x),
+    "switched_on of a feedback": lambda x: feedback().law(switched_on=x),
+    "degrees of a band": da.estimate.chi_square_band,
+    "count of a band": lambda x: da.estimate.chi_square_band(2, x),
+    "centre of a window": lambda x: da.estimate.Window("B.angle", centre=x),
+    "period of a window": lambda x: da.estimate.Window("B.angle", period=x),
+}
+
+
+@pytest.mark.parametrize("name", NOT_NUMBERS)
+def test_nan_is_refused_where_a_number_is_needed(name: str) -> None:
+    NOT_NUMBERS[name](0.1 if "dt of" in name else 1)
+    with pytest.raises(DalembertError):
+        NOT_NUMBERS[name](NAN)
+
+
+ENDLESS: dict[str, Callable[[], Any]] = {
+    "horizon of a continuous loop": lambda: da.control.lqr(CART, Q=1.0, R=1.0, horizon=1e300),
+    "horizon as a large count": lambda: da.control.lqr(CART, Q=1.0, R=1.0, horizon=2**70),
+    "horizon of a sampled loop": lambda: da.control.lqr(SAMPLED, Q=1.0, R=1.0, horizon=1e300),
+    "horizon in samples": lambda: da.control.plan_motion(SAMPLED, [1.0], horizon=0.1 * 2**70),
+    "steps of a plan": lambda: da.control.plan_motion(CART, [1.0, 0.0], horizon=1.0, steps=2**70),
+    "starts of an excitation": lambda: da.identify.excitation(arm(), 5.0, starts=2**70),
+    "steps of a filter": lambda: da.estimate.ExtendedKalman(pendulum(), Q=1.0, R=1.0, dt=0.01, steps=2**70),
+    "newton_steps of a filter": lambda: da.estimate.machine_process(pendulum(), newton_steps=2**70),
+    "restarts of an assembly": lambda: da.assemble(pendulum(), restarts=2**70),
+    "iterations of a reduction": lambda: da.structures.irs(chain(4), ["x1"], iterations=2**70),
+    "numbers beyond floats": lambda: da.control.lqr(CART, Q=1.0, R=1.0, horizon=10**400),
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_what_would_never_end_is_refused_at_once(name: str) -> None:
+    with pytest.raises(DalembertError) as caught:
+        ENDLESS[name]()
+    assert caught.value.code in ("out-of-range", "too-large")
+
+
+def test_derivatives_without_end_are_refused() -> None:
+    system = da.symbolic.System("bead")
+    x = system.coordinate("x", "m")
+    system.rate(x, times=3)
+    with pytest.raises(DalembertError):
+        system.rate(x, times=2**70)
+    with pytest.raises(DalembertError):
+        da.symbolic.nielsen(system, order=2**70)
+
+
+def test_a_long_horizon_gives_the_gain_of_the_infinite_one() -> None:
+    """Just inside the limit: 1e14 times the shortest time of the loop."""
+    infinite = da.control.lqr(CART, Q=1.0, R=1.0)
+    np.testing.assert_allclose(da.control.lqr(CART, Q=1.0, R=1.0, horizon=1e9).K, infinite.K, rtol=1e-9)
