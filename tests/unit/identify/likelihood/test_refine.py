@@ -146,7 +146,7 @@ def test_the_covariance_of_the_modes_is_that_of_the_whole_information_matrix():
     search = LikelihoodSearch(u, y, full=True, start=True)
     point = search.evaluate_start(modal(system, 2))
     free = search.find_derivatives(point)[0]
-    poles, found = uncertainty.modal_covariance(point, free, R, DT, innovations=False)
+    poles, found = uncertainty.modal_covariance(point, free, R, DT)
     model = point.model
 
     def simulated(p: np.ndarray) -> np.ndarray:
