@@ -2,14 +2,15 @@
 
 predictor    x̂[t+1] = Ã x̂[t] + B̃ w[t],   ŷ = C x̂ + D u,   w = (u, y),  Ã = A - K C,  B̃ = [B - K D, K]
 value        V = N/2 ln det R,  R = Σ e eᵀ/N: the negative log-likelihood at the best R
-gradient     of the rows of M = [Ã B̃; C D]: Σ μ[t+1] zᵀ and Σ R⁻¹ e zᵀ, z = (x̂, w), by the adjoint recursion
+gradient     of the rows of [Ã B̃; C D]: Σ μ[t+1] zᵀ and Σ R⁻¹ e zᵀ, z = (x̂, w), by the adjoint recursion
              μ[t] = Ãᵀ μ[t+1] + Cᵀ R⁻¹ e[t]
-step         (S + μ 1) δ = g,   S = Jᵀ R⁻¹ J of the responses J to every direction of M and to initial states
+step         (S + μ 1) δ = g,   S = Jᵀ R⁻¹ J of the responses J to every direction of M = [A B K; C D 0] and to initial
+             states. Records determine A better than K: along A, B, C, D, K the valley of V is nearly straight.
 
-A change of basis, M' = [T Ã - Ã T, T B̃; -C T, 0], changes no prediction. The directions are orthogonal to all of these:
-as many as the data can determine, in any basis, also where poles of the predictor meet or change from real to pairs.
-Modal parameters are singular there, and noise that drives a structure leaves its predictor with such poles: a search
-along them would end where rounding leads it (McKelvey, Helmersson and Ribarits 2004).
+A change of basis, M' = [T A - A T, T B, T K; -C T, 0, 0], changes no prediction. The directions are orthogonal to all
+of these: as many as the data can determine, in any basis, also where poles of the predictor meet or change from real to
+pairs. Modal parameters are singular there, and noise that drives a structure leaves its predictor with such poles: a
+search along them would end where rounding leads it (McKelvey, Helmersson and Ribarits 2004).
 """
 
 from __future__ import annotations
@@ -47,9 +48,13 @@ CHUNK = 4_000_000
 
 @dataclass(frozen=True)
 class PredictorPoint:
-    """A predictor of scaled channels: M (n + ny, n + nu + ny), initial states (S, n), states and errors by segment."""
+    """A model of scaled channels, M = [A B K; C D 0], and its predictor, P = [Ã B̃; C D 0].
+
+    Both are (n + ny, n + nu + ny); ``starts`` : initial states (S, n); states and errors by segment.
+    """
 
     M: FloatArray
+    P: FloatArray
     starts: FloatArray
     states: Segments
     errors: Segments
@@ -81,37 +86,41 @@ class PredictionSearch:
 
     def begin(self, A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, K: FloatArray) -> PredictorPoint:
         """The first point: balanced between states and outputs, initial states by least squares."""
-        su, sy = self.scales[: self.nu], self.scales[self.nu :]
-        closed, C, D = _move_inside(A - K @ C, self.within), C / sy[:, None], D * su / sy[:, None]
-        drive = np.hstack([(B - K @ (sy[:, None] * D / su)) * su, K * sy])
-        states = np.vstack([march(closed, w[:-1] @ drive.T, np.zeros(len(A))) for w in self.drive])
+        n, su, sy = len(A), self.scales[: self.nu], self.scales[self.nu :]
+        B, C, D, K = B * su, C / sy[:, None], D * su / sy[:, None], K * sy
+        closed, drive = _move_inside(A - K @ C, self.within), np.hstack([B - K @ D, K])
+        states = np.vstack([march(closed, w[:-1] @ drive.T, np.zeros(n)) for w in self.drive])
         T = _balance(states.T @ states / len(states), _observability(closed, C))
         back = np.linalg.inv(T)
-        M = np.block([[back @ closed @ T, back @ drive], [C @ T, D, np.zeros((self.ny, self.ny))]])
-        point = self.evaluate(M, np.zeros((len(self.drive), len(A))))
+        M = np.block([[back @ A @ T, back @ B, back @ K], [C @ T, D, np.zeros((self.ny, self.ny))]])
+        point = self.evaluate(M, np.zeros((len(self.drive), n)))
         if not self.start or not np.isfinite(point.value):
             return point
-        n = len(A)
-        seen = _observability(M[:n, :n], np.linalg.cholesky(symmetric_inverse(point.noise)).T @ M[n:, :n])
+        seen = _observability(point.P[:n, :n], np.linalg.cholesky(symmetric_inverse(point.noise)).T @ M[n:, :n])
         better = self.evaluate(M, self._adjoints(point)[1] @ symmetric_inverse(seen))
         return better if better.value < point.value else point
 
     def evaluate(self, M: FloatArray, starts: FloatArray, within: float = 1.0) -> PredictorPoint:
-        """The point of a matrix whose poles are moved into a circle where they are not."""
+        """The point of a model; poles of its predictor outside a circle are moved into it."""
         n = starts.shape[1]
-        M = np.block([[_move_inside(M[:n, :n], min(within, self.within)), M[:n, n:]], [M[n:]]])
+        gain = M[:n, n + self.nu :]
+        P = np.vstack([M[:n] - gain @ M[n:], M[n:]])
+        P[:n, n + self.nu :] = gain
+        P[:n, :n] = _move_inside(P[:n, :n], min(within, self.within))
+        M = M.copy()
+        M[:n, :n] = P[:n, :n] + gain @ M[n:, :n]
         states = tuple(
-            march(M[:n, :n], (w @ M[:n, n:].T)[:-1], first) for w, first in zip(self.drive, starts, strict=True)
+            march(P[:n, :n], (w @ P[:n, n:].T)[:-1], first) for w, first in zip(self.drive, starts, strict=True)
         )
         errors = tuple(
-            w[:, self.nu :] - x @ M[n:, :n].T - w @ M[n:, n:].T for x, w in zip(states, self.drive, strict=True)
+            w[:, self.nu :] - x @ P[n:, :n].T - w @ P[n:, n:].T for x, w in zip(states, self.drive, strict=True)
         )
         noise = np.asarray(sum(e.T @ e for e in errors)) / self.samples
         noise = noise + np.diag(np.maximum(FLOOR**2 - np.diag(noise), 0.0))
         sign, log = np.linalg.slogdet(noise)
         log += 2.0 * float(np.log(self.scales[self.nu :]).sum())  # in the units of the outputs
         value = float(0.5 * self.samples * log) if sign > 0 and np.isfinite(log) else np.inf
-        return PredictorPoint(M, starts, states, errors, noise, value)
+        return PredictorPoint(M, P, starts, states, errors, noise, value)
 
     def maximise(
         self, here: PredictorPoint, iterations: int, report: Callable[[float], None] | None = None
@@ -128,8 +137,8 @@ class PredictionSearch:
         """A, B, C, D, K of the innovation form in the units of the channels."""
         n, nu = point.starts.shape[1], self.nu
         su, sy = self.scales[:nu], self.scales[nu:]
-        C, D, K = point.M[n:, :n], point.M[n:, n : n + nu], point.M[:n, n + nu :]
-        A, B = point.M[:n, :n] + K @ C, point.M[:n, n : n + nu] + K @ D
+        A, B, K = point.M[:n, :n], point.M[:n, n : n + nu], point.M[:n, n + nu :]
+        C, D = point.M[n:, :n], point.M[n:, n : n + nu]
         return A, B / su, C * sy[:, None], D * sy[:, None] / su, K / sy
 
     def correct_noise(self, point: PredictorPoint) -> FloatArray:
@@ -143,11 +152,10 @@ class PredictionSearch:
     def modal_covariance(self, point: PredictorPoint, dt: float) -> tuple[ComplexArray, FloatArray]:
         """Poles s [rad/s] (k,) of the modes that oscillate, ascending, and the covariance (2k, 2k) of (f_1, ζ_1, ...).
 
-        f in Hz. The modes are those of A = Ã + K C: dλ = wᴴ (dÃ + dK C + K dC) v, wᴴ v = 1.
+        f in Hz; dλ = wᴴ dA v, wᴴ v = 1.
         """
         n, nu = point.starts.shape[1], self.nu
-        C, K = point.M[n:, :n], point.M[:n, n + nu :]
-        values, V = np.linalg.eig(point.M[:n, :n] + K @ C)
+        values, V = np.linalg.eig(point.M[:n, :n])
         waves = np.flatnonzero(values.imag > 0.0)
         ln = np.log(values[waves].astype(complex))
         order = np.argsort(np.abs(ln), kind="stable")
@@ -155,8 +163,6 @@ class PredictionSearch:
         left, right = np.linalg.inv(V)[waves] / values[waves][:, None], V[:, waves].T
         slopes = np.zeros((len(waves), *point.M.shape), dtype=complex)
         slopes[:, :n, :n] = left[:, :, None] * right[:, None, :]
-        slopes[:, :n, n + nu :] = left[:, :, None] * (right @ C.T)[:, None, :]
-        slopes[:, n:, :n] = (left @ K)[:, :, None] * right[:, None, :]
         Q = self.directions(point)
         through = slopes.reshape(len(waves), -1) @ Q
         rows = np.stack([through.real, through.imag], axis=1).reshape(-1, Q.shape[1])
@@ -183,8 +189,8 @@ class PredictionSearch:
     def derivatives(self, point: PredictorPoint, directions: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Information S and gradient g of steps along directions (entries of M, k), then of the initial states."""
         n, (rows, columns) = point.starts.shape[1], point.M.shape
-        A, C = point.M[:n, :n], point.M[n:, :n]
-        steps = directions.T.reshape(-1, rows, columns)
+        A, C = point.P[:n, :n], point.P[n:, :n]
+        steps = self._move_predictor(point, directions.T.reshape(-1, rows, columns))
         root = np.linalg.cholesky(symmetric_inverse(point.noise))
         share = min(1.0, LONGEST / self.samples)
         k, first = len(steps), n * len(self.drive) if self.start else 0
@@ -207,15 +213,22 @@ class PredictionSearch:
         S[:k] /= np.sqrt(share)
         S[:, :k] /= np.sqrt(share)
         g, pull = self._adjoints(point)
-        return S, np.append(directions.T @ g.ravel(), pull.ravel() if first else [])
+        return S, np.append(steps.reshape(k, -1) @ g.ravel(), pull.ravel() if first else [])
+
+    def _move_predictor(self, point: PredictorPoint, steps: FloatArray) -> FloatArray:
+        """Changes of P for changes of M, (k, n + ny, n + nu + ny)."""
+        n, last = point.starts.shape[1], point.starts.shape[1] + self.nu
+        moved = steps.copy()
+        moved[:, :n, :last] -= steps[:, :n, last:] @ point.M[n:, :last] + point.M[:n, last:] @ steps[:, n:, :last]
+        return moved
 
     def _adjoints(self, point: PredictorPoint) -> tuple[FloatArray, FloatArray]:
-        """Descent of V by the entries of M, and by the initial states (S, n)."""
+        """Descent of V by the entries of P, and by the initial states (S, n)."""
         n, precision = point.starts.shape[1], symmetric_inverse(point.noise)
-        g, first = np.zeros_like(point.M), np.zeros_like(point.starts)
+        g, first = np.zeros_like(point.P), np.zeros_like(point.starts)
         for k, (x, w, e) in enumerate(zip(point.states, self.drive, point.errors, strict=True)):
             z, white = np.hstack([x, w]), e @ precision
-            mu = march(point.M[:n, :n].T, (white @ point.M[n:, :n])[::-1], np.zeros(n))[::-1]
+            mu = march(point.P[:n, :n].T, (white @ point.P[n:, :n])[::-1], np.zeros(n))[::-1]
             g[:n] += mu[1:].T @ z
             g[n:] += white.T @ z
             first[k] = mu[0]
@@ -248,7 +261,7 @@ class _PredictionProblem:
 
     def evaluate(self, point: PredictorPoint, step: DampedStep) -> PredictorPoint:
         n = point.starts.shape[1]
-        decay = 1.0 - float(np.abs(np.linalg.eigvals(point.M[:n, :n])).max(initial=0.0))
+        decay = 1.0 - float(np.abs(np.linalg.eigvals(point.P[:n, :n])).max(initial=0.0))
         return self.search.evaluate(*step.change, within=1.0 - KEPT * decay)
 
     def is_settled(self, before: PredictorPoint, after: PredictorPoint, step: DampedStep) -> bool:

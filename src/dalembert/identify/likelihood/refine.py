@@ -69,10 +69,12 @@ class Refinement:
         return parametrisation.modal_model(s.A, s.B, s.C, s.D, np.any(s.D != 0.0, axis=0), len(self.y))
 
     def predictor(self) -> tuple[PredictionSearch, PredictorPoint]:
-        """The likelihood of prediction errors, and the predictor of the model."""
-        s, K = self.fit.system, self.fit.gain
+        """The likelihood of prediction errors, and the predictor of the model with its gain or none, the better one."""
+        s, none = self.fit.system, np.zeros((self.fit.order, len(self.fit.outputs)))
         search = PredictionSearch(self.u, self.y, np.any(s.D != 0.0, axis=0), start=self.start == "estimate")
-        return search, search.begin(s.A, s.B, s.C, s.D, np.zeros((s.nx, s.ny)) if K is None else K)
+        gains = [none] if self.fit.gain is None else [self.fit.gain, none] if s.is_stable else [self.fit.gain]
+        points = [search.begin(s.A, s.B, s.C, s.D, gain) for gain in gains]
+        return search, min(points, key=lambda point: point.value)
 
 
 def prepare_refinement(
@@ -129,7 +131,7 @@ def refine(
     *,
     noise: str = "output",
     start: str = "estimate",
-    iterations: int = 50,
+    iterations: int = 150,
     progress: progress_.Setting = None,
 ) -> Identified:
     """Maximum-likelihood estimate nearest to a model that another method found, with standard deviations.
