@@ -42,6 +42,8 @@ KEPT = 0.1
 FLOOR = 1e-13
 # Samples that the information is summed over; longer records have the same information per sample.
 LONGEST = 20_000
+# Share of a step over which its bend is measured, and the largest bend over the step that is followed.
+BEND, STRAIGHT = 0.1, 0.75
 # Numbers of responses in memory: 32 MB.
 CHUNK = 4_000_000
 
@@ -97,7 +99,7 @@ class PredictionSearch:
         if not self.start or not np.isfinite(point.value):
             return point
         seen = _observability(point.P[:n, :n], np.linalg.cholesky(symmetric_inverse(point.noise)).T @ M[n:, :n])
-        better = self.evaluate(M, self._adjoints(point)[1] @ symmetric_inverse(seen))
+        better = self.evaluate(M, self._adjoints(point, point.errors)[1] @ symmetric_inverse(seen))
         return better if better.value < point.value else point
 
     def evaluate(self, M: FloatArray, starts: FloatArray, within: float = 1.0) -> PredictorPoint:
@@ -212,8 +214,13 @@ class PredictionSearch:
             S[np.ix_(own.astype(int), own.astype(int))] += white.T @ white
         S[:k] /= np.sqrt(share)
         S[:, :k] /= np.sqrt(share)
-        g, pull = self._adjoints(point)
-        return S, np.append(steps.reshape(k, -1) @ g.ravel(), pull.ravel() if first else [])
+        return S, self.project(point, directions, point.errors)
+
+    def project(self, point: PredictorPoint, directions: FloatArray, errors: Segments) -> FloatArray:
+        """Jᵀ R⁻¹ e: the gradient for the errors of the point."""
+        g, pull = self._adjoints(point, errors)
+        steps = self._move_predictor(point, directions.T.reshape(-1, *point.M.shape))
+        return np.append(steps.reshape(len(steps), -1) @ g.ravel(), pull.ravel() if self.start else [])
 
     def _move_predictor(self, point: PredictorPoint, steps: FloatArray) -> FloatArray:
         """Changes of P for changes of M, (k, n + ny, n + nu + ny)."""
@@ -222,11 +229,11 @@ class PredictionSearch:
         moved[:, :n, :last] -= steps[:, :n, last:] @ point.M[n:, :last] + point.M[:n, last:] @ steps[:, n:, :last]
         return moved
 
-    def _adjoints(self, point: PredictorPoint) -> tuple[FloatArray, FloatArray]:
+    def _adjoints(self, point: PredictorPoint, errors: Segments) -> tuple[FloatArray, FloatArray]:
         """Descent of V by the entries of P, and by the initial states (S, n)."""
         n, precision = point.starts.shape[1], symmetric_inverse(point.noise)
         g, first = np.zeros_like(point.P), np.zeros_like(point.starts)
-        for k, (x, w, e) in enumerate(zip(point.states, self.drive, point.errors, strict=True)):
+        for k, (x, w, e) in enumerate(zip(point.states, self.drive, errors, strict=True)):
             z, white = np.hstack([x, w]), e @ precision
             mu = march(point.P[:n, :n].T, (white @ point.P[n:, :n])[::-1], np.zeros(n))[::-1]
             g[:n] += mu[1:].T @ z
@@ -252,12 +259,24 @@ class _PredictionProblem:
             # the whole step decides on convergence: a damped one is short wherever it leads
             self._at = (point, Q, S, g, float(g @ symmetric_inverse(S) @ g))
         _, Q, S, g, length = self._at
-        matrix = S + damping * np.median(np.diag(S)) * np.eye(len(S))
-        change = scipy.linalg.solve(matrix, g, assume_a="sym")
+        factor = scipy.linalg.lu_factor(S + damping * np.median(np.diag(S)) * np.eye(len(S)))
+        change = scipy.linalg.lu_solve(factor, g)
         predicted = float(change @ g) - 0.5 * float(change @ S @ change)
+        # the valley is bent: half the second derivative of the path along which the errors fall (Transtrum 2012)
+        ahead, behind = (self.search.evaluate(*self._move(point, Q, sign * BEND * change)) for sign in (1.0, -1.0))
+        bent = tuple(
+            (a + b - 2.0 * e) / BEND**2 for a, b, e in zip(ahead.errors, behind.errors, point.errors, strict=True)
+        )
+        curve = scipy.linalg.lu_solve(factor, self.search.project(point, Q, bent))
+        if np.linalg.norm(curve) < STRAIGHT * np.linalg.norm(change):
+            change = change + 0.5 * curve
+        return DampedStep(self._move(point, Q, change), predicted, length)
+
+    def _move(self, point: PredictorPoint, Q: FloatArray, change: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """M and the initial states after a change along the directions Q."""
         k = Q.shape[1]
         starts = point.starts + (change[k:].reshape(point.starts.shape) if self.search.start else 0.0)
-        return DampedStep((point.M + (Q @ change[:k]).reshape(point.M.shape), starts), predicted, length)
+        return point.M + (Q @ change[:k]).reshape(point.M.shape), starts
 
     def evaluate(self, point: PredictorPoint, step: DampedStep) -> PredictorPoint:
         n = point.starts.shape[1]
