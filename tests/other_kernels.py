@@ -18,6 +18,7 @@ TESTS = Path(__file__).parent
 PATTERNS = (
     "unit/linear/**/*.py", "unit/numerics/*.py", "unit/control/**/*.py", "unit/structures/**/*.py",
     "unit/identify/*/*.py", "unit/identify/test_model.py", "unit/identify/test_spectral.py",
+    "unit/studies/identification/*.py",
     "unit/solve/constrained/test_methods.py", "unit/solve/position/test_mobility.py",
     "unit/solve/motion/test_forward.py", "unit/solve/test_motion.py",
     "unit/solve/rest/test_linearize.py", "unit/estimate/filters/test_kalman.py",
@@ -27,27 +28,26 @@ PATTERNS = (
     "property/test_state_space_properties.py", "property/test_reduction_properties.py",
     "property/test_estimate_linear.py", "property/test_identify_*.py",
 )  # fmt: skip
-# Rooms that decide with the tools of others; they are run with `--all`.
-LATER = ("unit/identify/robot/", "unit/identify/records/", "unit/identify/output_only/", "unit/control/servo/",
-         "unit/structures/flexible_body/", "unit/structures/solid/",
-         "unit/structures/frame/", "unit/structures/continuous/")  # fmt: skip
-# Most of their time goes into simulated records, machines and damaged files; the same decisions are in the others.
-LEFT_OUT = (
-    "test_mesh_files.py",
-    "test_auto.py", "test_fit.py", "test_gaps.py", "test_prepare.py",
-    "test_refine.py", "test_identify_refinement.py", "test_refine_structured.py", "test_update.py",
-    "test_servo_singularity.py", "test_udwadia_kalaba.py",
+# Run with `--all` only: rooms that decide with the tools of others, and files most of whose time goes into simulated
+# records, machines and damaged files.
+LATER = (
+    "unit/identify/robot/", "unit/identify/records/", "unit/identify/output_only/", "unit/control/servo/",
+    "unit/structures/flexible_body/", "unit/structures/solid/", "unit/structures/frame/", "unit/structures/continuous/",
+    "unit/identify/auto/test_auto.py", "unit/identify/machine/test_fit.py", "unit/identify/likelihood/test_refine.py",
+    "unit/identify/structured/test_refine_structured.py", "unit/identify/physical/test_update.py",
+    "unit/studies/identification/test_arm_identification.py", "unit/studies/identification/test_shake_table.py",
+    "property/test_identify_refinement.py",
 )  # fmt: skip
 
 
-def kernels() -> list[str]:
-    """Kernels that this processor can run and does not run by itself, the least alike first; none where its abilities
-    are not known."""
+def find_kernels() -> list[str]:
+    """Kernels that this processor can run, the least alike first; none where its abilities are not known."""
     try:
         flags = set(Path("/proc/cpuinfo").read_text(encoding="utf-8").split())
     except OSError:
         return []
-    return [name for name, needed in (("Prescott", {"pni"}), ("Haswell", {"fma", "avx512f"})) if needed <= flags]
+    needed = {"Prescott": {"pni"}, "Haswell": {"fma", "avx2"}, "Sandybridge": {"avx"}, "SkylakeX": {"avx512f"}}
+    return [name for name, abilities in needed.items() if abilities <= flags]
 
 
 def main(jobs: str, every: bool) -> int:
@@ -55,10 +55,10 @@ def main(jobs: str, every: bool) -> int:
     if absent:
         print(f"no file of tests: {', '.join(absent)}")
         return 1
-    files = sorted(path for pattern in PATTERNS for path in TESTS.glob(pattern) if path.name not in LEFT_OUT)
+    files = sorted(path for pattern in PATTERNS for path in TESTS.glob(pattern))
     if not every:
         files = [path for path in files if not path.relative_to(TESTS).as_posix().startswith(LATER)]
-    chosen = kernels() if every else kernels()[:1]
+    chosen = find_kernels() if every else find_kernels()[:1]
     command = [sys.executable, "-m", "pytest", "-q", "-n", jobs, "--dist", "loadfile", "-m", "not slow"]
     for kernel in chosen:
         print(f"{len(files)} files of tests under the {kernel} kernels of OpenBLAS", flush=True)

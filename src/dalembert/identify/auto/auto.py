@@ -143,15 +143,15 @@ def auto(
     trials: tuple[OrderTrial, ...] = ()
     if order is None:
         chosen, choice, trials = choose_tried_order(projection, training, setting, decisions)
-        larger = [choice.order, choice.stability]
+        orders = [choice.order, choice.stability]
     else:
-        chosen, larger = int(order), []
+        chosen, orders = int(order), []
         decisions.append(f"took order {order} as given")
     found, trials = identify_stable(part, projection, setting, chosen, trials, decisions)
     findings += found.findings
     if setting.inputs:
         findings += examine_residuals(part, found.system, moesp_finder(), unexplained=0.0)
-    model, more = _settle(found, training, part, projection, setting, larger if refined else None, decisions)
+    model, more = _settle(found, training, part, projection, setting, orders if refined else None, decisions)
     if order is None:
         model, trials = _part_with_duplicates(model, trials, training, part, projection, setting, refined, decisions)
     findings += [one for one in (*model.findings, *more) if one not in findings]
@@ -199,16 +199,16 @@ def _diagram(projection: Projection, data: Data, setting: Setting, order: int) -
 
 def _settle(
     found: Identified, training: Sequence[Record], data: Data, projection: Projection, setting: Setting,
-    larger: Sequence[int] | None, decisions: list[str],
+    orders: Sequence[int] | None, decisions: list[str],
 ) -> tuple[Identified, list[Finding]]:  # fmt: skip
     """The model after maximum likelihood, or unchanged where refinement is switched off."""
     name = {"moesp": "MOESP", "ssi_data": "SSI-data"}[setting.method]
     decisions.append(
         f"found a model of order {found.order} by {name}, a subspace method: no initial values, no iterations"
     )
-    if larger is None:
+    if orders is None:
         return found, []
-    return refine_inside(found, training, data, projection, setting, larger, decisions)
+    return refine_inside(found, training, data, projection, setting, orders, decisions)
 
 
 def _part_with_duplicates(

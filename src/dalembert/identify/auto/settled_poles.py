@@ -40,6 +40,9 @@ class SettledThresholds:
     # Largest number of unknowns of a search (states times drives, records and one): 800 take 0.07 s per linear system,
     # and the time grows with the third power.
     largest_search: int = 800
+    # Condition number of the information on the parameters, scaled to a unit diagonal, from which on a model is not
+    # determined: sound models have 1 to 100, those that rounding can change 1e10 and more.
+    condition: float = 1e6
     # Rounds of dropping.
     rounds: int = 3
     # Relative distance of a frequency from one that is to be dropped: both come from the same eigenvalues.
@@ -58,11 +61,11 @@ def find_endless(model: Identified, samples: int) -> FloatArray:
 
 def refine_inside(
     found: Identified, training: Sequence[Record], data: Data, projection: Projection, setting: Setting,
-    larger: Iterable[int], decisions: list[str],
+    orders: Iterable[int], decisions: list[str],
 ) -> tuple[Identified, list[Finding]]:  # fmt: skip
     """The model after maximum likelihood without a pole on the circle, or unchanged; and findings.
 
-    larger : further orders for the innovations form
+    orders : those of the criteria, tried where the model of the order chosen does not settle
     """
     if setting.fit(found, training).mean > THRESHOLDS.exact_fit:
         decisions.append("did not refine it: the data are noise-free, the model reproduces them exactly")
@@ -76,12 +79,18 @@ def refine_inside(
         )
         return found, []
     better = refine_once(found, training, noise, decisions)
-    hertz = find_endless(better, longest)
-    if not len(hertz) and better.system.is_stable:
+    if _is_settled(better, longest):
         return better, []
+    hertz = find_endless(better, longest)
     if noise == "output":
+        why = _describe_unsettled(better, hertz)
+        for order in sorted({k for k in orders if k < found.order}, reverse=True):
+            trial = refine.quiet(setting.identify(data, projection, order), training, noise=noise)
+            if _is_settled(trial, longest):
+                decisions.append(f"returned to order {order}, refined by maximum likelihood of output errors: {why}")
+                return trial, []
         best: Identified | None = None
-        for order in sorted({found.order, *(k for k in larger if k <= THRESHOLDS.largest_order)}):
+        for order in sorted({found.order, *(k for k in orders if k <= THRESHOLDS.largest_order)}):
             if _count_unknowns(order, data, "innovations") > THRESHOLDS.largest_search:
                 continue
             try:
@@ -89,14 +98,14 @@ def refine_inside(
                 trial = refine.quiet(begin, training, noise="innovations")
             except (DataError, np.linalg.LinAlgError):
                 continue
-            if len(find_endless(trial, longest)) or not trial.system.is_stable or trial.system is begin.system:
+            if not _is_settled(trial, longest) or trial.system is begin.system:
                 continue
             if best is None or _cost(trial) < _cost(best):
                 best = trial
         if best is not None:
             decisions.append(
-                f"refined it again by maximum likelihood of its prediction errors, order {best.order}: with sensor "
-                f"noise alone the motion at {_join(hertz)} Hz would never decay, so other forces act than were measured"
+                f"refined it again by maximum likelihood of its prediction errors, order {best.order}: {why}, so other "
+                "forces act than were measured"
             )
             return best, [_describe_forces(hertz)]
     for _ in range(THRESHOLDS.rounds):
@@ -108,7 +117,21 @@ def refine_inside(
         hertz = find_endless(better, longest)
         if not len(hertz):
             break
-    return better, []
+    if is_determined(better):
+        return better, []
+    decisions.append(f"did not refine it: the data do not determine all parameters of a model of order {found.order}")
+    return found, [_describe_undetermined(found.order)]
+
+
+def is_determined(model: Identified) -> bool:
+    """Whether data with sensor noise determine the parameters of a refined model."""
+    return model.noise_model != "output" or float(model.provenance["condition"]) < THRESHOLDS.condition
+
+
+def _is_settled(model: Identified, samples: int) -> bool:
+    """Whether a refined model is the one that the data determine: a converged search, and modes that decay."""
+    converged = bool(model.provenance.get("converged", True)) and is_determined(model)
+    return converged and model.system.is_stable and not len(find_endless(model, samples))
 
 
 def _count_unknowns(order: int, data: Data, noise: str) -> int:
@@ -166,6 +189,13 @@ def drop_modes(model: Identified, hertz: FloatArray) -> Identified | None:
     return model.replace(system=reduced, gain=gain, findings=model.findings)
 
 
+def _describe_unsettled(model: Identified, hertz: FloatArray) -> str:
+    """Why a model is not the one that the data determine."""
+    if len(hertz):
+        return f"with sensor noise alone the motion at {_join(hertz)} Hz would never decay"
+    return f"with sensor noise alone the data do not determine the parameters of order {model.order}"
+
+
 def _describe_forces(hertz: FloatArray) -> Finding:
     problem = (
         f"with noise of the sensors alone the motion at {_join(hertz)} Hz would never decay: forces act that were not "
@@ -173,6 +203,15 @@ def _describe_forces(hertz: FloatArray) -> Finding:
         "certain."
     )
     return Finding("unmeasured-forces", problem, evidence={"hertz": hertz.tolist()})
+
+
+def _describe_undetermined(order: int) -> Finding:
+    problem = (
+        f"the data do not determine all parameters of a model of order {order}, nor of a smaller one that fits: the "
+        "inputs move too few frequencies, or the outputs contain too little else. The model of the subspace method was "
+        "kept, without standard deviations."
+    )
+    return Finding("undetermined-model", problem, evidence={"order": order})
 
 
 def _join(values: FloatArray) -> str:

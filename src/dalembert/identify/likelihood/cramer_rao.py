@@ -124,7 +124,7 @@ def cramer_rao(
     search = LikelihoodSearch(u, y, full=True, start=start == "estimate")
     point = search.evaluate(model)
     free = likelihood.free_parameters(point.model, point.score, len(u), start=search.start)
-    return ModalBounds(*uncertainty.modal_covariance(point, free, R, step, innovations=False))
+    return ModalBounds(*uncertainty.modal_covariance(point, free, R, step))
 
 
 def _inputs(
@@ -210,15 +210,19 @@ def deviations(
         return bootstrap(fit, record, identify, runs, seed)
     noise = "innovations" if fit.gain is not None and np.any(fit.gain) else "output"
     given = prepare_refinement(fit, record, noise, "estimate")
-    model, changes = given.model()
-    search = given.search()
-    point = search.evaluate_start(model)
-    free = search.find_derivatives(point)[0]
-    R = uncertainty.correct_noise(point, free)
-    poles, covariance = uncertainty.modal_covariance(point, free, R, fit.dt, innovations=given.innovations)
     deviation_method: DeviationMethod = "fisher"
+    changes: tuple[str, ...] = ()
     more: tuple[str, ...] = ()
-    if not given.innovations:
+    if given.innovations:
+        predictor, here = given.predictor()
+        poles, covariance = predictor.modal_covariance(here, fit.dt)
+    else:
+        model, changes = given.model()
+        search = given.search()
+        point = search.evaluate_start(model)
+        free = search.find_derivatives(point)[0]
+        R = uncertainty.correct_noise(point, free)
+        poles, covariance = uncertainty.modal_covariance(point, free, R, fit.dt)
         deviation_method, covariance, more = choose_covariance(search, point, free, R, covariance, fit.dt)
     note = "standard deviations are those of the best estimate from these data (Fisher information at this model)"
     result = add_covariance(fit.add_notes(*changes, *(more or (note,))), poles, covariance)

@@ -374,3 +374,12 @@ def symmetric_inverse(matrix: FloatArray) -> FloatArray:
     keep = values > INVERSE.zero * values[-1]
     inverse = (vectors[:, keep] / values[keep]) @ vectors[:, keep].T
     return np.asarray(inverse * inverse_scale[:, None] * inverse_scale)
+
+
+def find_condition(information: FloatArray) -> float:
+    """Condition number of an information matrix scaled to a unit diagonal, infinite where it is singular."""
+    scale = np.sqrt(np.maximum(np.diag(information), 0.0))
+    if not len(scale) or not scale.all():
+        return np.inf if len(scale) else 1.0
+    values = scipy.linalg.eigvalsh(information / np.outer(scale, scale))
+    return float(values[-1] / values[0]) if values[0] > 0.0 else np.inf

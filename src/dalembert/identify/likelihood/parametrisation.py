@@ -2,10 +2,6 @@
 
 A = V Λ V⁻¹: one complex state z per pair, z[t+1] = λ z[t] + b u[t], ŷ = Re(c z) + ..., c twice the column of C V;
 real: block [[Re λ, Im λ], [-Im λ, Re λ]], states (Re z, -Im z), columns (Re c, Im c) of C.
-
-The one-step predictor of an innovation model is an output-error model with one more set of inputs, the outputs:
-    x̂[t+1] = (A - K C) x̂[t] + (B - K D) u[t] + K y[t],   ŷ = C x̂ + D u         (Ljung 1999, 4.3)
-so that one likelihood serves both.
 """
 
 from __future__ import annotations
@@ -34,8 +30,6 @@ class PoleLimits:
     least_decay: float = 1e-9
     # a faster pole has less than 5 % left after one sample: e^-3
     most_decay: float = 3.0
-    # largest imaginary part of λ of a pair that may be two real poles: 60 samples per period and more
-    slow: float = 0.1
 
 
 LIMITS = PoleLimits()
@@ -80,31 +74,6 @@ def _decompose(A: FloatArray) -> tuple[ComplexArray, ComplexArray, bool]:
     )
 
 
-def change_pole_kinds(model: ModalModel) -> list[ModalModel]:
-    """The same model with neighbouring real poles as pairs, and with slow pairs as real poles.
-
-    A search keeps the kind of every pole; these are other initial models for it.
-    """
-    A, B, C, D = state_space(model)
-    kinds = np.repeat(model.real, np.where(model.real, 1, 2))
-    singles, pairs = np.flatnonzero(kinds), np.flatnonzero(~kinds)[0::2]
-    singles = singles[np.argsort(np.diag(A)[singles])]
-    joined, parted = A.copy(), A.copy()
-    for i, j in zip(singles[0::2], singles[1::2], strict=False):
-        if A[i, i] * A[j, j] > 0.0:
-            mean, half = 0.5 * (A[i, i] + A[j, j]), 0.5 * abs(A[i, i] - A[j, j]) + 0.05
-            joined[i, i], joined[j, j], joined[i, j], joined[j, i] = mean, mean, half, -half
-    for i in pairs:
-        if abs(A[i, i + 1]) < LIMITS.slow:  # [[a, w], [-w, a]] becomes [[a, w], [w, a]]: poles a ± w
-            parted[i, i + 1] = parted[i + 1, i] = max(abs(A[i, i + 1]), 0.01)
-    result = []
-    for changed in (joined, parted):
-        if not np.array_equal(changed, A) and np.abs(np.linalg.eigvals(changed)).max() < 1.0:
-            segments = model.weights.shape[1] - model.nu
-            result.append(modal_model(changed, B, C, D, model.direct, segments)[0])
-    return result
-
-
 def normalise(model: ModalModel) -> ModalModel:
     """The same model with b and c of one size, and the largest c real and positive."""
     size_c = np.linalg.norm(model.C, axis=0)
@@ -146,19 +115,3 @@ def state_names(model: ModalModel) -> list[str]:
     for number, real in enumerate(model.real, start=1):
         names += [f"mode{number}"] if real else [f"mode{number}.re", f"mode{number}.im"]
     return names
-
-
-def predictor(
-    A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, K: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """The one-step predictor, inputs (u, y)."""
-    return A - K @ C, np.hstack([B - K @ D, K]), C, np.hstack([D, np.zeros((len(C), len(C)))])
-
-
-def from_predictor(
-    A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
-    """A, B, C, D, K of the innovation form."""
-    nu = B.shape[1] - len(C)
-    K = B[:, nu:]
-    return A + K @ C, B[:, :nu] + K @ D[:, :nu], C, D[:, :nu], K

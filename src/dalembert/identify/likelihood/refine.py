@@ -2,13 +2,14 @@
 
 noise = "output"        y = G(q) u + e, e white sensor noise, independent from output to output
 noise = "innovations"   x[t+1] = A x + B u + K e, y = C x + D u + e: noise that also drives the system
-The likelihood, its exact gradient and the elimination of C and D are those of `modal_likelihood`.
+The likelihood of output errors, its exact gradient and the elimination of C and D are those of `modal_likelihood`; that
+of innovations is in `prediction_errors`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -19,8 +20,9 @@ from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.identify.likelihood import parametrisation, uncertainty
-from dalembert.identify.likelihood.likelihood_search import LikelihoodSearch, Maximum
-from dalembert.identify.likelihood.modal_likelihood import ModalModel
+from dalembert.identify.likelihood.likelihood_search import LikelihoodSearch
+from dalembert.identify.likelihood.modal_likelihood import ModalModel, find_condition
+from dalembert.identify.likelihood.prediction_errors import PredictionSearch, PredictorPoint
 from dalembert.identify.likelihood.robust_deviations import choose_covariance
 from dalembert.identify.model import playback
 from dalembert.identify.model.identified import (
@@ -37,8 +39,6 @@ from dalembert.record import Record
 from dalembert.record.sampling import THRESHOLDS as SAMPLING
 
 NOISES = ("output", "innovations")
-# Rounds of searches with poles of another kind, and the least reduction of V for another round.
-ROUNDS, WORTH = 2, 1e-3
 STARTS = ("estimate", "zero")
 # Decay per sample below which a pole is at the stability limit: 100 times the least that the search allows.
 BORDER = 1e-7
@@ -60,22 +60,21 @@ class Refinement:
         return self.noise == "innovations"
 
     def search(self) -> LikelihoodSearch:
-        """The likelihood of these data."""
-        drive = self.u
-        if self.innovations:
-            drive = tuple(np.hstack(pair) for pair in zip(self.u, self.y, strict=True))
-        return LikelihoodSearch(drive, self.y, full=self.innovations, start=self.start == "estimate")
+        """The likelihood of sensor noise."""
+        return LikelihoodSearch(self.u, self.y, full=False, start=self.start == "estimate")
 
     def model(self) -> tuple[ModalModel, tuple[str, ...]]:
-        """Modal parameters of the model or of its predictor, and notes on changes."""
+        """Modal parameters of the model, and notes on changes."""
         s = self.fit.system
-        matrices = (s.A, s.B, s.C, s.D)
-        direct = np.any(s.D != 0.0, axis=0)
-        if self.innovations:
-            K = np.zeros((s.nx, s.ny)) if self.fit.gain is None else self.fit.gain
-            matrices = parametrisation.predictor(*matrices, K)
-            direct = np.append(direct, np.zeros(s.ny, dtype=bool))
-        return parametrisation.modal_model(*matrices, direct, len(self.y))
+        return parametrisation.modal_model(s.A, s.B, s.C, s.D, np.any(s.D != 0.0, axis=0), len(self.y))
+
+    def predictor(self) -> tuple[PredictionSearch, PredictorPoint]:
+        """The likelihood of prediction errors, and the predictor of the model with its gain or none, the better one."""
+        s, none = self.fit.system, np.zeros((self.fit.order, len(self.fit.outputs)))
+        search = PredictionSearch(self.u, self.y, np.any(s.D != 0.0, axis=0), start=self.start == "estimate")
+        gains = [none] if self.fit.gain is None else [self.fit.gain, none] if s.is_stable else [self.fit.gain]
+        points = [search.begin(s.A, s.B, s.C, s.D, gain) for gain in gains]
+        return search, min(points, key=lambda point: point.value)
 
 
 def prepare_refinement(
@@ -132,7 +131,7 @@ def refine(
     *,
     noise: str = "output",
     start: str = "estimate",
-    iterations: int = 50,
+    iterations: int = 150,
     progress: progress_.Setting = None,
 ) -> Identified:
     """Maximum-likelihood estimate nearest to a model that another method found, with standard deviations.
@@ -173,10 +172,10 @@ def refine(
     True
     """
     given = prepare_refinement(fit, record, noise, start)
-    search = given.search()
     with progress_.Progress(progress, "refining") as bar:
-        top, before, changes = _find_maximum(given, search, int(iterations), bar.update)
-    if not np.isfinite(top.point.value) or top.point.value > before:
+        maximise = _maximise_predictor if given.innovations else _maximise_simulation
+        top = maximise(given, int(iterations), bar.update)
+    if not np.isfinite(top.value) or top.value > top.before:
         return given.fit.add_notes(
             f"refinement ({noise} noise) found nothing more likely than the initial model, which is kept"
         )
@@ -188,101 +187,104 @@ def refine(
         )
         advice = Advice("Allow more {}, or try another order.", Argument("iterations"))
         findings.append(Finding("no-convergence", problem, {}, {"iterations": top.iterations}, (advice,)))
-    border = int(np.count_nonzero(top.point.model.poles.real > -BORDER))
-    if border and not given.innovations:
+    if top.border:
         problem = (
-            f"refinement moved {border} poles to the stability limit, where no real decay is: the noise is not that of "
-            "sensors alone."
+            f"refinement moved {top.border} poles to the stability limit, where no real decay is: the noise is not "
+            "that of sensors alone."
         )
         advice = Advice("Use {}, or another order.", Argument("noise", "innovations"))
-        findings.append(Finding("poles-at-stability-limit", problem, {}, {"poles": border}, (advice,)))
-    result = _make_result(given, search, top, before, changes)
+        findings.append(Finding("poles-at-stability-limit", problem, {}, {"poles": top.border}, (advice,)))
+    result = _make_result(given, top)
     return result.replace(findings=(*result.findings, *findings))
 
 
-def _find_maximum(
-    given: Refinement, search: LikelihoodSearch, iterations: int, report: Callable[[float], None]
-) -> tuple[Maximum, float, tuple[str, ...]]:
-    """The maximum, V of the initial model, and notes on its changes.
+@dataclass(frozen=True)
+class _Optimum:
+    """The end of a search: V before and after it, the model with its noise, and the covariance of its modes.
 
-    A predictor may have poles of another kind (real or pairs) than the one with the given gain: the search begins with
-    the better of that gain and none, and is repeated with poles of other kinds.
+    ``matrices`` : A, B, C, D, gain; ``border`` : poles at the stability limit; ``condition`` : of the information,
+    scaled to a unit diagonal.
     """
-    model, changes = given.model()
+
+    before: float
+    value: float
+    iterations: int
+    converged: bool
+    matrices: tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]
+    states: list[str]
+    noise: FloatArray
+    poles: ComplexArray
+    covariance: FloatArray
+    condition: float
+    method: DeviationMethod = "fisher"
+    border: int = 0
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def _maximise_simulation(given: Refinement, iterations: int, report: Callable[[float], None]) -> _Optimum:
+    """White sensor noise: modal parameters."""
+    search, (model, changes) = given.search(), given.model()
     begin = search.evaluate_start(model)
-    before = _start_value(given, search) if changes else begin.value
-    if given.innovations and given.fit.gain is not None and given.fit.system.is_stable:
-        bare = replace(given, fit=given.fit.replace(gain=None)).model()[0]
-        without = search.evaluate_start(bare)
-        begin = without if without.value < begin.value else begin
+    before = _start_value(given, search.value) if changes else begin.value
     top = search.maximise(begin, iterations, report)
-    for _ in range(ROUNDS if given.innovations else 0):
-        if top.converged:  # else the search stopped between two kinds
-            break
-        tries = [
-            search.maximise(search.evaluate_start(m), iterations, report)
-            for m in parametrisation.change_pole_kinds(top.point.model)
-        ]
-        best = min(tries, key=lambda found: found.point.value, default=top)
-        if not best.point.value < top.point.value - WORTH:
-            break
-        top = best
-    return top, before, changes
+    point, dt = top.point, given.fit.dt
+    noise = uncertainty.correct_noise(point, top.free)
+    poles, covariance = uncertainty.modal_covariance(point, top.free, noise, dt)
+    method, covariance, warnings = choose_covariance(search, point, top.free, noise, covariance, dt)
+    model = parametrisation.sort_modes(parametrisation.normalise(point.model))
+    A, B, C, D = parametrisation.state_space(model)
+    border = int(np.count_nonzero(point.model.poles.real > -BORDER))
+    return _Optimum(
+        before, point.value, top.iterations, top.converged, (A, B, C, D, np.zeros((len(A), len(C)))),
+        parametrisation.state_names(model), noise, poles, covariance,
+        find_condition(search.find_derivatives(point)[1]), method, border, changes, warnings,
+    )  # fmt: skip
 
 
-def _start_value(given: Refinement, search: LikelihoodSearch) -> float:
+def _maximise_predictor(given: Refinement, iterations: int, report: Callable[[float], None]) -> _Optimum:
+    """Noise that drives the system too: the one-step predictor."""
+    search, begin = given.predictor()
+    top = search.maximise(begin, iterations, report)
+    noise, (poles, covariance) = search.correct_noise(top.point), search.modal_covariance(top.point, given.fit.dt)
+    S = search.derivatives(top.point, search.directions(top.point))[0]
+    return _Optimum(
+        begin.value, top.point.value, top.iterations, top.converged, search.matrices(top.point),
+        [f"x{i + 1}" for i in range(given.fit.order)], noise, poles, covariance, find_condition(S),
+    )  # fmt: skip
+
+
+def _start_value(given: Refinement, value: Callable[[FloatArray], float]) -> float:
     """V of the given model, where modal parameters do not represent it exactly."""
-    s, K = given.fit.system, given.fit.gain
+    s = given.fit.system
     total = np.zeros((s.ny, s.ny))
     for u, y in zip(given.u, given.y, strict=True):
-        seen = y if given.start == "estimate" else None
         with np.errstate(over="ignore", invalid="ignore"):
-            if given.innovations and K is not None:
-                e = y - playback.predict(s.A, s.B, s.C, s.D, K, u, y, 1, seen is not None)
-            else:
-                e = y - playback.play_back(s.A, s.B, s.C, s.D, u, seen)
+            e = y - playback.play_back(s.A, s.B, s.C, s.D, u, y if given.start == "estimate" else None)
             total += e.T @ e
-    if not np.isfinite(total).all():
-        return np.inf
-    return search.value(total)
+    return value(total) if np.isfinite(total).all() else np.inf
 
 
-def _make_result(
-    given: Refinement, search: LikelihoodSearch, top: Maximum, before: float, changes: tuple[str, ...]
-) -> Identified:
-    old, ny = given.fit, given.fit.system.ny
-    noise = uncertainty.correct_noise(top.point, top.free)
-    poles, covariance = uncertainty.modal_covariance(top.point, top.free, noise, old.dt, innovations=given.innovations)
-    method: DeviationMethod = "fisher"
-    warning: tuple[str, ...] = ()
-    if not given.innovations:
-        method, covariance, warning = choose_covariance(search, top.point, top.free, noise, covariance, old.dt)
-    model = parametrisation.sort_modes(parametrisation.normalise(top.point.model))
-    A, B, C, D = parametrisation.state_space(model)
-    gain, states = np.zeros((len(A), ny)), parametrisation.state_names(model)
-    if given.innovations:
-        A, B, C, D, gain = parametrisation.from_predictor(A, B, C, D)
-        states = [f"x{i + 1}" for i in range(len(A))]
-    system = old.system.replace(A=A, B=B, C=C, D=D, states=states)
-    gained = before - top.point.value
+def _make_result(given: Refinement, top: _Optimum) -> Identified:
+    old, (A, B, C, D, gain) = given.fit, top.matrices
     how = "output-error" if not given.innovations else "prediction-error"
     notes = (
-        *changes,
+        *top.notes,
         f"refined by {how} maximum likelihood: {top.iterations} iterations, "
-        f"{'converged' if top.converged else 'not converged'}, log-likelihood up by {gained:.4g}",
-        *warning,
+        f"{'converged' if top.converged else 'not converged'}, log-likelihood up by {top.before - top.value:.4g}",
+        *top.warnings,
     )
     result = Identified(
-        system, method=f"{old.method.removesuffix(', refined')}, refined", gain=gain, innovation=noise,
-        singular_values=old.singular_values,
-        delays=old.delays, offsets=old.offsets, notes=(*old.notes, *notes),
+        old.system.replace(A=A, B=B, C=C, D=D, states=top.states), method=f"{old.method.removesuffix(', refined')}, "
+        "refined", gain=gain, innovation=top.noise, singular_values=old.singular_values, delays=old.delays,
+        offsets=old.offsets, notes=(*old.notes, *notes),
         provenance={
             **old.provenance, "refined": given.noise, "iterations": top.iterations, "converged": top.converged,
-            "cost before": before, "cost after": top.point.value,
+            "cost before": top.before, "cost after": top.value, "condition": top.condition,
         },
-        deviation_method=method, noise_model=given.noise, subspace=old.subspace, findings=old.findings,
+        deviation_method=top.method, noise_model=given.noise, subspace=old.subspace, findings=old.findings,
     )  # fmt: skip
-    return add_covariance(result, poles, covariance)
+    return add_covariance(result, top.poles, top.covariance)
 
 
 def add_covariance(fit: Identified, poles: ComplexArray, covariance: FloatArray) -> Identified:

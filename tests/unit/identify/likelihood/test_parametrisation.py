@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert.core.arrays import FloatArray
-from dalembert.identify.likelihood.parametrisation import LIMITS, change_pole_kinds, modal_model
+from dalembert.identify.likelihood.parametrisation import LIMITS, modal_model
 from dalembert.linear.eigen.roots import DEFECTIVE
 
 
@@ -38,11 +38,3 @@ def test_coinciding_poles_are_separated_by_the_root_of_the_perturbation() -> Non
     apart = np.abs(np.exp(found.poles) - 0.5)  # type: ignore[attr-defined]
     assert 0.1 * np.sqrt(LIMITS.separation) < apart.max() < 2.0 * np.sqrt(LIMITS.separation)
     assert 10.0 / np.sqrt(LIMITS.separation) < DEFECTIVE
-
-
-@pytest.mark.parametrize(("factor", "parted"), [(0.95, True), (1.05, False)])
-def test_only_a_slow_pair_may_be_two_real_poles(factor: float, parted: bool) -> None:
-    w = factor * LIMITS.slow
-    found, _ = model(np.array([[0.8, w], [-w, 0.8]]))
-    others = change_pole_kinds(found)  # type: ignore[arg-type]
-    assert [bool(other.real.all()) for other in others] == ([True] if parted else [])

@@ -26,6 +26,7 @@ from dalembert.identify.likelihood.modal_likelihood import (
     residuals_vanish,
 )
 from dalembert.identify.likelihood.parametrisation import modal_model
+from dalembert.identify.likelihood.prediction_errors import PredictionSearch, PredictorPoint
 from dalembert.identify.model.identified import Identified
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.linear.recursions import march
@@ -89,11 +90,16 @@ def test_modal_parameters_and_back_keep_the_markov_parameters():
     assert np.abs(again.markov(30) - system.markov(30)).max() < 1e-12
 
 
-def test_the_predictor_and_back_keep_the_innovation_form():
-    system, K = system_with_everything(), 0.1 * np.random.default_rng(0).standard_normal((6, 3))
-    given = (system.A, system.B, system.C, system.D)
-    found = parametrisation.from_predictor(*parametrisation.predictor(*given, K))
-    assert all(np.allclose(a, b, atol=1e-14) for a, b in zip(found, (*given, K), strict=True))
+def test_a_search_begins_with_the_model_that_was_given():
+    rng = np.random.default_rng(3)
+    system, K = system_with_everything(), 0.02 * rng.standard_normal((6, 3))
+    _, u, y = two_tests(0.1)
+    search = PredictionSearch(u, y, np.any(system.D != 0.0, axis=0), start=True)
+    A, B, C, D, gain = search.matrices(search.begin(system.A, system.B, system.C, system.D, K))
+    assert np.allclose(D, system.D)
+    for k in range(4):
+        there, here = np.linalg.matrix_power(A, k), np.linalg.matrix_power(system.A, k)
+        assert np.allclose(C @ there @ np.hstack([B, gain]), system.C @ here @ np.hstack([system.B, K]), atol=1e-8)
 
 
 def test_coinciding_poles_are_separated_with_a_note():
@@ -146,7 +152,7 @@ def test_the_covariance_of_the_modes_is_that_of_the_whole_information_matrix():
     search = LikelihoodSearch(u, y, full=True, start=True)
     point = search.evaluate_start(modal(system, 2))
     free = search.find_derivatives(point)[0]
-    poles, found = uncertainty.modal_covariance(point, free, R, DT, innovations=False)
+    poles, found = uncertainty.modal_covariance(point, free, R, DT)
     model = point.model
 
     def simulated(p: np.ndarray) -> np.ndarray:
@@ -187,45 +193,46 @@ def test_the_covariance_of_the_modes_is_that_of_the_whole_information_matrix():
     assert np.abs(found / expected - 1.0).max() < 1e-4
 
 
-def test_derivatives_of_the_modes_of_an_innovation_model_are_exact():
-    rng = np.random.default_rng(2)
-    system, K = system_with_everything(), 0.1 * rng.standard_normal((6, 3))
-    direct = np.array([True, False, False, False, False])
-    model, _ = parametrisation.modal_model(
-        *parametrisation.predictor(system.A, system.B, system.C, system.D, K), direct, 1
-    )
-    free = np.ones((len(model.poles), 2 + 3 + 1 + 1, 2), dtype=bool)
-    free[model.real, :, 1] = False
-    ln, theta, gamma = uncertainty._innovation_derivatives(model, free)
+def prediction_point(seed: int = 2) -> tuple[PredictionSearch, PredictorPoint]:
+    """Data of two records, and a model near the best one."""
+    system, u, y = two_tests(0.1)
+    K = 0.02 * np.random.default_rng(seed).standard_normal((6, 3))
+    search = PredictionSearch(u, y, np.any(system.D != 0.0, axis=0), start=True)
+    return search, search.begin(system.A, system.B, system.C, system.D, K)
 
-    def logs(moved: likelihood.ModalModel) -> np.ndarray:
-        A, B, C, D = parametrisation.state_space(moved)
-        values = np.linalg.eigvals(parametrisation.from_predictor(A, B, C, D)[0])
-        every = np.log(values[values.imag > 0])
-        return every[[int(np.argmin(np.abs(every - s))) for s in ln]]
 
+def test_derivatives_of_the_likelihood_of_prediction_errors_are_exact():
+    search, point = prediction_point()
+    Q = search.directions(point)
+    _, g = search.derivatives(point, Q)
     h = 1e-6
-    places = np.argwhere(free)
-    for i, (j, p, part) in enumerate(places):
-        ends = []
-        for sign in (h, -h):
-            poles, weights = model.poles.copy(), model.weights.copy()
-            (poles[j : j + 1] if p == 6 else weights[j, p : p + 1])[:] += sign * (1j if part else 1.0)
-            ends.append(logs(replace(model, poles=poles, weights=weights)))
-        slope = (ends[0] - ends[1]) / (2 * h)
-        assert np.allclose(theta[0::2, i] + 1j * theta[1::2, i], slope, atol=1e-7)
-    base = model.linear()
-    for place in np.ndindex(base.shape):
-        ends = []
-        for sign in (h, -h):
-            moved = base.copy()
-            moved[place] += sign
-            C, D = model.with_linear(moved)
-            ends.append(logs(replace(model, C=C, D=D)))
-        assert np.allclose(
-            gamma[(slice(0, None, 2), *place)] + 1j * gamma[(slice(1, None, 2), *place)],
-            (ends[0] - ends[1]) / (2 * h), atol=1e-7,
-        )  # fmt: skip
+    for i in range(0, Q.shape[1], 7):
+        step = h * Q[:, i].reshape(point.M.shape)
+        ends = [search.evaluate(point.M + sign * step, point.starts).value for sign in (1.0, -1.0)]
+        assert (ends[1] - ends[0]) / (2 * h) == pytest.approx(g[i], rel=1e-4, abs=1e-4 * np.abs(g).max())
+
+
+def test_a_change_of_basis_moves_no_prediction_and_no_search_goes_along_it():
+    search, point = prediction_point()
+    n, rng = 6, np.random.default_rng(1)
+    T = np.eye(n) + 1e-3 * rng.standard_normal((n, n))
+    M, back = point.M.copy(), np.linalg.inv(T)
+    M[:n] = T @ M[:n]
+    M[:, :n] = M[:, :n] @ back
+    assert search.evaluate(M, point.starts @ T.T).value == pytest.approx(point.value, rel=1e-12)
+    Q = search.directions(point)
+    assert np.abs(Q.T @ Q - np.eye(Q.shape[1])).max() < 1e-12
+    assert np.abs(Q.T @ (M - point.M).ravel()).max() < 1e-2 * np.abs(M - point.M).max()  # second order in T
+
+
+def test_the_standard_deviations_of_an_innovation_model_do_not_depend_on_its_basis():
+    search, point = prediction_point()
+    A, B, C, D, K = search.matrices(point)
+    T = np.random.default_rng(5).standard_normal((6, 6))
+    other = search.begin(T @ A @ np.linalg.inv(T), T @ B, C @ np.linalg.inv(T), D, T @ K)
+    (poles, first), (again, second) = (search.modal_covariance(one, DT) for one in (point, other))
+    assert np.allclose(poles, again, rtol=1e-8)
+    assert np.allclose(np.diag(first), np.diag(second), rtol=1e-3)
 
 
 def test_blocks_of_samples_add_up_to_the_same(monkeypatch):
