@@ -183,7 +183,7 @@ class ForwardSolution:
     def table(self) -> str:
         """Sensors and reactions with their units; reactions that redundant joints leave open are marked."""
         eqs = self.state.eqs
-        size = sum(_sizes(eqs)) if self.reactions else 0
+        size = sum(reaction_sizes(eqs)) if self.reactions else 0
         undetermined = {
             eqs.reaction_channels.names[joint.reaction + k]
             for joint in eqs.joints if joint.reaction >= 0 and not self.unique.get(joint.name, True)

@@ -11,7 +11,7 @@ from scipy.sparse import csc_matrix, diags, identity, vstack
 from scipy.sparse.linalg import splu
 
 from dalembert.core.arguments import one_of, real_number, whole_number
-from dalembert.core.errors import AssemblyError, ConvergenceError, DataError, ModelError, ModelWarning, unknown_name
+from dalembert.core.errors import AssemblyError, ConvergenceError, ModelError, ModelWarning, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array

@@ -64,11 +64,11 @@ def find_broken(eqs: EquationsOfMotion, motion: State | Record) -> list[Finding]
         states = [columns(part.names) for part in (eqs.coordinates, eqs.speeds)]
     else:
         times, states = np.array([motion.t]), [motion.q[None], motion.v[None]]
-    at = eqs.p, times[:, None]
-    excess = np.reshape(eqs.kernel("assumptions").many(*states, *at)[0], (len(times), -1))
+    numbers = eqs.p, times[:, None]
+    excess = np.reshape(eqs.kernel("assumptions").many(*states, *numbers)[0], (len(times), -1))
     if eqs.load_assumptions and isinstance(motion, Record):
         others = (columns(group.names) for group in (eqs.reaction_channels, eqs.internal, eqs.inputs))
-        values = eqs.kernel("load_assumptions").many(*states, *others, *at)[0]
+        values = eqs.kernel("load_assumptions").many(*states, *others, *numbers)[0]
         findings, excess = (*findings, *eqs.load_assumptions), np.hstack([excess, np.reshape(values, (len(times), -1))])
     found = []
     for k, finding in enumerate(findings):
