@@ -142,7 +142,7 @@ def test_exchanged_matrices_are_named():
         flexible_body((structure.K, structure.M), positions=positions, modes=3)
 
 
-# -- edges of the limits -------------------------------------------------------------------------------------------------
+# -- edges of the limits --
 @pytest.mark.parametrize(("length", "sound"), [(98.0, True), (99.5, False)])
 def test_a_bar_of_a_hundred_metres_is_the_largest_without_a_question(length: float, sound: bool):
     """The size is that of the radius of gyration, 3.5 L/√12 = 1.01 L."""
