@@ -13,17 +13,9 @@ from pathlib import Path
 
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice
-from dalembert.files.bodies.bounds import LIMITS
+from dalembert.files.bodies.bounds import bounded_lines
 from dalembert.files.bodies.matrix_files import read_numbers
-from dalembert.files.bodies.node_matrices import (
-    Entries,
-    NodeMatrix,
-    Places,
-    make_row,
-    text_lines,
-    whole_number,
-    words,
-)
+from dalembert.files.bodies.node_matrices import Entries, NodeMatrix, Places, add_place, make_row, whole_number, words
 
 SUFFIXES = (".inp",)
 HELD = 1e36  # on the diagonal of a held coordinate
@@ -38,7 +30,7 @@ def is_matrix(path: Path) -> bool:
 def read_matrix_input(path: Path, shown: str, max_bytes: int) -> NodeMatrix:
     """The matrix of a file, symmetric."""
     entries = Entries(shown, max_bytes)
-    for line, text in text_lines(path, shown):
+    for line, text in bounded_lines(path, shown):
         if not text.strip() or text.lstrip().startswith("**"):
             continue
         cells = text.replace(",", " ").split()
@@ -63,7 +55,7 @@ def read_nodes(path: Path, shown: str, max_bytes: int) -> Places:
     """Places of the nodes of an input file, by their numbers."""
     places: dict[int, tuple[float, float, float]] = {}
     inside = False
-    for line, text in text_lines(path, shown):
+    for line, text in bounded_lines(path, shown):
         if not text.strip() or text.lstrip().startswith("**"):
             continue
         if text.lstrip().startswith("*"):
@@ -74,8 +66,6 @@ def read_nodes(path: Path, shown: str, max_bytes: int) -> Places:
                 raise FileFormatError("not-supported", f"*{keyword} is not followed.", advice, path=shown, line=line)
         elif inside:
             number, *cells = [cell.strip() for cell in text.split(",")]
-            if LIMITS.points * (len(places) + 1) * 8 > max_bytes:
-                raise FileFormatError("too-large", "more nodes than max_bytes allows.", path=shown, line=line)
-            x, y, z = (read_numbers([cell], shown, line)[0] for cell in ([c or "0" for c in cells] + ["0"] * 3)[:3])
-            places[whole_number(number, shown, line)] = (x, y, z)
+            place = read_numbers([cell or "0" for cell in (*cells, "", "", "")[:3]], shown, line)
+            add_place(places, whole_number(number, shown, line), place, max_bytes, shown, line)
     return places

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from dalembert.core.errors import FileFormatError
 
@@ -23,6 +25,20 @@ class BodyLimits:
 
 
 LIMITS = BodyLimits()
+
+
+def bounded_lines(
+    path: Path, shown: str | None, most: int = LIMITS.line, encoding: str = "latin-1"
+) -> Iterator[tuple[int, str]]:
+    """Lines of a text with their numbers, each of a bounded length."""
+    with path.open(encoding=encoding, errors="replace") as file:
+        number = 0
+        while text := file.readline(most + 1):
+            number += 1
+            if len(text) > most:
+                problem = f"a line of more than {most} characters."
+                raise FileFormatError("too-large", problem, path=shown, line=number)
+            yield number, text.rstrip("\r\n")
 
 
 def check_modes(modes: int, nodes: int, max_bytes: int) -> None:

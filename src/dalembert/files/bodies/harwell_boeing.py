@@ -21,8 +21,9 @@ from pathlib import Path
 
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice
+from dalembert.files.bodies.bounds import bounded_lines
 from dalembert.files.bodies.matrix_files import read_numbers
-from dalembert.files.bodies.node_matrices import ENTRY, Entries, NodeMatrix, make_row, text_lines, whole_number
+from dalembert.files.bodies.node_matrices import ENTRY, Entries, NodeMatrix, make_row, whole_number
 
 SUFFIXES = (".matrix", ".hb", ".rsa", ".rua")
 LABELS = {label: k for k, label in enumerate(("UX", "UY", "UZ", "ROTX", "ROTY", "ROTZ"), 1)}
@@ -33,7 +34,7 @@ _FORMAT = re.compile(
 
 def read_harwell_boeing(path: Path, shown: str, max_bytes: int) -> NodeMatrix:
     """The matrix of a file, its rows named by the mapping file."""
-    lines = text_lines(path, shown)
+    lines = bounded_lines(path, shown)
     head = [_next(lines, shown) for _ in range(4)]
     counts = [whole_number(cell, shown, head[1][0]) for cell in head[1][1].split()]
     kind = head[2][1][:3].upper()
@@ -103,7 +104,7 @@ def _read_mapping(path: Path, shown: str, size: int) -> list[int]:
         raise FileFormatError("no-such-file", problem, advice, path=shown)
     beside = str(Path(shown).with_name(file.name))
     labels = [0] * size
-    for line, text in text_lines(file, beside):
+    for line, text in bounded_lines(file, beside):
         cells = text.split()
         if len(cells) != 3 or not cells[0].isdecimal():  # the title, and empty lines
             continue

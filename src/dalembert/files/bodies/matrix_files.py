@@ -21,7 +21,7 @@ import numpy as np
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import FileFormatError
-from dalembert.files.bodies.bounds import LIMITS
+from dalembert.files.bodies.bounds import LIMITS, bounded_lines
 
 TEXT = (".txt", ".csv", ".dat")
 SUFFIXES = (*TEXT, ".mtx", ".npy")
@@ -59,16 +59,10 @@ def read_matrix(path: Path, shown: str, max_bytes: int) -> Any:
 
 def read_rows(path: Path, shown: str) -> Iterator[tuple[int, list[str]]]:
     """Cells of the lines of a text, with their numbers."""
-    with path.open(encoding="utf-8", errors="replace") as file:
-        number = 0
-        while text := file.readline(LIMITS.row + 1):
-            number += 1
-            if len(text) > LIMITS.row:
-                problem = f"a line of more than {LIMITS.row} characters."
-                raise FileFormatError("too-large", problem, path=shown, line=number)
-            cells = text.partition("#")[0].replace(",", " ").split()
-            if cells:
-                yield number, cells
+    for number, text in bounded_lines(path, shown, LIMITS.row, "utf-8"):
+        cells = text.partition("#")[0].replace(",", " ").split()
+        if cells:
+            yield number, cells
 
 
 def read_numbers(cells: list[str], shown: str, line: int) -> list[float]:

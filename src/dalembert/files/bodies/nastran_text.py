@@ -21,8 +21,8 @@ from pathlib import Path
 
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice
-from dalembert.files.bodies.bounds import LIMITS
-from dalembert.files.bodies.node_matrices import Entries, NodeMatrix, Places, make_row, text_lines, whole_number
+from dalembert.files.bodies.bounds import bounded_lines
+from dalembert.files.bodies.node_matrices import Entries, NodeMatrix, Places, add_place, make_row, whole_number
 
 SUFFIXES = (".pch", ".bdf", ".nas", ".fem")
 LETTERS = {"M": "M", "K": "K", "D": "B"}
@@ -56,10 +56,8 @@ def read_bulk(path: Path, shown: str, max_bytes: int) -> Bulk:
     for line, name, words in _cards(path, shown):
         if name == "GRID":
             _refuse_systems(words, (1, 5), shown, line)
-            if LIMITS.points * (len(places) + 1) * 8 > max_bytes:
-                raise FileFormatError("too-large", "more points than max_bytes allows.", path=shown, line=line)
-            x, y, z = (_real(words[k], shown, line) if words[k].strip() else 0.0 for k in (2, 3, 4))
-            places[whole_number(words[0], shown, line)] = (x, y, z)
+            place = [_real(word, shown, line) if word.strip() else 0.0 for word in words[2:5]]
+            add_place(places, whole_number(words[0], shown, line), place, max_bytes, shown, line)
         elif name == "GRDSET":
             _refuse_systems(words, (1, 5), shown, line)
         elif name == "DMIG":
@@ -79,7 +77,7 @@ def read_bulk(path: Path, shown: str, max_bytes: int) -> Bulk:
 def _cards(path: Path, shown: str) -> Iterator[tuple[int, str, list[str]]]:
     """Entries with the numbers of their lines, their names, and their fields, 8 at least."""
     start, name, words = 0, "", list[str]()
-    for line, text in text_lines(path, shown):
+    for line, text in bounded_lines(path, shown):
         text = text.partition("$")[0].expandtabs(8).rstrip()
         if not text:
             continue

@@ -7,10 +7,10 @@ matrix may have one triangle or both.
 
 from __future__ import annotations
 
+import re
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,14 +18,16 @@ import numpy as np
 from dalembert.core.arrays import FloatArray, IntArray
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice
-from dalembert.files.bodies.bounds import LIMITS, check_modes
+from dalembert.files.bodies.bounds import check_modes
 from dalembert.files.bodies.reduced_matrices import ReducedModel
 from dalembert.structures.assembly.structure import DIRECTIONS, Structure
 
 Places = Mapping[int, tuple[float, float, float]]  # of nodes, by their numbers
+_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 WAYS = 8  # a row is the number WAYS · node + direction
 MOST_NODES = 1 << 40  # a greater number of a node is damage, and no row overflows
-ENTRY = 200  # bytes of memory per entry: rows, columns and values, sorted and mirrored (150 were measured)
+ENTRY = 200  # bytes of memory per entry: rows, columns and values, sorted and mirrored (162 were measured)
+NODE = 400  # bytes of memory per node: its place under its number (222 were measured), then its row of an array
 
 
 @dataclass(frozen=True)
@@ -89,22 +91,16 @@ def words(row: int) -> str:
 
 def whole_number(text: str, shown: str, line: int) -> int:
     """A whole number of a file, with a sign."""
-    stripped = text.strip()
-    if not stripped.lstrip("+-").isdecimal() or not stripped.isascii() or len(stripped) > 18:
-        raise FileFormatError("not-a-count", f"{stripped!r:.40} is not a whole number.", path=shown, line=line)
-    return int(stripped)
+    if _WHOLE.fullmatch(text.strip()) is None:
+        raise FileFormatError("not-a-count", f"{text.strip()!r:.40} is not a whole number.", path=shown, line=line)
+    return int(text)
 
 
-def text_lines(path: Path, shown: str) -> Iterator[tuple[int, str]]:
-    """Lines of a text with their numbers, each of a bounded length."""
-    with path.open(encoding="latin-1") as file:
-        number = 0
-        while text := file.readline(LIMITS.line + 1):
-            number += 1
-            if len(text) > LIMITS.line:
-                problem = f"a line of more than {LIMITS.line} characters."
-                raise FileFormatError("too-large", problem, path=shown, line=number)
-            yield number, text.rstrip("\r\n")
+def add_place(places: dict[int, Any], number: int, place: Any, max_bytes: int, shown: str, line: int) -> None:
+    """Note the place of a node, within a bound of memory."""
+    if NODE * (len(places) + 1) > max_bytes:
+        raise FileFormatError("too-large", "more nodes than max_bytes allows.", path=shown, line=line)
+    places[number] = tuple(place)
 
 
 # -- bodies of them ----------------------------------------------------------------------------------------------------

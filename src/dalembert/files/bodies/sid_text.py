@@ -27,7 +27,7 @@ import numpy as np
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import FileFormatError, unknown_name
 from dalembert.core.findings import Advice
-from dalembert.files.bodies.bounds import LIMITS, check_modes
+from dalembert.files.bodies.bounds import LIMITS, bounded_lines, check_modes
 
 MATRICES = ("mdCM", "J", "Ct", "Cr", "Me", "Gr", "Ge", "Oe", "ksigma", "Ke", "De")
 OF_NODE = ("origin", "phi", "psi", "AP", "sigma")
@@ -71,19 +71,8 @@ class SidModal:
 # -- reading -----------------------------------------------------------------------------------------------------------
 def read_modal(path: Path, max_bytes: int) -> SidModal:
     """The object of class modal in a file."""
-    with path.open(encoding="latin-1") as file:
-        return _Parser(_lines(file), max_bytes).modal()
-
-
-def _lines(file: Any) -> Iterator[tuple[int, str]]:
-    """Lines that are not empty, with their numbers."""
-    number = 0
-    while text := file.readline(LIMITS.line + 1):
-        number += 1
-        if len(text) > LIMITS.line:
-            raise FileFormatError("too-large", f"a line of more than {LIMITS.line} characters.", line=number)
-        if text.strip():
-            yield number, text.strip()
+    lines = ((number, text.strip()) for number, text in bounded_lines(path, None) if text.strip())
+    return _Parser(lines, max_bytes).modal()
 
 
 class _Parser:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from dalembert.core.arrays import FloatArray
+
 
 @dataclass(frozen=True)
 class PlaceLimits:
@@ -21,6 +25,12 @@ class PlaceLimits:
 
 
 LIMITS = PlaceLimits()
+
+
+def on_a_line(points: FloatArray) -> bool:
+    """Whether points (n, 3) are on a line, or at one place: a body that they carry could turn about it."""
+    sizes = np.linalg.svd(points - points.mean(axis=0), compute_uv=False) ** 2  # moments are sums of two of them
+    return bool(sizes[1:].sum() <= LIMITS.line * sizes[:2].sum())
 
 
 def is_on(place: float, length: float) -> bool:

@@ -15,13 +15,13 @@ import numpy as np
 
 from dalembert.core.arguments import whole_number
 from dalembert.core.arrays import FloatArray
-from dalembert.core.errors import ModelError
+from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Call
 from dalembert.model.flexible import FlexibleBodyData, FlexiblePieces
 from dalembert.structures.assembly.damping import Rayleigh
 from dalembert.structures.flexible_body.flexible_body import flexible_body
 from dalembert.structures.flexible_body.gauges import BeamGauge, check_gauges
-from dalembert.structures.frame.elements.beam import Beams
+from dalembert.structures.frame.elements.beam import BeamProperties, Beams
 from dalembert.structures.frame.frame import Frame
 
 ELEMENTS = 4  # of a piece at least: its first vibration then has its frequency within 1e-3
@@ -67,12 +67,13 @@ def flexible_pieces(
     shares = np.ones(len(beams), dtype=int)
     while shares.sum() < count:
         shares[int(np.argmax(np.array(lengths) / shares))] += 1
-    how: dict[str, Any] = {
-        "nodes": ENDS,
-        "stiffening": stiffening,
-        "modes": (1 if frame.planar else 2) if modes is None else modes,
-        "damping": damping,
-    }
+    kept = (1 if frame.planar else 2) if modes is None else modes
+    how: dict[str, Any] = {"nodes": ENDS, "modes": kept, "damping": damping, "stiffening": stiffening}
+    names = [name for name, *_ in beams]
+    for key, gauge in check_gauges(frame.name, gauges).items():
+        if not isinstance(gauge, BeamGauge) or gauge.beam not in names:
+            problem = unknown_name("beam", getattr(gauge, "beam", ""), names, f"frame {frame.name!r}")
+            raise ModelError("unknown-name", f"gauge {key!r}: {problem}", where={"gauge": key})
     made: list[FlexibleBodyData] = []
     origins: list[FloatArray] = []
     met: dict[str, tuple[int, str]] = {}  # the piece that a point belongs to, and its end there
@@ -83,16 +84,19 @@ def flexible_pieces(
             welds.append((*met[point], piece, end))
         met.setdefault(point, (piece, end))
 
-    own = _divide(frame, check_gauges(frame.name, gauges), beams, lengths, shares)
     for k, (name, group, start, end, up) in enumerate(beams):
         step = (places[end] - places[start]) / shares[k]
         part = _part(frame, name, group, up, step, int(shares[k]))
         plain = flexible_body(part, **how)
-        for j in range(int(shares[k])):
-            here = own.get((k, j))
+        length, last = lengths[k] / shares[k], int(shares[k]) - 1
+        for j in range(last + 1):
+            here = {
+                key: replace(gauge, x=gauge.x - j * length) for key, gauge in (gauges or {}).items()
+                if gauge.beam == name and min(max(int(gauge.x / length), 0), last) == j
+            }  # fmt: skip
             data = flexible_body(part, gauges=here, **how) if here else plain
             meet(start if j == 0 else f"{name}\0{j}", len(made), "start")
-            meet(end if j + 1 == shares[k] else f"{name}\0{j + 1}", len(made), "end")
+            meet(end if j == last else f"{name}\0{j + 1}", len(made), "end")
             made.append(data)
             origins.append(places[start] + j * step)
     points = {name: places[name] for name in frame.point_names}
@@ -108,19 +112,20 @@ def _beams(frame: Frame) -> list[tuple[str, Beams, str, str, Any]]:
     frame.validate()
     found = []
     for group in frame.elements:
-        p = getattr(group, "properties", None)
-        if not isinstance(group, Beams) or group.kind != "beam" or p is None or p.end_section or p.offsets:
-            problem = f"frame {frame.name!r}: {group.own_names()[0]!r} is no beam of one section from point to point."
-            advice = Advice("Add masses and springs to the machine, at the nodes.")
-            raise ModelError("not-supported", problem, advice, where={"name": group.own_names()[0]})
-        if any(p.releases):
-            problem = f"frame {frame.name!r}: beam {group.names[0]!r} has releases; pieces are welded."
-            raise ModelError("not-supported", problem, where={"name": group.names[0]})
+        if not isinstance(group, Beams) or group.kind != "beam" or not _is_plain(group.properties):
+            name = group.own_names()[0]
+            problem = f"frame {frame.name!r}: {name!r} is no beam of one section, welded from point to point."
+            advice = Advice("Add masses, springs and joints to the machine, at the nodes.")
+            raise ModelError("not-supported", problem, advice, where={"name": name})
         found += list(zip(group.names, [group] * len(group.names), group.starts, group.ends, group.ups))
     if frame.supports:
         problem = f"frame {frame.name!r}: a body cut into pieces has no supports."
         raise ModelError("not-supported", problem, Advice("Join it to the ground with {}.", Call("m.add_fixed")))
     return found
+
+
+def _is_plain(p: BeamProperties) -> bool:
+    return p.end_section is None and p.offsets is None and not any(p.releases)
 
 
 def _part(frame: Frame, name: str, group: Beams, up: Any, step: FloatArray, shares: int) -> Frame:
@@ -131,18 +136,3 @@ def _part(frame: Frame, name: str, group: Beams, up: Any, step: FloatArray, shar
     properties = replace(group.properties, elements=max(ELEMENTS, -(-group.properties.elements // shares)))
     part.elements.append(Beams(properties, [name], [ENDS[0]], [ENDS[1]], [up]))
     return part
-
-
-def _divide(
-    frame: Frame, gauges: Mapping[str, Any], beams: Sequence[Any], lengths: Sequence[float], shares: Any
-) -> dict[tuple[int, int], dict[str, BeamGauge]]:
-    """Gauges by the beam and piece that they are on."""
-    found: dict[tuple[int, int], dict[str, BeamGauge]] = {}
-    names = [name for name, *_ in beams]
-    for key, gauge in gauges.items():
-        k = names.index(gauge.beam) if isinstance(gauge, BeamGauge) and gauge.beam in names else 0
-        length = lengths[k] / shares[k]
-        j = min(max(int(getattr(gauge, "x", 0.0) / length), 0), int(shares[k]) - 1)
-        moved = replace(gauge, x=gauge.x - j * length) if isinstance(gauge, BeamGauge) else gauge
-        found.setdefault((k, j), {})[key] = moved
-    return found

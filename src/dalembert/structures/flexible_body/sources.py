@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Argument
-from dalembert.structures.assembly.places import LIMITS
+from dalembert.structures.assembly.places import on_a_line
 from dalembert.structures.assembly.structure import DIRECTIONS, Structure, assemble_structure
 from dalembert.structures.frame.frame import Frame
 from dalembert.structures.reduction.master_coordinates import by_point
@@ -50,9 +50,7 @@ def read_source(source: Any, name: str | None, positions: Any, of: Any) -> tuple
 def _refuse_thin_interfaces(solid: Solid) -> None:
     """Rigid interfaces of one point, or of points on a line, turn without a stiffness."""
     for interface in solid.interfaces.values():
-        spread = solid.mesh.points[interface.points] - solid.mesh.points[interface.points].mean(axis=0)
-        sizes = np.linalg.svd(spread, compute_uv=False) ** 2
-        if interface.rigid and sizes[1:].sum() <= LIMITS.line * sizes.sum():
+        if interface.rigid and on_a_line(solid.mesh.points[interface.points]):
             count = len(interface.points)
             there = "1 point" if count == 1 else f"{count} points on a line"
             problem = f"flexible body {solid.name!r}: interface {interface.name!r} has {there}: it turns freely."

@@ -22,7 +22,7 @@ from dalembert.core.arrays import BoolArray, FloatArray, IntArray
 from dalembert.core.errors import ModelError, ModelWarning
 from dalembert.core.findings import Advice
 from dalembert.structures.assembly import element_assembly as assembly
-from dalembert.structures.assembly.places import LIMITS
+from dalembert.structures.assembly.places import on_a_line
 from dalembert.structures.assembly.rotating_bodies import cross_matrix
 from dalembert.structures.assembly.structure import (
     DIRECTIONS,
@@ -121,9 +121,7 @@ def _check(solid: Solid) -> None:
         if held[interface.points].any():
             both = interface.points[held[interface.points]][0]
             problems.append(f"point p{both} is held by a support and follows interface {interface.name!r}")
-        spread = solid.mesh.points[interface.points] - solid.mesh.points[interface.points].mean(axis=0)
-        sizes = np.linalg.svd(spread, compute_uv=False) ** 2  # moments J are sums of two of them
-        if not interface.rigid and sizes[1:].sum() <= LIMITS.line * sizes[:2].sum():
+        if not interface.rigid and on_a_line(solid.mesh.points[interface.points]):
             problems.append(
                 f"the points of averaging interface {interface.name!r} lie on a line, so its rotation is not determined"
             )

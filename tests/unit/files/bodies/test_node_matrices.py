@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.files.bodies.node_matrices import ENTRY
+from dalembert.files.bodies.abaqus_text import read_matrix_input, read_nodes
+from dalembert.files.bodies.node_matrices import ENTRY, NODE, whole_number
 from dalembert.structures import Frame, Section, Solid, assemble_structure, box_mesh, craig_bampton, flexible_body
 from tests.helpers.findings import raises
 
@@ -320,3 +322,23 @@ def test_whatever_bytes_are_changed_the_error_is_one_of_files(tmp_path: Path, na
         (tmp_path / name).write_bytes(changed)
         with pytest.raises(da.errors.FileFormatError):  # no body: three coordinates of two points cannot move rigidly
             da.read_flexible_body(tmp_path / "k.toml")
+
+
+def test_entries_and_nodes_take_no_more_memory_than_is_counted(tmp_path: Path):
+    count = 20_000
+    (tmp_path / "k.mtx").write_text("\n".join(f"{k},1,{k + 1},1,1.0" for k in range(1, count)))
+    (tmp_path / "job.inp").write_text("*NODE\n" + "\n".join(f"{k},0,0,0" for k in range(1, count)))
+    for read, name, each in ((read_matrix_input, "k.mtx", ENTRY), (read_nodes, "job.inp", NODE)):
+        tracemalloc.start()
+        read(tmp_path / name, name, 10**9)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < each * count
+        with raises(da.errors.FileFormatError, "too-large"):
+            read(tmp_path / name, name, each * (count // 2))
+
+
+@pytest.mark.parametrize("text", ["+-5", "--1", "1_0", "٣", "", "1" * 30])
+def test_a_number_of_a_node_is_written_with_digits(text: str):
+    with raises(da.errors.FileFormatError, "not-a-count"):
+        whole_number(text, "file", 1)

@@ -140,3 +140,37 @@ def test_exchanged_matrices_are_named():
     positions = dict(zip(structure.points, structure.positions, strict=True))
     with raises(da.errors.ModelError, "no-mass", "M and K", "exchanged"):
         flexible_body((structure.K, structure.M), positions=positions, modes=3)
+
+
+# -- edges of the limits --
+@pytest.mark.parametrize(("length", "sound"), [(98.0, True), (99.5, False)])
+def test_a_bar_of_a_hundred_metres_is_the_largest_without_a_question(length: float, sound: bool):
+    """The size is that of the radius of gyration, 3.5 L/√12 = 1.01 L."""
+    f = Frame("mast", planar=True)
+    f.add_points(["a", "b"], [[0, 0], [length, 0]])
+    f.add_beam("mast", "a", "b", section=Section.rectangle(2.0, 1.0), material="steel", elements=4)
+    assert flexible_body(f, modes=2).check().sound is sound
+
+
+@pytest.mark.parametrize(("speed", "sound"), [(297.0, False), (303.0, True), (29_700.0, True), (30_300.0, False)])
+def test_waves_slower_than_300_and_faster_than_30000_metres_per_second_are_asked_about(speed: float, sound: bool):
+    assert flexible_body(bar(stiff=(speed / SPEED) ** 2), modes=3).check().sound is sound
+
+
+@pytest.mark.parametrize(
+    ("section", "y", "warned"),
+    [
+        (Section.rectangle(0.01, 0.02), 0.00549, False),  # a twentieth of the height beyond the surface
+        (Section.rectangle(0.01, 0.02), 0.00551, True),
+        (Section(area=4e-4, I_y=1e-8, I_z=1e-8, J=2e-8), 0.0274, False),  # five radii of 5 mm, and a tenth
+        (Section(area=4e-4, I_y=1e-8, I_z=1e-8, J=2e-8), 0.0276, True),
+    ],
+)
+def test_a_gauge_may_be_just_above_the_surface(section: Section, y: float, warned: bool):
+    f = Frame("bar")
+    f.add_points(["a", "b"], [[0, 0, 0], [0.3, 0, 0]])
+    f.add_beam("bar", "a", "b", section=section, material="steel", elements=2)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        flexible_body(f, modes=2, gauges={"top": BeamGauge(0.1, y=y, beam="bar")})
+    assert bool(caught) is warned

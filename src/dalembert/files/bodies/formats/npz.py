@@ -35,14 +35,8 @@ from dalembert.model.flexible import (
 FORMAT, VERSION = "dalembert flexible body", 1
 PLAIN = ("first_moment", "inertia", "translation", "rotation", "modal_mass", "moments", "products", "stiffness",
          "damping")  # fmt: skip
-MODEL_WORDS = (
-    "mass",
-    "rigid_modes",
-    "coordinates",
-    "free",
-    "source",
-    "wave_speed",
-)  # values of the model that are no arrays
+# Values of the model that are no arrays.
+MODEL_WORDS = ("mass", "rigid_modes", "coordinates", "free", "source", "wave_speed")
 PICTURE = ("points", "modes", "lines", "triangles")
 
 
