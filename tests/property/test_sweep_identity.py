@@ -212,7 +212,7 @@ def test_bodies_of_functions_and_the_values_they_name_are_part_of_the_identity(
 
 def test_an_argument_that_cannot_be_compared_is_refused_by_name_where_a_store_needs_it(tmp_path: Path) -> None:
     trial = closure(1.0, values=(x for x in [1.0]))
-    with raises(DataError, "not-comparable", "values"):
+    with raises(DataError, "not-supported", "values"):
         da.sweep(trial, da.sweeps.Points({"x": [1.0]}), workers=0, store=tmp_path)
 
 

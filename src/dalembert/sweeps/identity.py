@@ -49,7 +49,7 @@ def identify_trial(trial: object) -> dict[str, str]:
             found[name] = walk.digest(value).hex()[:32]
         except (TypeError, AttributeError, ValueError, RuntimeError, RecursionError) as error:
             raise DataError(
-                "not-comparable", f"a store needs to know the trial again, but {name} cannot be compared: {error}.",
+                "not-supported", f"a store needs to know the trial again, but {name} cannot be compared: {error}.",
                 Advice("Give values, records, or functions at the top of a module; or leave out the store."),
                 where={"argument": name},
             ) from error  # fmt: skip
