@@ -6,6 +6,7 @@ import functools
 import inspect
 import json
 import os
+import statistics
 import subprocess
 import sys
 from collections.abc import Callable
@@ -193,6 +194,7 @@ BODY = "K = 2.0\ndef part(x, n=1):\n    return K * x ** n\ndef trial(point):\n  
         (closure(1.0), closure(2.0), "k"), (closure(1.0, [1.0]), closure(1.0, [1.5]), "values"),
         (Weighing(1.0), Weighing(2.0), "weight"), (Counting(1.0), Counting(2.0), "function"),
         (functools.partial(plain, 1.0), functools.partial(plain, 2.0), "function"),
+        (np.linalg.norm, np.linalg.det, "function"), (statistics.mean, statistics.median, "function"),
         (rewritten(BODY), rewritten(BODY.replace("2.0", "2.5")), "part"),
         (rewritten(BODY), rewritten(BODY.replace("n=1", "n=2")), "part"),
         (rewritten(BODY), rewritten(BODY.replace("K * x", "K + x")), "part"),

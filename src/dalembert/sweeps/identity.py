@@ -37,7 +37,8 @@ def identify_trial(trial: object) -> dict[str, str]:
     """Digests of a trial by the names of its parts: arguments of a `Simulation`, fields, enclosed and global values."""
     walk = _Walk()
     if isinstance(trial, FunctionType):
-        parts = {"the function": _code_of(trial), **_values_of(trial, walk)}
+        name = f"{trial.__module__}.{trial.__qualname__}"
+        parts: dict[str, Any] = {"the function": (name, trial.__code__), **_values_of(trial, walk)}
     elif is_dataclass(trial):
         parts = {"the function": type(trial), **{field.name: getattr(trial, field.name) for field in fields(trial)}}
         parts |= parts.pop("options", None) or {}  # of a simulation, each by its own name
