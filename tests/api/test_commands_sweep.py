@@ -49,7 +49,7 @@ def test_a_store_is_gone_on_with_and_another_sweep_is_refused(tmp_path):
     other = run("sweep", "pendulum", "--over", "length=0.5,2", *PEAK, "--store", tmp_path / "store")
     assert other.exit_code == 1 and "another folder" in other.stderr
     driven = run(*arguments, "--start", "hinge.angle=0.1")
-    assert driven.exit_code == 1 and "another trial" in driven.stderr
+    assert driven.exit_code == 1 and "other start" in driven.stderr
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".nc"])

@@ -171,7 +171,7 @@ def six_joints() -> tuple[Any, Record]:
     study = arm_identification
     eqs, true = (da.equations(m, coordinates="joint") for m in (study.read_arm(), study.true_arm()))
     plan = da.identify.excitation(eqs, study.PERIOD, limits=study.LIMITS, rotors=True, seed=1, iterations=0)
-    return eqs, study.measure(eqs, true, plan, study.SEED).record
+    return eqs, study.measure(eqs, true, plan.between(0.0, 4.0), study.SEED).record
 
 
 def stick(k1: float = 1.0, k2: float = 1.0, k3: float = 1.0) -> SecondOrder:
@@ -311,7 +311,7 @@ def test_decisions_hold_when_samples_move_by_1e_9(name: str) -> None:
 def test_decisions_hold_for_eight_draws_under_every_kernel_and_with_two_threads(kind: str) -> None:
     code = f"import json, tests.property.{Path(__file__).stem} as t; print(json.dumps(t.every({kind!r}, {{draws}})))"
     found = [every(kind, 8)]
-    for kernel, threads, draws in (*((kernel, "1", 2) for kernel in KERNELS), ("", "2", 2)):
+    for kernel, threads, draws in (*((kernel, "1", 1) for kernel in KERNELS), ("", "2", 1)):
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": threads, "OMP_NUM_THREADS": threads}
         environment |= {"OPENBLAS_CORETYPE": kernel} if kernel else {}
         command = [sys.executable, "-c", code.format(draws=draws)]

@@ -37,7 +37,8 @@ def identify_trial(trial: object) -> dict[str, str]:
     """Digests of a trial by the names of its parts: arguments of a `Simulation`, fields, enclosed and global values."""
     walk = _Walk()
     if isinstance(trial, FunctionType):
-        parts = {"the function": _code_of(trial), **_values_of(trial, walk)}
+        name = f"{trial.__module__}.{trial.__qualname__}"
+        parts: dict[str, Any] = {"the function": (name, trial.__code__), **_values_of(trial, walk)}
     elif is_dataclass(trial):
         parts = {"the function": type(trial), **{field.name: getattr(trial, field.name) for field in fields(trial)}}
         parts |= parts.pop("options", None) or {}  # of a simulation, each by its own name
@@ -49,7 +50,7 @@ def identify_trial(trial: object) -> dict[str, str]:
             found[name] = walk.digest(value).hex()[:32]
         except (TypeError, AttributeError, ValueError, RuntimeError, RecursionError) as error:
             raise DataError(
-                "not-comparable", f"a store needs to know the trial again, but {name} cannot be compared: {error}.",
+                "not-supported", f"a store needs to know the trial again, but {name} cannot be compared: {error}.",
                 Advice("Give values, records, or functions at the top of a module; or leave out the store."),
                 where={"argument": name},
             ) from error  # fmt: skip

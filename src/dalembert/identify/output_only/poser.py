@@ -69,15 +69,9 @@ def identify_setup(data: Data, most: int | None, rows: int | None) -> SetupModes
     room = min((projection.hankel.rows - 1) * data.ny, len(projection.values), most or LARGEST_ORDER)
     modes = average_columns(make_diagram(projection, list(range(2, room + 1, 2)), data, "ssi_data", Tolerances()))
     return SetupModes(
-        modes,
-        modes.frequencies_hz,
-        modes.damping_ratios,
-        None,
-        None,
-        find_machine_harmonics(data, modes),
-        data.units,
+        modes, modes.frequencies_hz, modes.damping_ratios, None, None, find_machine_harmonics(data, modes), data.units,
         data.provenance,
-    )
+    )  # fmt: skip
 
 
 def average_columns(drawn: Stabilization) -> Modes:
