@@ -407,11 +407,12 @@ def bent_tip(count: int, load: float, **options: object) -> np.ndarray:
     return np.ravel(y)[:2] / length
 
 
+@pytest.mark.filterwarnings("ignore::dalembert.core.errors.ModelWarning")  # of 11 % of a piece
 def test_welded_pieces_bend_to_the_elastica_with_the_square_of_their_length() -> None:
     exact = np.array(elastica(5.0))
     assert exact[1] == pytest.approx(0.7138, abs=5e-5)
-    errors = [float(np.linalg.norm(bent_tip(count, 5.0) - exact)) for count in (10, 20)]
-    assert errors[1] < 1e-3
+    errors = [float(np.linalg.norm(bent_tip(count, 5.0) - exact)) for count in (8, 16)]
+    assert errors[1] < 2e-3
     assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.1)
 
 
