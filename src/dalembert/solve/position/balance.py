@@ -54,7 +54,7 @@ def forces_at_play(eqs: EquationsOfMotion, f: Array, A: Any, lam: Array, inertia
     vectors = eqs.cache("force vectors", lambda: _number_vectors(eqs))
     largest = np.zeros(eqs.nv)
     np.maximum.at(largest, vectors, F)
-    return largest[vectors]
+    return np.asarray(largest[vectors])
 
 
 def _number_vectors(eqs: EquationsOfMotion) -> Array:
