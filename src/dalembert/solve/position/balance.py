@@ -41,11 +41,11 @@ class Scales:
         return np.where(limit > 0.0, force / np.where(limit > 0.0, limit, 1.0), np.where(force > 0.0, np.inf, 0.0))
 
 
-def measure_scales(forces: Array, mass: Array, stiff: Array) -> Scales:
+def measure_scales(forces: Array, mass: Array, stiff: Array, precision: float = ROUNDING) -> Scales:
     """Scales of forces F beside inertia and stiffness.  mass : diagonal of M.  stiff : \\|K\\| x."""
     heavy = mass > 0.0
     largest = float(((forces + stiff)[heavy] / mass[heavy]).max(initial=0.0))
-    return Scales(np.maximum(forces, mass * min(ACCELERATION, largest)), ROUNDING * stiff)
+    return Scales(np.maximum(forces, mass * min(ACCELERATION, largest)), precision * stiff)
 
 
 def forces_at_play(eqs: EquationsOfMotion, f: Array, A: Any, lam: Array, inertia: Array | float = 0.0) -> Array:
@@ -54,15 +54,14 @@ def forces_at_play(eqs: EquationsOfMotion, f: Array, A: Any, lam: Array, inertia
     vectors = eqs.cache("force vectors", lambda: _number_vectors(eqs))
     largest = np.zeros(eqs.nv)
     np.maximum.at(largest, vectors, F)
-    return largest[vectors]
+    return np.asarray(largest[vectors])
 
 
 def _number_vectors(eqs: EquationsOfMotion) -> Array:
     """For every speed a number that the components of a vector share: those of one owner and unit."""
-    elastic = {k: name for name, k in eqs.elastic_speeds.items()}
-    of = [(o, elastic.get(k, u)) for k, (o, u) in enumerate(zip(eqs.speeds.owners, eqs.speeds.units, strict=True))]
-    numbers = {vector: k for k, vector in enumerate(dict.fromkeys(of))}
-    return np.array([numbers[vector] for vector in of], dtype=np.intp)
+    vectors = list(zip(eqs.speeds.owners, eqs.speeds.units, strict=True))
+    numbers = {vector: k for k, vector in enumerate(dict.fromkeys(vectors))}
+    return np.array([numbers[vector] for vector in vectors], dtype=np.intp)
 
 
 def sizes(eqs: EquationsOfMotion, q: Array, mass: Array) -> Array:
@@ -78,18 +77,25 @@ def sizes(eqs: EquationsOfMotion, q: Array, mass: Array) -> Array:
 
 
 def find_unsteady(
-    eqs: EquationsOfMotion, T: Terms, x: Instant, speeds: Sequence[Candidate], W: Array, accepted: float
+    eqs: EquationsOfMotion,
+    T: Terms,
+    x: Instant,
+    speeds: Sequence[Candidate],
+    W: Array,
+    accepted: float,
+    precision: float = ROUNDING,
 ) -> tuple[str, float] | None:
     """Of independent speeds that should be constant, with A W = 0, the name and change of the one that is least so.
 
-    The balance is that of the work of all forces along the motions W; None where it holds to `accepted`.
+    The balance is that of the work of all forces along the motions W; None where it holds to `accepted`, in a state
+    that is known to `precision`.
     """
     change = np.array([c.rows(T, x)[5] for c in speeds])
     M, along = W.T @ T.M @ W, np.abs(W.T)
     inertia = np.abs(T.M @ x.a) + np.abs(T.R1_v) @ np.abs(x.v)  # what turning makes of speeds may cancel inside f
     F = along @ forces_at_play(eqs, T.f, T.A, x.lam, inertia)
     stiff = along @ (np.abs(T.R1_x) @ sizes(eqs, x.q, T.M.diagonal()))
-    shares = measure_scales(F, M.diagonal(), stiff).shares(M @ change, M.diagonal(), change, accepted)
+    shares = measure_scales(F, M.diagonal(), stiff, precision).shares(M @ change, M.diagonal(), change, accepted)
     if not shares.max(initial=0.0) > accepted:
         return None
     worst = int(ties.first_largest(np.minimum(shares, 1.0 / accepted)))

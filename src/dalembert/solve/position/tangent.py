@@ -370,14 +370,15 @@ def unit_changes(eqs: EquationsOfMotion, mass: Array, stiffness: Array | float =
     unit of it is no small motion: compared by numbers, it would pass for the motion of the whole machine.
     """
     changes = np.ones(eqs.nv)
-    elastic = list(eqs.elastic_speeds.values())
     heaviest: dict[str, float] = {}
-    for k, (owner, unit) in enumerate(zip(eqs.speeds.owners, eqs.speeds.units, strict=True)):
-        if unit == "m/s" and k not in elastic:
-            heaviest[owner] = max(heaviest.get(owner, 0.0), float(mass[k]))
-    for k in elastic:
-        work = float((mass + np.abs(stiffness))[k])
-        changes[k] = np.sqrt((heaviest.get(eqs.speeds.owners[k]) or float(mass[k])) / work) if work > 0.0 else 1.0
+    for owner, unit, inertia in zip(eqs.speeds.owners, eqs.speeds.units, mass, strict=True):
+        if unit == "m/s":
+            heaviest[owner] = max(heaviest.get(owner, 0.0), float(inertia))
+    work = mass + np.abs(stiffness)
+    for k in eqs.elastic_speeds.values():
+        body = eqs.speeds.owners[k].rpartition(".")[0]  # "rod" of "rod.mode1"
+        if work[k] > 0.0:
+            changes[k] = np.sqrt((heaviest.get(body) or float(mass[k])) / work[k])
     return changes
 
 

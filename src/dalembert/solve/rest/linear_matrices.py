@@ -222,7 +222,8 @@ def _find_second_order(eqs: EquationsOfMotion, chart: Chart, first: StateMatrice
     C = _product(W.T, (T.R1_v, W), (T.M, P_w), size=heavy * spin)
     if float(np.abs(C + C.T).max()) <= LIMITS.rounding * float(np.abs(C).max()):
         C = 0.5 * (C - C.T)  # nothing dissipates
-    _report_lost_digits(eqs, chart, M, K)
+    if spin == 0.0:  # else gyroscopic terms decide too
+        _report_lost_digits(eqs, chart, M, K)
     return M, C, K, _product(W.T, (-T.R1_u, np.eye(eqs.nu)))
 
 

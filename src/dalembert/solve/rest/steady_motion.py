@@ -23,7 +23,7 @@ from dalembert.expressions import Array
 from dalembert.numerics.least_squares import DampedStep, Damping, minimise
 from dalembert.numerics.runge_kutta import CLASSIC, combine
 from dalembert.solve.position.assemble import assemble, normalised_numbers
-from dalembert.solve.position.balance import find_unsteady
+from dalembert.solve.position.balance import ROUNDING, find_unsteady
 from dalembert.solve.position.chart import AT_REST, solve_rows
 from dalembert.solve.position.tangent import (
     Candidate,
@@ -49,7 +49,8 @@ class SteadyMotionLimits:
     """
 
     accepted: float = 1e-8  # residual of a steady motion where no step lowers it any more: √ε
-    lasting: float = 1e-6  # acceleration a moment later: the short run to that moment is good to 1e-9
+    lasting: float = 1e-6  # unbalanced force a moment later, relative to those at play ...
+    reached: float = 1e-9  # ... where a short run has come to that moment, with this error
     moving: float = 1e-9  # speed from which on a state moves [m/s or rad/s]
     iterations: int = 80  # steps from one initial pose: four tenths more than the longest of the 150
     restarts: int = 8  # further initial poses: one of the 150 needs them all
@@ -290,18 +291,18 @@ class _Steady:
         worst = int(np.argmax(np.abs(found.residual)))
         return _Try(found.x, found.error, found.names[worst], float(found.residual[worst]))
 
-    def find_unsteady(self, x: Instant, accepted: float) -> tuple[str, float] | None:
+    def find_unsteady(self, x: Instant, accepted: float, precision: float = ROUNDING) -> tuple[str, float] | None:
         """The speed that changes most beside the forces along it, and its change; None where all are constant."""
         T = terms(self.eqs, x)
         S, A = np.array([c.rows(T, x)[0] for c in self.speeds]).reshape(-1, self.eqs.nv), T.A[self.eqs.rate_rows]
         W = solve_rows(A, S, np.zeros((len(A), len(S))), np.eye(len(S)))
-        return find_unsteady(self.eqs, T, x, self.speeds, W, accepted)
+        return find_unsteady(self.eqs, T, x, self.speeds, W, accepted, precision)
 
     def check_lasting(self, x: Instant) -> None:
         """A balance that holds at one instant only (a swinging pendulum at its lowest point) is no steady motion."""
         if not float(np.abs(x.v).max(initial=0.0)) > LIMITS.moving:
             return
-        unsteady = self.find_unsteady(later(self.eqs, x), LIMITS.lasting)
+        unsteady = self.find_unsteady(later(self.eqs, x), LIMITS.lasting, LIMITS.reached)
         if unsteady is not None:
             raise ConvergenceError(
                 "no-solution",

@@ -13,6 +13,7 @@ import pytest
 from scipy.sparse import csc_matrix
 
 import dalembert as da
+from dalembert.core.errors import AssemblyError
 from dalembert.equations import State
 from dalembert.solve.position import assemble as module
 from dalembert.solve.position.assemble import check_start, check_weightless
@@ -461,3 +462,21 @@ def test_the_rank_of_300_speeds_without_inertia_is_looked_at(speeds, looked, mon
     eqs = SimpleNamespace(nu=0, p=None, kernel=lambda name: zero, speeds=names)
     with raises(da.errors.ModelError, "massless-body") if looked else nullcontext():
         check_weightless(eqs, SimpleNamespace(q=None, v=None, z=None, t=0.0))
+
+
+@pytest.mark.parametrize("length", [1e3, 1e6, 1e9, 1e12])
+def test_a_crank_too_long_for_its_loop_is_refused_whatever_its_length(length: float) -> None:
+    m = da.Mechanism("four-bar", planar=True)
+    crank, coupler, rocker = (m.add_body(name, mass=1.0, inertia=1.0) for name in ("crank", "coupler", "rocker"))
+    m.add_revolute("A", m.ground.at(0, 0), crank.at(-length / 2, 0))
+    m.add_revolute("B", crank.at(length / 2, 0), coupler.at(-0.3, 0))
+    m.add_revolute("C", coupler.at(0.3, 0), rocker.at(0.25, 0))
+    m.add_revolute("D", m.ground.at(0.6, 0), rocker.at(-0.25, 0))
+    with raises(AssemblyError, "joint-open"):
+        da.assemble(da.equations(m), restarts=1)
+
+
+def test_damping_follows_the_longest_lever_above_one() -> None:
+    """(J² + μ max(1, J²)) x = -J: a lever of 10 m is damped as one of 1 m is."""
+    for lever, step in ((0.5, 0.5 / (0.25 + 1.0)), (1.0, 0.5), (10.0, 0.05)):
+        assert module.least_change(csc_matrix([[lever]]), np.ones(1), 1.0) == pytest.approx([-step], rel=1e-12)

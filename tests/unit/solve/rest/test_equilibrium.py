@@ -407,6 +407,7 @@ def bent_tip(count: int, load: float, **options: object) -> np.ndarray:
     return np.ravel(y)[:2] / length
 
 
+@pytest.mark.filterwarnings("ignore::dalembert.core.errors.ModelWarning")  # of 11 % of a piece
 def test_welded_pieces_bend_to_the_elastica_with_the_square_of_their_length() -> None:
     exact = np.array(elastica(5.0))
     assert exact[1] == pytest.approx(0.7138, abs=5e-5)
@@ -420,7 +421,7 @@ def test_stiffened_pieces_bend_to_the_elastica() -> None:
 
 
 def test_a_machine_rests_alike_in_any_unit_of_length() -> None:
-    """A rod on a spiral spring, a hundred times as long and as short: the spring carries the same share of the weight."""
+    """A rod on a spiral spring, a hundred times as long or as short: the spring carries the same share of it."""
     angles = []
     for size in (0.01, 1.0, 100.0):
         m = da.Mechanism("pendulum", planar=True)

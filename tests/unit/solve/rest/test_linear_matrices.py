@@ -49,7 +49,8 @@ def test_a_steady_motion_accelerates_below_1e_6_a_moment_later(
     """A state slower than 1e-9 rests: nothing moves to be looked at."""
     monkeypatch.setattr(steady_motion, "later", lambda eqs, x: x)
     state: Any = SimpleNamespace(
-        eqs=SimpleNamespace(name="top"), find_unsteady=lambda x, most: ("rate", change) if change > most else None
+        eqs=SimpleNamespace(name="top"),
+        find_unsteady=lambda x, most, precision: ("rate", change) if change > most else None,
     )
     with nullcontext() if lasts else raises(ConvergenceError, "no-solution"):
         steady_motion._Steady.check_lasting(state, SimpleNamespace(v=np.array([speed])))  # type: ignore[arg-type]
