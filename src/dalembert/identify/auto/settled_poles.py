@@ -2,10 +2,13 @@
 
 A pole whose motion does not decay within the record is no mode: output errors grow along a record where forces act
 that were not measured, and the likelihood then prefers a motion without end. So a pole must decay by ``resolution``
-(nepers) over the longest record, the smallest decay that the data can distinguish from none. Where one does not:
+(nepers) over the longest record, the smallest decay that the data can distinguish from none. A model that the data do
+not determine, or whose search did not converge, would differ from one computer to the next. Where a model is such:
 
-1. innovations    the noise may drive the system: the likelihood of prediction errors, orders as proposed and larger
-2. drop           the modes that stay on the circle are removed, and the rest is refined again
+1. lower          the orders that the criteria proposed below it, by output errors: the smaller model
+2. innovations    the noise may drive the system: the likelihood of prediction errors, orders as proposed
+3. drop           the modes that stay on the circle are removed, and the rest is refined again
+4. undetermined   the model of the subspace method is kept, and a finding says so
 """
 
 from __future__ import annotations
