@@ -128,7 +128,7 @@ def refine_inside(
 
 def is_determined(model: Identified) -> bool:
     """Whether data with sensor noise determine the parameters of a refined model."""
-    return model.noise_model != "output" or float(model.provenance["condition"]) < THRESHOLDS.condition
+    return float(model.provenance.get("condition", 1.0)) < THRESHOLDS.condition
 
 
 def _is_settled(model: Identified, samples: int) -> bool:

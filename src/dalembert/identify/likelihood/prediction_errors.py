@@ -262,7 +262,7 @@ class _PredictionProblem:
         factor = scipy.linalg.lu_factor(S + damping * np.median(np.diag(S)) * np.eye(len(S)))
         change = scipy.linalg.lu_solve(factor, g)
         predicted = float(change @ g) - 0.5 * float(change @ S @ change)
-        # the valley is bent: half the second derivative of the path along which the errors fall (Transtrum and Sethna 2012)
+        # the valley is bent: half the second derivative of the path down it (Transtrum and Sethna 2012)
         ahead, behind = (self.search.evaluate(*self._move(point, Q, sign * BEND * change)) for sign in (1.0, -1.0))
         bent = tuple(
             (a + b - 2.0 * e) / BEND**2 for a, b, e in zip(ahead.errors, behind.errors, point.errors, strict=True)
