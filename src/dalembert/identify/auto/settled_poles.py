@@ -82,14 +82,14 @@ def refine_inside(
         )
         return found, []
     better = refine_once(found, training, noise, decisions)
-    if _is_settled(better, longest):
+    if is_settled(better, longest):
         return better, []
     hertz = find_endless(better, longest)
     if noise == "output":
         why = _describe_unsettled(better, hertz)
         for order in sorted({k for k in orders if k < found.order}, reverse=True):
             trial = refine.quiet(setting.identify(data, projection, order), training, noise=noise)
-            if _is_settled(trial, longest):
+            if is_settled(trial, longest):
                 decisions.append(f"returned to order {order}, refined by maximum likelihood of output errors: {why}")
                 return trial, []
         best: Identified | None = None
@@ -101,7 +101,7 @@ def refine_inside(
                 trial = refine.quiet(begin, training, noise="innovations")
             except (DataError, np.linalg.LinAlgError):
                 continue
-            if not _is_settled(trial, longest) or trial.system is begin.system:
+            if not is_settled(trial, longest) or trial.system is begin.system:
                 continue
             if best is None or _cost(trial) < _cost(best):
                 best = trial
@@ -131,7 +131,7 @@ def is_determined(model: Identified) -> bool:
     return float(model.provenance.get("condition", 1.0)) < THRESHOLDS.condition
 
 
-def _is_settled(model: Identified, samples: int) -> bool:
+def is_settled(model: Identified, samples: int) -> bool:
     """Whether a refined model is the one that the data determine: a converged search, and modes that decay."""
     converged = bool(model.provenance.get("converged", True)) and is_determined(model)
     return converged and model.system.is_stable and not len(find_endless(model, samples))

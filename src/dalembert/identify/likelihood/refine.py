@@ -131,7 +131,7 @@ def refine(
     *,
     noise: str = "output",
     start: str = "estimate",
-    iterations: int = 150,
+    iterations: int = 100,
     progress: progress_.Setting = None,
 ) -> Identified:
     """Maximum-likelihood estimate nearest to a model that another method found, with standard deviations.
