@@ -17,7 +17,9 @@ import numpy as np
 from dalembert.identify import IdentificationWarning, auto, stabilization, suggest_order
 from tests.helpers.decision_records import TestRecord, find_record
 
-# Relative deviation of a frequency where a result has none, as that of noise-free data: four digits are reported.
+# Relative deviation of a frequency where a result has none: that which a sound mode may have at most.
+UNKNOWN = 0.01
+# Least relative spread over the orders of a diagram: that of noise-free data is rounding.
 LEAST = 1e-4
 
 
@@ -38,7 +40,7 @@ class Decision:
 
 
 def _decision(choices: list[object], hertz: np.ndarray, deviations: np.ndarray | None) -> Decision:
-    sizes = LEAST * hertz if deviations is None else deviations
+    sizes = UNKNOWN * hertz if deviations is None else deviations
     return Decision(choices, [float(f) for f in hertz], [float(s) for s in sizes])
 
 
@@ -51,7 +53,7 @@ def _auto(test: TestRecord) -> Decision:
 def _stabilization(test: TestRecord) -> Decision:
     found = stabilization(test.record, test.inputs, test.outputs)
     spreads = np.maximum(found.frequency_spreads, LEAST * found.frequency_means)  # over the orders
-    return _decision([found.counts.tolist()], found.frequency_means, spreads)
+    return _decision([len(found.modes)], found.frequency_means, spreads)
 
 
 def _suggest_order(test: TestRecord) -> Decision:

@@ -27,65 +27,36 @@ CHUNK = 8_000_000
 def march(A: FloatArray, w: FloatArray, start: FloatArray) -> FloatArray:
     """States (N + 1, n) of one matrix A (n, n), driven by w (N, n), from ``start`` (n,).
 
-    Several motions at once where w is (N, k, n) and ``start`` (k, n).
+    Of several motions at once, (N + 1, k, n), where w is (N, k, n) and ``start`` (k, n).
     """
-    if w.ndim > 2:
-        return _march_many(A, w, start)
-    count, n = w.shape
-    if n == 0:
-        return np.empty((count + 1, 0))
+    count, n = len(w), w.shape[-1]
+    if w[:1].size == 0:
+        return np.empty((count + 1, *w.shape[1:])) if n == 0 else np.concatenate([start[None], w])
     length = max(1, int(np.sqrt(count)))
     blocks = -(-count // length)
-    drive = np.zeros((blocks * length, n))
+    shape = (blocks, *w.shape[1:])
+    drive = np.zeros((blocks * length, *w.shape[1:]))
     drive[:count] = w
-    drive = np.ascontiguousarray(drive.reshape(blocks, length, n).transpose(1, 0, 2))
+    drive = np.ascontiguousarray(np.moveaxis(drive.reshape(blocks, length, -1, n), 1, 0)).reshape(length, -1, n)
     At = np.ascontiguousarray(A.T)
     with np.errstate(over="ignore", invalid="ignore"):  # `require_finite` reports a state beyond the number range
-        added = np.zeros((blocks, n))
+        added = np.zeros(drive.shape[1:])
         for j in range(length):
             added = added @ At + drive[j]
+        added = added.reshape(shape)
         whole = np.linalg.matrix_power(At, length)
-        state = np.empty((blocks, n))
+        begin = np.empty(shape)
         x = start
         for b in range(blocks):
-            state[b] = x
+            begin[b] = x
             x = x @ whole + added[b]
-        path = np.empty((length, blocks, n))
+        state, path = begin.reshape(-1, n), np.empty(drive.shape)
         for j in range(length):
             state = state @ At + drive[j]
             path[j] = state
-    result = np.empty((count + 1, n))
+    result = np.empty((count + 1, *w.shape[1:]))
     result[0] = start
-    result[1:] = path.transpose(1, 0, 2).reshape(-1, n)[:count]
-    return result
-
-
-def _march_many(A: FloatArray, w: FloatArray, start: FloatArray) -> FloatArray:
-    count, k, n = w.shape
-    length = max(1, int(np.sqrt(count)))
-    blocks = -(-count // length)
-    drive = np.zeros((blocks * length, k, n))
-    drive[:count] = w
-    drive = np.ascontiguousarray(drive.reshape(blocks, length, k, n).transpose(1, 0, 2, 3)).reshape(length, -1, n)
-    At = np.ascontiguousarray(A.T)
-    added = np.zeros((blocks * k, n))
-    for j in range(length):
-        added = added @ At + drive[j]
-    added = added.reshape(blocks, k, n)
-    whole = np.linalg.matrix_power(At, length)
-    state = np.empty((blocks, k, n))
-    x = start
-    for b in range(blocks):
-        state[b] = x
-        x = x @ whole + added[b]
-    state = state.reshape(-1, n)
-    path = np.empty((length, blocks * k, n))
-    for j in range(length):
-        state = state @ At + drive[j]
-        path[j] = state
-    result = np.empty((count + 1, k, n))
-    result[0] = start
-    result[1:] = path.reshape(length, blocks, k, n).transpose(1, 0, 2, 3).reshape(-1, k, n)[:count]
+    result[1:] = np.moveaxis(path.reshape(length, *shape), 0, 1).reshape(-1, *w.shape[1:])[:count]
     return result
 
 

@@ -31,7 +31,7 @@ from dalembert.identify.auto.preparation import (
     split_within_periods,
 )
 from dalembert.identify.auto.result import CLASSES, AutoIdentified, OrderTrial
-from dalembert.identify.auto.settled_poles import drop_modes, find_endless, refine_inside, refine_once
+from dalembert.identify.auto.settled_poles import drop_modes, is_settled, refine_inside, refine_once
 from dalembert.identify.auto.time_scale import find_time_scale, reduce_rate
 from dalembert.identify.auto.validation import (
     find_doubts,
@@ -237,8 +237,8 @@ def _part_with_duplicates(
     decisions.append(f"removed the weaker of each pair: {why}")
     noise = model.noise_model or "output"
     again = refine_once(rest, training, noise, decisions)
-    held_up = again.system.is_stable and not len(find_endless(again, max(data.lengths)))
-    return (again if held_up and len(find_duplicates(again)) < len(twice) else model), trials
+    kept = is_settled(again, max(data.lengths)) and len(find_duplicates(again)) < len(twice)
+    return (again if kept else model), trials
 
 
 def _describe_repetition(lines: PeriodicLines) -> Finding:

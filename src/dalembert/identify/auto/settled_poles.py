@@ -2,10 +2,13 @@
 
 A pole whose motion does not decay within the record is no mode: output errors grow along a record where forces act
 that were not measured, and the likelihood then prefers a motion without end. So a pole must decay by ``resolution``
-(nepers) over the longest record, the smallest decay that the data can distinguish from none. Where one does not:
+(nepers) over the longest record, the smallest decay that the data can distinguish from none. A model that the data do
+not determine, or whose search did not converge, would differ from one computer to the next. Where a model is such:
 
-1. innovations    the noise may drive the system: the likelihood of prediction errors, orders as proposed and larger
-2. drop           the modes that stay on the circle are removed, and the rest is refined again
+1. lower          the orders that the criteria proposed below it, by output errors: the smaller model
+2. innovations    the noise may drive the system: the likelihood of prediction errors, orders as proposed
+3. drop           the modes that stay on the circle are removed, and the rest is refined again
+4. undetermined   the model of the subspace method is kept, and a finding says so
 """
 
 from __future__ import annotations
@@ -79,14 +82,14 @@ def refine_inside(
         )
         return found, []
     better = refine_once(found, training, noise, decisions)
-    if _is_settled(better, longest):
+    if is_settled(better, longest):
         return better, []
     hertz = find_endless(better, longest)
     if noise == "output":
         why = _describe_unsettled(better, hertz)
         for order in sorted({k for k in orders if k < found.order}, reverse=True):
             trial = refine.quiet(setting.identify(data, projection, order), training, noise=noise)
-            if _is_settled(trial, longest):
+            if is_settled(trial, longest):
                 decisions.append(f"returned to order {order}, refined by maximum likelihood of output errors: {why}")
                 return trial, []
         best: Identified | None = None
@@ -98,7 +101,7 @@ def refine_inside(
                 trial = refine.quiet(begin, training, noise="innovations")
             except (DataError, np.linalg.LinAlgError):
                 continue
-            if not _is_settled(trial, longest) or trial.system is begin.system:
+            if not is_settled(trial, longest) or trial.system is begin.system:
                 continue
             if best is None or _cost(trial) < _cost(best):
                 best = trial
@@ -125,10 +128,10 @@ def refine_inside(
 
 def is_determined(model: Identified) -> bool:
     """Whether data with sensor noise determine the parameters of a refined model."""
-    return model.noise_model != "output" or float(model.provenance["condition"]) < THRESHOLDS.condition
+    return float(model.provenance.get("condition", 1.0)) < THRESHOLDS.condition
 
 
-def _is_settled(model: Identified, samples: int) -> bool:
+def is_settled(model: Identified, samples: int) -> bool:
     """Whether a refined model is the one that the data determine: a converged search, and modes that decay."""
     converged = bool(model.provenance.get("converged", True)) and is_determined(model)
     return converged and model.system.is_stable and not len(find_endless(model, samples))

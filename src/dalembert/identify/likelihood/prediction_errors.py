@@ -149,7 +149,7 @@ class PredictionSearch:
         fitted = n * (rows + columns - 2 * n) + int(self.direct.sum()) * self.ny
         fitted += n * len(self.drive) if self.start else 0
         sy = self.scales[self.nu :]
-        return point.noise * np.outer(sy, sy) * self.samples / max(self.samples - fitted / self.ny, 1.0)
+        return np.asarray(point.noise * np.outer(sy, sy) * self.samples / max(self.samples - fitted / self.ny, 1.0))
 
     def modal_covariance(self, point: PredictorPoint, dt: float) -> tuple[ComplexArray, FloatArray]:
         """Poles s [rad/s] (k,) of the modes that oscillate, ascending, and the covariance (2k, 2k) of (f_1, ζ_1, ...).
@@ -168,7 +168,7 @@ class PredictionSearch:
         Q = self.directions(point)
         through = slopes.reshape(len(waves), -1) @ Q
         rows = np.stack([through.real, through.imag], axis=1).reshape(-1, Q.shape[1])
-        scale = np.diag(self.correct_noise(point) / (point.noise * np.outer(*2 * [self.scales[nu:]])))[0]
+        scale = float(self.correct_noise(point)[0, 0] / (point.noise[0, 0] * self.scales[nu] ** 2))
         sigma = scale * symmetric_inverse(self.derivatives(point, Q)[0])[: Q.shape[1], : Q.shape[1]]
         slopes_of_modes = modal_derivatives(ln / dt) / dt
         return ln / dt, slopes_of_modes @ rows @ sigma @ rows.T @ slopes_of_modes.T
@@ -262,7 +262,7 @@ class _PredictionProblem:
         factor = scipy.linalg.lu_factor(S + damping * np.median(np.diag(S)) * np.eye(len(S)))
         change = scipy.linalg.lu_solve(factor, g)
         predicted = float(change @ g) - 0.5 * float(change @ S @ change)
-        # the valley is bent: half the second derivative of the path along which the errors fall (Transtrum 2012)
+        # the valley is bent: half the second derivative of the path down it (Transtrum and Sethna 2012)
         ahead, behind = (self.search.evaluate(*self._move(point, Q, sign * BEND * change)) for sign in (1.0, -1.0))
         bent = tuple(
             (a + b - 2.0 * e) / BEND**2 for a, b, e in zip(ahead.errors, behind.errors, point.errors, strict=True)
@@ -281,7 +281,8 @@ class _PredictionProblem:
     def evaluate(self, point: PredictorPoint, step: DampedStep) -> PredictorPoint:
         n = point.starts.shape[1]
         decay = 1.0 - float(np.abs(np.linalg.eigvals(point.P[:n, :n])).max(initial=0.0))
-        return self.search.evaluate(*step.change, within=1.0 - KEPT * decay)
+        M, starts = step.change
+        return self.search.evaluate(M, starts, 1.0 - KEPT * decay)
 
     def is_settled(self, before: PredictorPoint, after: PredictorPoint, step: DampedStep) -> bool:
         return False

@@ -131,7 +131,7 @@ def refine(
     *,
     noise: str = "output",
     start: str = "estimate",
-    iterations: int = 150,
+    iterations: int = 100,
     progress: progress_.Setting = None,
 ) -> Identified:
     """Maximum-likelihood estimate nearest to a model that another method found, with standard deviations.
@@ -202,8 +202,8 @@ def refine(
 class _Optimum:
     """The end of a search: V before and after it, the model with its noise, and the covariance of its modes.
 
-    ``matrices`` : A, B, C, D, gain; ``border`` : poles at the stability limit; ``condition`` : of the information,
-    scaled to a unit diagonal.
+    ``matrices`` : A, B, C, D, gain; ``border`` : poles at the stability limit; ``condition`` : of the information on
+    modal parameters, scaled to a unit diagonal.
     """
 
     before: float
@@ -215,7 +215,7 @@ class _Optimum:
     noise: FloatArray
     poles: ComplexArray
     covariance: FloatArray
-    condition: float
+    condition: float = 1.0
     method: DeviationMethod = "fisher"
     border: int = 0
     notes: tuple[str, ...] = ()
@@ -247,10 +247,9 @@ def _maximise_predictor(given: Refinement, iterations: int, report: Callable[[fl
     search, begin = given.predictor()
     top = search.maximise(begin, iterations, report)
     noise, (poles, covariance) = search.correct_noise(top.point), search.modal_covariance(top.point, given.fit.dt)
-    S = search.derivatives(top.point, search.directions(top.point))[0]
     return _Optimum(
         begin.value, top.point.value, top.iterations, top.converged, search.matrices(top.point),
-        [f"x{i + 1}" for i in range(given.fit.order)], noise, poles, covariance, find_condition(S),
+        [f"x{i + 1}" for i in range(given.fit.order)], noise, poles, covariance,
     )  # fmt: skip
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from dalembert.identify.auto.settled_poles import drop_modes, find_endless
+from dalembert.identify import auto
+from dalembert.identify.auto.settled_poles import drop_modes, find_endless, is_determined
+from tests.helpers.decision_records import find_record
 
 
 @pytest.mark.parametrize(("off", "dropped"), [(0.9e-9, True), (1.1e-9, False)])
@@ -29,3 +31,16 @@ def test_a_tone_that_loses_a_tenth_of_a_neper_in_the_record_does_not_decay(decay
     modes = SimpleNamespace(eigenvalues=np.array([-decay / 100.0 + 1j]), frequencies_hz=np.array([1.0]))
     model: Any = SimpleNamespace(underdamped_modes=lambda: modes, dt=0.1)
     assert bool(len(find_endless(model, 1000))) is endless
+
+
+@pytest.mark.parametrize(("condition", "determined"), [(0.9e6, True), (1.1e6, False), (np.inf, False)])
+def test_a_model_is_determined_below_a_condition_of_a_million(condition: float, determined: bool) -> None:
+    assert is_determined(cast("Any", SimpleNamespace(provenance={"condition": condition}))) is determined
+
+
+@pytest.mark.slow
+def test_a_slow_sweep_determines_no_model_and_the_result_says_so() -> None:
+    test = find_record("hysteresis, sweep")
+    found = auto(test.record, test.inputs, test.outputs)
+    assert "undetermined-model" in [one.code for one in found.findings]
+    assert found.identified.frequency_deviations is None

@@ -444,3 +444,11 @@ def test_a_sparse_system_beyond_500_coordinates_needs_modes(size, refused):
     one = scipy.sparse.eye_array(size, format="csc")
     with raises(DataError, "too-large") if refused else nullcontext():
         _plan(SecondOrder(one, 4.0 * one), None, False)
+
+
+def test_motions_marched_together_are_those_marched_alone():
+    rng = np.random.default_rng(3)
+    A, w, start = 0.4 * rng.normal(size=(3, 3)), rng.normal(size=(50, 4, 3)), rng.normal(size=(4, 3))
+    together = march(A, w, start)
+    for k in range(4):
+        assert np.allclose(together[:, k], march(A, w[:, k], start[k]), rtol=1e-13, atol=1e-13)
