@@ -18,8 +18,8 @@ Geometric stiffening is a displacement of second order in η: a node moves by -�
 -½ ηᵀ K_M η, the first moment by ½ ηᵀ K_a η (K: stiffness per unit of the node's force, of its moment, of the frame's
 acceleration). Work of forces, moments and weight are exact functions of it, so the stiffness under any load, also of
 joints, follows: with coordinates u of the model that are displacements and rotation vectors, and the energy
-½ uᵀK u + ½ uᵀK_g(u) u / 3 to third order, statics gives u = Φ η + u₂, K u₂ = -½ K_g(Φ η) Φ η, and a load f does the work
-fᵀ u₂ = -½ ηᵀΦᵀ K_g(K⁻¹ f) Φ η on it. The inertia contains only the terms
+½ uᵀK u + ½ uᵀK_g(u) u / 3 to third order, statics gives u = Φ η + u₂, K u₂ = -½ K_g(Φ η) Φ η, and a load f does the
+work fᵀ u₂ = -½ ηᵀΦᵀ K_g(K⁻¹ f) Φ η on it. The inertia contains only the terms
 linear in η, since no others are known, in a form whose M is a sum of squares and which conserves energy exactly:
 
 - accelerations: the kinetic energy is that of speeds v* = v + Y η̇ of the frame, Y (6, m) linear in η and such that
@@ -385,7 +385,7 @@ class FloatingBody:
             return []
         problem = (
             f"the flexible body {name!r} is loaded along its axis by more than {RANGE.axial:.0%} of its buckling load "
-            f"(about {buckling:.3g} N) without geometric stiffness for such loads: its bending is too large or too small"
+            f"(about {buckling:.3g} N) without geometric stiffness for such loads: its bending is wrong"
         )
         advice = Advice("Make the data with {}, or cut the body into pieces.", Argument("stiffening", True))
         found = Finding("axial-load", problem, {"body": name}, {"buckling": buckling}, (advice,))

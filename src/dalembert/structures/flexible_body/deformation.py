@@ -24,8 +24,8 @@ from dalembert.core.findings import Advice, Argument
 from dalembert.model.flexible import FlexibleBodyData
 from dalembert.model.flexible_check import still_nodes
 from dalembert.record import Record
-from dalembert.structures.analysis.statics import StaticSolution
 from dalembert.structures.analysis.spinning import find_point_masses
+from dalembert.structures.analysis.statics import StaticSolution
 from dalembert.structures.assembly.structure import Structure, assemble_structure
 from dalembert.structures.flexible_body import basis as bases
 from dalembert.structures.flexible_body.stiffening import spin_load
@@ -55,9 +55,10 @@ def recover_deformation(
     Returns
     -------
     StaticSolution: displacements, and ``stresses()``, ``beam(name)`` or ``largest_stresses()``. Its load is the one
-    that causes this deformation. Of a simulated run it contains the static deformation by inertia and weight that the modes do
-    not; where this is more than 5 % of the strain energy a warning gives the share, since strain sensors of the run
-    lack it (``static=["acceleration", "centrifugal"]`` of :func:`flexible_body` adds such shapes to the modes).
+    that causes this deformation. Of a simulated run it contains the static deformation by inertia and weight that
+    the modes do not; where this is more than 5 % of the strain energy a warning gives the share, since strain
+    sensors of the run lack it (``static=["acceleration", "centrifugal"]`` of :func:`flexible_body` adds such shapes
+    to the modes).
 
     Examples
     --------
@@ -108,12 +109,13 @@ def recover_deformation(
     share /= max(0.5 * float(total @ (structure.K @ total)), 1e-300)
     if share > MISSING:
         problem = (
-            f"the modes of flexible body {body_data.name!r} lack {share:.0%} of its strain energy at t = {at:.4g} s, the "
-            "deformation by its distributed inertia and weight. It is added here; strain sensors of the run lack it."
+            f"the modes of flexible body {body_data.name!r} lack {share:.0%} of its strain energy at t = {at:.4g} s, "
+            "the deformation by its distributed inertia and weight. It is added here; strain sensors of the run lack it."
         )
         advice = Advice("Add modes, or shapes with {}.", Argument("static", ["acceleration", "centrifugal"]))
         where = {"body": body_data.name, "time": at}
-        warnings.warn(ModelWarning("missing-shapes", problem, advice, where=where, evidence={"share": share}), stacklevel=2)
+        found = ModelWarning("missing-shapes", problem, advice, where=where, evidence={"share": share})
+        warnings.warn(found, stacklevel=2)
     return StaticSolution(structure, total, structure.K @ total, {}, acceleration)
 
 
