@@ -110,7 +110,7 @@ def recover_deformation(
     if share > MISSING:
         problem = (
             f"the modes of flexible body {body_data.name!r} lack {share:.0%} of its strain energy at t = {at:.4g} s, "
-            "the deformation by its distributed inertia and weight. It is added here; strain sensors of the run lack it."
+            "the deformation by its distributed inertia and weight. It is added here; strain sensors lack it."
         )
         advice = Advice("Add modes, or shapes with {}.", Argument("static", ["acceleration", "centrifugal"]))
         where = {"body": body_data.name, "time": at}

@@ -176,7 +176,8 @@ def make_data(modal: SidModal, name: str) -> FlexibleBodyData:
     products, centrifugal, remark = _products(modal, m)
     names = [node.name or node.number for node in modal.nodes]
     declared = _GEOMETRIC.search(modal.remark) is not None
-    forces, moments = {}, {}
+    forces: dict[str, FloatArray] = {}
+    moments: dict[str, FloatArray] = {}
     for node, label in zip(modal.nodes, names, strict=True):
         for block, by_node in (("phi", forces), ("psi", moments)):
             first = node.matrices[block].M1
