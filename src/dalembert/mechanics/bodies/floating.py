@@ -371,16 +371,16 @@ class FloatingBody:
         buckling = shape * data.mass * length * lowest**2
         if not buckling > 0.0:
             return []
-        own = SX(0)
+        tension = SX(0)  # at the node of the frame, by its own rotation
         if stiffening is not None and stiffening.centrifugal is not None:
             w = ca.vertcat(SX.zeros(2), self.twist.w) if dim == 2 else self.twist.w
-            own = (ca.dot(w, w) - ca.dot(SX(ca.DM(axis)), w) ** 2) * float(data.first_moment @ axis)
+            tension = (ca.dot(w, w) - ca.dot(SX(ca.DM(axis)), w) ** 2) * float(data.first_moment @ axis)
         loads = []
         for k, node in enumerate(data.nodes):
             if node.name in forces and along[k]:
                 load = ca.dot(SX(ca.DM(axis[:dim])), self.pose.R.T @ forces[node.name])
                 still = not (node.translation.any() or node.rotation.any())
-                loads.append(ca.fabs(load + own if still else load))
+                loads.append(ca.fabs(load + tension if still else load))
         if not loads:
             return []
         problem = (
@@ -388,8 +388,8 @@ class FloatingBody:
             f"(about {buckling:.3g} N) without geometric stiffness for such loads: its bending is wrong"
         )
         advice = Advice("Make the data with {}, or cut the body into pieces.", Argument("stiffening", True))
-        found = Finding("axial-load", problem, {"body": name}, {"buckling": buckling}, (advice,))
-        return [(found, ca.mmax(ca.vertcat(*loads)) / (RANGE.axial * buckling))]
+        finding = Finding("axial-load", problem, {"body": name}, {"buckling": buckling}, (advice,))
+        return [(finding, ca.mmax(ca.vertcat(*loads)) / (RANGE.axial * buckling))]
 
     def attach(self, place: Place) -> Attachment:
         """A node, or the frame itself where the body is given instead of a place."""
@@ -476,10 +476,10 @@ def node_forces(
     reactions : of all joints, on their second body; first : index of the first one of each joint.
     """
     dim = host.space.dim
-    found: dict[int, dict[str, Expr]] = {}
+    forces: dict[int, dict[str, Expr]] = {}
 
     def add(body: Body, node: str, force: Expr) -> None:
-        nodes = found.setdefault(id(body), {})
+        nodes = forces.setdefault(id(body), {})
         nodes[node] = nodes[node] + force if node in nodes else force
 
     for name, (joint, _, _) in host.joints.items():
@@ -487,12 +487,12 @@ def node_forces(
             if place.body.flexible is not None:
                 node = place.body.node_at(place.coordinates)
                 add(place.body, node, sign * reactions[first[name] : first[name] + dim])
-    own = {id(side): (body.body, node) for body in host.bodies if isinstance(body, FloatingBody)
+    nodes_of = {id(side): (body.body, node) for body in host.bodies if isinstance(body, FloatingBody)
            for node, side in body.attached.items() if node}  # fmt: skip
     for side, force in applied.pushes:
-        if id(side) in own:
-            add(*own[id(side)], force)
-    return found
+        if id(side) in nodes_of:
+            add(*nodes_of[id(side)], force)
+    return forces
 
 
 def _units(count: int) -> list[Expr]:

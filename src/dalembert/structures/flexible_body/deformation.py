@@ -114,8 +114,8 @@ def recover_deformation(
         )
         advice = Advice("Add modes, or shapes with {}.", Argument("static", ["acceleration", "centrifugal"]))
         where = {"body": body_data.name, "time": at}
-        found = ModelWarning("missing-shapes", problem, advice, where=where, evidence={"share": share})
-        warnings.warn(found, stacklevel=2)
+        warning = ModelWarning("missing-shapes", problem, advice, where=where, evidence={"share": share})
+        warnings.warn(warning, stacklevel=2)
     return StaticSolution(structure, total, structure.K @ total, {}, acceleration)
 
 
