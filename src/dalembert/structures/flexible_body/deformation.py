@@ -105,8 +105,9 @@ def recover_deformation(
     if moving is None or not (moving.known and structure.groups):
         return StaticSolution(structure, u, structure.K @ u, {})
     acceleration, more = _missing_part(structure, body_data, shapes, moving)
-    total, share = u + more, 0.5 * float(more @ (structure.K @ more))
-    share /= max(0.5 * float(total @ (structure.K @ total)), 1e-300)
+    total = u + more
+    energy, whole = (float(each @ (structure.K @ each)) for each in (more, total))
+    share = energy / max(whole, moving.largest, 1e-300)  # a vibration that passes zero lacks nothing that matters
     if share > MISSING:
         problem = (
             f"the modes of flexible body {body_data.name!r} lack {share:.0%} of its strain energy at t = {at:.4g} s, "
@@ -123,6 +124,7 @@ class _Motion:
     """Motion of a body of a run at one time, in the axes of its frame.
 
     eta, eta_change : η and η̈ (m,).  w : ω (3,).  change : (6,) acceleration of the frame less gravity, and ω̇.
+    largest : ηᵀKη of the run, twice the strain energy.
     known : whether the run has all of these: one of another program may not, nor one in joint coordinates.
     """
 
@@ -142,6 +144,8 @@ class _Motion:
             return np.array([values.get(f"{body}.{part}", 0.0) for part in parts])
 
         self.eta = np.array([values[name] for name in names])
+        every = np.asarray(run[names])
+        self.largest = float(np.einsum("ti,ij,tj->t", every, data.stiffness, every).max())
         self.eta_change = read(*(f"mode{k + 1}.acceleration" for k in range(data.modes)))
         self.known = run.scene is not None and f"{body}.ax" in values
         planar = f"{body}.angle" in values
