@@ -84,11 +84,7 @@ def test_steps_of_a_millisecond_pass_the_jump_of_the_torque() -> None:
     up to a fifth of its range (0.55 mm), and the slider by 0.3 mm, 1e-3 of its path."""
     m = study.mechanism(study.MODULI["thesis"])
     fine = study.motion(m)
-    eqs = da.equations(m)
-    coarse = da.simulate(
-        eqs, study.SPAN, start=da.assemble(eqs, {"A.angle": 0.0}), inputs={"torque": study.torque}, every=study.EVERY,
-        method=da.GeneralizedAlpha(step=1e-3, rho=0.9), progress=False,
-    )  # fmt: skip
+    coarse = study.motion(m, da.GeneralizedAlpha(step=1e-3, rho=0.9))
     assert np.abs(coarse["slider.x"] - fine["slider.x"]).max() < 3e-4
     assert 1e3 * np.abs(coarse["midpoint.y"] - fine["midpoint.y"]).max() < 0.11
     assert coarse.statistics["steps"] > 1600  # some were divided

@@ -72,7 +72,8 @@ def swing_by_hand(modes: int, times: Any) -> Any:
 def test_the_pendulum_moves_as_planar_beam_equations_written_by_hand() -> None:
     """Three closed-form modes in both; both integrators keep 1e-8 of the state, over 60 periods of the fastest mode."""
     rhoA = study.SECTION.area * study.MATERIAL.density
-    data = flexible_body(Beam(study.LENGTH, EI=study.MATERIAL.E * study.SECTION.I_z, rhoA=rhoA), modes=3, stiffening=False)
+    line = Beam(study.LENGTH, EI=study.MATERIAL.E * study.SECTION.I_z, rhoA=rhoA)
+    data = flexible_body(line, modes=3, stiffening=False)
     m = da.Mechanism("pendulum", planar=True)
     beam = m.add_flexible_body("beam", data, position=(0, 0))
     m.add_revolute("hinge", m.ground.at(0, 0), beam.at("start"))

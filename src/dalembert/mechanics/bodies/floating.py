@@ -18,8 +18,8 @@ Geometric stiffening is a displacement of second order in η: a node moves by -�
 -½ ηᵀ K_M η, the first moment by ½ ηᵀ K_a η (K: stiffness per unit of the node's force, of its moment, of the frame's
 acceleration). Work of forces, moments and weight are exact functions of it, so the stiffness under any load, also of
 joints, follows: with coordinates u of the model that are displacements and rotation vectors, and the energy
-½ uᵀK u + ½ uᵀK_g(u) u / 3 to third order, statics gives u = Φ η + u₂, K u₂ = -½ K_g(Φ η) Φ η, and a load f does the work
-fᵀ u₂ = -½ ηᵀΦᵀ K_g(K⁻¹ f) Φ η on it. The inertia contains only the terms
+½ uᵀK u + ½ uᵀK_g(u) u / 3 to third order, statics gives u = Φ η + u₂, K u₂ = -½ K_g(Φ η) Φ η, and a load f does the
+work fᵀ u₂ = -½ ηᵀΦᵀ K_g(K⁻¹ f) Φ η on it. The inertia contains only the terms
 linear in η, since no others are known, in a form whose M is a sum of squares and which conserves energy exactly:
 
 - accelerations: the kinetic energy is that of speeds v* = v + Y η̇ of the frame, Y (6, m) linear in η and such that
@@ -372,25 +372,25 @@ class FloatingBody:
         buckling = shape * data.mass * length * lowest**2
         if not buckling > 0.0:
             return []
-        own = SX(0)
+        tension = SX(0)  # at the node of the frame, by its own rotation
         if stiffening is not None and stiffening.centrifugal is not None:
             w = ca.vertcat(SX.zeros(2), self.twist.w) if dim == 2 else self.twist.w
-            own = (ca.dot(w, w) - ca.dot(SX(ca.DM(axis)), w) ** 2) * float(data.first_moment @ axis)
+            tension = (ca.dot(w, w) - ca.dot(SX(ca.DM(axis)), w) ** 2) * float(data.first_moment @ axis)
         loads = []
         for k, node in enumerate(data.nodes):
             if node.name in forces and along[k]:
                 load = ca.dot(SX(ca.DM(axis[:dim])), self.pose.R.T @ forces[node.name])
                 still = not (node.translation.any() or node.rotation.any())
-                loads.append(ca.fabs(load + own if still else load))
+                loads.append(ca.fabs(load + tension if still else load))
         if not loads:
             return []
         problem = (
             f"the flexible body {name!r} is loaded along its axis by more than {RANGE.axial:.0%} of its buckling load "
-            f"(about {buckling:.3g} N) without geometric stiffness for such loads: its bending is too large or too small"
+            f"(about {buckling:.3g} N) without geometric stiffness for such loads: its bending is wrong"
         )
         advice = Advice("Make the data with {}, or cut the body into pieces.", Argument("stiffening", True))
-        found = Finding("axial-load", problem, {"body": name}, {"buckling": buckling}, (advice,))
-        return [(found, ca.mmax(ca.vertcat(*loads)) / (RANGE.axial * buckling))]
+        finding = Finding("axial-load", problem, {"body": name}, {"buckling": buckling}, (advice,))
+        return [(finding, ca.mmax(ca.vertcat(*loads)) / (RANGE.axial * buckling))]
 
     def attach(self, place: Place) -> Attachment:
         """A node, or the frame itself where the body is given instead of a place."""
@@ -477,10 +477,10 @@ def node_forces(
     reactions : of all joints, on their second body; first : index of the first one of each joint.
     """
     dim = host.space.dim
-    found: dict[int, dict[str, Expr]] = {}
+    forces: dict[int, dict[str, Expr]] = {}
 
     def add(body: Body, node: str, force: Expr) -> None:
-        nodes = found.setdefault(id(body), {})
+        nodes = forces.setdefault(id(body), {})
         nodes[node] = nodes[node] + force if node in nodes else force
 
     for name, (joint, _, _) in host.joints.items():
@@ -488,12 +488,12 @@ def node_forces(
             if place.body.flexible is not None:
                 node = place.body.node_at(place.coordinates)
                 add(place.body, node, sign * reactions[first[name] : first[name] + dim])
-    own = {id(side): (body.body, node) for body in host.bodies if isinstance(body, FloatingBody)
+    nodes_of = {id(side): (body.body, node) for body in host.bodies if isinstance(body, FloatingBody)
            for node, side in body.attached.items() if node}  # fmt: skip
     for side, force in applied.pushes:
-        if id(side) in own:
-            add(*own[id(side)], force)
-    return found
+        if id(side) in nodes_of:
+            add(*nodes_of[id(side)], force)
+    return forces
 
 
 def _units(count: int) -> list[Expr]:

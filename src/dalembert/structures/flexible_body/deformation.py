@@ -24,8 +24,8 @@ from dalembert.core.findings import Advice, Argument
 from dalembert.model.flexible import FlexibleBodyData
 from dalembert.model.flexible_check import still_nodes
 from dalembert.record import Record
-from dalembert.structures.analysis.statics import StaticSolution
 from dalembert.structures.analysis.spinning import find_point_masses
+from dalembert.structures.analysis.statics import StaticSolution
 from dalembert.structures.assembly.structure import Structure, assemble_structure
 from dalembert.structures.flexible_body import basis as bases
 from dalembert.structures.flexible_body.stiffening import spin_load
@@ -55,9 +55,10 @@ def recover_deformation(
     Returns
     -------
     StaticSolution: displacements, and ``stresses()``, ``beam(name)`` or ``largest_stresses()``. Its load is the one
-    that causes this deformation. Of a simulated run it contains the static deformation by inertia and weight that the modes do
-    not; where this is more than 5 % of the strain energy a warning gives the share, since strain sensors of the run
-    lack it (``static=["acceleration", "centrifugal"]`` of :func:`flexible_body` adds such shapes to the modes).
+    that causes this deformation. Of a simulated run it contains the static deformation by inertia and weight that
+    the modes do not; where this is more than 5 % of the strain energy a warning gives the share, since strain
+    sensors of the run lack it (``static=["acceleration", "centrifugal"]`` of :func:`flexible_body` adds such shapes
+    to the modes).
 
     Examples
     --------
@@ -104,16 +105,18 @@ def recover_deformation(
     if moving is None or not (moving.known and structure.groups):
         return StaticSolution(structure, u, structure.K @ u, {})
     acceleration, more = _missing_part(structure, body_data, shapes, moving)
-    total, share = u + more, 0.5 * float(more @ (structure.K @ more))
-    share /= max(0.5 * float(total @ (structure.K @ total)), 1e-300)
+    total = u + more
+    energy, whole = (float(each @ (structure.K @ each)) for each in (more, total))
+    share = energy / max(whole, moving.largest, 1e-300)  # a vibration that passes zero lacks nothing that matters
     if share > MISSING:
         problem = (
-            f"the modes of flexible body {body_data.name!r} lack {share:.0%} of its strain energy at t = {at:.4g} s, the "
-            "deformation by its distributed inertia and weight. It is added here; strain sensors of the run lack it."
+            f"the modes of flexible body {body_data.name!r} lack {share:.0%} of its strain energy at t = {at:.4g} s, "
+            "the deformation by its distributed inertia and weight. It is added here; strain sensors lack it."
         )
         advice = Advice("Add modes, or shapes with {}.", Argument("static", ["acceleration", "centrifugal"]))
         where = {"body": body_data.name, "time": at}
-        warnings.warn(ModelWarning("missing-shapes", problem, advice, where=where, evidence={"share": share}), stacklevel=2)
+        warning = ModelWarning("missing-shapes", problem, advice, where=where, evidence={"share": share})
+        warnings.warn(warning, stacklevel=2)
     return StaticSolution(structure, total, structure.K @ total, {}, acceleration)
 
 
@@ -121,6 +124,7 @@ class _Motion:
     """Motion of a body of a run at one time, in the axes of its frame.
 
     eta, eta_change : η and η̈ (m,).  w : ω (3,).  change : (6,) acceleration of the frame less gravity, and ω̇.
+    largest : ηᵀKη of the run, twice the strain energy.
     known : whether the run has all of these: one of another program may not, nor one in joint coordinates.
     """
 
@@ -140,6 +144,8 @@ class _Motion:
             return np.array([values.get(f"{body}.{part}", 0.0) for part in parts])
 
         self.eta = np.array([values[name] for name in names])
+        every = np.asarray(run[names])
+        self.largest = float(np.einsum("ti,ij,tj->t", every, data.stiffness, every).max())
         self.eta_change = read(*(f"mode{k + 1}.acceleration" for k in range(data.modes)))
         self.known = run.scene is not None and f"{body}.ax" in values
         planar = f"{body}.angle" in values

@@ -133,12 +133,12 @@ def flexible_body(
     expected = _expected_modes(plan, None if up_to is not None else modes, vibrations, bool(static))
     if static:
         names = [static] if isinstance(static, str) else list(static)
-        kinds = [name for name in names if name in ("acceleration", "centrifugal")]
-        if len(kinds) < len(names):
-            forces = _unit_loads(title, found, [name for name in names if name not in kinds])
+        inertia = [name for name in names if name in ("acceleration", "centrifugal")]
+        if len(inertia) < len(names):
+            forces = _unit_loads(title, found, [name for name in names if name not in inertia])
             raw = np.hstack([raw, _static_shapes(body, plan, forces, statics)])
-        if kinds:
-            raw = np.hstack([raw, _static_shapes(body, plan, inertia_loads(body, kinds), statics, inertia=True)])
+        if inertia:
+            raw = np.hstack([raw, _static_shapes(body, plan, inertia_loads(body, inertia), statics, inertia=True)])
     raw = _tie_frame(body, plan, raw)
     keep = own is not None and shapes is None
     made = Diagonal(raw, np.zeros(0)) if keep else bases.diagonalise(body, raw)

@@ -167,7 +167,7 @@ def inertia_loads(body: ElasticModel, kinds: Sequence[str]) -> FloatArray:
     if "centrifugal" in kinds:
         masses, axes = find_point_masses(body.structure), np.eye(3)
         planar = len(body.structure.rigid_names) < 6
-        pairs = [(2, 2)] if planar else [("xyz".index(a), "xyz".index(b)) for a, b in CENTRIFUGAL]
+        pairs = [(2, 2)] if planar else [("xyz".index(pair[0]), "xyz".index(pair[1])) for pair in CENTRIFUGAL]
         turns = [axes[a] if a == b else axes[a] + axes[b] for a, b in pairs]
         columns.append(np.column_stack([spin_load(body.structure, masses, turn)[0] for turn in turns]))
     return np.hstack(columns)

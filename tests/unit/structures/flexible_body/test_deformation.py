@@ -58,7 +58,8 @@ def test_a_run_gives_the_stresses_of_a_solid_at_any_time() -> None:
     run = da.simulate(eqs, 0.2, method=da.GeneralizedAlpha(step=1e-4), every=1e-3, progress=False)
     late = float(run.time[np.argmin(run["beam.mode1"] * np.sign(rest["beam.mode1"]) * -1.0)])
     found = recover_deformation(solid, data, run, body="beam", at=late).stresses()[0]
-    assert recover_deformation(solid, data, run, body="beam", at=0.0).stresses()[0].von_mises.max() == 0.0
+    first = recover_deformation(solid, data, run, body="beam", at=0.0).stresses()[0]
+    assert first.von_mises.max() < 1e-2 * still.von_mises.max()  # of the weight of the bar, which the modes lack
     # the second mode adds some percent; the weight of 40 kg is 100 times that of the bar
     assert found.von_mises.max() == pytest.approx(2 * still.von_mises.max(), rel=0.05)
     for given, code in (({"body": "beam"}, "missing-argument"), ({"at": 0.0}, "unknown-name")):

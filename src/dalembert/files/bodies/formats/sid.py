@@ -11,11 +11,11 @@ With the place u = u₀ + S η of a mass point, s_j the mode j, and products of 
 
 J is expanded to first order, so that `products` Q_ab = ∫S_aᵀS_b dm appear in M1 of Oe (their symmetric part) and in M1
 of Cr (the antisymmetric one) only. Geometric stiffness has its place in the same expansions: per angular velocities in
-M1 of Oe, per acceleration in M1 of Ct, per force and moment at a node in M1 of its phi and psi, with a minus (``Geo_Stiff= yes`` in the
-first line). Then M1 of Oe is the sum of both. A reader cannot separate it: it keeps the sum as `stiffening`, and
-the symmetric part of `products` is zero. The motion is the same, since both act in the same two places: the centrifugal
-force of the modes, and the second order of J. The same is done, with a warning, where M1 of Oe gives masses that no
-body has. ``finite_elements.source`` names such data.
+M1 of Oe, per acceleration in M1 of Ct, per force and moment at a node in M1 of its phi and psi, with a minus
+(``Geo_Stiff= yes`` in the first line). Then M1 of Oe is the sum of both. A reader cannot separate it: it keeps the sum
+as `stiffening`, and the symmetric part of `products` is zero. The motion is the same, since both act in the same two
+places: the centrifugal force of the modes, and the second order of J. The same is done, with a warning, where M1 of Oe
+gives masses that no body has. ``finite_elements.source`` names such data.
 
 The columns of Gr are ordered by axis and mode in some files, by mode and axis in others: that one is taken which
 agrees with J. Axes of nodes (AP) and stresses (sigma) are not read; axes of nodes are those of the frame.
@@ -212,7 +212,8 @@ def make_data(modal: SidModal, name: str, without: tuple[str, ...] = ()) -> Flex
     left_out = f" without {', '.join(without)}" if without else ""
     names = [node.name or node.number for node in modal.nodes]
     declared = _GEOMETRIC.search(modal.remark) is not None
-    forces, moments = {}, {}
+    forces: dict[str, FloatArray] = {}
+    moments: dict[str, FloatArray] = {}
     for node, label in zip(modal.nodes, names, strict=True):
         for block, by_node in (("phi", forces), ("psi", moments)):
             first = node.matrices[block].M1
@@ -222,9 +223,7 @@ def make_data(modal: SidModal, name: str, without: tuple[str, ...] = ()) -> Flex
     acceleration = None if Ct1 is None or not (declared or Ct1.any()) else _symmetric(Ct1.transpose(2, 0, 1))
     geometric = None
     if forces or moments or centrifugal is not None or acceleration is not None:
-        geometric = Stiffening(
-            centrifugal=centrifugal, acceleration=acceleration, forces=forces, moments=moments
-        )
+        geometric = Stiffening(centrifugal=centrifugal, acceleration=acceleration, forces=forces, moments=moments)
     inertia, first_moment = _inertia(X["J"])[0], X["mdCM"].M0[:, 0]
     fields: dict[str, Any] = {
         "name": name, "mass": modal.mass, "first_moment": first_moment, "inertia": inertia, "translation": translation,
