@@ -6,8 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from dalembert.core.atomic_files import replace_file
-from dalembert.core.bounded_files import require_file
+from dalembert.core.atomic_files import replace_file, require_file
 from dalembert.core.errors import DalembertError, DataError, FileFormatError, ModelError
 from dalembert.core.findings import Advice
 from dalembert.files.bodies.format import BodyReading, find_format, suffixes

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.core.bounded_files import require_file
+from dalembert.core.atomic_files import require_file
 from dalembert.core.errors import FileFormatError, unknown_name
 from dalembert.core.findings import Advice, Finding
 from dalembert.files.modal.universal_sets import read_sets
