@@ -91,7 +91,7 @@ def test_other_data_of_the_same_channels_are_reported(choice: dict[str, Any], fo
         ({"poles": []}, [], 2, "no poles"),
         ({"version": 9}, [], 2, "version"),
         ({"schema": "x"}, [], 2, "dalembert-choice"),
-        (None, [], 2, "no file"),
+        (None, [], 2, "no such file"),
         ("{", [], 2, "JSON"),
         ("[" * 20_000, [], 2, "JSON"),
         (" " * 1_000_001, [], 2, "bytes"),

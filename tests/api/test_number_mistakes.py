@@ -17,6 +17,7 @@ from tests.helpers.chains import chain
 NAN = float("nan")
 CART = StateSpace([[0.0, 1.0], [0.0, 0.0]], [0.0, 1.0], states=["position", "speed"], inputs="push")
 SAMPLED = StateSpace([[0.9]], [1.0], [1.0], dt=0.1)
+CHAIN = chain(4)
 RUN = da.Record([0.0, 1.0, 2.0], np.zeros((3, 1)), ["x"])
 
 
@@ -37,6 +38,14 @@ def kalman() -> Any:
 @cache
 def kalman_bucy() -> Any:
     return da.estimate.ExtendedKalmanBucy(pendulum(), Q=1e-2, R=1e-4, P0=0.1)
+
+
+def circle() -> Any:
+    system = da.symbolic.System("circle")
+    x, y = system.coordinates("x y")
+    system.add_kinetic(0.5 * (system.rate(x) ** 2 + system.rate(y) ** 2))
+    system.constrain(x**2 + y**2 - 1.0)
+    return system
 
 
 def feedback() -> Any:
@@ -69,6 +78,10 @@ NOT_NUMBERS: dict[str, Callable[[float], Any]] = {
     "switched_on of a feedback": lambda x: feedback().law(switched_on=x),
     "degrees of a band": da.estimate.chi_square_band,
     "count of a band": lambda x: da.estimate.chi_square_band(2, x),
+    "tolerance of a rank": lambda x: da.mobility(pendulum(), tolerance=1e-9 * x),
+    "prominence of a peak": lambda x: CHAIN.frequency_response([1.0, 2.0, 3.0]).peaks("p1.x", "p1.x", prominence=x),
+    "damping of a penalty": lambda x: da.symbolic.penalty(circle(), damping=x),
+    "frequency of a penalty": lambda x: da.symbolic.penalty(circle(), frequency=x),
     "centre of a window": lambda x: da.estimate.Window("B.angle", centre=x),
     "period of a window": lambda x: da.estimate.Window("B.angle", period=x),
 }
@@ -91,7 +104,8 @@ ENDLESS: dict[str, Callable[[], Any]] = {
     "steps of a filter": lambda: da.estimate.ExtendedKalman(pendulum(), Q=1.0, R=1.0, dt=0.01, steps=2**70),
     "newton_steps of a filter": lambda: da.estimate.machine_process(pendulum(), newton_steps=2**70),
     "restarts of an assembly": lambda: da.assemble(pendulum(), restarts=2**70),
-    "iterations of a reduction": lambda: da.structures.irs(chain(4), ["x1"], iterations=2**70),
+    "iterations of a reduction": lambda: da.structures.irs(CHAIN, ["p1.x"], iterations=2**70),
+    "blocks of powers": lambda: da.linear.controllability_matrix(SAMPLED, 2**70),
     "numbers beyond floats": lambda: da.control.lqr(CART, Q=1.0, R=1.0, horizon=10**400),
 }
 

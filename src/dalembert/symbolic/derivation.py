@@ -17,6 +17,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.core.arguments import real_number
 from dalembert.core.arrays import AnyArray as Array
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.progress import Setting
@@ -232,7 +233,7 @@ class Derivation:
         qdot = _column(s.coordinate_names, rates or {}, "coordinate")
         u = _column(s.input_names, inputs or {}, "input")
         p = np.array(list(s.values(parameters).values()), dtype=float)
-        found = [np.array(one) for one in self._function.call([q, qdot, u, p, t])]
+        found = [np.array(one) for one in self._function.call([q, qdot, u, p, real_number("t", t)])]
         for name, value in zip(self._parts, found, strict=False):
             if not np.isfinite(value).all():
                 raise ModelError(

@@ -57,6 +57,8 @@ class SymbolTable:
         elif isinstance(given, (list, tuple)):
             return ca.vertcat(SX(0, 1), *(self.expression(one, what) for one in given))
         elif isinstance(given, (np.ndarray, ca.DM)) or is_real(given):
+            if np.isnan(np.array(given, dtype=float)).any():
+                raise ModelError("not-finite", f"{what} is not a number (NaN).", where={"name": what})
             value = SX(ca.DM(given))
         else:
             raise ModelError("wrong-type", f"{what} must be an expression, got {type(given).__name__}.")

@@ -210,7 +210,7 @@ def read_choice_file(path: Path, data: list[Path]) -> PoleChoice:
     import hashlib
     import json
 
-    from dalembert.core.bounded_files import read_bytes
+    from dalembert.core.atomic_files import read_bytes
     from dalembert.core.errors import DataError, FileFormatError
     from dalembert.identify.auto.choice import read_choice
 

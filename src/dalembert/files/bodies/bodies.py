@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dalembert.core.atomic_files import replace_file
-from dalembert.core.bounded_files import require_file
+from dalembert.core.atomic_files import replace_file, require_file
 from dalembert.core.errors import DalembertError, DataError, FileFormatError, ModelError, unknown_name
 from dalembert.core.findings import Advice
 from dalembert.files.bodies.format import BodyReading, find_format, suffixes

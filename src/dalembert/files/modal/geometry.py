@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.core.bounded_files import require_file
+from dalembert.core.atomic_files import require_file
 from dalembert.core.errors import FileFormatError, unknown_name
 from dalembert.core.findings import Advice, Finding
 from dalembert.files.modal.universal_sets import read_sets
@@ -90,7 +90,9 @@ class Geometry(Mapping[str, Place]):
             problem = f"the geometry has a sensor that is not a channel: {unknown_name('channel', name, channels)}"
             findings.append(Finding("unknown-name", problem, {"name": name}))
         if more := absent[SHOWN:]:
-            problem = f"the geometry has {len(more)} further sensors that are not channels: {', '.join(more[:SHOWN])} ..."
+            problem = (
+                f"the geometry has {len(more)} further sensors that are not channels: {', '.join(more[:SHOWN])} ..."
+            )
             findings.append(Finding("unknown-name", problem, {"names": more}))
         for channel in channels:
             label = LABEL.fullmatch(channel)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from dalembert.core.atomic_files import replace_file
-from dalembert.core.bounded_files import require_file
+from dalembert.core.atomic_files import replace_file, require_file
 from dalembert.core.errors import DataError, FileFormatError
 from dalembert.core.findings import Advice
 from dalembert.files.modal.format import LIMITS, MODAL_FORMATS, find_modal_format

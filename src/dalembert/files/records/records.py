@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dalembert.core.arguments import positive_number
-from dalembert.core.atomic_files import replace_file
-from dalembert.core.bounded_files import require_file
+from dalembert.core.atomic_files import replace_file, require_file
 from dalembert.core.errors import DataError, FileFormatError
 from dalembert.core.findings import Advice
 from dalembert.core.progress import Setting

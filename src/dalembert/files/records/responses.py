@@ -6,8 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from dalembert.core.atomic_files import replace_file
-from dalembert.core.bounded_files import require_file
+from dalembert.core.atomic_files import replace_file, require_file
 from dalembert.core.errors import FileFormatError
 from dalembert.files.records.format import Reading
 from dalembert.files.records.formats.uff import read_frf, write_frf

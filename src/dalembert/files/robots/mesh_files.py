@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
-from dalembert.core.bounded_files import require_file
+from dalembert.core.atomic_files import require_file
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice, Argument
 from dalembert.files.models.values.mesh_mass import mesh_triangles

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
 
-from dalembert.core.bounded_files import read_bytes, require_file
+from dalembert.core.atomic_files import read_bytes, require_file
 from dalembert.core.errors import FileFormatError
 
 

@@ -35,6 +35,7 @@ from dalembert.identify.records.reporting import report_findings
 from dalembert.record import Record
 
 Start = State | Mapping[str, float] | None
+MOST_SUBSTEPS = 1000  # of a sample: all are in one expression
 
 
 @report_findings
@@ -102,9 +103,9 @@ def fit(
     low, high = _bounds(eqs, chosen, first, bounds)
     eqs = eqs.replace(**dict(zip(chosen, np.clip(first, low, high), strict=True)))
     tests = read_tests(eqs, record, outputs, inputs, hold)
-    for name, value in (("shooting", shooting), ("substeps", substeps)):
+    for name, value, most in (("shooting", shooting, None), ("substeps", substeps, MOST_SUBSTEPS)):
         if value is not None:
-            whole_number(name, value, 1)
+            whole_number(name, value, 1, most)
     sigma = _noise(tests, weights)
     with Progress(progress, "fit") as bar:
         search = _prepare(eqs, tests, chosen, start, shooting, hold, substeps)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.core.arguments import known_units, name_or_number, take_names
+from dalembert.core.arguments import known_units, name_or_number, real_number, take_names
 from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.errors import DataError, require_name
 from dalembert.core.tables import align_columns
@@ -186,7 +186,7 @@ class FrequencyResponse:
             return ()
         inner = (size[1:-1] > size[:-2]) & (size[1:-1] >= size[2:])
         found = np.flatnonzero(inner) + 1
-        if prominence > 0.0 and len(found):
+        if real_number("prominence", prominence) > 0.0 and len(found):
             from scipy.signal import find_peaks
 
             found, about = find_peaks(size, prominence=0.0)

@@ -47,6 +47,7 @@ class FormLimits:
 
 
 LIMITS = FormLimits()
+MOST_BLOCKS = 100_000  # powers of A: they are zero or infinite long before
 
 
 @frozen(init=False)
@@ -362,7 +363,7 @@ def _require_state_space(system: object, what: str) -> None:
 
 
 def _powers(A: FloatArray, B: FloatArray, blocks: int | None) -> FloatArray:
-    count = len(A) if blocks is None else whole_number("blocks", blocks, 1)
+    count = len(A) if blocks is None else whole_number("blocks", blocks, 1, MOST_BLOCKS)
     found = [B]
     for _ in range(count - 1):
         found.append(A @ found[-1])

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dalembert.core.arguments import real_number
 from dalembert.core.errors import AssemblyError, DataError, ModelError, unknown_name
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array
@@ -169,7 +170,7 @@ def mobility(
     state = state_or_rest(eqs, state, weightless=True)
     A, plain = rows_at(eqs, state), rows_at(eqs, state, scaled=False)
     values = np.linalg.svd(A, compute_uv=False) if A.size else np.zeros(0)
-    rank = matrices.rank_of(values, tolerance)
+    rank = matrices.rank_of(values, real_number("tolerance", tolerance))
     redundant: tuple[str, ...] = ()
     surplus: tuple[tuple[str, int], ...] = ()
     if rank < len(eqs.rows):

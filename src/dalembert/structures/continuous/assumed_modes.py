@@ -168,15 +168,15 @@ def assumed_modes(
         raise DataError("not-positive", f"length of a beam must be a positive number, got {length!r}.")
     both = (end(left, "left"), end(right, "right"))
     own = isinstance(functions, (int, np.integer))
+    if own and functions > MOST:  # type: ignore[operator]
+        raise ModelError(
+            "ill-conditioned",
+            f"{functions} polynomials are not independent in double precision.",
+            Advice(f"Take at most {MOST}, or functions of your own."),
+        )
     trials = polynomials(length, int(functions), left=both[0], right=both[1]) if own else tuple(functions)  # type: ignore[arg-type]
     if not trials:
         raise DataError("empty", "assumed modes need at least one function.")
-    if own and len(trials) > MOST:
-        raise ModelError(
-            "ill-conditioned",
-            f"{len(trials)} polynomials are not independent in double precision.",
-            Advice(f"Take at most {MOST}, or functions of your own."),
-        )
     bodies = [*attached, *_at_ends(both, length)]
     M, K = _matrices(length, (EI, rhoA, tension, rhoI), trials, bodies, breaks, _degree(own, len(trials)))
     if own:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from dalembert.core.bounded_files import read_bytes
+from dalembert.core.atomic_files import read_bytes
 from dalembert.core.errors import FileFormatError, printable
 from dalembert.core.findings import Advice, Argument, Call, Finding, Part
 from dalembert.files.models.text import positions

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.core.bounded_files import read_bytes
+from dalembert.core.atomic_files import read_bytes
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice
 from dalembert.files.models.text.limits import LIMITS
