@@ -155,6 +155,7 @@ CODES: dict[str, str] = {
     "poor-fit": "a model that explains next to nothing of its data",
     "too-few-samples": "fewer samples than a method or a model needs",
     "unclear-order": "singular values without a clear gap: the order is a guess",
+    "undetermined-model": "no model of the orders tried is determined by the data",
     "undetermined-parameters": "parameters, or combinations of them, that the data do not determine",
     "wrong-noise": "residuals that contradict the noise that was given",
     "wrong-sign": "a channel that is opposed to what the drawing expects",

@@ -39,6 +39,7 @@ def test_a_model_is_determined_below_a_condition_of_a_million(condition: float, 
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::dalembert.identify.IdentificationWarning")
 def test_a_slow_sweep_determines_no_model_and_the_result_says_so() -> None:
     test = find_record("hysteresis, sweep")
     found = auto(test.record, test.inputs, test.outputs)
