@@ -6,7 +6,7 @@ With R = f + Aᵀλ - M a the force left, and α the accelerations that it cause
 
 F_k are the forces at play along k (the components of a vector share the largest). a₀ is 1 m/s² or 1 rad/s², less where
 nothing in the machine is accelerated as much. The last term is the rounding of the coordinates, of size x, of which a
-stiffness K makes a force, and that of levers. Nothing compares with the largest force or stiffness of the whole machine:
+stiffness K makes a force, and that of levers. Nothing compares with the largest force or stiffness of the machine:
 beside a mode of 1e12 N/m every other force of it would be rounding.
 """
 
