@@ -6,13 +6,13 @@ With R = f + Aᵀλ - M a the force left, and α the accelerations that it cause
 
 F_k are the forces at play along k (the components of a vector share the largest). a₀ is 1 m/s² or 1 rad/s², less where
 nothing in the machine is accelerated as much. The last term is the rounding of the coordinates, of size x, of which a
-stiffness K makes a force. Nothing compares with the largest force or stiffness of the whole machine: beside a mode of
-1e12 N/m every other force of it would be rounding.
+stiffness K makes a force, and that of levers. Nothing compares with the largest force or stiffness of the machine:
+beside a mode of 1e12 N/m every other force of it would be rounding.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,27 +41,40 @@ class Scales:
         return np.where(limit > 0.0, force / np.where(limit > 0.0, limit, 1.0), np.where(force > 0.0, np.inf, 0.0))
 
 
-def measure_scales(forces: Array, mass: Array, stiff: Array, precision: float = ROUNDING) -> Scales:
-    """Scales of forces F beside inertia and stiffness.  mass : diagonal of M.  stiff : \\|K\\| x."""
+def measure_scales(forces: Array, mass: Array, rounded: Array, precision: float = ROUNDING) -> Scales:
+    """Scales of forces F beside inertia and rounding.  mass : diagonal of M.  rounded : see `rounded_forces`."""
     heavy = mass > 0.0
-    largest = float(((forces + stiff)[heavy] / mass[heavy]).max(initial=0.0))
-    return Scales(np.maximum(forces, mass * min(ACCELERATION, largest)), precision * stiff)
+    largest = float(((forces + rounded)[heavy] / mass[heavy]).max(initial=0.0))
+    return Scales(np.maximum(forces, mass * min(ACCELERATION, largest)), precision * rounded)
 
 
 def forces_at_play(eqs: EquationsOfMotion, f: Array, A: Any, lam: Array, inertia: Array | float = 0.0) -> Array:
     """F: the forces and reactions along every speed, components of one vector by the largest of them."""
     F = np.asarray(np.abs(f) + abs(A).T @ np.abs(lam) + np.abs(inertia))
-    vectors = eqs.cache("force vectors", lambda: _number_vectors(eqs))
-    largest = np.zeros(eqs.nv)
-    np.maximum.at(largest, vectors, F)
-    return np.asarray(largest[vectors])
+    return _largest_of(eqs.cache("vectors", lambda: _number(zip(eqs.speeds.owners, eqs.speeds.units, strict=True))), F)
 
 
-def _number_vectors(eqs: EquationsOfMotion) -> Array:
-    """For every speed a number that the components of a vector share: those of one owner and unit."""
-    vectors = list(zip(eqs.speeds.owners, eqs.speeds.units, strict=True))
-    numbers = {vector: k for k, vector in enumerate(dict.fromkeys(vectors))}
-    return np.array([numbers[vector] for vector in vectors], dtype=np.intp)
+def rounded_forces(eqs: EquationsOfMotion, K: Any, F: Array, x: Array, mass: Array) -> Array:
+    """Forces whose rounding is left in a sum: those of the stiffness K at the size x of the coordinates, and those of a
+    body along its other coordinates, for a lever of nothing is rounding too. A coordinate without mass has those of the
+    bodies around it.
+    """
+    work = _largest_of(eqs.cache("owners", lambda: _number(eqs.speeds.owners)), F * x)
+    return np.asarray(abs(K) @ x + np.where(mass > 0.0, work, work.max(initial=0.0)) / x)
+
+
+def _number(labels: Iterable[object]) -> Array:
+    """For every label the number of its kind."""
+    labels = list(labels)
+    numbers = {label: k for k, label in enumerate(dict.fromkeys(labels))}
+    return np.array([numbers[label] for label in labels], dtype=np.intp)
+
+
+def _largest_of(groups: Array, values: Array) -> Array:
+    """For every value the largest of its group."""
+    largest = np.zeros(len(values))
+    np.maximum.at(largest, groups, values)
+    return np.asarray(largest[groups])
 
 
 def sizes(eqs: EquationsOfMotion, q: Array, mass: Array) -> Array:
@@ -93,9 +106,11 @@ def find_unsteady(
     change = np.array([c.rows(T, x)[5] for c in speeds])
     M, along = W.T @ T.M @ W, np.abs(W.T)
     inertia = np.abs(T.M @ x.a) + np.abs(T.R1_v) @ np.abs(x.v)  # what turning makes of speeds may cancel inside f
-    F = along @ forces_at_play(eqs, T.f, T.A, x.lam, inertia)
-    stiff = along @ (np.abs(T.R1_x) @ sizes(eqs, x.q, T.M.diagonal()))
-    shares = measure_scales(F, M.diagonal(), stiff, precision).shares(M @ change, M.diagonal(), change, accepted)
+    F = forces_at_play(eqs, T.f, T.A, x.lam, inertia)
+    mass = T.M.diagonal()
+    rounded = along @ rounded_forces(eqs, T.R1_x, F, sizes(eqs, x.q, mass), mass)
+    scales = measure_scales(along @ F, M.diagonal(), rounded, precision)
+    shares = scales.shares(M @ change, M.diagonal(), change, accepted)
     if not shares.max(initial=0.0) > accepted:
         return None
     worst = int(ties.first_largest(np.minimum(shares, 1.0 / accepted)))

@@ -23,7 +23,7 @@ from dalembert.numerics import ties
 from dalembert.solve.constrained.solve import LARGE
 from dalembert.solve.position.assemble import LIMITS as ASSEMBLY
 from dalembert.solve.position.assemble import least_change, normalised_numbers
-from dalembert.solve.position.balance import ACCELERATION, Scales, forces_at_play, measure_scales, sizes
+from dalembert.solve.position.balance import ACCELERATION, Scales, forces_at_play, measure_scales, rounded_forces, sizes
 from dalembert.solve.position.tangent import (
     Instant,
     choose,
@@ -211,7 +211,7 @@ class Rest:
         a, lam = self.solve(now.M, now.A, now.f, self._with_some(mass) ** -0.5)
         left, F = now.f + now.A.T @ lam, forces_at_play(eqs, now.f, now.A, lam)
         now = self.forces(q, z, lam)
-        scales = measure_scales(F, mass, abs(now.K) @ self.extent)
+        scales = measure_scales(F, mass, rounded_forces(eqs, now.K, F, self.extent, mass))
         return Place(q, z, lam, left, now.g, a, now, scales, self.units_of_work(now))
 
     def units_of_work(self, now: Forces) -> Array:
