@@ -70,8 +70,7 @@ def reduced_body(
     total = rigid.T @ model.M @ rigid
     _check_masses(model, total)
     chosen = _nodes(model, nodes)
-    reference = reference or ("mean axis" if len(chosen) > 1 else next(iter(chosen)))
-    attached = None if reference == "mean axis" else reference
+    attached = None if reference == "mean axis" else reference or next(iter(chosen))
     if attached is not None and attached not in chosen:
         problem = unknown_name("node", attached, list(chosen))
         raise model.fail("unknown-name", problem)
