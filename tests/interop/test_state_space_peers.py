@@ -18,6 +18,9 @@ from dalembert.linear.transforms.interconnect import connect
 from tests.helpers.checks import matched
 from tests.helpers.findings import raises
 
+# python-control sets the shape of arrays of its own, which NumPy 2.5 deprecates
+pytestmark = pytest.mark.filterwarnings("ignore:Setting the shape on a NumPy array:DeprecationWarning")
+
 control = pytest.importorskip("control")
 
 TIGHT = {"rtol": 1e-9, "atol": 1e-11}
