@@ -178,9 +178,9 @@ def test_cutting_a_stiffened_body_does_not_change_its_lateral_buckling() -> None
 @pytest.mark.slow
 @pytest.mark.parametrize("square", [under_force, under_moment])
 def test_pieces_buckle_sideways_under_the_known_load(square: Any) -> None:
-    """1, 2 and 4 pieces of six elements: 1.5 %, and about a quarter of the error with twice the pieces."""
-    errors = [critical_share(square, count) - 1.0 for count in (1, 2, 4)]
-    assert 0.0 < errors[2] < 0.4 * errors[1] < 0.16 * errors[0] < 0.16 * 0.015
+    """1, 2 and 4 pieces of six elements with eight modes: 1.5 %, and a quarter of the error with twice the pieces."""
+    errors = [critical_share(square, count, modes=8) - 1.0 for count in (1, 2, 4)]
+    assert 0.0 < errors[2] < 0.3 * errors[1] < 0.09 * errors[0] < 0.09 * 0.015
 
 
 @pytest.mark.slow
