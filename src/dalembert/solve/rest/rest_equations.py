@@ -149,7 +149,8 @@ class Rest:
         self.extent = np.ones(eqs.nv)  # size of the coordinates: 1 rad, or that of the machine
 
     def measure_size(self, q: Array) -> None:
-        self.extent = sizes(self.eqs, q, self.eqs.kernel("inertia").sparse(0, q, self.eqs.p, self.t).diagonal())
+        mass = self.eqs.kernel("inertia").sparse(0, q, self.eqs.p, self.t).diagonal()
+        self.extent = sizes(self.eqs, q, self.t, mass)
 
     def is_lost(self, began: Array, q: Array) -> bool:
         """Whether something falls for ever."""
@@ -211,7 +212,8 @@ class Rest:
         a, lam = self.solve(now.M, now.A, now.f, self._with_some(mass) ** -0.5)
         left, F = now.f + now.A.T @ lam, forces_at_play(eqs, now.f, now.A, lam)
         now = self.forces(q, z, lam)
-        scales = measure_scales(F, mass, rounded_forces(eqs, now.K, F, self.extent, mass))
+        extent = np.maximum(self.extent, sizes(eqs, q, self.t, mass))  # it may have sunk far from a drawing at a point
+        scales = measure_scales(F, mass, rounded_forces(eqs, now.K, F, extent, mass))
         return Place(q, z, lam, left, now.g, a, now, scales, self.units_of_work(now))
 
     def units_of_work(self, now: Forces) -> Array:
