@@ -255,7 +255,7 @@ def _sink(problem: Rest, place: Place) -> Place:
             share = problem.share(change)
             change, along = share * change, share * along
             trial = problem.settle(problem.move(place.q, change), place.z)
-        if trial is not None:
+        if trial is not None and problem.is_same_branch(place, trial):
             before, after = place.work(place.left), place.work(trial.left)
             if after >= LIMITS.good * before and problem.error(place) <= LIMITS.accepted:
                 break  # rounding

@@ -240,6 +240,18 @@ class Rest:
         now = place.forces
         return self.solve(now.stiffness() + mu * now.M, now.A, place.left, place.unit)[0]
 
+    def is_same_branch(self, before: Place, after: Place) -> bool:
+        """Whether the joints, bent one way, are not bent the other way after a step.
+
+        A motion that passes no singular pose keeps the sign of det(A Aᵀ): here of Uᵀ A' V with A = U S Vᵀ, which begins
+        as det S. Branches meet in singular poses, and a step of finite length may leave one for the other.
+        """
+        if not 0 < before.forces.A.shape[0] <= ASSEMBLY.dense:
+            return True
+        A, later = (place.forces.A.toarray() * self.extent for place in (before, after))
+        lengths, U, _, V, _, _ = split(A)
+        return bool(np.linalg.slogdet(U.T @ (later / lengths[:, None]) @ V)[0] > 0)
+
     def solve(self, H: Any, A: Any, right: Array, unit: Array) -> tuple[Array, Array]:
         """x and λ of H x = right + Aᵀ λ, A x = 0: in units of the coordinates, with rows of unit length."""
         nv, count = len(unit), A.shape[0]
