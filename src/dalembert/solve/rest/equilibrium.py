@@ -261,7 +261,10 @@ def _sink(problem: Rest, place: Place) -> Place:
                 break  # rounding
             if after < LIMITS.good * before or float(trial.left @ change) >= -LIMITS.overshoot * along:
                 shorter = min(max(LIMITS.fastest, after / before), LIMITS.slowest)
-                mu = mu * shorter if mu > smallest else 0.0
+                if share < 1.0:  # cut, it is no step of the flow: damped more, the next one has that length
+                    mu = max(mu, LIMITS.least_damping * first) / share
+                else:
+                    mu = mu * shorter if mu > smallest else 0.0
                 place = trial
                 continue
         mu = max(4 * mu, LIMITS.least_damping * first)
