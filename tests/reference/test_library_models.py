@@ -12,8 +12,11 @@ import dalembert as da
 from dalembert.equations import State
 from dalembert.files.models import library_path, list_models, read_model
 from tests.helpers.checks import matched
+from tests.helpers.findings import raises
 
 LONG = ("bicycle", "stewart", "six-joint-arm", "seven-joint-arm", "scara")  # building their step takes seconds
+NO_REST = {"scara": da.errors.ConvergenceError, "whitworth": da.errors.ModelError}  # a loose quill, a driver that moves
+SEARCHED = ("bicycle", "rolling-disc", "seven-joint-arm")  # their search for rest takes seconds
 NAMES = [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in list_models()]
 
 
@@ -56,6 +59,44 @@ def test_every_library_machine_runs_with_its_energy_accounted_for_and_its_joints
     assert np.abs(run["energy.balance"]).max() < 1e-8 * scale
     assert run["residual.position"].max() < 1e-10
     assert run.status == "complete"
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in SEARCHED else ()) for name in list_models()]
+)
+def test_every_library_machine_rests_in_one_pose_in_both_coordinates_or_cannot(name: str) -> None:
+    """Accelerations below 1e-9 of g, or of g over a lever of 1 m; a road that begins to move has that of its driver."""
+    m, poses = read_model(name), []
+    for kind in ("absolute", "joint"):
+        eqs = da.equations(m, coordinates=kind)
+        if name in NO_REST:
+            with raises(NO_REST[name], "no-solution"):
+                da.equilibrium(eqs)
+            continue
+        rest = da.equilibrium(eqs)
+        left = da.forward_dynamics(eqs, rest)
+        driven = ("road",) if name == "quarter-car" else ()
+        assert all(abs(left[k]) < 1e-9 * 9.81 for k in eqs.speeds.names if k.split(".")[0].split("_")[0] not in driven)
+        if not rest.free:  # else at rest anywhere along them
+            poses.append([rest[f"{body.name}.{axis}"] for body in m.bodies for axis in ("xy" if m.planar else "xyz")])
+    assert len(poses) != 1
+    if poses:
+        assert poses[0] == pytest.approx(poses[1], abs=1e-6)  # 1e-9 of the forces, where stiffness is a thousandth
+
+
+@pytest.mark.parametrize("coordinates", ["absolute", "joint"])
+@pytest.mark.parametrize("turned", [0.03, -0.3])
+def test_the_five_bar_rests_where_its_braked_motion_ends(turned: float, coordinates: str) -> None:
+    """Its motors brake it. Two rests are stable; a motion reaches the lower one only through the pose with all bars in
+    a line, where the joints do not decide: from any other pose it goes round.
+    """
+    eqs = da.equations(read_model("five-bar"), coordinates=coordinates)
+    start = da.assemble(eqs, {"left.shoulder": 2 * np.pi / 3 + turned, "right.shoulder": np.pi / 3})
+    rest = da.equilibrium(eqs, start=start)
+    run = da.simulate(eqs, 12.0, start=start, every=1.0)
+    for name in ("left.shoulder.angle", "right.shoulder.angle"):
+        assert rest[name] == pytest.approx(run[name][-1], abs=0.03)  # slowest mode: a factor of 4.6 in 5 s
+    assert da.equilibrium(eqs)["payload.y"] == pytest.approx(rest["payload.y"], abs=1e-9)
 
 
 def test_the_pendulum_swings_with_the_period_of_the_elliptic_integral() -> None:

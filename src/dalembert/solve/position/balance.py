@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
@@ -63,29 +64,33 @@ def rounded_forces(eqs: EquationsOfMotion, K: Any, F: Array, x: Array, mass: Arr
     return np.asarray(abs(K) @ x + np.where(mass > 0.0, work, work.max(initial=0.0)) / x)
 
 
-def _number(labels: Iterable[object]) -> Array:
+def _number(labels: Iterable[object]) -> NDArray[np.intp]:
     """For every label the number of its kind."""
     labels = list(labels)
     numbers = {label: k for k, label in enumerate(dict.fromkeys(labels))}
     return np.array([numbers[label] for label in labels], dtype=np.intp)
 
 
-def _largest_of(groups: Array, values: Array) -> Array:
+def _largest_of(groups: NDArray[np.intp], values: Array) -> Array:
     """For every value the largest of its group."""
     largest = np.zeros(len(values))
     np.maximum.at(largest, groups, values)
     return np.asarray(largest[groups])
 
 
-def sizes(eqs: EquationsOfMotion, q: Array, mass: Array) -> Array:
-    """Sizes of the coordinates: 1 rad, lengths that of the machine, here the farthest coordinate, elastic coordinates
-    as much as moves the body so far.  mass : diagonal of M.
+def sizes(eqs: EquationsOfMotion, q: Array, t: float, mass: Array) -> Array:
+    """Sizes of the coordinates: 1 rad, lengths that of the machine, elastic coordinates as much as moves the body so
+    far.  mass : diagonal of M.
+
+    The size of the machine is the farthest place of a body or stroke of a joint. Where that is nothing but rounding,
+    all is drawn at the origin, and it is 1 m.
     """
-    metres = [k for k, unit in enumerate(eqs.coordinates.units) if unit == "m"]
+    s = eqs.kernel("measures")(q, np.zeros(eqs.nv), eqs.p, t)[0]
+    farthest = max((abs(float(s[k])) for k, unit in enumerate(eqs.measures.units) if unit == "m"), default=0.0)
     elastic = set(eqs.elastic_speeds.values())
     lengths = [k for k, unit in enumerate(eqs.speeds.units) if unit == "m/s" or k in elastic]
     result = unit_changes(eqs, mass)
-    result[lengths] *= float(np.abs(q[metres]).max(initial=0.0)) or 1.0
+    result[lengths] *= farthest if farthest > ROUNDING else 1.0
     return result
 
 
@@ -108,7 +113,7 @@ def find_unsteady(
     inertia = np.abs(T.M @ x.a) + np.abs(T.R1_v) @ np.abs(x.v)  # what turning makes of speeds may cancel inside f
     F = forces_at_play(eqs, T.f, T.A, x.lam, inertia)
     mass = T.M.diagonal()
-    rounded = along @ rounded_forces(eqs, T.R1_x, F, sizes(eqs, x.q, mass), mass)
+    rounded = along @ rounded_forces(eqs, T.R1_x, F, sizes(eqs, x.q, x.t, mass), mass)
     scales = measure_scales(along @ F, M.diagonal(), rounded, precision)
     shares = scales.shares(M @ change, M.diagonal(), change, accepted)
     if not shares.max(initial=0.0) > accepted:

@@ -255,13 +255,16 @@ def _sink(problem: Rest, place: Place) -> Place:
             share = problem.share(change)
             change, along = share * change, share * along
             trial = problem.settle(problem.move(place.q, change), place.z)
-        if trial is not None:
+        if trial is not None and problem.is_same_branch(place, trial):
             before, after = place.work(place.left), place.work(trial.left)
             if after >= LIMITS.good * before and problem.error(place) <= LIMITS.accepted:
                 break  # rounding
             if after < LIMITS.good * before or float(trial.left @ change) >= -LIMITS.overshoot * along:
                 shorter = min(max(LIMITS.fastest, after / before), LIMITS.slowest)
-                mu = mu * shorter if mu > smallest else 0.0
+                if share < 1.0:  # cut, it is no step of the flow: damped more, the next one has that length
+                    mu = max(mu, LIMITS.least_damping * first) / share
+                else:
+                    mu = mu * shorter if mu > smallest else 0.0
                 place = trial
                 continue
         mu = max(4 * mu, LIMITS.least_damping * first)

@@ -149,7 +149,8 @@ class Rest:
         self.extent = np.ones(eqs.nv)  # size of the coordinates: 1 rad, or that of the machine
 
     def measure_size(self, q: Array) -> None:
-        self.extent = sizes(self.eqs, q, self.eqs.kernel("inertia").sparse(0, q, self.eqs.p, self.t).diagonal())
+        mass = self.eqs.kernel("inertia").sparse(0, q, self.eqs.p, self.t).diagonal()
+        self.extent = sizes(self.eqs, q, self.t, mass)
 
     def is_lost(self, began: Array, q: Array) -> bool:
         """Whether something falls for ever."""
@@ -211,7 +212,8 @@ class Rest:
         a, lam = self.solve(now.M, now.A, now.f, self._with_some(mass) ** -0.5)
         left, F = now.f + now.A.T @ lam, forces_at_play(eqs, now.f, now.A, lam)
         now = self.forces(q, z, lam)
-        scales = measure_scales(F, mass, rounded_forces(eqs, now.K, F, self.extent, mass))
+        extent = np.maximum(self.extent, sizes(eqs, q, self.t, mass))  # it may have sunk far from a drawing at a point
+        scales = measure_scales(F, mass, rounded_forces(eqs, now.K, F, extent, mass))
         return Place(q, z, lam, left, now.g, a, now, scales, self.units_of_work(now))
 
     def units_of_work(self, now: Forces) -> Array:
@@ -237,6 +239,18 @@ class Rest:
         """δξ of (K + μM) δξ - f_z δz - Aᵀ δλ = left, A δξ = 0, g_ξ δξ + g_z δz = 0."""
         now = place.forces
         return self.solve(now.stiffness() + mu * now.M, now.A, place.left, place.unit)[0]
+
+    def is_same_branch(self, before: Place, after: Place) -> bool:
+        """Whether the joints, bent one way, are not bent the other way after a step.
+
+        A motion that passes no singular pose keeps the sign of det(A Aᵀ): here of Uᵀ A' V with A = U S Vᵀ, which begins
+        as det S. Branches meet in singular poses, and a step of finite length may leave one for the other.
+        """
+        if not 0 < before.forces.A.shape[0] or self.eqs.nv > ASSEMBLY.dense:
+            return True
+        A, later = (place.forces.A.toarray() * self.extent for place in (before, after))
+        lengths, U, _, V, _, _ = split(A)
+        return bool(np.linalg.slogdet(U.T @ (later / lengths[:, None]) @ V)[0] > 0)
 
     def solve(self, H: Any, A: Any, right: Array, unit: Array) -> tuple[Array, Array]:
         """x and λ of H x = right + Aᵀ λ, A x = 0: in units of the coordinates, with rows of unit length."""

@@ -45,5 +45,5 @@ def test_the_components_of_a_vector_share_the_largest_and_modes_do_not() -> None
     F = forces_at_play(eqs, f, np.zeros((0, eqs.nv)), np.zeros(0))
     assert F.tolist() == [2.0, 2.0, *f[2:]]
     mass = np.array([2.0, 2.0, 0.1, *[0.5] * (eqs.nv - 3)])
-    # lengths by the farthest coordinate, 4 m; √(2 kg / 0.5) of a mode moves as much as 1 m of the body
-    assert sizes(eqs, da.assemble(eqs).q, mass).tolist() == pytest.approx([4.0, 4.0, 1.0, *[8.0] * (eqs.nv - 3)])
+    # lengths by the farthest place, 4 m; √(2 kg / 0.5) of a mode moves as much as 1 m of the body
+    assert sizes(eqs, da.assemble(eqs).q, 0.0, mass).tolist() == pytest.approx([4.0, 4.0, 1.0, *[8.0] * (eqs.nv - 3)])

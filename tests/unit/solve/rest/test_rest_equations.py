@@ -241,6 +241,9 @@ class Descent:
         factor = next(self.factors, None)
         return None if factor is None else place(left=np.array([factor * self.now]))
 
+    def is_same_branch(self, before: Place, after: Place) -> bool:
+        return True
+
     def unstable_direction(self, at: Place) -> Any:
         return np.ones(1)
 
