@@ -165,6 +165,7 @@ def test_the_live_view_moves_a_flexible_machine(visit: Any) -> None:
         thread.join()
 
 
+@pytest.mark.filterwarnings("ignore::dalembert.core.errors.SimulationWarning")  # modes without stiffness by loads
 def test_a_joint_that_the_scale_draws_apart_has_a_line_between_its_sides(visit: Any, tmp_path: Path) -> None:
     m = flexible_parts.pendulum(flexible_parts.lines(False))
     rod = m.bodies[0]

@@ -286,6 +286,23 @@ def bodies(suffix: str) -> bytes:
         return path.read_bytes()
 
 
+def punch() -> bytes:
+    """A superelement of Nastran: two points with all directions each, between commas."""
+    structure = da.structures.assemble_structure(strip())
+    system = da.structures.craig_bampton(structure.system(), ["root", "tip"], modes=0).system
+    order = {way: k + 1 for k, way in enumerate(structure.directions)}
+    cells = [name.rpartition(".") for name in system.coordinates]
+    rows = [f"{1 if point == 'root' else 2},{order[way]}" for point, _, way in cells]
+    places = dict(zip(structure.points, structure.positions, strict=True))
+    text = [f"GRID,{k},,{','.join(f'{x:.6g}' for x in places[name])}" for k, name in ((1, "root"), (2, "tip"))]
+    for name, matrix in (("KAAX", system.K), ("MAAX", system.M)):
+        text.append(f"DMIG,{name},0,6,2,0")
+        for j in range(len(rows)):
+            for i in range(j, len(rows)):
+                text.append(f"DMIG,{name},{rows[j]},,{rows[i]},{matrix[i, j]:.6e}")
+    return "\n".join([*text, ""]).encode()
+
+
 MATRICES = """format = "flexible body matrices"
 version = 1
 name = "strip"
@@ -472,6 +489,7 @@ FORMATS: dict[str, tuple[str, Callable[[], list[bytes]], Callable[[Path], None]]
     "frequency responses": (".uff", lambda: [responses()], read_responses),
     "npz body": (".npz", lambda: [bodies(".npz")], read_body),
     "sid body": (".sid_fem", lambda: [bodies(".sid_fem")], read_body),
+    "punch body": (".pch", lambda: [punch()], read_body),
     "matrices": (".toml", matrices, read_matrices),
 }  # fmt: skip
 

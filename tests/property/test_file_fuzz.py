@@ -31,7 +31,7 @@ INPUTS = {
     "gmsh": 200, "abaqus": 150, "nastran": 100, "stl": 100, "sweep": 100, "urdf": 150, "mjcf": 150, "obj": 100,
     "modal table": 200, "modal json": 150, "modal uff": 200, "geometry": 150, "universal geometry": 100,
     "geometry toml": 200, "choice": 200, "deep strong motion": 100, "frequency responses": 100,
-    "npz body": 150, "sid body": 150, "matrices": 150,
+    "npz body": 150, "sid body": 150, "punch body": 100, "matrices": 150,
 }  # fmt: skip
 TIMES = 100 if os.environ.get("DALEMBERT_TEST_PROFILE") == "wide" else 1
 LONGEST = 180.0  # s for one input; the machine may be busy with other tests

@@ -75,6 +75,7 @@ def test_the_beam_without_stiffening_softens_and_then_diverges() -> None:
 
 
 @pytest.mark.spec("001-T3")
+@pytest.mark.filterwarnings("ignore::dalembert.core.errors.ModelWarning")  # it sags by 22 % of its length
 @pytest.mark.parametrize("speed", REFERENCE)
 def test_the_turning_beam_rises_against_gravity(speed: float) -> None:
     run = study.spin(study.mechanism(study.beam_data(False), speed, planar=False))

@@ -370,15 +370,14 @@ def unit_changes(eqs: EquationsOfMotion, mass: Array, stiffness: Array | float =
     unit of it is no small motion: compared by numbers, it would pass for the motion of the whole machine.
     """
     changes = np.ones(eqs.nv)
-    heaviest: dict[str, float] = {}
-    for owner, unit, inertia in zip(eqs.speeds.owners, eqs.speeds.units, mass, strict=True):
-        if unit == "m/s":
-            heaviest[owner] = max(heaviest.get(owner, 0.0), float(inertia))
-    work = mass + np.abs(stiffness)
-    for k in eqs.elastic_speeds.values():
-        body = eqs.speeds.owners[k].rpartition(".")[0]  # "rod" of "rod.mode1"
-        if work[k] > 0.0:
-            changes[k] = np.sqrt((heaviest.get(body) or float(mass[k])) / work[k])
+    elastic, work = set(eqs.elastic_speeds.values()), mass + np.abs(stiffness)
+    body, heaviest = "", 0.0
+    for k, (owner, unit) in enumerate(zip(eqs.speeds.owners, eqs.speeds.units, strict=True)):
+        if k in elastic:  # they follow the motion of their body
+            if work[k] > 0.0:
+                changes[k] = np.sqrt((heaviest or float(mass[k])) / work[k])
+        elif unit == "m/s":
+            body, heaviest = owner, max(heaviest if owner == body else 0.0, float(mass[k]))
     return changes
 
 

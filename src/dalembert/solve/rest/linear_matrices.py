@@ -244,7 +244,8 @@ def _report_lost_digits(eqs: EquationsOfMotion, chart: Chart, M: Array, K: Array
         stiff = (along * (np.abs(chart.T.R1_x) @ place)).sum(axis=0)
         heavy = (along * (np.abs(chart.T.M) @ along)).sum(axis=0)
         noise = np.finfo(float).eps * (stiff + squares * heavy)
-        lowest = squares[squares > noise].min(initial=np.inf)
+        zero = np.finfo(float).eps * squares.max(initial=0.0)  # what the eigenvalues of a rigid motion may be
+        lowest = squares[squares > np.maximum(noise, zero)].min(initial=np.inf)
         error = float((noise / np.maximum(squares, lowest)).max(initial=0.0))
     if error > LIMITS.lost:
         problem = (
