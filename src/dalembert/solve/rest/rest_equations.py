@@ -246,7 +246,7 @@ class Rest:
         A motion that passes no singular pose keeps the sign of det(A Aᵀ): here of Uᵀ A' V with A = U S Vᵀ, which begins
         as det S. Branches meet in singular poses, and a step of finite length may leave one for the other.
         """
-        if not 0 < before.forces.A.shape[0] or self.eqs.nv > ASSEMBLY.dense:
+        if not before.forces.A.shape[0] > 0 or self.eqs.nv > ASSEMBLY.dense:
             return True
         A, later = (place.forces.A.toarray() * self.extent for place in (before, after))
         lengths, U, _, V, _, _ = split(A)
