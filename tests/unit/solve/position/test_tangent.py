@@ -48,5 +48,12 @@ def test_reactions_that_do_not_settle_are_given_up_after_50_steps(monkeypatch: p
 
 @pytest.mark.parametrize(("mass", "held"), [(2e-14, True), (0.5e-14, False)])
 def test_a_direction_below_1e_14_of_the_mass_has_none(mass: float, held: bool) -> None:
-    with nullcontext() if held else raises(ModelError, "massless-body"):
-        Saddle(np.diag([1.0, mass]), np.zeros((0, 2)))
+    """A direction across two speeds; along a speed of its own, light as it is, in its unit of 1e-12 of the largest."""
+    for M in (np.array([[1.0, 1.0 - mass], [1.0 - mass, 1.0]]), np.diag([1.0, 1e-12 * mass])):
+        with nullcontext() if held else raises(ModelError, "massless-body"):
+            Saddle(M, np.zeros((0, 2)))
+
+
+@pytest.mark.parametrize(("root", "unit"), [(0.9e-6, 1e6), (1.1e-6, 1 / 1.1e-6)])
+def test_a_speed_below_a_millionth_of_the_largest_root_of_inertia_counts_as_that(root: float, unit: float) -> None:
+    assert Saddle(np.diag([1.0, root**2]), np.array([[0.0, 1.0]])).unit == pytest.approx([1.0, unit])

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dalembert.core.errors import ConvergenceError
+from dalembert.core.errors import ConvergenceError, ModelWarning
 from dalembert.solve.rest import steady_motion
-from dalembert.solve.rest.linear_matrices import StateMatrices, _product
+from dalembert.solve.rest.linear_matrices import StateMatrices, _product, _report_lost_digits
 from dalembert.solve.rest.linearize import _changes, _cyclic
-from tests.helpers.findings import raises
+from tests.helpers.findings import raises, warns
 
 
 @pytest.mark.parametrize(("left", "kept"), [(1.5e-12, False), (2.5e-12, True)])
@@ -41,16 +41,30 @@ def test_matrices_that_change_by_a_millionth_are_constant(matrix: str, change: f
 
 
 @pytest.mark.parametrize(
-    ("speed", "change", "lasts"), [(1.0, 0.9e-6, True), (1.0, 1.1e-6, False), (0.9e-9, 1.0, True), (1.1e-9, 1.0, False)]
-)
+    ("speed", "change", "stiff", "lasts"),
+    [(1.0, 0.9e-6, 0, True), (1.0, 1.1e-6, 0, False), (0.9e-9, 1.0, 0, True), (1.1e-9, 1.0, 0, False),
+     (1.0, 1.9e-6, 1e3, True), (1.0, 2.1e-6, 1e3, False)],
+)  # fmt: skip
 def test_a_steady_motion_accelerates_below_1e_6_a_moment_later(
-    speed: float, change: float, lasts: bool, monkeypatch: pytest.MonkeyPatch
+    speed: float, change: float, stiff: float, lasts: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A state slower than 1e-9 rests: nothing moves to be looked at."""
+    """A state slower than 1e-9 rests: nothing moves to be looked at. A stiffness makes a force of the run's 1e-9."""
     monkeypatch.setattr(steady_motion, "later", lambda eqs, x: x)
     state: Any = SimpleNamespace(
         eqs=SimpleNamespace(name="top"),
-        find_unsteady=lambda x, most, precision: ("rate", change) if change > most else None,
+        find_unsteady=lambda x, most, precision: ("rate", change) if change > most + stiff * precision else None,
     )
     with nullcontext() if lasts else raises(ConvergenceError, "no-solution"):
         steady_motion._Steady.check_lasting(state, SimpleNamespace(v=np.array([speed])))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("share", "reported"), [(0.9, False), (1.1, True)])
+def test_coordinates_that_leave_an_error_of_1e_6_of_a_frequency_squared_are_reported(
+    share: float, reported: bool
+) -> None:
+    """ω² = 1 as the difference of stiffnesses whose rounding is this share of 1e-6."""
+    one, terms = np.ones((1, 1)), share * 1e-6 / np.finfo(float).eps * np.ones((1, 1))
+    chart: Any = SimpleNamespace(W=one, X=one, T=SimpleNamespace(R1_x=terms, M=one))
+    eqs: Any = SimpleNamespace(name="chain")
+    with warns(ModelWarning, "ill-conditioned") if reported else nullcontext():
+        _report_lost_digits(eqs, chart, one, one)

@@ -111,6 +111,13 @@ def test_a_sparse_step_has_1e_11_of_a_unit_of_work_added_and_is_refined_twice() 
     assert one_step(41, 1e-11) == pytest.approx(1 - 0.5**3)
 
 
+@pytest.mark.parametrize(("inertia", "counted"), [(0.9e-6, 1e-6), (1.1e-6, 1.1e-6)])
+def test_an_inertia_below_a_millionth_of_the_largest_counts_as_that(inertia: float, counted: float) -> None:
+    """Over sizes of 2 m and 1 rad."""
+    state: Any = SimpleNamespace(extent=np.array([2.0, 1.0]))
+    assert Rest._with_some(state, np.array([0.25, inertia])) == pytest.approx([0.25, counted])
+
+
 @pytest.mark.parametrize(("rate", "follows"), [(0.5e-12, 0.0), (2e-12, 1.0)])
 def test_an_internal_state_below_1e_12_of_the_fastest_does_not_follow_the_pose(rate: float, follows: float) -> None:
     """g_z dz + g_x dx = 0: the second state would follow with -1."""
