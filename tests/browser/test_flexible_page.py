@@ -146,6 +146,7 @@ def test_modes_of_a_machine_bend_its_flexible_bodies(visit: Any, tmp_path: Path)
     seen.quiet()
 
 
+@pytest.mark.filterwarnings("ignore::dalembert.core.errors.SimulationWarning")  # modes without stiffness by loads
 def test_the_live_view_moves_a_flexible_machine(visit: Any) -> None:
     server = live_server(flexible_parts.pendulum(flexible_parts.lines(False)))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
