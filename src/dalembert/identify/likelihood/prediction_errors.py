@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.linalg
@@ -44,6 +45,9 @@ FLOOR = 1e-13
 LONGEST = 20_000
 # Share of a step over which its bend is measured, and the largest bend over the step that is followed.
 BEND, STRAIGHT = 0.1, 0.75
+FAR = float(__import__("os").environ.get("FAR","1"))
+# Steps that one information matrix lasts for.
+LASTING = int(__import__('os').environ.get('LASTING','10'))
 # Numbers of responses in memory: 32 MB.
 CHUNK = 4_000_000
 
@@ -87,9 +91,44 @@ class PredictionSearch:
         self.within = 1.0 - FORGOTTEN / max(map(len, y))  # largest |z| of a predictor
 
     def begin(self, A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, K: FloatArray) -> PredictorPoint:
-        """The first point: balanced between states and outputs, initial states by least squares."""
-        n, su, sy = len(A), self.scales[: self.nu], self.scales[self.nu :]
-        B, C, D, K = B * su, C / sy[:, None], D * su / sy[:, None], K * sy
+        """The point of a model in the units of the channels."""
+        su, sy = self.scales[: self.nu], self.scales[self.nu :]
+        return self._place(A, B * su, C / sy[:, None], D * su / sy[:, None], K * sy)
+
+    def regress(self, n: int, past: int) -> PredictorPoint | None:
+        """The point of a model of n states by least squares alone; None where the data are too few for so many samples
+        of the past.
+
+        Predictions from the past, w[t-past] to w[t-1], of y[t] and, Ã to the power of ``past`` neglected, of the later
+        ones; the n combinations of the past that predict most are the states (Chiuso 2007).
+        """
+        nu, ny, direct = self.nu, self.ny, self.direct
+        width = past * (nu + ny)
+        if self.samples - past * len(self.drive) < 2 * (width + nu) or n > past * ny or min(map(len, self.drive)) < past + 2:
+            return None
+        windows = [np.lib.stride_tricks.sliding_window_view(w, past, axis=0)[:-1] for w in self.drive]
+        before = [part.transpose(0, 2, 1).reshape(-1, width) for part in windows]
+        now = np.vstack([w[past:] for w in self.drive])
+        F, y = np.hstack([np.vstack(before), now[:, :nu][:, direct]]), now[:, nu:]
+        gram = F.T @ F
+        gram += 1e-12 * np.trace(gram) / len(gram) * np.eye(len(gram))
+        next_ = np.linalg.solve(gram, F.T @ y)[:width].T
+        later = np.vstack([np.roll(next_, r * (nu + ny), axis=1) * (np.arange(width) >= r * (nu + ny)) for r in range(past)])
+        U, size, _ = np.linalg.svd(later @ np.linalg.cholesky(gram[:width, :width]), full_matrices=False)
+        onto = (U[:, :n].T @ later).T / np.sqrt(np.maximum(size[:n], 1e-300 + 1e-12 * size[0]))
+        states = [part @ onto for part in before]
+        first, second = (np.vstack([x[cut] for x in states]) for cut in (slice(None, -1), slice(1, None)))
+        CD = np.linalg.lstsq(np.hstack([np.vstack(states), now[:, :nu][:, direct]]), y, rcond=None)[0].T
+        C, D = CD[:, :n], np.zeros((ny, nu))
+        D[:, direct] = CD[:, n:]
+        w = np.vstack([part[past:-1] for part in self.drive])
+        e = w[:, nu:] - first @ C.T - w[:, :nu] @ D.T
+        ABK = np.linalg.lstsq(np.hstack([first, w[:, :nu], e]), second, rcond=None)[0].T
+        return self._place(ABK[:, :n], ABK[:, n : n + nu], C, D, ABK[:, n + nu :])
+
+    def _place(self, A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, K: FloatArray) -> PredictorPoint:
+        """The point of a model: balanced between states and outputs, initial states by least squares."""
+        n = len(A)
         closed, drive = _move_inside(A - K @ C, self.within), np.hstack([B - K @ D, K])
         states = np.vstack([march(closed, w[:-1] @ drive.T, np.zeros(n)) for w in self.drive])
         T = _balance(states.T @ states / len(states), _observability(closed, C))
@@ -242,35 +281,72 @@ class PredictionSearch:
         return g, first
 
 
+@dataclass(frozen=True)
+class _Quadratic:
+    """V about a point, along directions: information and gradient, and the steps since S was computed."""
+
+    point: PredictorPoint
+    Q: FloatArray
+    S: FloatArray
+    g: FloatArray
+    age: int
+
+    @cached_property
+    def length(self) -> float:
+        """Of the whole step, which decides on convergence: a damped one is short wherever it leads."""
+        return float(self.g @ symmetric_inverse(self.S) @ self.g)
+
+
 class _PredictionProblem:
-    """The likelihood as a problem of damped least squares."""
+    """The likelihood as a problem of damped least squares.
+
+    The information S is computed at some of the points. Between them it follows the change of the gradient (BFGS), along
+    the same directions: where residuals are not white, S is not the curvature of V.
+    """
 
     def __init__(self, search: PredictionSearch) -> None:
         self.search = search
-        self._at: tuple[PredictorPoint, FloatArray, FloatArray, FloatArray, float] | None = None
+        self._at: _Quadratic | None = None
 
     def value(self, point: PredictorPoint) -> float:
         return point.value
 
     def step(self, point: PredictorPoint, damping: float) -> DampedStep:
-        if self._at is None or self._at[0] is not point:
-            Q = self.search.directions(point)
-            S, g = self.search.derivatives(point, Q)
-            # the whole step decides on convergence: a damped one is short wherever it leads
-            self._at = (point, Q, S, g, float(g @ symmetric_inverse(S) @ g))
-        _, Q, S, g, length = self._at
-        factor = scipy.linalg.lu_factor(S + damping * np.median(np.diag(S)) * np.eye(len(S)))
-        change = scipy.linalg.lu_solve(factor, g)
-        predicted = float(change @ g) - 0.5 * float(change @ S @ change)
-        # the valley is bent: half the second derivative of the path down it (Transtrum and Sethna 2012)
-        ahead, behind = (self.search.evaluate(*self._move(point, Q, sign * BEND * change)) for sign in (1.0, -1.0))
-        bent = tuple(
-            (a + b - 2.0 * e) / BEND**2 for a, b, e in zip(ahead.errors, behind.errors, point.errors, strict=True)
-        )
-        curve = scipy.linalg.lu_solve(factor, self.search.project(point, Q, bent))
-        if np.linalg.norm(curve) < STRAIGHT * np.linalg.norm(change):
-            change = change + 0.5 * curve
-        return DampedStep(self._move(point, Q, change), predicted, length)
+        at = self._at
+        if at is None or at.point is not point:
+            at = self._at = self._follow(at, point) or self._expand(point)
+        factor = scipy.linalg.lu_factor(at.S + damping * np.median(np.diag(at.S)) * np.eye(len(at.S)))
+        change = scipy.linalg.lu_solve(factor, at.g)
+        predicted = float(change @ at.g) - 0.5 * float(change @ at.S @ change)
+        if not at.age:
+            # the valley is bent: half the second derivative of the path down it (Transtrum and Sethna 2012)
+            ahead, behind = (self.search.evaluate(*self._move(point, at.Q, d * BEND * change)) for d in (1.0, -1.0))
+            bent = tuple(
+                (a + b - 2.0 * e) / BEND**2 for a, b, e in zip(ahead.errors, behind.errors, point.errors, strict=True)
+            )
+            curve = scipy.linalg.lu_solve(factor, self.search.project(point, at.Q, bent))
+            if np.linalg.norm(curve) < STRAIGHT * np.linalg.norm(change):
+                change = change + 0.5 * curve
+        self._last = change, predicted
+        return DampedStep(self._move(point, at.Q, change), predicted, at.length)
+
+    def _expand(self, point: PredictorPoint) -> _Quadratic:
+        Q = self.search.directions(point)
+        return _Quadratic(point, Q, *self.search.derivatives(point, Q), 0)
+
+    def _follow(self, before: _Quadratic | None, point: PredictorPoint) -> _Quadratic | None:
+        """The information after the last step by the change of the gradient; None where it is to be computed."""
+        if before is None or before.age >= LASTING or before.length > FAR * len(before.S):
+            return None
+        change, predicted = self._last
+        if before.point.value - point.value < 0.25 * predicted:
+            return None
+        g = self.search.project(point, before.Q, point.errors)
+        along, bend = before.S @ change, before.g - g
+        if change @ bend < 1e-3 * (change @ along):
+            return None
+        S = before.S - np.outer(along, along) / (change @ along) + np.outer(bend, bend) / (change @ bend)
+        return _Quadratic(point, before.Q, S, g, before.age + 1)
 
     def _move(self, point: PredictorPoint, Q: FloatArray, change: FloatArray) -> tuple[FloatArray, FloatArray]:
         """M and the initial states after a change along the directions Q."""
