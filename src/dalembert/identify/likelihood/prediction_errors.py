@@ -27,7 +27,7 @@ from dalembert.identify.likelihood.modal_likelihood import symmetric_inverse
 from dalembert.identify.likelihood.uncertainty import modal_derivatives
 from dalembert.identify.model.playback import free_motion
 from dalembert.linear.recursions import march
-from dalembert.numerics.least_squares import DampedStep, Damping, Reason, minimise
+from dalembert.numerics.least_squares import DampedStep, Damping, minimise
 
 Segments = tuple[FloatArray, ...]
 DAMPING = Damping(first=1e-3, good=0.3, fair=1.0, poor=3.0, growth=3.0, acceleration=2.0, restart=1e-6, most=1e10)
@@ -170,9 +170,7 @@ class PredictionSearch:
         found = minimise(
             _PredictionProblem(self), here, DAMPING, iterations, count_rejected=False, close=CLOSE, report=report
         )
-        # a predictor at the edge of its circle has no step inside that is better
-        converged = found.converged or found.reason is Reason.DAMPING
-        return PredictorOptimum(found.point, found.iterations, converged)
+        return PredictorOptimum(found.point, found.iterations, found.converged)
 
     def matrices(self, point: PredictorPoint) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
         """A, B, C, D, K of the innovation form in the units of the channels."""
@@ -261,6 +259,18 @@ class PredictionSearch:
         steps = self._move_predictor(point, directions.T.reshape(-1, *point.M.shape))
         return np.append(steps.reshape(len(steps), -1) @ g.ravel(), pull.ravel() if self.start else [])
 
+    def edges(self, point: PredictorPoint, directions: FloatArray) -> FloatArray:
+        """Growth of |z| of the poles at the edge of the circle, (poles, directions and initial states)."""
+        n = point.starts.shape[1]
+        values, V = np.linalg.eig(point.P[:n, :n])
+        near = np.flatnonzero((np.abs(values) > 1.0 - 1.01 * (1.0 - self.within)) & (values.imag >= 0.0))
+        result = np.zeros((len(near), directions.shape[1] + (point.starts.size if self.start else 0)))
+        if len(near):
+            steps = self._move_predictor(point, directions.T.reshape(-1, *point.M.shape))[:, :n, :n]
+            turned = values[near].conj()[:, None] * np.linalg.inv(V)[near]
+            result[:, : directions.shape[1]] = np.einsum("pa,kab,bp->pk", turned, steps, V[:, near]).real
+        return result
+
     def _move_predictor(self, point: PredictorPoint, steps: FloatArray) -> FloatArray:
         """Changes of P for changes of M, (k, n + ny, n + nu + ny)."""
         n, last = point.starts.shape[1], point.starts.shape[1] + self.nu
@@ -289,12 +299,24 @@ class _Quadratic:
     Q: FloatArray
     S: FloatArray
     g: FloatArray
+
+    edges: FloatArray  # rows (poles at the edge of the circle, entries of g): growth of |z|
     age: int
 
     @cached_property
     def length(self) -> float:
         """Of the whole step, which decides on convergence: a damped one is short wherever it leads."""
-        return float(self.g @ symmetric_inverse(self.S) @ self.g)
+        return float(self.g @ self.solve(0.0)[1])
+
+    def solve(self, damping: float) -> tuple[FloatArray, FloatArray]:
+        """Inverse of the damped information, and the step; poles at the edge do not leave the circle."""
+        inverse = symmetric_inverse(self.S + damping * np.median(np.diag(self.S)) * np.eye(len(self.S)))
+        change = inverse @ self.g
+        out = self.edges[self.edges @ change > 0.0]
+        if len(out):
+            across = inverse @ out.T
+            change = change - across @ np.linalg.lstsq(out @ across, out @ change, rcond=None)[0]
+        return inverse, change
 
 
 class _PredictionProblem:
@@ -315,16 +337,15 @@ class _PredictionProblem:
         at = self._at
         if at is None or at.point is not point:
             at = self._at = self._follow(at, point) or self._expand(point)
-        factor = scipy.linalg.lu_factor(at.S + damping * np.median(np.diag(at.S)) * np.eye(len(at.S)))
-        change = scipy.linalg.lu_solve(factor, at.g)
+        inverse, change = at.solve(damping)
         predicted = float(change @ at.g) - 0.5 * float(change @ at.S @ change)
-        if not at.age:
+        if not at.age and not len(at.edges):
             # the valley is bent: half the second derivative of the path down it (Transtrum and Sethna 2012)
             ahead, behind = (self.search.evaluate(*self._move(point, at.Q, d * BEND * change)) for d in (1.0, -1.0))
             bent = tuple(
                 (a + b - 2.0 * e) / BEND**2 for a, b, e in zip(ahead.errors, behind.errors, point.errors, strict=True)
             )
-            curve = scipy.linalg.lu_solve(factor, self.search.project(point, at.Q, bent))
+            curve = inverse @ self.search.project(point, at.Q, bent)
             if np.linalg.norm(curve) < STRAIGHT * np.linalg.norm(change):
                 change = change + 0.5 * curve
         self._last = change, predicted
@@ -332,7 +353,7 @@ class _PredictionProblem:
 
     def _expand(self, point: PredictorPoint) -> _Quadratic:
         Q = self.search.directions(point)
-        return _Quadratic(point, Q, *self.search.derivatives(point, Q), 0)
+        return _Quadratic(point, Q, *self.search.derivatives(point, Q), self.search.edges(point, Q), 0)
 
     def _follow(self, before: _Quadratic | None, point: PredictorPoint) -> _Quadratic | None:
         """The information after the last step by the change of the gradient; None where it is to be computed."""
@@ -346,7 +367,7 @@ class _PredictionProblem:
         if change @ bend < 1e-3 * (change @ along):
             return None
         S = before.S - np.outer(along, along) / (change @ along) + np.outer(bend, bend) / (change @ bend)
-        return _Quadratic(point, before.Q, S, g, before.age + 1)
+        return _Quadratic(point, before.Q, S, g, self.search.edges(point, before.Q), before.age + 1)
 
     def _move(self, point: PredictorPoint, Q: FloatArray, change: FloatArray) -> tuple[FloatArray, FloatArray]:
         """M and the initial states after a change along the directions Q."""
