@@ -4,6 +4,7 @@ predictor    x̂[t+1] = Ã x̂[t] + B̃ w[t],   ŷ = C x̂ + D u,   w = (u, y), 
 value        V = N/2 ln det R,  R = Σ e eᵀ/N: the negative log-likelihood at the best R
 gradient     of the rows of [Ã B̃; C D]: Σ μ[t+1] zᵀ and Σ R⁻¹ e zᵀ, z = (x̂, w), by the adjoint recursion
              μ[t] = Ãᵀ μ[t+1] + Cᵀ R⁻¹ e[t]
+start        a given model, or one by regression on the past
 step         (S + μ 1) δ = g,   S = Jᵀ R⁻¹ J of the responses J to every direction of M = [A B K; C D 0] and to initial
              states. Records determine A better than K: along A, B, C, D, K the valley of V is nearly straight.
 
@@ -45,11 +46,10 @@ FLOOR = 1e-13
 LONGEST = 20_000
 # Share of a step over which its bend is measured, and the largest bend over the step that is followed.
 BEND, STRAIGHT = 0.1, 0.75
-FAR = float(__import__("os").environ.get("FAR","1"))
-# Steps that one information matrix lasts for.
-LASTING = int(__import__('os').environ.get('LASTING','10'))
-# Numbers of responses in memory: 32 MB.
-CHUNK = 4_000_000
+# Squared length of a step, per parameter, up to which the information of one point serves for the next ones.
+FAR = 1.0
+# Numbers of responses in memory: 3 MB, a processor's cache.
+CHUNK = 400_000
 
 
 @dataclass(frozen=True)
@@ -96,35 +96,35 @@ class PredictionSearch:
         return self._place(A, B * su, C / sy[:, None], D * su / sy[:, None], K * sy)
 
     def regress(self, n: int, past: int) -> PredictorPoint | None:
-        """The point of a model of n states by least squares alone; None where the data are too few for so many samples
-        of the past.
+        """The point of a model of n states by least squares alone; None where the data are too few.
 
         Predictions from the past, w[t-past] to w[t-1], of y[t] and, Ã to the power of ``past`` neglected, of the later
         ones; the n combinations of the past that predict most are the states (Chiuso 2007).
         """
-        nu, ny, direct = self.nu, self.ny, self.direct
-        width = past * (nu + ny)
-        if self.samples - past * len(self.drive) < 2 * (width + nu) or n > past * ny or min(map(len, self.drive)) < past + 2:
+        nu, nw = self.nu, self.nu + self.ny
+        width, rows = past * nw, self.samples - past * len(self.drive)
+        if rows < 2 * (width + nu) or n > past * self.ny or min(map(len, self.drive)) < past + 2:
             return None
-        windows = [np.lib.stride_tricks.sliding_window_view(w, past, axis=0)[:-1] for w in self.drive]
+        windows = (np.lib.stride_tricks.sliding_window_view(w, past, axis=0)[:-1] for w in self.drive)
         before = [part.transpose(0, 2, 1).reshape(-1, width) for part in windows]
         now = np.vstack([w[past:] for w in self.drive])
-        F, y = np.hstack([np.vstack(before), now[:, :nu][:, direct]]), now[:, nu:]
+        u, y = now[:, :nu][:, self.direct], now[:, nu:]
+        F = np.hstack([np.vstack(before), u])
         gram = F.T @ F
         gram += 1e-12 * np.trace(gram) / len(gram) * np.eye(len(gram))
-        next_ = np.linalg.solve(gram, F.T @ y)[:width].T
-        later = np.vstack([np.roll(next_, r * (nu + ny), axis=1) * (np.arange(width) >= r * (nu + ny)) for r in range(past)])
+        ahead = np.linalg.solve(gram, F.T @ y)[:width].T
+        later = np.vstack([np.hstack([np.zeros((self.ny, r * nw)), ahead[:, : width - r * nw]]) for r in range(past)])
         U, size, _ = np.linalg.svd(later @ np.linalg.cholesky(gram[:width, :width]), full_matrices=False)
-        onto = (U[:, :n].T @ later).T / np.sqrt(np.maximum(size[:n], 1e-300 + 1e-12 * size[0]))
+        onto = (U[:, :n].T @ later).T / np.sqrt(np.maximum(size[:n], 1e-12 * size[0] + 1e-300))
         states = [part @ onto for part in before]
-        first, second = (np.vstack([x[cut] for x in states]) for cut in (slice(None, -1), slice(1, None)))
-        CD = np.linalg.lstsq(np.hstack([np.vstack(states), now[:, :nu][:, direct]]), y, rcond=None)[0].T
-        C, D = CD[:, :n], np.zeros((ny, nu))
-        D[:, direct] = CD[:, n:]
+        output = np.linalg.lstsq(np.hstack([np.vstack(states), u]), y, rcond=None)[0].T
+        D = np.zeros((self.ny, nu))
+        C, D[:, self.direct] = output[:, :n], output[:, n:]
+        x, after = np.vstack([part[:-1] for part in states]), np.vstack([part[1:] for part in states])
         w = np.vstack([part[past:-1] for part in self.drive])
-        e = w[:, nu:] - first @ C.T - w[:, :nu] @ D.T
-        ABK = np.linalg.lstsq(np.hstack([first, w[:, :nu], e]), second, rcond=None)[0].T
-        return self._place(ABK[:, :n], ABK[:, n : n + nu], C, D, ABK[:, n + nu :])
+        e = w[:, nu:] - x @ C.T - w[:, :nu] @ D.T
+        A, B, K = np.split(np.linalg.lstsq(np.hstack([x, w[:, :nu], e]), after, rcond=None)[0].T, [n, n + nu], axis=1)
+        return self._place(A, B, C, D, K)
 
     def _place(self, A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, K: FloatArray) -> PredictorPoint:
         """The point of a model: balanced between states and outputs, initial states by least squares."""
@@ -259,17 +259,17 @@ class PredictionSearch:
         steps = self._move_predictor(point, directions.T.reshape(-1, *point.M.shape))
         return np.append(steps.reshape(len(steps), -1) @ g.ravel(), pull.ravel() if self.start else [])
 
-    def edges(self, point: PredictorPoint, directions: FloatArray) -> FloatArray:
-        """Growth of |z| of the poles at the edge of the circle, (poles, directions and initial states)."""
+    def edges(self, point: PredictorPoint, directions: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Growth of |z| of the poles near the edge of the circle, (poles, directions and initial states); its room."""
         n = point.starts.shape[1]
         values, V = np.linalg.eig(point.P[:n, :n])
-        near = np.flatnonzero((np.abs(values) > 1.0 - 1.01 * (1.0 - self.within)) & (values.imag >= 0.0))
-        result = np.zeros((len(near), directions.shape[1] + (point.starts.size if self.start else 0)))
+        near = np.flatnonzero((np.abs(values) > 1.0 - (1.0 - self.within) / KEPT) & (values.imag >= 0.0))
+        growth = np.zeros((len(near), directions.shape[1] + (point.starts.size if self.start else 0)))
         if len(near):
             steps = self._move_predictor(point, directions.T.reshape(-1, *point.M.shape))[:, :n, :n]
-            turned = values[near].conj()[:, None] * np.linalg.inv(V)[near]
-            result[:, : directions.shape[1]] = np.einsum("pa,kab,bp->pk", turned, steps, V[:, near]).real
-        return result
+            turned = (values / np.abs(values)).conj()[near, None] * np.linalg.inv(V)[near]
+            growth[:, : directions.shape[1]] = np.einsum("pa,kab,bp->pk", turned, steps, V[:, near]).real
+        return growth, self.within - np.abs(values[near])
 
     def _move_predictor(self, point: PredictorPoint, steps: FloatArray) -> FloatArray:
         """Changes of P for changes of M, (k, n + ny, n + nu + ny)."""
@@ -293,15 +293,15 @@ class PredictionSearch:
 
 @dataclass(frozen=True)
 class _Quadratic:
-    """V about a point, along directions: information and gradient, and the steps since S was computed."""
+    """V about a point, along directions: information and gradient, edges, and whether S was computed here."""
 
     point: PredictorPoint
     Q: FloatArray
     S: FloatArray
     g: FloatArray
 
-    edges: FloatArray  # rows (poles at the edge of the circle, entries of g): growth of |z|
-    age: int
+    edges: tuple[FloatArray, FloatArray]
+    fresh: bool
 
     @cached_property
     def length(self) -> float:
@@ -312,18 +312,20 @@ class _Quadratic:
         """Inverse of the damped information, and the step; poles at the edge do not leave the circle."""
         inverse = symmetric_inverse(self.S + damping * np.median(np.diag(self.S)) * np.eye(len(self.S)))
         change = inverse @ self.g
-        out = self.edges[self.edges @ change > 0.0]
+        growth, room = self.edges
+        beyond = growth @ change - room
+        out = growth[beyond > 0.0]
         if len(out):
             across = inverse @ out.T
-            change = change - across @ np.linalg.lstsq(out @ across, out @ change, rcond=None)[0]
+            change = change - across @ np.linalg.lstsq(out @ across, beyond[beyond > 0.0], rcond=None)[0]
         return inverse, change
 
 
 class _PredictionProblem:
     """The likelihood as a problem of damped least squares.
 
-    The information S is computed at some of the points. Between them it follows the change of the gradient (BFGS), along
-    the same directions: where residuals are not white, S is not the curvature of V.
+    The information S is computed at points far from the maximum. Near it S follows the changes of the gradient (BFGS),
+    along the same directions: where residuals are not white, S is not the curvature of V.
     """
 
     def __init__(self, search: PredictionSearch) -> None:
@@ -339,7 +341,7 @@ class _PredictionProblem:
             at = self._at = self._follow(at, point) or self._expand(point)
         inverse, change = at.solve(damping)
         predicted = float(change @ at.g) - 0.5 * float(change @ at.S @ change)
-        if not at.age and not len(at.edges):
+        if at.fresh and not len(at.edges[0]):
             # the valley is bent: half the second derivative of the path down it (Transtrum and Sethna 2012)
             ahead, behind = (self.search.evaluate(*self._move(point, at.Q, d * BEND * change)) for d in (1.0, -1.0))
             bent = tuple(
@@ -353,11 +355,11 @@ class _PredictionProblem:
 
     def _expand(self, point: PredictorPoint) -> _Quadratic:
         Q = self.search.directions(point)
-        return _Quadratic(point, Q, *self.search.derivatives(point, Q), self.search.edges(point, Q), 0)
+        return _Quadratic(point, Q, *self.search.derivatives(point, Q), self.search.edges(point, Q), True)
 
     def _follow(self, before: _Quadratic | None, point: PredictorPoint) -> _Quadratic | None:
         """The information after the last step by the change of the gradient; None where it is to be computed."""
-        if before is None or before.age >= LASTING or before.length > FAR * len(before.S):
+        if before is None or before.length > FAR * len(before.S):
             return None
         change, predicted = self._last
         if before.point.value - point.value < 0.25 * predicted:
@@ -367,7 +369,7 @@ class _PredictionProblem:
         if change @ bend < 1e-3 * (change @ along):
             return None
         S = before.S - np.outer(along, along) / (change @ along) + np.outer(bend, bend) / (change @ bend)
-        return _Quadratic(point, before.Q, S, g, self.search.edges(point, before.Q), before.age + 1)
+        return _Quadratic(point, before.Q, S, g, self.search.edges(point, before.Q), False)
 
     def _move(self, point: PredictorPoint, Q: FloatArray, change: FloatArray) -> tuple[FloatArray, FloatArray]:
         """M and the initial states after a change along the directions Q."""

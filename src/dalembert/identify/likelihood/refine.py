@@ -68,16 +68,13 @@ class Refinement:
         s = self.fit.system
         return parametrisation.modal_model(s.A, s.B, s.C, s.D, np.any(s.D != 0.0, axis=0), len(self.y))
 
-    def predictor(self) -> tuple[PredictionSearch, float, PredictorPoint]:
-        """The likelihood of prediction errors, V of the model with its gain or none, and the most likely start: the
-        model, or one of its order by regression."""
+    def predictor(self) -> tuple[PredictionSearch, PredictorPoint]:
+        """The likelihood of prediction errors, and the predictor of the model with its gain or none, the better one."""
         s, none = self.fit.system, np.zeros((self.fit.order, len(self.fit.outputs)))
         search = PredictionSearch(self.u, self.y, np.any(s.D != 0.0, axis=0), start=self.start == "estimate")
         gains = [none] if self.fit.gain is None else [self.fit.gain, none] if s.is_stable else [self.fit.gain]
         points = [search.begin(s.A, s.B, s.C, s.D, gain) for gain in gains]
-        before = min(point.value for point in points)
-        points += filter(None, (search.regress(self.fit.order, past) for past in (self.fit.order, 2 * self.fit.order)))
-        return search, before, min(points, key=lambda point: point.value)
+        return search, min(points, key=lambda point: point.value)
 
 
 def prepare_refinement(
@@ -146,8 +143,8 @@ def refine(
         continuous StateSpace is sampled first (zero-order hold).
     record : Record, or several of one system (each with an initial state of its own), or Data
     noise : "output" or "innovations"
-        White sensor noise alone; or noise that drives the system as well (first with the gain of ``fit``, zero
-        where it has none).
+        White sensor noise alone; or noise that drives the system as well (first with the gain of ``fit``, zero where
+        it has none, or by regression of its order on the past where that is more likely).
     start : "estimate" or "zero"
         State at the first sample of each record: estimated, or known to be zero.
     iterations : int
@@ -247,11 +244,12 @@ def _maximise_simulation(given: Refinement, iterations: int, report: Callable[[f
 
 def _maximise_predictor(given: Refinement, iterations: int, report: Callable[[float], None]) -> _Optimum:
     """Noise that drives the system too: the one-step predictor."""
-    search, before, begin = given.predictor()
-    top = search.maximise(begin, iterations, report)
+    (search, first), n = given.predictor(), given.fit.order
+    regressed = [point for past in (n, 2 * n) if (point := search.regress(n, past)) is not None]
+    top = search.maximise(min([first, *regressed], key=lambda point: point.value), iterations, report)
     noise, (poles, covariance) = search.correct_noise(top.point), search.modal_covariance(top.point, given.fit.dt)
     return _Optimum(
-        before, top.point.value, top.iterations, top.converged, search.matrices(top.point),
+        first.value, top.point.value, top.iterations, top.converged, search.matrices(top.point),
         [f"x{i + 1}" for i in range(given.fit.order)], noise, poles, covariance,
     )  # fmt: skip
 
