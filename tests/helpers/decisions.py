@@ -53,7 +53,8 @@ def _auto(test: TestRecord) -> Decision:
 def _stabilization(test: TestRecord) -> Decision:
     found = stabilization(test.record, test.inputs, test.outputs)
     spreads = np.maximum(found.frequency_spreads, LEAST * found.frequency_means)  # over the orders
-    return _decision([len(found.modes)], found.frequency_means, spreads)
+    hertz = np.append(found.frequency_means, found.modes.frequencies_hz)
+    return _decision([len(found.modes), found.counts.tolist()], hertz, np.append(spreads, spreads))
 
 
 def _suggest_order(test: TestRecord) -> Decision:
