@@ -17,8 +17,8 @@ import numpy as np
 from dalembert.identify import IdentificationWarning, auto, stabilization, suggest_order
 from tests.helpers.decision_records import TestRecord, find_record
 
-# Relative deviation of a frequency where a result has none: that which a sound mode may have at most.
-UNKNOWN = 0.01
+# Relative deviation of a frequency where a result has none: noise-free data.
+UNKNOWN = 1e-4
 # Least relative spread over the orders of a diagram: that of noise-free data is rounding.
 LEAST = 1e-4
 
@@ -53,7 +53,8 @@ def _auto(test: TestRecord) -> Decision:
 def _stabilization(test: TestRecord) -> Decision:
     found = stabilization(test.record, test.inputs, test.outputs)
     spreads = np.maximum(found.frequency_spreads, LEAST * found.frequency_means)  # over the orders
-    return _decision([len(found.modes)], found.frequency_means, spreads)
+    hertz = np.append(found.frequency_means, found.modes.frequencies_hz)
+    return _decision([len(found.modes), found.counts.tolist()], hertz, np.append(spreads, spreads))
 
 
 def _suggest_order(test: TestRecord) -> Decision:

@@ -101,6 +101,8 @@ def refine_inside(
                 trial = refine.quiet(begin, training, noise="innovations")
             except (DataError, np.linalg.LinAlgError):
                 continue
+            if not trial.provenance.get("converged", True):
+                break  # nor would the search of a larger one end
             if not is_settled(trial, longest) or trial.system is begin.system:
                 continue
             if best is None or _cost(trial) < _cost(best):
@@ -112,7 +114,8 @@ def refine_inside(
             )
             return best, [_describe_forces(hertz)]
     for _ in range(THRESHOLDS.rounds):
-        rest = drop_modes(better, hertz)
+        # the poles of a search that did not end are chance
+        rest = drop_modes(better, hertz) if better.provenance.get("converged", True) else None
         if rest is None:
             break
         decisions.append(f"removed the motion at {_join(hertz)} Hz, which does not decay within the record: no mode")
@@ -120,7 +123,7 @@ def refine_inside(
         hertz = find_endless(better, longest)
         if not len(hertz):
             break
-    if is_determined(better):
+    if is_settled(better, longest):
         return better, []
     decisions.append(f"did not refine it: the data do not determine all parameters of a model of order {found.order}")
     return found, [_describe_undetermined(found.order)]
@@ -211,8 +214,9 @@ def _describe_forces(hertz: FloatArray) -> Finding:
 def _describe_undetermined(order: int) -> Finding:
     problem = (
         f"the data do not determine all parameters of a model of order {order}, nor of a smaller one that fits: the "
-        "inputs move too few frequencies, or the outputs contain too little else. The model of the subspace method was "
-        "kept, without standard deviations."
+        "inputs move too few frequencies, the outputs contain too little else, or no model of this order describes "
+        "them, and the search for its parameters does not end. The model of the subspace method was kept, without "
+        "standard deviations."
     )
     return Finding("undetermined-model", problem, evidence={"order": order})
 

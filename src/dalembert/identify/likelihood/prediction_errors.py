@@ -4,6 +4,7 @@ predictor    x̂[t+1] = Ã x̂[t] + B̃ w[t],   ŷ = C x̂ + D u,   w = (u, y), 
 value        V = N/2 ln det R,  R = Σ e eᵀ/N: the negative log-likelihood at the best R
 gradient     of the rows of [Ã B̃; C D]: Σ μ[t+1] zᵀ and Σ R⁻¹ e zᵀ, z = (x̂, w), by the adjoint recursion
              μ[t] = Ãᵀ μ[t+1] + Cᵀ R⁻¹ e[t]
+start        a given model, or one by regression on the past
 step         (S + μ 1) δ = g,   S = Jᵀ R⁻¹ J of the responses J to every direction of M = [A B K; C D 0] and to initial
              states. Records determine A better than K: along A, B, C, D, K the valley of V is nearly straight.
 
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.linalg
@@ -26,7 +28,7 @@ from dalembert.identify.likelihood.modal_likelihood import symmetric_inverse
 from dalembert.identify.likelihood.uncertainty import modal_derivatives
 from dalembert.identify.model.playback import free_motion
 from dalembert.linear.recursions import march
-from dalembert.numerics.least_squares import DampedStep, Damping, Reason, minimise
+from dalembert.numerics.least_squares import DampedStep, Damping, minimise
 
 Segments = tuple[FloatArray, ...]
 DAMPING = Damping(first=1e-3, good=0.3, fair=1.0, poor=3.0, growth=3.0, acceleration=2.0, restart=1e-6, most=1e10)
@@ -44,8 +46,10 @@ FLOOR = 1e-13
 LONGEST = 20_000
 # Share of a step over which its bend is measured, and the largest bend over the step that is followed.
 BEND, STRAIGHT = 0.1, 0.75
-# Numbers of responses in memory: 32 MB.
-CHUNK = 4_000_000
+# Squared length of a step, per parameter, up to which the information of one point serves for the next ones.
+FAR = 1.0
+# Numbers of responses in memory: 3 MB, a processor's cache.
+CHUNK = 400_000
 
 
 @dataclass(frozen=True)
@@ -87,9 +91,44 @@ class PredictionSearch:
         self.within = 1.0 - FORGOTTEN / max(map(len, y))  # largest |z| of a predictor
 
     def begin(self, A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, K: FloatArray) -> PredictorPoint:
-        """The first point: balanced between states and outputs, initial states by least squares."""
-        n, su, sy = len(A), self.scales[: self.nu], self.scales[self.nu :]
-        B, C, D, K = B * su, C / sy[:, None], D * su / sy[:, None], K * sy
+        """The point of a model in the units of the channels."""
+        su, sy = self.scales[: self.nu], self.scales[self.nu :]
+        return self._place(A, B * su, C / sy[:, None], D * su / sy[:, None], K * sy)
+
+    def regress(self, n: int, past: int) -> PredictorPoint | None:
+        """The point of a model of n states by least squares alone; None where the data are too few.
+
+        Predictions from the past, w[t-past] to w[t-1], of y[t] and, Ã to the power of ``past`` neglected, of the later
+        ones; the n combinations of the past that predict most are the states (Chiuso 2007).
+        """
+        nu, nw = self.nu, self.nu + self.ny
+        width, rows = past * nw, self.samples - past * len(self.drive)
+        if rows < 2 * (width + nu) or n > past * self.ny or min(map(len, self.drive)) < past + 2:
+            return None
+        windows = (np.lib.stride_tricks.sliding_window_view(w, past, axis=0)[:-1] for w in self.drive)
+        before = [part.transpose(0, 2, 1).reshape(-1, width) for part in windows]
+        now = np.vstack([w[past:] for w in self.drive])
+        u, y = now[:, :nu][:, self.direct], now[:, nu:]
+        F = np.hstack([np.vstack(before), u])
+        gram = F.T @ F
+        gram += 1e-12 * np.trace(gram) / len(gram) * np.eye(len(gram))
+        ahead = np.linalg.solve(gram, F.T @ y)[:width].T
+        later = np.vstack([np.hstack([np.zeros((self.ny, r * nw)), ahead[:, : width - r * nw]]) for r in range(past)])
+        U, size, _ = np.linalg.svd(later @ np.linalg.cholesky(gram[:width, :width]), full_matrices=False)
+        onto = (U[:, :n].T @ later).T / np.sqrt(np.maximum(size[:n], 1e-12 * size[0] + 1e-300))
+        states = [part @ onto for part in before]
+        output = np.linalg.lstsq(np.hstack([np.vstack(states), u]), y, rcond=None)[0].T
+        D = np.zeros((self.ny, nu))
+        C, D[:, self.direct] = output[:, :n], output[:, n:]
+        x, after = np.vstack([part[:-1] for part in states]), np.vstack([part[1:] for part in states])
+        w = np.vstack([part[past:-1] for part in self.drive])
+        e = w[:, nu:] - x @ C.T - w[:, :nu] @ D.T
+        A, B, K = np.split(np.linalg.lstsq(np.hstack([x, w[:, :nu], e]), after, rcond=None)[0].T, [n, n + nu], axis=1)
+        return self._place(A, B, C, D, K)
+
+    def _place(self, A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, K: FloatArray) -> PredictorPoint:
+        """The point of a model: balanced between states and outputs, initial states by least squares."""
+        n = len(A)
         closed, drive = _move_inside(A - K @ C, self.within), np.hstack([B - K @ D, K])
         states = np.vstack([march(closed, w[:-1] @ drive.T, np.zeros(n)) for w in self.drive])
         T = _balance(states.T @ states / len(states), _observability(closed, C))
@@ -131,9 +170,7 @@ class PredictionSearch:
         found = minimise(
             _PredictionProblem(self), here, DAMPING, iterations, count_rejected=False, close=CLOSE, report=report
         )
-        # a predictor at the edge of its circle has no step inside that is better
-        converged = found.converged or found.reason is Reason.DAMPING
-        return PredictorOptimum(found.point, found.iterations, converged)
+        return PredictorOptimum(found.point, found.iterations, found.converged)
 
     def matrices(self, point: PredictorPoint) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
         """A, B, C, D, K of the innovation form in the units of the channels."""
@@ -222,6 +259,18 @@ class PredictionSearch:
         steps = self._move_predictor(point, directions.T.reshape(-1, *point.M.shape))
         return np.append(steps.reshape(len(steps), -1) @ g.ravel(), pull.ravel() if self.start else [])
 
+    def edges(self, point: PredictorPoint, directions: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Growth of |z| of the poles near the edge of the circle, (poles, directions and initial states); its room."""
+        n = point.starts.shape[1]
+        values, V = np.linalg.eig(point.P[:n, :n])
+        near = np.flatnonzero((np.abs(values) > 1.0 - (1.0 - self.within) / KEPT) & (values.imag >= 0.0))
+        growth = np.zeros((len(near), directions.shape[1] + (point.starts.size if self.start else 0)))
+        if len(near):
+            steps = self._move_predictor(point, directions.T.reshape(-1, *point.M.shape))[:, :n, :n]
+            turned = (values / np.abs(values)).conj()[near, None] * np.linalg.inv(V)[near]
+            growth[:, : directions.shape[1]] = np.einsum("pa,kab,bp->pk", turned, steps, V[:, near]).real
+        return growth, self.within - np.abs(values[near])
+
     def _move_predictor(self, point: PredictorPoint, steps: FloatArray) -> FloatArray:
         """Changes of P for changes of M, (k, n + ny, n + nu + ny)."""
         n, last = point.starts.shape[1], point.starts.shape[1] + self.nu
@@ -242,35 +291,85 @@ class PredictionSearch:
         return g, first
 
 
+@dataclass(frozen=True)
+class _Quadratic:
+    """V about a point, along directions: information and gradient, edges, and whether S was computed here."""
+
+    point: PredictorPoint
+    Q: FloatArray
+    S: FloatArray
+    g: FloatArray
+
+    edges: tuple[FloatArray, FloatArray]
+    fresh: bool
+
+    @cached_property
+    def length(self) -> float:
+        """Of the whole step, which decides on convergence: a damped one is short wherever it leads."""
+        return float(self.g @ self.solve(0.0)[1])
+
+    def solve(self, damping: float) -> tuple[FloatArray, FloatArray]:
+        """Inverse of the damped information, and the step; poles at the edge do not leave the circle."""
+        inverse = symmetric_inverse(self.S + damping * np.median(np.diag(self.S)) * np.eye(len(self.S)))
+        change = inverse @ self.g
+        growth, room = self.edges
+        beyond = growth @ change - room
+        out = growth[beyond > 0.0]
+        if len(out):
+            across = inverse @ out.T
+            change = change - across @ np.linalg.lstsq(out @ across, beyond[beyond > 0.0], rcond=None)[0]
+        return inverse, change
+
+
 class _PredictionProblem:
-    """The likelihood as a problem of damped least squares."""
+    """The likelihood as a problem of damped least squares.
+
+    The information S is computed at points far from the maximum. Near it S follows the changes of the gradient (BFGS),
+    along the same directions: where residuals are not white, S is not the curvature of V.
+    """
 
     def __init__(self, search: PredictionSearch) -> None:
         self.search = search
-        self._at: tuple[PredictorPoint, FloatArray, FloatArray, FloatArray, float] | None = None
+        self._at: _Quadratic | None = None
 
     def value(self, point: PredictorPoint) -> float:
         return point.value
 
     def step(self, point: PredictorPoint, damping: float) -> DampedStep:
-        if self._at is None or self._at[0] is not point:
-            Q = self.search.directions(point)
-            S, g = self.search.derivatives(point, Q)
-            # the whole step decides on convergence: a damped one is short wherever it leads
-            self._at = (point, Q, S, g, float(g @ symmetric_inverse(S) @ g))
-        _, Q, S, g, length = self._at
-        factor = scipy.linalg.lu_factor(S + damping * np.median(np.diag(S)) * np.eye(len(S)))
-        change = scipy.linalg.lu_solve(factor, g)
-        predicted = float(change @ g) - 0.5 * float(change @ S @ change)
-        # the valley is bent: half the second derivative of the path down it (Transtrum and Sethna 2012)
-        ahead, behind = (self.search.evaluate(*self._move(point, Q, sign * BEND * change)) for sign in (1.0, -1.0))
-        bent = tuple(
-            (a + b - 2.0 * e) / BEND**2 for a, b, e in zip(ahead.errors, behind.errors, point.errors, strict=True)
-        )
-        curve = scipy.linalg.lu_solve(factor, self.search.project(point, Q, bent))
-        if np.linalg.norm(curve) < STRAIGHT * np.linalg.norm(change):
-            change = change + 0.5 * curve
-        return DampedStep(self._move(point, Q, change), predicted, length)
+        at = self._at
+        if at is None or at.point is not point:
+            at = self._at = self._follow(at, point) or self._expand(point)
+        inverse, change = at.solve(damping)
+        predicted = float(change @ at.g) - 0.5 * float(change @ at.S @ change)
+        if at.fresh and not len(at.edges[0]):
+            # the valley is bent: half the second derivative of the path down it (Transtrum and Sethna 2012)
+            ahead, behind = (self.search.evaluate(*self._move(point, at.Q, d * BEND * change)) for d in (1.0, -1.0))
+            bent = tuple(
+                (a + b - 2.0 * e) / BEND**2 for a, b, e in zip(ahead.errors, behind.errors, point.errors, strict=True)
+            )
+            curve = inverse @ self.search.project(point, at.Q, bent)
+            if np.linalg.norm(curve) < STRAIGHT * np.linalg.norm(change):
+                change = change + 0.5 * curve
+        self._last = change, predicted
+        return DampedStep(self._move(point, at.Q, change), predicted, at.length)
+
+    def _expand(self, point: PredictorPoint) -> _Quadratic:
+        Q = self.search.directions(point)
+        return _Quadratic(point, Q, *self.search.derivatives(point, Q), self.search.edges(point, Q), True)
+
+    def _follow(self, before: _Quadratic | None, point: PredictorPoint) -> _Quadratic | None:
+        """The information after the last step by the change of the gradient; None where it is to be computed."""
+        if before is None or before.length > FAR * len(before.S):
+            return None
+        change, predicted = self._last
+        if before.point.value - point.value < 0.25 * predicted:
+            return None
+        g = self.search.project(point, before.Q, point.errors)
+        along, bend = before.S @ change, before.g - g
+        if change @ bend < 1e-3 * (change @ along):
+            return None
+        S = before.S - np.outer(along, along) / (change @ along) + np.outer(bend, bend) / (change @ bend)
+        return _Quadratic(point, before.Q, S, g, self.search.edges(point, before.Q), False)
 
     def _move(self, point: PredictorPoint, Q: FloatArray, change: FloatArray) -> tuple[FloatArray, FloatArray]:
         """M and the initial states after a change along the directions Q."""

@@ -143,8 +143,8 @@ def refine(
         continuous StateSpace is sampled first (zero-order hold).
     record : Record, or several of one system (each with an initial state of its own), or Data
     noise : "output" or "innovations"
-        White sensor noise alone; or noise that drives the system as well (first with the gain of ``fit``, zero
-        where it has none).
+        White sensor noise alone; or noise that drives the system as well (first with the gain of ``fit``, zero where
+        it has none, or by regression of its order on the past where that is more likely).
     start : "estimate" or "zero"
         State at the first sample of each record: estimated, or known to be zero.
     iterations : int
@@ -244,11 +244,12 @@ def _maximise_simulation(given: Refinement, iterations: int, report: Callable[[f
 
 def _maximise_predictor(given: Refinement, iterations: int, report: Callable[[float], None]) -> _Optimum:
     """Noise that drives the system too: the one-step predictor."""
-    search, begin = given.predictor()
-    top = search.maximise(begin, iterations, report)
+    (search, first), n = given.predictor(), given.fit.order
+    regressed = [point for past in (n, 2 * n) if (point := search.regress(n, past)) is not None]
+    top = search.maximise(min([first, *regressed], key=lambda point: point.value), iterations, report)
     noise, (poles, covariance) = search.correct_noise(top.point), search.modal_covariance(top.point, given.fit.dt)
     return _Optimum(
-        begin.value, top.point.value, top.iterations, top.converged, search.matrices(top.point),
+        first.value, top.point.value, top.iterations, top.converged, search.matrices(top.point),
         [f"x{i + 1}" for i in range(given.fit.order)], noise, poles, covariance,
     )  # fmt: skip
 

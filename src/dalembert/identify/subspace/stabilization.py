@@ -328,9 +328,10 @@ def cluster_poles(poles: Poles, orders: list[int], limits: Tolerances) -> list[N
 
 
 def _find_middle(s: ComplexArray, members: NDArray[np.intp]) -> int:
-    """Place of the member nearest the median."""
+    """Place of the member nearest the median: the lower one of two, between which rounding would choose."""
     group = s[members]
-    centre = np.median(group.real) + 1j * np.median(group.imag)
+    real, imag = (np.sort(part)[(len(group) - 1) // 2] for part in (group.real, group.imag))
+    centre = real + 1j * imag
     return int(members[np.argmin(np.abs(group - centre))])
 
 

@@ -363,6 +363,21 @@ def test_noise_that_drives_the_system_is_told_by_the_innovation_model():
     assert better
 
 
+def test_regression_begins_nearer_to_the_maximum_than_a_rough_model_and_the_end_is_one():
+    system, rng = system_with_everything(), np.random.default_rng(8)
+    K, u, e = 0.1 * rng.standard_normal((6, 3)), rng.standard_normal((2000, 2)), 0.1 * rng.standard_normal((2000, 3))
+    x = march(system.A, (u @ system.B.T + e @ K.T)[:-1], np.zeros(6))
+    y = x @ system.C.T + u @ system.D.T + e
+    search = PredictionSearch((u,), (y,), np.any(system.D != 0.0, axis=0), start=True)
+    true, coarse = (search.begin(s.A, s.B, s.C, s.D, k) for s, k in ((system, K), (rough(system, 0.05), 0.0 * K)))
+    regressed = search.regress(6, 12)
+    assert regressed is not None and regressed.value < coarse.value
+    first, second = search.maximise(true, 100), search.maximise(regressed, 100)
+    assert first.converged and second.converged
+    assert abs(first.point.value - second.point.value) < 1e-3  # of a log-likelihood
+    assert search.regress(6, 300) is None  # more unknowns than data
+
+
 def test_a_deadbeat_predictor_can_be_refined():
     rng = np.random.default_rng(0)
     system = StateSpace([[0.9, 0.3], [-0.3, 0.9]], [1.0, 0.0], [1.0, 0.0], dt=DT)
