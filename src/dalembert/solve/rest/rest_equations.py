@@ -217,7 +217,7 @@ class Rest:
         return Place(q, z, lam, left, now.g, a, now, scales, self.units_of_work(now))
 
     def units_of_work(self, now: Forces) -> Array:
-        """Changes that take a unit of work against the stiffness, and the inertia at 1 m/s² over the size.
+        """Changes that take a unit of work against the stiffness, and the inertia at a weight over the size.
 
         Steps in these units are well scaled: a stiff coordinate beside a soft one has a small unit.
         """
