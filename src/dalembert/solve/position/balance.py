@@ -4,7 +4,7 @@ With R = f + Aᵀλ - M a the force left, and α the accelerations that it cause
 
     max(|R_k|, M_kk |α_k|) ≤ ε max(F_k, M_kk a₀) + δ (|K| x)_k ,     F = |f| + |Aᵀ| |λ| + |M a| + |∂f/∂v| |v|
 
-F_k are the forces at play along k (the components of a vector share the largest). a₀ is 10 m/s² or 10 rad/s², less where
+F_k are the forces at play along k (the components of a vector share the largest). a₀ is 10 m/s² or rad/s², less where
 nothing in the machine is accelerated as much. The last term is the rounding of the coordinates, of size x, of which a
 stiffness K makes a force, and that of levers. Nothing compares with the largest force or stiffness of the machine:
 beside a mode of 1e12 N/m every other force of it would be rounding.

@@ -277,7 +277,7 @@ class _Steady:
         ]
         x = accelerations(eqs, self.point(q, v, z, np.zeros(nl)))
         T = terms(eqs, x)
-        # as at rest, a weight, 10 m/s², is no small acceleration: forces that are rounding do not set the scale
+        # as at rest, 1 m/s² is no small acceleration: forces that are rounding do not set the scale
         parts = (T.M.diagonal(), T.f, T.M @ x.a)
         scale = max(float(np.abs(part).max(initial=0.0)) for part in parts) or 1.0
         # beside a stiffness of 1e12 all else would be rounding: a unit change does as much work in every coordinate
