@@ -2,12 +2,14 @@
 
 With R = f + Aᵀλ - M a the force left, and α the accelerations that it causes, coordinate k is in balance to ε where
 
-    max(|R_k|, M_kk |α_k|) ≤ ε max(F_k, M_kk a₀) + δ (|K| x)_k ,     F = |f| + |Aᵀ| |λ| + |M a| + |∂f/∂v| |v|
+    max(|R_k|, √(⟨|R_k| - ρ_k⟩ M_kk |α_k|)) ≤ ε max(F_k, M_kk a₀) + ρ_k ,     F = |f| + |Aᵀ| |λ| + |M a| + |∂f/∂v| |v|
 
-F_k are the forces at play along k (the components of a vector share the largest). a₀ is 10 m/s² or rad/s², less where
-nothing in the machine is accelerated as much. The last term is the rounding of the coordinates, of size x, of which a
-stiffness K makes a force, and that of levers. Nothing compares with the largest force or stiffness of the machine:
-beside a mode of 1e12 N/m every other force of it would be rounding.
+F_k are the forces at play along k (the components of a vector share the largest). a₀ is 1 m/s² or 1 rad/s², less where
+nothing in the machine is accelerated as much. Of accelerations those of the material count: R_k α_k are the parts of
+αᵀ M α, the squares of the accelerations of all mass. Turning and bending that cancel each other move nothing, and where
+modes nearly contain a rigid motion such pairs are rounding over a small eigenvalue of M. ρ = δ |K| x is the rounding of
+the coordinates, of size x, of which a stiffness K makes a force, and that of levers. Nothing compares with the largest
+force or stiffness of the machine: beside a mode of 1e12 N/m every other force of it would be rounding.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from dalembert.expressions import Array
 from dalembert.numerics import ties
 from dalembert.solve.position.tangent import Candidate, Instant, Terms, unit_changes
 
-ACCELERATION = 10.0  # a₀ [m/s² or rad/s²]: a weight
+ACCELERATION = 1.0  # a₀ [m/s² or rad/s²]: a tenth of a weight
 ROUNDING = 100 * float(np.finfo(float).eps)  # δ: a sum of some hundred terms, in a joint that is closed to as much
 
 
@@ -35,9 +37,11 @@ class Scales:
     forces: Array
     rounding: Array
 
-    def shares(self, left: Array, mass: Array, acceleration: Array, accepted: float) -> Array:
+    def shares(self, left: Array, M: Any, acceleration: Array, accepted: float) -> Array:
         """Forces left over the forces at play, `accepted` where they are at the limit."""
-        force = np.maximum(np.abs(left), mass * np.abs(acceleration))
+        force = np.maximum(np.abs(left), np.abs(M @ acceleration))
+        caused = np.maximum(force - self.rounding, 0.0) * M.diagonal() * np.abs(acceleration)
+        force = np.maximum(force, np.sqrt(caused))
         limit = self.forces + self.rounding / accepted
         return np.where(limit > 0.0, force / np.where(limit > 0.0, limit, 1.0), np.where(force > 0.0, np.inf, 0.0))
 
@@ -115,7 +119,7 @@ def find_unsteady(
     mass = T.M.diagonal()
     rounded = along @ rounded_forces(eqs, T.R1_x, F, sizes(eqs, x.q, x.t, mass), mass)
     scales = measure_scales(along @ F, M.diagonal(), rounded, precision)
-    shares = scales.shares(M @ change, M.diagonal(), change, accepted)
+    shares = scales.shares(M @ change, M, change, accepted)
     if not shares.max(initial=0.0) > accepted:
         return None
     worst = int(ties.first_largest(np.minimum(shares, 1.0 / accepted)))

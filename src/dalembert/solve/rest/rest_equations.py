@@ -130,7 +130,7 @@ class Place:
         """Forces left, or others with the accelerations they cause, over those at play along each coordinate."""
         left = self.left if left is None else left
         acceleration = self.acceleration if acceleration is None else acceleration
-        return self.scales.shares(left, self.forces.M.diagonal(), acceleration, LIMITS.accepted)
+        return self.scales.shares(left, self.forces.M, acceleration, LIMITS.accepted)
 
     def work(self, left: Array) -> float:
         """Size of a force: the root of the work that it does, each component along a unit change."""
@@ -217,7 +217,7 @@ class Rest:
         return Place(q, z, lam, left, now.g, a, now, scales, self.units_of_work(now))
 
     def units_of_work(self, now: Forces) -> Array:
-        """Changes that take a unit of work against the stiffness, and the inertia at a weight over the size.
+        """Changes that take a unit of work against the stiffness, and the inertia at 1 m/s² over the size.
 
         Steps in these units are well scaled: a stiff coordinate beside a soft one has a small unit.
         """

@@ -14,7 +14,7 @@ ONE = np.ones(1)
 
 def share(left: float, force: float = 0.0, mass: float = 0.0, acceleration: float = 0.0, stiff: float = 0.0) -> float:
     scales = measure_scales(force * ONE, mass * ONE, stiff * ONE)
-    return float(scales.shares(left * ONE, mass * ONE, acceleration * ONE, 1e-9)[0])
+    return float(scales.shares(left * ONE, mass * np.eye(1), acceleration * ONE, 1e-9)[0])
 
 
 def test_a_force_left_is_a_share_of_those_at_play() -> None:
@@ -22,9 +22,17 @@ def test_a_force_left_is_a_share_of_those_at_play() -> None:
     assert share(0.0, force=2.0, mass=0.5, acceleration=4e-9) == pytest.approx(1e-9)
 
 
-def test_at_least_a_weight_is_at_play_where_the_stiffness_could_give_it() -> None:
-    assert share(3e-8, mass=3.0, stiff=1e3) == pytest.approx(1e-9, rel=1e-2)  # 10 m/s²
+def test_at_least_1_metre_per_second_squared_is_at_play_where_the_stiffness_could_give_it() -> None:
+    assert share(3e-9, mass=3.0, stiff=1e3) == pytest.approx(1e-9, rel=1e-2)
     assert share(3e-9, mass=3.0, force=3e-6) == pytest.approx(1e-3)  # nothing here accelerates it by more than 1e-6
+
+
+def test_accelerations_that_cancel_in_the_material_do_not_count() -> None:
+    """M of an angle and a mode that is nearly that turn: 1e-9 along both, opposed, moves the mass by 1e-12."""
+    M, alpha = np.array([[1.0, 1.0 - 1e-6], [1.0 - 1e-6, 1.0]]), 1e-9 * np.array([1.0, -1.0])
+    scales = measure_scales(np.ones(2), np.ones(2), np.zeros(2))
+    assert scales.shares(M @ alpha, M, alpha, 1e-9) == pytest.approx(1e-12, rel=1e-6)  # √(αᵀMα/2)
+    assert scales.shares(M @ abs(alpha), M, abs(alpha), 1e-9) == pytest.approx(2e-9, rel=1e-6)
 
 
 def test_a_stiff_coordinate_rounds_to_a_hundred_units_of_its_size() -> None:
