@@ -60,11 +60,23 @@ def around(values: Array, count: int, random: np.random.Generator) -> Array:
     return rows
 
 
+def interpret_nearby(function: ca.Function, arguments: list[Array]) -> tuple[list[Array], list[Array]]:
+    """Arguments and results, ever nearer to the first row until most results are numbers.
+
+    An implicit step is one where its iteration converges: with stiff modes, only for small deformations.
+    """
+    for _ in range(4):
+        expected = interpret(function, arguments)
+        numbers = np.concatenate([values.ravel() for values in expected])
+        share = np.isfinite(numbers).mean() if numbers.size else 1.0
+        if share > FINITE:
+            return arguments, expected
+        arguments = [rows[0] + 0.1 * (rows - rows[0]) for rows in arguments]
+    raise AssertionError(f"{function.name()}: only {share:.1%} of its results are numbers")
+
+
 def check(function: ca.Function, arguments: list[Array]) -> None:
-    expected = interpret(function, arguments)
-    numbers = np.concatenate([values.ravel() for values in expected])
-    share = np.isfinite(numbers).mean() if numbers.size else 1.0
-    assert share > FINITE, f"{function.name()}: only {share:.1%} of its results are numbers"
+    arguments, expected = interpret_nearby(function, arguments)
     for lanes in (1, 4):
         found = evaluate(compile_native(function, lanes=lanes), arguments)
         for k, (ours, theirs) in enumerate(zip(found, expected, strict=True)):

@@ -1,7 +1,8 @@
 """How far a run can be trusted: its energy balance, and the stability of its steps.
 
 `energy.balance` is zero in an exact run. Energy that is off by ε of the energy that moves (kinetic, the range of the
-potential one, or the work done) makes speeds wrong by ε/2: positions are off by about ε/2 of the path so far.
+potential one, or the work done) makes speeds wrong by ε/2: positions are off by about ε/2 of the path so far. Paths are measured in sizes x of the
+coordinates, ∫ √(2 T / max M_kk x_k²) dt: a run of some milliseconds from rest moves next to nothing.
 
 Explicit steps h are stable where h |λ| is at most a number of the method, for every eigenvalue λ of the derivative
 
@@ -20,10 +21,12 @@ from dalembert.expressions import Array, Kernel
 from dalembert.record import Record
 from dalembert.solve.constrained.solve import forward_function
 from dalembert.solve.integrate.method import Method
+from dalembert.solve.position.balance import sizes
 
 FIXED = 1e-3  # of the energy that moves: after a path of 1 m places are off by half a millimetre
 CONTROLLED = (1e2, 1e-6)  # times rtol, and at least: of 500 runs of the tests, hard stops among them, none has 5e-7
 ROUNDING = 1e-13  # of the potential energy: 450 roundings
+NEGLIGIBLE = 1e-6  # of its size, by which a machine is off: a micrometre of 1 m
 REST = 1e-9  # m/s or rad/s, the absolute tolerance of the methods: slower machines are at rest
 DIFFERENCE = 1e-6  # of a coordinate: half of the digits
 LARGEST = 600  # coordinates, speeds and internal states; dense eigenvalues of more take seconds
@@ -43,10 +46,14 @@ def judge_energy(run: Record, method: Method, start: State) -> list[Finding]:
     limit = FIXED if rtol is None else max(CONTROLLED[0] * rtol, CONTROLLED[1])
     if off <= limit * size:
         return []
-    mass = float(np.trace(np.atleast_2d(start.eqs.kernel("inertia")(start.q, start.eqs.p, start.t)[0])))
-    if kinetic.max() <= 0.5 * REST**2 * mass:
+    mass = np.diag(np.atleast_2d(start.eqs.kernel("inertia")(start.q, start.eqs.p, start.t)[0]))
+    if kinetic.max() <= 0.5 * REST**2 * mass.sum():
         return []
     share, time = off / size, float(run.time[worst])
+    inertia = float((mass * sizes(start.eqs, start.q, start.t, mass) ** 2).max())
+    path = float(np.diff(run.time) @ np.sqrt(2.0 * np.abs(kinetic[1:]) / inertia))
+    if 0.5 * share * path <= NEGLIGIBLE:
+        return []
     problem = (
         f"the energy of the run of {run.name!r} is off by {off:.2g} J at t = {time:.4g} s, {share:.1e} of the energy "
         f"that moves, more than the {limit:.0e} of an accurate run: positions may be off by half that share of their "

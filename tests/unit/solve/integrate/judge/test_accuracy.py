@@ -101,6 +101,16 @@ def test_an_accurate_run_is_not_announced(method: Any) -> None:
     da.simulate(eqs, 1.0, start=start, method=method, every=0.1)  # a warning would be an error
 
 
+def test_a_run_that_moves_next_to_nothing_is_not_announced() -> None:
+    """4e-6 of the energy that moves, 4e-10 rad: the tolerances of the method are 1e-8 of an angle."""
+    m = da.Mechanism("pendulum", planar=True)
+    rod = m.add_body("rod", mass=1.0, inertia=0.1)
+    m.add_revolute("pin", m.ground.at(0, 1), rod.at(-0.5, 0))
+    eqs = da.equations(m)
+    run = da.simulate(eqs, 0.01, start=da.assemble(eqs, {"pin.angle": 0.3}), method=da.Sundials(), every=0.002)
+    assert np.abs(run["energy.balance"]).max() > 1e-6 * run["energy.kinetic"].max()
+
+
 def test_a_machine_at_rest_is_not_announced() -> None:
     eqs, _ = oscillator(100.0)
     rest = da.equilibrium(eqs, guess={"pin.angle": -1.5})
