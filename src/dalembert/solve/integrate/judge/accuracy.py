@@ -1,8 +1,9 @@
 """How far a run can be trusted: its energy balance, and the stability of its steps.
 
 `energy.balance` is zero in an exact run. Energy that is off by ε of the energy that moves (kinetic, the range of the
-potential one, or the work done) makes speeds wrong by ε/2: positions are off by about ε/2 of the path so far. Paths are measured in sizes x of the
-coordinates, ∫ √(2 T / max M_kk x_k²) dt: a run of some milliseconds from rest moves next to nothing.
+potential one, or the work done) makes speeds wrong by ε/2: positions are off by about ε/2 of the path so far. Paths are
+measured in sizes x of the coordinates, ∫ √(2 T / max M_kk x_k²) dt: a run of some milliseconds from rest moves next to
+nothing.
 
 Explicit steps h are stable where h |λ| is at most a number of the method, for every eigenvalue λ of the derivative
 
