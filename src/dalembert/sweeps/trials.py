@@ -25,7 +25,7 @@ from dalembert.solve.integrate.judge.accuracy import ENERGIES, judge_energy
 from dalembert.solve.integrate.method import OneStep, check_method
 from dalembert.solve.integrate.methods.dormand_prince import DormandPrince
 from dalembert.solve.integrate.open_run import end_time, sample_times
-from dalembert.solve.integrate.run import THRESHOLDS
+from dalembert.solve.integrate.run import largest_gap
 from dalembert.solve.integrate.together import Starts, runs_together
 from dalembert.solve.position.assemble import assemble
 from dalembert.solve.position.assemble_together import assemble_together, determines_pose
@@ -259,8 +259,9 @@ class Simulation:
         everything = channel_values(eqs, Samples.join([samples for _, samples in sound]), u, rows, runs=count)
         names = {name: k for k, name in enumerate(observation(eqs)[1])}
         off: list[tuple[int, Finding]] = []
+        gap = largest_gap(shared.nominal)
         for (k, _), data in zip(sound, everything.reshape(count, size, -1), strict=True):
-            if shared.method.stabilise is not None or data[:, names["residual.position"]].max() <= THRESHOLDS.gap:
+            if shared.method.stabilise is not None or data[:, names["residual.position"]].max() <= gap:
                 results[k] = {
                     label: REDUCTIONS[how](data[:, names[channel]]) for label, (channel, how) in self.outputs.items()
                 }
