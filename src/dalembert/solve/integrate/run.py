@@ -75,6 +75,8 @@ def largest_gap(state: State) -> float:
 class Run:
     """One simulation under way. A switch at an event begins a new segment with its own parameters and inputs."""
 
+    gap = THRESHOLDS.gap  # of machines of ordinary size
+
     def __init__(
         self,
         eqs: EquationsOfMotion,
