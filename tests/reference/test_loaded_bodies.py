@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.mechanics.bodies.floating import estimate_buckling
 from dalembert.structures import Frame, Material, Section, flexible_body
 from tests.helpers.findings import warns
 
@@ -114,6 +115,47 @@ def test_centrifugal_stiffness_alone_warns_of_other_tension(more: Any) -> None:
         turn(blade("centrifugal", **more))
     turn(blade(True, **more))
     turn(blade("centrifugal"))  # of its own rotation alone
+
+
+def test_stiffness_by_forces_alone_warns_of_tension_by_acceleration() -> None:
+    """The tip mass pulls by its node, which stiffens; the hub accelerates the blade itself, which nothing stiffens."""
+
+    def turn(eqs: da.EquationsOfMotion) -> None:
+        run(eqs, da.assemble(eqs, velocity={"hub.angle": 30.0}))
+
+    with warns(da.errors.SimulationWarning, "axial-load", "blade", "stiffening"):
+        turn(blade(("centrifugal", "forces"), hub=0.5))
+    turn(blade(("centrifugal", "forces"), tip=0.5))
+    turn(blade(("centrifugal", "acceleration", "forces"), hub=0.5, tip=0.5))
+
+
+def column(kind: str, support: str = "") -> Frame:
+    """A body of twelve elements, free or supported and pushed along its axis."""
+    frame = Frame("rod", planar=True)
+    names = ["a", *(f"p{k}" for k in range(1, 12)), "b"]
+    frame.add_points(names, [[x, 0.0] for x in np.linspace(0.0, LENGTH, 13)])
+    for k in range(12):
+        side = 0.02 * (1.0 - (0.5 * (k + 0.5) / 12 if kind == "tapered" else 0.0))
+        section = Section.i_section(0.05, 0.03, 0.004, 0.003) if kind == "I" else Section.square(side)
+        frame.add_beam(f"e{k}", names[k], names[k + 1], section=section, material=STEEL)
+    if kind == "heavy tip":
+        frame.add_mass("load", "b", mass=20.0)
+    if support:
+        frame.add_support("a", "fixed" if support == "clamped" else "pinned")
+        if support == "hinges":
+            frame.add_support("b", "y")
+        frame.add_force("thrust", "b", (-1.0, 0.0))
+    return frame
+
+
+@pytest.mark.parametrize("support", ["hinges", "clamped"])
+@pytest.mark.parametrize("kind", ["plain", "I", "tapered", "heavy tip"])
+def test_the_estimate_of_the_buckling_load_is_that_of_the_model(kind: str, support: str) -> None:
+    """Its flexibility decides, not its mass. A quarter: a taper to half the height has it where buckling does not."""
+    exact = da.structures.find_buckling(da.structures.assemble_structure(column(kind, support)), "thrust").critical
+    how = {"fixed": "a"} if support == "clamped" else {}
+    data = flexible_body(column(kind), modes=6, nodes=["a", "b"], stiffening=False, **how)
+    assert estimate_buckling(data)[2] == pytest.approx(exact, rel=0.25 if kind == "tapered" else 0.02)
 
 
 def test_a_load_of_a_force_element_is_seen() -> None:

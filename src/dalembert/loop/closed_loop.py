@@ -9,7 +9,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.errors import DataError, ModelError, SimulationWarning, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
@@ -37,6 +37,7 @@ from dalembert.loop.wiring import (
 from dalembert.numerics.sample_times import TOLERANCES, count_intervals, is_same_time
 from dalembert.record import Record
 from dalembert.solve.integrate.events import Event, Switch, as_events
+from dalembert.solve.integrate.judge.accuracy import judge_energy
 from dalembert.solve.integrate.methods.dormand_prince import DormandPrince
 from dalembert.solve.integrate.open_run import end_time, open_run, report_assumptions, sample_times
 from dalembert.solve.position.assemble import state_or_rest
@@ -135,6 +136,7 @@ def run_machine(eqs: EquationsOfMotion, end: float, parts: LoopParts, *, start: 
     begin = state_or_rest(eqs, start)
     run = prepare_machine(eqs, begin.t, end, parts, **options)
     record = run.go(run.host.column(begin, end - begin.t))
+    SimulationWarning.report(judge_energy(record, run.host.method, begin), stacklevel=3)
     report_assumptions(eqs, record, stacklevel=3)
     return record
 

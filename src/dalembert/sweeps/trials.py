@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.core.errors import DalembertError, DataError, ModelError, unknown_name
-from dalembert.core.findings import Advice
+from dalembert.core.errors import DalembertError, DataError, ModelError, SimulationWarning, unknown_name
+from dalembert.core.findings import Advice, Finding
 from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array
 from dalembert.loop.noise import Noise
@@ -21,10 +21,11 @@ from dalembert.record import Record
 from dalembert.solve.constrained.structure import mass_is_singular
 from dalembert.solve.integrate.channels import Samples, channel_values, observation
 from dalembert.solve.integrate.inputs import Inputs, read_inputs
+from dalembert.solve.integrate.judge.accuracy import ENERGIES, judge_energy
 from dalembert.solve.integrate.method import OneStep, check_method
 from dalembert.solve.integrate.methods.dormand_prince import DormandPrince
 from dalembert.solve.integrate.open_run import end_time, sample_times
-from dalembert.solve.integrate.run import THRESHOLDS
+from dalembert.solve.integrate.run import largest_gap
 from dalembert.solve.integrate.together import Starts, runs_together
 from dalembert.solve.position.assemble import assemble
 from dalembert.solve.position.assemble_together import assemble_together, determines_pose
@@ -123,10 +124,17 @@ class Simulation:
         """Results at many points, or why there are none; the runs go together in lanes where the machine allows it."""
         results: list[dict[str, Any] | Exception | None] = [None] * len(points)
         shared = self._in_lanes(tuple(points[0])) if points else None
+        off: list[tuple[int, Finding]] = []
         if isinstance(shared, _Together):
-            self._run_together(shared, points, results)
+            off = self._run_together(shared, points, results)
         elif shared is not None:
-            self._run_loops(shared, points, results)
+            off = self._run_loops(shared, points, results)
+        if off:
+            k, worst = max(off, key=lambda each: each[1].evidence["share"])
+            problem = f"{len(off)} of {len(points)} runs are not accurate, the worst at point {points[k].index}: "
+            where, evidence = {**worst.where, "point": points[k].index}, {**worst.evidence, "runs": len(off)}
+            worst = replace(worst, problem=problem + worst.problem, where=where, evidence=evidence)
+            SimulationWarning.report([worst], stacklevel=2)
         for k, point in enumerate(points):
             if results[k] is None:
                 try:
@@ -199,7 +207,10 @@ class Simulation:
 
         return prepare_loop(self.eqs, 0.0, self.until, **self.options)
 
-    def _run_loops(self, loop: SampledRun, points: Sequence[SweepPoint], results: list[Any]) -> None:
+    def _run_loops(
+        self, loop: SampledRun, points: Sequence[SweepPoint], results: list[Any]
+    ) -> list[tuple[int, Finding]]:
+        """Fill in the results; the findings on the energy of runs, by point."""
         from dalembert.loop.sampled.loops_together import LoopStart, run_loops_together
 
         starts: list[LoopStart] = []
@@ -211,13 +222,21 @@ class Simulation:
                 chosen.append(k)
             except Exception as error:
                 results[k] = error
+        off: list[tuple[int, Finding]] = []
         for number, run in run_loops_together(loop, starts, len(starts)):
+            k = chosen[number]
             try:
-                results[chosen[number]] = run if isinstance(run, Exception) else self._reduce(run)
+                results[k] = run if isinstance(run, Exception) else self._reduce(run)
             except Exception as error:
-                results[chosen[number]] = error
+                results[k] = error
+            if isinstance(run, Record):
+                off += ((k, finding) for finding in judge_energy(run, loop.host.method, starts[number].state))
+        return off
 
-    def _run_together(self, shared: _Together, points: Sequence[SweepPoint], results: list[Any]) -> None:
+    def _run_together(
+        self, shared: _Together, points: Sequence[SweepPoint], results: list[Any]
+    ) -> list[tuple[int, Finding]]:
+        """Fill in the results of sound runs; the findings on their energy, by point."""
         eqs = self.eqs
         split = [self._split(point) for point in points]
         p = np.tile(eqs.p, (len(points), 1))
@@ -233,17 +252,22 @@ class Simulation:
         runs = runs_together(eqs, shared.method, shared.inputs, starts, shared.end, shared.times)
         sound = [(k, samples) for k, samples in zip(chosen, runs, strict=True) if samples is not None]
         if not sound:
-            return
+            return []
         count, size = len(sound), len(shared.times)
         u = np.tile(shared.inputs.values(eqs, shared.times), (count, 1))
         rows = np.repeat([p[k] for k, _ in sound], size, axis=0)
         everything = channel_values(eqs, Samples.join([samples for _, samples in sound]), u, rows, runs=count)
         names = {name: k for k, name in enumerate(observation(eqs)[1])}
+        off: list[tuple[int, Finding]] = []
+        gap = largest_gap(shared.nominal)
         for (k, _), data in zip(sound, everything.reshape(count, size, -1), strict=True):
-            if shared.method.stabilise is not None or data[:, names["residual.position"]].max() <= THRESHOLDS.gap:
+            if shared.method.stabilise is not None or data[:, names["residual.position"]].max() <= gap:
                 results[k] = {
                     label: REDUCTIONS[how](data[:, names[channel]]) for label, (channel, how) in self.outputs.items()
                 }
+                run = Record(shared.times, data[:, [names[name] for name in ENERGIES]], ENERGIES, name=eqs.name)
+                off += ((int(k), finding) for finding in judge_energy(run, shared.method, shared.nominal))
+        return off
 
     def check(self, names: tuple[str, ...]) -> None:
         """Whether every axis is a parameter, a start or a speed."""

@@ -70,7 +70,11 @@ def reduced_body(
     total = rigid.T @ model.M @ rigid
     _check_masses(model, total)
     chosen = _nodes(model, nodes)
-    attached = None if reference == "mean axis" else reference or next(iter(chosen))
+    if reference is None:  # as for bodies that are reduced here
+        size = np.sqrt(np.diagonal(total))
+        is_solid = size.all() and np.linalg.eigvalsh(total / np.outer(size, size))[0] > LIMITS.rigid
+        reference = "mean axis" if len(chosen) > 1 and is_solid else next(iter(chosen))
+    attached = None if reference == "mean axis" else reference
     if attached is not None and attached not in chosen:
         problem = unknown_name("node", attached, list(chosen))
         raise model.fail("unknown-name", problem)

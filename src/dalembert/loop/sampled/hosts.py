@@ -29,7 +29,7 @@ from dalembert.solve.integrate.events import Event, EventMonitor, Switch, event_
 from dalembert.solve.integrate.judge.singular_poses import open_reactions
 from dalembert.solve.integrate.method import OneStep
 from dalembert.solve.integrate.native_steps import NativeSteps
-from dalembert.solve.integrate.run import THRESHOLDS
+from dalembert.solve.integrate.run import THRESHOLDS, largest_gap
 from dalembert.solve.integrate.stick_slip import StickSlip, convert, exact
 from dalembert.solve.position.assemble import check_start
 
@@ -111,6 +111,7 @@ class MachineHost:
         h = self.method.initial_step(span)
         constants = self.plant.acting.constants
         begin = convert(begin, self.eqs)
+        self.gap = largest_gap(begin)
         if self.stick_slip:
             u = self.inputs_at(np.array([begin.t]), constants[None, :])[0]
             self.eqs, begin = self.stick_slip.start(self.eqs, begin, u)
@@ -345,7 +346,7 @@ class MachineHost:
         if self.eqs.holonomic_rows and self.method.stabilise is None:
             (gaps,) = self.eqs.kernel("position").many(x[:, slice(*self.where["q"])], self.p, x[:, :1])
             gaps = np.abs(gaps.reshape(len(x), -1))
-        bad = (change > limit) | ~(gaps.max(axis=1) <= THRESHOLDS.gap)
+        bad = (change > limit) | ~(gaps.max(axis=1) <= self.gap)
         if not bad.any():
             return None
         k = int(np.argmax(bad))

@@ -216,7 +216,9 @@ class MachinePlant:
     def disturb(self, disturb: ca.Function, x: Any, w: Any, p: Any) -> Any:
         s = self.layout.split(x)
         q, v, z = disturb(s["q"], s["v"], s["z"], p, s["t"], w)
-        return self.layout.join(**{**s, "q": q, "v": v, "z": z})
+        energy = self.eqs.functions["energy"]
+        gained = sum(energy(q, v, z, p, s["t"])) - sum(energy(s["q"], s["v"], s["z"], p, s["t"]))
+        return self.layout.join(**{**s, "q": q, "v": v, "z": z, "work": s["work"] + gained})
 
     def steps_in(self, length: float, attempts: int) -> int:
         """Columns of an interval: steps of a fixed-step method, else attempts."""

@@ -51,7 +51,7 @@ from dalembert.mechanics.poses import Pose, Twist
 from dalembert.mechanics.rotations import exponential, multiply, skew, turn_matrix, turn_rate
 from dalembert.model import Body
 from dalembert.model.bodies import Place
-from dalembert.model.flexible import CENTRIFUGAL, FlexibleBodyData
+from dalembert.model.flexible import CENTRIFUGAL, FlexibleBodyData, FlexibleNode, Stiffening
 
 if TYPE_CHECKING:
     from dalembert.mechanics.absolute.producer import Absolute
@@ -275,6 +275,43 @@ class Following:
             self.centrifugal[k] = np.einsum("a,amn->mn", by_force.T @ np.concatenate([force, torque]), acceleration)
 
 
+def is_still(node: FlexibleNode) -> bool:
+    """Whether no mode moves a node: the frame is attached to it."""
+    return not (node.translation.any() or node.rotation.any())
+
+
+def estimate_buckling(data: FlexibleBodyData) -> tuple[FloatArray, FloatArray, float]:
+    """Axis of a body (3,), places of its nodes along it (n,), and the load [N] at which it buckles.
+
+    The load follows from the flexibility C of its ends' rotation from their chord, C = θ K⁻¹ θᵀ per unit moment: of a
+    cantilever C = l/3EI at its root and the load π²EI/4l², else c = l/EI for opposite moments at both ends and π²EI/l².
+    Without rotations it follows from mass and lowest frequency, as that of a uniform beam: c m l ω², clamped and free
+    at its tip c = (π/2)²/3.516², free in its mean axis and on hinges c = π²/4.730⁴.
+    """
+    places = np.array([node.place for node in data.nodes])
+    middle = data.center if len(places) == 1 else places.mean(axis=0)
+    axis = np.linalg.svd(places - middle)[2][0]
+    along = (places - middle) @ axis
+    length = float(np.ptp(along)) or float(np.abs(along).max())
+    first, last = (data.nodes[int(k)] for k in (np.argmin(along), np.argmax(along)))
+    turned = [one for one in (first, last) if one.rotation.any() or is_still(one)]
+    if len(turned) == 2 and first is not last:
+        across = np.linalg.svd(axis[None, :])[2][1:]  # (2, 3), square to the axis
+        about = np.cross(axis, across)
+        chord = across @ (last.translation - first.translation) / length
+        ends = np.array([about @ one.rotation - chord for one in (first, last)])  # (2, 2, m)
+        C = np.einsum(
+            "iam,jbm->ijab", ends, np.linalg.solve(data.stiffness, ends.reshape(4, -1).T).T.reshape(ends.shape)
+        )
+        still = [k for k, one in enumerate((first, last)) if is_still(one)]
+        both = C[0, 0] + C[1, 1] - C[0, 1] - C[1, 0] if not still else 12.0 * C[still[0], still[0]]
+        softest = float(np.linalg.eigvalsh(0.5 * (both + both.T))[-1])
+        return axis, along, np.pi**2 / (softest * length) if softest > 0.0 else 0.0
+    lowest = float(data.frequencies[0])
+    shape = np.pi**2 / 4.730**4 if data.reference == "mean axis" else (np.pi / 2) ** 2 / 3.516**2
+    return axis, along, shape * data.mass * length * lowest**2
+
+
 class FloatingBody:
     """A flexible body in the equations.  columns : its speeds, those of its frame first."""
 
@@ -355,33 +392,33 @@ class FloatingBody:
     def load_assumptions(self, forces: Mapping[str, Expr]) -> list[tuple[Finding, Expr]]:
         """As `assumptions`, of forces on its nodes (world axes): the axial load that nothing stiffens.
 
-        A beam buckles at c m l ω² with its mass m, length l and lowest frequency ω: clamped and free at its tip
-        c = (π/2)²/3.516², free in its mean axis and on hinges c = π²/4.730⁴. Centrifugal stiffness accounts for the
-        tension of the body's own rotation about the origin of its frame, not for other loads.
+        Centrifugal stiffness accounts for the tension of the body's own rotation about the origin of its frame, that
+        of forces for loads on other nodes; what is left of the reaction at the node of the frame is acceleration.
         """
         data, name, dim = self.data, self.body.name, self.host.space.dim
-        stiffening, places = data.stiffening, np.array([node.place for node in data.nodes])
-        if not data.modes or not forces or (stiffening is not None and stiffening.forces):
+        stiffening = Stiffening() if data.stiffening is None else data.stiffening
+        if not data.modes or not forces:
             return []
-        middle = data.center if len(places) == 1 else places.mean(axis=0)
-        axis = np.linalg.svd(places - middle)[2][0]
-        along = (places - middle) @ axis
-        length = float(np.ptp(along)) or float(np.abs(along).max())
-        lowest = float(data.frequencies[0])
-        shape = np.pi**2 / 4.730**4 if data.reference == "mean axis" else (np.pi / 2) ** 2 / 3.516**2
-        buckling = shape * data.mass * length * lowest**2
+        axis, along, buckling = estimate_buckling(data)
         if not buckling > 0.0:
             return []
-        tension = SX(0)  # at the node of the frame, by its own rotation
-        if stiffening is not None and stiffening.centrifugal is not None:
+        accelerated = SX(0)  # load at the node of the frame that has its own stiffness
+        if stiffening.centrifugal is not None:
             w = ca.vertcat(SX.zeros(2), self.twist.w) if dim == 2 else self.twist.w
-            tension = (ca.dot(w, w) - ca.dot(SX(ca.DM(axis)), w) ** 2) * float(data.first_moment @ axis)
+            accelerated = (ca.dot(w, w) - ca.dot(SX(ca.DM(axis)), w) ** 2) * float(data.first_moment @ axis)
+        pulled = {
+            node.name: ca.dot(SX(ca.DM(axis[:dim])), self.pose.R.T @ forces[node.name])
+            for node in data.nodes
+            if node.name in forces
+        }
+        accelerated += sum(load for name, load in pulled.items() if name in stiffening.forces)
         loads = []
         for k, node in enumerate(data.nodes):
-            if node.name in forces and along[k]:
-                load = ca.dot(SX(ca.DM(axis[:dim])), self.pose.R.T @ forces[node.name])
-                still = not (node.translation.any() or node.rotation.any())
-                loads.append(ca.fabs(load + tension if still else load))
+            if node.name in pulled and along[k] and node.name not in stiffening.forces:
+                if not is_still(node):
+                    loads.append(ca.fabs(pulled[node.name]))
+                elif stiffening.acceleration is None:
+                    loads.append(ca.fabs(pulled[node.name] + accelerated))
         if not loads:
             return []
         problem = (

@@ -34,7 +34,7 @@ from dalembert.solve.integrate.judge.step_advice import StepAdvice
 from dalembert.solve.integrate.method import Method
 from dalembert.solve.integrate.newton import TOLERANCE
 from dalembert.solve.integrate.stick_slip import StickSlip, convert, exact
-from dalembert.solve.position.assemble import check_start
+from dalembert.solve.position.assemble import Units, check_start
 
 CHUNK_SECONDS = 0.2  # between updates of the progress bar; Ctrl-C acts this soon
 REPORTED_BLOCK = 256  # attempts between two calls of a progress function
@@ -67,8 +67,15 @@ class RunThresholds:
 THRESHOLDS = RunThresholds()
 
 
+def largest_gap(state: State) -> float:
+    """Gap of a joint [m or rad] from which the machine of a run is open."""
+    return THRESHOLDS.gap * max(1.0, Units(state.eqs, state.q, state.t).length)
+
+
 class Run:
     """One simulation under way. A switch at an event begins a new segment with its own parameters and inputs."""
+
+    gap = THRESHOLDS.gap  # of machines of ordinary size
 
     def __init__(
         self,
@@ -109,6 +116,7 @@ class Run:
         began = clock.process_time()
         self._check_inputs(begin.t)
         begin = convert(begin, self.eqs)
+        self.gap = largest_gap(begin)
         if self.stick_slip:
             u = self.inputs.values(self.eqs, np.array([begin.t]))[0]
             self.eqs, begin = self.stick_slip.start(self.eqs, begin, u)
@@ -195,7 +203,7 @@ class Run:
         """The samples before the joints first open, and the time of this (None: never)."""
         if self.method.stabilise is not None:
             return record, None
-        opened = record["residual.position"] > THRESHOLDS.gap
+        opened = record["residual.position"] > self.gap
         if not opened.any():
             return record, None
         first = int(np.argmax(opened))
@@ -355,7 +363,7 @@ class Run:
             raise self._report_stuck(x)
         if self.eqs.holonomic_rows and self.method.stabilise is None:
             gap = float(np.abs(self._gaps(x)).max())
-            if not gap <= THRESHOLDS.gap:
+            if not gap <= self.gap:
                 raise self._report_gap(float(x[0]), f" ({self._widest(x)})")
 
     def _judge_progress(self, before: Array, block: Array) -> tuple[int, Callable[[Array], ConvergenceError] | None]:

@@ -58,9 +58,52 @@ class AssemblyLimits:
     # Speeds, above which steps are solved with sparse factors and the search begins once; speeds without inertia, above
     # which their rank is not looked at. A dense step of so many takes 15 ms, a search from all starts half a minute.
     dense: int = 300
+    # Farthest places [m] of machines whose search is in m and rad; that of others is in units of their own length.
+    ordinary: tuple[float, float] = (0.1, 10.0)
 
 
 LIMITS = AssemblyLimits()
+
+
+class Units:
+    """Units of a search in a machine at a pose: 1 m and 1 rad for one of ordinary size, else a length of its own.
+
+    Its size is the largest of places, gaps and levers; a machine without levers may be small only by its place.
+    """
+
+    def __init__(self, eqs: EquationsOfMotion, q: Array, t: float) -> None:
+        still = np.zeros(eqs.nv)
+        s = eqs.kernel("measures")(q, still, eqs.p, t)[0]
+        gaps = eqs.kernel("position")(q, eqs.p, t)[0]
+        A = eqs.kernel("rows").sparse(0, q, still, np.zeros(eqs.nz), np.zeros(eqs.nu), eqs.p, t)
+        A = abs(A[eqs.holonomic_rows, :]).tocsc()
+        lengths = np.array([unit == "m/s" for unit in eqs.speeds.units], dtype=bool)
+        straight = A[:, lengths].sum(axis=1).A1 > 0 if lengths.any() else np.ones(len(gaps), dtype=bool)
+        levers = A[straight, :][:, ~lengths].data
+        places = s[[unit == "m" for unit in eqs.measures.units]]
+        sizes = np.abs(np.concatenate((places, gaps[straight], levers, () if levers.size else LIMITS.ordinary[:1])))
+        size = float(sizes[np.isfinite(sizes)].max(initial=0.0))
+        self.length = size / float(np.clip(size, *LIMITS.ordinary)) if size > 0.0 else 1.0
+        self.q, self.columns = q, np.where(lengths, self.length, 1.0)
+
+    def tolerance(self, q: Array) -> float:
+        """Gap in these units that is closed."""
+        return LIMITS.tolerance * (1 + _largest(q) / max(self.length, 1.0))
+
+    def rows(self, J: csc_matrix) -> Array:
+        """Units of rows with these gradients in m and rad: a length, or 1 of directions and angles."""
+        if self.length == 1.0 or 0 in J.shape:
+            return np.ones(J.shape[0])
+        largest = abs(J @ diags(self.columns)).max(axis=1).toarray().ravel()
+        return np.asarray(np.clip(largest, min(self.length, 1.0), max(self.length, 1.0)))
+
+    def scale(self, J: csc_matrix, rows: Array) -> csc_matrix:
+        """The gradient in these units."""
+        if self.length == 1.0:
+            return J
+        J = csc_matrix(J)
+        data = J.data * np.repeat(self.columns, np.diff(J.indptr)) / rows[J.indices]
+        return csc_matrix((data, J.indices, J.indptr), J.shape)
 
 
 def assemble(
@@ -190,10 +233,15 @@ def _read_named(
 
 
 class _JointGaps:
-    """Residual and gradient of joints plus prescribed coordinates."""
+    """Residual and gradient of joints plus prescribed coordinates, in units of the machine."""
 
     def __init__(
-        self, eqs: EquationsOfMotion, wanted: Mapping[str, float], turned: Mapping[str, Rotation], t: float
+        self,
+        eqs: EquationsOfMotion,
+        wanted: Mapping[str, float],
+        turned: Mapping[str, Rotation],
+        t: float,
+        units: Units,
     ) -> None:
         self.eqs, self.t = eqs, t
         self.turned = {owner: np.array(x.quaternion, dtype=float) for owner, x in turned.items()}
@@ -208,6 +256,8 @@ class _JointGaps:
         self.chosen = [eqs.measures.index[name] for name in free]
         self.values = np.array(list(free.values()))
         self.zero_v, self.zero_z, self.zero_u = np.zeros(eqs.nv), np.zeros(eqs.nz), np.zeros(eqs.nu)
+        self.units = units
+        self.row_units = self.units.rows(self._rows(units.q))
 
     def residual(self, q: Array) -> Array:
         eqs = self.eqs
@@ -218,9 +268,12 @@ class _JointGaps:
         now = [(block.owner, q[block.part]) for block in self.blocks]
         now += [(one.owner, measured[one.parameters : one.parameters + 4]) for one in self.carried]
         parts += [np.array(turn_between(self.turned[owner], p), dtype=float).ravel() for owner, p in now]
-        return np.concatenate(parts)
+        return np.concatenate(parts) / self.row_units
 
     def gradient(self, q: Array) -> csc_matrix:
+        return self.units.scale(self._rows(q), self.row_units)
+
+    def _rows(self, q: Array) -> csc_matrix:
         eqs = self.eqs
         A = eqs.kernel("rows").sparse(0, q, self.zero_v, self.zero_z, self.zero_u, eqs.p, self.t)
         if len(eqs.holonomic_rows) < len(eqs.rows):
@@ -237,7 +290,7 @@ class _JointGaps:
 
     def move(self, q: Array, change: Array) -> Array:
         N = self.eqs.kernel("kinematics").sparse(0, q, self.eqs.p, self.t)
-        step = N @ change
+        step = N @ (self.units.columns * change)
         counted = [counter.coordinate for counter in self.eqs.counters]
         step[counted] = np.where(np.isfinite(step[counted]), step[counted], 0.0)  # angles without a meaning here
         return normalised_numbers(self.eqs, q + step)
@@ -293,12 +346,12 @@ def _close(
     t: float,
     restarts: int,
 ) -> Array:
-    problem = _JointGaps(eqs, wanted, turned, t)
     q0 = q0.copy()
     for name in eqs.elastic:
         if name in wanted:
             q0[eqs.coordinates.index[name]] = wanted[name]
-    tolerance = LIMITS.tolerance * (1 + float(np.abs(q0).max(initial=0.0)))
+    units = Units(eqs, q0, t)
+    problem, tolerance = _JointGaps(eqs, wanted, turned, t, units), units.tolerance(q0)
     q, gap = _iterate(problem, q0, tolerance)
     if gap <= tolerance:
         return q
@@ -314,7 +367,7 @@ def _close(
             return q
         if gap < best_gap:
             best, best_gap = q, gap
-    residual = np.abs(problem.residual(best))
+    residual = np.abs(problem.residual(best)) * problem.row_units
     worst = int(np.argmax(residual))
     if not np.isfinite(residual[worst]):
         raise AssemblyError(
@@ -340,10 +393,11 @@ def _approach(eqs: EquationsOfMotion, start: Array, q: Array, wanted: Mapping[st
     now = eqs.kernel("measures")(start, np.zeros(eqs.nv), eqs.p, t)[0][[eqs.measures.index[name] for name in chosen]]
     change = np.array(list(chosen.values())) - now
     count = int(np.ceil(np.abs(change).max(initial=0.0) / LIMITS.stride))
-    tolerance = LIMITS.tolerance * (1 + float(np.abs(start).max(initial=0.0)))
+    units = Units(eqs, start, t)
+    tolerance = units.tolerance(start)
     for k in range(1, count):
         between = dict(zip(chosen, now + k / count * change, strict=True))
-        start, gap = _iterate(_JointGaps(eqs, between, {}, t), start, tolerance)
+        start, gap = _iterate(_JointGaps(eqs, between, {}, t, units), start, tolerance)
         if not gap <= tolerance:
             return q
     return start
@@ -399,6 +453,10 @@ def _iterate(gaps: _JointGaps, q: Array, tolerance: float) -> tuple[Array, float
     return point.q, point.gap
 
 
+def _largest(x: Array) -> float:
+    return float(np.abs(x).max(initial=0.0))
+
+
 def _speeds(eqs: EquationsOfMotion, q: Array, v0: Array, wanted: Mapping[str, float], t: float) -> Array:
     zero_z, zero_u = np.zeros(eqs.nz), np.zeros(eqs.nu)
     v = v0
@@ -406,6 +464,7 @@ def _speeds(eqs: EquationsOfMotion, q: Array, v0: Array, wanted: Mapping[str, fl
     direct = [eqs.speeds.index[name] for name in wanted if name not in eqs.measures.index]  # angular velocities
     wanted = {n: wanted[n] for n in sorted(wanted, key=lambda n: n not in eqs.measures.index)}
     values = np.array(list(wanted.values()))
+    units = Units(eqs, q, t)
     for _ in range(LIMITS.passes):
         (rates,) = eqs.kernel("rates")(q, v, eqs.p, t)
         A = eqs.kernel("rows").sparse(0, q, v, zero_z, zero_u, eqs.p, t)
@@ -417,10 +476,12 @@ def _speeds(eqs: EquationsOfMotion, q: Array, v0: Array, wanted: Mapping[str, fl
             S = eqs.kernel("measures").sparse(2, q, v, eqs.p, t)
             residual = np.concatenate((rates, np.concatenate((s_rate[chosen], v[direct])) - values))
             J = vstack((A, S[chosen, :], identity(eqs.nv, format="csr")[direct, :])).tocsc()
-        size = 1 + float(np.abs(v).max(initial=0.0)) + float(np.abs(values).max(initial=0.0))
+        rows = units.rows(J)
+        residual, J = residual / rows, units.scale(J, rows)
+        size = 1 + _largest(v / units.columns) + _largest(values / rows[len(rates) :])
         if float(np.abs(residual).max(initial=0.0)) <= LIMITS.rounding * size:
             return v
-        v = v + least_change(J, residual, 0.0)
+        v = v + units.columns * least_change(J, residual, 0.0)
     worst = int(np.argmax(np.abs(residual)))
     if abs(residual[worst]) > LIMITS.missed * size:
         rated = [eqs.rows[k].owner for k in eqs.rate_rows]
@@ -430,7 +491,7 @@ def _speeds(eqs: EquationsOfMotion, q: Array, v0: Array, wanted: Mapping[str, fl
         raise AssemblyError(
             "no-solution",
             f"no speeds of {eqs.name!r} agree with all wanted rates (prescribed: {asked}): {names[worst]} is missed by "
-            f"{abs(residual[worst]):.2e} m/s or rad/s. Prescribe fewer or other rates.",
+            f"{abs((residual * rows)[worst]):.2e} m/s or rad/s. Prescribe fewer or other rates.",
         )
     return v
 
@@ -438,8 +499,12 @@ def _speeds(eqs: EquationsOfMotion, q: Array, v0: Array, wanted: Mapping[str, fl
 def check_start(eqs: EquationsOfMotion, state: State) -> None:
     """Refuse a start whose joints are visibly open, or whose speeds would open them."""
     (phi,) = eqs.kernel("position")(state.q, eqs.p, state.t)
-    if phi.size and (gap := float(np.abs(phi).max())) > LIMITS.open:
-        owner = eqs.rows[eqs.holonomic_rows[int(np.argmax(np.abs(phi)))]].owner
+    units = Units(eqs, state.q, state.t)
+    rows = units.rows(eqs.kernel("rows").sparse(0, state.q, state.v, state.z, np.zeros(eqs.nu), eqs.p, state.t))
+    shares = np.abs(phi) / rows[eqs.holonomic_rows]
+    if phi.size and not shares.max() <= LIMITS.open:
+        worst = int(np.argmax(shares))
+        owner, gap = eqs.rows[eqs.holonomic_rows[worst]].owner, float(np.abs(phi[worst]))
         raise AssemblyError(
             "joint-open",
             f"the start does not close {owner!r} (gap {gap:.2e}).",
@@ -448,9 +513,10 @@ def check_start(eqs: EquationsOfMotion, state: State) -> None:
             evidence={"gap": gap},
         )
     (rates,) = eqs.kernel("rates")(state.q, state.v, eqs.p, state.t)
-    fastest = float(np.abs(state.v).max(initial=0.0))
-    if rates.size and (slip := float(np.abs(rates).max())) > LIMITS.open * (1 + fastest):
-        owner = eqs.rows[eqs.rate_rows[int(np.argmax(np.abs(rates)))]].owner
+    shares = np.abs(rates) / rows[eqs.rate_rows]
+    if rates.size and not shares.max() <= LIMITS.open * (1 + _largest(state.v / units.columns)):
+        worst = int(np.argmax(shares))
+        owner, slip = eqs.rows[eqs.rate_rows[worst]].owner, float(np.abs(rates[worst]))
         raise AssemblyError(
             "joint-open",
             f"the speeds at the start do not agree with {owner!r} (by {slip:.2e} m/s or rad/s).",

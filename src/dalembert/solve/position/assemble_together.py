@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array
 from dalembert.solve.constrained.matrices import RANK_TOLERANCE
-from dalembert.solve.position.assemble import LIMITS, normalised_numbers
+from dalembert.solve.position.assemble import LIMITS, Units, normalised_numbers
 
 ITERATIONS = 12  # from a neighbouring pose three to five suffice
 
@@ -50,7 +50,7 @@ def assemble_together(
         return np.hstack((gaps, eqs.kernel("measures").many(q, still, p, t)[0][:, chosen] - values))
 
     q = np.tile(start.q, (n, 1))
-    tolerance = LIMITS.tolerance * (1 + np.abs(q).max(axis=1, initial=0.0))
+    tolerance = LIMITS.tolerance * (1 + np.abs(q).max(axis=1, initial=0.0)) * min(Units(eqs, start.q, t).length, 1.0)
     with np.errstate(all="ignore"):
         missed = residual(q)
         gap = np.abs(missed).max(axis=1, initial=0.0)

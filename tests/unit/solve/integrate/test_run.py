@@ -45,6 +45,7 @@ def check(code: str | None, *, change: float = 0.0, step: float = 1.0, gap: floa
         method=SimpleNamespace(**{"iterates": False, "stabilise": None, "step": 0.1, **method}),
         eqs=SimpleNamespace(holonomic_rows=[0]),
         friction=True,
+        gap=run.Run.gap,
         end=1.0,
         _gaps=lambda x: np.array([gap]),
         _widest=lambda x: "",

@@ -310,3 +310,46 @@ def test_about_an_equilibrium_held_by_an_input_the_remainder_counts_from_that_in
         (f2,) = model.kernel("remainder")(state.q, state.v, [torque], model.p, 0.0)
         expected = weight * (np.sin(angle) - np.sin(a) - (angle - a) * np.cos(a))
         assert f2 == pytest.approx([expected], abs=1e-9)  # weight times the tolerance of the pose
+
+
+# -- flexible bodies as they are made without a request: mean axis, geometric stiffness ---------------------------------
+@pytest.fixture(scope="module")
+def elastic_loop():
+    """A slider-crank whose rod bends, with a motor and gravity."""
+    frame = da.structures.Frame("rod", planar=True)
+    frame.add_points(["a", "b"], [[0.0, 0.0], [0.5, 0.0]])
+    frame.add_beam("rod", "a", "b", section=da.structures.Section.square(0.008), material="steel", elements=8)
+    data = da.structures.flexible_body(frame, modes=2)
+    assert data.reference == "mean axis" and data.stiffening is not None
+    m = da.Mechanism("elastic slider-crank", planar=True)
+    crank = m.add_body("crank", mass=0.3, inertia=da.rod(0.15), position=(0, 0.075))
+    rod = m.add_flexible_body("rod", data, position=(0, 0.15))
+    slider = m.add_body("slider", mass=0.4, inertia=1e-3, position=(0.48, 0))
+    m.add_revolute("A", m.ground.at(0, 0), crank.at(-0.075, 0))
+    m.add_revolute("B", crank.at(0.075, 0), rod.at("a"))
+    m.add_revolute("C", rod.at("b"), slider.at(0, 0))
+    m.add_prismatic("D", m.ground.at(0, 0), slider.at(0, 0))
+    m.add_spring("spring", joint="D", stiffness=500.0, free=0.4, damping=1.0)
+    m.add_actuator("motor", joint="A", input="torque")
+    eqs = da.equations(m)
+    return eqs, ["A.angle", *eqs.elastic]
+
+
+def test_named_coordinates_of_a_flexible_machine_have_its_motion(elastic_loop):
+    eqs, names = elastic_loop
+    place = {"A.angle": 1.0, names[1]: 2e-4, names[2]: -1e-4}
+    state = da.assemble(eqs, place, velocity={"A.angle": 3.0, names[1]: 0.01})
+    same_motion(eqs, da.equations(eqs, coordinates=names, at=state), state)
+
+
+@pytest.mark.parametrize("first", ["A.angle", "D.displacement", "rod.angle"])
+def test_linear_models_of_a_flexible_machine_are_the_same_in_named_coordinates(elastic_loop, first):
+    """Also after elimination; frequencies of 4 to 1e4 Hz, the highest of which are rounded to 1e-10 of their square."""
+    eqs, names = elastic_loop
+    rest = da.equilibrium(eqs)
+    plain = da.linearize(eqs, at=rest).modes().frequencies
+    named = da.linearize(eqs, at=rest, coordinates=[first, *names[1:]])
+    assert named.coordinates == (first, *names[1:])
+    np.testing.assert_allclose(named.modes().frequencies, plain, rtol=1e-8)
+    small = da.equations(eqs, coordinates=[first, *names[1:]], at=rest)
+    np.testing.assert_allclose(da.linearize(small, at=da.equilibrium(small)).modes().frequencies, plain, rtol=1e-8)

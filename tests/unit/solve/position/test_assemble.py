@@ -445,8 +445,11 @@ def test_machines_above_300_speeds_are_solved_with_sparse_factors_from_one_start
     assert bool(factors) is not dense
     monkeypatch.setattr(module, "_iterate", lambda problem, q, tolerance: starts.append(q) or (q, 1.0))
     row = SimpleNamespace(owner="stop")
-    problem = SimpleNamespace(still=[], residual=lambda q: np.ones(1), owner=lambda k: "stop", move=lambda q, x: q)
+    problem = SimpleNamespace(
+        still=[], residual=lambda q: np.ones(1), row_units=1.0, owner=lambda k: "stop", move=lambda q, x: q
+    )
     monkeypatch.setattr(module, "_JointGaps", lambda *given: problem)
+    monkeypatch.setattr(module, "Units", lambda *given: SimpleNamespace(tolerance=lambda q: 1e-12))
     eqs = SimpleNamespace(name="machine", nv=speeds, elastic=(), rows=[row], joints=())
     with raises(da.errors.AssemblyError, "joint-open"):
         module._close(eqs, np.zeros(speeds), {}, {}, 0.0, 3)

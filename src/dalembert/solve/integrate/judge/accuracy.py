@@ -24,6 +24,7 @@ from dalembert.solve.constrained.solve import forward_function
 from dalembert.solve.integrate.method import Method
 from dalembert.solve.position.balance import sizes
 
+ENERGIES = ("energy.balance", "energy.kinetic", "energy.potential")
 FIXED = 1e-3  # of the energy that moves: after a path of 1 m places are off by half a millimetre
 CONTROLLED = (1e2, 1e-6)  # times rtol, and at least: of 500 runs of the tests, hard stops among them, none has 5e-7
 ROUNDING = 1e-13  # of the potential energy: 450 roundings
@@ -35,10 +36,9 @@ LARGEST = 600  # coordinates, speeds and internal states; dense eigenvalues of m
 
 def judge_energy(run: Record, method: Method, start: State) -> list[Finding]:
     """The finding of a run from a state whose energy is further off than its method promises."""
-    names = ("energy.balance", "energy.kinetic", "energy.potential")
-    if len(run) < 2 or not set(names) <= set(run.names):
+    if len(run) < 2 or not set(ENERGIES) <= set(run.names):
         return []
-    balance, kinetic, potential = (np.asarray(run[name]) for name in names)
+    balance, kinetic, potential = (np.asarray(run[name]) for name in ENERGIES)
     with np.errstate(all="ignore"):  # a motion of 1e200 m has no energy in numbers
         size = float(max(kinetic.max(), np.ptp(potential), np.ptp(kinetic + potential - balance)))
     worst = int(np.argmax(np.abs(balance)))

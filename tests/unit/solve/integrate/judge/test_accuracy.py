@@ -115,3 +115,62 @@ def test_a_machine_at_rest_is_not_announced() -> None:
     eqs, _ = oscillator(100.0)
     rest = da.equilibrium(eqs, guess={"pin.angle": -1.5})
     da.simulate(eqs, 1.0, start=rest, every=0.1)
+
+
+# -- sampled loops and lanes -------------------------------------------------------------------------------------------
+def pushed() -> da.EquationsOfMotion:
+    """The ball above its hard stop, with a force that a law may drive."""
+    m = da.Mechanism("bouncer", planar=True)
+    ball = m.add_body("ball", mass=m.parameter("mass", 1.0), inertia=1.0)
+    m.add_prismatic("rail", m.ground.at(0, 0), ball.at(0, 0), axis=(0, 1))
+    m.add_stop("floor", joint="rail", lower=0.0, stiffness=1e5)
+    m.add_actuator("motor", joint="rail", input="force")
+    return da.equations(m)
+
+
+LAW = da.control.custom_law("hover", lambda s: 0.5 - 0.0 * s["rail.displacement"], "force", dt=0.01)
+
+
+def test_a_sampled_loop_is_announced_as_the_open_run_with_its_input() -> None:
+    """The law holds a constant force: both runs take the same steps."""
+    eqs, findings = pushed(), []
+    for options in ({"controller": LAW}, {"inputs": {"force": 0.5}}):
+        with warns(SimulationWarning, "energy-drift", "'bouncer'") as caught:
+            da.simulate(
+                eqs, 2.0, start=da.assemble(eqs, {"rail": 1.0}), method=da.RK4(step=1e-3), every=0.01, **options
+            )
+        findings += found_in(caught, "energy-drift")
+        assert caught[0].filename == __file__
+    loop, alone = findings
+    assert loop.evidence["share"] == pytest.approx(alone.evidence["share"], rel=1e-6)
+
+
+@pytest.mark.parametrize("options", [{}, {"controller": LAW}], ids=["open", "loop"])
+def test_runs_in_lanes_are_announced_once_with_the_worst_point(options: Any) -> None:
+    eqs = pushed()
+    masses = [1.0, 0.5, 2.0]
+    trial = da.sweeps.Simulation(
+        eqs, 2.0, {"y": "rail.displacement"}, start={"rail": 1.0}, method=da.RK4(step=1e-3), every=0.01, **options
+    )
+    assert trial.goes_together(("mass",))
+    with warns(SimulationWarning, "energy-drift", "3 of 3") as caught:
+        da.sweep(trial, da.sweeps.Grid({"mass": masses}))
+    (finding,) = found_in(caught, "energy-drift")
+    shares = []
+    for mass in masses:
+        with warns(SimulationWarning, "energy-drift") as single:
+            own = eqs.replace(mass=mass)
+            da.simulate(
+                own, 2.0, start=da.assemble(own, {"rail": 1.0}), method=da.RK4(step=1e-3), every=0.01, **options
+            )
+        shares += [one.evidence["share"] for one in found_in(single, "energy-drift")]
+    assert finding.where["point"] == int(np.argmax(shares))
+    assert finding.evidence["share"] == pytest.approx(max(shares), rel=1e-6)
+
+
+def test_accurate_loops_are_not_announced_whatever_noise_adds_to_their_states() -> None:
+    """Energy that noise on states brings counts as work."""
+    eqs, start = oscillator(100.0)
+    noise = da.Noise(process={"rail.speed": 0.1, "pin.angle": 0.05}, every=0.01, seed=1)
+    run = da.simulate(eqs, 1.0, start=start, noise=noise)
+    assert np.ptp(run["energy"]) > 0.1 and np.abs(run["energy.balance"]).max() < 1e-6
