@@ -30,7 +30,10 @@ from dalembert.identify.subspace.hankel_factor import HankelFactor, triangulariz
 
 INPUT_METHODS = ("moesp", "n4sid", "cva")
 OUTPUT_METHODS = ("ssi_data", "ssi_cov")
-# Directions of the past weaker than this are rounding of dependent (noise-free) data: some n ε of the largest factors.
+# Resolution of a channel relative to its size, of the best instruments. Combinations of samples that are weaker (noise-
+# free, oversampled or band-limited data, a hammer at rest) are not known: they fade out, and no rank is decided.
+RESOLUTION = 1e-6
+# Directions of the future weaker than this are rounding of noise-free data: some n ε of the largest factors.
 RANK = 1e-10
 
 
@@ -61,16 +64,10 @@ class Projection:
 
 
 def split(hankel: HankelFactor) -> tuple[FloatArray, FloatArray]:
-    """L32 and L33."""
+    """L32 and L33 of inputs and past outputs that have a white noise of their resolution."""
     L, a = hankel.standard, hankel.rows * hankel.nu
     b = hankel.rows * (2 * hankel.nu + hankel.ny)
-    pivots = np.abs(np.diagonal(L)[:a])
-    if a and (pivots <= RANK * np.linalg.norm(L[:a], axis=1)).any():
-        # dependent future inputs (a hammer at rest): only their span is removed from the others
-        _, s, Vt = scipy.linalg.svd(L[:a], full_matrices=False, check_finite=False)
-        V = Vt[s > RANK * max(s[0], np.finfo(np.float64).tiny)].T
-        rest = L[a:] - (L[a:] @ V) @ V.T
-        L, a, b = triangularize(rest), 0, b - a
+    L = triangularize(np.hstack([L, RESOLUTION * np.eye(len(L), b)]))
     return L[b:, a:b], L[b:, b:]
 
 
