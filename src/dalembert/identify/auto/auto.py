@@ -191,8 +191,7 @@ def _check_share(value: float) -> float:
 
 
 def _diagram(projection: Projection, data: Data, setting: Setting, order: int) -> Stabilization:
-    hankel = projection.hankel
-    room = min((hankel.rows - 1) * hankel.ny, len(projection.values), LARGEST_ORDER_DRAWN)
+    room = min(projection.room, LARGEST_ORDER_DRAWN)
     orders = list(range(2, max(room, 2) + 1, 2)) or [order]
     return make_diagram(projection, orders, data, setting.method, Tolerances())
 

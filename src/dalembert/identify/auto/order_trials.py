@@ -63,10 +63,7 @@ class _Trials:
 
     @property
     def room(self) -> int:
-        if self.projection is None:
-            return 0
-        hankel = self.projection.hankel
-        return min((hankel.rows - 1) * hankel.ny, len(self.projection.values) - 1)
+        return 0 if self.projection is None else self.projection.room
 
     def run(self, order: int) -> OrderTrial | None:
         """The trial of an order, None where it cannot be made."""

@@ -33,6 +33,11 @@ OUTPUT_METHODS = ("ssi_data", "ssi_cov")
 # Resolution of a channel relative to its size, of the best instruments. Combinations of samples that are weaker (noise-
 # free, oversampled or band-limited data, a hammer at rest) are not known: they fade out, and no rank is decided.
 RESOLUTION = 1e-6
+# Root mean square of future outputs, relative to their size, that past and inputs do not explain in noise-free data: a
+# past of this resolution leaves 1e-7 to 1e-6, 16 bits of a converter 1e-4.
+NOISE_FREE = 1e-5
+# Singular values of L32 relative to the largest that are rounding: 0.01 % noise leaves 1e-4.
+ROUNDING = 1e-8
 # Directions of the future weaker than this are rounding of noise-free data: some n ε of the largest factors.
 RANK = 1e-10
 
@@ -56,6 +61,16 @@ class Projection:
     def correlations(self) -> FloatArray:
         """Canonical correlations of past and future given the future inputs, (k,)."""
         return self.values if self.method == "cva" else _canonical(self.explained, self.innovations)[1]
+
+    @property
+    def room(self) -> int:
+        """Largest order. Where forces are unknown, dependent outputs leave a past of fewer numbers than it has rows:
+        more states would be rounding. Noise-free data have no more states than modes."""
+        most = (self.hankel.rows - 1) * self.hankel.ny
+        if (np.linalg.norm(self.innovations, axis=1) < NOISE_FREE).all():
+            return min(most, len(self.values) - 1)
+        sizes = np.linalg.svd(self.explained, compute_uv=False)
+        return max(1, min(most, int(np.count_nonzero(sizes > ROUNDING * sizes[0])) - 1))
 
     def observability(self, order: int) -> FloatArray:
         """Γ (i, ny, order), outputs scaled to unit root mean square."""

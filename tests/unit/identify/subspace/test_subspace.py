@@ -229,7 +229,7 @@ def test_a_double_pole_is_found_one_response_at_a_time() -> None:
     B, D, _, _, note = find_input_matrices(
         read_data(record, "u", "y"), np.ones(2), cart.A, cart.C, None, feedthrough=True, exact=True
     )
-    assert B == pytest.approx(cart.B, abs=1e-9) and D == pytest.approx(cart.D, abs=1e-9)
+    assert pytest.approx(cart.B, abs=1e-9) == B and pytest.approx(cart.D, abs=1e-9) == D
     assert "responses of all unknowns" in note
 
 
