@@ -46,7 +46,8 @@ def _decision(choices: list[object], hertz: np.ndarray, deviations: np.ndarray |
 
 def _auto(test: TestRecord) -> Decision:
     found = auto(test.record, test.inputs, test.outputs, **test.options)
-    choices = [found.order, found.identified.noise_model, [judged.grade for judged in found.judgements]]
+    grades, codes = [judged.grade for judged in found.judgements], sorted(one.code for one in found.findings)
+    choices = [found.order, found.identified.noise_model, grades, codes]
     return _decision(choices, found.frequencies_hz, found.identified.frequency_deviations)
 
 
@@ -70,10 +71,15 @@ DECISIONS: dict[str, Callable[[TestRecord], Decision]] = {
 
 
 def decide(function: str, record: str, draw: int = 0) -> Decision:
-    """The decision of a function on a record whose samples are moved by 1e-9 of their channel's size."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", IdentificationWarning)
-        return DECISIONS[function](find_record(record).moved(draw))
+    """The decision of a function on a record whose samples are moved by 1e-9 of their channel's size.
+
+    The codes of its findings and of its warnings are choices too.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", IdentificationWarning)
+        found = DECISIONS[function](find_record(record).moved(draw))
+    codes = sorted(one.message.code for one in caught if isinstance(one.message, IdentificationWarning))
+    return Decision([*found.choices, codes], found.values, found.deviations)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from dalembert.numerics import ties
 from dalembert.record import Record
 from dalembert.studies.identification import arm_identification
 from tests.helpers.ambient_chain import ambient
-from tests.helpers.decision_records import MEASURED, SIMULATED, find_record
+from tests.helpers.decision_records import MEASURED, SIMULATED, find_record, simulated
 from tests.helpers.measured_arm import JOINTS, NOISE, T, drawing, record, truth
 from tests.helpers.robots import fourier_motion, measured_record
 from tests.helpers.storey_frame import played, sampled_frame, storey_frame, white
@@ -217,11 +217,19 @@ CASES: dict[str, Case] = {
     for method in ("fdd", "efdd")
     for name in EVERY
 }  # type: ignore[misc]
+
+
+def noise_free() -> Record:
+    """Outputs of one force without noise: a window of 30 samples of three has 36 independent numbers."""
+    return simulated(5, (3.0, 8.0, 14.0), noise=0.0, ny=4, samples=8000).record.select("y1", "y2", "y3", "y4")
+
+
 SETUPS: dict[str, Callable[[], list[Record]]] = {
     "shake table": lambda: split(outputs("shake table"), ("floor3", "floor1"), ("floor3", "floor2")),
     "building": lambda: split(outputs("building"), ("unit3", "unit1"), ("unit3", "unit2")),
     "bridge": lambda: split(outputs("bridge"), ("chan13", "chan23", "chan15"), ("chan13", "chan23", "chan20")),
     "chain": lambda: split(ambient(12_800, seed=1), ("m3", "m8", "m1"), ("m3", "m8", "m4")),
+    "noise-free": lambda: split(noise_free(), ("y1", "y2", "y3"), ("y1", "y2", "y4")),
     "heavily damped chain": lambda: split(ambient(12_800, seed=4, damping=0.05), ("m8", "m1"), ("m8", "m4")),
 }
 CASES |= {
@@ -236,6 +244,9 @@ CASES |= {
     "robot: arm": (record, lambda data: robot(data, drawing(), rotors=True)),
     "robot: positions": (
         lambda: record(derivatives=False, encoder=1e-5), lambda data: robot(data, drawing(), rotors=True)
+    ),
+    "robot: noise-free positions": (
+        lambda: record(derivatives=False, noise=np.zeros(2)), lambda data: robot(data, drawing(), rotors=True)
     ),
     "robot: joint at rest": (resting, lambda data: robot(data, drawing(), rotors=True, speed=0.02)),
     "robot: short record": (lambda: record().between(0.0, 0.5), lambda data: robot(data, drawing(), rotors=True)),
@@ -272,6 +283,7 @@ CASES |= {
 QUICK = (
     "fdd: shake table", "efdd: shake table", "efdd: robot arm", "efdd: building", "fdd: dependent channels",
     "fdd: one motion", "efdd: ambient with a machine", "poser: shake table", "preger: shake table",
+    "poser: noise-free", "robot: noise-free positions",
     "preger: heavily damped chain", "robot: arm", "robot: joint at rest", "robot: four-bar of Adams",
     "update: shake table", "update: repeated at the end", "update: repeated at first", "physical: frame",
     "physical: three forces",

@@ -207,6 +207,7 @@ CODES: dict[str, str] = {
     "coordinate-count": "another number of coordinates than of modes",
     "dependent-residuals": "residuals that depend on the inputs",
     "duplicate-modes": "two modes with one shape and nearly one frequency",
+    "equal-orders": "two orders whose models fit unseen data as well",
     "few-periods": "a record that is short compared with the period of a mode",
     "few-samples": "hardly more samples than unknowns",
     "inconsistent-damping": "a damping matrix that contradicts the damping ratios",

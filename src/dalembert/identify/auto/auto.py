@@ -22,7 +22,7 @@ from dalembert.core.errors import DataError
 from dalembert.core.findings import Finding
 from dalembert.identify.auto.mode_classes import judge_modes, measure_strength
 from dalembert.identify.auto.nonlinearity import decide_nonlinearity, describe_nonlinearity
-from dalembert.identify.auto.order_trials import choose_tried_order, identify_stable
+from dalembert.identify.auto.order_trials import choose_tried_order, find_equal_order, identify_stable
 from dalembert.identify.auto.preparation import (
     Setting,
     describe_split,
@@ -154,6 +154,7 @@ def auto(
     model, more = _settle(found, training, part, projection, setting, orders if refined else None, decisions)
     if order is None:
         model, trials = _part_with_duplicates(model, trials, training, part, projection, setting, refined, decisions)
+        findings += find_equal_order(model, choice.order, trials, part, projection, setting)
     findings += [one for one in (*model.findings, *more) if one not in findings]
     drawn = _diagram(projection, part, setting, model.order)
     judgements = judge_modes(model, projection, training, part, setting, scale)
@@ -191,8 +192,7 @@ def _check_share(value: float) -> float:
 
 
 def _diagram(projection: Projection, data: Data, setting: Setting, order: int) -> Stabilization:
-    hankel = projection.hankel
-    room = min((hankel.rows - 1) * hankel.ny, len(projection.values), LARGEST_ORDER_DRAWN)
+    room = min(projection.room, LARGEST_ORDER_DRAWN)
     orders = list(range(2, max(room, 2) + 1, 2)) or [order]
     return make_diagram(projection, orders, data, setting.method, Tolerances())
 

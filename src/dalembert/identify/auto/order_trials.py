@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dalembert.core.errors import DalembertError, DataError
+from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.identify.auto.preparation import Setting, split
 from dalembert.identify.auto.result import OrderTrial
 from dalembert.identify.model.identified import Identified
@@ -43,6 +44,8 @@ class OrderThresholds:
 
 
 THRESHOLDS = OrderThresholds()
+TIE = 1e-6  # relative difference of residuals that is no difference: the smaller model is taken
+SAME_MODE = 0.02  # largest relative difference of the frequencies of one mode in two models
 LEAST = 1e-6  # a residual below this percentage of an output counts as zero: rounding of its measurement
 
 
@@ -63,10 +66,7 @@ class _Trials:
 
     @property
     def room(self) -> int:
-        if self.projection is None:
-            return 0
-        hankel = self.projection.hankel
-        return min((hankel.rows - 1) * hankel.ny, len(self.projection.values) - 1)
+        return 0 if self.projection is None else self.projection.room
 
     def run(self, order: int) -> OrderTrial | None:
         """The trial of an order, None where it cannot be made."""
@@ -134,14 +134,41 @@ def identify_stable(
     return first or setting.identify(data, projection, order), trials
 
 
+def find_equal_order(
+    model: Identified, proposed: int, trials: Sequence[OrderTrial], data: Data, projection: Projection, setting: Setting
+) -> list[Finding]:
+    """A finding where the model and one of another order, up to that of the criteria, fit unseen data as well."""
+    percent = {trial.order: trial.percent for trial in trials if trial.stable and trial.order <= proposed}
+    left = {trial.order: trial.left for trial in trials if trial.order in percent}
+    taken = model.order
+    most = THRESHOLDS.as_good
+    equal = [k for k in left if taken in left and k != taken and 1.0 / most <= left[k] / left[taken] <= most]
+    if not equal:
+        return []
+    other = proposed if proposed in equal else min(equal)
+    f, g = model.frequencies_hz, setting.identify(data, projection, other).frequencies_hz
+    hertz = {
+        order: [float(x) for x in own if not np.isclose(x, rest, rtol=SAME_MODE, atol=0.0).any()]
+        for order, own, rest in ((taken, f, g), (other, g, f))
+    }
+    names = {order: ", ".join(f"{x:.4g}" for x in own) for order, own in hertz.items() if own}
+    differ = "".join(f", but only order {order} has modes at {own} Hz" for order, own in names.items())
+    problem = (
+        f"models of order {taken} and {other} fit a part of the training data kept aside as well ({percent[taken]:.2f} "
+        f"and {percent[other]:.2f} %): {taken} was taken. Their modes are the same{differ}."
+    )
+    evidence = {"orders": [taken, other], "hertz": [hertz[taken], hertz[other]]}
+    return [Finding("equal-orders", problem, {}, evidence, (Advice("Compare with {}.", Argument("order", other)),))]
+
+
 def _choose(trials: _Trials, proposed: int) -> int:
     """The best tried order near the one proposed."""
     limit = THRESHOLDS
     left = {trial.order: trial.left for trial in trials.found.values() if trial.stable}
     if not left:
         return min(trials.found, key=lambda order: trials.found[order].left, default=proposed)
-    lower = [order for order in left if order <= proposed]
-    own = min(lower or left, key=lambda order: (left[order], order))
+    lower = {order: left[order] for order in left if order <= proposed} or left
+    own = min(order for order in lower if lower[order] <= (1.0 + TIE) * min(lower.values()))
     better = [k for k in left if k > own and left[k] < limit.clearly_better ** max(1.0, 0.5 * (k - own)) * left[own]]
     if not better:
         return own

@@ -66,7 +66,7 @@ class SetupModes:
 def identify_setup(data: Data, most: int | None, rows: int | None) -> SetupModes:
     """Modes of one set-up: the stable columns of its stabilization diagram by SSI-data."""
     projection = project(compress_hankel(data, choose_rows(data, None, rows)), "ssi_data")
-    room = min((projection.hankel.rows - 1) * data.ny, len(projection.values), most or LARGEST_ORDER)
+    room = min(projection.room, most or LARGEST_ORDER)
     modes = average_columns(make_diagram(projection, list(range(2, room + 1, 2)), data, "ssi_data", Tolerances()))
     return SetupModes(
         modes, modes.frequencies_hz, modes.damping_ratios, None, None, find_machine_harmonics(data, modes), data.units,

@@ -59,6 +59,8 @@ class MotionThresholds:
     fewest: int = 8
     # Least noise of a channel over its largest value: ten thousand roundings, which are no motion of a joint at rest.
     rounding: float = 1e-12
+    # Least error of a channel over its largest value: 24 bits of an encoder.
+    resolution: float = 1e-7
 
 
 THRESHOLDS = MotionThresholds()
@@ -69,6 +71,7 @@ class MeasuredMotion:
     """One record: t (N,), q, v, a (N, ...), inputs u (N, nu) and efforts along speeds (N, nv), zero where not measured.
 
     cutoff_hz : of the filter; None where there was none.  place : number of the record, from 1.
+    error : least error of an acceleration over its size, from channels of the best resolution.
     """
 
     t: Array
@@ -79,6 +82,7 @@ class MeasuredMotion:
     effort: Array
     cutoff_hz: float | None
     place: int
+    error: float
 
 
 @dataclass(frozen=True)
@@ -226,6 +230,7 @@ def _read_motion(
     motion = MeasuredMotion(
         poses.t[inner], poses.q[inner], poses.v[inner], poses.a[inner], u[inner], effort[inner],
         cutoff if cutoff < limit else None, place,
+        max((one.least_error(cutoff) for one in spectra.values() if one.size > 0.0), default=0.0),
     )  # fmt: skip
     return motion, _find_noise(eqs, channels, spectra, motion, cutoff, name)
 
@@ -256,6 +261,7 @@ class MotionSpectrum:
     motion: Array
     noise: Array
     band: float
+    least: Array  # noise of the best resolution
 
     @classmethod
     def of(cls, values: Array, dt: float, order: int) -> MotionSpectrum:
@@ -273,11 +279,16 @@ class MotionSpectrum:
         f = np.arange(len(power)) / (count * dt)
         gain = 2.0 / count * (2 * np.pi * f) ** (2 * order)
         motion = np.where(power > THRESHOLDS.above_noise * floor, gain * power, 0.0)
-        return cls(f, motion, gain * floor, float(f[last]))
+        least = gain * (THRESHOLDS.resolution * np.abs(values).max()) ** 2
+        return cls(f, motion, gain * floor, float(f[last]), least)
 
     def noise_below(self, cutoff: float) -> float:
         """Standard deviation of the noise of the acceleration that a filter leaves."""
         return float(np.sqrt(self.noise[self.frequencies <= cutoff].sum()))
+
+    def least_error(self, cutoff: float) -> float:
+        """Error of the acceleration over its size that a filter leaves of the best resolution."""
+        return float(np.sqrt(self.least[self.frequencies <= cutoff].sum())) / self.size
 
     @property
     def size(self) -> float:

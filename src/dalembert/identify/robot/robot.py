@@ -141,7 +141,7 @@ def robot(
         data, spread, doubts = _compress(balance, base, first, motions, used)
         findings += doubts + _resting_joints(balance, motions)
         bar.update(0.6)
-        found = estimate(data, spread, noise)
+        found = estimate(data, spread, noise, max(one.error for one in motions))
         found, method = _judge_deviations(balance, base, motions, used, found)
         bar.update(0.8)
         change, distance, converged = _all_parameters(eqs, balance, base, found, first, consistent)

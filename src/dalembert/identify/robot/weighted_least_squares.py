@@ -100,12 +100,13 @@ class WeightedEstimate:
         return found
 
 
-def estimate(data: Triangles, spread: Array, noise: Array | None = None) -> WeightedEstimate:
+def estimate(data: Triangles, spread: Array, noise: Array | None = None, error: float = 0.0) -> WeightedEstimate:
     """Estimate and noise from all joints.
 
     spread : of the effort of each joint.  noise : given standard deviations; None to estimate them.
+    error : least relative one of the accelerations.
     """
-    least = THRESHOLDS.least_noise * np.maximum(spread, np.max(spread, initial=0.0) * 1e-6 + 1e-300)
+    least = max(THRESHOLDS.least_noise, error) * np.maximum(spread, np.max(spread, initial=0.0) * 1e-6 + 1e-300)
     if noise is not None:
         return _solve(data, np.asarray(noise, dtype=float))
     sigma = np.maximum(spread, least)

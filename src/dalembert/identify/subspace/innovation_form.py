@@ -24,17 +24,18 @@ from dalembert.identify.model.playback import free_motion
 from dalembert.identify.records.data import Data
 from dalembert.identify.subspace.hankel_factor import HankelFactor
 from dalembert.identify.subspace.input_matrices import find_input_matrices
+from dalembert.identify.subspace.projections import NOISE_FREE
 from dalembert.linear.recursions import march
 
-NOISE_FREE = "no gain: the data are noise-free to rounding in some outputs."
+NO_GAIN = "no gain: the data are noise-free in some outputs."
 
 
 @dataclass(frozen=True)
 class GainThresholds:
     """When data count as noise-free, and when a gain as stable."""
 
-    # Root mean square of the innovations of outputs of unit size: rounding of QR factors is some 1e-12.
-    noise: float = 1e-9
+    # Root mean square of the innovations of outputs of unit size.
+    noise: float = NOISE_FREE
     # Condition number of their correlations: half of the digits of S, a square, remain at 1e8, none at 1e16.
     condition: float = 1e12
     # |z| of A - K C at most 1 less this: a mode that does not decay within 1e9 samples.
@@ -54,7 +55,7 @@ def find_gain(
     i, ny, n = gamma.shape
     pivots, S = _diagonal_blocks(innovations, ny, correction)
     if _noise_free(S):
-        return None, S, NOISE_FREE
+        return None, S, NO_GAIN
     responses = np.einsum("ajkl,klm->ajkm", innovations.reshape(i, ny, i, ny), np.linalg.inv(pivots))
     upper, made = np.zeros((n, n)), np.zeros((n, ny))
     for a in range(i - 1):

@@ -30,7 +30,15 @@ from dalembert.identify.subspace.hankel_factor import HankelFactor, triangulariz
 
 INPUT_METHODS = ("moesp", "n4sid", "cva")
 OUTPUT_METHODS = ("ssi_data", "ssi_cov")
-# Directions of the past weaker than this are rounding of dependent (noise-free) data: some n ε of the largest factors.
+# Resolution of a channel relative to its size, of the best instruments. Combinations of samples that are weaker (noise-
+# free, oversampled or band-limited data, a hammer at rest) are not known: they fade out, and no rank is decided.
+RESOLUTION = 1e-6
+# Root mean square of future outputs, relative to their size, that past and inputs do not explain in noise-free data: a
+# past of this resolution leaves 1e-7 to 1e-6, 16 bits of a converter 1e-4.
+NOISE_FREE = 1e-5
+# Singular values of L32 relative to the largest that are rounding: 0.01 % noise leaves 1e-4.
+ROUNDING = 1e-8
+# Directions of the future weaker than this are rounding of noise-free data: some n ε of the largest factors.
 RANK = 1e-10
 
 
@@ -54,6 +62,16 @@ class Projection:
         """Canonical correlations of past and future given the future inputs, (k,)."""
         return self.values if self.method == "cva" else _canonical(self.explained, self.innovations)[1]
 
+    @property
+    def room(self) -> int:
+        """Largest order. Where forces are unknown, dependent outputs leave a past of fewer numbers than it has rows:
+        more states would be rounding. Noise-free data have no more states than modes."""
+        most = (self.hankel.rows - 1) * self.hankel.ny
+        if (np.linalg.norm(self.innovations, axis=1) < NOISE_FREE).all():
+            return min(most, len(self.values) - 1)
+        sizes = np.linalg.svd(self.explained, compute_uv=False)
+        return max(1, min(most, int(np.count_nonzero(sizes > ROUNDING * sizes[0])) - 1))
+
     def observability(self, order: int) -> FloatArray:
         """Γ (i, ny, order), outputs scaled to unit root mean square."""
         gamma: FloatArray = self.vectors[:, :order] * np.sqrt(self.values[:order])
@@ -61,16 +79,10 @@ class Projection:
 
 
 def split(hankel: HankelFactor) -> tuple[FloatArray, FloatArray]:
-    """L32 and L33."""
+    """L32 and L33 of inputs and past outputs that have a white noise of their resolution."""
     L, a = hankel.standard, hankel.rows * hankel.nu
     b = hankel.rows * (2 * hankel.nu + hankel.ny)
-    pivots = np.abs(np.diagonal(L)[:a])
-    if a and (pivots <= RANK * np.linalg.norm(L[:a], axis=1)).any():
-        # dependent future inputs (a hammer at rest): only their span is removed from the others
-        _, s, Vt = scipy.linalg.svd(L[:a], full_matrices=False, check_finite=False)
-        V = Vt[s > RANK * max(s[0], np.finfo(np.float64).tiny)].T
-        rest = L[a:] - (L[a:] @ V) @ V.T
-        L, a, b = triangularize(rest), 0, b - a
+    L = triangularize(np.hstack([L, RESOLUTION * np.eye(len(L), b)]))
     return L[b:, a:b], L[b:, b:]
 
 

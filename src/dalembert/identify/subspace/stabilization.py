@@ -39,7 +39,7 @@ from dalembert.identify.model.collinearity import modal_phase_collinearity
 from dalembert.identify.model.identified import is_oscillation
 from dalembert.identify.records.data import Data, Detrend, read_data
 from dalembert.identify.subspace.hankel_factor import choose_rows, compress_hankel, order_too_high
-from dalembert.identify.subspace.projections import INPUT_METHODS, OUTPUT_METHODS, Projection, project
+from dalembert.identify.subspace.projections import INPUT_METHODS, OUTPUT_METHODS, ROUNDING, Projection, project
 from dalembert.linear.modes import Modes
 from dalembert.numerics import ties
 from dalembert.record import Record
@@ -57,9 +57,9 @@ LARGEST_ORDER = 60  # of a diagram by default
 class ProjectionGaps:
     """Gaps of the singular values of a projection."""
 
-    # Ratio of neighbours, and size after it relative to the largest, of noise-free data: 0.01 % noise leaves 1e-4.
+    # Ratio of neighbours, and size after it relative to the largest, of noise-free data.
     noise_free: float = 1e4
-    rounding: float = 1e-8
+    rounding: float = ROUNDING
     # Ratio that is mentioned to a user who gave another order; noise alone has below 2.
     mentioned: float = 3.0
 
@@ -178,7 +178,7 @@ def stabilization(
     projection, data = project_record(record, inputs, outputs, method, rows, most, detrend)
     i = projection.hankel.rows
     room = min((i - 1) * data.ny, len(projection.values))
-    usual = range(2, min(LARGEST_ORDER, room) + 1, 2) if wanted is None else wanted
+    usual = range(2, min(LARGEST_ORDER, projection.room) + 1, 2) if wanted is None else wanted
     if wanted is not None and wanted[-1] > room:
         raise order_too_high(i, data.ny, room, wanted[-1])
     return make_diagram(projection, list(usual), data, projection.method, tolerances or Tolerances())
@@ -377,7 +377,7 @@ def choose_order(projection: Projection, most: int | None = None) -> OrderChoice
     """Order of a model from the singular values of its projection, at most ``most``."""
     hankel = projection.hankel
     values = projection.values
-    room = min((hankel.rows - 1) * hankel.ny, len(values) - 1, hankel.columns // 10)
+    room = min(projection.room, hankel.columns // 10)
     limit = max(1, min(room, most or room))
     shown = _values_with_gap(projection)
     gap, ratio = _gap(shown, limit)
@@ -403,8 +403,7 @@ def choose_order(projection: Projection, most: int | None = None) -> OrderChoice
 
 def note_order(projection: Projection, order: int) -> str:
     """Note on an order that was given, with that of the singular values where it is another."""
-    hankel, values = projection.hankel, projection.values
-    limit = min((hankel.rows - 1) * hankel.ny, len(values) - 1, hankel.columns // 10)
+    limit = min(projection.room, projection.hankel.columns // 10)
     text = f"order {order} as given"
     if limit < 1:
         return text

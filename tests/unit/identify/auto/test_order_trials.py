@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dalembert.identify.auto.order_trials import THRESHOLDS, _choose, _Trials
+from dalembert.identify import auto
+from dalembert.identify.auto.order_trials import THRESHOLDS, _choose, _Trials, find_equal_order
 from dalembert.identify.auto.result import OrderTrial
+from tests.helpers.decision_records import simulated
 
 
 def tried(**percents: float) -> Any:
@@ -21,6 +23,39 @@ def tried(**percents: float) -> Any:
 def test_a_lower_order_that_fits_better_is_taken() -> None:
     assert _choose(tried(n4=80.1, n6=80.0), 6) == 4
     assert _choose(tried(n4=79.9, n6=80.0), 6) == 6
+
+
+@pytest.mark.parametrize(("percent", "order"), [(80.0 + 1e-5, 4), (80.0 - 1e-5, 4), (80.0 - 3e-5, 6)])
+def test_of_orders_whose_residuals_differ_by_a_millionth_the_smaller_is_taken(percent: float, order: int) -> None:
+    assert _choose(tried(n4=percent, n6=80.0), 6) == order
+
+
+@pytest.mark.filterwarnings("ignore::dalembert.identify.IdentificationWarning")
+def test_a_mode_far_below_the_noise_leaves_two_orders_as_good_and_both_are_named() -> None:
+    test = simulated(1, (4.0, 9.0), 0.03, noise=1.0, samples=1000)
+    for draw in range(3):
+        moved = test.moved(draw)
+        found = auto(moved.record, moved.inputs, moved.outputs)
+        (equal,) = (one for one in found.findings if one.code == "equal-orders")
+        assert found.order == 4 and equal.evidence["orders"] == [4, 2]
+        (weak,), (none) = equal.evidence["hertz"]
+        assert weak == pytest.approx(4.0, rel=0.01) and none == []
+        assert "4 was taken" in equal.problem and "4.01 Hz" in equal.problem
+
+
+@pytest.mark.parametrize(
+    ("left", "taken", "orders"),
+    [(20.38, 4, [4, 6]), (20.42, 4, []), (19.62, 4, [4, 6]), (19.58, 4, []), (20.38, 6, [6, 4]), (20.38, 8, [])],
+)
+def test_orders_whose_residuals_differ_by_two_percent_are_as_good(left: float, taken: int, orders: list[int]) -> None:
+    """Up to the order of the criteria: a larger one that fits as well is no better answer."""
+    model: Any = SimpleNamespace(order=taken, frequencies_hz=np.array([3.0, 8.0]))
+    other = SimpleNamespace(frequencies_hz=np.array([3.05, 5.0]))
+    setting: Any = SimpleNamespace(identify=lambda *given: other)
+    trials = list(tried(n4=80.0, n6=100.0 - left, n8=80.0).found.values())
+    none: Any = None
+    found = find_equal_order(model, 6, trials, none, none, setting)
+    assert [one.evidence for one in found] == ([{"orders": orders, "hertz": [[8.0], [5.0]]}] if orders else [])
 
 
 def test_an_unstable_order_is_not_taken() -> None:

@@ -157,7 +157,7 @@ def test_a_line_a_hundred_times_above_the_floor_is_motion(ratio: float, line: in
 
 def spectrum(motion: list[float], noise: list[float], band: float) -> MotionSpectrum:
     """Lines at 0, 1, 2, ... Hz."""
-    return MotionSpectrum(np.arange(float(len(motion))), np.array(motion), np.array(noise), band)
+    return MotionSpectrum(np.arange(float(len(motion))), np.array(motion), np.array(noise), band, np.array(noise))
 
 
 @pytest.mark.parametrize(("noise", "cutoff"), [(0.0099, np.inf), (0.0101, 6.0)])
@@ -212,3 +212,13 @@ def test_rounding_of_a_joint_at_rest_is_no_motion(noise: float, moves: bool) -> 
     t = np.arange(400)
     slow = 0.7 + noise * np.sin(0.1 * t)  # above 1e-12 of the value it is a motion without noise
     assert (MotionSpectrum.of(slow, 0.01, 2).size > 0.0) == moves
+
+
+def test_positions_of_24_bits_limit_their_second_derivatives() -> None:
+    """White noise of 1e-7 of the largest position, differentiated twice, up to half the rate: ω_N²/√5 of it."""
+    dt, t = 0.01, np.arange(0.0, 20.0, 0.01)
+    position = 0.5 * np.sin(2.0 * np.pi * t)
+    size = 0.5 * (2.0 * np.pi) ** 2 / np.sqrt(2.0)
+    expected = 1e-7 * 0.5 * (np.pi / dt) ** 2 / np.sqrt(5.0) / size
+    # the Hann window of a whole number of periods keeps the power to the few lines beside the sine
+    assert MotionSpectrum.of(position, dt, 2).least_error(np.inf) == pytest.approx(expected, rel=0.02)

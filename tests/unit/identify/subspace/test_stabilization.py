@@ -242,7 +242,7 @@ def test_every_order_is_tried_up_to_30(most: int, count: int, monkeypatch: pytes
 
 @pytest.mark.parametrize(("room", "largest"), [(59, 58), (62, 60)])
 def test_a_diagram_ends_at_order_60(room: int, largest: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    projection = SimpleNamespace(hankel=SimpleNamespace(rows=100), values=np.ones(room), method="moesp")
+    projection = SimpleNamespace(hankel=SimpleNamespace(rows=100), values=np.ones(room), method="moesp", room=room)
     monkeypatch.setattr(diagrams, "project_record", lambda *given: (projection, SimpleNamespace(ny=1)))
     monkeypatch.setattr(diagrams, "make_diagram", lambda projection, orders, *given: orders)
     record: Any = None
