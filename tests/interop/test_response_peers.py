@@ -9,6 +9,9 @@ import scipy.signal
 from dalembert.linear import SecondOrder, frequency_response, impulse_response, response, root_locus, step_response
 from tests.helpers.checks import matched
 
+# python-control sets the shape of arrays of its own, which NumPy 2.5 deprecates
+pytestmark = pytest.mark.filterwarnings("ignore:Setting the shape on a NumPy array:DeprecationWarning")
+
 control = pytest.importorskip("control")
 
 

@@ -138,7 +138,8 @@ def null_space(matrix: Matrix, *, start: int = 8) -> FloatArray:
     for _ in range(4):
         block = np.linalg.qr(factor.solve(block))[0]
     turn = np.linalg.svd(scaled @ block, full_matrices=False)[2]
-    motions = (block @ turn.T) / size[:, None]
+    # the sums in block @ turn.T leave some n ε of stiff motions; one more iteration removes them
+    motions = shift * factor.solve(block @ turn.T) / size[:, None]
     zero = resistance(matrix, motions) <= LIMITS.zero
     if zero.all() and width < n:
         return null_space(matrix, start=4 * start)

@@ -39,6 +39,15 @@ def test_a_motion_is_free_below_fifty_roundings(resistance: float, count: int) -
     assert factors.null_space(nearly_singular(resistance)).shape[1] == count
 
 
+def test_free_motions_contain_less_than_a_rounding_of_stiff_ones() -> None:
+    """A chain along x whose points move freely across it: K v has no sum that could round."""
+    chain = 2 * np.eye(41) - np.eye(41, k=1) - np.eye(41, k=-1)
+    matrix = np.block([[chain, np.zeros((41, 40))], [np.zeros((40, 81))]])
+    motions = factors.null_space(matrix)
+    assert motions.shape[1] == 40
+    assert factors.resistance(matrix, motions).max() < EPS
+
+
 @pytest.mark.parametrize(("resistance", "rigid"), [(0.9e4 * EPS, True), (1.1e4 * EPS, False)])
 def test_a_mode_is_rigid_below_ten_thousand_roundings(resistance: float, rigid: bool) -> None:
     squares, _ = factors.lowest(np.eye(2), nearly_singular(resistance), 1)
