@@ -351,6 +351,7 @@ def _build(
     actuated: bool,
 ) -> None:
     names = _distinct(reader, links, joints)
+    poses = _zero_pose(joints, top)
     bodies: dict[str, Body] = {}
     for name, link in links.items():
         grounded = name == top and base == "fixed"
@@ -360,9 +361,11 @@ def _build(
             bodies[name] = m.ground = replace(m.ground, mesh=triangles)
             continue
         own = name if name != m.ground.name else f"{name}_link"
+        pose = poses[name]
         bodies[name] = m.add_body(
-            own, mass=mass, inertia=inertia.tolist(), center=tuple(center.tolist()), mesh=triangles
-        )
+            own, mass=mass, inertia=inertia.tolist(), center=tuple(center.tolist()), mesh=triangles,
+            position=(pose @ Origin(center)).place.tolist(), rotation=pose.axes.tolist(),
+        )  # fmt: skip
     for joint in joints:
         kind, name, near = KINDS[joint.kind], names[joint.name], joint.origin
         axes: FloatArray = np.eye(3)
@@ -384,6 +387,27 @@ def _build(
         if joint.mimic is not None:
             other, ratio, offset = joint.mimic
             m.add_gear(f"{names[joint.name]}.mimic", names[other], names[joint.name], ratio=ratio, offset=offset)
+
+
+def _zero_pose(joints: list[JointNode], top: str) -> dict[str, Origin]:
+    """Poses of the links where all joints are at zero, and those that mimic others at their offsets."""
+    named, carried = {joint.name: joint for joint in joints}, {joint.child: joint for joint in joints}
+
+    def value(joint: JointNode) -> float:
+        return 0.0 if joint.mimic is None else joint.mimic[1] * value(named[joint.mimic[0]]) + joint.mimic[2]
+
+    found = {top: Origin()}
+    for link in carried:
+        way = [link]
+        while way[-1] not in found:
+            way.append(carried[way[-1]].parent)
+        for child in reversed(way[:-1]):
+            joint = carried[child]
+            step = value(joint) * joint.axis / np.linalg.norm(joint.axis)
+            turns = KINDS[joint.kind] == "revolute"
+            moved = Origin(axes=np.array(rotation(vector=tuple(step)).matrix)) if turns else Origin(step)
+            found[child] = found[joint.parent] @ joint.origin @ moved
+    return found
 
 
 def _distinct(reader: UrdfReader, links: Mapping[str, XmlNode], joints: list[JointNode]) -> dict[str, str]:
