@@ -81,6 +81,16 @@ def find_file(name: str, folders: Sequence[Path]) -> Path:
     raise FileFormatError("no-such-file", f"there is no such file beneath {places}.", advice)
 
 
+def find_first(names: Sequence[str], folders: Sequence[Path]) -> tuple[str, Path]:
+    """The first of some names that is a file beneath the folders; the error is that of the last."""
+    for name in names[:-1]:
+        try:
+            return name, find_file(name, folders)
+        except FileFormatError:
+            continue
+    return names[-1], find_file(names[-1], folders)
+
+
 def read_obj(path: Path) -> FloatArray:
     """Triangles (n, 3, 3) of an OBJ file."""
     require_file(path, LIMITS.text_bytes, path.name)

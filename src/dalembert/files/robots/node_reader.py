@@ -176,6 +176,9 @@ class NodeReader:
         except FileFormatError as error:
             self.problem(node, error.code, f"mesh {name!r:.120}: {error.finding.problem}", *error.advice)
             return None
+        return np.asarray(found) if needed else self.check_size(node, name, found)
+
+    def check_size(self, node: XmlNode, name: str, found: FloatArray) -> FloatArray:
         size = float(np.abs(found).max())
         if size > THRESHOLDS.offset:
             problem = f"mesh {name!r:.120} reaches {size:g} m: lengths are metres; the file may be in millimetres."
