@@ -51,7 +51,12 @@ def find_problems(m: Mechanism) -> list[Finding]:
     coordinates = _Coordinates(m)
     return [
         *names,
-        *(problem for body in m.bodies for problem in inertia_problems(body.name, body.mass, body.inertia, m.planar)),
+        *(
+            problem
+            for body in m.bodies
+            if not body.as_given
+            for problem in inertia_problems(body.name, body.mass, body.inertia, m.planar)
+        ),
         *_body_problems(m),
         *_coordinate_problems(m, coordinates),
         *_force_problems(m, coordinates),

@@ -261,6 +261,7 @@ class MjcfModel:
 
     def _picture(self, body: MjcfBody) -> FloatArray | None:
         shown = [geom for geom in body.geoms if geom.group <= SHOWN] or body.geoms
+        shown = [geom for geom in shown if not geom.collides] or shown  # shapes of contact hide the visual ones
         return self.reader.draw(body.node, (geom.triangles() for geom in shown))
 
 

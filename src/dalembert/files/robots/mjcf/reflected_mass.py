@@ -1,4 +1,4 @@
-"""The mass matrix of the tree of an MJCF model in the pose of the file: M = Σ m Jₚᵀ Jₚ + Jᵣᵀ I Jᵣ + armature."""
+"""Masses that actuators of an MJCF model see in the pose of the file: 1/(J M⁻¹ Jᵀ)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from dalembert.files.robots.mjcf.bodies import MjcfBody
 from dalembert.files.robots.mjcf.geoms import SolidMass
 from dalembert.files.robots.mjcf.joints import MjcfJoint
 from dalembert.files.robots.origins import Origin
+from dalembert.files.robots.tree_mass import TreeMass
 
 
 class ReflectedMass:
@@ -18,27 +19,20 @@ class ReflectedMass:
 
     def __init__(self, world: MjcfBody, joints: Mapping[str, list[MjcfJoint]], masses: Mapping[str, SolidMass]) -> None:
         self.columns: dict[str, int] = {}
-        poses, ways = {world.name: Origin()}, {world.name: np.zeros((0, 6))}  # rows: axis, axis × (-place)
-        bodies = list(world.walk())[1:]
-        owners: dict[str, list[int]] = {world.name: []}
-        armature: list[float] = []
-        for body in bodies:
+        poses, tree = {world.name: Origin()}, TreeMass()
+        none = np.zeros((3, 3))
+        for body in list(world.walk())[1:]:
             assert body.parent is not None
             poses[body.name] = pose = poses[body.parent.name] @ body.origin
-            rows, own = [ways[body.parent.name]], [*owners[body.parent.name]]
+            parent = body.parent.name
             for joint in joints[body.name]:
-                screws = _screws(joint, pose)
-                self.columns[joint.name] = len(armature)
-                own += range(len(armature), len(armature) + len(screws))
-                armature += [joint.armature] * len(screws)
-                rows.append(screws)
-            ways[body.name], owners[body.name] = np.concatenate(rows), own
-        self.M = np.diag(armature)
-        for body in bodies:
-            solid, J = masses[body.name].place_at(poses[body.name]), ways[body.name]
-            Jr, Jp = J[:, :3], J[:, 3:] + np.cross(J[:, :3], solid.center)
-            at = np.ix_(owners[body.name], owners[body.name])
-            self.M[at] += solid.mass * Jp @ Jp.T + Jr @ solid.inertia @ Jr.T
+                own = f"{body.name}/{joint.name}"
+                place = pose.place
+                self.columns[joint.name] = tree.add(own, parent, _screws(joint, pose), 0.0, place, none, joint.armature)
+                parent = own
+            solid = masses[body.name].place_at(pose)
+            tree.add(body.name, parent, np.zeros((0, 6)), solid.mass, solid.center, solid.inertia)
+        self.M = tree.M
 
     def __call__(self, along: Iterable[tuple[MjcfJoint, float]]) -> float:
         J = np.zeros(len(self.M))
