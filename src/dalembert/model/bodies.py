@@ -257,6 +257,7 @@ class Body:
     angle: float = 0.0
     shape: Shape | None = None
     is_ground: bool = False
+    as_given: bool = False  # its inertia is that of its file, though no body can have it
     mesh: Any = None  # triangles (n, 3, 3) from the centre of mass, for pictures [m]
     points: dict[str, tuple[Any, ...]] = field(default_factory=dict)  # names of places, in the coordinates of `at`
     flexible: FlexibleBodyData | None = None

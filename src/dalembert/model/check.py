@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
@@ -50,7 +51,12 @@ def find_problems(m: Mechanism) -> list[Finding]:
     coordinates = _Coordinates(m)
     return [
         *names,
-        *(problem for body in m.bodies for problem in inertia_problems(body.name, body.mass, body.inertia, m.planar)),
+        *(
+            problem
+            for body in m.bodies
+            if not body.as_given
+            for problem in inertia_problems(body.name, body.mass, body.inertia, m.planar)
+        ),
         *_body_problems(m),
         *_coordinate_problems(m, coordinates),
         *_force_problems(m, coordinates),
@@ -143,7 +149,8 @@ class _Coordinates:
 
     def check_names(self, what: str, name: str, part: Declared) -> list[Finding]:
         """Coordinates and joints that a force or a sensor names and that do not exist."""
-        found = [one for target in part.values_of("coordinate") for one in self.check_coordinate(what, name, target)]
+        targets = [*part.values_of("coordinate"), *(key for own in part.values_of("coordinates") for key in own)]
+        found = [one for target in targets for one in self.check_coordinate(what, name, target)]
         return [*found, *(one for target in part.values_of("joint") for one in self.check_joint(what, name, target))]
 
     def _report_unknown(self, what: str, part: str, sort: str, name: str, known: Iterable[str]) -> Finding:
@@ -341,11 +348,15 @@ def input_unit(m: Mechanism, name: str) -> str:
 
 
 def input_limits(m: Mechanism, limits: Mapping[str, CoordinateLimits]) -> dict[str, CoordinateLimits]:
-    """Limits of inputs from the largest efforts along the coordinates that they drive."""
+    """Limits of inputs: their ranges, or those of the largest efforts along the coordinates that they drive."""
     found: dict[str, CoordinateLimits] = {}
     names = coordinate_names(m)
     for force in m.forces:
-        per_input = force.effort_per_input()
+        per_input, (lower, upper) = force.effort_per_input(), force.input_range()
+        for channel in force.inputs() if lower > -math.inf or upper < math.inf else ():
+            low, high = found.get(channel, CoordinateLimits()).range
+            least, most = max(lower, low), min(upper, high)
+            found[channel] = CoordinateLimits(least if least > -math.inf else None, most if most < math.inf else None)
         for coordinate, channel in product(force.values_of("coordinate"), force.inputs()):
             own = limits.get(names.get(coordinate, coordinate))
             if per_input and own is not None and own.effort is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +33,18 @@ from dalembert.model.sensors import Measure, Sensor
 
 for kinds in (FORCES, JOINTS):
     kinds.load_package()  # each kind adds its method to `ForceMethods` or `JointMethods`
+
+
+@dataclass(frozen=True)
+class NamedStart:
+    """An initial state by name, such as the home pose of a robot, and the inputs that belong to it.
+
+    ``home = m.starts["home"]``: ``da.assemble(eqs, home.position, velocity=home.velocity)``, ``inputs=home.inputs``.
+    """
+
+    position: Mapping[str, Any]
+    velocity: Mapping[str, float]
+    inputs: Mapping[str, float]
 
 
 class Mechanism(JointMethods, CouplingMethods, ForceMethods):
@@ -88,6 +100,8 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         self.sensors: list[Sensor] = []
         self.parameters: dict[str, float] = {}
         self.start: dict[str, Any] = {}  # initial condition of its motion: arguments of `assemble`
+        self.starts: dict[str, NamedStart] = {}  # initial states by name, from its file
+        self.loops: list[str] = []  # joints at which joint coordinates cut its loops, from its file
         self.simulation: dict[str, Any] = {}  # default arguments of `simulate`
         self.left_out: list[Finding] = []  # parts of its file that are not in the mechanism
 

@@ -9,9 +9,10 @@ the kind:
 An option has a form. Numbers: a kind of number of `record.units.KINDS` ("length", "stiffness", ...), or "" for a number
 of any dimension. Directions and places: "position", "direction" (2 numbers in the plane, 3 in space), "axis" (3
 numbers). Parts of the mechanism: "point", "frame" or "place" of a body, "body", and by name "coordinate", "joint",
-"named force", "input". Functions: "law" (a number or a function of the state), "laws" (one for each axis), "law or
-laws" (one in the plane, three in space), "function" (of the state), "law of extension" (of extension and speed, or a
-table), "curve" (of a parameter s). Others: "choice", "text", "flag", "model" (of an actuator).
+"named force", "input"; "coordinates" (numbers by coordinate). Functions: "law" (a number or a function of the state),
+"laws" (one for each axis), "law or laws" (one in the plane, three in space), "function" (of the state), "law of
+extension" (of extension and speed, or a table), "curve" (of a parameter s). Others: "choice", "text",
+"flag", "model" (of an actuator).
 """
 
 from __future__ import annotations
@@ -187,6 +188,12 @@ def _check_name(value: Any, what: str, one: Option, part: Declared) -> str:
     return name_of(value, what)
 
 
+def _check_coordinates(value: Any, what: str, one: Option, part: Declared) -> dict[str, Any]:
+    if not isinstance(value, Mapping) or not value:
+        raise ModelError("wrong-type", f"{what} must be numbers by joint or coordinate, got {value!r}.")
+    return {name_of(name, what): number(c, f"{what}: {name}") for name, c in value.items()}
+
+
 def _check_choice(value: Any, what: str, one: Option, part: Declared) -> str:
     if value not in one.choices:
         shown = f"{', '.join(map(repr, one.choices[:-1]))} or {one.choices[-1]!r}"
@@ -219,6 +226,7 @@ _CHECKS: dict[str, Callable[[Any, str, Option, Declared], Any]] = {  # other for
     "coordinate": _check_name,
     "joint": _check_name,
     "named force": _check_name,
+    "coordinates": _check_coordinates,
     "input": _of_type(str, "bad-name", " must be the name of a channel"),
     "choice": _check_choice,
     "text": _of_type(str, "wrong-type", " must be a text"),

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert.app.command_line import option_values, terminal
 from dalembert.app.command_line.model_options import Repeated, ready
-from dalembert.core.errors import DalembertError, Interrupted
+from dalembert.core.errors import DalembertError, DataError, Interrupted, unknown_name
 
 if TYPE_CHECKING:
     from dalembert.equations import EquationsOfMotion, State
     from dalembert.model import Mechanism
+    from dalembert.model.mechanism import NamedStart
     from dalembert.record import Record
 
 
@@ -32,7 +33,11 @@ class Machine:
 
     def start(self, given: Repeated = None, guess: Repeated = None) -> State:
         """Initial state of the motion: that of the file, with the given values instead."""
-        own, wanted, near = self.mechanism.start, self.read_values(given), self.read_values(guess, "--guess")
+        named, values = self.named_start(given)
+        own = dict(self.mechanism.start)
+        if named is not None:
+            own |= {"position": named.position, "velocity": named.velocity}
+        wanted, near = self.read_values(values), self.read_values(guess, "--guess")
         state = find_start(self.eqs, own, wanted, near)
         hints = near or own.get("guess", {})
         turned = find_turned_bodies(
@@ -43,6 +48,16 @@ class Machine:
         if turned:
             terminal.say(warn_of_turned_bodies(self.mechanism, turned))
         return state
+
+    def named_start(self, given: Repeated) -> tuple[NamedStart | None, list[str]]:
+        """The initial state of the file that ``--start`` names, and the values of coordinates beside it."""
+        known, names = self.mechanism.starts, [text for text in given or () if "=" not in text and text]
+        for name in names:
+            if name not in known:
+                if known:
+                    raise DataError("unknown-name", unknown_name("initial state", name, known, self.source))
+                return None, list(given or ())  # its form is the mistake
+        return (known[names[-1]] if names else None), [text for text in given or () if text not in names]
 
     def read_values(self, given: Repeated, option: str = "--start") -> dict[str, float]:
         """Values of coordinates and rates by name, in units that fit them."""
@@ -68,10 +83,10 @@ class Machine:
         state = self.start(given)
         return self.eqs.state(state.q, np.zeros(self.eqs.nv), state.z, state.t)
 
-    def inputs(self, given: Repeated = None) -> dict[str, Any]:
-        """Drives of the inputs: those of the file, with the given ones instead."""
-        wanted = option_values.pairs(given, "--input")
-        own = dict(self.mechanism.simulation.get("inputs", {}))
+    def inputs(self, given: Repeated = None, start: Repeated = None) -> dict[str, Any]:
+        """Drives of the inputs: those of the file or of the named initial state, with the given ones instead."""
+        wanted, named = option_values.pairs(given, "--input"), self.named_start(start)[0]
+        own = {**self.mechanism.simulation.get("inputs", {}), **({} if named is None else named.inputs)}
         return {
             **own,
             **{name: option_values.drive(name, text, "--input", self.unit_of(name)) for name, text in wanted.items()},
@@ -206,8 +221,9 @@ def run_of(
     own = machine.mechanism.simulation
     try:
         return solve(
-            machine.eqs, until_of(machine, until), start=machine.start(start, guess), inputs=machine.inputs(inputs),
-            method=method, every=own.get("every") if every is None else every, progress=terminal.progress(),
+            machine.eqs, until_of(machine, until), start=machine.start(start, guess),
+            inputs=machine.inputs(inputs, start), method=method,
+            every=own.get("every") if every is None else every, progress=terminal.progress(),
         )  # fmt: skip
     except (DalembertError, Interrupted) as error:
         if out is not None and error.record is not None and len(error.record):

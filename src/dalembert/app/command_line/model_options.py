@@ -58,7 +58,12 @@ def repeatable(option: str, meaning: str, metavar: str = "NAME=VALUE") -> Any:
 
 
 Set = Annotated[Repeated, repeatable("--set", 'Another value of a parameter, such as length="20 mm"')]
-Start = Annotated[Repeated, repeatable("--start", 'Initial value of a coordinate or rate, such as A.angle="90 deg"')]
+Start = Annotated[
+    Repeated,
+    repeatable(
+        "--start", 'Initial value of a coordinate or rate, such as A.angle="90 deg", or a keyframe of the file: home'
+    ),
+]
 Near = Annotated[
     Repeated,
     repeatable(

@@ -170,7 +170,7 @@ def require_channels(
     moment = 1e-6 * trial.until
     try:
         run = simulate(
-            machine.eqs, moment, start=machine.start(start, guess), inputs=machine.inputs(inputs), every=moment,
+            machine.eqs, moment, start=machine.start(start, guess), inputs=machine.inputs(inputs, start), every=moment,
             method=machine.mechanism.simulation.get("method"), progress=False,
         )  # fmt: skip
     except DalembertError:  # the points may succeed where the base values fail

@@ -350,6 +350,9 @@ _WRITERS: dict[str, Callable[[Document, Any, str], Any]] = {  # other forms are 
     **dict.fromkeys(
         ("coordinate", "joint", "named force", "input", "choice", "text", "flag"), lambda document, value, what: value
     ),
+    "coordinates": lambda document, value, what: {
+        key: document.number(c, f"{what}: {key}") for key, c in value.items()
+    },
     "law": _write_law,
     "laws": _write_laws,
     "law or laws": _write_law,

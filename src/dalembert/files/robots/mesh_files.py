@@ -1,4 +1,4 @@
-"""Meshes of a robot, found beneath given folders: STL in binary or text, and OBJ.
+"""Meshes of a robot, found beneath given folders: STL in binary or text, OBJ, and Collada.
 
 An OBJ file has lines ``v x y z`` and ``f a b c ...``, where a corner is ``number``, ``number/...`` and counts from one,
 or backwards from the last point where it is negative. A face with more corners is a fan of triangles.
@@ -21,6 +21,7 @@ from dalembert.core.atomic_files import require_file
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice, Argument
 from dalembert.files.models.values.mesh_mass import mesh_triangles
+from dalembert.files.robots.collada import read_collada
 
 
 @dataclass(frozen=True)
@@ -44,13 +45,17 @@ class MeshFiles:
     wanted: bool = True
     read_before: dict[Path, FloatArray] = field(default_factory=dict)
     drawn: int = 0  # triangles of pictures so far: a file may be shown many times
-    suffixes = (".stl", ".obj")
+    suffixes = (".stl", ".obj", ".dae")
 
     def read(self, name: str) -> FloatArray:
         """Triangles (n, 3, 3) in units of the file."""
         path = find_file(name, self.folders)
         if path not in self.read_before:
-            found = read_obj(path) if path.suffix.lower() == ".obj" else mesh_triangles(path, path.name, 1.0)
+            suffix = path.suffix.lower()
+            if suffix == ".dae":
+                found = read_collada(path, LIMITS.text_bytes, LIMITS.triangles)
+            else:
+                found = read_obj(path) if suffix == ".obj" else mesh_triangles(path, path.name, 1.0)
             self.read_before[path] = found
             total = sum(map(len, self.read_before.values()))
             if total > LIMITS.triangles:
@@ -79,6 +84,16 @@ def find_file(name: str, folders: Sequence[Path]) -> Path:
     if outside:
         raise FileFormatError("outside-folder", f"the path leads out of {places}.", advice)
     raise FileFormatError("no-such-file", f"there is no such file beneath {places}.", advice)
+
+
+def find_first(names: Sequence[str], folders: Sequence[Path]) -> tuple[str, Path]:
+    """The first of some names that is a file beneath the folders; the error is that of the last."""
+    for name in names[:-1]:
+        try:
+            return name, find_file(name, folders)
+        except FileFormatError:
+            continue
+    return names[-1], find_file(names[-1], folders)
 
 
 def read_obj(path: Path) -> FloatArray:

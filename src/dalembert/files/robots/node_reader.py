@@ -56,9 +56,16 @@ class NodeReader:
     problems: Problems = field(default_factory=Problems)
     notes: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
     quiet: set[str] = field(default_factory=set)  # notes that do not change the motion, listed without a warning
+    drawing: bool = False  # problems of pictures leave them out
+    odd: list[str] = field(default_factory=list)  # such problems, in words
+    impossible: list[tuple[XmlNode, str]] = field(default_factory=list)  # inertias no body can have, taken as they are
+    strict: ClassVar[bool] = True  # whether such an inertia is refused, as MuJoCo does
     foreign: ClassVar[bool] = True  # whether the format lets other programs add names of their own
 
     def problem(self, node: XmlNode, code: str, text: str, *advice: Advice) -> None:
+        if self.drawing:
+            self.odd.append(f"line {node.line}: {text}")
+            return
         try:
             self.problems.add(node.path or self.shown, node.line, Finding(code, text, advice=advice))
         except TooMany:
@@ -81,6 +88,21 @@ class NodeReader:
         if heard:
             text = f"{self.shown}: left out: {', '.join(heard)}."
             ModelWarning.report([Finding("not-supported", text, {"path": self.shown})], stacklevel=2)
+        if self.odd:
+            text = f"{self.shown}: {len(self.odd)} pictures of bodies are left out, first in {self.odd[0]}"
+            ways = Advice("Name folders of meshes in {}.", Argument("folders")), Advice("Read none with {}.", PICTURES)
+            evidence = {"count": len(self.odd), "all": tuple(self.odd)}
+            found = Finding("no-picture", text, {"path": self.shown}, evidence, ways)
+            m.left_out.append(found)
+            ModelWarning.report([found], stacklevel=2)
+        if self.impossible:
+            node, what = self.impossible[0]
+            text = f"{self.shown}: {len(self.impossible)} inertias are not possible for a body and taken as they are"
+            advice = Advice("The nearest inertia of a body is taken with {}.", REPAIR)
+            where, evidence = {"path": self.shown, "line": node.line}, {"count": len(self.impossible)}
+            found = Finding("not-physical", f"{text}, first in line {node.line}: {what}", where, evidence, (advice,))
+            m.left_out.append(found)
+            ModelWarning.report([found], stacklevel=2)
 
     # -- values -----------------------------------------------------------------------------------------------------
     def number(self, node: XmlNode, key: str, default: float | None = None) -> float:
@@ -160,6 +182,9 @@ class NodeReader:
                 return nearest
             listed = ", ".join(f"{x:g}" for x in principal)
             problem = f"inertia of {what} has the principal values {listed} kg m²: none may be negative, and none may"
+            if not self.strict:
+                self.impossible.append((node, f"{problem} exceed the sum of the others."))
+                return J
             advice = Advice("The nearest inertia of a body is taken with {}.", REPAIR)
             self.problem(node, "not-physical", f"{problem} exceed the sum of the others.", advice)
         return nearest
@@ -176,6 +201,9 @@ class NodeReader:
         except FileFormatError as error:
             self.problem(node, error.code, f"mesh {name!r:.120}: {error.finding.problem}", *error.advice)
             return None
+        return np.asarray(found) if needed else self.check_size(node, name, found)
+
+    def check_size(self, node: XmlNode, name: str, found: FloatArray) -> FloatArray:
         size = float(np.abs(found).max())
         if size > THRESHOLDS.offset:
             problem = f"mesh {name!r:.120} reaches {size:g} m: lengths are metres; the file may be in millimetres."
@@ -185,15 +213,17 @@ class NodeReader:
     def draw(self, node: XmlNode, shapes: Iterable[FloatArray | None]) -> FloatArray | None:
         """One picture (n, 3, 3) of the shapes of a body; None where pictures are not wanted, or without a shape."""
         parts: list[FloatArray] = []
+        self.drawing = True
         for triangles in shapes if self.meshes.wanted else ():
             if triangles is None:
                 continue
-            self.meshes.drawn += len(triangles)
-            if self.meshes.drawn > LIMITS.triangles:
+            if self.meshes.drawn + len(triangles) > LIMITS.triangles:
                 problem = f"the pictures of the bodies have more than {LIMITS.triangles} triangles."
-                self.problem(node, "too-large", problem, Advice("Read the robot without them: {}.", PICTURES))
-                self.problems.raise_if_any()
+                self.problem(node, "too-large", problem)
+                break
+            self.meshes.drawn += len(triangles)
             parts.append(triangles)
+        self.drawing = False
         return np.concatenate(parts) if parts else None
 
     # -- names ------------------------------------------------------------------------------------------------------

@@ -17,11 +17,12 @@ import numpy as np
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DalembertError, FileFormatError, unknown_name
 from dalembert.core.findings import Advice
-from dalembert.files.models.text.sources import BASE, ModelFileError
+from dalembert.files.models.text.sources import BASE, REPAIR, ModelFileError
 from dalembert.files.robots import shapes
 from dalembert.files.robots.mesh_files import MeshFiles
 from dalembert.files.robots.node_reader import NodeReader, free_name
 from dalembert.files.robots.origins import Origin
+from dalembert.files.robots.tree_mass import TreeMass
 from dalembert.files.robots.xml_tree import XmlNode, read_xml
 from dalembert.model import Body, Mechanism
 from dalembert.model.bodies import axes_from
@@ -58,6 +59,8 @@ class JointNode:
 class UrdfReader(NodeReader):
     """Values of the elements of a URDF file."""
 
+    strict = False
+
     def origin(self, node: XmlNode) -> Origin:
         own = node.first("origin")
         if own is None:
@@ -80,6 +83,8 @@ class UrdfReader(NodeReader):
             return 0.0, np.zeros(3), np.zeros((3, 3))
         keys = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
         self.check_names(tensor, (), keys)
+        for key in (key for key in keys if key not in tensor.attributes):
+            self.note(tensor, f"{key} of <inertia>", quiet=True)
         mass = self.number(weight, "value")
         xx, xy, xz, yy, yz, zz = (self.number(tensor, key, 0.0) for key in keys)
         J = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
@@ -94,8 +99,10 @@ class UrdfReader(NodeReader):
         for visual in link.all("visual"):
             origin, geometry = self.origin(visual), visual.first("geometry")
             for shape in geometry.children if geometry is not None else ():
+                count = len(self.odd)
                 made = self._shape(shape)
-                if made is not None:
+                del self.odd[count + 1 :]  # one reason for a picture
+                if made is not None and len(self.odd) == count:
                     yield made @ origin.axes.T + origin.place
 
     def _shape(self, shape: XmlNode) -> FloatArray | None:
@@ -196,10 +203,11 @@ def read_urdf(
     ----------
     path : the file. Nothing in it is executed; document types, entities and other hosts are refused.
     base : "fixed", the root link is the ground; or "free", it is a body that floats.
-    folders : folders of meshes (STL, OBJ), besides the folder of the file.
+    folders : folders of meshes (STL, OBJ, Collada), besides the folder of the file.
     actuated : give every independent joint an input, ``<joint>.effort``.
     pictures : show the visual shapes and meshes of the links; False where the meshes are not available.
-    repair : replace an inertia that no body can have by the nearest one, instead of an error.
+    repair : replace an inertia that no body can have by the nearest one; without it the numbers are taken as they are,
+        with a warning, and refused where the mass matrix is then not positive definite.
 
     Returns
     -------
@@ -351,18 +359,28 @@ def _build(
     actuated: bool,
 ) -> None:
     names = _distinct(reader, links, joints)
+    poses = _zero_pose(joints, top)
+    solids: list[tuple[str, float, Origin, FloatArray]] = []
     bodies: dict[str, Body] = {}
     for name, link in links.items():
         grounded = name == top and base == "fixed"
+        known = len(reader.impossible)
         mass, center, inertia = reader.inertia(link, used=not grounded)
+        solids.append((name, mass, poses[name] @ Origin(center), inertia))
         triangles = reader.triangles(link)
         if grounded:
             bodies[name] = m.ground = replace(m.ground, mesh=triangles)
             continue
         own = name if name != m.ground.name else f"{name}_link"
-        bodies[name] = m.add_body(
-            own, mass=mass, inertia=inertia.tolist(), center=tuple(center.tolist()), mesh=triangles
-        )
+        pose = poses[name]
+        odd = len(reader.impossible) > known
+        made = m.add_body(
+            own, mass=mass, inertia=inertia.tolist(), center=tuple(center.tolist()), mesh=triangles,
+            position=(pose @ Origin(center)).place.tolist(), rotation=pose.axes.tolist(),
+        )  # fmt: skip
+        bodies[name] = m.bodies[-1] = replace(made, as_given=True) if odd else made
+    if reader.impossible:
+        _check_definite(reader, joints, poses, solids, top, base)
     for joint in joints:
         kind, name, near = KINDS[joint.kind], names[joint.name], joint.origin
         axes: FloatArray = np.eye(3)
@@ -384,6 +402,60 @@ def _build(
         if joint.mimic is not None:
             other, ratio, offset = joint.mimic
             m.add_gear(f"{names[joint.name]}.mimic", names[other], names[joint.name], ratio=ratio, offset=offset)
+
+
+def _zero_pose(joints: list[JointNode], top: str) -> dict[str, Origin]:
+    """Poses of the links where all joints are at zero, and those that mimic others at their offsets."""
+    named, carried = {joint.name: joint for joint in joints}, {joint.child: joint for joint in joints}
+
+    def value(joint: JointNode) -> float:
+        return 0.0 if joint.mimic is None else joint.mimic[1] * value(named[joint.mimic[0]]) + joint.mimic[2]
+
+    found = {top: Origin()}
+    for link in carried:
+        way = [link]
+        while way[-1] not in found:
+            way.append(carried[way[-1]].parent)
+        for child in reversed(way[:-1]):
+            joint = carried[child]
+            step = value(joint) * joint.axis / np.linalg.norm(joint.axis)
+            turns = KINDS[joint.kind] == "revolute"
+            moved = Origin(axes=np.array(rotation(vector=tuple(step)).matrix)) if turns else Origin(step)
+            found[child] = found[joint.parent] @ joint.origin @ moved
+    return found
+
+
+def _check_definite(
+    reader: UrdfReader,
+    joints: list[JointNode],
+    poses: Mapping[str, Origin],
+    solids: list[tuple[str, float, Origin, FloatArray]],
+    top: str,
+    base: str,
+) -> None:
+    """Refuse inertias with which the mass matrix of the zero pose has a negative value."""
+    carried = {joint.child: joint for joint in joints}
+    free = np.eye(6)
+    tree = TreeMass()
+    order = sorted(solids, key=lambda solid: list(poses).index(solid[0]))
+    for name, mass, centre, inertia in order:
+        joint, pose = carried.get(name), poses[name]
+        kind = "free" if joint is None and base == "free" else "fixed" if joint is None else KINDS[joint.kind]
+        screws = np.zeros((0, 6))
+        if kind == "free":
+            screws = free
+        elif joint is not None and kind != "fixed":
+            axis = pose.axes @ joint.axis / np.linalg.norm(joint.axis)
+            across = np.linalg.svd(axis[None])[2][1:]
+            turn, slide = np.hstack([axis, np.cross(pose.place, axis)]), np.hstack([np.zeros(3), axis])
+            plane = np.vstack([np.hstack([np.zeros((2, 3)), across]), turn])
+            screws = {"revolute": turn[None], "prismatic": slide[None], "planar": plane}[kind]
+        turned = centre.axes @ inertia @ centre.axes.T
+        tree.add(name, "" if joint is None else joint.parent, screws, mass, centre.place, turned)
+    if tree.least() < 0:
+        node, what = reader.impossible[0]
+        advice = Advice("The nearest inertia of a body is taken with {}.", REPAIR)
+        reader.problem(node, "not-physical", f"the mass matrix is not positive definite: {what}", advice)
 
 
 def _distinct(reader: UrdfReader, links: Mapping[str, XmlNode], joints: list[JointNode]) -> dict[str, str]:

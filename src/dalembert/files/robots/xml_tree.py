@@ -31,7 +31,7 @@ LIMITS = XmlLimits()
 class XmlNode:
     """An element: its name, its attributes, its children, and its line in the file.
 
-    path : of an included file; empty for the file itself.
+    path : of an included file; empty for the file itself.  text : inside it, where texts are read.
     """
 
     tag: str
@@ -39,6 +39,7 @@ class XmlNode:
     line: int
     children: list[XmlNode] = field(default_factory=list)
     path: str = ""
+    text: str = ""
 
     def all(self, tag: str) -> Iterator[XmlNode]:
         """Children with this name."""
@@ -68,12 +69,13 @@ def root_tag(path: Path) -> str:
     return found[0] if found else ""
 
 
-def parse_xml(content: bytes, shown: str, most: int | None = None) -> XmlNode:
+def parse_xml(content: bytes, shown: str, most: int | None = None, *, texts: bool = False) -> XmlNode:
     """The root element of these bytes; more than ``most`` elements are refused."""
     most = LIMITS.elements if most is None else most
     parser = expat.ParserCreate()
     top = XmlNode("", {}, 0)
     stack = [top]
+    pieces: list[str] = []
     count = 0
 
     def refuse(what: str) -> FileFormatError:
@@ -87,13 +89,21 @@ def parse_xml(content: bytes, shown: str, most: int | None = None) -> XmlNode:
             raise FileFormatError("too-large", problem, path=shown, line=parser.CurrentLineNumber)
         node = XmlNode(tag, attributes, parser.CurrentLineNumber)
         stack[-1].children.append(node)
+        pieces.clear()
         stack.append(node)
+
+    def end(tag: str) -> None:
+        stack.pop().text = "".join(pieces)
+        pieces.clear()
 
     def document_type(*_: object) -> int:
         raise refuse("document types and entities")
 
     parser.StartElementHandler = start
-    parser.EndElementHandler = lambda tag: stack.pop()
+    parser.EndElementHandler = end
+    if texts:
+        parser.buffer_text = True
+        parser.CharacterDataHandler = pieces.append
     parser.StartDoctypeDeclHandler = document_type
     parser.EntityDeclHandler = document_type
     parser.ExternalEntityRefHandler = document_type

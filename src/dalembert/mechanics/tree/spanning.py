@@ -46,6 +46,7 @@ def span(
         _check_names(absolute, [b.name for b in m.bodies], "body", m),
         _check_names(cut, [j.name for j in m.joints], "joint", m),
     )
+    closed |= {*m.loops}
     free |= {b.name for b in m.bodies if b.flexible is not None}
     of_body: dict[int, list[Joint]] = {}
     for joint in m.joints:

@@ -7,6 +7,7 @@ group ``dalembert.actuators``: modules that declare both.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, dataclass_transform
@@ -23,6 +24,14 @@ class ActuatorModel(Declared):
     """
 
     input_unit: ClassVar[str] = ""
+
+    def unit_of_input(self, turns: bool | None) -> str:
+        """Unit of the input along a slide or about a hinge; empty where it is that of the effort."""
+        return self.input_unit
+
+    def input_range(self) -> tuple[float, float]:
+        """Least and largest input that acts."""
+        return -math.inf, math.inf
 
     def states(self) -> list[tuple[str, str]]:
         """Names and units of its internal states; the name of the actuator goes before them."""

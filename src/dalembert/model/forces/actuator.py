@@ -47,13 +47,16 @@ class Actuator(Force):
             self.model.settle(self.what)
 
     def input_unit(self, turns: bool | None) -> str:
-        own = "" if self.model is None else self.model.input_unit
+        own = "" if self.model is None else self.model.unit_of_input(turns)
         return own or super().input_unit(turns)
 
     def effort_per_input(self) -> float | None:
         if self.input is None or self.model is not None or callable(self.effort):
             return None
         return 1.0 if self.effort is None else float(self.effort)
+
+    def input_range(self) -> tuple[float, float]:
+        return super().input_range() if self.model is None else self.model.input_range()
 
     def states(self) -> list[tuple[str, str]]:
         return [] if self.model is None else [(f"{self.name}.{name}", unit) for name, unit in self.model.states()]

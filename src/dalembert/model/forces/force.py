@@ -19,6 +19,7 @@ entry points of the group ``dalembert.forces``: modules that declare both.
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from dalembert.model.forces.rotor import RotorInertia
     from dalembert.model.forces.spring import SpringDamper
     from dalembert.model.forces.stop import Stop
+    from dalembert.model.forces.tendon import Tendon
+    from dalembert.model.forces.thruster import Thruster
     from dalembert.model.forces.torque import Torque
 
     Arguments = ParamSpec("Arguments")
@@ -118,6 +121,10 @@ class Force(Declared):
         """Effort along its coordinate for a unit of its input; None where it is not proportional."""
         return None
 
+    def input_range(self) -> tuple[float, float]:
+        """Least and largest value of its input that acts."""
+        return -math.inf, math.inf
+
     def joint_dynamics(self) -> JointDynamics | None:
         """Damping and friction of a joint, for files of robots; None where it is neither."""
         return None
@@ -177,6 +184,8 @@ class ForceMethods:
         add_rotor = _adds(RotorInertia)
         add_spring = _adds(SpringDamper)
         add_stop = _adds(Stop)
+        add_tendon = _adds(Tendon)
+        add_thruster = _adds(Thruster)
         add_torque = _adds(Torque)
 
 

@@ -54,7 +54,7 @@ def bias(m: da.Mechanism, count: int = 2) -> list[Any]:
     eqs, random = da.equations(m, coordinates="joint"), np.random.default_rng(1)
     found: list[Any] = [eqs.coordinates.names]
     for _ in range(count):
-        q = np.array(eqs.placement.q) + random.normal(size=eqs.nq)
+        q = random.normal(size=eqs.nq)  # the pose in which a machine is drawn is not part of its dynamics
         for block in eqs.quaternions:
             q[block.part] /= np.linalg.norm(q[block.part])
         state = eqs.state(q, random.normal(size=eqs.nv))

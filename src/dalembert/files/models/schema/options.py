@@ -49,6 +49,7 @@ FORMS: dict[str, Any] = {  # others are kinds of numbers, choices and models
     "axis": Axis,
     **dict.fromkeys(("point", "frame", "place"), Place),
     **dict.fromkeys(("body", "coordinate", "joint", "named force", "input"), Text),
+    "coordinates": dict[Text, Any if TYPE_CHECKING else quantity("")],
     "law": Law,
     "laws": LAWS,
     "law or laws": OneOrMore,

@@ -188,6 +188,9 @@ _READERS: dict[str, Callable[[Scope, Any, Where], Any]] = {  # other forms are k
     "body": lambda scope, raw, where: scope.body(raw, where),
     **dict.fromkeys(("coordinate", "joint", "named force", "input"), lambda scope, raw, where: scope.full(raw)),
     **dict.fromkeys(("choice", "text", "flag"), lambda scope, raw, where: raw),
+    "coordinates": lambda scope, raw, where: {
+        scope.full(key): scope.number(value, "", (*where, key)) for key, value in raw.items()
+    },
     "law": _read_law,
     "laws": _read_laws,
     "law or laws": _read_law,

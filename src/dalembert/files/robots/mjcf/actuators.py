@@ -1,110 +1,186 @@
-"""Actuators of MJCF along a hinge or a slide.
+"""Actuators of MJCF along a hinge, a slide or a fixed tendon, and at a site.
 
 With the gear ratio G the length and speed of the actuator are G q and G q̇, and the effort on the joint is
 
-    G (g u + b₀ + b₁ G q + b₂ G q̇) :
+    G clip(g clip(u) + b₀ + b₁ G q + b₂ G q̇) ,
 
-an actuator with the input u, and a spring with damping along the same coordinate where it has a bias.
+cut off at the ranges of input and force: a servo. Where a position servo gives its damping ratio ζ, b₂ = -2 ζ √(k m)
+with the mass m = 1/(J M⁻¹ Jᵀ) that it sees in the pose of the file.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import unknown_name
+from dalembert.files.robots.mjcf.bodies import BodyTree, MjcfBody
 from dalembert.files.robots.mjcf.document import MjcfDocument, MjcfReader
-from dalembert.files.robots.mjcf.joints import MjcfJoint
+from dalembert.files.robots.mjcf.joints import MjcfJoint, frame_of
+from dalembert.files.robots.mjcf.tendons import MjcfTendon
 from dalembert.files.robots.node_reader import free_name
+from dalembert.files.robots.origins import Origin
 from dalembert.files.robots.xml_tree import XmlNode
-from dalembert.model import Mechanism
+from dalembert.model import Body, Mechanism
+from dalembert.model.actuators.servo import Servo
 
 READ = ("motor", "position", "velocity", "general")
-ELSEWHERE = ("jointinparent", "tendon", "site", "body", "cranksite", "slidersite", "refsite")  # transmissions not read
+ELSEWHERE = ("jointinparent", "body", "cranksite", "slidersite", "refsite")  # transmissions not read
+Range = tuple[float, float]
+UNLIMITED: Range = (-math.inf, math.inf)
 
 
 @dataclass(frozen=True, eq=False)
 class MjcfActuator:
-    """An actuator as numbers.  gain : g.  bias : b₀, b₁, b₂."""
+    """An actuator as numbers.
 
-    node: XmlNode
+    number : in the file, from 1.  target : a joint, a tendon, or the body and frame of a site.
+    gear : six numbers at a site, else the first.  gain : g.  bias : b₀, b₁, b₂.
+    """
+
+    number: int
     name: str
-    joint: MjcfJoint
-    gear: float
+    target: MjcfJoint | MjcfTendon | tuple[MjcfBody, Origin]
+    gear: FloatArray
     gain: float
     bias: FloatArray
-    effort: float  # largest on the joint; 0 where there is no limit
+    reference: str
+    inputs: Range
+    forces: Range
 
-    def add(self, m: Mechanism) -> None:
-        at, gear = self.joint.coordinate, self.gear
-        m.add_actuator(self.name, joint=at, input=self.name, effort=gear * self.gain)
-        b0, b1, b2 = self.bias
-        if np.any(self.bias):
-            m.add_spring(
-                f"{self.name}.bias", joint=at, stiffness=-(gear**2) * b1, damping=-(gear**2) * b2, free=0.0,
-                preload=-gear * b0,
+    @property
+    def effort(self) -> float:
+        """Largest on the joint, by the range of the force, or of the input without a bias; 0 without a limit."""
+        most = max(map(abs, self.forces))
+        if math.isinf(most) and not np.any(self.bias):
+            most = abs(self.gain) * max(map(abs, self.inputs))
+        return 0.0 if math.isinf(most) else abs(float(self.gear[0])) * most
+
+    def limit_on_joint(self, limits: Range) -> Range:
+        """Range of the force with that of the effort on the joint."""
+        low, high = sorted(x / float(self.gear[0]) for x in limits)
+        return max(low, self.forces[0]), min(high, self.forces[1])
+
+    def along(self) -> tuple[Any, ...]:
+        """Joints, with their shares, along which it acts: rows of J."""
+        if isinstance(self.target, MjcfJoint):
+            return ((self.target, float(self.gear[0])),)
+        if isinstance(self.target, MjcfTendon):
+            return tuple((joint, c * float(self.gear[0])) for joint, c in self.target.joints)
+        return ()
+
+    def servo(self, gear: float, forces: Range) -> Servo | None:
+        """None where the effort is proportional to the input."""
+        if not np.any(self.bias) and self.inputs == UNLIMITED and forces == UNLIMITED:
+            return None
+        low, high, least, most = (None if math.isinf(x) else x for x in (*forces, *self.inputs))
+        b0, b1, b2 = (float(b) for b in self.bias)
+        return Servo(self.gain, b0, -b1, -b2, gear, low, high, least, most, self.reference)
+
+    def add(self, m: Mechanism, bodies: Mapping[str, Body], forces: Range) -> None:
+        gear = float(self.gear[0])
+        if isinstance(self.target, MjcfJoint):
+            model, at = self.servo(gear, forces), self.target.coordinate
+            if model is None:
+                m.add_actuator(self.name, joint=at, input=self.name, effort=gear * self.gain)
+            else:
+                m.add_actuator(self.name, joint=at, input=self.name, model=model)
+        elif isinstance(self.target, MjcfTendon):
+            model = self.servo(gear, forces) or Servo(self.gain, gear_ratio=gear)
+            m.add_tendon(self.name, self.target.coordinates, input=self.name, model=model)
+        else:
+            body, place = self.target
+            model = self.servo(1.0, forces) or Servo(self.gain)
+            m.add_thruster(
+                self.name, frame_of(bodies[body.name], place), input=self.name, force=self.gear[:3].tolist(),
+                torque=self.gear[3:].tolist(), model=model,
             )  # fmt: skip
 
 
-def read_actuators(document: MjcfDocument, joints: Mapping[str, MjcfJoint], taken: set[str]) -> list[MjcfActuator]:
-    return [one for one in _read_all(document, joints, taken) if one is not None]
+@dataclass
+class ActuatorReader:
+    """Reads actuators.  masses : 1/(J M⁻¹ Jᵀ) for shares of joints, in the pose of the file."""
 
+    document: MjcfDocument
+    tree: BodyTree
+    joints: Mapping[str, MjcfJoint]
+    tendons: Mapping[str, MjcfTendon]
+    mass: Any
 
-def _read_all(
-    document: MjcfDocument, joints: Mapping[str, MjcfJoint], taken: set[str]
-) -> Iterator[MjcfActuator | None]:  # fmt: skip
-    reader = document.reader
-    for number, raw in enumerate(document.parts("actuator"), 1):
-        node = reader.classes.complete(reader, raw, "")
-        name = free_name(node.attributes.get("name") or f"actuator{number}", taken, "_actuator")
-        if node.tag not in READ:
-            reader.note(node, f"<{node.tag}> of <actuator>")
-            continue
-        if "joint" not in node.attributes:
-            where = next((key for key in ELSEWHERE if key in node.attributes), "")
-            if where:
-                reader.note(node, f"<{node.tag}> at a {where}")
-            else:
-                reader.problem(node, "missing-argument", f"<{node.tag}> {name!r} acts on nothing: give a joint.")
-            continue
-        wanted = node.attributes["joint"]
-        joint = joints.get(wanted)
-        if joint is None:
-            reader.problem(node, "unknown-name", unknown_name("joint", wanted, joints, f"<{node.tag}>"))
-        elif joint.kind not in ("hinge", "slide"):
-            reader.note(node, f"<{node.tag}> at a {joint.kind} joint")
-        else:
-            yield _read(reader, node, name, joint)
+    @property
+    def reader(self) -> MjcfReader:
+        return self.document.reader
 
+    def read(self, taken: set[str]) -> Iterator[MjcfActuator]:
+        reader = self.reader
+        for number, raw in enumerate(self.document.parts("actuator"), 1):
+            node = reader.classes.complete(reader, raw, "")
+            name = free_name(node.attributes.get("name") or f"actuator{number}", taken, "_actuator")
+            if node.tag not in READ:
+                reader.note(node, f"<{node.tag}> of <actuator>")
+                continue
+            target = self._target(node, name)
+            actuator = None if target is None else self._read(node, number, name, target)
+            if actuator is not None:
+                yield actuator
 
-def _read(reader: MjcfReader, node: XmlNode, name: str, joint: MjcfJoint) -> MjcfActuator | None:
-    values = reader.values(node, "gear") if "gear" in node.attributes else np.ones(1)
-    gear = 1.0 if values is None or not len(values) else float(values[0])
-    gain, bias = 1.0, np.zeros(3)
-    if node.tag == "position":
-        gain, damping = reader.number(node, "kp", 1.0), reader.number(node, "kv", 0.0)
-        bias = np.array([0.0, -gain, -damping])
-        for key in ("dampratio", "timeconst", "inheritrange"):
-            if reader.number(node, key, 0.0) != 0:
-                reader.note(node, f"{key} of <position>", quiet=key == "inheritrange")
-    elif node.tag == "velocity":
-        gain = reader.number(node, "kv", 1.0)
-        bias = np.array([0.0, 0.0, -gain])
-    elif node.tag == "general":
-        found = _general(reader, node)
-        if found is None:
+    def _target(self, node: XmlNode, name: str) -> Any:
+        reader, given = self.reader, node.attributes
+        where = next((key for key in ELSEWHERE if key in given), "")
+        if where:
+            return reader.note(node, f"<{node.tag}> at a {where}")
+        places: dict[str, Mapping[str, Any]] = {"joint": self.joints, "tendon": self.tendons, "site": self.tree.sites}
+        key = next((one for one in places if one in given), "")
+        if not key:
+            return reader.problem(node, "missing-argument", f"<{node.tag}> {name!r} acts on nothing: give a joint.")
+        known = places[key]
+        target = known.get(given[key])
+        if target is None and not (key == "tendon" and given[key] in self.document.left_tendons):
+            reader.problem(node, "unknown-name", unknown_name(key, given[key], known, f"<{node.tag}>"))
+        elif target is None:
+            reader.note(node, f"<{node.tag}> at a tendon that is not read")
+        elif isinstance(target, MjcfJoint) and target.kind not in ("hinge", "slide"):
+            return reader.note(node, f"<{node.tag}> at a {target.kind} joint")
+        return target
+
+    def _read(self, node: XmlNode, number: int, name: str, target: Any) -> MjcfActuator | None:
+        reader, gear, gain, bias, reference = self.reader, np.zeros(6), 1.0, np.zeros(3), "effort"
+        values = reader.values(node, "gear") if "gear" in node.attributes else np.ones(1)
+        values = np.ones(1) if values is None or not len(values) else values[:6]
+        gear[: len(values)] = values
+        if node.tag == "position":
+            gain, reference = reader.number(node, "kp", 1.0), "position"
+            ratio = reader.number(node, "dampratio", 0.0)  # MuJoCo takes b₂ > 0 as a damping ratio
+            bias = np.array([0.0, -gain, ratio or -reader.number(node, "kv", 0.0)])
+            if reader.number(node, "timeconst", 0.0) != 0:
+                reader.note(node, "timeconst of <position>")
+        elif node.tag == "velocity":
+            gain, reference = reader.number(node, "kv", 1.0), "speed"
+            bias = np.array([0.0, 0.0, -gain])
+        elif node.tag == "general":
+            found = _general(reader, node)
+            if found is None:
+                return None
+            gain, bias = found
+            reference = "position" if bias[1] and gain == -bias[1] else reference
+        if not np.any(gear) or gain == 0 or (gear[0] == 0 and not isinstance(target, tuple)):
+            reader.note(node, f"<{node.tag}> without effect")
             return None
-        gain, bias = found
-    if bias[2] > 0:
-        reader.note(node, f"<{node.tag}> that drives by its own speed")
-        return None
-    if gear == 0 or gain == 0:
-        reader.note(node, f"<{node.tag}> without effect")
-        return None
-    return MjcfActuator(node, name, joint, gear, gain, bias, _largest(reader, node, gear, gain, bias))
+        inputs, forces = (_range(reader, node, *keys) for keys in (("ctrl", UNLIMITED), ("force", UNLIMITED)))
+        share = reader.number(node, "inheritrange", 0.0)
+        own = target.limits if isinstance(target, MjcfJoint) else {}
+        if share > 0 and inputs == UNLIMITED and "lower" in own and "upper" in own:
+            middle, half = (own["lower"] + own["upper"]) / 2, (own["upper"] - own["lower"]) / 2 * share
+            inputs = (middle - half, middle + half)
+        made = MjcfActuator(number, name, target, gear, gain, bias, reference, inputs, forces)
+        if bias[2] > 0 and gain == -bias[1]:
+            bias[2] *= -2 * math.sqrt(gain * self.mass(made.along())) if made.along() and gain > 0 else 0.0
+        return made
 
 
 def _general(reader: MjcfReader, node: XmlNode) -> tuple[float, FloatArray] | None:
@@ -124,10 +200,13 @@ def _general(reader: MjcfReader, node: XmlNode) -> tuple[float, FloatArray] | No
     return (1.0 if gains is None or not len(gains) else float(gains[0])), bias
 
 
-def _largest(reader: MjcfReader, node: XmlNode, gear: float, gain: float, bias: FloatArray) -> float:
-    """Largest effort on the joint, by the range of the force, or of the input of an actuator without bias."""
-    if "forcerange" in node.attributes and node.attributes.get("forcelimited") != "false":
-        return abs(gear) * float(np.abs(reader.numbers(node, "forcerange", 2)).max())
-    if "ctrlrange" in node.attributes and node.attributes.get("ctrllimited") != "false" and not np.any(bias):
-        return abs(gear * gain) * float(np.abs(reader.numbers(node, "ctrlrange", 2)).max())
-    return 0.0
+def _range(reader: MjcfReader, node: XmlNode, key: str, default: Range) -> Range:
+    """Range of the input or the force; it acts where the file does not switch it off."""
+    if f"{key}range" not in node.attributes or node.attributes.get(f"{key}limited") == "false":
+        return default
+    lower, upper = (float(x) for x in reader.numbers(node, f"{key}range", 2))
+    if not lower < upper:
+        problem = f"{key}range of <{node.tag}>: {lower:g} is not below {upper:g}."
+        reader.problem(node, "conflicting-arguments", problem)
+        return default
+    return lower, upper

@@ -8,9 +8,11 @@ from pathlib import PurePosixPath
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
-from dalembert.core.errors import unknown_name
+from dalembert.core.errors import FileFormatError, unknown_name
+from dalembert.files.robots.mesh_files import find_first
 from dalembert.files.robots.mjcf.document import MjcfDocument, MjcfReader
 from dalembert.files.robots.xml_tree import XmlNode
+from dalembert.model.orientation import rotation
 
 ATTRIBUTES = (
     "name", "class", "file", "scale", "vertex", "face", "normal", "texcoord", "refpos", "refquat", "inertia",
@@ -25,6 +27,11 @@ class MeshAssets:
 
     nodes: dict[str, XmlNode] = field(default_factory=dict)
     made: dict[str, FloatArray | None] = field(default_factory=dict)
+
+    def inertia(self, geom: XmlNode) -> str:
+        """How the mass of a mesh follows from its triangles."""
+        node = self.nodes.get(geom.attributes.get("mesh", ""))
+        return "legacy" if node is None else node.attributes.get("inertia", "legacy")
 
     def triangles(self, reader: MjcfReader, geom: XmlNode) -> FloatArray | None:
         name = geom.attributes.get("mesh", "")
@@ -54,18 +61,28 @@ def read_assets(document: MjcfDocument) -> MeshAssets:
 
 def _read_mesh(reader: MjcfReader, node: XmlNode) -> FloatArray | None:
     scale = reader.numbers(node, "scale", 3, (1, 1, 1))
-    if "refpos" in node.attributes or "refquat" in node.attributes:
-        reader.problem(node, "not-supported", "refpos and refquat of <mesh> are not read.")
+    place, turn = reader.numbers(node, "refpos", 3, (0, 0, 0)), reader.numbers(node, "refquat", 4, (1, 0, 0, 0))
+    if not np.any(turn):
+        reader.problem(node, "zero-length", "refquat of <mesh> is zero.")
+        return None
+    axes = np.array(rotation(quaternion=tuple(turn)).matrix)
     if "vertex" not in node.attributes:
-        name = node.attributes.get("file", "")
-        inside = str(PurePosixPath(reader.settings.mesh_folder) / name)
-        found = reader.mesh(node, inside, scale, needed=True)
-        return found if found is None or np.prod(scale) > 0 else np.asarray(found[:, ::-1])
+        inside = PurePosixPath(reader.settings.mesh_folder) / node.attributes.get("file", "")
+        beside = PurePosixPath(node.path).parent / inside  # the included file that names it
+        try:
+            name = find_first([str(beside), str(inside)], reader.meshes.folders)[0]
+        except FileFormatError:
+            name = str(inside)
+        found = reader.mesh(node, name, np.ones(3), needed=True)
+        if found is None:
+            return None
+        found = reader.check_size(node, name, (found - place) @ axes * scale)
+        return found if np.prod(scale) > 0 else np.asarray(found[:, ::-1])
     points = reader.values(node, "vertex")
     if points is None or len(points) < 12 or len(points) % 3 or len(points) > 3 * MOST_POINTS:
         reader.problem(node, "wrong-shape", "vertex of <mesh> must be three numbers for each of four points or more.")
         return None
-    corners = points.reshape(-1, 3) * scale
+    corners = (points.reshape(-1, 3) - place) @ axes * scale
     if "face" in node.attributes:
         faces = reader.values(node, "face")
         if faces is None or len(faces) % 3 or not len(faces) or (faces != np.rint(faces)).any():
@@ -75,10 +92,10 @@ def _read_mesh(reader: MjcfReader, node: XmlNode) -> FloatArray | None:
             reader.problem(node, "out-of-range", "face of <mesh> names a point that it does not have.")
             return None
         return np.asarray(corners[faces.astype(int).reshape(-1, 3)])
-    return _convex_hull(reader, node, corners)
+    return convex_hull(reader, node, corners)
 
 
-def _convex_hull(reader: MjcfReader, node: XmlNode, points: FloatArray) -> FloatArray | None:
+def convex_hull(reader: MjcfReader, node: XmlNode, points: FloatArray) -> FloatArray | None:
     from scipy.spatial import ConvexHull, QhullError
 
     try:

@@ -36,6 +36,7 @@ class MjcfBody:
     geoms: list[Geom] = field(default_factory=list)
     inertial: tuple[XmlNode, Origin] | None = None
     children: list[MjcfBody] = field(default_factory=list)
+    carried: float = 0.0  # share of its weight that is carried
 
     def walk(self) -> Iterator[MjcfBody]:
         """This body and all bodies inside it, parents first, in the order of the file."""
@@ -107,9 +108,8 @@ def _add_body(tree: BodyTree, parent: MjcfBody, node: XmlNode, outer: Origin, ch
         return
     if "mocap" in node.attributes and reader.flag(node, "mocap", False):
         reader.note(node, "mocap of <body>")
-    if reader.number(node, "gravcomp", 0.0) != 0:
-        reader.note(node, "gravcomp of <body>")
     body = MjcfBody(name, node, parent, outer @ read_origin(reader, node))
+    body.carried = reader.number(node, "gravcomp", 0.0)
     tree.bodies[name] = body
     parent.children.append(body)
     _fill(tree, body, node, Origin(), node.attributes.get("childclass", childclass))

@@ -25,7 +25,7 @@ ACTUATORS = (
 
 def group_of(tag: str) -> str:
     """Elements that share their defaults."""
-    return "general" if tag in ACTUATORS else tag
+    return "general" if tag in ACTUATORS else "tendon" if tag in ("fixed", "spatial") else tag
 
 
 @dataclass

@@ -8,19 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import numpy as np
 
 from dalembert.core.errors import FileFormatError
-from dalembert.files.robots.mesh_files import MeshFiles, find_file
+from dalembert.files.robots.mesh_files import MeshFiles, find_first
 from dalembert.files.robots.mjcf.defaults import ClassDefaults, read_defaults
 from dalembert.files.robots.node_reader import NodeReader
 from dalembert.files.robots.xml_tree import LIMITS, XmlNode, read_xml
 
-SECTIONS = ("compiler", "option", "default", "asset", "worldbody", "equality", "actuator", "include")
+SECTIONS = (
+    "compiler",
+    "option",
+    "default",
+    "asset",
+    "worldbody",
+    "equality",
+    "actuator",
+    "include",
+    "tendon",
+    "keyframe",
+)
 # elements that do not change the motion
-QUIET = ("visual", "statistic", "size", "custom", "keyframe", "sensor", "extension", "texture", "material")
+QUIET = ("visual", "statistic", "size", "custom", "sensor", "extension", "texture", "material")
 COMPILER = (
     "angle", "autolimits", "boundmass", "boundinertia", "settotalmass", "balanceinertia", "coordinate", "eulerseq",
     "inertiafromgeom", "inertiagrouprange", "meshdir", "assetdir", "texturedir", "strippath", "discardvisual",
@@ -76,6 +87,7 @@ class MjcfDocument:
     reader: MjcfReader
     root: XmlNode
     sections: dict[str, list[XmlNode]] = field(default_factory=dict)
+    left_tendons: set[str] = field(default_factory=set)  # names of those that are not read
 
     def parts(self, section: str) -> Iterator[XmlNode]:
         """Elements of all sections of this name."""
@@ -88,13 +100,12 @@ def read_document(root: XmlNode, file: Path, meshes: MeshFiles) -> MjcfDocument:
         reader.problem(root, "bad-syntax", f"the root element is <{root.tag}>, expected <mujoco> (MJCF).")
         reader.problems.raise_if_any()
     _include(reader, root, {file.resolve()}, 0)
-    reader.check_names(root, SECTIONS, ("model",), others=(*QUIET, "contact", "tendon", "deformable"))
+    reader.check_names(root, SECTIONS, ("model",), others=(*QUIET, "contact", "deformable"))
     document = MjcfDocument(reader, root)
     for node in root.children:
         document.sections.setdefault(node.tag, []).append(node)
-    for name in ("tendon", "deformable"):
-        for node in document.parts(name):
-            reader.note(node, f"<{node.tag}> of <{name}>")
+    for node in document.parts("deformable"):
+        reader.note(node, f"<{node.tag}> of <deformable>")
     reader.settings = _compiler(document)
     reader.classes = read_defaults(reader, document.sections.get("default", ()))
     return document
@@ -121,8 +132,9 @@ def _include(reader: MjcfReader, node: XmlNode, read: set[Path], depth: int) -> 
 
 def _read_included(reader: MjcfReader, node: XmlNode, read: set[Path]) -> XmlNode | None:
     name = node.attributes.get("file", "")
+    beside = str(PurePosixPath(node.path).parent / name)  # of the file that includes it, else of the model
     try:
-        path = find_file(name, reader.meshes.folders)
+        shown, path = find_first([beside, name], reader.meshes.folders)
     except FileFormatError as error:
         reader.problem(node, error.code, f"included file {name!r:.120}: {error.finding.problem}", *error.advice)
         return None
@@ -137,7 +149,7 @@ def _read_included(reader: MjcfReader, node: XmlNode, read: set[Path]) -> XmlNod
     todo = [root]
     while todo:
         one = todo.pop()
-        one.path = name
+        one.path = shown
         reader.included += 1
         todo += one.children
     return root

@@ -13,16 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
-from dalembert.core.errors import FileFormatError
-from dalembert.files.models.values.mesh_mass import mass_of
 from dalembert.files.robots import shapes
-from dalembert.files.robots.mjcf.assets import MeshAssets
+from dalembert.files.robots.mjcf.assets import MeshAssets, convex_hull
 from dalembert.files.robots.mjcf.document import MjcfReader
 from dalembert.files.robots.mjcf.frames import POSE, axes_along, read_origin
 from dalembert.files.robots.origins import Origin
 from dalembert.files.robots.xml_tree import XmlNode
 
 FITTED = "fitted"  # a primitive that MuJoCo fits to a mesh
+NO_VOLUME = 1e-12  # of the 3/2 power of the area: a flat mesh, by rounding
 DENSITY = 1000.0  # [kg/m³], of MuJoCo
 SIZES = {
     "sphere": 1,
@@ -70,6 +69,37 @@ def add_masses(parts: list[SolidMass]) -> SolidMass:
     return SolidMass(mass, center, inertia)
 
 
+def mesh_mass(triangles: FloatArray, mode: str) -> SolidMass | None:
+    """Volume and moments of a mesh; area and moments where its inertia is that of a shell.
+
+    A solid is a sum of tetrahedra between its triangles and a point inside. MuJoCo's default ("legacy") takes all their
+    volumes as positive, from the mean of the faces, and again from the centre of mass.
+    """
+    a, b, c = np.moveaxis(triangles, 1, 0)
+    area = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 2
+    if not area.sum() > 0:
+        return None
+    mean = area @ (a + b + c) / 3 / area.sum()
+    if mode == "shell":
+        weight, center, total = area, mean, float(area.sum())
+    else:
+        weight = _tetrahedra(triangles - mean, mode)
+        if not weight.sum() > NO_VOLUME * area.sum() ** 1.5:
+            return None
+        center = mean + weight @ (a + b + c - 3 * mean) / 4 / weight.sum()
+        weight = _tetrahedra(triangles - center, mode)
+        total = float(weight.sum())
+    d = triangles - center
+    both = np.einsum("nki,nkj->nij", d, d) + np.einsum("ni,nj->nij", d.sum(axis=1), d.sum(axis=1))
+    moments = np.einsum("n,nij->ij", weight, both) / (12 if mode == "shell" else 20)
+    return SolidMass(total, center, np.trace(moments) * np.eye(3) - moments)
+
+
+def _tetrahedra(triangles: FloatArray, mode: str) -> FloatArray:
+    volumes = np.linalg.det(triangles) / 6
+    return np.abs(volumes) if mode == "legacy" else np.asarray(volumes)
+
+
 @dataclass(frozen=True, eq=False)
 class Geom:
     """One geom in the frame of its body; `size` as MuJoCo has it: radii and half lengths."""
@@ -81,6 +111,7 @@ class Geom:
     group: float
     collides: bool
     load: Callable[[], FloatArray | None] = lambda: None  # triangles of a mesh, read when they are needed
+    mode: str = "legacy"  # of the inertia of a mesh
 
     def solid(self, reader: MjcfReader) -> SolidMass:
         """Mass in the frame of the body."""
@@ -100,12 +131,13 @@ class Geom:
         """Volume and its moments, in the geom's own frame."""
         vertices = self.load() if self.kind == "mesh" else None
         if vertices is not None:
-            try:
-                found = mass_of(vertices)
-                return SolidMass(found.volume, np.array(found.center), np.array(found.inertia))
-            except FileFormatError as error:
-                problem = f"the mesh gives no mass: {error.finding.problem} Give the body an <inertial>."
-                reader.problem(self.node, error.code, problem)
+            if self.mode == "convex":
+                vertices = convex_hull(reader, self.node, np.unique(vertices.reshape(-1, 3), axis=0))
+            found = None if vertices is None else mesh_mass(vertices, self.mode)
+            if found is not None:
+                return found
+            problem = "the mesh gives no mass: it encloses no volume. Give the body an <inertial>."
+            reader.problem(self.node, "no-volume", problem)
         if self.kind == FITTED:
             problem = "a geom that is fitted to a mesh is not read; give the body an <inertial>."
             reader.problem(self.node, "not-supported", problem)
@@ -172,7 +204,8 @@ def read_geom(reader: MjcfReader, node: XmlNode, outer: Origin, meshes: MeshAsse
     elif count:
         size = np.concatenate([_sizes(reader, node, kind, count), np.zeros(3)])[:3]
     load = (lambda: meshes.triangles(reader, node)) if kind == "mesh" else (lambda: None)
-    return Geom(node, kind, size, outer @ origin, group, collides, load)
+    mode = meshes.inertia(node) if kind == "mesh" else "legacy"
+    return Geom(node, kind, size, outer @ origin, group, collides, load, mode)
 
 
 def _sizes(reader: MjcfReader, node: XmlNode, kind: str, count: int) -> FloatArray:

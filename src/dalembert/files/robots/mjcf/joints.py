@@ -45,6 +45,7 @@ class MjcfJoint:
     friction: float
     armature: float
     limits: dict[str, float]
+    actuator_range: tuple[float, float] | None = None  # of the sum of the efforts of its actuators
 
     @property
     def coordinate(self) -> str:
@@ -72,7 +73,7 @@ def read_joint(reader: MjcfReader, body: MjcfBody, node: XmlNode, outer: Origin,
     return MjcfJoint(
         node, name, kind, place, outer.axes @ axis, position("ref") if single else 0.0,
         position("springref") if single else 0.0, *_passive(reader, node, name, kind),
-        _limits(reader, node, name, kind),
+        _limits(reader, node, name, kind), _actuator_range(reader, node) if single else None,
     )  # fmt: skip
 
 
@@ -114,11 +115,17 @@ def _limits(reader: MjcfReader, node: XmlNode, name: str, kind: str) -> dict[str
             else:
                 turn = reader.settings.angle if kind == "hinge" else float
                 found |= {"lower": turn(float(lower)), "upper": turn(float(upper))}
-    if "actuatorfrcrange" in node.attributes and node.attributes.get("actuatorfrclimited") != "false":
-        effort = float(np.abs(reader.numbers(node, "actuatorfrcrange", 2)).max())
-        if effort > 0 and kind != "ball":
-            found["effort"] = effort
+    effort = max(map(abs, _actuator_range(reader, node) or (0.0,)))
+    if effort > 0 and kind != "ball":
+        found["effort"] = effort
     return found
+
+
+def _actuator_range(reader: MjcfReader, node: XmlNode) -> tuple[float, float] | None:
+    if "actuatorfrcrange" not in node.attributes or node.attributes.get("actuatorfrclimited") == "false":
+        return None
+    lower, upper = reader.numbers(node, "actuatorfrcrange", 2)
+    return (float(lower), float(upper)) if lower < upper else None
 
 
 def join(m: Mechanism, joint: MjcfJoint, parent: Body, near: Origin, child: Body) -> None:

@@ -14,7 +14,7 @@ from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DalembertError, FileFormatError
 from dalembert.files.models.text.sources import ModelFileError
 from dalembert.files.robots.mesh_files import MeshFiles
-from dalembert.files.robots.mjcf.actuators import MjcfActuator, read_actuators
+from dalembert.files.robots.mjcf.actuators import ActuatorReader, MjcfActuator
 from dalembert.files.robots.mjcf.assets import read_assets
 from dalembert.files.robots.mjcf.bodies import WORLD, BodyTree, MjcfBody, read_bodies
 from dalembert.files.robots.mjcf.document import MjcfDocument, MjcfReader, read_document
@@ -22,6 +22,9 @@ from dalembert.files.robots.mjcf.equality import Equalities
 from dalembert.files.robots.mjcf.geoms import FITTED, SHOWN, Geom, SolidMass
 from dalembert.files.robots.mjcf.inertia import inertia_of, scale_masses, symmetric
 from dalembert.files.robots.mjcf.joints import MjcfJoint, frame_of, join, read_joint
+from dalembert.files.robots.mjcf.keyframes import read_keyframes
+from dalembert.files.robots.mjcf.reflected_mass import ReflectedMass
+from dalembert.files.robots.mjcf.tendons import MjcfTendon, read_tendons
 from dalembert.files.robots.node_reader import free_name
 from dalembert.files.robots.origins import Origin
 from dalembert.files.robots.xml_tree import read_xml
@@ -57,7 +60,8 @@ def read_mjcf(
     -------
     Mechanism. A body with several joints has bodies without mass between them. Ranges are limits of joints, armature
     is a rotor, springs and damping of joints are forces; connect and weld close loops by rows, a joint equality is a
-    gear. Actuators are inputs of their names; position and velocity actuators also have a spring and a damper.
+    gear; joint coordinates cut loops there. Actuators are inputs of their names, cut off at their ranges; sites are
+    points of bodies, fixed tendons forces along joints, keyframes initial states (``m.starts["home"]``).
     ``left_out`` lists the parts of the file that were not read; a warning names those that may change the motion.
 
     Raises
@@ -103,8 +107,10 @@ class MjcfModel:
     joints: dict[str, list[MjcfJoint]] = field(default_factory=dict)  # by body
     named: dict[str, MjcfJoint] = field(default_factory=dict)
     masses: dict[str, SolidMass] = field(default_factory=dict)
+    tendons: dict[str, MjcfTendon] = field(default_factory=dict)
     actuators: list[MjcfActuator] = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
+    touches: bool = True  # whether geoms collide
 
     @property
     def reader(self) -> MjcfReader:
@@ -118,8 +124,13 @@ class MjcfModel:
             self.masses[body.name] = inertia_of(self.reader, body.name, body.inertial, self._find_weighing(body))
         self.masses = scale_masses(self.masses, self.reader.settings.total_mass)
         self._check_masses(self.tree.world)
-        self.actuators = read_actuators(self.document, self.named, self.taken)
+        self.tendons = read_tendons(self.document, self.named, self.taken)
+        reader = ActuatorReader(self.document, self.tree, self.named, self.tendons, self._reflect)
+        self.actuators = list(reader.read(self.taken))
         self._note_contact()
+
+    def _reflect(self, along: Iterable[tuple[MjcfJoint, float]]) -> float:
+        return ReflectedMass(self.tree.world, self.joints, self.masses)(along)
 
     def _read_options(self) -> None:
         for node in self.document.sections.get("option", ()):
@@ -131,6 +142,7 @@ class MjcfModel:
             for flag in node.all("flag"):
                 if flag.attributes.get("gravity") == "disable":
                     self.gravity = (0.0, 0.0, 0.0)
+                self.touches = self.touches and flag.attributes.get("contact") != "disable"
                 off = [key for key, value in flag.attributes.items() if value == "disable"]
                 for key in {*off} & {"passive", "spring", "damper", "equality", "frictionloss", "actuation", "limit"}:
                     self.reader.note(flag, f"{key}=disable of <flag>")
@@ -179,13 +191,13 @@ class MjcfModel:
 
     def _note_contact(self) -> None:
         geoms = [(body, geom) for body in self.tree.world.walk() for geom in body.geoms if geom.collides]
-        if len({body.name for body, _ in geoms}) > 1:
+        if len({body.name for body, _ in geoms}) > 1 and self.touches:
             self.reader.note(geoms[0][1].node, "contact between geoms")
 
     # -- the mechanism ------------------------------------------------------------------------------------------------
     def build(self, m: Mechanism) -> None:
         world, poses = self.tree.world, {WORLD: Origin()}
-        m.ground = replace(m.ground, mesh=self._picture(world))
+        m.ground = replace(m.ground, mesh=self._picture(world), points=self._sites(world))
         bodies: dict[str, Body] = {WORLD: m.ground}
         efforts = self._efforts()
         for body in list(world.walk())[1:]:
@@ -204,26 +216,52 @@ class MjcfModel:
                 body.name if body.name != "ground" else free_name("ground", self.taken, "_body"), mass=solid.mass,
                 inertia=symmetric(solid.inertia), center=solid.center.tolist(), mesh=self._picture(body),
                 position=(pose.place + pose.axes @ solid.center).tolist(), rotation=pose.axes.tolist(),
+                points=self._sites(body),
             )  # fmt: skip
+            if body.carried and any(self.gravity):
+                lift = [-body.carried * solid.mass * g for g in self.gravity]
+                m.add_force(f"{body.name}.gravcomp", own.at(*solid.center.tolist()), force=lift)
             if self.joints[body.name]:
                 join(m, add_effort_limit(self.joints[body.name][-1], efforts), parent, near, own)
             else:
                 m.add_fixed(free_name(f"{body.name}.weld", self.taken, "_joint"), frame_of(parent, near),
                             frame_of(own, Origin()))  # fmt: skip
+        tree = len(m.joints)
         Equalities(self.document, self.tree, self.named, poses).add(m, bodies, self.taken)
+        m.loops = [joint.name for joint in m.joints[tree:]]
+        for tendon in self.tendons.values():
+            tendon.add(m)
         for actuator in self.actuators:
-            actuator.add(m)
+            actuator.add(m, bodies, self._forces(actuator))
+        inputs = {one.number: one.name for one in self.actuators}
+        count = len(list(self.document.parts("actuator")))
+        m.starts = read_keyframes(self.document, world, self.joints, [inputs.get(k + 1, "") for k in range(count)])
+
+    def _sites(self, body: MjcfBody) -> dict[str, tuple[float, ...]]:
+        return {name: tuple(place.place.tolist()) for name, (own, place) in self.tree.sites.items() if own is body}
+
+    def _forces(self, actuator: MjcfActuator) -> tuple[float, float]:
+        """Range of the force of an actuator, by its own and by that of its joint."""
+        joint = actuator.target
+        if not isinstance(joint, MjcfJoint) or joint.actuator_range is None:
+            return actuator.forces
+        if sum(one.target is joint for one in self.actuators) > 1:
+            self.reader.note(joint.node, "actuatorfrcrange of a joint with several actuators")
+            return actuator.forces
+        return actuator.limit_on_joint(joint.actuator_range)
 
     def _efforts(self) -> dict[str, float]:
         """Largest efforts of actuators, by joint; only where every actuator of the joint has one."""
         found: dict[str, float] = {}
         for one in self.actuators:
-            known = found.get(one.joint.name, 0.0)
-            found[one.joint.name] = known + one.effort if one.effort > 0 and known >= 0 else -1.0
+            if isinstance(one.target, MjcfJoint):
+                known = found.get(one.target.name, 0.0)
+                found[one.target.name] = known + one.effort if one.effort > 0 and known >= 0 else -1.0
         return {name: value for name, value in found.items() if value > 0}
 
     def _picture(self, body: MjcfBody) -> FloatArray | None:
         shown = [geom for geom in body.geoms if geom.group <= SHOWN] or body.geoms
+        shown = [geom for geom in shown if not geom.collides] or shown  # shapes of contact hide the visual ones
         return self.reader.draw(body.node, (geom.triangles() for geom in shown))
 
 

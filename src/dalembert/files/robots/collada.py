@@ -1,0 +1,150 @@
+"""Triangles of a Collada file (.dae): the geometries of its scene, in metres.
+
+A geometry has points in a source that its vertices name, and triangles, polylists or polygons whose numbers refer to
+them, several for each corner. Nodes of the scene place geometries by matrices, translations, rotations and scales. The
+axis that points upwards is not applied, as in the programs of ROS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import accumulate
+from pathlib import Path
+
+import numpy as np
+
+from dalembert.core.arrays import FloatArray
+from dalembert.core.atomic_files import read_bytes
+from dalembert.core.errors import FileFormatError
+from dalembert.files.robots.xml_tree import XmlNode, parse_xml
+from dalembert.model.orientation import rotation
+
+DEPTH = 32  # of nodes inside each other, and of those that others refer to
+
+
+def read_collada(path: Path, most_bytes: int, most_triangles: int) -> FloatArray:
+    """Triangles (n, 3, 3) of a file [m]."""
+    root = parse_xml(read_bytes(path, most_bytes), path.name, texts=True)
+    named = {node.attributes["id"]: node for node in _walk(root) if "id" in node.attributes}
+    unit = next((node for node in _walk(root) if node.tag == "unit"), None)
+    made: dict[str, FloatArray] = {}
+    parts: list[FloatArray] = []
+    count = 0
+
+    def place(node: XmlNode, pose: FloatArray, depth: int) -> None:
+        nonlocal count
+        if depth > DEPTH:
+            raise FileFormatError("too-large", f"nodes are more than {DEPTH} deep.")
+        for child in node.children:
+            if child.tag in _STEPS:
+                pose = pose @ _STEPS[child.tag](_numbers(child))
+        for child in node.children:
+            target = named.get(child.attributes.get("url", "").removeprefix("#"))
+            if child.tag == "node":
+                place(child, pose, depth + 1)
+            elif child.tag == "instance_node" and target is not None:
+                place(target, pose, depth + 1)
+            elif child.tag == "instance_geometry" and target is not None:
+                key = target.attributes["id"]
+                if key not in made:
+                    try:
+                        made[key] = _read_geometry(target, named)
+                    except (ValueError, OverflowError) as error:  # counts that do not fit, offsets that are no numbers
+                        problem = f"line {target.line}: the geometry is broken ({error})."
+                        raise FileFormatError("bad-syntax", problem) from None
+                count += len(made[key])
+                if count > most_triangles:
+                    raise FileFormatError("too-large", f"more than {most_triangles} triangles.")
+                parts.append(made[key] @ pose[:3, :3].T + pose[:3, 3])
+
+    for scene in (node for node in _walk(root) if node.tag == "visual_scene"):
+        place(scene, np.eye(4), 0)
+    if not count:
+        raise FileFormatError("empty", "the mesh has no triangles.")
+    try:
+        scale = float("1" if unit is None else unit.attributes.get("meter", "1"))
+    except ValueError:
+        scale = np.nan
+    found = np.concatenate(parts) * scale
+    if not np.isfinite(found).all():
+        raise FileFormatError("not-finite", "the mesh has a corner that is not finite.")
+    return found
+
+
+def _walk(node: XmlNode) -> Iterator[XmlNode]:
+    todo = [node]
+    while todo:
+        one = todo.pop()
+        yield one
+        todo += reversed(one.children)
+
+
+def _numbers(node: XmlNode) -> FloatArray:
+    try:
+        return np.array(node.text.split(), dtype=float)
+    except ValueError:
+        raise FileFormatError("bad-syntax", f"line {node.line}: <{node.tag}> must be numbers.") from None
+
+
+def _step(count: int, make: Callable[[FloatArray], FloatArray]) -> Callable[[FloatArray], FloatArray]:
+    def checked(values: FloatArray) -> FloatArray:
+        if len(values) != count:
+            raise FileFormatError("bad-syntax", f"a step of a node has {len(values)} numbers, not {count}.")
+        return make(values)
+
+    return checked
+
+
+def _affine(linear: FloatArray, offset: FloatArray) -> FloatArray:
+    return np.vstack([np.column_stack([linear, offset]), [0.0, 0.0, 0.0, 1.0]])
+
+
+def _turn(values: FloatArray) -> FloatArray:
+    axis = values[:3] if np.any(values[:3]) else np.array([0.0, 0.0, 1.0])
+    matrix = np.array(rotation(axis=tuple(axis), angle=float(np.deg2rad(values[3]))).matrix)
+    return _affine(matrix, np.zeros(3))
+
+
+_STEPS = {
+    "matrix": _step(16, lambda x: np.asarray(x.reshape(4, 4))),
+    "translate": _step(3, lambda x: _affine(np.eye(3), x)),
+    "rotate": _step(4, _turn),
+    "scale": _step(3, lambda x: _affine(np.diag(x), np.zeros(3))),
+}
+
+
+def _read_geometry(geometry: XmlNode, named: dict[str, XmlNode]) -> FloatArray:
+    parts = [np.zeros((0, 3, 3))]
+    for node in (one for mesh in geometry.all("mesh") for one in mesh.children):
+        if node.tag not in ("triangles", "polylist", "polygons"):
+            continue
+        inputs = [(one, int(one.attributes.get("offset", "0") or 0)) for one in node.all("input")]
+        width = 1 + max((offset for _, offset in inputs), default=0)
+        vertices = next(((one, k) for one, k in inputs if one.attributes.get("semantic") == "VERTEX"), None)
+        if vertices is None:
+            continue
+        points = _read_points(vertices[0], named)
+        corners = [_numbers(p).astype(int).reshape(-1, width)[:, vertices[1]] for p in node.all("p")]
+        if node.tag == "polylist":
+            sizes = _numbers(node.first("vcount") or node).astype(int).tolist()
+            ends = list(accumulate(sizes))
+            corners = [corners[0][end - size : end] for end, size in zip(ends, sizes, strict=True)] if corners else []
+        elif node.tag == "triangles":
+            corners = list(np.concatenate(corners).reshape(-1, 3)) if corners else []
+        fans = [[one[0], one[k], one[k + 1]] for one in corners for k in range(1, len(one) - 1)]
+        faces = np.array(fans, dtype=int).reshape(-1, 3)
+        if len(faces) and not 0 <= faces.min() <= faces.max() < len(points):
+            raise FileFormatError("bad-syntax", f"line {node.line} names points that the file does not have.")
+        parts.append(points[faces])
+    return np.concatenate(parts)
+
+
+def _read_points(given: XmlNode, named: dict[str, XmlNode]) -> FloatArray:
+    vertices = named.get(given.attributes.get("source", "").removeprefix("#"))
+    inputs = () if vertices is None else vertices.all("input")
+    own = next((one for one in inputs if one.attributes.get("semantic") == "POSITION"), None)
+    source = None if own is None else named.get(own.attributes.get("source", "").removeprefix("#"))
+    array = None if source is None else source.first("float_array")
+    if array is None:
+        raise FileFormatError("bad-syntax", f"line {given.line}: the vertices have no positions.")
+    return _numbers(array).reshape(-1, 3)
