@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from dalembert.core.lazy import attach
 
 if TYPE_CHECKING:
+    from dalembert.control.judge.law_loop import open_loop as open_loop
     from dalembert.control.judge.margins import ChannelMargins as ChannelMargins
     from dalembert.control.judge.margins import Margins as Margins
     from dalembert.control.judge.margins import complementary as complementary
@@ -13,9 +14,13 @@ if TYPE_CHECKING:
     from dalembert.control.judge.reach import Reach as Reach
     from dalembert.control.judge.reach import controllability as controllability
     from dalembert.control.judge.reach import observability as observability
+    from dalembert.control.judge.step_info import StepInfo as StepInfo
+    from dalembert.control.judge.step_info import step_info as step_info
     from dalembert.control.judge.vibration_reduction import reduction as reduction
     from dalembert.control.servo.computed_torque import computed_torque as computed_torque
     from dalembert.control.servo.custom_law import custom_law as custom_law
+    from dalembert.control.servo.pid import PID as PID
+    from dalembert.control.servo.pid import pid as pid
     from dalembert.control.servo.realizability import Realizability as Realizability
     from dalembert.control.servo.udwadia_kalaba import ServoConstraints as ServoConstraints
     from dalembert.control.servo.udwadia_kalaba import control_forces as control_forces
@@ -29,6 +34,9 @@ if TYPE_CHECKING:
     from dalembert.control.state_feedback.place import place as place
     from dalembert.control.state_feedback.plan_motion import plan_motion as plan_motion
     from dalembert.control.state_feedback.state_feedback import StateFeedback as StateFeedback
+    from dalembert.control.transfer_function import tf as tf
     from dalembert.loop.continuous import close_loop as close_loop
+    from dalembert.view.plots.linear.loops import bode as bode
+    from dalembert.view.plots.linear.loops import nyquist as nyquist
 
 __all__ = attach(__name__, lqg="OutputFeedback")

@@ -6,11 +6,13 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 import numpy as np
 
 from dalembert.core.arrays import Matrix
 
+WIDE = 8  # most rows and columns of a matrix that is written out
 OPEN = 10  # rows that are seen at once; the rest opens on a click and leaves the screen to the plot below
 
 
@@ -85,7 +87,7 @@ def spread(value: float, deviation: float | None) -> str:
 def matrix_lines(symbol: str, array: Matrix, rows: Sequence[str]) -> list[str]:
     """Lines that show a matrix with the names of its rows; only its size where it is large."""
     is_sparse = hasattr(array, "toarray")
-    if max(array.shape) > 8:
+    if max(array.shape) > WIDE:
         count = array.count_nonzero() if is_sparse else np.count_nonzero(array)
         return [f"  {symbol}: {array.shape[0]} x {array.shape[1]}, {count} non-zero"]
     if is_sparse:
@@ -95,6 +97,33 @@ def matrix_lines(symbol: str, array: Matrix, rows: Sequence[str]) -> list[str]:
     cells = [[f"{0.0 if abs(value) < floor else value:.6g}" for value in row] for row in array]
     lines = [[f"{'' if i else symbol:10}", name, *row] for i, (name, row) in enumerate(zip(rows, cells, strict=True))]
     return align_columns((), lines, left=(0, 1), indent="  ").splitlines()
+
+
+def matrix_latex(symbol: str, array: Matrix) -> str:
+    """A matrix of numbers in LaTeX, ``symbol = [...]``; only its size where it is large.
+
+    Examples
+    --------
+    >>> matrix_latex("K", np.array([[1.0, 0.5]]))
+    'K = \\\\begin{bmatrix}1 & 0.5\\\\end{bmatrix}'
+    """
+    if max(array.shape) > WIDE:
+        return f"{symbol} \\in \\mathbb{{R}}^{{{array.shape[0]} \\times {array.shape[1]}}}"
+    full = np.asarray(array.toarray() if hasattr(array, "toarray") else array)
+    floor = min(DIGITS.zero, DIGITS.rounding * float(np.abs(full).max(initial=0.0)))
+    rows = (" & ".join(_number_latex(0.0 if abs(value) < floor else value) for value in row) for row in full)
+    return f"{symbol} = \\begin{{bmatrix}}" + " \\\\ ".join(rows) + "\\end{bmatrix}"
+
+
+def _number_latex(value: Any) -> str:
+    text = f"{value:.5g}"
+    mantissa, _, exponent = text.partition("e")
+    return f"{mantissa} \\cdot 10^{{{int(exponent)}}}" if exponent and not np.iscomplexobj(value) else text
+
+
+def display_latex(lines: Sequence[str]) -> str:
+    """Formulas below each other, as a notebook shows them."""
+    return "$$\\begin{gathered}\n" + " \\\\\n".join(lines) + "\n\\end{gathered}$$"
 
 
 def small_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], left_off: int = 0) -> str:

@@ -23,6 +23,7 @@ import numpy as np
 from dalembert.core.arguments import real_number
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Call, Finding
+from dalembert.core.tables import display_latex
 from dalembert.equations.channels import (
     ACCELERATION,
     HOLONOMIC,
@@ -233,6 +234,13 @@ class EquationsOfMotion:
         own = f"{self._kernels['content']} {self.parameter_values!r} {(self.placement.q, self.placement.z)!r}"
         own += repr(sorted(self.resting_inputs.items())) if self.resting_inputs else ""
         return hashlib.sha256(own.encode()).hexdigest()
+
+    def _repr_latex_(self) -> str:
+        """The form of the equations; those of a machine in symbols are shown by ``da.symbolic``."""
+        rows = " + A^{T} \\lambda, \\qquad A \\dot{v} = b" if self.rows else ""
+        sizes = f"q \\in \\mathbb{{R}}^{{{self.nq}}}, \\quad v \\in \\mathbb{{R}}^{{{self.nv}}}"
+        sizes += f", \\quad \\lambda \\in \\mathbb{{R}}^{{{len(self.rows)}}}" if self.rows else ""
+        return display_latex([f"M(q) \\dot{{v}} = f(q, v, u, t){rows}, \\qquad \\dot{{q}} = N v + n", sizes])
 
     def __repr__(self) -> str:
         findings = "".join(f" {finding.text()}" for finding in self.findings[:3])

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from dalembert.core.arguments import find_matching, name_or_number
 from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.errors import DataError, require_name, unknown_name
-from dalembert.core.tables import align_columns, small_table
+from dalembert.core.tables import align_columns, display_latex, matrix_latex, small_table
 from dalembert.core.text import complex_text, count_noun, list_names
 from dalembert.linear.channels import places
 from dalembert.numerics import ties
@@ -435,6 +435,11 @@ class Modes:
             else:
                 kinds.append("decaying oscillation" if s.real < 0.0 else "growing oscillation (unstable)")
         return kinds
+
+    def _repr_latex_(self) -> str:
+        omega = np.array(self.frequencies)[None, :]
+        shapes = [matrix_latex("\\Phi", np.asarray(self.shapes))]
+        return display_latex([matrix_latex("\\omega", omega), *shapes])
 
     def _repr_html_(self) -> str:
         head, rows = self._cells()

@@ -25,7 +25,7 @@ from dalembert.core.arguments import known_units, name_or_number, number_names, 
 from dalembert.core.arrays import ComplexArray, FloatArray, Matrix, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
-from dalembert.core.tables import matrix_lines
+from dalembert.core.tables import display_latex, matrix_latex, matrix_lines
 from dalembert.core.text import count_noun, list_names
 from dalembert.linear import storage
 from dalembert.linear.eigen import arnoldi, massless, quadratic, stability
@@ -352,6 +352,14 @@ class SecondOrder(Responding):
                 "without mass (or damping) between them: it would need the derivative of that input. "
                 "Give the coordinate mass, or read its position.",
             )
+
+    def _repr_latex_(self) -> str:
+        parts = [(symbol, getattr(self, symbol)) for symbol in ("M", "C", "G", "K", "H", "B")]
+        parts = [(symbol, array) for symbol, array in parts if symbol in "MK" or storage.nonzero(array)]
+        terms = {"M": "\\ddot{x}", "C": "\\dot{x}", "G": "\\dot{x}", "K": "x", "H": "x"}
+        left = " + ".join(f"{symbol} {terms[symbol]}" for symbol, _ in parts if symbol in terms)
+        right = "B u" if any(symbol == "B" for symbol, _ in parts) else "0"
+        return display_latex([f"{left} = {right}", *(matrix_latex(symbol, array) for symbol, array in parts)])
 
     def __repr__(self) -> str:
         damping = " + ".join(symbol for symbol, part in (("C", self.C), ("G", self.G)) if storage.nonzero(part))

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from dalembert.core.arguments import known_units, matrix, number_names, unique_names
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError, require_extra, unknown_name
-from dalembert.core.tables import matrix_lines
+from dalembert.core.tables import display_latex, matrix_latex, matrix_lines
 from dalembert.core.text import count_noun, list_names
 from dalembert.linear.eigen import roots
 from dalembert.linear.eigen.stability import Stability, judge_state_space
@@ -407,6 +407,13 @@ class StateSpace(Responding):
             ) from error
         D = np.asarray(space.D).reshape(len(space.C), space.B.shape[1])
         return cls(space.A, space.B, space.C, D, dt, provenance={"from": "scipy.signal"}, **names)
+
+    def _repr_latex_(self) -> str:
+        after = "\\dot{x}" if self.dt is None else "x_{k+1}"
+        lines = [f"{after} = A x + B u, \\qquad y = C x + D u"]
+        return display_latex(
+            lines + [matrix_latex(name, array) for name in "ABCD" if (array := getattr(self, name)).size]
+        )
 
     def __repr__(self) -> str:
         time = "continuous" if self.dt is None else f"discrete, dt = {self.dt:g} s"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Never
 
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Call
-from dalembert.equations import EquationsOfMotion
+from dalembert.equations import EquationsOfMotion, equations
 from dalembert.expressions import Array
 from dalembert.loop.actuators import ActuatorLimits
 from dalembert.loop.noise import Noise
@@ -18,12 +18,13 @@ from dalembert.solve.integrate.open_run import open_run
 
 if TYPE_CHECKING:
     from dalembert.linear import SecondOrder, StateSpace
+    from dalembert.model import Mechanism
 
 LOOP = ("controller", "observer", "noise", "references", "actuators", "switch_on")
 
 
 def simulate(
-    eqs: EquationsOfMotion | StateSpace | SecondOrder,
+    eqs: EquationsOfMotion | Mechanism | StateSpace | SecondOrder,
     until: float,
     *,
     start: object = None,
@@ -44,10 +45,12 @@ def simulate(
 
     Parameters
     ----------
-    eqs : equations of motion; with a controller, observer or noise also a `StateSpace` or `SecondOrder` (its start a
-        mapping or array of states; sampled loops step it exactly under held inputs, whole intervals only).
+    eqs : equations of motion, or a mechanism (``da.equations`` of it); with a controller, observer or noise also a
+        `StateSpace` or `SecondOrder` (its start a mapping or array of states; sampled loops step it exactly under held
+        inputs, whole intervals only).
     until : end time [s].
-    start : from `da.assemble`; None starts at rest from the drawing.
+    start : from `da.assemble`; or named coordinates and rates, ``{"A.angle": "90 deg", "A.rate": 2.0}``; None starts at
+        rest from the drawing.
     inputs : channel -> number, function of time, or Record; zero where left out.
     method : `da.DormandPrince()` by default; `da.RK4(step)`; for stiff machines `da.Rosenbrock()`,
         `da.GeneralizedAlpha(step)`, `da.Sundials()`.
@@ -85,7 +88,7 @@ def simulate(
         raise _report_unknown_keyword(next(iter(unknown)))
     loop = {"controller": controller, "observer": observer, "noise": noise, "references": references,
             "actuators": actuators, "switch_on": switch_on}  # fmt: skip
-    plant = eqs if isinstance(eqs, EquationsOfMotion) else _linear(eqs)
+    plant = eqs if isinstance(eqs, EquationsOfMotion) else _make_plant(eqs)
     if not isinstance(plant, EquationsOfMotion) or any(part is not None for part in loop.values()):
         from dalembert.loop.closed_loop import simulate_loop
 
@@ -98,8 +101,15 @@ def simulate(
     )
 
 
-def _linear(model: object) -> StateSpace:
-    """A linear model as the plant of a loop; anything else is refused. Loaded where a linear model is given."""
+def _make_plant(model: object) -> StateSpace | EquationsOfMotion:
+    """Equations of a mechanism, or a linear model as the plant of a loop; anything else is refused.
+
+    Linear systems are loaded where one is given.
+    """
+    from dalembert.model import Mechanism
+
+    if isinstance(model, Mechanism):
+        return equations(model)
     from dalembert.linear import SecondOrder, StateSpace
 
     if isinstance(model, SecondOrder):

@@ -14,6 +14,7 @@ from dalembert.expressions.quantities import Quantity, is_real, is_symbolic
 from dalembert.expressions.quantities import Scalar as Scalar
 from dalembert.model.flexible import FlexibleBodyData
 from dalembert.model.inertia import Composite, Matrix, Shape
+from dalembert.record.units import in_si
 
 Vector = Iterable[Scalar]
 Place = Union["Body", "Point", "BodyFrame"]
@@ -46,8 +47,9 @@ def is_number(x: Any) -> bool:
     return is_real(x) and math.isfinite(float(x))
 
 
-def number(x: Any, what: str) -> Scalar:
-    """Checked finite number: a float, or an unchanged parameter expression."""
+def number(x: Any, what: str, *kinds: str) -> Scalar:
+    """Checked finite number: a float, or an unchanged parameter expression; "20 mm" where a kind of number is given."""
+    x = in_si(x, *kinds, what=what, error=ModelError) if kinds else x
     if isinstance(x, Quantity):
         real_number(what, x.value, ModelError)
         return x
@@ -89,8 +91,9 @@ def format_vector(values: Sequence[Any]) -> str:
     return f"({', '.join(repr(x) if isinstance(x, Quantity) else f'{x:g}' for x in values)})"
 
 
-def vector(values: Any, size: int, what: str) -> tuple[Any, ...]:
-    """Checked tuple of `size` finite numbers."""
+def vector(values: Any, size: int, what: str, kind: str = "") -> tuple[Any, ...]:
+    """Checked tuple of `size` finite numbers; texts such as "20 mm" where the kind of number is given."""
+    values = in_si(values, kind, what=what, error=ModelError) if kind else values
     try:
         items = () if isinstance(values, (str, bytes)) else tuple(values)
     except TypeError:
@@ -208,7 +211,7 @@ class Point:
             if axis is not None or x is not None or rotation is not None:
                 advice = Advice("Leave out axis, x and rotation.")
                 raise ModelError("ineffective-argument", f"{what}: a planar frame has an angle.", advice)
-            return BodyFrame(self.body, self.coordinates, IDENTITY, number(angle, f"angle of {what}"))
+            return BodyFrame(self.body, self.coordinates, IDENTITY, number(angle, f"angle of {what}", "angle"))
         if not (is_number(angle) and float(angle) == 0):
             advice = Advice("Leave out the angle; give {}.", Argument("axis"), Argument("x"), Argument("rotation"))
             raise ModelError("ineffective-argument", f"{what}: a spatial frame has no angle.", advice)
@@ -283,7 +286,7 @@ class Body:
             return self.at(*self.points[coordinates[0]])
         if len(coordinates) == 1 and not is_number(coordinates[0]) and coordinates[0] is not None:
             given = coordinates[0]
-        local = vector(given, self.dimension, f"a point of body {self.name!r}")
+        local = vector(given, self.dimension, f"a point of body {self.name!r}", "length")
         if self.flexible is not None:
             self.node_at(local)
             return Point(self, local)
@@ -368,7 +371,7 @@ class BodyPieces:
                 problem = unknown_name("point", coordinates[0], self.points, f"body {self.name!r}")
                 raise ModelError("unknown-name", problem, where={"body": self.name, "point": coordinates[0]})
             return self.at(*self.points[coordinates[0]])
-        place = tuple(float(x) for x in vector(coordinates, self.dimension, f"a point of body {self.name!r}"))
+        place = tuple(float(x) for x in vector(coordinates, self.dimension, f"a point of body {self.name!r}", "length"))
         nodes = {
             (k, name): tuple(map(sum, zip(base, node, strict=True)))
             for k, (body, base) in enumerate(zip(self.bodies, self.places, strict=True))
@@ -452,6 +455,8 @@ def read_inertia(name: str, mass: Any, inertia: Any, planar: bool) -> tuple[Any,
     """(mass, inertia, centre, shape) of a body, from its arguments."""
     center: tuple[Any, ...] = ()
     shape: Shape | None = None
+    mass = in_si(mass, "mass", what=f"mass of body {name!r}", error=ModelError)
+    inertia = in_si(inertia, "inertia", what=f"inertia of body {name!r}", error=ModelError)
     if isinstance(inertia, Composite):
         if mass is not None:
             number(mass, f"mass of body {name!r}")

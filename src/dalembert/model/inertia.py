@@ -14,6 +14,7 @@ import numpy as np
 
 from dalembert.core.errors import ModelError
 from dalembert.expressions.quantities import Quantity, Scalar, is_real
+from dalembert.record.units import in_si
 
 Triple = tuple[Any, Any, Any]
 Matrix = tuple[Triple, Triple, Triple]
@@ -34,14 +35,18 @@ def _diagonal(a: object, b: object, c: object) -> Matrix:
     return ((a, 0.0, 0.0), (0.0, b, 0.0), (0.0, 0.0, c))
 
 
-def _check_sizes(shape: str, **sizes: Any) -> None:
-    """Sizes of a shape are finite and not negative."""
+def _check_sizes(shape: str, **sizes: Any) -> list[Any]:
+    """Sizes of a shape [m], finite and not negative."""
+    sizes = {
+        name: in_si(value, "length", what=f"{name} of a {shape}", error=ModelError) for name, value in sizes.items()
+    }
     for name, value in sizes.items():
         if not isinstance(value, Quantity) and not is_real(value):
             raise ModelError("not-a-number", f"{name} of a {shape} must be a number, got {value!r}.")
         if not 0 <= float(value) < float("inf"):
             code = "negative" if float(value) < 0 else "not-finite"
             raise ModelError(code, f"{name} of a {shape} must be finite and not negative, got {float(value):g}.")
+    return list(sizes.values())
 
 
 def _along(axis: str, axial: object, transverse: object) -> Matrix:
@@ -60,26 +65,26 @@ def rod(length: Scalar, *, axis: str = "x") -> Shape:
     >>> rod(0.6).gyration[2][2]
     0.03
     """
-    _check_sizes("rod", length=length)
+    (length,) = _check_sizes("rod", length=length)
     return Shape("rod", _along(axis, 0.0, length * length / 12), (length,), axis)
 
 
 def box(x: Scalar, y: Scalar, z: Scalar = 0.0) -> Shape:
     """Uniform box with edges along the body axes."""
-    _check_sizes("box", x=x, y=y, z=z)
+    x, y, z = _check_sizes("box", x=x, y=y, z=z)
     return Shape("box", _diagonal((y * y + z * z) / 12, (x * x + z * z) / 12, (x * x + y * y) / 12), (x, y, z))
 
 
 def cylinder(radius: Scalar, length: Scalar = 0.0, *, axis: str = "z") -> Shape:
     """Uniform solid cylinder; a thin disc when the length is zero."""
-    _check_sizes("cylinder", radius=radius, length=length)
+    radius, length = _check_sizes("cylinder", radius=radius, length=length)
     transverse = (3 * radius * radius + length * length) / 12
     return Shape("cylinder", _along(axis, radius * radius / 2, transverse), (radius, length), axis)
 
 
 def sphere(radius: Scalar, *, hollow: bool = False) -> Shape:
     """Uniform solid sphere, or a thin shell."""
-    _check_sizes("sphere", radius=radius)
+    (radius,) = _check_sizes("sphere", radius=radius)
     value = radius * radius * (2 / 3 if hollow else 2 / 5)
     return Shape("sphere", _diagonal(value, value, value), (radius,))
 

@@ -30,6 +30,7 @@ from dalembert.model.forces.force import ForceMethods
 from dalembert.model.joints import JOINTS, Joint
 from dalembert.model.joints.joint import JointMethods
 from dalembert.model.sensors import Measure, Sensor
+from dalembert.record.units import in_si
 
 for kinds in (FORCES, JOINTS):
     kinds.load_package()  # each kind adds its method to `ForceMethods` or `JointMethods`
@@ -88,7 +89,7 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
                 raise ModelError(
                     "wrong-shape", problem, Advice("Downwards it is {}.", form), where={"argument": "gravity"}
                 )
-            self.gravity = vector(gravity, size, f"gravity of mechanism {name!r}")
+            self.gravity = vector(gravity, size, f"gravity of mechanism {name!r}", "acceleration")
         self.ground = Body("ground", planar, position=(0.0,) * size, is_ground=True)
         self.bodies: list[Body] = []
         self.joints: list[Joint] = []
@@ -204,6 +205,7 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         points : names of places in the same coordinates, for ``body.at("tip")`` and for files.
         """
         size = 2 if self.planar else 3
+        angle = in_si(angle, "angle", what=f"angle of body {name!r}", error=ModelError)
         if self.planar and rotation is not None:
             advice = Advice("Use {}.", Argument("angle"))
             raise ModelError("not-supported", f"body {name!r}: a planar body has no rotation.", advice)
@@ -212,8 +214,8 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
             raise ModelError("not-supported", f"body {name!r}: a spatial body has no angle.", advice)
         mass, inertia, own, shape = read_inertia(name, mass, inertia, self.planar)
         if center is not None:
-            own = vector(center, size, f"center of body {name!r}")
-        place = () if position is None else vector(position, size, f"position of body {name!r}")
+            own = vector(center, size, f"center of body {name!r}", "length")
+        place = () if position is None else vector(position, size, f"position of body {name!r}", "length")
         if not is_number(angle):
             raise ModelError("not-a-number", f"angle of body {name!r} must be a finite number, got {angle!r}.")
         body = Body(
@@ -229,7 +231,7 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
             mesh=read_mesh(name, mesh, own),
         )
         for key, named in (points or {}).items():
-            body.points[key] = vector(named, size, f"point {key!r} of body {name!r}")
+            body.points[key] = vector(named, size, f"point {key!r} of body {name!r}", "length")
         self.bodies.append(body)
         return body
 

@@ -27,6 +27,7 @@ from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
 from dalembert.core.registry import Registry
 from dalembert.model.bodies import Body, BodyFrame, Point, name_of, number, vector
+from dalembert.record.units import KINDS, in_si
 
 Given = Mapping[str, Any]
 REQUIRED: Any = inspect.Parameter.empty
@@ -142,10 +143,12 @@ def declare(registry: Registry[Any], kind: str) -> Callable[[type[Kind]], type[K
 
 
 def _check_number(value: Any, what: str, one: Option, part: Declared) -> Any:
+    kinds = () if one.refine else tuple(kind for kind in (one.form, one.about) if kind in KINDS)
     if one.many and isinstance(value, Iterable) and not isinstance(value, str):
         items = tuple(value)
+        items = in_si(items, *kinds, what=what, error=ModelError) if kinds else items
         return vector(items, len(items), what)
-    return number(value, what)
+    return number(value, what, *kinds)
 
 
 def _check_direction(value: Any, what: str, one: Option, part: Declared) -> Any:

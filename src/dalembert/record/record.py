@@ -140,6 +140,39 @@ class Record:
         data = np.column_stack(columns) if columns else np.empty((t.size, 0))
         return cls(t, data, tuple(labels), tuple(labels.values()), **about)
 
+    @classmethod
+    def from_pandas(cls, frame: Any, units: Mapping[str, str] | None = None, *, time: str | None = None) -> Record:
+        """Record of a ``pandas.DataFrame``: its index is the time [s], or the column `time` if one is named.
+
+        Dates and time differences count from the first row. Units are those given, else ``frame.attrs["units"]``, as
+        of :meth:`to_pandas`. Columns that are no numbers are refused by name.
+
+        Examples
+        --------
+        >>> import pandas
+        >>> table = pandas.DataFrame({"t": [0.0, 0.1], "force": [3.0, 4.0]})
+        >>> Record.from_pandas(table, {"force": "N"}, time="t").names
+        ('force',)
+        """
+        pandas = require_extra("pandas", "data")
+        if not isinstance(frame, pandas.DataFrame):
+            raise DataError("wrong-type", f"from_pandas needs a pandas.DataFrame, got {type(frame).__name__}.")
+        if time is not None and time not in frame.columns:
+            raise DataError("unknown-name", unknown_name("column", time, map(str, frame.columns), "the table"))
+        clock = frame.index if time is None else pandas.Index(frame[time])
+        if isinstance(clock, (pandas.DatetimeIndex, pandas.TimedeltaIndex)):
+            clock = (clock - clock[0]).total_seconds()
+        kept = frame if time is None else frame.drop(columns=time)
+        for name in kept.columns:
+            if not pandas.api.types.is_numeric_dtype(kept[name]):
+                raise DataError("not-a-number", f"column {name!r} holds no numbers: {kept[name].dtype}.")
+        attrs = frame.attrs
+        known = dict(attrs.get("units", {}) if units is None else units)
+        about = {key: attrs[key] for key in ("name", "status") if key in attrs}
+        return cls(
+            numbers(clock, "time"), kept.to_numpy(dtype=float), [str(name) for name in kept.columns], known, **about
+        )
+
     # ---- contents
 
     @property
@@ -229,6 +262,9 @@ class Record:
 
     def __len__(self) -> int:
         return int(self._time.size)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.array(self._data, dtype=dtype, copy=True if copy is None else copy)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._columns)

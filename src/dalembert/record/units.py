@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import DalembertError, DataError, unknown_name
 from dalembert.core.findings import Advice
 
 Dimension = tuple[float, float, float, float]
@@ -136,6 +137,38 @@ def unit_text(dimension: Dimension) -> str:
             return unit or "a plain number"
     shown = zip(("kg", "m", "s", "A"), dimension, strict=True)
     return " ".join(f"{name}^{power:g}" if power != 1 else name for name, power in shown if power)
+
+
+_QUANTITY = re.compile(r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*([^\s0-9.].*?)\s*")
+
+
+def in_si(value: Any, *kinds: str, what: str, error: type[DalembertError] = DataError) -> Any:
+    """A text such as "90 deg" as a number in SI units; lists and mappings entry by entry, anything else as it is.
+
+    kinds : kinds of number of `KINDS`, or units; the text must have one of them. Any unit fits where left out.
+
+    Examples
+    --------
+    >>> in_si("700 mm", "length", what="position"), in_si(["2 m", 0.5], "length", what="position"), in_si("x", what="x")
+    (0.7, [2.0, 0.5], 'x')
+    """
+    if isinstance(value, (list, tuple)):
+        entries = [in_si(one, *kinds, what=what, error=error) for one in value]
+        return entries if isinstance(value, list) else tuple(entries)
+    if isinstance(value, Mapping):
+        return {key: in_si(one, *kinds, what=what, error=error) for key, one in value.items()}
+    written = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
+    if written is None:
+        return value
+    try:
+        (times, over), dimension = read_whole_unit(normalise_spelling(written[2]))
+    except DataError as reason:
+        raise error("unit-mismatch", f"{what}: {reason}", where={"argument": what}) from None
+    wanted = [KINDS[kind][1] if kind in KINDS else read_whole_unit(kind)[1] for kind in kinds if kind]
+    if wanted and dimension not in wanted:
+        shown = " or ".join(unit_text(one) if any(one) else "rad" for one in wanted)
+        raise error("unit-mismatch", f"{what} is {value!r}; expected {shown}.", where={"argument": what})
+    return float(written[1]) * times / over
 
 
 def per_second(unit: str, times: int = 1) -> str:

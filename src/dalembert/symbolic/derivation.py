@@ -9,6 +9,7 @@ request. Every formalism also keeps its own solution for v̇ and λ, so that for
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -31,6 +32,7 @@ from dalembert.equations import (
 )
 from dalembert.equations.equations_of_motion import EquationsOfMotion, equations
 from dalembert.expressions import Kernel
+from dalembert.record import Record
 from dalembert.symbolic.block_solve import solve_mass
 from dalembert.symbolic.derivation_checks import check_derivation, check_drawn
 from dalembert.symbolic.motion import RANK, SystemMotion, in_rates
@@ -245,6 +247,28 @@ class Derivation:
         vdot, lam = self.method(values)
         return SolvedMotion(values["N"] @ vdot + values["bias"], vdot, lam, self._reactions(values, vdot))
 
+    def conserved_along(self, run: Record, parameters: Mapping[str, float] | None = None) -> Record:
+        """Conserved quantities along a run of these equations, as channels of a record.
+
+        run : with the coordinates and speeds of the derivation, as of ``da.simulate(da.equations(derivation), ...)``.
+        parameters : values other than those of the system.
+        """
+        s, motion = self.system, self.motion
+        values = s.values(parameters)
+        rates = ca.Function("rates", [s.q, motion.v, s.p, s.t], [motion.qdot])
+        own = SX.sym("rates", s.q.shape[0])
+        column = ca.vertcat(SX(0, 1), *(one.expression for one in self.conserved))
+        column = ca.substitute(column, in_rates(s).v, own)
+        f = ca.Function("conserved", [s.q, own, s.u, s.p, s.t], [column])
+        p, count = ca.DM(list(values.values())), len(run)
+        q, v = (ca.DM(np.array([run[name] for name in names])) for names in (s.coordinate_names, self.names))
+        u = ca.DM(
+            np.array([run[name] if name in run else np.zeros(count) for name in s.input_names]).reshape(-1, count)
+        )
+        t = ca.DM(run.time).T
+        found = np.array(f(q, rates(q, v, p, t), u, p, t))
+        return Record(run.time, found.T, [one.name for one in self.conserved], name=f"conserved quantities of {s.name}")
+
     def _reactions(self, values: Values, vdot: Array) -> dict[str, Array]:
         """m r̈ - F and I ω̇ + ω × I ω - τ of every body, where the formalism keeps its balances."""
         if "applied" not in values:
@@ -293,10 +317,22 @@ class Derivation:
         """The letter of names for common parts of formulas."""
         return free_stem(self.system.symbols)
 
+    def lines_of(self, step: Step) -> list[str]:
+        """Formula and terms of a step in LaTeX; a matrix whose letter is also that of a symbol is bold."""
+        taken = {latex_name(name) for name in self.system.symbols}
+        letters = "".join(left for left, _ in step.terms if left in taken)
+        lines = [step.formula] if step.formula else []
+        if letters:
+            lines = [re.sub(rf"(?<![\\A-Za-z{{])[{letters}](?![A-Za-z}}])", r"\\mathbf{\g<0>}", one) for one in lines]
+        for line in equations_in_latex(step.terms, self.shown, self.stem):
+            left, equals, right = line.partition(" = ")
+            bold = left[0] in letters and left[1:2] in ("", "_") and left in dict(step.terms)
+            lines.append(f"\\mathbf{{{left[0]}}}{left[1:]}{equals}{right}" if bold else line)
+        return lines
+
     def latex(self) -> str:
         """The equations of motion in LaTeX, lines of an ``aligned`` environment."""
-        step = self.final
-        lines = [step.formula, *equations_in_latex(step.terms, self.shown, self.stem)]
+        lines = self.lines_of(self.final)
         aligned = " \\\\\n".join(line.replace(" = ", " &= ", 1) for line in lines)
         return "\\begin{aligned}\n" + aligned + "\n\\end{aligned}"
 
@@ -305,9 +341,7 @@ class Derivation:
         lines = [f"# {self.system.name}: {self.formalism}", ""]
         for step in (*self.steps, self.final):
             lines += [f"## {step.title}", "", step.sentence, ""]
-            if step.formula:
-                lines += ["$$", step.formula, "$$", ""]
-            for line in equations_in_latex(step.terms, self.shown, self.stem):
+            for line in self.lines_of(step):
                 lines += ["$$", line, "$$", ""]
         if self.conserved:
             lines += ["## Conserved quantities", ""]

@@ -487,6 +487,11 @@ class System:
         return Orientation(value, ca.vertcat(turning[2, 1], turning[0, 2], turning[1, 0]))
 
     def _inertia(self, inertia: Any, what: str) -> Any:
+        if isinstance(inertia, (list, tuple)) and all(isinstance(row, (list, tuple)) for row in inertia):
+            rows = [self.table.expression(row, f"the inertia of {what}") for row in inertia]
+            if len({row.shape for row in rows}) != 1:
+                raise ModelError("wrong-shape", f"the rows of the inertia of {what} have different lengths.")
+            inertia = ca.horzcat(*map(ca.vec, rows)).T
         value = self.table.expression(inertia, f"the inertia of {what}")
         self._constant(value, f"the inertia of {what}")
         for one in ca.vertsplit(ca.vec(value)):

@@ -16,6 +16,7 @@ S - I/2, and the smallest singular value of I + L, 1 / ‖S‖∞.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -23,14 +24,17 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from dalembert.control.judge.law_loop import open_loop
 from dalembert.control.plant import THRESHOLDS
 from dalembert.core.arrays import FloatArray, assign, frozen
-from dalembert.core.errors import DataError
+from dalembert.core.errors import DalembertWarning, DataError
+from dalembert.core.findings import Advice, Argument
 from dalembert.core.tables import align_columns
 from dalembert.linear import StateSpace
 from dalembert.linear.eigen.roots import solve
 from dalembert.linear.transforms.interconnect import close
 from dalembert.linear.transforms.norms import PeakGain
+from dalembert.loop.interfaces import Law
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,7 @@ class CrossingLimits:
     zero: float = 1e-12  # of ‖A‖: a frequency below it is 0, because eigenvalues are rounded to n ε ‖A‖
     bracket: float = 1e-4  # of ω: half of the interval in which the sign must change; ten candidates' errors wide
     touch: float = 1e-6  # |f(ω)| of a zero without change of sign, of |f| at the ends: rounding leaves √ε / bracket²
+    same: float = 1e-6  # distance of a pole from one of the minimal part, and from the boundary, of max(1, |s|)
     nothing: float = 1e-10  # |f(ω)| that is zero in any case (|L| = 1 everywhere): log|L| and Im L are rounded to 1e-15
 
 
@@ -97,6 +102,7 @@ class Margins(DiskMargins):
     sensitivity, complementary : PeakGain of S and T, all channels.
     disk : α of all channels simultaneously; ``disk_gain``, ``disk_phase``: tolerated in every channel simultaneously.
     smallest_return_difference : least singular value of I + L over all frequencies.
+    hidden : poles on the stability boundary that the loop does not contain; the margins are those of its minimal part.
     """
 
     channels: tuple[ChannelMargins, ...]
@@ -106,6 +112,7 @@ class Margins(DiskMargins):
     disk: float
     disk_frequency: float
     dt: float | None
+    hidden: tuple[complex, ...]
 
     def __init__(self, channels: tuple[ChannelMargins, ...], **fields: Any) -> None:
         assign(self, channels=channels, **fields)
@@ -158,13 +165,17 @@ def _number(value: float) -> str:
     return "any" if math.isinf(value) else f"{value:.4g}"
 
 
-def margins(loop: Any) -> Margins:
+def margins(loop: Any, plant: Any = None) -> Margins:
     """Margins of a loop that is closed by negative feedback.
 
     Parameters
     ----------
     loop : StateSpace with as many outputs as inputs, or a StateFeedback or OutputFeedback
         A StateFeedback or OutputFeedback is opened at the driven inputs (``design.loop()``).
+        Poles on the stability boundary that the loop does not contain (the angle of a speed loop) are left out, with
+        a warning.
+    plant : StateSpace or SecondOrder, with any other law as `loop` (`custom_law`, `pid`, a list of laws), which is
+        linearized at the operating point of the plant.
 
     Examples
     --------
@@ -173,16 +184,56 @@ def margins(loop: Any) -> Margins:
     >>> round(found.gain[1], 9), round(found.gain_frequencies[1], 9)
     (6.0, 1.414213562)
     """
-    if hasattr(loop, "loop"):
-        loop = loop.loop()
+    loop, hidden = minimal_loop(as_loop(loop, plant))
     S = sensitivity(loop)
     stable = S.is_stable
     channels = tuple(_channel(isolate_channel(loop, i), loop.inputs[i], stable) for i in range(loop.nu))
     disk = _shift_direct(S, -0.5).hinf_norm()
     return Margins(
         channels, stable=stable, sensitivity=S.hinf_norm(), complementary=complementary(loop).hinf_norm(),
-        disk=1.0 / disk.gain if stable else 0.0, disk_frequency=disk.frequency, dt=loop.dt,
+        disk=1.0 / disk.gain if stable else 0.0, disk_frequency=disk.frequency, dt=loop.dt, hidden=hidden,
     )  # fmt: skip
+
+
+def as_loop(loop: Any, plant: Any = None) -> StateSpace:
+    """The loop of a design, or of a law around a plant, opened at the driven inputs."""
+    if isinstance(loop, StateSpace) and plant is None:
+        return loop
+    if plant is not None:
+        return open_loop(loop, plant)
+    if hasattr(loop, "loop"):
+        return loop.loop()  # type: ignore[no-any-return]
+    advice = [Advice("Name the plant with {}.", Argument("plant"))] * (isinstance(loop, Law) or hasattr(loop, "law"))
+    raise DataError(
+        "wrong-type",
+        f"a loop is a StateSpace, a StateFeedback, an OutputFeedback or a law with its plant, got "
+        f"{type(loop).__name__}.",
+        *advice,
+    )
+
+
+def minimal_loop(loop: StateSpace) -> tuple[StateSpace, tuple[complex, ...]]:
+    """The loop without poles on the stability boundary that it does not contain, and these, with a warning."""
+    if loop.nu != loop.ny or loop.nu == 0 or sensitivity(loop).is_stable:
+        return loop, ()
+    part = loop.minimal()
+    left = list(part.poles().values)
+    hidden = []
+    for pole in loop.poles().values:
+        near = min(range(len(left)), key=lambda k: abs(left[k] - pole), default=None)
+        if near is not None and abs(left[near] - pole) <= CROSSING.same * max(1.0, abs(pole)):
+            left.pop(near)
+        else:
+            hidden.append(complex(pole))
+    growth = [s.real if loop.dt is None else abs(s) - 1.0 for s in hidden]
+    at_rest = tuple(s for s, rate in zip(hidden, growth, strict=True) if abs(rate) <= CROSSING.same * max(1.0, abs(s)))
+    if not at_rest or max(growth) > CROSSING.same * max(map(abs, hidden)) or not sensitivity(part).is_stable:
+        return loop, ()
+    shown = ", ".join(f"{s.real:.4g}" if not s.imag else f"{s:.4g}" for s in at_rest)
+    problem = f"the loop does not contain the poles {shown} of its parts; the margins are those without them."
+    advice = Advice("What moves there stays as it is: feed it back too where it must not.")
+    warnings.warn(DalembertWarning("not-minimal", problem, advice, evidence={"poles": at_rest}), stacklevel=3)
+    return part.replace(inputs=loop.inputs, outputs=loop.outputs), at_rest
 
 
 def sensitivity(loop: StateSpace) -> StateSpace:

@@ -29,7 +29,7 @@ from dalembert.core.arguments import matrix, real_number
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
-from dalembert.core.tables import align_columns
+from dalembert.core.tables import align_columns, display_latex, matrix_latex
 from dalembert.core.text import list_names
 from dalembert.equations import Channels
 from dalembert.estimate.models.process import machine_names
@@ -136,6 +136,9 @@ class LinearObserver:
         ]
         body = align_columns(["L", *self.outputs], rows)
         return "\n".join(line.rstrip() for line in f"{head}\n{body}\nerror\n{self.poles.table()}".split("\n"))
+
+    def _repr_latex_(self) -> str:
+        return display_latex([matrix_latex("L", self.L)])
 
     def __repr__(self) -> str:
         return f"LinearObserver: {self.table()}"

@@ -36,6 +36,7 @@ from dalembert.core.arguments import real_number
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
+from dalembert.core.tables import display_latex, matrix_latex
 from dalembert.equations import Channels
 from dalembert.estimate.models.process import machine_names
 from dalembert.linear import Roots, StateSpace
@@ -177,6 +178,9 @@ class OutputFeedback:
         if self.known:
             parts[0] += f" and {', '.join(self.known)}"
         return "\n".join([*parts, self.feedback.table(), self.observer.table()])
+
+    def _repr_latex_(self) -> str:
+        return display_latex(["u = -K \\hat{x}", matrix_latex("K", self.K), matrix_latex("L", self.L)])
 
     def __repr__(self) -> str:
         return f"OutputFeedback: {self.table()}"

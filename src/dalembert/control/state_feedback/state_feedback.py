@@ -21,7 +21,7 @@ from dalembert.control.state_feedback.schedule import Schedule
 from dalembert.core.arguments import real_number
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError, require_name
-from dalembert.core.tables import align_columns
+from dalembert.core.tables import align_columns, display_latex, matrix_latex
 from dalembert.equations import Channels
 from dalembert.estimate.models.process import machine_names
 from dalembert.linear import Roots, StateSpace
@@ -155,6 +155,10 @@ class StateFeedback:
         if self.schedule is None:
             lines += ["closed loop", self.poles.table()]
         return "\n".join(line.rstrip() for text in lines for line in text.split("\n"))
+
+    def _repr_latex_(self) -> str:
+        lines = ["u = -K x" + (" - K_i \\xi" if self.integral else ""), matrix_latex("K", self.K)]
+        return display_latex(lines + [matrix_latex("K_i", self.K_integral)] * bool(self.integral))
 
     def __repr__(self) -> str:
         return f"StateFeedback: {self.table()}"

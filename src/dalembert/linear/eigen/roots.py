@@ -261,10 +261,8 @@ def zeros(system: StateSpace) -> Roots:
     n, m = B.shape
     if n == 0:
         return Roots([], system.dt, "zero", system.provenance)
-    if m == 0:
-        return Roots(rate * eigenvalues(A), system.dt, "zero", system.provenance)
     # D is square and invertible now. On the null space of [C, D] the pencil is A_f - λ E_f, with E_f invertible.
-    W = scipy.linalg.qr(np.hstack([C, D]).T)[0][:, m:]
+    W = scipy.linalg.qr(np.hstack([C, D]).T)[0][:, m:] if m else np.eye(n)
     F, E = np.hstack([A, B]) @ W, W[:n]
     rest = rest_point(system)
     values, count = _pencil_values(F - rest / rate * E, E)
@@ -280,7 +278,7 @@ def _pencil_values(F: FloatArray, E: FloatArray) -> tuple[ComplexArray, int]:
     """
     every = scipy.linalg.eigvals(F, E)
     rest_F, rest_E, count = F, E, 0
-    floor = 10.0 * len(F) * EPS * float(np.linalg.norm(F))
+    floor = 10.0 * len(F) * EPS  # not of F, which may be rounding alone
     while len(rest_F):
         _, singular, Vt = np.linalg.svd(rest_F)
         null = int(np.count_nonzero(singular <= floor))

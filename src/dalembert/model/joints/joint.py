@@ -36,6 +36,7 @@ from dalembert.model.bodies import (
 from dalembert.model.joints.limits import GivenLimits, limits_option, read_limits
 from dalembert.model.options import REQUIRED
 from dalembert.model.options import Option as Option
+from dalembert.record.units import KINDS, in_si
 
 Values = Vector | None
 
@@ -286,6 +287,10 @@ def _complete(kind: JointKind, what: str, options: Mapping[str, Any], planar: bo
             problem = f"{what}: in the plane every angle is about z."
             advice = Advice("Leave out {}.", Argument(one.name))
             raise ModelError("ineffective-argument", problem, advice, where={"argument": one.name})
+        if one.form in KINDS or one.form == "position":
+            value = in_si(
+                value, "length" if one.form == "position" else one.form, what=f"{one.name} of {what}", error=ModelError
+            )
         found[one.name] = value if one.check is None else one.check(value, f"{one.name} of {what}")
     return found
 

@@ -11,6 +11,7 @@ from dalembert.core.findings import Advice, Argument
 from dalembert.equations.channels import CoordinateLimits
 from dalembert.expressions.quantities import is_real
 from dalembert.model.options import Option
+from dalembert.record.units import in_si
 
 if TYPE_CHECKING:
     from dalembert.model.joints.joint import Coordinate
@@ -52,6 +53,7 @@ def _read_one(given: Any, what: str) -> CoordinateLimits:
             raise _refuse("unknown-argument", unknown_name("limit", key, KEYS, what))
         if value is None:
             continue
+        value = in_si(value, what=f"{what}: {key}", error=ModelError)
         if not is_real(value) or not math.isfinite(value):
             raise _refuse("not-a-number", f"{what}: {key} must be a finite number, got {value!r}.")
         values[key] = float(value)

@@ -18,6 +18,7 @@ from dalembert.expressions import Array
 from dalembert.mechanics.rotations import turn_between
 from dalembert.model.orientation import Rotation
 from dalembert.numerics.least_squares import DampedStep, Damping, minimise
+from dalembert.record.units import in_si, per_second
 from dalembert.solve.constrained.matrices import RANK_TOLERANCE
 from dalembert.solve.constrained.structure import mass_is_singular, rows_of_cut_joints
 from dalembert.solve.position.limits import find_exceeded
@@ -41,6 +42,7 @@ class AssemblyLimits:
     most_restarts: int = 10_000  # a minute of small machines; the spread of the 100th start has no meaning any more
     spread: float = 0.05  # of the first of them [m, rad]; the 16th has 1.4, the last 8.5
     wider: float = 1.25  # from one to the next
+    farthest: int = 10_000  # steps more for a prescribed coordinate that is far away: a thousand turns
     longest: float = 0.7  # change of a coordinate in one step [m or rad]: 40° stay on one side of a dead point
     stride: float = 0.2  # change of a prescribed coordinate of a tree from a start [m or rad]: 11° of a crank
     gain: float = 1e-4  # relative decrease of the residual that counts as one
@@ -228,6 +230,11 @@ def _read_named(
             raise ModelError(
                 "unknown-name", f"{what}: {unknown_name('coordinate', name, known, f'equations {eqs.name!r}')}"
             )
+        if isinstance(value, str):
+            channels = (eqs.measures if full in eqs.measures.index else further) or eqs.measures
+            unit = channels.units[channels.index[full]]
+            unit = per_second(unit) if rates and channels is eqs.measures else unit
+            value = in_si(value, unit, what=f"{what}: {name!r}", error=ModelError)
         result[full] = real_number(f"{what}: {name!r}", value, ModelError)
     return result
 
@@ -352,7 +359,10 @@ def _close(
             q0[eqs.coordinates.index[name]] = wanted[name]
     units = Units(eqs, q0, t)
     problem, tolerance = _JointGaps(eqs, wanted, turned, t, units), units.tolerance(q0)
-    q, gap = _iterate(problem, q0, tolerance)
+    # a prescribed angle may be many turns away, and steps are limited
+    far = float(np.abs(problem.residual(q0)[len(eqs.holonomic_rows) :]).max(initial=0.0)) if wanted else 0.0
+    steps = LIMITS.iterations + (min(int(far / LIMITS.longest), LIMITS.farthest) if np.isfinite(far) else 0)
+    q, gap = _iterate(problem, q0, tolerance, steps)
     if gap <= tolerance:
         return q
     random = np.random.default_rng(0)
@@ -362,7 +372,7 @@ def _close(
         spread = LIMITS.spread * LIMITS.wider**k
         shift = random.normal(size=eqs.nv) * spread
         shift[problem.still] = 0.0
-        q, gap = _iterate(problem, problem.move(q0.copy(), shift), tolerance)
+        q, gap = _iterate(problem, problem.move(q0.copy(), shift), tolerance, steps)
         if gap <= tolerance:
             return q
         if gap < best_gap:
@@ -378,10 +388,21 @@ def _close(
     raise AssemblyError(
         "joint-open",
         f"cannot assemble {eqs.name!r}: {problem.owner(worst)} stays open by {residual[worst]:.2e} "
-        f"(m or rad) after {LIMITS.iterations} iterations from {restarts + 1} starting points.",
+        f"(m or rad) after {steps} iterations from {restarts + 1} starting points.",
         Advice("Check lengths and prescribed coordinates, or give a better {}.", Argument("guess")),
+        *_ask_about_degrees(eqs, wanted),
         evidence={"gap": float(residual[worst])},
     )
+
+
+def _ask_about_degrees(eqs: EquationsOfMotion, wanted: Mapping[str, float]) -> list[Advice]:
+    """A question for every angle of more than a turn: it may be in degrees."""
+    angles = {name: value for name, value in wanted.items() if eqs.measures.units[eqs.measures.index[name]] == "rad"}
+    return [
+        Advice(f"Angles are in rad. Are {value:g} degrees meant? Write {{}}.", Argument(name, f"{value:g} deg"))
+        for name, value in angles.items()
+        if abs(value) > 2.0 * np.pi
+    ]
 
 
 def _approach(eqs: EquationsOfMotion, start: Array, q: Array, wanted: Mapping[str, float], t: float) -> Array:
@@ -443,13 +464,13 @@ class _Closing:
         return trial is not None and point.gap <= self.tolerance
 
 
-def _iterate(gaps: _JointGaps, q: Array, tolerance: float) -> tuple[Array, float]:
+def _iterate(gaps: _JointGaps, q: Array, tolerance: float, steps: int = LIMITS.iterations) -> tuple[Array, float]:
     """The pose with the joints closed, and its largest gap."""
     problem = _Closing(gaps, tolerance)
     point = problem.at(q)
     if point.norm > 0.0:
         damping = Damping(first=0.0, restart=LIMITS.damping, dropped=LIMITS.damping, least=0.0, most=LIMITS.stuck)
-        point = minimise(problem, point, damping, LIMITS.iterations, share=LIMITS.gain).point
+        point = minimise(problem, point, damping, steps, share=LIMITS.gain).point
     return point.q, point.gap
 
 
@@ -558,10 +579,22 @@ def require_state(eqs: EquationsOfMotion, start: object) -> None:
         raise ModelError("wrong-owner", f"start belongs to equations {start.eqs.name!r}, not to {eqs.name!r}.")
 
 
+def assemble_named(eqs: EquationsOfMotion, start: Mapping[str, Any], t: float = 0.0) -> State:
+    """The state with these coordinates, rates and internal states, each under its own name."""
+    rates, internal = {*eqs.measure_rates.names, *eqs.speeds.names}, set(eqs.internal.names)
+    parts: tuple[dict[str, Any], ...] = ({}, {}, {})
+    for name, value in start.items():
+        full = eqs.full_name(name) if isinstance(name, str) else name
+        parts[1 if full in rates else 2 if full in internal else 0][name] = value
+    return assemble(require_equations(eqs), parts[0], velocity=parts[1], internal=parts[2], t=t)
+
+
 def state_or_rest(eqs: EquationsOfMotion, start: Any, t: float = 0.0, *, weightless: bool = False) -> State:
     """The given state, or rest in the drawing's pose; `weightless` lets speeds without inertia be free."""
     if start is None:
         begin = assemble(eqs, t=t)
+    elif isinstance(start, Mapping):
+        begin = assemble_named(eqs, start, t)
     else:
         require_equations(eqs)
         require_state(eqs, start)

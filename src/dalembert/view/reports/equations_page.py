@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
+from dalembert.core.atomic_files import replace_file
 from dalembert.core.text import count_noun
 from dalembert.symbolic.derivation import Derivation
 from dalembert.symbolic.text.printing import equations_in_latex, latex_name
 from dalembert.view.reports.pages import Formula, Heading, Math, Piece, Table, Text, html_page
 
 
-def equations_page(derivation: Derivation) -> str:
+def equations_report(derivation: Derivation, path: str | os.PathLike[str], *, title: str | None = None) -> None:
+    """Write the page of a derivation."""
+    with replace_file(path) as temporary:
+        Path(temporary).write_text(equations_page(derivation, title), encoding="utf-8")
+
+
+def equations_page(derivation: Derivation, title: str | None = None) -> str:
     """The page as text; its formulas are MathML, so it needs neither a script nor a network."""
     from dalembert import __version__
 
     d = derivation
     provenance = {"machine": d.system.name, "formalism": d.formalism, "dalembert": __version__}
-    return html_page(f"Equations of motion: {d.system.name}", _pieces(d), provenance)
+    return html_page(title or f"Equations of motion: {d.system.name}", _pieces(d), provenance)
 
 
 def _pieces(d: Derivation) -> Iterator[Piece]:
@@ -35,9 +44,7 @@ def _pieces(d: Derivation) -> Iterator[Piece]:
     for step in (*d.steps, d.final):
         yield Heading(step.title)
         yield Text(step.sentence)
-        if step.formula:
-            yield Formula(step.formula)
-        for line in equations_in_latex(step.terms, d.shown, d.stem):
+        for line in d.lines_of(step):
             yield Formula(line)
     if d.conserved:
         yield Heading("Conserved quantities")

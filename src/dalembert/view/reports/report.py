@@ -17,6 +17,7 @@ _WRITERS: dict[str, tuple[str, str]] = {
     "estimate.engine.estimate.Estimate": ("estimate_report", "estimate_report"),
     "estimate.forces.two_stage.TwoStageEstimate": ("estimate_report", "estimate_report"),
     "model.flexible.FlexibleBodyData": ("flexible_report", "flexible_report"),
+    "symbolic.derivation.Derivation": ("equations_page", "equations_report"),
     "identify.auto.result.AutoIdentified": ("identification.identification_report", "identification_report"),
     "identify.model.identified.Identified": ("identification.identification_report", "identified_report"),
     "identify.output_only.frequency_domain_modes.FrequencyDomainModes": (
@@ -45,12 +46,15 @@ def report(result: object, path: str | os.PathLike[str], *, title: str | None = 
         FrequencyDomainModes, MergedModes : ``places=None, provenance=None``. Modes, shapes, singular values, harmonics
         of machines, agreement of set-ups.
         FlexibleBodyData : ``provenance=None``. Mode shapes, modes, inertia, nodes, checks.
+        Derivation (of ``da.symbolic``) : no more arguments. Symbols, every step with its formulas, equations of motion.
     path : the file, ending in .html; it appears whole or not at all
     title : above the page
     """
     found = find_function(result, _WRITERS, "dalembert.view.reports")
     if found is None:
-        known = "a Record, an Estimate, an Identified, data of a flexible body, or what identify.auto returns"
+        known = (
+            "a Record, an Estimate, an Identified, a Derivation, data of a flexible body, or what identify.auto returns"
+        )
         raise DataError("wrong-type", f"report takes {known}, not a {type(result).__name__}.")
     if Path(path).suffix.lower() not in (".html", ".htm"):
         raise FileFormatError("bad-name", "a report is an HTML page; give a name ending in .html.", path=str(path))

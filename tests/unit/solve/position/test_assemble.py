@@ -379,7 +379,7 @@ def test_a_step_of_a_search_is_0_7_at_most():
 @pytest.mark.parametrize("change, steps", [(0.39, 1), (0.41, 2)])
 def test_a_prescribed_coordinate_moves_by_0_2_in_one_step(change, steps, monkeypatch):
     made = []
-    monkeypatch.setattr(module, "_iterate", lambda problem, q, tolerance: made.append(q) or (q, 0.0))
+    monkeypatch.setattr(module, "_iterate", lambda problem, q, tolerance, *steps: made.append(q) or (q, 0.0))
     eqs = held_body()
     module._approach(eqs, np.zeros(3), np.zeros(3), {"body.y": change}, 0.0)
     assert len(made) == steps
@@ -388,7 +388,7 @@ def test_a_prescribed_coordinate_moves_by_0_2_in_one_step(change, steps, monkeyp
 def test_a_search_has_sixty_steps_from_each_of_25_starts(monkeypatch):
     assert len(dampings(0.999, monkeypatch)) == 60
     starts = []
-    monkeypatch.setattr(module, "_iterate", lambda problem, q, tolerance: starts.append(q.copy()) or (q, 1.0))
+    monkeypatch.setattr(module, "_iterate", lambda problem, q, tolerance, *steps: starts.append(q.copy()) or (q, 1.0))
     m = da.Mechanism("bodies", planar=True, gravity=0)
     for k in range(20):
         m.add_body(f"body{k}", mass=1.0, inertia=1.0)
@@ -443,7 +443,7 @@ def test_machines_above_300_speeds_are_solved_with_sparse_factors_from_one_start
     monkeypatch.setattr(module, "splu", lambda matrix: factors.append(matrix) or splu(matrix))
     module.least_change(csc_matrix(([1.0], ([0], [0])), shape=(1, speeds)), np.ones(1), 0.0)
     assert bool(factors) is not dense
-    monkeypatch.setattr(module, "_iterate", lambda problem, q, tolerance: starts.append(q) or (q, 1.0))
+    monkeypatch.setattr(module, "_iterate", lambda problem, q, tolerance, *steps: starts.append(q) or (q, 1.0))
     row = SimpleNamespace(owner="stop")
     problem = SimpleNamespace(
         still=[], residual=lambda q: np.ones(1), row_units=1.0, owner=lambda k: "stop", move=lambda q, x: q

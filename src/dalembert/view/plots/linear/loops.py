@@ -7,6 +7,7 @@ axis (``control.judge.margins``).
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +15,15 @@ import numpy as np
 from matplotlib.patches import Circle
 from matplotlib.ticker import MultipleLocator
 
-from dalembert.control.judge.margins import ChannelMargins, Margins, isolate_channel, margins
+from dalembert.control.judge.margins import ChannelMargins, Margins, as_loop, isolate_channel, margins, minimal_loop
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DataError
+from dalembert.linear.responses.frequency_response import FrequencyResponse
+from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
-from dalembert.view.plots.figures import BLUE, GREY, INK, RED, choice, heading, log_ticks, new_figure
+from dalembert.view.plots.figures import BLUE, GREY, INK, RED, choice, draw_figure, heading, log_ticks, new_figure
 from dalembert.view.plots.linear import pole_map
+from dalembert.view.plots.linear.frequency import plot_frequency_response
 from dalembert.view.plots.themes import SOLID
 
 if TYPE_CHECKING:
@@ -56,6 +60,47 @@ class DiagramFrequencies:
 LIMITS = DiagramFrequencies()
 
 
+def bode(
+    system: Any, *pairs: Any, plant: Any = None, frequency: str = "Hz", path: str | os.PathLike[str] | None = None,
+    title: str | None = None, theme: str | None = None,
+) -> Figure:  # fmt: skip
+    """Bode diagram: magnitude in dB and phase over frequency, of a system or of the loop of a design.
+
+    Parameters
+    ----------
+    system : StateSpace, SecondOrder or FrequencyResponse; of a design of ``da.control`` or a law with its `plant` the
+        loop, opened at the driven inputs. ``da.plot(loop, view="loop")`` adds the margins.
+    pairs : ``(output, input)``, or an output for all inputs; all when left out.
+    frequency : "Hz" or "rad/s".  path, title, theme : as of ``da.plot``.
+    """
+    if isinstance(system, SecondOrder):
+        system = system.state_space()
+    if not isinstance(system, FrequencyResponse):
+        system = as_loop(system, plant)
+        system = system.frequency_response(_grid(system), kind="output")
+    options: Any = {"magnitude": "dB", "frequency": frequency, "axis": "log", "title": title}
+    return draw_figure(lambda: plot_frequency_response(system, *pairs, **options), path, theme)
+
+
+def nyquist(
+    loop: Any, *, plant: Any = None, channel: str | None = None, path: str | os.PathLike[str] | None = None,
+    title: str | None = None, theme: str | None = None,
+) -> Figure:  # fmt: skip
+    """Nyquist diagram of a loop that is closed by negative feedback, with the circle that its disk margin keeps out.
+
+    loop, plant : as of ``da.control.margins``.  channel : input at which it is opened; the first when left out.
+    """
+
+    def draw() -> Figure:
+        L, margin = _open_channel(as_loop(loop, plant), channel)[1:]
+        figure = new_figure(5.6, 5.0)
+        _nyquist(figure.subplots(), L, margin)
+        heading(figure, _describe(margin.name, margin) if title is None else title)
+        return figure
+
+    return draw_figure(draw, path, theme)
+
+
 def plot_design(
     design: Any, *, view: str = "loop", channel: str | None = None, frequency: str = "Hz", title: str | None = None
 ) -> Figure:
@@ -89,18 +134,24 @@ def plot_loop(
 ) -> Figure:
     """Bode and Nyquist diagrams of one channel of a loop (negative feedback, the other channels closed)."""
     choice("frequency unit", frequency, ("Hz", "rad/s"), "the plot of a loop")
-    found = margins(loop)
-    known = [one.name for one in found.channels]
-    name = known[0] if channel is None else choice("channel", channel, tuple(known), "this loop")
-    alone, margin = isolate_channel(loop, known.index(name)), found[name]
-    w = _grid(alone, margin)
-    L = np.asarray(alone.frequency_response(w, kind="output").values)[:, 0, 0]
+    w, L, margin = _open_channel(loop, channel)
     figure = new_figure(10.5, 5.0)
     parts = figure.subplot_mosaic([["size", "curve"], ["phase", "curve"]], width_ratios=[1.15, 1.0])
     _bode(parts["size"], parts["phase"], w, L, margin, frequency)
     _nyquist(parts["curve"], L, margin)
-    heading(figure, _describe(name, margin) if title is None else title)
+    heading(figure, _describe(margin.name, margin) if title is None else title)
     return figure
+
+
+def _open_channel(loop: StateSpace, channel: str | None) -> tuple[FloatArray, ComplexArray, ChannelMargins]:
+    """Frequencies, response and margins of one channel, the others closed."""
+    loop, _ = minimal_loop(loop)
+    found = margins(loop)
+    known = [one.name for one in found.channels]
+    name = known[0] if channel is None else choice("channel", channel, tuple(known), "this loop")
+    alone = isolate_channel(loop, known.index(name))
+    w = _grid(alone, found[name])
+    return w, np.asarray(alone.frequency_response(w, kind="output").values)[:, 0, 0], found[name]
 
 
 def plot_margins(found: Margins, *, title: str | None = None) -> Figure:
@@ -139,14 +190,14 @@ def plot_margins(found: Margins, *, title: str | None = None) -> Figure:
     return figure
 
 
-def _grid(loop: StateSpace, margin: ChannelMargins) -> FloatArray:
+def _grid(loop: StateSpace, margin: ChannelMargins | None = None) -> FloatArray:
     """Frequencies [rad/s] that show all poles, zeros and crossings, denser where poles are lightly damped."""
     poles: ComplexArray = loop.poles().values
     zeros: ComplexArray = loop.zeros().values
     if loop.dt is not None:
         poles, zeros = _continuous(poles, loop.dt), _continuous(zeros, loop.dt)
-    crossings = np.array([*margin.crossovers, *margin.gain_frequencies, margin.disk_frequency])
-    marks = np.concatenate([np.abs(poles), np.abs(zeros), crossings])
+    crossings = [*margin.crossovers, *margin.gain_frequencies, margin.disk_frequency] if margin else []
+    marks = np.concatenate([np.abs(poles), np.abs(zeros), np.array(crossings)])
     marks = marks[np.isfinite(marks) & (marks > LIMITS.zero)]
     low, high = (0.05 * marks.min(), 20.0 * marks.max()) if len(marks) else (1e-2, 1e2)
     if loop.dt is not None:
