@@ -41,7 +41,8 @@ class TextBody:
     """Place of the numbers of a table in a text, and how they are written.
 
     lines : of text above them.  cells : names of the columns.  width : cells of a row, with empty ones at its end.
-    rows : at most.  stamps : column that holds times of day or dates.
+    rows : at most.  stamps : column that holds times of day or dates.  origin : column of numbers that count from a
+    distant date, and the number that is subtracted before they become floats: seconds since 1970 leave six decimals.
     """
 
     path: Path
@@ -53,13 +54,14 @@ class TextBody:
     delimiter: str
     decimal: str
     stamps: int | None = None
+    origin: tuple[int, str] | None = None
 
 
 def read_body(body: TextBody, progress: Progress) -> tuple[FloatArray, str]:
     """All numbers, (rows, columns), and the first date of a column of dates."""
     if body.stamps is None:
         table = _by_arrow(body, progress)
-        if table is None:
+        if table is None and body.origin is None:
             table = _by_numpy(body)
         if table is not None:
             return table, ""
@@ -102,6 +104,9 @@ def _by_arrow(body: TextBody, progress: Progress) -> FloatArray | None:
         return None
     names = [str(k) for k in range(body.width)]
     types = {name: arrow.float64() if k < len(body.cells) else arrow.null() for k, name in enumerate(names)}
+    far, origin = body.origin or (-1, "")
+    if far >= 0:
+        types[str(far)] = arrow.decimal128(30, 12)
     # a quoted null is a null too, as in all readers
     convert = reader.ConvertOptions(
         column_types=types, null_values=list(MISSING), decimal_point=body.decimal, quoted_strings_can_be_null=True
@@ -117,7 +122,11 @@ def _by_arrow(body: TextBody, progress: Progress) -> FloatArray | None:
             if row + batch.num_rows > body.rows:
                 return None
             for k in range(len(body.cells)):
-                table[row : row + batch.num_rows, k] = batch.column(k).to_numpy()
+                column = batch.column(k)
+                if k == far:
+                    zero = arrow.scalar(origin).cast(types[str(far)])
+                    column = importlib.import_module("pyarrow.compute").subtract(column, zero).cast(arrow.float64())
+                table[row : row + batch.num_rows, k] = column.to_numpy()
             row += batch.num_rows
             del batch
             pool.release_unused()  # it would keep every block
@@ -180,6 +189,7 @@ def _by_numpy(body: TextBody) -> FloatArray | None:
 def _line_by_line(file: TextIO, body: TextBody) -> tuple[FloatArray, str]:
     numbers = array("d")
     wide = len(body.cells)
+    far, origin = body.origin or (-1, "")
     stamps: list[str] = []
     lines: list[int] = []
     for number, text in ((number, text) for number, text in number_lines(file) if number > body.lines):
@@ -195,7 +205,8 @@ def _line_by_line(file: TextIO, body: TextBody) -> tuple[FloatArray, str]:
             elif is_missing(cell):
                 numbers.append(np.nan)
             elif is_number(cell, body.decimal):
-                numbers.append(float(with_point(cell, body.decimal)))
+                plain = with_point(cell, body.decimal)
+                numbers.append(_after(plain, origin) if k == far else float(plain))
             else:
                 hint: list[Any] = [Advice("Write decimals with a point.")] if "," in cell else []
                 problem = f"{cell!r:.80} in column {name!r:.80} is not a number."
@@ -210,3 +221,10 @@ def _line_by_line(file: TextIO, body: TextBody) -> tuple[FloatArray, str]:
         problem = f"{stamps[k]!r:.80} in column {body.cells[body.stamps]!r:.80} is not a time (ISO 8601)."
         raise FileFormatError("not-a-number", problem, line=lines[k]) from None
     return table, first
+
+
+def _after(number: str, origin: str) -> float:
+    """Difference of two numbers with more digits than a float has."""
+    from decimal import Decimal
+
+    return float(Decimal(number) - Decimal(origin))

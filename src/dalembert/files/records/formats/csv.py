@@ -15,8 +15,8 @@ from dalembert.core.progress import Progress
 from dalembert.files.records.format import RECORD_FORMATS, Reading, RecordFormat
 from dalembert.files.tables.body import TextBody, line_of, number_lines, read_body
 from dalembert.files.tables.bounds import check_size, without_column
-from dalembert.files.tables.cells import is_stamp, split_cells
-from dalembert.files.tables.clock import require_time
+from dalembert.files.tables.cells import is_number, is_stamp, split_cells, with_point
+from dalembert.files.tables.clock import BY_RATE, date_of, require_time, settle_times
 from dalembert.files.tables.encoding import WINDOWS, count_lines
 from dalembert.files.tables.header import quote_cell, read_head
 from dalembert.files.tables.header_units import ColumnHeading
@@ -65,7 +65,7 @@ def read(path: Path, how: Reading) -> Record:
         clock = require_time(cells, how.time, how.dt, line=found.header[0] if found.header else None)
         headings = leave_given(cells, read_headings(cells, units, clock, si=not about), how.known_units)
         check_size(rows - above, len(cells) - (clock is not None), how.max_bytes)
-        body = _body(path, encoding, found, cells, units, above, rows - above, clock)
+        body = _body(path, encoding, found, cells, units, above, rows - above, clock, headings)
         with Progress(how.progress, f"read {path.name}") as progress:
             table, first = read_body(body, progress)
     except UnicodeDecodeError as error:
@@ -77,19 +77,23 @@ def read(path: Path, how: Reading) -> Record:
     provenance: dict[str, Any] = {}
     if first:
         headings[clock or 0] = ColumnHeading(headings[clock or 0].name, "s")
+    elif body.origin is not None:
+        first = _date(body.origin[1], headings[body.origin[0]])
+    if first:
         provenance["start"] = first
     convert(table, headings)
     times: Array
     channels = list(headings)
-    if clock is None:
-        assert how.dt is not None
+    if how.dt is not None:
         times = how.dt * np.arange(len(table), dtype=np.float64)
     else:
-        times = table[:, clock]
+        assert clock is not None
+        times, notes = (table[:, clock], {}) if about else settle_times(table[:, clock])
         _refuse_stamps(times, body, cells[clock])
         check_time(times)
-        provenance |= _note_unevenness(times, body)
+        provenance |= notes or _note_unevenness(times, body)
         times = times.copy()  # only now: the checks above take as much memory as this copy
+    if clock is not None:
         table = without_column(table, clock)
         del channels[clock]
     provenance |= describe_headings(cells, headings)
@@ -111,7 +115,7 @@ def _one_mark(delimiter: str | None) -> str | None:
 
 def _body(
     path: Path, encoding: str, found: TextTable, cells: list[str], units: list[str] | None, above: int, rows: int,
-    clock: int | None,
+    clock: int | None, headings: list[ColumnHeading],
 ) -> TextBody:  # fmt: skip
     """The place of the numbers; the first row shows the number of columns, and whether time is a date."""
     with path.open(encoding=encoding, newline=None) as file:
@@ -122,13 +126,21 @@ def _body(
         )
     first = split_cells(text.partition("#")[0], found.delimiter)
     width = max(len(first), len(cells)) if not any(first[len(cells) :]) else len(cells)
-    dated = clock if clock is not None and clock < len(first) and is_stamp(first[clock]) else None
-    return TextBody(path, encoding, above, cells, width, rows, found.delimiter, found.decimal, dated)
+    cell = first[clock] if clock is not None and clock < len(first) else ""
+    dated = clock if is_stamp(cell) else None
+    number = with_point(cell, found.decimal) if is_number(cell, found.decimal) else "0"
+    origin = (clock, number) if clock is not None and _date(number, headings[clock]) else None
+    return TextBody(path, encoding, above, cells, width, rows, found.delimiter, found.decimal, dated, origin)
+
+
+def _date(number: str, heading: ColumnHeading) -> str:
+    times, over = heading.factor
+    return date_of(float(number) * times / over)
 
 
 def _refuse_stamps(clock: Array, body: TextBody, name: str) -> None:
     """Refuse times that repeat, decrease or are missing, with their line."""
-    code, advice = "not-increasing", ""
+    code, advice = "not-increasing", list[Advice]()
     good = np.isfinite(clock)
     good[1:] &= clock[1:] > clock[:-1]
     if good.all():
@@ -140,11 +152,11 @@ def _refuse_stamps(clock: Array, body: TextBody, name: str) -> None:
         more = int((~good).sum())
         others = f" {more} rows have a time that does not increase." if more > 1 else ""
         why = f"the time {clock[k]:.9g} s occurs here a second time.{others}"
-        advice = "Remove one of the two rows."
+        advice = [Advice("Remove one of the two rows, or give {} in place of these times.", *BY_RATE)]
     else:
         why = f"time goes back from {clock[k - 1]:.9g} to {clock[k]:.9g} s."
-        advice = "Sort the rows, or split the file here."
-    raise FileFormatError(code, why, *[Advice(advice)] * bool(advice), line=line_of(body, k))
+        advice = [Advice("Sort the rows, split the file here, or give {} in place of these times.", *BY_RATE)]
+    raise FileFormatError(code, why, *advice, line=line_of(body, k))
 
 
 def _note_unevenness(clock: Array, body: TextBody) -> dict[str, Any]:
@@ -153,7 +165,7 @@ def _note_unevenness(clock: Array, body: TextBody) -> dict[str, Any]:
     if not note:
         return {}
     line = line_of(body, int(np.diff(clock).argmax()) + 1)
-    return {"sampling": f"{note}, line {line}; record.resample(every=...) makes them even"}
+    return {"sampling": f"{note}, line {line}"}
 
 
 RECORD_FORMATS.register("csv", RecordFormat(tuple(_DELIMITER_OF), read, write))

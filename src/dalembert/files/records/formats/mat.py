@@ -27,13 +27,12 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from dalembert.core.errors import DataError, FileFormatError, require_extra, unknown_name
-from dalembert.core.findings import Advice, Argument
 from dalembert.core.isolation import PIECE
 from dalembert.files.records.format import RECORD_FORMATS, Reading, RecordFormat
 from dalembert.files.records.hdf5 import MAGIC, Texts, own_datasets, read_dataset
 from dalembert.files.records.sections import read_apart
 from dalembert.files.tables.bounds import LIMITS, Broken, check_size
-from dalembert.files.tables.clock import find_time
+from dalembert.files.tables.clock import NO_TIME, find_time, settle_times
 from dalembert.record import Record
 
 LIBRARIES = ("h5py",)
@@ -74,6 +73,8 @@ def read(path: Path, how: Reading) -> Record:
     times: Any = np.empty(plan.samples)
     if plan.clock:
         read_into(path, real[plan.clock], times)
+        times, notes = settle_times(times)
+        plan.notes.update(notes)
     else:
         times = plan.dt * np.arange(plan.samples)
     complex_ones = [variable.name for variable in found if variable.is_complex]
@@ -145,22 +146,22 @@ def plan_channels(
 ) -> MatPlan:
     """The channels among real matrices; ``number`` reads a matrix of one number."""
     vectors = [name for name, shape in shapes.items() if 1 in shape and max(shape) > 1]
-    clock = _clock(vectors, time, dt)
+    found = find_time(vectors, time)
+    unused = vectors[found] if found is not None and dt is not None else ""
+    clock = "" if found is None or dt is not None else vectors[found]
     notes: dict[str, Any] = {}
     step = dt if dt is not None else 0.0
     if not clock and dt is None:
         step, source = _find_step({name for name, shape in shapes.items() if max(shape) == 1}, number)
         if not step:
-            raise FileFormatError(
-                "no-time", unknown_name("vector", time or "time", sorted(vectors), "the file"),
-                Advice("Give {}.", Argument("time"), Argument("dt")), where={"name": time or "time"},
-            )  # fmt: skip
+            problem = unknown_name("vector", time or "time", sorted(vectors), "the file")
+            raise FileFormatError("no-time", problem, *NO_TIME, where={"name": time or "time"})
         notes["sampling"] = f"sample time {step:.9g} s from variable {source!r}"
     samples = max(shapes[clock]) if clock else max((max(shape) for shape in shapes.values()), default=0)
     names: list[str] = []
     chosen: list[tuple[str, int, int]] = []
     for name, shape in shapes.items():
-        wide = 0 if name == clock or samples < 2 else _count_channels(shape, samples)
+        wide = 0 if name in (clock, unused) or samples < 2 else _count_channels(shape, samples)
         if wide:
             check_size(samples, len(names) + wide, max_bytes)
             chosen.append((name, len(names), wide))
@@ -168,14 +169,6 @@ def plan_channels(
     if not names:
         raise FileFormatError("empty", "no variable is as long as time.")
     return MatPlan(samples, clock, step, names, chosen, notes)
-
-
-def _clock(vectors: list[str], time: str | None, dt: float | None) -> str:
-    found = find_time(vectors, time)
-    if dt is not None and found is not None:
-        problem = f"dt is for files without time, but there is a variable {vectors[found]!r}."
-        raise FileFormatError("conflicting-arguments", problem)
-    return "" if found is None or dt is not None else vectors[found]
 
 
 def _find_step(scalars: set[str], number: Callable[[str], float]) -> tuple[float, str]:

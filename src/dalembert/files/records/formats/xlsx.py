@@ -27,7 +27,6 @@ from dalembert.files.tables.clock import require_time
 from dalembert.files.tables.header import read_head
 from dalembert.files.tables.headings import convert, describe_headings, read_headings
 from dalembert.files.tables.layout import LIMITS, TextTable, find_header
-from dalembert.record.checks import check_time
 
 LIBRARIES = ("openpyxl",)
 
@@ -71,14 +70,12 @@ def _sections(sheet: Any, time: str | None, max_bytes: int, dt: float | None) ->
     table, started = _numbers(sheet, names, above, clock, max_bytes)
     provenance: dict[str, Any] = {"sheet": str(sheet.title), **({"start": started} if started else {})}
     convert(table, headings)
-    if clock is not None:
-        check_time(table[:, clock])
     chosen = [k for k in range(len(names)) if k != clock]
     yield {
         "samples": len(table), "dt": dt, "names": [headings[k].name for k in chosen],
         "units": [headings[k].unit for k in chosen], "provenance": provenance | describe_headings(names, headings),
     }  # fmt: skip
-    for k in ([clock] if clock is not None else []) + chosen:
+    for k in ([clock] if clock is not None and dt is None else []) + chosen:
         yield np.ascontiguousarray(table[:, k])
 
 

@@ -164,8 +164,8 @@ def test_vectors_and_matrices_of_a_mat_file_become_channels(tmp_path: Path) -> N
     found = da.read_record(path)
     assert found.names == ("force", "y1", "y2")
     assert np.array_equal(found["y2"], -t) and np.array_equal(found.time, t)
-    with raises(FileFormatError, "conflicting-arguments", "'time'"):
-        da.read_record(path, dt=0.01)
+    replaced = da.read_record(path, dt=0.02)
+    assert replaced.names == found.names and replaced.sample_time == pytest.approx(0.02)
     savemat(path, {"force": t**2})
     assert da.read_record(path, dt=0.01)["force"].tolist() == (t**2).tolist()
 
