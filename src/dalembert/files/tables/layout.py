@@ -78,6 +78,11 @@ def find_table(
     return _table(some, rows, _header_above(rows, start, decimal), chosen, decimal)
 
 
+def count_numbers(rows: Sequence[list[str]]) -> tuple[int, int]:
+    """Number of rows of a table of numbers among rows of a worksheet, and of its columns."""
+    return _first_numbers(rows, ".")[1]
+
+
 def find_header(rows: Sequence[list[str]]) -> int:
     """Number of the row of names in a worksheet; 0 where none is found, for its error."""
     start, (_, width) = _first_numbers(rows, ".")

@@ -1,4 +1,4 @@
-"""Worksheets of Excel to records: the first sheet that holds a table.
+"""Worksheets of Excel to records: the first sheet that holds a table of numbers.
 
 A file is an archive of XML texts, which may unpack to any size: sizes are compared with the bound before openpyxl reads
 them, row by row, in a separate process. Formulas are not computed: a cell holds the value that was last stored.
@@ -26,7 +26,7 @@ from dalembert.files.tables.cells import is_missing
 from dalembert.files.tables.clock import require_time
 from dalembert.files.tables.header import read_head
 from dalembert.files.tables.headings import convert, describe_headings, read_headings
-from dalembert.files.tables.layout import LIMITS, TextTable, find_header
+from dalembert.files.tables.layout import LIMITS, TextTable, count_numbers, find_header
 
 LIBRARIES = ("openpyxl",)
 
@@ -42,10 +42,13 @@ def sections(path: Path, time: str | None, max_bytes: int, dt: float | None) -> 
         book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
         for sheet in book.worksheets:
             sheet.reset_dimensions()  # writers leave the stored size of a sheet stale: rows beyond it would be lost
-        sheet = next((sheet for sheet in book.worksheets if any(_rows(sheet, 1))), None)
-        if sheet is None:
+        tops = ((sheet, _top(sheet)) for sheet in book.worksheets)
+        filled = [(sheet, top) for sheet, top in tops if top]
+        if not filled:
             raise FileFormatError("empty", "no sheet of the file holds a table.")
-        yield from _sections(sheet, time, max_bytes, dt)
+        # a cover page has texts, and no second row of numbers below the first
+        table = (one for one in filled if min(count_numbers([texts for _, texts in one[1]])) > 1)
+        yield from _sections(*next(table, filled[0]), time, max_bytes, dt)
     except (DataError, FileFormatError):
         raise
     except Exception as error:  # openpyxl passes on errors of zipfile and the XML parser
@@ -58,8 +61,13 @@ def _rows(sheet: Any, most: int | None = None) -> Iterator[tuple[int, tuple[Any,
     return islice(((line, row) for line, row in lines if any(cell is not None for cell in row)), most)
 
 
-def _sections(sheet: Any, time: str | None, max_bytes: int, dt: float | None) -> Iterator[Any]:
-    top = [(line, _strip([_text(cell) for cell in row])) for line, row in _rows(sheet, LIMITS.lines)]
+def _top(sheet: Any) -> list[tuple[int, list[str]]]:
+    return [(line, _strip([_text(cell) for cell in row])) for line, row in _rows(sheet, LIMITS.lines)]
+
+
+def _sections(
+    sheet: Any, top: list[tuple[int, list[str]]], time: str | None, max_bytes: int, dt: float | None
+) -> Iterator[Any]:
     first = find_header([texts for _, texts in top])
     heading = top[first][0]
     names, units, above = read_head(TextTable("\t", ".", top[first], next(iter(top[first + 1 :]), None)), max_bytes)
