@@ -85,9 +85,9 @@ def read_records(
     else:
         found = [read_record(path, units=given or None, **how) for path in files]
         for path, record in zip(files, found, strict=True):
-            notes = [*record.provenance.get("units", ()), *[record.provenance[key] for key in ("sampling", "encoding")
-                                                             if key in record.provenance]]  # fmt: skip
-            for note in notes:
+            about = record.provenance
+            single = [about[key] for key in ("sampling", "encoding") if key in about]
+            for note in (*about.get("units", ()), *about.get("cells", ()), *single):
                 terminal.say(f"{path.name}: {note}")
     return [rename_channels(record, names) for record in found] if names else found
 

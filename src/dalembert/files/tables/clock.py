@@ -26,6 +26,9 @@ NAMES = frozenset(
 DEVICE_CLOCKS = {"sampletimefine": (1.0, 1e6)}
 
 
+# Names of a single number, without underscores and in lower case: sampling rates [Hz] and sample times [s].
+RATES = ("fs", "samplerate", "samplingrate", "samplefrequency", "samplingfrequency", "rate", "freq", "sr")
+STEPS = ("dt", "ts", "sampletime", "samplingtime", "deltat", "tsample")
 BY_RATE = Argument("rate"), Argument("dt")
 NO_TIME = (
     Advice("Name the column of time by {}.", Argument("time")),
@@ -58,12 +61,12 @@ def find_time(names: Sequence[str], asked: str | None) -> int | None:
 
 
 def require_time(names: Sequence[str], asked: str | None, dt: float | None, *, line: int | None = None) -> int | None:
-    """The column of time of a file; None where there is none, which is an error unless a sample time is given.
+    """The column of time of a file; None where there is none, which is an error unless there is a sample time.
 
-    A sample time replaces the column, which is then no channel either.
+    A sample time that is given replaces the column, which is then no channel either.
     """
     found = find_time(names, asked)
-    if found is None and dt is None:
+    if found is None and dt is None and not (asked is None and names_of_rate(names)):
         raise FileFormatError(
             "no-time",
             unknown_name("column", asked or "time", names, "the header"),
@@ -76,6 +79,33 @@ def require_time(names: Sequence[str], asked: str | None, dt: float | None, *, l
 
 def _plain(cell: str) -> str:
     return " ".join(cell.casefold().split())
+
+
+def names_of_rate(names: Sequence[str]) -> list[str]:
+    """Names of a sampling rate or a sample time, the most certain first."""
+    plain = {_letters(name): name for name in names}
+    return [plain[word] for word in (*RATES, *STEPS) if word in plain]
+
+
+def step_of(name: str, value: float) -> float:
+    """Sample time [s] from a rate or a sample time with this name; 0 for none."""
+    if not 0.0 < value < np.inf:
+        return 0.0
+    return 1.0 / value if _letters(name) in RATES else value
+
+
+def step_of_column(names: Sequence[str], table: FloatArray) -> tuple[float, int]:
+    """Sample time [s] of a table with a column of one number, such as ``Fs``, and the column."""
+    for name in names_of_rate(names):
+        column = list(names).index(name)
+        values = table[np.isfinite(table[:, column]), column]
+        if values.size and np.ptp(values) == 0.0 and (step := step_of(name, float(values[0]))):
+            return step, column
+    raise FileFormatError("no-time", unknown_name("column", "time", names, "the header"), *NO_TIME)
+
+
+def _letters(name: str) -> str:
+    return name.partition("[")[0].partition("(")[0].strip().lower().replace("_", "").replace(" ", "")
 
 
 def date_of(seconds: float) -> str:

@@ -188,7 +188,7 @@ def test_the_time_column_may_have_another_name_place_and_unit(tmp_path: Path) ->
         ("# rig\ntime,a\nms,m\n\n0,1\n1,2\n# knock\n0.5,3\n", 8, ("not-increasing", "0.001", "0.0005 s")),
         ("time,a\n0,1\n,2\n", 3, ("not-finite", "'time'")),
         ("time,a\nfortnight,m\n0,1\n", None, ("unit-mismatch", "'fortnight'")),
-        (b"time,a\n0,1\n1,\xff\n", 3, ("not-a-number", "'a'")),
+        (b"time,a\n0,1\n1,\xff5\n", 3, ("not-a-number", "'a'")),
         (b"time,\x81\n0,1\n", None, ("not-readable", "8")),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,8 @@ from dalembert.core.progress import Progress
 from dalembert.files.records.format import RECORD_FORMATS, Reading, RecordFormat
 from dalembert.files.tables.body import TextBody, line_of, number_lines, read_body
 from dalembert.files.tables.bounds import check_size, without_column
-from dalembert.files.tables.cells import is_number, is_stamp, split_cells, with_point
-from dalembert.files.tables.clock import BY_RATE, date_of, require_time, settle_times
+from dalembert.files.tables.cells import is_date, is_number, is_stamp, iso_date, split_cells, with_point
+from dalembert.files.tables.clock import BY_RATE, date_of, require_time, settle_times, step_of_column
 from dalembert.files.tables.encoding import WINDOWS, count_lines
 from dalembert.files.tables.header import quote_cell, read_head
 from dalembert.files.tables.header_units import ColumnHeading
@@ -52,14 +53,18 @@ def read(path: Path, how: Reading) -> Record:
     """
     rows, encoding = count_lines(path, how.max_bytes)
     about: dict[str, str] = {}
+    above_table: list[str] = []
+    words: Counter[tuple[int, str]] = Counter()
     try:
         with path.open(encoding=encoding, newline=None) as file:
-            lines = (line for line in number_lines(file, about) if line[0] > (how.skip or 0))
+            lines = (line for line in number_lines(file, about, above_table) if line[0] > (how.skip or 0))
             first_line = list(islice(lines, 1))
             found = find_table(
                 chain(first_line, lines),
                 _one_mark(how.delimiter),
                 header_first="status" in about or how.skip is not None,
+                above=list(above_table),
+                nameless=how.dt is not None,
             )
         cells, units, above = read_head(found, how.max_bytes)
         clock = require_time(cells, how.time, how.dt, line=found.header[0] if found.header else None)
@@ -67,7 +72,7 @@ def read(path: Path, how: Reading) -> Record:
         check_size(rows - above, len(cells) - (clock is not None), how.max_bytes)
         body = _body(path, encoding, found, cells, units, above, rows - above, clock, headings)
         with Progress(how.progress, f"read {path.name}") as progress:
-            table, first = read_body(body, progress)
+            table, first = read_body(body, progress, words)
     except UnicodeDecodeError as error:
         raise FileFormatError(
             "not-readable", f"the text is not UTF-8 ({error.reason}).", Advice("Save it as UTF-8.")
@@ -76,6 +81,8 @@ def read(path: Path, how: Reading) -> Record:
         raise FileFormatError("bad-syntax", f"this is not a table ({error}).") from error
     provenance: dict[str, Any] = {}
     if first:
+        if "T" not in first and body.ignored and (day := _first_day(body)):
+            first = f"{day}T{first}"
         headings[clock or 0] = ColumnHeading(headings[clock or 0].name, "s")
     elif body.origin is not None:
         first = _date(body.origin[1], headings[body.origin[0]])
@@ -83,9 +90,17 @@ def read(path: Path, how: Reading) -> Record:
         provenance["start"] = first
     convert(table, headings)
     times: Array
-    channels = list(headings)
-    if how.dt is not None:
-        times = how.dt * np.arange(len(table), dtype=np.float64)
+    channels, dropped = list(headings), {*body.ignored} | ({clock} if clock is not None else set())
+    # a column of words alone is no channel
+    texts = {k for k, _ in words if k >= 0 and k not in dropped and np.isnan(table[:, k]).all()}
+    dropped |= texts
+    step = how.dt
+    if step is None and clock is None:
+        step, column = step_of_column(cells, table)
+        dropped.add(column)
+        provenance["sampling"] = f"sample time {step:.9g} s from column {cells[column]!r}"
+    if step is not None:
+        times = step * np.arange(len(table), dtype=np.float64)
     else:
         assert clock is not None
         times, notes = (table[:, clock], {}) if about else settle_times(table[:, clock])
@@ -93,9 +108,13 @@ def read(path: Path, how: Reading) -> Record:
         check_time(times)
         provenance |= notes or _note_unevenness(times, body)
         times = times.copy()  # only now: the checks above take as much memory as this copy
-    if clock is not None:
-        table = without_column(table, clock)
-        del channels[clock]
+    for column in sorted(dropped, reverse=True):
+        table = without_column(table, column)
+        del channels[column]
+    if not channels:
+        raise FileFormatError("empty", "there is no column besides time.")
+    if words:
+        provenance["cells"] = _describe_words(words, cells, texts)
     provenance |= describe_headings(cells, headings)
     if found.preamble:
         provenance["preamble"] = found.preamble
@@ -105,6 +124,15 @@ def read(path: Path, how: Reading) -> Record:
         times, table, [heading.name for heading in channels], [heading.unit for heading in channels],
         name=about.get("name", ""), status=about.get("status", "complete"), provenance=provenance,
     )  # fmt: skip
+
+
+def _describe_words(words: Counter[tuple[int, str]], cells: list[str], texts: set[int]) -> list[str]:
+    """Cells that are no numbers, in words."""
+    notes = [text for k, text in words if k < 0] + [f"{cells[k]!r:.80} holds words: left out" for k in sorted(texts)]
+    for (k, word), count in words.items():
+        if k >= 0 and k not in texts:
+            notes.append(f"{count} cell{'s'[: count > 1]} {cells[k]!r:.80} with {word!r:.40}, no number: a gap")
+    return notes
 
 
 def _one_mark(delimiter: str | None) -> str | None:
@@ -130,7 +158,17 @@ def _body(
     dated = clock if is_stamp(cell) else None
     number = with_point(cell, found.decimal) if is_number(cell, found.decimal) else "0"
     origin = (clock, number) if clock is not None and _date(number, headings[clock]) else None
-    return TextBody(path, encoding, above, cells, width, rows, found.delimiter, found.decimal, dated, origin)
+    dates = tuple(k for k, one in enumerate(first[: len(cells)]) if is_date(one))
+    return TextBody(path, encoding, above, cells, width, rows, found.delimiter, found.decimal, dated, origin, dates)
+
+
+def _first_day(body: TextBody) -> str:
+    """The date in the first row, beside a time of day, in ISO 8601."""
+    with body.path.open(encoding=body.encoding, newline=None) as file:
+        text = next(text for number, text in number_lines(file) if number > body.lines)
+    cells = split_cells(text, body.delimiter)
+    clock = cells[body.stamps] if body.stamps is not None else ""
+    return iso_date(cells[body.ignored[0]], american=clock.lower().rstrip(".").endswith("m"))
 
 
 def _date(number: str, heading: ColumnHeading) -> str:

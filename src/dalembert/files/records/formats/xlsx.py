@@ -22,8 +22,8 @@ from dalembert.files.records.format import RECORD_FORMATS, RecordFormat
 from dalembert.files.records.sections import read_apart
 from dalembert.files.tables.body import describe_ragged
 from dalembert.files.tables.bounds import check_size
-from dalembert.files.tables.cells import is_missing
-from dalembert.files.tables.clock import require_time
+from dalembert.files.tables.cells import is_missing, is_word
+from dalembert.files.tables.clock import require_time, step_of_column
 from dalembert.files.tables.header import read_head
 from dalembert.files.tables.headings import convert, describe_headings, read_headings
 from dalembert.files.tables.layout import LIMITS, TextTable, count_numbers, find_header
@@ -78,7 +78,10 @@ def _sections(
     table, started = _numbers(sheet, names, above, clock, max_bytes)
     provenance: dict[str, Any] = {"sheet": str(sheet.title), **({"start": started} if started else {})}
     convert(table, headings)
-    chosen = [k for k in range(len(names)) if k != clock]
+    rate = None
+    if clock is None and dt is None:
+        dt, rate = step_of_column(names, table)
+    chosen = [k for k in range(len(names)) if k not in (clock, rate)]
     yield {
         "samples": len(table), "dt": dt, "names": [headings[k].name for k in chosen],
         "units": [headings[k].unit for k in chosen], "provenance": provenance | describe_headings(names, headings),
@@ -103,7 +106,7 @@ def _numbers(sheet: Any, names: list[str], above: int, clock: int | None, max_by
                 started = started or cell
                 found.append((cell - started).total_seconds())
             elif isinstance(cell, bool) or not isinstance(cell, int | float):
-                if cell is not None and not is_missing(_text(cell)):
+                if cell is not None and not is_missing(text := _text(cell)) and not is_word(text):
                     problem = f"{_text(cell)!r:.80} in column {names[k]!r:.80} is not a number."
                     raise FileFormatError("not-a-number", problem, line=line)
                 found.append(np.nan)

@@ -33,6 +33,8 @@ def arrays_of(path: Path) -> dict[str, Any]:
 def assert_as_scipy(path: Path) -> None:
     expected = loadmat(path, spmatrix=False)
     found = arrays_of(path)
+    for fields in [v for v in expected.values() if isinstance(v, np.ndarray) and v.dtype.names and v.size == 1]:
+        expected = {**expected, **{name: fields[name].item() for name in fields.dtype.names}}
     numeric = [n for n, v in expected.items() if isinstance(v, np.ndarray) and v.dtype.kind in "fiubc" and v.size]
     assert sorted(found) == sorted(numeric)
     for name, value in found.items():
