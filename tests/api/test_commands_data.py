@@ -145,7 +145,6 @@ def test_an_uneven_record_is_reported_and_resampled_on_request(tmp_path):
         (["--inputs", "force", "--method", "ssi-cov"], 2, "takes no inputs"),
         (["--inputs", "none", "--method", "n4sid"], 1, "input"),
         (["--inputs", "force", "--out", "model.xls"], 2, ".npz"),
-        (["--dt", "0.1"], 2, "time"),
         (["--inputs", "force", "--method", "n4sid", "--order", "4", "--report", "page.pdf"], 2, ".html"),
         (["--inputs", "force", "--place", "a1=0,x", "--report", "page.html"], 2, "NAME=X,Y,WAY"),
         (["--inputs", "force", "--place", "a1=0,0,x"], 2, "give --report too"),

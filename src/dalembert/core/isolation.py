@@ -36,7 +36,9 @@ PIECE = 1 << 20  # bytes that are sent at a time
 _FRAME = struct.Struct("<cQ")
 _READY, _PLAIN, _FLOATS, _WHOLE, _ERROR, _END = b"R", b"P", b"F", b"I", b"E", b"Z"
 _CHILD = "import sys; sys.path[:] = sys.argv[1:]; from dalembert.core.isolation import serve; serve()"
-_SECONDS, _SECONDS_PER_BYTE = 3.0, 2e-5  # of processor time; the slowest reader (Nastran) takes 1e-6 s a byte
+# Bound of processor time, anew for each section that was sent. The slowest reader (Nastran) takes 1e-6 s a byte; an
+# archive (XLSX) may be packed to any size, and takes 1e-7 s a byte of its texts.
+_SECONDS, _SECONDS_PER_BYTE, _SECONDS_PER_UNPACKED = 3.0, 2e-5, 2e-6
 _LIBRARY = 8_000_000  # bytes of address space that a library takes for any file
 _helper: subprocess.Popen[bytes] | None = None
 _lock = threading.Lock()
@@ -191,9 +193,11 @@ def serve() -> None:
             reader, path, arguments, memory = json.loads(job)
             try:
                 read = _reader(reader)
-                with _limit_resources(Path(path), memory):
+                with _limit_resources(Path(path), memory) as restart:
                     for section in read(Path(path), *arguments):
                         _hand_over(out, section)
+                        if len(section):
+                            restart()
             except DalembertError as error:
                 name = next(t.__name__ for t in type(error).__mro__ if t.__name__ in vars(errors))
                 place = [getattr(error, "path", None), getattr(error, "line", None)]
@@ -206,8 +210,11 @@ def serve() -> None:
 
 
 @contextlib.contextmanager
-def _limit_resources(path: Path, memory: int | None) -> Iterator[None]:
-    """Bounds on processor time (the signal ends the process) and on address space, where the system has them."""
+def _limit_resources(path: Path, memory: int | None) -> Iterator[Callable[[], object]]:
+    """Bounds on processor time (the signal ends the process) and on address space, where the system has them.
+
+    Gives a function that grants the time again.
+    """
     limit: tuple[int, int] | None = None
     size = path.stat().st_size if path.is_file() else 0
     if memory is not None and sys.platform == "linux":
@@ -218,10 +225,15 @@ def _limit_resources(path: Path, memory: int | None) -> Iterator[None]:
         most = used + memory + _LIBRARY
         most = most if limit[1] == resource.RLIM_INFINITY else min(most, limit[1])
         resource.setrlimit(resource.RLIMIT_AS, (most, limit[1]))
-    if hasattr(signal, "ITIMER_PROF"):
-        signal.setitimer(signal.ITIMER_PROF, _SECONDS + _SECONDS_PER_BYTE * size)
+    seconds = _SECONDS + _SECONDS_PER_BYTE * size + _SECONDS_PER_UNPACKED * _unpacked(path)
+
+    def restart() -> None:
+        if hasattr(signal, "ITIMER_PROF"):
+            signal.setitimer(signal.ITIMER_PROF, seconds)
+
+    restart()
     try:
-        yield
+        yield restart
     finally:
         if hasattr(signal, "ITIMER_PROF"):
             signal.setitimer(signal.ITIMER_PROF, 0.0)
@@ -229,6 +241,17 @@ def _limit_resources(path: Path, memory: int | None) -> Iterator[None]:
             import resource
 
             resource.setrlimit(resource.RLIMIT_AS, limit)
+
+
+def _unpacked(path: Path) -> int:
+    """Bytes that an archive declares to hold; 0 for any other file."""
+    import zipfile
+
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return sum(member.file_size for member in archive.infolist())
+    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
+        return 0
 
 
 def _hand_over(out: BinaryIO, section: Any) -> None:

@@ -34,6 +34,8 @@ class SamplingThresholds:
     # Distance from a sample, per step of the record: nine digits of its times.
     on_grid: float = 1e-9
     most_lost: float = 1e15  # samples: a time that is nonsense must not overflow the count
+    least_rounded: int = 32  # samples: fewer rounded times fit a grid by chance
+    decimals: int = 9  # of a rounded time, at most; microseconds are the finest that loggers round to
 
 
 THRESHOLDS = SamplingThresholds()
@@ -89,16 +91,91 @@ class Gaps:
 
 
 def is_even(time: Array) -> bool:
-    """Whether all times lie on a grid of equal steps, to a thousandth of a step."""
+    """Whether all times lie on a grid of equal steps, to a thousandth of a step or the last bit of the times."""
     if time.size < 3:
         return True
     step = (time[-1] - time[0]) / (time.size - 1)
+    allowed = max(THRESHOLDS.even * step, 2.0 * float(np.spacing(np.abs(time[[0, -1]]).max())))
     for first in range(0, time.size, _BLOCK):
         some = time[first : first + _BLOCK]
         grid = time[0] + step * np.arange(first, first + some.size)
-        if not np.abs(some - grid).max() <= THRESHOLDS.even * step:
+        if not np.abs(some - grid).max() <= allowed:
             return False
     return True
+
+
+@dataclass(frozen=True)
+class RoundedGrid:
+    """Times of a record of one rate whose stamps were rounded.
+
+    times : exact ones, from the first stamp on [s].  step : [s].  digit : coarsest rounding [s].
+    """
+
+    times: Array
+    step: float
+    digit: float
+
+
+def find_rounded_grid(time: Array) -> RoundedGrid | None:
+    """The even grid behind stamps with few decimals, which may repeat; None where there is none.
+
+    Stamps t_k = round(t_0 + n_k h) lie within half a digit of the line, where n_k counts samples and jumps where some
+    were lost. Of the rates 1/h that the digits allow, the fraction with the smallest denominator is taken.
+    """
+    if time.size < THRESHOLDS.least_rounded or not np.isfinite(time).all() or is_even(time):
+        return None
+    some = time[:_BLOCK]  # most clocks that are no grid are none from the beginning: saves memory
+    if time.size > _BLOCK and not is_even(some) and find_rounded_grid(some) is None:
+        return None
+    steps = np.diff(time)
+    if steps.min() < 0.0 or not steps.any():
+        return None
+    digit = _digits(time)
+    usual = float(np.median(steps[steps > 0.0]))
+    jumps = steps > THRESHOLDS.hole * usual + digit.max()
+    if not (steps == 0.0).any() and (lost := find_jumps(time)):
+        jumps[np.searchsorted(time, [gap.start for gap in lost])] = True
+    usual = float(steps[~jumps].mean())
+    count = np.concatenate([[0.0], np.cumsum(np.where(jumps, np.maximum(np.rint(steps / usual), 1.0), 1.0))])
+    slope = float(np.polyfit(count, time - time[0], 1)[0])
+    coarsest = float(digit.max())
+    if not 0.0 < coarsest <= THRESHOLDS.even * slope * count[-1]:
+        return None
+    # rounding moves the ends of the line by a digit at most, its slope by least squares usually by far less
+    spreads = coarsest / count[-1], coarsest / time.size**1.5
+    for step in (*[1.0 / _simplest(1.0 / (slope + one), 1.0 / (slope - one)) for one in spreads], slope):
+        off = time - time[0] - step * count
+        off -= 0.5 * (off.max() + off.min())
+        # half a digit, the deviation of the slope over the record, and the last bits of stamp and line
+        most = 0.5 * coarsest * (1.0 + 3.0 / np.sqrt(time.size)) + 4.0 * np.spacing(np.abs(time).max())
+        if np.abs(off).max() <= most:
+            return RoundedGrid(time[0] + step * count, step, coarsest)
+    return None
+
+
+def _digits(time: Array) -> Array:
+    """Rounding of every time [s]: that of all times with as many digits before the point, 0 for none."""
+    size = np.floor(np.log10(np.maximum(np.abs(time), 1.0)))
+    found = np.zeros(time.size)
+    last = 0.0
+    for decade in np.unique(size):
+        some = size == decade
+        for places in range(THRESHOLDS.decimals + 1):
+            scaled = time[some] * 10.0**places
+            if (np.abs(scaled - np.rint(scaled)) <= 4.0 * np.spacing(np.abs(scaled))).all():
+                # a few times, such as 100.00 at the end, show too few decimals
+                last = 10.0**-places if scaled.size >= THRESHOLDS.least_rounded or not last else last
+                break
+        found[some] = last
+    return found
+
+
+def _simplest(low: float, high: float) -> float:
+    """The fraction with the smallest denominator between two positive numbers."""
+    whole = np.ceil(low)
+    if whole <= high or not high > low:
+        return float(min(whole, high))
+    return float(whole - 1.0 + 1.0 / _simplest(1.0 / (high - whole + 1.0), 1.0 / (low - whole + 1.0)))
 
 
 def describe_unevenness(time: Array) -> str:

@@ -23,14 +23,12 @@ TimeColumn = Annotated[
 Step = Annotated[
     float | None,
     typer.Option(
-        "--dt", **option_values.TIME, help="Sample time (s) of files without a column of time.", rich_help_panel=GROUP
+        "--dt", **option_values.TIME, help="Sample time (s), instead of a column of time.", rich_help_panel=GROUP
     ),
 ]
 Rate = Annotated[
     float | None,
-    typer.Option(
-        "--rate", metavar="HZ", help="Samples a second of files without a column of time.", rich_help_panel=GROUP
-    ),
+    typer.Option("--rate", metavar="HZ", help="Samples a second, instead of a column of time.", rich_help_panel=GROUP),
 ]
 Skip = Annotated[
     int | None,
@@ -75,8 +73,7 @@ def read_records(
             raise typer.BadParameter("give --rate or --dt, not both.", param_hint="--rate")
         if not rate > 0:
             raise typer.BadParameter(f"{rate} samples a second are not positive.", param_hint="--rate")
-        dt = 1.0 / rate
-    how: Any = {"time": time, "dt": dt, "skip": skip, "progress": terminal.progress()}
+    how: Any = {"time": time, "dt": dt, "rate": rate, "skip": skip, "progress": terminal.progress()}
     given = option_values.pairs(units, "--unit")
     names = option_values.pairs(renamed, "--map")
     if join and len(files) > 1:
@@ -88,9 +85,9 @@ def read_records(
     else:
         found = [read_record(path, units=given or None, **how) for path in files]
         for path, record in zip(files, found, strict=True):
-            notes = [*record.provenance.get("units", ()), *[record.provenance[key] for key in ("sampling", "encoding")
-                                                             if key in record.provenance]]  # fmt: skip
-            for note in notes:
+            about = record.provenance
+            single = [about[key] for key in ("sampling", "encoding") if key in about]
+            for note in (*about.get("units", ()), *about.get("cells", ()), *single):
                 terminal.say(f"{path.name}: {note}")
     return [rename_channels(record, names) for record in found] if names else found
 

@@ -22,8 +22,11 @@ MAGIC = b"\x89HDF\r\n\x1a\n"
 _DEFLATE, _SHUFFLE, _CHECKSUM = 1, 2, 3  # filters of HDF5
 
 
-def own_datasets(file: Any) -> dict[str, Any]:
-    """Datasets of the root by name; links to other places are refused before they are opened."""
+def own_datasets(file: Any, *, groups: bool = False, depth: int = 0) -> dict[str, Any]:
+    """Datasets of the root by name; links to other places are refused before they are opened.
+
+    groups : those in groups too, as ``"group.name"``; MATLAB keeps cells in groups whose name begins with ``#``.
+    """
     import h5py
 
     found: dict[str, Any] = {}
@@ -36,6 +39,9 @@ def own_datasets(file: Any) -> dict[str, Any]:
                 raise FileFormatError(
                     "outside-reference", f"the numbers of {label!r} lie in another file, which is not read."
                 )
+        elif groups and depth < LIMITS.nesting and not label.startswith("#"):
+            below = own_datasets(file[label], groups=True, depth=depth + 1)
+            found |= {f"{label}.{name}": one for name, one in below.items()}
     return {label: found[label] for label in found if found[label].shape is not None}
 
 

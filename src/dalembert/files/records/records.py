@@ -23,6 +23,7 @@ def read_record(
     *,
     time: str | None = None,
     dt: float | None = None,
+    rate: float | None = None,
     units: Mapping[str, str] | None = None,
     delimiter: str | None = None,
     skip: int | None = None,
@@ -45,8 +46,9 @@ def read_record(
         ``provenance["delays"]`` the remaining delays.
     time : name of the column that holds time, with or without its unit; found by its usual names in several languages
         when not given. A unit such as ms is converted to s, one that is not understood is an error. Dates and times of
-        day (ISO 8601) become seconds after the first one, which ``provenance["start"]`` holds.
-    dt : sample time [s] of a file that has no column of time.
+        day (ISO 8601), and seconds since 1970, become seconds after the first one (``provenance["start"]``).
+        Rounded times of one rate, which may repeat, become the exact ones (``provenance["sampling"]``).
+    dt, rate : sample time [s] or samples a second [Hz] of a file without a column of time, or instead of one.
     units : units by channel name, over those in the file.
     delimiter : what separates cells in a text file; found when not given. Decimal commas are understood where it is
         not a comma.
@@ -57,7 +59,7 @@ def read_record(
         memory.
     """
     if isinstance(path, Sequence) and not isinstance(path, str):
-        how: Any = {"time": time, "dt": dt, "delimiter": delimiter, "skip": skip, "max_bytes": max_bytes}
+        how: Any = {"time": time, "dt": dt, "rate": rate, "delimiter": delimiter, "skip": skip, "max_bytes": max_bytes}
         files = [Path(one) for one in path]
         joined = join_records([read_record(one, progress=progress, **how) for one in files], files)
         return _with_units(joined, units) if units else joined
@@ -69,6 +71,10 @@ def read_record(
     require_file(file, max_bytes, argument="max_bytes")
     try:
         step = None if dt is None else positive_number("dt", dt)
+        if rate is not None:
+            if dt is not None:
+                raise DataError("conflicting-arguments", "the sample time and the rate are given: one is enough.")
+            step = 1.0 / positive_number("rate", rate)
         record = kind.read(file, Reading(time, step, max_bytes, delimiter, units or (), skip, progress))
         return _with_units(record, units) if units else record
     except (DataError, FileFormatError) as error:

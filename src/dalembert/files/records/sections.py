@@ -11,6 +11,7 @@ import numpy as np
 from dalembert.core.errors import FileFormatError
 from dalembert.core.isolation import sections
 from dalembert.files.records.format import Reading
+from dalembert.files.tables.clock import settle_times
 from dalembert.record import Record
 
 
@@ -44,6 +45,9 @@ def read_apart(reader: str, *, bounded: bool = False) -> Callable[[Path, Reading
                 row += len(piece)
         if samples and (k, row) != (len(columns) - 1, samples):
             raise FileFormatError("damaged", "the file holds fewer numbers than it declares.", path=str(path))
+        if dt is None and "status" not in about:  # files of this package keep every time as it is
+            times, notes = settle_times(times)
+            about["provenance"] = {**notes, **(about.get("provenance") or {})}
         return Record(times, data, names, about.pop("units"), **about)
 
     return read

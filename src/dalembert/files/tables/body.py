@@ -9,11 +9,12 @@ from __future__ import annotations
 import importlib
 import re
 from array import array
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from dalembert.files.tables.cells import (
     MISSING,
     is_missing,
     is_number,
+    is_word,
     seconds_of_stamps,
     split_cells,
     with_point,
@@ -33,6 +35,9 @@ from dalembert.files.tables.cells import (
 
 BLOCK, LARGEST = 1 << 18, 1 << 22  # bytes of text that are parsed at a time
 BLOCKS = 32  # of a larger table: Arrow's memory of a block is small beside the table
+_HASH = re.compile(r"#[A-Z]+[/!?]")  # words of spreadsheets, #N/A and #DIV/0!, begin no comment
+_WORDS = 20  # different ones that are counted
+COMMENTS = 100  # lines of them above a table that are looked at
 _LINE_END = re.compile(rb"\r\n?|\n")
 
 
@@ -41,7 +46,9 @@ class TextBody:
     """Place of the numbers of a table in a text, and how they are written.
 
     lines : of text above them.  cells : names of the columns.  width : cells of a row, with empty ones at its end.
-    rows : at most.  stamps : column that holds times of day or dates.
+    rows : at most.  stamps : column that holds times of day or dates.  origin : column of numbers that count from a
+    distant date, and the number that is subtracted before they become floats: seconds since 1970 leave six decimals.
+    ignored : columns that are not read: dates beside times of day.
     """
 
     path: Path
@@ -53,25 +60,34 @@ class TextBody:
     delimiter: str
     decimal: str
     stamps: int | None = None
+    origin: tuple[int, str] | None = None
+    ignored: tuple[int, ...] = ()
 
 
-def read_body(body: TextBody, progress: Progress) -> tuple[FloatArray, str]:
-    """All numbers, (rows, columns), and the first date of a column of dates."""
+def read_body(body: TextBody, progress: Progress, words: Counter[tuple[int, str]]) -> tuple[FloatArray, str]:
+    """All numbers, (rows, columns), and the first date of a column of dates.
+
+    words : counts words in place of numbers by column; -1 is a line that was left out.
+    """
     if body.stamps is None:
         table = _by_arrow(body, progress)
-        if table is None:
+        if table is None and body.origin is None and not body.ignored:
             table = _by_numpy(body)
         if table is not None:
             return table, ""
     with body.path.open(encoding=body.encoding, newline=None) as file:
-        return _line_by_line(file, body)
+        return _line_by_line(file, body, words)
 
 
-def number_lines(file: TextIO, about: dict[str, str] | None = None) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers, without comments and blank lines; known remarks go into `about`."""
+def number_lines(
+    file: TextIO, about: dict[str, str] | None = None, above: list[str] | None = None
+) -> Iterator[tuple[int, str]]:
+    """Lines with their numbers, without comments and blank lines; known remarks go into `about`, others to `above`."""
     for number, text in enumerate(file, 1):
         stripped = text.strip()
         if stripped.startswith("#"):
+            if above is not None and len(above) < COMMENTS:
+                above.append(stripped)
             key, colon, value = stripped[1:].partition(":")
             if about is not None and colon and key.strip() in ("name", "status"):
                 about[key.strip()] = " ".join(value.split())
@@ -102,6 +118,10 @@ def _by_arrow(body: TextBody, progress: Progress) -> FloatArray | None:
         return None
     names = [str(k) for k in range(body.width)]
     types = {name: arrow.float64() if k < len(body.cells) else arrow.null() for k, name in enumerate(names)}
+    far, origin = body.origin or (-1, "")
+    if far >= 0:
+        types[str(far)] = arrow.decimal128(30, 12)
+    types |= {str(k): arrow.string() for k in body.ignored}
     # a quoted null is a null too, as in all readers
     convert = reader.ConvertOptions(
         column_types=types, null_values=list(MISSING), decimal_point=body.decimal, quoted_strings_can_be_null=True
@@ -116,10 +136,15 @@ def _by_arrow(body: TextBody, progress: Progress) -> FloatArray | None:
             batch = reader.read_csv(arrow.BufferReader(block), how, parse, convert)
             if row + batch.num_rows > body.rows:
                 return None
-            for k in range(len(body.cells)):
-                table[row : row + batch.num_rows, k] = batch.column(k).to_numpy()
+            column = None
+            for k in (k for k in range(len(body.cells)) if k not in body.ignored):
+                column = batch.column(k)
+                if k == far:
+                    zero = arrow.scalar(origin).cast(types[str(far)])
+                    column = importlib.import_module("pyarrow.compute").subtract(column, zero).cast(arrow.float64())
+                table[row : row + batch.num_rows, k] = column.to_numpy()
             row += batch.num_rows
-            del batch
+            del batch, column  # both keep its memory
             pool.release_unused()  # it would keep every block
             progress.update(min(1.0, row / body.rows))
     except (arrow.ArrowException, OSError, UnicodeError):
@@ -177,13 +202,21 @@ def _by_numpy(body: TextBody) -> FloatArray | None:
     return table if table.shape[1] == body.width else None
 
 
-def _line_by_line(file: TextIO, body: TextBody) -> tuple[FloatArray, str]:
+def _line_by_line(file: TextIO, body: TextBody, words: Counter[tuple[int, str]]) -> tuple[FloatArray, str]:
     numbers = array("d")
+    ends_in_line = _ends_within_a_line(body.path)
     wide = len(body.cells)
+    far, origin = body.origin or (-1, "")
     stamps: list[str] = []
     lines: list[int] = []
-    for number, text in ((number, text) for number, text in number_lines(file) if number > body.lines):
-        cells = split_cells(text.partition("#")[0], body.delimiter)
+    below = ((number, text) for number, text in number_lines(file) if number > body.lines)
+    following = next(below, None)
+    while following is not None:
+        (number, text), following = following, next(below, None)
+        cells = split_cells(text if text.count("#") and _HASH.search(text) else text.partition("#")[0], body.delimiter)
+        if following is None and ends_in_line and numbers and _is_cut(cells, wide, body.decimal):
+            words[-1, f"line {number} is cut off and left out"] += 1
+            break
         if len(cells) < wide or any(cells[wide:]):
             problem = describe_ragged(len(cells), body.cells, body.delimiter, "row")
             raise FileFormatError("ragged-row", problem, line=number)
@@ -192,15 +225,24 @@ def _line_by_line(file: TextIO, body: TextBody) -> tuple[FloatArray, str]:
                 stamps.append(cell)
                 lines.append(number)
                 numbers.append(np.nan)
-            elif is_missing(cell):
+            elif is_missing(cell) or k in body.ignored:
                 numbers.append(np.nan)
+            elif is_word(cell):
+                numbers.append(np.nan)
+                if len(words) < _WORDS or (k, cell) in words:
+                    words[k, cell] += 1
             elif is_number(cell, body.decimal):
-                numbers.append(float(with_point(cell, body.decimal)))
+                plain = with_point(cell, body.decimal)
+                numbers.append(_after(plain, origin) if k == far else float(plain))
             else:
-                hint: list[Any] = [Advice("Write decimals with a point.")] if "," in cell else []
+                hint = [Advice("Write decimals with a point." if "," in cell else "Leave the cell empty for a gap.")]
                 problem = f"{cell!r:.80} in column {name!r:.80} is not a number."
                 raise FileFormatError("not-a-number", problem, *hint, line=number)
     table = np.frombuffer(numbers, dtype=np.float64).reshape(-1, wide)
+    for k in {k for k, _ in words if k >= 0}:
+        if np.isnan(table[:, k]).all() and wide < 3:
+            problem = f"column {body.cells[k]!r:.80} holds words, no numbers."
+            raise FileFormatError("not-a-number", problem, line=body.lines + 1)
     if body.stamps is None:
         return table, ""
     try:
@@ -210,3 +252,21 @@ def _line_by_line(file: TextIO, body: TextBody) -> tuple[FloatArray, str]:
         problem = f"{stamps[k]!r:.80} in column {body.cells[body.stamps]!r:.80} is not a time (ISO 8601)."
         raise FileFormatError("not-a-number", problem, line=lines[k]) from None
     return table, first
+
+
+def _ends_within_a_line(path: Path) -> bool:
+    """Whether the last line has no end: the writer was interrupted, or does not write one."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - 2))
+        return not set(file.read()) & set(b"\r\n")
+
+
+def _is_cut(cells: list[str], wide: int, decimal: str) -> bool:
+    return len(cells) < wide or not (is_missing(cells[-1]) or is_number(cells[-1], decimal) or is_word(cells[-1]))
+
+
+def _after(number: str, origin: str) -> float:
+    """Difference of two numbers with more digits than a float has."""
+    from decimal import Decimal
+
+    return float(Decimal(number) - Decimal(origin))

@@ -4,21 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
+from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import FileFormatError, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.files.tables.header_units import read_heading
+from dalembert.record.sampling import find_rounded_grid
 
 # Names of a column of time without their unit, in lower case: English, German, French, Spanish, Italian and Portuguese,
 # Swedish and Danish, Dutch, Finnish, Czech, Polish, Turkish, Russian, Chinese, Japanese, Korean; LabVIEW's x_value.
 NAMES = frozenset(
     (
         "time", "t", "timestamp", "time stamp", "datetime", "date time", "date/time", "date and time", "elapsed time",
-        "relative time", "seconds", "sec", "zeit", "zeitstempel", "messzeit", "temps", "tiempo", "tempo", "tid",
+        "relative time", "epoch", "unix time", "unixtime", "unix_time", "seconds",
+        "sec", "zeit", "zeitstempel", "messzeit", "temps", "tiempo", "tempo", "tid",
         "tijd", "aika", "čas", "cas", "czas", "zaman", "время", "时间", "時間", "시간", "x_value", "sampletimefine",
     )
 )  # fmt: skip
 # Clocks whose unit the device fixes and the file does not give; numerator and denominator of the factor to seconds.
 DEVICE_CLOCKS = {"sampletimefine": (1.0, 1e6)}
+
+
+# Names of a single number, without underscores and in lower case: sampling rates [Hz] and sample times [s].
+RATES = ("fs", "samplerate", "samplingrate", "samplefrequency", "samplingfrequency", "rate", "freq", "sr")
+STEPS = ("dt", "ts", "sampletime", "samplingtime", "deltat", "tsample")
+BY_RATE = Argument("rate"), Argument("dt")
+NO_TIME = (
+    Advice("Name the column of time by {}.", Argument("time")),
+    Advice("Give {} where there is none.", *BY_RATE),
+)
+# A time of more seconds than this is a date: seconds since the year 1970, or since 1904 (LabVIEW), which until 2040 are
+# more than the second number.
+DATE, DATE_1904 = 1e8, 3e9
 
 
 def is_time_name(cell: str) -> bool:
@@ -43,19 +61,16 @@ def find_time(names: Sequence[str], asked: str | None) -> int | None:
 
 
 def require_time(names: Sequence[str], asked: str | None, dt: float | None, *, line: int | None = None) -> int | None:
-    """The column of time of a file, or None where a sample time replaces it; an error where there is neither."""
+    """The column of time of a file; None where there is none, which is an error unless there is a sample time.
+
+    A sample time that is given replaces the column, which is then no channel either.
+    """
     found = find_time(names, asked)
-    if dt is not None:
-        if found is not None:
-            problem = f"dt is for files without time, but there is a column {names[found]!r}."
-            raise FileFormatError("conflicting-arguments", problem, line=line)
-        return None
-    if found is None:
+    if found is None and dt is None and not (asked is None and names_of_rate(names)):
         raise FileFormatError(
             "no-time",
             unknown_name("column", asked or "time", names, "the header"),
-            Advice("Name the column of time by {}.", Argument("time")),
-            Advice("Give {} where there is none.", Argument("dt")),
+            *NO_TIME,
             line=line,
             where={"name": asked or "time"},
         )
@@ -64,3 +79,47 @@ def require_time(names: Sequence[str], asked: str | None, dt: float | None, *, l
 
 def _plain(cell: str) -> str:
     return " ".join(cell.casefold().split())
+
+
+def names_of_rate(names: Sequence[str]) -> list[str]:
+    """Names of a sampling rate or a sample time, the most certain first."""
+    plain = {_letters(name): name for name in names}
+    return [plain[word] for word in (*RATES, *STEPS) if word in plain]
+
+
+def step_of(name: str, value: float) -> float:
+    """Sample time [s] from a rate or a sample time with this name; 0 for none."""
+    if not 0.0 < value < np.inf:
+        return 0.0
+    return 1.0 / value if _letters(name) in RATES else value
+
+
+def step_of_column(names: Sequence[str], table: FloatArray) -> tuple[float, int]:
+    """Sample time [s] of a table with a column of one number, such as ``Fs``, and the column."""
+    for name in names_of_rate(names):
+        column = list(names).index(name)
+        values = table[np.isfinite(table[:, column]), column]
+        if values.size and np.ptp(values) == 0.0 and (step := step_of(name, float(values[0]))):
+            return step, column
+    raise FileFormatError("no-time", unknown_name("column", "time", names, "the header"), *NO_TIME)
+
+
+def _letters(name: str) -> str:
+    return name.partition("[")[0].partition("(")[0].strip().lower().replace("_", "").replace(" ", "")
+
+
+def date_of(seconds: float) -> str:
+    """The date of a time that counts seconds since 1970 or 1904, in ISO 8601; "" for any other time."""
+    if not DATE <= abs(seconds) < 2.0 * DATE_1904:
+        return ""
+    since = np.datetime64("1904-01-01" if seconds >= DATE_1904 else "1970-01-01", "us")
+    return str(since + np.timedelta64(round(seconds * 1e6), "us"))
+
+
+def settle_times(times: FloatArray) -> tuple[FloatArray, dict[str, str]]:
+    """Times of samples from the stamps of a file, and notes: the exact grid where stamps of one rate were rounded."""
+    grid = find_rounded_grid(times)
+    if grid is None:
+        return times, {}
+    note = f"times are rounded to {grid.digit:.6g} s; taken as {1.0 / grid.step:.9g} samples a second"
+    return grid.times, {"sampling": note}

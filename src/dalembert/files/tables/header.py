@@ -9,6 +9,7 @@ from dalembert.core.findings import Advice, Argument
 from dalembert.files.tables.body import describe_ragged
 from dalembert.files.tables.bounds import check_size
 from dalembert.files.tables.cells import is_number, is_stamp
+from dalembert.files.tables.clock import BY_RATE
 from dalembert.files.tables.header_units import is_time_unit
 from dalembert.files.tables.layout import DELIMITERS, TextTable
 
@@ -23,10 +24,13 @@ def read_head(found: TextTable, max_bytes: int) -> tuple[list[str], list[str] | 
     check_size(1, len(row), max_bytes)
     below = found.below[1] if found.below else []
     names = [plain_cell(cell) for cell in row]
-    while len(names) > 1 and not names[-1] and not any(below[len(names) - 1 :]):
-        names.pop()  # every line ends with a delimiter
+    # every line ends with a delimiter, or rows have no cell for the comments of LabVIEW
+    while len(names) > 1 and names[-1] in ("", "Comment") and not any(below[len(names) - 1 :]):
+        names.pop()
     if all(is_number(cell, found.decimal) for cell in names):
-        raise FileFormatError("no-header", "the first row holds numbers; expected the names of the columns.", line=line)
+        problem = "the first row holds numbers; expected the names of the columns."
+        advice = Advice("Give {} for a file without names and time.", *BY_RATE)
+        raise FileFormatError("no-header", problem, advice, line=line)
     seen: set[str] = set()
     for i, name in enumerate(names):
         if not name:

@@ -13,7 +13,16 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from dalembert.core.errors import DataError
-from dalembert.files.tables.cells import BLANKS, has_comma, is_missing, is_number, is_stamp, split_cells
+from dalembert.files.tables.cells import (
+    BLANKS,
+    has_comma,
+    has_thousands,
+    is_date,
+    is_missing,
+    is_number,
+    is_stamp,
+    split_cells,
+)
 from dalembert.files.tables.clock import is_time_name
 from dalembert.files.tables.header_units import is_time_unit
 from dalembert.record.units import normalise_spelling, read_whole_unit
@@ -51,11 +60,13 @@ class TextTable:
 
 
 def find_table(
-    lines: Iterable[tuple[int, str]], delimiter: str | None = None, *, header_first: bool = False
-) -> TextTable:
+    lines: Iterable[tuple[int, str]], delimiter: str | None = None, *, header_first: bool = False,
+    above: Sequence[str] = (), nameless: bool = False,
+) -> TextTable:  # fmt: skip
     """The table that begins within the first lines; ``lines`` are numbered, without comments and blank lines.
 
     header_first : whether the first line is the header, as in a file that this package has written.
+    above : comments before the first line.  nameless : whether columns without names are called channel1, ...
     """
     some = list(islice(lines, 2 if header_first else LIMITS.lines))
     if some and (found := _SEPARATOR.fullmatch(some[0][1])):
@@ -66,7 +77,8 @@ def find_table(
     best: tuple[tuple[int, int], int, str, str, list[list[str]]] | None = None
     for candidate in () if header_first else [delimiter] if delimiter else [*DELIMITERS, BLANKS]:
         rows = [split_cells(text, candidate) for _, text in some]
-        decimal = "," if candidate != "," and any(has_comma(c) for row in rows for c in row) else "."
+        commas = candidate != "," and any(has_comma(c) for row in rows for c in row)
+        decimal = "," if commas and not any(has_thousands(c, ".") for row in rows for c in row) else "."
         start, score = _first_numbers(rows, decimal)
         if score[1] > (0 if delimiter else 1) and (best is None or score > best[0]):
             best = (score, start, candidate, decimal, rows)
@@ -75,7 +87,21 @@ def find_table(
         rows = [split_cells(text, chosen) for _, text in some[:2]]
         return _table(some, rows, 0, chosen, ".")
     _, start, chosen, decimal, rows = best
-    return _table(some, rows, _header_above(rows, start, decimal), chosen, decimal)
+    header = _header_above(rows, start, decimal)
+    if start == 0 and any(map(str.strip, above)):  # numpy.savetxt writes the names as a comment
+        for mark in (chosen, BLANKS):
+            names = split_cells(above[-1].lstrip("# "), mark)
+            if len(names) == len(rows[0]) and not all(is_number(name, decimal) for name in names):
+                return TextTable(chosen, decimal, (some[0][0] - 1, names), (some[0][0], rows[0]))
+    if start == 0 and nameless and header == 0:
+        names = [f"channel{k + 1}" for k in range(_width_of_numbers(rows[0], decimal))]
+        return TextTable(chosen, decimal, (some[0][0] - 1, names), (some[0][0], rows[0]))
+    return _table(some, rows, header, chosen, decimal)
+
+
+def count_numbers(rows: Sequence[list[str]]) -> tuple[int, int]:
+    """Number of rows of a table of numbers among rows of a worksheet, and of its columns."""
+    return _first_numbers(rows, ".")[1]
 
 
 def find_header(rows: Sequence[list[str]]) -> int:
@@ -111,7 +137,7 @@ def _width_of_numbers(row: Sequence[str], decimal: str) -> int:
     """Number of cells of a row that holds only numbers, without empty cells at its end; 0 for any other row."""
     if not any(is_number(cell, decimal) for cell in row):
         return 0
-    if not all(is_number(cell, decimal) or is_missing(cell) or is_stamp(cell) for cell in row):
+    if not all(is_number(cell, decimal) or is_missing(cell) or is_stamp(cell) or is_date(cell) for cell in row):
         return 0
     width = len(row)
     while width > 1 and not row[width - 1]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,8 @@ from dalembert.core.progress import Progress
 from dalembert.files.records.format import RECORD_FORMATS, Reading, RecordFormat
 from dalembert.files.tables.body import TextBody, line_of, number_lines, read_body
 from dalembert.files.tables.bounds import check_size, without_column
-from dalembert.files.tables.cells import is_stamp, split_cells
-from dalembert.files.tables.clock import require_time
+from dalembert.files.tables.cells import is_date, is_number, is_stamp, iso_date, split_cells, with_point
+from dalembert.files.tables.clock import BY_RATE, date_of, require_time, settle_times, step_of_column
 from dalembert.files.tables.encoding import WINDOWS, count_lines
 from dalembert.files.tables.header import quote_cell, read_head
 from dalembert.files.tables.header_units import ColumnHeading
@@ -52,22 +53,26 @@ def read(path: Path, how: Reading) -> Record:
     """
     rows, encoding = count_lines(path, how.max_bytes)
     about: dict[str, str] = {}
+    above_table: list[str] = []
+    words: Counter[tuple[int, str]] = Counter()
     try:
         with path.open(encoding=encoding, newline=None) as file:
-            lines = (line for line in number_lines(file, about) if line[0] > (how.skip or 0))
+            lines = (line for line in number_lines(file, about, above_table) if line[0] > (how.skip or 0))
             first_line = list(islice(lines, 1))
             found = find_table(
                 chain(first_line, lines),
                 _one_mark(how.delimiter),
                 header_first="status" in about or how.skip is not None,
+                above=list(above_table),
+                nameless=how.dt is not None,
             )
         cells, units, above = read_head(found, how.max_bytes)
         clock = require_time(cells, how.time, how.dt, line=found.header[0] if found.header else None)
         headings = leave_given(cells, read_headings(cells, units, clock, si=not about), how.known_units)
         check_size(rows - above, len(cells) - (clock is not None), how.max_bytes)
-        body = _body(path, encoding, found, cells, units, above, rows - above, clock)
+        body = _body(path, encoding, found, cells, units, above, rows - above, clock, headings)
         with Progress(how.progress, f"read {path.name}") as progress:
-            table, first = read_body(body, progress)
+            table, first = read_body(body, progress, words)
     except UnicodeDecodeError as error:
         raise FileFormatError(
             "not-readable", f"the text is not UTF-8 ({error.reason}).", Advice("Save it as UTF-8.")
@@ -76,22 +81,40 @@ def read(path: Path, how: Reading) -> Record:
         raise FileFormatError("bad-syntax", f"this is not a table ({error}).") from error
     provenance: dict[str, Any] = {}
     if first:
+        if "T" not in first and body.ignored and (day := _first_day(body)):
+            first = f"{day}T{first}"
         headings[clock or 0] = ColumnHeading(headings[clock or 0].name, "s")
+    elif body.origin is not None:
+        first = _date(body.origin[1], headings[body.origin[0]])
+    if first:
         provenance["start"] = first
     convert(table, headings)
     times: Array
-    channels = list(headings)
-    if clock is None:
-        assert how.dt is not None
-        times = how.dt * np.arange(len(table), dtype=np.float64)
+    channels, dropped = list(headings), {*body.ignored} | ({clock} if clock is not None else set())
+    # a column of words alone is no channel
+    texts = {k for k, _ in words if k >= 0 and k not in dropped and np.isnan(table[:, k]).all()}
+    dropped |= texts
+    step = how.dt
+    if step is None and clock is None:
+        step, column = step_of_column(cells, table)
+        dropped.add(column)
+        provenance["sampling"] = f"sample time {step:.9g} s from column {cells[column]!r}"
+    if step is not None:
+        times = step * np.arange(len(table), dtype=np.float64)
     else:
-        times = table[:, clock]
+        assert clock is not None
+        times, notes = (table[:, clock], {}) if about else settle_times(table[:, clock])
         _refuse_stamps(times, body, cells[clock])
         check_time(times)
-        provenance |= _note_unevenness(times, body)
+        provenance |= notes or _note_unevenness(times, body)
         times = times.copy()  # only now: the checks above take as much memory as this copy
-        table = without_column(table, clock)
-        del channels[clock]
+    for column in sorted(dropped, reverse=True):
+        table = without_column(table, column)
+        del channels[column]
+    if not channels:
+        raise FileFormatError("empty", "there is no column besides time.")
+    if words:
+        provenance["cells"] = _describe_words(words, cells, texts)
     provenance |= describe_headings(cells, headings)
     if found.preamble:
         provenance["preamble"] = found.preamble
@@ -103,6 +126,15 @@ def read(path: Path, how: Reading) -> Record:
     )  # fmt: skip
 
 
+def _describe_words(words: Counter[tuple[int, str]], cells: list[str], texts: set[int]) -> list[str]:
+    """Cells that are no numbers, in words."""
+    notes = [text for k, text in words if k < 0] + [f"{cells[k]!r:.80} holds words: left out" for k in sorted(texts)]
+    for (k, word), count in words.items():
+        if k >= 0 and k not in texts:
+            notes.append(f"{count} cell{'s'[: count > 1]} {cells[k]!r:.80} with {word!r:.40}, no number: a gap")
+    return notes
+
+
 def _one_mark(delimiter: str | None) -> str | None:
     if delimiter is not None and len(delimiter) != 1:
         raise FileFormatError("out-of-range", f"delimiter must be one character, not {delimiter!r}.")
@@ -111,7 +143,7 @@ def _one_mark(delimiter: str | None) -> str | None:
 
 def _body(
     path: Path, encoding: str, found: TextTable, cells: list[str], units: list[str] | None, above: int, rows: int,
-    clock: int | None,
+    clock: int | None, headings: list[ColumnHeading],
 ) -> TextBody:  # fmt: skip
     """The place of the numbers; the first row shows the number of columns, and whether time is a date."""
     with path.open(encoding=encoding, newline=None) as file:
@@ -122,13 +154,31 @@ def _body(
         )
     first = split_cells(text.partition("#")[0], found.delimiter)
     width = max(len(first), len(cells)) if not any(first[len(cells) :]) else len(cells)
-    dated = clock if clock is not None and clock < len(first) and is_stamp(first[clock]) else None
-    return TextBody(path, encoding, above, cells, width, rows, found.delimiter, found.decimal, dated)
+    cell = first[clock] if clock is not None and clock < len(first) else ""
+    dated = clock if is_stamp(cell) else None
+    number = with_point(cell, found.decimal) if is_number(cell, found.decimal) else "0"
+    origin = (clock, number) if clock is not None and _date(number, headings[clock]) else None
+    dates = tuple(k for k, one in enumerate(first[: len(cells)]) if is_date(one))
+    return TextBody(path, encoding, above, cells, width, rows, found.delimiter, found.decimal, dated, origin, dates)
+
+
+def _first_day(body: TextBody) -> str:
+    """The date in the first row, beside a time of day, in ISO 8601."""
+    with body.path.open(encoding=body.encoding, newline=None) as file:
+        text = next(text for number, text in number_lines(file) if number > body.lines)
+    cells = split_cells(text, body.delimiter)
+    clock = cells[body.stamps] if body.stamps is not None else ""
+    return iso_date(cells[body.ignored[0]], american=clock.lower().rstrip(".").endswith("m"))
+
+
+def _date(number: str, heading: ColumnHeading) -> str:
+    times, over = heading.factor
+    return date_of(float(number) * times / over)
 
 
 def _refuse_stamps(clock: Array, body: TextBody, name: str) -> None:
     """Refuse times that repeat, decrease or are missing, with their line."""
-    code, advice = "not-increasing", ""
+    code, advice = "not-increasing", list[Advice]()
     good = np.isfinite(clock)
     good[1:] &= clock[1:] > clock[:-1]
     if good.all():
@@ -140,11 +190,11 @@ def _refuse_stamps(clock: Array, body: TextBody, name: str) -> None:
         more = int((~good).sum())
         others = f" {more} rows have a time that does not increase." if more > 1 else ""
         why = f"the time {clock[k]:.9g} s occurs here a second time.{others}"
-        advice = "Remove one of the two rows."
+        advice = [Advice("Remove one of the two rows, or give {} in place of these times.", *BY_RATE)]
     else:
         why = f"time goes back from {clock[k - 1]:.9g} to {clock[k]:.9g} s."
-        advice = "Sort the rows, or split the file here."
-    raise FileFormatError(code, why, *[Advice(advice)] * bool(advice), line=line_of(body, k))
+        advice = [Advice("Sort the rows, split the file here, or give {} in place of these times.", *BY_RATE)]
+    raise FileFormatError(code, why, *advice, line=line_of(body, k))
 
 
 def _note_unevenness(clock: Array, body: TextBody) -> dict[str, Any]:
@@ -153,7 +203,7 @@ def _note_unevenness(clock: Array, body: TextBody) -> dict[str, Any]:
     if not note:
         return {}
     line = line_of(body, int(np.diff(clock).argmax()) + 1)
-    return {"sampling": f"{note}, line {line}; record.resample(every=...) makes them even"}
+    return {"sampling": f"{note}, line {line}"}
 
 
 RECORD_FORMATS.register("csv", RecordFormat(tuple(_DELIMITER_OF), read, write))

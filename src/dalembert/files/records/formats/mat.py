@@ -5,7 +5,8 @@ executed. Files of version 7.3 are HDF5 and are read by its library in a separat
 
 The format up to version 7.2 is that of MathWorks, *MAT-File Format* (R2024b). Such a file is read tag by tag: class,
 dimensions and name of every variable, and the numbers of the variables that are needed, in pieces.
-Structures, cells, objects, functions, text and sparse matrices are skipped by their length, without looking inside.
+Fields of a structure are variables, by their own name where it is unique. Cells, objects, functions, text and sparse
+matrices are skipped by their length, without looking inside.
 Every length is compared with the rest of the file, and a compressed variable is unpacked only to the size of its
 dimensions.
 
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -27,24 +29,20 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from dalembert.core.errors import DataError, FileFormatError, require_extra, unknown_name
-from dalembert.core.findings import Advice, Argument
 from dalembert.core.isolation import PIECE
 from dalembert.files.records.format import RECORD_FORMATS, Reading, RecordFormat
 from dalembert.files.records.hdf5 import MAGIC, Texts, own_datasets, read_dataset
 from dalembert.files.records.sections import read_apart
 from dalembert.files.tables.bounds import LIMITS, Broken, check_size
-from dalembert.files.tables.clock import find_time
+from dalembert.files.tables.clock import NO_TIME, find_time, names_of_rate, settle_times, step_of
 from dalembert.record import Record
 
 LIBRARIES = ("h5py",)
-_MATRIX, _COMPRESSED = 14, 15
+_MATRIX, _COMPRESSED, _STRUCTURE = 14, 15, 2
 _STORED = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
 _STORED_4 = {0: "f8", 1: "f4", 2: "i4", 3: "i2", 4: "u2", 5: "u1"}
 _NUMERIC = range(6, 16)  # classes: double, single, int8 ... uint64; a logical array is a uint8 with a flag
 _IS_COMPLEX = 0x0800
-# Names of a single number, without underscores and in lower case: sampling rates [Hz] and sample times [s].
-RATES = ("fs", "samplerate", "samplingrate", "samplefrequency", "samplingfrequency", "rate", "freq", "sr")
-STEPS = ("dt", "ts", "sampletime", "samplingtime", "deltat", "tsample")
 
 Shape = tuple[int, ...]
 
@@ -74,6 +72,8 @@ def read(path: Path, how: Reading) -> Record:
     times: Any = np.empty(plan.samples)
     if plan.clock:
         read_into(path, real[plan.clock], times)
+        times, notes = settle_times(times)
+        plan.notes.update(notes)
     else:
         times = plan.dt * np.arange(plan.samples)
     complex_ones = [variable.name for variable in found if variable.is_complex]
@@ -88,7 +88,9 @@ def sections(path: Path, time: str | None, max_bytes: int, dt: float | None) -> 
         with h5py.File(path, "r") as file, path.open("rb") as raw:
             if len(file) * LIMITS.channel > max_bytes:
                 raise FileFormatError("too-large", f"{len(file)} variables exceed max_bytes = {max_bytes}.")
-            yield from _hdf5_sections(own_datasets(file), raw, time, max_bytes, dt)
+            found = own_datasets(file, groups=True)
+            named = dict(zip(_shorten([*found]), found.values(), strict=True))
+            yield from _hdf5_sections(named, raw, time, max_bytes, dt)
     except (DataError, FileFormatError):
         raise
     except Exception as error:  # h5py passes on errors of its library: OSError, KeyError, RuntimeError ...
@@ -145,22 +147,22 @@ def plan_channels(
 ) -> MatPlan:
     """The channels among real matrices; ``number`` reads a matrix of one number."""
     vectors = [name for name, shape in shapes.items() if 1 in shape and max(shape) > 1]
-    clock = _clock(vectors, time, dt)
+    found = find_time(vectors, time)
+    unused = vectors[found] if found is not None and dt is not None else ""
+    clock = "" if found is None or dt is not None else vectors[found]
     notes: dict[str, Any] = {}
     step = dt if dt is not None else 0.0
     if not clock and dt is None:
         step, source = _find_step({name for name, shape in shapes.items() if max(shape) == 1}, number)
         if not step:
-            raise FileFormatError(
-                "no-time", unknown_name("vector", time or "time", sorted(vectors), "the file"),
-                Advice("Give {}.", Argument("time"), Argument("dt")), where={"name": time or "time"},
-            )  # fmt: skip
+            problem = unknown_name("vector", time or "time", sorted(vectors), "the file")
+            raise FileFormatError("no-time", problem, *NO_TIME, where={"name": time or "time"})
         notes["sampling"] = f"sample time {step:.9g} s from variable {source!r}"
     samples = max(shapes[clock]) if clock else max((max(shape) for shape in shapes.values()), default=0)
     names: list[str] = []
     chosen: list[tuple[str, int, int]] = []
     for name, shape in shapes.items():
-        wide = 0 if name == clock or samples < 2 else _count_channels(shape, samples)
+        wide = 0 if name in (clock, unused) or samples < 2 else _count_channels(shape, samples)
         if wide:
             check_size(samples, len(names) + wide, max_bytes)
             chosen.append((name, len(names), wide))
@@ -170,22 +172,11 @@ def plan_channels(
     return MatPlan(samples, clock, step, names, chosen, notes)
 
 
-def _clock(vectors: list[str], time: str | None, dt: float | None) -> str:
-    found = find_time(vectors, time)
-    if dt is not None and found is not None:
-        problem = f"dt is for files without time, but there is a variable {vectors[found]!r}."
-        raise FileFormatError("conflicting-arguments", problem)
-    return "" if found is None or dt is not None else vectors[found]
-
-
 def _find_step(scalars: set[str], number: Callable[[str], float]) -> tuple[float, str]:
     """Sample time [s] and the variable that gives it; 0 for none."""
-    plain = {name.lower().replace("_", ""): name for name in sorted(scalars)}
-    for word in (*RATES, *STEPS):
-        if word in plain:
-            value = number(plain[word])
-            if value > 0:
-                return (1.0 / value if word in RATES else value), plain[word]
+    for name in names_of_rate(sorted(scalars)):
+        if (step := step_of(name, number(name))) > 0:
+            return step, name
     return 0.0, ""
 
 
@@ -234,12 +225,20 @@ def variables(path: Path, max_bytes: int) -> list[MatVariable]:
         raise FileFormatError("damaged", f"this is not a MAT-file that can be read ({error}).") from error
     if len(found) > most:
         raise FileFormatError("too-large", f"more than {most} variables exceed max_bytes = {max_bytes}.")
+    short = _shorten([variable.name for variable in found])
+    found = [replace(variable, name=name) for variable, name in zip(found, short, strict=True)]
     seen: set[str] = set()
     for variable in found:
         if variable.name in seen:
             raise FileFormatError("taken-name", f"two variables are named {variable.name!r}.")
         seen.add(variable.name)
     return found
+
+
+def _shorten(names: list[str]) -> list[str]:
+    """Names of fields without those of their structures, where they stay different."""
+    last = Counter(name.rpartition(".")[2] for name in names)
+    return [one if last[one := name.rpartition(".")[2]] == 1 else name for name in names]
 
 
 def read_into(path: Path, variable: MatVariable, target: Any) -> None:
@@ -306,18 +305,19 @@ def _version_5(file: BinaryIO, head: bytes, total: int) -> Iterator[MatVariable]
         if kind == _COMPRESSED and length:
             take = _unpack_from(file, length)
             inner, size = struct.unpack(f"{order}II", _read_exactly(take, 8))
-            variable = _matrix(take, order, size) if inner == _MATRIX else None
-            if variable is not None:
+            for variable in _matrix(take, order, size) if inner == _MATRIX else ():
                 yield replace(variable, start=start, packed=length, skip=8 + variable.skip)
         elif kind == _MATRIX and length:
-            variable = _matrix(file.read, order, length)
-            if variable is not None:
+            for variable in _matrix(file.read, order, length):
                 yield replace(variable, start=start)
         start += length
 
 
-def _matrix(take: Callable[[int], bytes], order: str, size: int) -> MatVariable | None:
-    """Head of an array of ``size`` bytes; None for anything but an array of numbers."""
+def _matrix(take: Callable[[int], bytes], order: str, size: int, path: tuple[str, ...] = ()) -> Iterator[MatVariable]:
+    """Head of an array of ``size`` bytes, and of the fields of a structure; nothing for other arrays.
+
+    path : names of the structures around it and of this field.
+    """
     used = 0
 
     def element(most: int) -> tuple[int, bytes]:
@@ -350,24 +350,53 @@ def _matrix(take: Callable[[int], bytes], order: str, size: int) -> MatVariable 
     if len(flags) != 8:
         raise Broken("an array without flags")
     word = struct.unpack(f"{order}I", flags[:4])[0]
-    if word & 0xFF not in _NUMERIC:
-        return None
+    if word & 0xFF not in (*_NUMERIC, _STRUCTURE):
+        return
     kind, dimensions = element(4 * 32)
     if kind != 5 or len(dimensions) < 8 or len(dimensions) % 4:
         raise Broken("an array without dimensions")
     shape = struct.unpack(f"{order}{len(dimensions) // 4}i", dimensions)
     _, raw_name = element(LIMITS.variable_name)
-    name = raw_name.rstrip(b"\0").decode("utf-8", "replace")
+    path = path or (raw_name.rstrip(b"\0").decode("utf-8", "replace"),)
+    name = ".".join(path)
     if min(shape) < 0:
         raise Broken(f"{name!r} has dimensions {shape}")
     if not name or min(shape) == 0:  # arrays without a name are data of objects
-        return None
+        return
+    if word & 0xFF == _STRUCTURE:
+        _, wide = element(4)
+        _, raw_names = element(LIMITS.variable_name)
+        step = struct.unpack(f"{order}i", wide)[0] if len(wide) == 4 else 0
+        if step < 1 or len(raw_names) % step:
+            raise Broken(f"the structure {name!r} has no names of fields")
+        if prod(shape) > 1 or len(path) > LIMITS.nesting:
+            return
+        for first in range(0, len(raw_names), step):
+            kind, length, inside = tag()
+            if kind != _MATRIX or inside is not None or length > size - used:
+                raise Broken(f"a field of {name!r} is no array")
+            field = raw_names[first : first + step].partition(b"\0")[0].decode("utf-8", "replace")
+            begin, left = used, length
+
+            def within(wanted: int) -> bytes:
+                nonlocal left
+                left -= wanted
+                if left < 0:
+                    raise Broken(f"a field of {name!r} is longer than it declares")
+                return take(wanted)
+
+            for variable in _matrix(within, order, length, (*path, field)) if length else ():
+                yield replace(variable, skip=begin + variable.skip)
+            while left:
+                _read_exactly(within, min(left, PIECE))
+            used += length
+        return
     kind, length, inside = tag()
     stored = np.dtype(order + _STORED[kind]) if kind in _STORED else None
     if stored is None or length != prod(shape) * stored.itemsize or length > (4 if inside is not None else size - used):
         raise Broken(f"the numbers of {name!r} take {length} bytes, which does not fit its dimensions {shape}")
     begin = used - 4 if inside is not None else used
-    return MatVariable(name, shape, bool(word & _IS_COMPLEX), stored.str, 0, 0, begin)
+    yield MatVariable(name, shape, bool(word & _IS_COMPLEX), stored.str, 0, 0, begin)
 
 
 # -- version 4 ---------------------------------------------------------------------------------------------------------

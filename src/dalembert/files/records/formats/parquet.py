@@ -59,13 +59,14 @@ def sections(path: Path, asked: str | None, max_bytes: int, dt: float | None) ->
             raw_about = (file.schema_arrow.metadata or {}).get(_KEY, b"")
             check_text(len(raw_about), max_bytes)
             about = load_json(raw_about.decode("utf-8", "replace"), dict) or {}
-            names = [name for name in columns if name != time or dt is not None]
+            names = [name for name in columns if name != time]
             given = about.get("units")
             units: dict[str, Any] = given if isinstance(given, dict) else {}
             yield {
                 "samples": file.metadata.num_rows, "dt": dt, "names": names,
                 "units": [str(units.get(name, "")) for name in names],
-                "name": str(about.get("name", "")), "status": str(about.get("status", "complete")),
+                "name": str(about.get("name", "")),
+                **({"status": str(about.get("status", "complete"))} if about else {}),
                 **{key: about.get(key) if isinstance(about.get(key), dict) else None
                    for key in ("statistics", "provenance", "scene")},
             }  # fmt: skip
@@ -89,7 +90,7 @@ def _check_columns(file: Any, names: list[str]) -> None:
 
 
 def _find_clock(names: list[str], asked: str | None, dt: float | None) -> str:
-    """The column of time; "" where a sample time replaces it."""
+    """The column of time; "" where there is none and a sample time replaces it."""
     found = require_time(names, asked, dt)
     time = "" if found is None else names[found]
     if not set(names) - {time}:

@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.errors import DataError, FileFormatError, require_extra, unknown_name
-from dalembert.core.findings import Advice, Argument
 from dalembert.files.records.format import RECORD_FORMATS, RecordFormat
 from dalembert.files.records.sections import read_apart
 from dalembert.files.tables.bounds import check_size
-from dalembert.files.tables.clock import find_time
+from dalembert.files.tables.clock import NO_TIME, find_time
 from dalembert.files.tables.header_units import read_unit_cell
 from dalembert.files.tables.headings import describe_headings
 
@@ -56,10 +55,8 @@ def _sections(file: Any, time: str | None, max_bytes: int, dt: float | None) -> 
     if clock is None and not step:
         raise FileFormatError(
             "no-time", unknown_name("channel", time or "time", names, "the file"),
-            Advice("Give {}.", Argument("time"), Argument("dt")), where={"name": time or "time"},
+            *NO_TIME, where={"name": time or "time"},
         )  # fmt: skip
-    if clock is not None and dt is not None:
-        raise FileFormatError("conflicting-arguments", f"dt is for files without time; there is {clock.name!r}.")
     units = [next((str(one.properties[key]) for key in _UNITS if one.properties.get(key)), "") for one in chosen]
     headings = [read_unit_cell(name, unit) for name, unit in zip(names, units, strict=True)]
     notes = describe_headings(names, headings)
@@ -72,7 +69,7 @@ def _sections(file: Any, time: str | None, max_bytes: int, dt: float | None) -> 
         "samples": samples, "dt": step, "names": names, "units": [one.unit for one in headings],
         "provenance": notes,
     }  # fmt: skip
-    if clock is not None:
+    if clock is not None and dt is None:
         yield np.asarray(clock[:], dtype=np.float64)
     for one, heading in zip(chosen, headings, strict=True):
         times, over = heading.factor

@@ -1,4 +1,4 @@
-"""Worksheets of Excel to records: the first sheet that holds a table.
+"""Worksheets of Excel to records: the first sheet that holds a table of numbers.
 
 A file is an archive of XML texts, which may unpack to any size: sizes are compared with the bound before openpyxl reads
 them, row by row, in a separate process. Formulas are not computed: a cell holds the value that was last stored.
@@ -22,12 +22,11 @@ from dalembert.files.records.format import RECORD_FORMATS, RecordFormat
 from dalembert.files.records.sections import read_apart
 from dalembert.files.tables.body import describe_ragged
 from dalembert.files.tables.bounds import check_size
-from dalembert.files.tables.cells import is_missing
-from dalembert.files.tables.clock import require_time
+from dalembert.files.tables.cells import is_missing, is_word
+from dalembert.files.tables.clock import require_time, step_of_column
 from dalembert.files.tables.header import read_head
 from dalembert.files.tables.headings import convert, describe_headings, read_headings
-from dalembert.files.tables.layout import LIMITS, TextTable, find_header
-from dalembert.record.checks import check_time
+from dalembert.files.tables.layout import LIMITS, TextTable, count_numbers, find_header
 
 LIBRARIES = ("openpyxl",)
 
@@ -43,10 +42,13 @@ def sections(path: Path, time: str | None, max_bytes: int, dt: float | None) -> 
         book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
         for sheet in book.worksheets:
             sheet.reset_dimensions()  # writers leave the stored size of a sheet stale: rows beyond it would be lost
-        sheet = next((sheet for sheet in book.worksheets if any(_rows(sheet, 1))), None)
-        if sheet is None:
+        tops = ((sheet, _top(sheet)) for sheet in book.worksheets)
+        filled = [(sheet, top) for sheet, top in tops if top]
+        if not filled:
             raise FileFormatError("empty", "no sheet of the file holds a table.")
-        yield from _sections(sheet, time, max_bytes, dt)
+        # a cover page has texts, and no second row of numbers below the first
+        table = (one for one in filled if min(count_numbers([texts for _, texts in one[1]])) > 1)
+        yield from _sections(*next(table, filled[0]), time, max_bytes, dt)
     except (DataError, FileFormatError):
         raise
     except Exception as error:  # openpyxl passes on errors of zipfile and the XML parser
@@ -59,8 +61,13 @@ def _rows(sheet: Any, most: int | None = None) -> Iterator[tuple[int, tuple[Any,
     return islice(((line, row) for line, row in lines if any(cell is not None for cell in row)), most)
 
 
-def _sections(sheet: Any, time: str | None, max_bytes: int, dt: float | None) -> Iterator[Any]:
-    top = [(line, _strip([_text(cell) for cell in row])) for line, row in _rows(sheet, LIMITS.lines)]
+def _top(sheet: Any) -> list[tuple[int, list[str]]]:
+    return [(line, _strip([_text(cell) for cell in row])) for line, row in _rows(sheet, LIMITS.lines)]
+
+
+def _sections(
+    sheet: Any, top: list[tuple[int, list[str]]], time: str | None, max_bytes: int, dt: float | None
+) -> Iterator[Any]:
     first = find_header([texts for _, texts in top])
     heading = top[first][0]
     names, units, above = read_head(TextTable("\t", ".", top[first], next(iter(top[first + 1 :]), None)), max_bytes)
@@ -71,14 +78,15 @@ def _sections(sheet: Any, time: str | None, max_bytes: int, dt: float | None) ->
     table, started = _numbers(sheet, names, above, clock, max_bytes)
     provenance: dict[str, Any] = {"sheet": str(sheet.title), **({"start": started} if started else {})}
     convert(table, headings)
-    if clock is not None:
-        check_time(table[:, clock])
-    chosen = [k for k in range(len(names)) if k != clock]
+    rate = None
+    if clock is None and dt is None:
+        dt, rate = step_of_column(names, table)
+    chosen = [k for k in range(len(names)) if k not in (clock, rate)]
     yield {
         "samples": len(table), "dt": dt, "names": [headings[k].name for k in chosen],
         "units": [headings[k].unit for k in chosen], "provenance": provenance | describe_headings(names, headings),
     }  # fmt: skip
-    for k in ([clock] if clock is not None else []) + chosen:
+    for k in ([clock] if clock is not None and dt is None else []) + chosen:
         yield np.ascontiguousarray(table[:, k])
 
 
@@ -98,7 +106,7 @@ def _numbers(sheet: Any, names: list[str], above: int, clock: int | None, max_by
                 started = started or cell
                 found.append((cell - started).total_seconds())
             elif isinstance(cell, bool) or not isinstance(cell, int | float):
-                if cell is not None and not is_missing(_text(cell)):
+                if cell is not None and not is_missing(text := _text(cell)) and not is_word(text):
                     problem = f"{_text(cell)!r:.80} in column {names[k]!r:.80} is not a number."
                     raise FileFormatError("not-a-number", problem, line=line)
                 found.append(np.nan)
