@@ -244,7 +244,7 @@ class BodyFrame:
 class CollisionShape:
     """A shape by which a body of a file collides: "sphere", "capsule", "cylinder", "box", or a "plane" of the ground.
 
-    size : radius; radius and length between the ends; three edges [m].  place, axes : in the coordinates of ``body.at``.
+    size : radius; radius and length between the ends; three edges [m].  place, axes : in coordinates of ``body.at``.
     """
 
     kind: str

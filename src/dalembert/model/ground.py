@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.model.bodies import Body, CollisionShape, name_of, positive
@@ -27,7 +28,8 @@ DAMPING = 1.0  # [s/m] of closing: an impact at 1 m/s returns some 60 % of its s
 
 def contact_points(shape: CollisionShape) -> Iterator[tuple[Any, float]]:
     """Places in the coordinates of ``body.at``, and the radius of a sphere about each [m]."""
-    axes, place = np.array(shape.axes), np.array(shape.place)
+    axes: FloatArray = np.array(shape.axes)
+    place: FloatArray = np.array(shape.place)
     if shape.kind == "sphere":
         yield place, shape.size[0]
     elif shape.kind == "capsule":
