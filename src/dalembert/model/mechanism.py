@@ -27,14 +27,11 @@ from dalembert.model.bodies import (
 from dalembert.model.couplings import Coupler, CouplingMethods, Driver, UserConstraint, Variable
 from dalembert.model.flexible import FlexibleBodyData, FlexiblePieces
 from dalembert.model.forces import FORCES, Force
+from dalembert.model.forces.contact import DAMPING, Contact, add_ground
 from dalembert.model.forces.force import ForceMethods
-from dalembert.model.ground import DAMPING, add_ground
 from dalembert.model.joints import JOINTS, Joint
 from dalembert.model.joints.joint import JointMethods
 from dalembert.model.sensors import Measure, Sensor
-
-if TYPE_CHECKING:
-    from dalembert.model.forces.contact import Contact
 
 for kinds in (FORCES, JOINTS):
     kinds.load_package()  # each kind adds its method to `ForceMethods` or `JointMethods`

@@ -14,17 +14,15 @@ from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DalembertError, FileFormatError
 from dalembert.files.models.text.sources import ModelFileError
 from dalembert.files.robots.mesh_files import MeshFiles
-from dalembert.files.robots.mjcf.actuators import ActuatorReader, MjcfActuator
+from dalembert.files.robots.mjcf.actuators import ActuatorReader, MjcfActuator, ReflectedMass
 from dalembert.files.robots.mjcf.assets import read_assets
 from dalembert.files.robots.mjcf.bodies import WORLD, BodyTree, MjcfBody, read_bodies
 from dalembert.files.robots.mjcf.document import MjcfDocument, MjcfReader, read_document
 from dalembert.files.robots.mjcf.equality import Equalities
 from dalembert.files.robots.mjcf.geoms import COLLIDING, FITTED, SHOWN, Geom, SolidMass
 from dalembert.files.robots.mjcf.inertia import inertia_of, scale_masses, symmetric
-from dalembert.files.robots.mjcf.joints import MjcfJoint, frame_of, join, read_joint
+from dalembert.files.robots.mjcf.joints import MjcfJoint, MjcfTendon, frame_of, join, read_joint, read_tendons
 from dalembert.files.robots.mjcf.keyframes import read_keyframes
-from dalembert.files.robots.mjcf.reflected_mass import ReflectedMass
-from dalembert.files.robots.mjcf.tendons import MjcfTendon, read_tendons
 from dalembert.files.robots.node_reader import free_name
 from dalembert.files.robots.origins import Origin
 from dalembert.files.robots.xml_tree import read_xml
