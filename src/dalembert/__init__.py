@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from dalembert.loop.simulate import simulate as simulate
     from dalembert.model.actuators.dc_motor import DCMotor as DCMotor
     from dalembert.model.actuators.first_order_lag import FirstOrderLag as FirstOrderLag
-    from dalembert.model.actuators.servo import Servo as Servo
     from dalembert.model.inertia import box as box
     from dalembert.model.inertia import composite as composite
     from dalembert.model.inertia import cylinder as cylinder

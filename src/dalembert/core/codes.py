@@ -67,6 +67,8 @@ CODES: dict[str, str] = {
     "axial-load": "a body pulled or pushed along its axis without geometric stiffness",
     "no-limits": "a joint without limits, where they are needed",
     "no-node": "a place of a flexible body that is none of its nodes",
+    "no-picture": "pictures of a robot file that cannot be read and are left out",
+    "no-shapes": "a machine without collision shapes, where they are needed",
     "no-volume": "a mesh that encloses no volume",
     "not-affine": "a constraint that is not affine in the accelerations",
     "not-physical": "an inertia that no distribution of mass has",

@@ -243,6 +243,19 @@ class BodyFrame:
         return f"BodyFrame({self.body.name!r}, {format_vector(self.coordinates)}{turned})"
 
 
+@dataclass(frozen=True)
+class CollisionShape:
+    """A shape by which a body of a file collides: "sphere", "capsule", "cylinder", "box", or a "plane" of the ground.
+
+    size : radius; radius and length between the ends; three edges [m].  place, axes : in coordinates of ``body.at``.
+    """
+
+    kind: str
+    size: tuple[float, ...]
+    place: tuple[float, ...]
+    axes: Matrix = IDENTITY
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Body:
     """A rigid or flexible body (or the ground). `at` and `frame` name places on it.
@@ -263,6 +276,7 @@ class Body:
     as_given: bool = False  # its inertia is that of its file, though no body can have it
     mesh: Any = None  # triangles (n, 3, 3) from the centre of mass, for pictures [m]
     points: dict[str, tuple[Any, ...]] = field(default_factory=dict)  # names of places, in the coordinates of `at`
+    shapes: tuple[CollisionShape, ...] = ()
     flexible: FlexibleBodyData | None = None
     stiffness: Any = 1.0
     damping: Any = 1.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from dalembert.expressions import Quantity
 from dalembert.model.bodies import (
     Body,
     BodyPieces,
+    Scalar,
     is_number,
     not_negative,
     read_inertia,
@@ -26,6 +27,7 @@ from dalembert.model.bodies import (
 from dalembert.model.couplings import Coupler, CouplingMethods, Driver, UserConstraint, Variable
 from dalembert.model.flexible import FlexibleBodyData, FlexiblePieces
 from dalembert.model.forces import FORCES, Force
+from dalembert.model.forces.contact import DAMPING, Contact, add_ground
 from dalembert.model.forces.force import ForceMethods
 from dalembert.model.joints import JOINTS, Joint
 from dalembert.model.joints.joint import JointMethods
@@ -330,6 +332,32 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         sensor = Sensor(name, measure.validate(f"sensor {name!r}"))
         self.sensors.append(sensor)
         return sensor
+
+    def add_ground(
+        self,
+        height: float | None = None,
+        *,
+        stiffness: Scalar | None = None,
+        damping: Scalar = DAMPING,
+        friction: Scalar = 0.8,
+        speed: Scalar = 1e-2,
+        exponent: Scalar = 1.0,
+        bodies: Iterable[str | Body] | None = None,
+    ) -> list[Contact]:
+        """Contacts of the collision shapes of a robot file with a horizontal plane, ``shin.ground1`` and so on.
+
+        Spheres, the ends of capsules, corners of boxes and eight points of each rim of cylinders touch it; meshes do
+        not. `da.spring_force` measures the force of a contact.
+
+        Parameters
+        ----------
+        height : of the plane [m]; None for that of the file, else of the lowest point of the robot as it is drawn.
+        stiffness : of each contact; None for the weight of the machine at a depth of 1 mm.
+        damping, friction, speed, exponent : as for `add_contact`.
+        bodies : those that touch the ground, such as feet; None for all that have shapes.
+        """
+        options = {"damping": damping, "friction": friction, "speed": speed, "exponent": exponent}
+        return add_ground(self, height, stiffness, bodies, options)
 
     def limits(self) -> dict[str, CoordinateLimits]:
         """Limits of joint coordinates by their full names, and of inputs that are the efforts along them.

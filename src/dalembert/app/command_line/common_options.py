@@ -40,6 +40,9 @@ Quiet = Annotated[bool, flag("--quiet", "Print results and errors only.", "Commo
 Debug = Annotated[bool, flag("--debug", "Show the traceback of an error.", "Common")]
 Json = Annotated[bool, flag("--json", "Print one JSON document for programs to read.", "Common")]
 Outside = Annotated[bool, flag("--allow-outside", "Let a model include files outside its folder.", "Common")]
+Ground = Annotated[
+    bool, flag("--ground", "Let a robot file stand on the ground by its collision shapes (add_ground).", "Common")
+]
 Reading = Annotated[
     list[str] | None,
     typer.Option(
@@ -66,14 +69,15 @@ def with_common_options(function: Callable[..., None]) -> Callable[..., None]:
     common: dict[str, Any] = {"quiet": Quiet, "debug": Debug}
     if next(iter(hints), None) in ("model", "source"):
         common |= {} if "coordinates" in hints else {"coordinates": OfEquations}
-        common = {"outside": Outside, "reading": Reading, **common}
+        common = {"outside": Outside, "ground": Ground, "reading": Reading, **common}
     options = frozenset(name for key, hint in {**hints, **common}.items() for name in option_names(key, hint))
 
     @functools.wraps(function)
     def run(
-        *, quiet: bool, debug: bool, outside: bool = False, reading: list[str] | None = None, **arguments: Any
-    ) -> None:
-        settings.allow_outside = outside
+        *, quiet: bool, debug: bool, outside: bool = False, ground: bool = False, reading: list[str] | None = None,
+        **arguments: Any,
+    ) -> None:  # fmt: skip
+        settings.allow_outside, settings.ground = outside, ground
         if "coordinates" in common:
             settings.coordinates = arguments.pop("coordinates").value
         with report_errors(quiet, debug, options), end_by_signal():

@@ -113,7 +113,10 @@ def read_machine(model: str) -> Mechanism:
     """Read a machine with the options of the command."""
     from dalembert.files.models import read_model
 
-    return read_model(model, allow_outside=terminal.settings.allow_outside, **terminal.settings.reading)
+    found = read_model(model, allow_outside=terminal.settings.allow_outside, **terminal.settings.reading)
+    if terminal.settings.ground:
+        found.add_ground()
+    return found
 
 
 def declared_unit(model: str, name: str) -> str | None:

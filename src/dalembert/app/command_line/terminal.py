@@ -29,6 +29,7 @@ class Settings:
     debug: bool = False
     allow_outside: bool = False  # models may include files outside their folder
     coordinates: str = "absolute"  # of the equations of a machine
+    ground: bool = False  # robots touch the ground
     reading: Mapping[str, Any] = field(default_factory=dict)  # options of the reader of the model
     terminated: bool = False  # by SIGTERM, not from the keyboard
     options: Collection[str] = ()  # of the command

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from dalembert.files.robots.origins import Origin
 from dalembert.files.robots.tree_mass import TreeMass
 from dalembert.files.robots.xml_tree import XmlNode, read_xml
 from dalembert.model import Body, Mechanism
-from dalembert.model.bodies import axes_from
+from dalembert.model.bodies import CollisionShape, axes_from
 from dalembert.model.orientation import rotation
 
 KINDS = {
@@ -34,6 +35,7 @@ KINDS = {
 }  # fmt: skip
 COUPLED = ("revolute", "prismatic")  # kinds with one coordinate: they have limits, mimic others, and are driven
 BASES = ("fixed", "free")
+COLLIDING = {"sphere": ("radius",), "capsule": ("radius", "length"), "cylinder": ("radius", "length"), "box": ("size",)}
 FOREIGN = ("gazebo", "transmission", "ros2_control", "sensor", "contact", "safety_controller", "calibration")
 UNLIMITED = 1e9  # limits of this size count as no limits: the format requires limits of a slide
 SECOND = "_joint"  # suffix for a joint with the name of a link
@@ -121,6 +123,25 @@ class UrdfReader(NodeReader):
             return self.mesh(shape, shape.attributes.get("filename", ""), self.numbers(shape, "scale", 3, (1, 1, 1)))
         self.note(shape, f"visual <{shape.tag}>")
         return None
+
+    def collisions(self, link: XmlNode) -> tuple[CollisionShape, ...]:
+        """Shapes for contacts with the ground; a mesh is listed, and a shape without a size left out."""
+        found, self.drawing = [], True
+        for collision in link.all("collision"):
+            origin, geometry = self.origin(collision), collision.first("geometry")
+            for shape in geometry.children if geometry is not None else ():
+                count, sizes = len(self.odd), COLLIDING.get(shape.tag)
+                if sizes is None:
+                    self.note(shape, f"collision <{shape.tag}>", quiet=True)
+                    continue
+                box = shape.tag == "box"
+                size = self.numbers(shape, "size", 3) if box else [self.positive(shape, key) for key in sizes]
+                if len(self.odd) == count and min(size) > 0:
+                    axes: Any = tuple(map(tuple, origin.axes.tolist()))
+                    place = tuple(origin.place.tolist())
+                    found.append(CollisionShape(shape.tag, tuple(map(float, size)), place, axes))
+        self.drawing = False
+        return tuple(found)
 
     # -- joints -----------------------------------------------------------------------------------------------------
     def joint(self, node: XmlNode, links: Iterable[str]) -> JointNode:
@@ -280,8 +301,6 @@ def _parts(reader: UrdfReader, root: XmlNode) -> tuple[dict[str, XmlNode], list[
     for node in root.all("link"):
         name = node.attributes.get("name", "").strip()
         reader.check_names(node, ("inertial", "visual", "collision", "origin"), ("name", "type"), others=FOREIGN)
-        for _ in node.all("collision"):
-            reader.note(node, "<collision>", quiet=True)
         if not name:
             reader.problem(node, "bad-name", "a link has no name.")
         elif name in links:
@@ -378,7 +397,7 @@ def _build(
             own, mass=mass, inertia=inertia.tolist(), center=tuple(center.tolist()), mesh=triangles,
             position=(pose @ Origin(center)).place.tolist(), rotation=pose.axes.tolist(),
         )  # fmt: skip
-        bodies[name] = m.bodies[-1] = replace(made, as_given=True) if odd else made
+        bodies[name] = m.bodies[-1] = replace(made, as_given=odd, shapes=reader.collisions(link))
     if reader.impossible:
         _check_definite(reader, joints, poses, solids, top, base)
     for joint in joints:

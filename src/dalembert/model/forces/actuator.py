@@ -8,7 +8,7 @@ from typing import Any
 
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
-from dalembert.model.actuators import ACTUATORS, ActuatorModel
+from dalembert.model.actuators import ActuatorModel
 from dalembert.model.bodies import Scalar
 from dalembert.model.forces.force import Force, Rotor, force
 from dalembert.model.options import option
@@ -34,7 +34,7 @@ class Actuator(Force):
     def check(self) -> None:
         given: Any = self.model
         if given is not None and not isinstance(given, ActuatorModel):
-            advice = Advice("Use {}.", *(Call(f"da.{kind.__name__}") for kind in ACTUATORS.values()))
+            advice = Advice("Use {}.", Call("da.FirstOrderLag"), Call("da.DCMotor"))
             problem = f"{self.what}: expected a model of an actuator, got {given!r}."
             raise ModelError("wrong-type", problem, advice, where={"force": self.name})
         if self.input is None and (self.effort is None or self.model is not None):

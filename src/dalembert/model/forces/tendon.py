@@ -16,7 +16,7 @@ from dalembert.model.options import option
 class Tendon(Force):
     """A cable over joints: its length is the sum of coefficients times joint coordinates, L = Σ cᵢ sᵢ.
 
-    Its force F acts as the effort cᵢ F along each coordinate: F = u of the input, or that of a `model` (`da.Servo`)
+    Its force F acts as the effort cᵢ F along each coordinate: F = u of the input, or that of a `model` (a servo)
     along L, less stiffness times the extension beyond `upper` (or below `lower`) and damping times L'.
     """
 

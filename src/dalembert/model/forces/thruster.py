@@ -15,7 +15,7 @@ from dalembert.model.options import option
 class Thruster(Force):
     """A force and a torque in fixed directions of a frame, both proportional to one input: a propeller, a nozzle.
 
-    `force` and `torque` are those of a unit of the input, or of the force of a `model` (`da.Servo`).
+    `force` and `torque` are those of a unit of the input, or of the force of a `model` (a servo).
     """
 
     place: Place = option("frame", "frame in which the directions are given")

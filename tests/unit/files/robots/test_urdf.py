@@ -369,7 +369,7 @@ def test_a_malformed_mesh_is_left_out_with_the_line_of_its_link(tmp_path: Path, 
         assert da.read_urdf(path)["hand"].mesh is None
 
 
-ODD = ['<sphere radius="0"/>', '<box size="1 1"/>', '<mesh filename="hand.stl"/>', '<mesh filename="../../e/hand.stl"/>',
+ODD = ['<sphere radius="0"/>', '<box size="1 1"/>', '<mesh filename="b.stl"/>', '<mesh filename="../../e/b.stl"/>',
        '<mesh filename="a.obj" scale="1 1 1 1"/>']  # fmt: skip
 
 

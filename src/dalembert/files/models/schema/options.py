@@ -42,6 +42,7 @@ class KindTable(FileTable):
 
 if not TYPE_CHECKING:
     ForceLaw = either(("number", Law), ("table", TableLaw), hint="an expression or {table = [[x, force], ...]}")
+Factors: Any = dict[Text, quantity("")]  # type: ignore[misc]
 LAWS = Annotated[list[Law], Field(min_length=2, max_length=3)]
 FORMS: dict[str, Any] = {  # others are kinds of numbers, choices and models
     "position": Position,
@@ -49,7 +50,7 @@ FORMS: dict[str, Any] = {  # others are kinds of numbers, choices and models
     "axis": Axis,
     **dict.fromkeys(("point", "frame", "place"), Place),
     **dict.fromkeys(("body", "coordinate", "joint", "named force", "input"), Text),
-    "coordinates": dict[Text, Any if TYPE_CHECKING else quantity("")],
+    "coordinates": Factors,
     "law": Law,
     "laws": LAWS,
     "law or laws": OneOrMore,

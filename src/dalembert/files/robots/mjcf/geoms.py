@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from dalembert.files.robots.mjcf.document import MjcfReader
 from dalembert.files.robots.mjcf.frames import POSE, axes_along, read_origin
 from dalembert.files.robots.origins import Origin
 from dalembert.files.robots.xml_tree import XmlNode
+from dalembert.model.bodies import CollisionShape
 
 FITTED = "fitted"  # a primitive that MuJoCo fits to a mesh
 NO_VOLUME = 1e-12  # of the 3/2 power of the area: a flat mesh, by rounding
@@ -34,6 +36,7 @@ SIZES = {
     "hfield": 0,
     "sdf": 0,
 }
+COLLIDING = ("sphere", "capsule", "cylinder", "box", "plane")  # shapes of contacts with the ground
 ALONG = ("capsule", "cylinder", "ellipsoid", "box")  # may be given by two ends
 SHOWN = 2  # largest group that MuJoCo shows; collision shapes have higher ones
 ATTRIBUTES = (
@@ -162,6 +165,14 @@ class Geom:
             return SolidMass(0.0, np.zeros(3), np.zeros((3, 3)))
         inertia = volume * (squares.sum() - squares)
         return SolidMass(float(volume), np.zeros(3), np.diag(inertia))
+
+    def shape(self) -> CollisionShape:
+        """For contacts with the ground: radii and whole lengths."""
+        size = (
+            2 * self.size if self.kind == "box" else self.size[:1] if self.kind == "sphere" else self.size * [1, 2, 0]
+        )
+        axes: Any = tuple(map(tuple, self.origin.axes.tolist()))
+        return CollisionShape(self.kind, tuple(size.tolist()), tuple(self.origin.place.tolist()), axes)
 
     def triangles(self) -> FloatArray | None:
         """Its surface in the frame of the body."""

@@ -14,21 +14,20 @@ from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DalembertError, FileFormatError
 from dalembert.files.models.text.sources import ModelFileError
 from dalembert.files.robots.mesh_files import MeshFiles
-from dalembert.files.robots.mjcf.actuators import ActuatorReader, MjcfActuator
+from dalembert.files.robots.mjcf.actuators import ActuatorReader, MjcfActuator, ReflectedMass
 from dalembert.files.robots.mjcf.assets import read_assets
 from dalembert.files.robots.mjcf.bodies import WORLD, BodyTree, MjcfBody, read_bodies
 from dalembert.files.robots.mjcf.document import MjcfDocument, MjcfReader, read_document
 from dalembert.files.robots.mjcf.equality import Equalities
-from dalembert.files.robots.mjcf.geoms import FITTED, SHOWN, Geom, SolidMass
+from dalembert.files.robots.mjcf.geoms import COLLIDING, FITTED, SHOWN, Geom, SolidMass
 from dalembert.files.robots.mjcf.inertia import inertia_of, scale_masses, symmetric
-from dalembert.files.robots.mjcf.joints import MjcfJoint, frame_of, join, read_joint
+from dalembert.files.robots.mjcf.joints import MjcfJoint, MjcfTendon, frame_of, join, read_joint, read_tendons
 from dalembert.files.robots.mjcf.keyframes import read_keyframes
-from dalembert.files.robots.mjcf.reflected_mass import ReflectedMass
-from dalembert.files.robots.mjcf.tendons import MjcfTendon, read_tendons
 from dalembert.files.robots.node_reader import free_name
 from dalembert.files.robots.origins import Origin
 from dalembert.files.robots.xml_tree import read_xml
 from dalembert.model import Body, Mechanism
+from dalembert.model.bodies import CollisionShape
 
 LEAST = 1e-15  # [kg] least mass that a joint moves: MuJoCo refuses less
 OPTION = (
@@ -197,7 +196,7 @@ class MjcfModel:
     # -- the mechanism ------------------------------------------------------------------------------------------------
     def build(self, m: Mechanism) -> None:
         world, poses = self.tree.world, {WORLD: Origin()}
-        m.ground = replace(m.ground, mesh=self._picture(world), points=self._sites(world))
+        m.ground = replace(m.ground, mesh=self._picture(world), points=self._sites(world), shapes=self._shapes(world))
         bodies: dict[str, Body] = {WORLD: m.ground}
         efforts = self._efforts()
         for body in list(world.walk())[1:]:
@@ -218,6 +217,7 @@ class MjcfModel:
                 position=(pose.place + pose.axes @ solid.center).tolist(), rotation=pose.axes.tolist(),
                 points=self._sites(body),
             )  # fmt: skip
+            own = bodies[body.name] = m.bodies[-1] = replace(own, shapes=self._shapes(body))
             if body.carried and any(self.gravity):
                 lift = [-body.carried * solid.mass * g for g in self.gravity]
                 m.add_force(f"{body.name}.gravcomp", own.at(*solid.center.tolist()), force=lift)
@@ -236,6 +236,9 @@ class MjcfModel:
         inputs = {one.number: one.name for one in self.actuators}
         count = len(list(self.document.parts("actuator")))
         m.starts = read_keyframes(self.document, world, self.joints, [inputs.get(k + 1, "") for k in range(count)])
+
+    def _shapes(self, body: MjcfBody) -> tuple[CollisionShape, ...]:
+        return tuple(geom.shape() for geom in body.geoms if geom.collides and geom.kind in COLLIDING)
 
     def _sites(self, body: MjcfBody) -> dict[str, tuple[float, ...]]:
         return {name: tuple(place.place.tolist()) for name, (own, place) in self.tree.sites.items() if own is body}

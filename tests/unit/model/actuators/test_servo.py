@@ -9,6 +9,7 @@ import pytest
 
 import dalembert as da
 from dalembert.errors import ModelError
+from dalembert.model.actuators.servo import Servo
 from tests.helpers.findings import raises
 
 
@@ -18,7 +19,7 @@ def machine() -> da.Mechanism:
     fore = m.add_body("fore", mass=0.5, inertia=0.05, position=(0.0, 0.0, -1.5))
     m.add_revolute("A", m.ground.at(0, 0, 0), upper.at(0, 0, 0.5), axis=(0, 1, 0))
     m.add_revolute("B", upper.at(0, 0, -0.5), fore.at(0, 0, 0.5), axis=(0, 1, 0))
-    servo = da.Servo(20.0, stiffness=20.0, damping=1.0, lower=-3.0, upper=2.0, input_lower=-1.0, input_upper=0.5,
+    servo = Servo(20.0, stiffness=20.0, damping=1.0, lower=-3.0, upper=2.0, input_lower=-1.0, input_upper=0.5,
                      reference="position")  # fmt: skip
     m.add_actuator("servo", joint="A", input="set", model=servo)
     m.add_tendon("cable", {"A": 0.5, "B": -0.2}, stiffness=3.0, damping=0.1, lower=-0.1, upper=0.1, input="pull")
@@ -51,7 +52,7 @@ def test_coordinates_of_bodies_and_joints_give_one_motion_and_its_energy_balance
 
 def test_limits_that_cross_are_refused() -> None:
     with raises(ModelError, "conflicting-arguments"):
-        machine().add_actuator("two", joint="B", input="v", model=da.Servo(lower=1.0, upper=-1.0))
+        machine().add_actuator("two", joint="B", input="v", model=Servo(lower=1.0, upper=-1.0))
 
 
 @pytest.mark.parametrize("given", [{}, "A.angle", {"A": "much"}])
