@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -154,11 +155,12 @@ def identify(
 
     Several set-ups: dalembert identify deck-1.csv deck-2.csv deck-3.csv --setups preger --references a3,a8
 
-    JSON: {"method", "order", "sample_time", "inputs", "outputs", "modes": [{"frequency_hz", "damping_ratio",
-    "frequency_deviation_hz", "damping_deviation", "shape", "class", "reasons"}], sound ones first, "time_scale":
-    {"low_hz", "high_hz", "factor"}, "period_s", "nonlinearity": {"decided", "level", "reasons"}, "fit_percent":
-    {"training", "held_out"}, "decisions", "findings": [{"code", "text", "where", "evidence"}], "matrices": {"A", "B",
-    "C", "D"}, "files"}. Of fdd, efdd and --setups: no model ("order", "sample_time", "fit_percent", "matrices"), and
+    JSON: {"method", "order", "sample_time", "inputs", "outputs", "modes": [{"number", "frequency_hz",
+    "damping_ratio", "frequency_deviation_hz", "damping_deviation", "shape", "class", "reasons"}], sound ones first,
+    "time_scale": {"low_hz", "high_hz", "factor"}, "period_s", "nonlinearity": {"decided", "level", "reasons"},
+    "fit_percent": {"training", "held_out"}, "decisions", "findings": [{"code", "text", "where", "evidence"}],
+    "matrices": {"A", "B", "C", "D"}, "files"}. Of fdd, efdd and --setups: no model ("order", "sample_time",
+    "fit_percent", "matrices"), and
     "class" is "mode" or "harmonic of a machine" (a steady sine).
     """
     option_values.writable(out, "--out", ".json", ".npz", ".mat")
@@ -176,12 +178,18 @@ def identify(
     found = read_records(data, time=time, dt=dt, rate=rate, skip=skip, units=unit, renamed=renamed, join=join)
     if setups:
         each = prepare(resample_each(found, resample), between, repair, detrend, [])
-        merged = merge(each, setups, option_values.names(references), option_values.names(outputs), order, rows)
+        with terminal.show_waiting("searching for modes", after=2.0):
+            merged = merge(each, setups, option_values.names(references), option_values.names(outputs), order, rows)
         finish_modes(merged, data, report, places, out, as_json)
         return
-    driving, responding = choose_channels(found[0], option_values.names(inputs), option_values.names(outputs), method)
+    if wanted is not None and not inputs and not outputs:  # the channels of the choice
+        driving, responding = list(wanted.inputs), list(wanted.outputs)
+    else:
+        names = option_values.names(inputs), option_values.names(outputs)
+        driving, responding = choose_channels(found[0], *names, method)
     records = prepare(cut_and_resample(found, resample), between, repair, detrend, driving)
-    result = find_model(records, driving, responding, order, method, hold_out, rows)
+    with terminal.show_waiting("searching for a model", after=2.0):
+        result = find_model(records, driving, responding, order, method, hold_out, rows)
     if method in WITHOUT_MODEL:
         finish_modes(result, data, report, places, out, as_json)
         return
@@ -387,7 +395,7 @@ def describe(result: Any, records: list[Record]) -> dict[str, Any]:
     sd_f, sd_z = model.frequency_deviations, model.damping_deviations
     modes = [
         {
-            "frequency_hz": shown.frequencies_hz[k], "damping_ratio": shown.damping_ratios[k],
+            "number": k + 1, "frequency_hz": shown.frequencies_hz[k], "damping_ratio": shown.damping_ratios[k],
             "frequency_deviation_hz": None if sd_f is None else sd_f[k],
             "damping_deviation": None if sd_z is None else sd_z[k], "shape": shown.shapes[:, k],
             "class": None if model is result else result.judgements[k].grade,
@@ -432,7 +440,7 @@ def show_modes(document: dict[str, Any], title: str, fit: str = "") -> None:
 
     rows = [
         (
-            str(k + 1), spread(mode["frequency_hz"], mode["frequency_deviation_hz"]),
+            str(mode.get("number", k + 1)), spread(mode["frequency_hz"], mode["frequency_deviation_hz"]),
             "" if mode["damping_ratio"] is None else spread(
                 100.0 * mode["damping_ratio"], None if (sd := mode["damping_deviation"]) is None else 100.0 * sd
             ),
@@ -470,6 +478,9 @@ def write_report(result: Any, records: list[Record], data: list[Path], report: P
     from dalembert.view import report as write
     from dalembert.view.reports.origin import file_entries
 
-    origin = file_entries(data)
+    origin = {"made": datetime.now().astimezone().isoformat(" ", "minutes"), "command": terminal.command_line()}
+    origin |= file_entries(data)
+    listed = ", ".join(one.name for one in data[:3]) + (f" and {len(data) - 3} more" if len(data) > 3 else "")
     more: dict[str, Any] = {} if hasattr(result, "identified") or not records else {"records": records}
-    write(result, report, places=places or None, provenance=origin, **more)
+    title = f"Identification of {listed}, {origin['made'][:10]}"
+    write(result, report, places=places or None, provenance=origin, title=title, **more)
