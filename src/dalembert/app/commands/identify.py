@@ -239,20 +239,28 @@ def read_choice_file(path: Path, data: list[Path]) -> PoleChoice:
 
 def choose_channels(record: Record, inputs: list[str], outputs: list[str], method: Way) -> tuple[list[str], list[str]]:
     """Channels of inputs and outputs: as given, or found by units and names, with a message."""
-    if inputs == ["none"] or method in WITHOUT_INPUTS:
-        return [], outputs
-    if inputs:
-        return inputs, outputs
     from dalembert.identify.records.drivers import find_drivers
 
     found = find_drivers(record)
     chosen = [name for name in found.inputs if name not in {n for one in outputs for n in record.expand(one)}]
-    if not found.certain or not chosen:
+    if inputs and inputs != ["none"]:
+        driving = inputs
+    elif inputs == ["none"] or method in WITHOUT_INPUTS:
+        driving = []
+    elif not found.certain or not chosen:
+        driving = []
         if chosen:
             terminal.say(f"{', '.join(chosen)} may drive the others: give --inputs; taken as ambient vibration")
-        return [], outputs
-    terminal.say(f"inputs: {found.reason}; --inputs changes that")
-    return chosen, outputs or list(found.outputs)
+    else:
+        driving = chosen
+        terminal.say(f"inputs: {found.reason}; --inputs changes that")
+    if not outputs:
+        taken = {n for one in driving for n in record.expand(one)}
+        if left := [name for name in found.left_out if name not in taken]:
+            terminal.say(f"{found.describe_left_out()}; --outputs changes that")
+        kept = (name for name in (*found.inputs, *found.outputs) if name not in taken)
+        outputs = sorted(kept, key=record.names.index) if left or (driving and driving == chosen) else []
+    return driving, outputs
 
 
 def cut_and_resample(records: list[Record], resample: float | None) -> list[Record]:
