@@ -96,7 +96,7 @@ def test_other_data_of_the_same_channels_are_reported(choice: dict[str, Any], fo
         ("[" * 20_000, [], 2, "JSON"),
         (" " * 1_000_001, [], 2, "bytes"),
         ({}, ["--method", "n4sid", "--inputs", "force"], 2, "method auto"),
-        ({"outputs": ["a1"]}, [], 1, "outputs"),
+        ({"outputs": ["a1"]}, ["--inputs", "force"], 1, "outputs"),
     ],
     ids=lambda value: str(value)[:24],
 )  # fmt: skip

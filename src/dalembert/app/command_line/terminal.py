@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -58,15 +59,30 @@ def warn(text: str) -> None:
 
 
 @contextmanager
-def show_waiting(text: str) -> Iterator[None]:
-    """A spinner on a terminal, for work of unknown duration; nothing elsewhere."""
+def show_waiting(text: str, after: float = 0.0) -> Iterator[None]:
+    """A spinner on a terminal, for work of unknown duration; nothing elsewhere.  after : seconds of work before it."""
     if settings.quiet or not sys.stderr.isatty():
         yield
         return
+    from threading import Timer
+
     from rich.console import Console
 
-    with Console(stderr=True).status(printable(text)):
+    spinner = Console(stderr=True).status(printable(text))
+    timer = Timer(after, spinner.start)
+    timer.daemon = True
+    timer.start()
+    try:
         yield
+    finally:
+        timer.cancel()
+        timer.join()
+        spinner.stop()
+
+
+def command_line() -> str:
+    """The command as it was typed, with the name of the program alone."""
+    return shlex.join([Path(sys.argv[0]).stem, *sys.argv[1:]])
 
 
 def report_written(*paths: str | Path) -> None:

@@ -15,7 +15,12 @@ OPTIONAL = {
     "pyarrow": ("pyarrow", "records as Parquet", "parquet"),
     "pandas": ("pandas", "records as tables", "data"),
     "xarray": ("xarray", "sweeps and records as datasets", "data"),
+    "openpyxl": ("openpyxl", "records from worksheets", "lab"),
+    "nptdms": ("nptdms", "records of LabVIEW (.tdms)", "lab"),
+    "h5py": ("h5py", "records of MATLAB 7.3", "lab"),
+    "sympy": ("sympy", "checks of symbolic equations", "symbolic"),
     "scikit-fem": ("skfem", "solid bodies", "solids"),
+    "meshlane": ("meshlane", "meshes from files", "solids"),
     "control": ("control", "exchange with python-control", "control"),
 }
 

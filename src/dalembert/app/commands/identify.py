@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -154,11 +155,12 @@ def identify(
 
     Several set-ups: dalembert identify deck-1.csv deck-2.csv deck-3.csv --setups preger --references a3,a8
 
-    JSON: {"method", "order", "sample_time", "inputs", "outputs", "modes": [{"frequency_hz", "damping_ratio",
-    "frequency_deviation_hz", "damping_deviation", "shape", "class", "reasons"}], sound ones first, "time_scale":
-    {"low_hz", "high_hz", "factor"}, "period_s", "nonlinearity": {"decided", "level", "reasons"}, "fit_percent":
-    {"training", "held_out"}, "decisions", "findings": [{"code", "text", "where", "evidence"}], "matrices": {"A", "B",
-    "C", "D"}, "files"}. Of fdd, efdd and --setups: no model ("order", "sample_time", "fit_percent", "matrices"), and
+    JSON: {"method", "order", "sample_time", "inputs", "outputs", "modes": [{"number", "frequency_hz",
+    "damping_ratio", "frequency_deviation_hz", "damping_deviation", "shape", "class", "reasons"}], sound ones first,
+    "time_scale": {"low_hz", "high_hz", "factor"}, "period_s", "nonlinearity": {"decided", "level", "reasons"},
+    "fit_percent": {"training", "held_out"}, "decisions", "findings": [{"code", "text", "where", "evidence"}],
+    "matrices": {"A", "B", "C", "D"}, "files"}. Of fdd, efdd and --setups: no model ("order", "sample_time",
+    "fit_percent", "matrices"), and
     "class" is "mode" or "harmonic of a machine" (a steady sine).
     """
     option_values.writable(out, "--out", ".json", ".npz", ".mat")
@@ -176,12 +178,18 @@ def identify(
     found = read_records(data, time=time, dt=dt, rate=rate, skip=skip, units=unit, renamed=renamed, join=join)
     if setups:
         each = prepare(resample_each(found, resample), between, repair, detrend, [])
-        merged = merge(each, setups, option_values.names(references), option_values.names(outputs), order, rows)
+        with terminal.show_waiting("searching for modes", after=2.0):
+            merged = merge(each, setups, option_values.names(references), option_values.names(outputs), order, rows)
         finish_modes(merged, data, report, places, out, as_json)
         return
-    driving, responding = choose_channels(found[0], option_values.names(inputs), option_values.names(outputs), method)
+    if wanted is not None and not inputs and not outputs:  # the channels of the choice
+        driving, responding = list(wanted.inputs), list(wanted.outputs)
+    else:
+        names = option_values.names(inputs), option_values.names(outputs)
+        driving, responding = choose_channels(found[0], *names, method)
     records = prepare(cut_and_resample(found, resample), between, repair, detrend, driving)
-    result = find_model(records, driving, responding, order, method, hold_out, rows)
+    with terminal.show_waiting("searching for a model", after=2.0):
+        result = find_model(records, driving, responding, order, method, hold_out, rows)
     if method in WITHOUT_MODEL:
         finish_modes(result, data, report, places, out, as_json)
         return
@@ -231,20 +239,28 @@ def read_choice_file(path: Path, data: list[Path]) -> PoleChoice:
 
 def choose_channels(record: Record, inputs: list[str], outputs: list[str], method: Way) -> tuple[list[str], list[str]]:
     """Channels of inputs and outputs: as given, or found by units and names, with a message."""
-    if inputs == ["none"] or method in WITHOUT_INPUTS:
-        return [], outputs
-    if inputs:
-        return inputs, outputs
     from dalembert.identify.records.drivers import find_drivers
 
     found = find_drivers(record)
     chosen = [name for name in found.inputs if name not in {n for one in outputs for n in record.expand(one)}]
-    if not found.certain or not chosen:
+    if inputs and inputs != ["none"]:
+        driving = inputs
+    elif inputs == ["none"] or method in WITHOUT_INPUTS:
+        driving = []
+    elif not found.certain or not chosen:
+        driving = []
         if chosen:
             terminal.say(f"{', '.join(chosen)} may drive the others: give --inputs; taken as ambient vibration")
-        return [], outputs
-    terminal.say(f"inputs: {found.reason}; --inputs changes that")
-    return chosen, outputs or list(found.outputs)
+    else:
+        driving = chosen
+        terminal.say(f"inputs: {found.reason}; --inputs changes that")
+    if not outputs:
+        taken = {n for one in driving for n in record.expand(one)}
+        if left := [name for name in found.left_out if name not in taken]:
+            terminal.say(f"{found.describe_left_out()}; --outputs changes that")
+        kept = (name for name in (*found.inputs, *found.outputs) if name not in taken)
+        outputs = sorted(kept, key=record.names.index) if left or (driving and driving == chosen) else []
+    return driving, outputs
 
 
 def cut_and_resample(records: list[Record], resample: float | None) -> list[Record]:
@@ -387,7 +403,7 @@ def describe(result: Any, records: list[Record]) -> dict[str, Any]:
     sd_f, sd_z = model.frequency_deviations, model.damping_deviations
     modes = [
         {
-            "frequency_hz": shown.frequencies_hz[k], "damping_ratio": shown.damping_ratios[k],
+            "number": k + 1, "frequency_hz": shown.frequencies_hz[k], "damping_ratio": shown.damping_ratios[k],
             "frequency_deviation_hz": None if sd_f is None else sd_f[k],
             "damping_deviation": None if sd_z is None else sd_z[k], "shape": shown.shapes[:, k],
             "class": None if model is result else result.judgements[k].grade,
@@ -432,7 +448,7 @@ def show_modes(document: dict[str, Any], title: str, fit: str = "") -> None:
 
     rows = [
         (
-            str(k + 1), spread(mode["frequency_hz"], mode["frequency_deviation_hz"]),
+            str(mode.get("number", k + 1)), spread(mode["frequency_hz"], mode["frequency_deviation_hz"]),
             "" if mode["damping_ratio"] is None else spread(
                 100.0 * mode["damping_ratio"], None if (sd := mode["damping_deviation"]) is None else 100.0 * sd
             ),
@@ -470,6 +486,9 @@ def write_report(result: Any, records: list[Record], data: list[Path], report: P
     from dalembert.view import report as write
     from dalembert.view.reports.origin import file_entries
 
-    origin = file_entries(data)
+    origin = {"made": datetime.now().astimezone().isoformat(" ", "minutes"), "command": terminal.command_line()}
+    origin |= file_entries(data)
+    listed = ", ".join(one.name for one in data[:3]) + (f" and {len(data) - 3} more" if len(data) > 3 else "")
     more: dict[str, Any] = {} if hasattr(result, "identified") or not records else {"records": records}
-    write(result, report, places=places or None, provenance=origin, **more)
+    title = f"Identification of {listed}, {origin['made'][:10]}"
+    write(result, report, places=places or None, provenance=origin, title=title, **more)

@@ -84,3 +84,5 @@ def look(
         )
         terminal.show(one.table())
         terminal.show(f"drives: {one.drivers.reason}")
+        if left := one.drivers.describe_left_out():
+            terminal.show(left)

@@ -31,13 +31,14 @@ export class Response extends Figure {
     const chosen = bench.chosenList();
     if (chosen.length) add("chosen", "chosen poles", chosen, fit(chosen, response, pair, dt, wide));
   }
-  // agreement with the lines of the band: the frequency response assurance criterion |Σ H* Ĥ|² / (Σ|H|² Σ|Ĥ|²); of
+  // agreement with the excited lines of the band: the frequency response assurance criterion |Σ H* Ĥ|² / (Σ|H|² Σ|Ĥ|²); of
   // densities the root mean square of the difference in decibels
   judge(at, band) {
-    const { hz } = this.bench.data.response, { re, im } = this.pair;
+    const { hz, excited } = this.bench.data.response, { re, im } = this.pair;
     let x = 0, y = 0, own = 0, made = 0, count = 0;
     for (let k = 0; k < hz.length; k++) {
       if (hz[k] < band[0] || hz[k] > band[1]) continue;
+      if (excited && !excited[k]) continue;
       const [a, b] = at(hz[k]);
       if (this.density) { if (re[k] > 0 && a > 0) { x += (10 * Math.log10(a / re[k])) ** 2; count++; } continue; }
       if (!isFinite(a)) continue;

@@ -120,7 +120,7 @@ export class Shape {
     const left = Math.min(0.36 * wide, 8 + 7.2 * Math.max(...shown.map(name => name.length))), middle = 0.5 * (left + wide - room), half = 0.5 * (wide - room - left) - 4;
     parts.forEach(({ name, value, text: words }, k) => {
       const y = 8 + high * k;
-      const text = draw(this.svg, "text", { class: "tick", x: left - 8, y: y + 11, "text-anchor": "end" }, name.length > 18 ? `${name.slice(0, 17)}…` : name);
+      const text = draw(this.svg, "text", { class: "tick", x: left - 8, y: y + 11, "text-anchor": "end" }, name.length > 18 ? `${name.slice(0, 7)}…${name.slice(-10)}` : name);
       draw(text, "title", {}, name);
       draw(this.svg, "rect", { class: value < 0 ? "component opposite" : "component", x: value < 0 ? middle + half * value : middle, y: y + 2, width: Math.abs(half * value), height: 11, rx: 1.5 });
       draw(this.svg, "text", { class: "tick", x: wide - room + 6, y: y + 11 }, words);

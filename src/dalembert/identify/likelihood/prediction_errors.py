@@ -203,8 +203,8 @@ class PredictionSearch:
         slopes = np.zeros((len(waves), *point.M.shape), dtype=complex)
         slopes[:, :n, :n] = left[:, :, None] * right[:, None, :]
         Q = self.directions(point)
-        through = slopes.reshape(len(waves), -1) @ Q
-        rows = np.stack([through.real, through.imag], axis=1).reshape(-1, Q.shape[1])
+        through = slopes.reshape(len(waves), point.M.size) @ Q
+        rows = np.stack([through.real, through.imag], axis=1).reshape(2 * len(waves), Q.shape[1])
         scale = float(self.correct_noise(point)[0, 0] / (point.noise[0, 0] * self.scales[nu] ** 2))
         sigma = scale * symmetric_inverse(self.derivatives(point, Q)[0])[: Q.shape[1], : Q.shape[1]]
         slopes_of_modes = modal_derivatives(ln / dt) / dt

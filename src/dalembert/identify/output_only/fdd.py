@@ -73,6 +73,9 @@ def fdd(
     return make_result("fdd", data, found, peaks, 2j * np.pi * order, shapes, findings)
 
 
+LEAKAGE = 1e-3  # of the first singular value: power that leakage leaves in the second, below a side lobe (-31 dB)
+
+
 def read_outputs(record: Record | Sequence[Record] | Data, outputs: str | Iterable[str] | None) -> Data:
     """The outputs without their means."""
     if isinstance(record, Data):
@@ -103,6 +106,13 @@ def choose_peaks(
 
 def _drop_sidebands(data: Data, found: Decomposition, peaks: list[SpectralPeak]) -> list[SpectralPeak]:
     """Peaks without those of the second singular value that are the foot of a strong sine in the first."""
+    # two modes of one frequency are about as strong; window and leakage leave a bell below the peak of the only one
+    strongest = found.values.max(axis=1)
+    peaks = [
+        low for low in peaks
+        if low.rank == 0 or found.values[low.line, low.rank] >= LEAKAGE * strongest[low.line]
+        or not any(high.rank == 0 and abs(low.line - high.line) <= THRESHOLDS.lines for high in peaks)
+    ]  # fmt: skip
     foot = {
         k: j for k, low in enumerate(peaks) for j, high in enumerate(peaks)
         if low.rank == 1 and high.rank == 0 and abs(low.line - high.line) <= THRESHOLDS.lines

@@ -1,4 +1,7 @@
-"""Which channels drive the others: by unit, by name, and by cause and effect in the data.
+"""Which channels drive the others: by unit, by name, and by cause and effect in the data; and which are left out.
+
+Of one sensor the acceleration is taken, and not the angles, rates and integrals that it writes too. Beside a measured
+force the voltage or current of the drive, and copies of the force, are neither inputs nor outputs.
 
 A force or torque drives where other channels move. Names that test engineers give to inputs (force, shaker, ground, u)
 count next. Where neither is clear, the data decide: the response of an effect to its cause begins after it. With the
@@ -9,7 +12,8 @@ the cause of y, and on both sides when it is the effect or when both follow from
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -17,11 +21,22 @@ from dalembert.core.arrays import FloatArray
 from dalembert.record import Record
 
 _NAMES = re.compile(
-    r"(^|[^a-z])(force|hammer|shaker|input|excitation|exciter|ground|base|bottom|table|drive|torque|motor|command|ref"
+    r"(^|[^a-z])(force|hammer|shaker|input|excitation|exciter|ground|base|bottom|table|drive|torque|motor|command"
     r"|kraft|anregung|eingang|boden)|^u\d*$|^u_|^uval|^in\d*$",
     re.IGNORECASE,
 )
 _FORCES = ("N", "N m", "Nm")
+_ELECTRIC = ("V", "mV", "kV", "A", "mA")
+_DRIVES = re.compile(r"(^|[^a-z])(volt(age)?|current|drive|amplifier|spannung|strom)", re.IGNORECASE)
+# Words of a quantity in the name of a channel; the rest of the name is that of the sensor.
+_QUANTITY = {
+    "acceleration": r"acc(el(eration)?)?|beschl(eunigung)?", "velocity": r"vel(oc(ity)?)?",
+    "displacement": r"displ?(acement)?|pos(ition)?",
+    "angle": r"euler|roll|pitch|yaw|angle|quat(ernion)?|ori(entation)?|mat(?=\[)",
+    "rate": r"gyr(o(scope)?)?|angular_?rate|mag",
+}  # fmt: skip
+_WORDS = {kind: re.compile(rf"(?<![a-z])({words})(?![a-z])\d*", re.IGNORECASE) for kind, words in _QUANTITY.items()}
+_AXIS = re.compile(r"[^a-z0-9]*([xyzw]|\d|\[[^]]*\])?$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -38,6 +53,8 @@ class DriverThresholds:
     least : fewest samples for a decision by the data: eight blocks of 256. Two channels of 50 samples of noise pass by
         chance.
     most : channels that are compared, each with each: 132 transforms of a minute of data take a second.
+    copy : largest part of a channel, root mean square, that is not the force times a number: a shaker with its
+        amplifier follows its voltage to some per cent, a structure does not follow its force.
     """
 
     causal: float = 0.85
@@ -45,6 +62,7 @@ class DriverThresholds:
     segment: int = 2048
     least: int = 2048
     most: int = 12
+    copy: float = 0.1
 
 
 THRESHOLDS = DriverThresholds()
@@ -54,18 +72,77 @@ THRESHOLDS = DriverThresholds()
 class Drivers:
     """Channels that drive and channels that respond, with the reason in words.
 
-    certain : whether a unit or a name decides, not the data alone.
+    certain : whether a unit or a name decides, not the data alone.  left_out : why, by the names of other channels.
     """
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     reason: str
     certain: bool = True
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+    def describe_left_out(self) -> str:
+        """``"left out: Voltage (drives the force); roll, yaw (acceleration of the same sensor)"``; "" for none."""
+        why = dict.fromkeys(self.left_out.values())
+        each = [f"{_list([n for n, reason in self.left_out.items() if reason == one])} ({one})" for one in why]
+        return f"left out: {'; '.join(each)}" if each else ""
 
 
 def find_drivers(record: Record) -> Drivers:
-    """Inputs and outputs of a record; no inputs where nothing indicates one."""
+    """Inputs and outputs of a record, and channels that are neither; no inputs where nothing indicates one."""
     moving = [name for name in record.names if _moves(record[name])]
+    beside = _beside_accelerations(record, moving)
+    found = _find_drivers(record, [name for name in moving if name not in beside])
+    drives = {
+        name: "drives the force" for name in (*found.inputs, *found.outputs)
+        if any(_is_force(record, one) for one in found.inputs) and not _is_force(record, name)
+        and (_is_drive(record, name) or (not record.units[name] and _follows(record, name, found.inputs)))
+    }  # fmt: skip
+    if len(drives) == len(found.outputs):
+        drives = {}
+    kept = [tuple(name for name in names if name not in drives) for names in (found.inputs, found.outputs)]
+    return replace(found, inputs=kept[0], outputs=kept[1], left_out={**drives, **beside})
+
+
+def _is_force(record: Record, name: str) -> bool:
+    unit = record.units[name]
+    return unit in _FORCES or (not unit and re.search(r"force|kraft|torque", name, re.IGNORECASE) is not None)
+
+
+def _is_drive(record: Record, name: str) -> bool:
+    unit = record.units[name]
+    return unit in _ELECTRIC or (not unit and _DRIVES.search(name) is not None)
+
+
+def _follows(record: Record, name: str, inputs: tuple[str, ...]) -> bool:
+    """Whether a channel is an input times a number."""
+    y = np.nan_to_num(record[name] - np.nanmean(record[name]))
+    y = y / np.abs(y).max()
+    for one in inputs:
+        u = np.nan_to_num(record[one] - np.nanmean(record[one]))
+        u = u / np.abs(u).max()
+        if np.linalg.norm(y - (u @ y) / (u @ u) * u) < THRESHOLDS.copy * np.linalg.norm(y):
+            return True
+    return False
+
+
+def _beside_accelerations(record: Record, names: list[str]) -> dict[str, str]:
+    """Angles, rates and integrals of sensors that write an acceleration too."""
+    kinds = {name: next((kind for kind, word in _WORDS.items() if word.search(name)), "") for name in names}
+    sensor = {name: _sensor(name, kinds[name]) for name in names if kinds[name]}
+    moved = {sensor[name] for name in sensor if kinds[name] == "acceleration"}
+    return {
+        name: "acceleration of the same sensor" for name, one in sensor.items()
+        if one in moved and kinds[name] != "acceleration"
+    }  # fmt: skip
+
+
+def _sensor(name: str, kind: str) -> str:
+    """Name of a channel without its quantity and its axis."""
+    return _AXIS.sub("", _AXIS.sub("", _WORDS[kind].sub("", name))).strip("._- ").lower()
+
+
+def _find_drivers(record: Record, moving: list[str]) -> Drivers:
     by_unit = [name for name in moving if record.units[name] in _FORCES]
     if by_unit and len(by_unit) < len(moving):
         return _split(moving, by_unit, f"{_list(by_unit)} by unit: a force drives the motion")

@@ -199,6 +199,9 @@ def _compress(
         else:
             for block in _regressors(u, y, scales, modal, closed, C, K):
                 part = _triangle(np.vstack([part, block])) if exact else part + block.T @ block
+        if not np.isfinite(part).all():
+            total = part
+            break
         if exact:
             rest = _triangle(np.vstack([rest, part[:, n:]]))
             total = _triangle(np.vstack([total, part[n:, n:]]))

@@ -58,6 +58,8 @@ def find_model(
     findings: Iterable[Finding] = (), delays: Mapping[str, int] | None = None,
 ) -> tuple[Identified, float | None]:  # fmt: skip
     """A model of some order of projected data, and the share of the worst output that simulation leaves, if known."""
+    if order < 1:
+        raise DataError("no-motion", "the outputs follow the inputs at once: there is no motion to model.")
     findings = [*findings, *check_rank(projection, order)]
     if not data.nu:
         A, C, K, S, note = realize(projection, order)

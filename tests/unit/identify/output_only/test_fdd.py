@@ -9,7 +9,7 @@ import pytest
 import scipy.signal
 
 from dalembert.core.errors import DataError
-from dalembert.identify import fdd
+from dalembert.identify import efdd, fdd
 from dalembert.linear.recursions import march
 from dalembert.record import Record
 from tests.helpers.ambient_chain import DT, ambient, truth
@@ -101,3 +101,25 @@ def test_shapes_do_not_depend_on_the_units_of_the_channels() -> None:
     assert other.frequencies_hz == pytest.approx(one.frequencies_hz, rel=0.01)
     for a, b in zip(one.shapes.T, (other.shapes / factors[:, None]).T):
         assert abs(np.vdot(a, b)) ** 2 / np.vdot(a, a).real / np.vdot(b, b).real > 0.99
+
+
+@pytest.mark.parametrize("rate", [100.0, 200.0])
+def test_leakage_of_a_record_without_noise_doubles_no_mode(rate: float) -> None:
+    """One force, two modes, two sensors: the second singular value is leakage of the window, four decades lower."""
+    from scipy.signal import cont2discrete, dlsim
+
+    rng = np.random.default_rng(3)
+    samples = int(120 * rate)
+    force, motion = rng.normal(size=samples), np.zeros((samples, 2))
+    for hertz, shape in ((6.8, (0.53, 0.85)), (20.4, (0.86, -0.51))):
+        w = 2 * np.pi * hertz
+        A, C = np.array([[0, 1], [-w * w, -0.02 * w]]), np.array([[-w * w, -0.02 * w]])
+        parts = cont2discrete((A, np.array([[0], [1.0]]), C, np.array([[1.0]])), 1 / rate)
+        motion += dlsim((*parts[:4], 1 / rate), shape[0] * force)[1] * np.array(shape)
+    record = Record(np.arange(samples) / rate, motion, ["a1", "a2"])
+    for method in (fdd, efdd):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = method(record)
+        # a line of the spectrum is 0.2 Hz wide
+        assert found.frequencies_hz == pytest.approx([6.8, 20.4], abs=0.2)

@@ -40,3 +40,27 @@ def test_the_response_of_an_effect_begins_after_its_cause() -> None:
 def test_independent_channels_have_no_driver() -> None:
     data = RNG.normal(size=(20_000, 3))
     assert find_drivers(da.Record(np.arange(20_000.0), data, ["p", "q", "r"])).inputs == ()
+
+
+def test_channels_are_chosen_by_kind() -> None:
+    t = np.arange(400.0)
+
+    def find(names: list[str], units: list[str] | None = None, data: np.ndarray | None = None) -> tuple:
+        numbers = RNG.normal(size=(400, len(names))) if data is None else data
+        found = find_drivers(da.Record(t, numbers, names, units))
+        return found.inputs, found.outputs, set(found.left_out)
+
+    tested = ["Force", "Voltage", "Acceleration1", "Acceleration2"]
+    for units in (None, ["N", "V", "m/s^2", "m/s^2"]):
+        assert find(tested, units) == (("Force",), ("Acceleration1", "Acceleration2"), {"Voltage"})
+    raw = [f"{sensor}.{quantity}_{axis}" for sensor in ("ground", "roof") for quantity in ("Euler", "Acc", "Gyr")
+           for axis in "XY"]  # fmt: skip
+    inputs, outputs, left = find(raw)
+    assert inputs == ("ground.Acc_X", "ground.Acc_Y") and outputs == ("roof.Acc_X", "roof.Acc_Y") and len(left) == 8
+    motion = ["chan1.acceleration", "chan1.velocity", "chan1.displacement", "chan2.acceleration"]
+    assert find(motion) == ((), ("chan1.acceleration", "chan2.acceleration"), set(motion[1:3]))
+    assert find(["ref_x", "ref_y", "a1"]) == ((), ("ref_x", "ref_y", "a1"), set())
+    assert find(["F", "x1", "a2"], ["N", "m", "m/s^2"]) == (("F",), ("x1", "a2"), set())
+    force = RNG.normal(size=400)
+    near = np.column_stack([force, 0.3 * force + 0.01 * RNG.normal(size=400), RNG.normal(size=400)])
+    assert find(["force", "monitor", "a1"], None, near) == (("force",), ("a1",), {"monitor"})

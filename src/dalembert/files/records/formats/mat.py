@@ -83,7 +83,7 @@ def read(path: Path, how: Reading) -> Record:
 
 def sections(path: Path, time: str | None, max_bytes: int, dt: float | None) -> Iterator[Any]:
     """A file of version 7.3; what MATLAB calls rows are the last index of its datasets."""
-    h5py = require_extra("h5py", "netcdf")
+    h5py = require_extra("h5py", "lab")
     try:
         with h5py.File(path, "r") as file, path.open("rb") as raw:
             if len(file) * LIMITS.channel > max_bytes:

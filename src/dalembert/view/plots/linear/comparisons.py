@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from dalembert.symbolic.modular import LabelledMatrix
 
-WRITTEN = 12  # most rows for which the cells have numbers
+WRITTEN = 20  # most rows for which the cells have numbers
 TICKED = 24
 LEAST_WRITTEN = 0.005  # value that two digits show
 DARK = 0.6  # value from which the cell is dark enough for white letters
@@ -28,32 +29,39 @@ NO_SINGULAR_VALUE = 1e-17  # of the largest: below rounding, drawn at the end of
 FLOOR = 1e-6  # percent: a smaller error of a frequency is drawn as this
 
 
-def plot_mac(modes: Modes, against: Modes | None, title: str | None) -> Figure:
-    """Modal assurance criterion, every mode against every mode."""
+def plot_mac(modes: Modes, against: Modes | None, title: str | None, numbers: Sequence[int] | None = None) -> Figure:
+    """Modal assurance criterion, every mode against every mode; numbers : of the modes, 1, 2, ... when left out."""
     values = modes.mac(against)
     figure = new_figure(1.9 + min(0.52 * values.shape[1] + 2.4, 8.0), 1.4 + min(0.45 * values.shape[0] + 1.4, 7.0))
     ax: Axes = figure.subplots()
     other = modes if against is None else against
-    matrix(figure, ax, values, modes.frequencies_hz, other.frequencies_hz, "MAC [-]")
+    matrix(figure, ax, values, modes.frequencies_hz, other.frequencies_hz, "MAC [-]", numbers, against is None)
     ax.set_ylabel("mode, with frequency [Hz]")
     ax.set_xlabel("mode" if against is None else "mode of the other set")
     heading(figure, "modal assurance criterion" if title is None else title)
     return figure
 
 
-def matrix(figure: Figure, ax: Axes, values: FloatArray, rows: FloatArray, columns: FloatArray, label: str) -> None:
-    """A matrix of numbers between 0 and 1; frequencies [Hz] of the modes of its rows beside them."""
+def matrix(
+    figure: Figure, ax: Axes, values: FloatArray, rows: FloatArray, columns: FloatArray, label: str,
+    numbers: Sequence[int] | None = None, same: bool = False,
+) -> None:  # fmt: skip
+    """A matrix of numbers between 0 and 1; frequencies [Hz] of the modes of its rows beside them.
+
+    numbers : of the modes of the rows, and of the columns where they are the same.
+    """
+    named = numbers or range(1, len(rows) + 1)
+    across = named if same else range(1, len(columns) + 1)
     image = ax.imshow(values, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto", interpolation="nearest")
     ax.grid(False)
     figure.colorbar(image, ax=ax, label=label, pad=0.02)
-    if len(rows) <= TICKED:
-        ax.set_yticks(range(len(rows)), [f"{i + 1}   {f:.3g}" for i, f in enumerate(rows)])
-    if len(columns) <= TICKED:
-        ax.set_xticks(range(len(columns)), [str(j + 1) for j in range(len(columns))])
+    down, right = (max(1, -(-count // TICKED)) for count in values.shape)  # of many modes every second, third, ...
+    ax.set_yticks(range(0, len(rows), down), [f"{named[i]}   {rows[i]:.3g}" for i in range(0, len(rows), down)])
+    ax.set_xticks(range(0, len(columns), right), [str(across[j]) for j in range(0, len(columns), right)])
     if max(values.shape) <= WRITTEN:
         for (i, j), value in np.ndenumerate(values):
             if value >= LEAST_WRITTEN:
-                ax.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=8,
+                ax.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=8 if max(values.shape) <= 12 else 6,
                         color="white" if value > DARK else INK)  # fmt: skip
 
 

@@ -54,10 +54,13 @@ def plot_modes(
         raise DataError("wrong-type", f"against must be Modes, not a {type(against).__name__}.")
     if view == "shapes":
         return _shapes(modes, choose_modes(mode, len(modes), 4), title)
-    some = modes if mode is None else modes.select(choose_modes(mode, len(modes), 1, most=len(modes)))
+    numbers = None if mode is None else choose_modes(mode, len(modes), 1, most=len(modes))
+    some = modes if numbers is None else modes.select(numbers)
     if not len(some):
         raise DataError("empty", "there are no modes to draw.")
-    return comparisons.plot_mac(some, against, title) if view == "mac" else pole_map.plot_poles(some, title=title)
+    return (
+        comparisons.plot_mac(some, against, title, numbers) if view == "mac" else pole_map.plot_poles(some, title=title)
+    )
 
 
 def _shapes(modes: Modes, numbers: list[int], title: str | None) -> Figure:

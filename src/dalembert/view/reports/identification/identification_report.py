@@ -118,7 +118,7 @@ def _pictures(result: AutoIdentified, prefix: str) -> dict[str, Piece]:
         found[view] = Picture(f"{prefix}{view}", plot(result, view=view, title=""), f"{caption} {words[view]}".strip())
         kept = [k + 1 for k in result.by_class() if result.judgements[k].grade != CLASSES[2]]
         if view == "shapes" and len(kept) > 1:
-            figure = plot(result.modes.select(sorted(kept)), view="mac", title="")
+            figure = plot(result.modes, view="mac", mode=sorted(kept), title="")
             found["mac"] = Picture(f"{prefix}mac", figure, f"{_MAC} {words['mac']}".strip())
     return found
 

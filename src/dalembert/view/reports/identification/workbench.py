@@ -39,7 +39,8 @@ class ModalEvidence:
     """Contents of the figures of an identified model.
 
     ``measured`` : frequency response, or spectra of the outputs without inputs; ``drawn`` : diagram, where there is
-    one; ``band`` : [Hz]; ``grades``, ``texts`` : class of every mode and the reasons against it, "" where not judged.
+    one; ``band`` : [Hz]; ``grades``, ``texts`` : class of every mode and the reasons against it, "" where not judged;
+    ``records`` : measured ones, which show the lines that the inputs excite.
     """
 
     model: Identified
@@ -48,6 +49,7 @@ class ModalEvidence:
     band: tuple[float, float]
     grades: tuple[str, ...]
     texts: tuple[str, ...]
+    records: tuple[Record, ...] = ()
 
     @property
     def axis(self) -> tuple[float, float]:
@@ -64,7 +66,9 @@ def evidence_of_auto(result: AutoIdentified) -> ModalEvidence:
     grades = tuple(judged.grade for judged in result.judgements)
     texts = tuple(judged.text() for judged in result.judgements)
     drawn = result.stabilization if len(result.stabilization.orders) else None
-    return ModalEvidence(model, measured, drawn, (result.time_scale.low, result.time_scale.high), grades, texts)
+    return ModalEvidence(
+        model, measured, drawn, (result.time_scale.low, result.time_scale.high), grades, texts, result.training
+    )
 
 
 def evidence_of_model(model: Identified, records: Sequence[Record]) -> ModalEvidence:
@@ -90,7 +94,7 @@ def evidence_of_model(model: Identified, records: Sequence[Record]) -> ModalEvid
         drawn = drawn if drawn is not None and len(drawn.orders) else None
     tops = model.frequencies_hz
     high = min(1.3 * float(tops.max()), 0.5 / model.dt) if len(tops) else 0.5 / model.dt
-    return ModalEvidence(model, measured, drawn, (0.0, high), ("",) * len(tops), ("",) * len(tops))
+    return ModalEvidence(model, measured, drawn, (0.0, high), ("",) * len(tops), ("",) * len(tops), tuple(records))
 
 
 def workbench_data(
@@ -235,8 +239,24 @@ def _frequency_response(measured: FrfEstimate, evidence: ModalEvidence) -> dict[
             )  # fmt: skip
     return {
         "kind": "frf", "hz": hertz[lines], "pairs": pairs[:MOST_PAIRS], "model_hz": w / (2.0 * np.pi),
-        "sum": _log_sum(flat[lines]),
+        "sum": _log_sum(flat[lines]), "excited": _excited(evidence, hertz)[lines].tolist(),
     }  # fmt: skip
+
+
+EXCITED = 1e-4  # least power of an input at a line, of its largest: 40 dB below it a response is that of noise
+
+
+def _excited(evidence: ModalEvidence, hertz: FloatArray) -> Any:
+    """Whether any input has power at a line; elsewhere the ratio of output and input is noise."""
+    from dalembert.identify.records.survey import spectrum
+
+    found = np.zeros(len(hertz), dtype=bool)
+    runs = [run for run in evidence.records if len(run) > 16 and run.is_even]
+    for name in evidence.model.inputs:
+        for run in runs:
+            f, power = spectrum(np.nan_to_num(run[name]), run.sample_time)
+            found |= np.interp(hertz, f, power) > EXCITED * power.max()
+    return found if runs else ~found
 
 
 def _output_spectra(measured: Spectra, evidence: ModalEvidence) -> dict[str, Any]:
