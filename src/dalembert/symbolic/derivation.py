@@ -248,17 +248,20 @@ class Derivation:
         vdot, lam = self.method(values)
         return SolvedMotion(values["N"] @ vdot + values["bias"], vdot, lam, self._reactions(values, vdot))
 
-    def conserved_along(self, run: Record, parameters: Mapping[str, float] | None = None) -> Record:
+    def conserved_along(
+        self, run: Record, quantities: Sequence[Conserved] = (), *, parameters: Mapping[str, float] | None = None
+    ) -> Record:
         """Conserved quantities along a run of these equations, as channels of a record.
 
         run : with the coordinates and speeds of the derivation, as of ``da.simulate(da.equations(derivation), ...)``.
+        quantities : those of `noether`, for example; ``conserved`` of the derivation where left out.
         parameters : values other than those of the system.
         """
         s, motion = self.system, self.motion
         values = s.values(parameters)
         rates = ca.Function("rates", [s.q, motion.v, s.p, s.t], [motion.qdot])
         own = SX.sym("rates", s.q.shape[0])
-        column = ca.vertcat(SX(0, 1), *(one.expression for one in self.conserved))
+        column = ca.vertcat(SX(0, 1), *(one.expression for one in quantities or self.conserved))
         column = ca.substitute(column, in_rates(s).v, own)
         f = ca.Function("conserved", [s.q, own, s.u, s.p, s.t], [column])
         p, count = ca.DM(list(values.values())), len(run)
@@ -268,7 +271,12 @@ class Derivation:
         )
         t = ca.DM(run.time).T
         found = np.array(f(q, rates(q, v, p, t), u, p, t))
-        return Record(run.time, found.T, [one.name for one in self.conserved], name=f"conserved quantities of {s.name}")
+        return Record(
+            run.time,
+            found.T,
+            [one.name for one in quantities or self.conserved],
+            name=f"conserved quantities of {s.name}",
+        )
 
     def _reactions(self, values: Values, vdot: Array) -> dict[str, Array]:
         """m r̈ - F and I ω̇ + ω × I ω - τ of every body, where the formalism keeps its balances."""

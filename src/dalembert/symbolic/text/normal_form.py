@@ -40,8 +40,8 @@ def normal_form(expression: Any, products: int) -> Any:
     Examples
     --------
     >>> x = ca.SX.sym("x")
-    >>> normal_form(0.3 * ca.sin(x) ** 2 + 0.1 * ca.cos(x) ** 2 + 0.2 * ca.cos(x) ** 2, 100)
-    0.3
+    >>> normal_form(3 * ca.sin(x) ** 2 + 0.1 * ca.cos(x) ** 2 + 2.9 * ca.cos(x) ** 2, 100)
+    3
     """
     given = ca.densify(SX(expression))
     try:
