@@ -6,6 +6,11 @@ from dalembert.core.lazy import attach
 
 if TYPE_CHECKING:
     from dalembert.symbolic import modular as modular
+    from dalembert.symbolic.analysis.linearization import SymbolicLinear as SymbolicLinear
+    from dalembert.symbolic.analysis.linearization import linearize as linearize
+    from dalembert.symbolic.analysis.noether import noether as noether
+    from dalembert.symbolic.analysis.routh import RouthReduction as RouthReduction
+    from dalembert.symbolic.analysis.routh import routh as routh
     from dalembert.symbolic.continuum import Continuum as Continuum
     from dalembert.symbolic.continuum import FieldEquation as FieldEquation
     from dalembert.symbolic.continuum import field_equation as field_equation
@@ -28,17 +33,12 @@ if TYPE_CHECKING:
     from dalembert.symbolic.formalisms.udwadia_kalaba import udwadia_kalaba as udwadia_kalaba
     from dalembert.symbolic.formalisms.virtual_work import virtual_work as virtual_work
     from dalembert.symbolic.from_mechanism import from_mechanism as from_mechanism
-    from dalembert.symbolic.linearization import SymbolicLinear as SymbolicLinear
-    from dalembert.symbolic.linearization import linearize as linearize
-    from dalembert.symbolic.noether import noether as noether
     from dalembert.symbolic.parts import Orientation as Orientation
     from dalembert.symbolic.planar.derivation import PlanarDerivation as PlanarDerivation
     from dalembert.symbolic.planar.derivation import derive_linkage as derive_linkage
     from dalembert.symbolic.planar.producer import PlanarModel as PlanarModel
     from dalembert.symbolic.planar.to_system import to_system as to_system
     from dalembert.symbolic.quadratic import linearize_energies as linearize_energies
-    from dalembert.symbolic.routh import RouthReduction as RouthReduction
-    from dalembert.symbolic.routh import routh as routh
     from dalembert.symbolic.system import System as System
     from dalembert.symbolic.text.convert import from_sympy as from_sympy
     from dalembert.symbolic.text.convert import to_sympy as to_sympy
