@@ -12,9 +12,9 @@ from tests.helpers.findings import raises
 def cart():
     s = da.symbolic.System("cart", gravity=(0, -9.81, 0))
     x, theta = s.coordinate("x", "m"), s.coordinate("theta", "rad", drawn=0.3)
-    M, m, l = s.parameter("M", 2.0, "kg"), s.parameter("m", 1.0, "kg"), s.parameter("l", 0.5, "m")
+    M, m, rod = s.parameter("M", 2.0, "kg"), s.parameter("m", 1.0, "kg"), s.parameter("l", 0.5, "m")
     s.add_particle("cart", M, (x, 0, 0))
-    s.add_particle("bob", m, (x + l * da.sin(theta), -l * da.cos(theta), 0))
+    s.add_particle("bob", m, (x + rod * da.sin(theta), -rod * da.cos(theta), 0))
     return s
 
 

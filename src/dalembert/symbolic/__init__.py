@@ -6,6 +6,11 @@ from dalembert.core.lazy import attach
 
 if TYPE_CHECKING:
     from dalembert.symbolic import modular as modular
+    from dalembert.symbolic.analysis.linearization import SymbolicLinear as SymbolicLinear
+    from dalembert.symbolic.analysis.linearization import linearize as linearize
+    from dalembert.symbolic.analysis.noether import noether as noether
+    from dalembert.symbolic.analysis.routh import RouthReduction as RouthReduction
+    from dalembert.symbolic.analysis.routh import routh as routh
     from dalembert.symbolic.continuum import Continuum as Continuum
     from dalembert.symbolic.continuum import FieldEquation as FieldEquation
     from dalembert.symbolic.continuum import field_equation as field_equation

@@ -48,6 +48,7 @@ from dalembert.symbolic.text.printing import (
 SX = ca.SX
 Values = Mapping[str, Array]
 Method = Callable[[Values], tuple[Array, Array]]
+QUICK = 20_000  # products of terms for the text of one expression without a request: some tenths of a second
 ZERO = 1e-9  # a derivative below this share of its own terms, at random points, counts as zero
 
 
@@ -119,7 +120,7 @@ class Derivation:
     formalism : its name.  motion : the system in the speeds of this derivation.  M, f : of M v̇ = f + Aᵀ λ.
     steps : in order.  extra : further matrices of the formalism, for its own solution.
     method : that solution, from numbers of M, f, A, b and ``extra`` to v̇ and λ.
-    shown, left : simplified expressions to show, and those that simplification left as they are.
+    shown, left : expressions to show that `simplify` found, and those that it left as they are.
     """
 
     formalism: str
@@ -247,17 +248,20 @@ class Derivation:
         vdot, lam = self.method(values)
         return SolvedMotion(values["N"] @ vdot + values["bias"], vdot, lam, self._reactions(values, vdot))
 
-    def conserved_along(self, run: Record, parameters: Mapping[str, float] | None = None) -> Record:
+    def conserved_along(
+        self, run: Record, quantities: Sequence[Conserved] = (), *, parameters: Mapping[str, float] | None = None
+    ) -> Record:
         """Conserved quantities along a run of these equations, as channels of a record.
 
         run : with the coordinates and speeds of the derivation, as of ``da.simulate(da.equations(derivation), ...)``.
+        quantities : those of `noether`, for example; ``conserved`` of the derivation where left out.
         parameters : values other than those of the system.
         """
         s, motion = self.system, self.motion
         values = s.values(parameters)
         rates = ca.Function("rates", [s.q, motion.v, s.p, s.t], [motion.qdot])
         own = SX.sym("rates", s.q.shape[0])
-        column = ca.vertcat(SX(0, 1), *(one.expression for one in self.conserved))
+        column = ca.vertcat(SX(0, 1), *(one.expression for one in quantities or self.conserved))
         column = ca.substitute(column, in_rates(s).v, own)
         f = ca.Function("conserved", [s.q, own, s.u, s.p, s.t], [column])
         p, count = ca.DM(list(values.values())), len(run)
@@ -267,7 +271,12 @@ class Derivation:
         )
         t = ca.DM(run.time).T
         found = np.array(f(q, rates(q, v, p, t), u, p, t))
-        return Record(run.time, found.T, [one.name for one in self.conserved], name=f"conserved quantities of {s.name}")
+        return Record(
+            run.time,
+            found.T,
+            [one.name for one in quantities or self.conserved],
+            name=f"conserved quantities of {s.name}",
+        )
 
     def _reactions(self, values: Values, vdot: Array) -> dict[str, Array]:
         """m r̈ - F and I ω̇ + ω × I ω - τ of every body, where the formalism keeps its balances."""
@@ -324,7 +333,7 @@ class Derivation:
         lines = [step.formula] if step.formula else []
         if letters:
             lines = [re.sub(rf"(?<![\\A-Za-z{{])[{letters}](?![A-Za-z}}])", r"\\mathbf{\g<0>}", one) for one in lines]
-        for line in equations_in_latex(step.terms, self.shown, self.stem):
+        for line in equations_in_latex(step.terms, self.readable, self.stem):
             left, equals, right = line.partition(" = ")
             bold = left[0] in letters and left[1:2] in ("", "_") and left in dict(step.terms)
             lines.append(f"\\mathbf{{{left[0]}}}{left[1:]}{equals}{right}" if bold else line)
@@ -346,7 +355,7 @@ class Derivation:
         if self.conserved:
             lines += ["## Conserved quantities", ""]
             for one in self.conserved:
-                shown = equations_in_latex([(latex_name(one.name), one.expression)], self.shown, self.stem)
+                shown = equations_in_latex([(latex_name(one.name), one.expression)], self.readable, self.stem)
                 lines += [f"{one.reason}.", "", *(text for line in shown for text in ("$$", line, "$$", ""))]
         if self.left:
             lines += [f"Not simplified, because of the bounds: {', '.join(self.left)}.", ""]
@@ -382,18 +391,33 @@ class Derivation:
     def _repr_markdown_(self) -> str:
         return self.markdown()
 
-    def simplify(self, *, operations: int = 400, seconds: float = 10.0, progress: Setting = None) -> Derivation:
+    def simplify(self, *, operations: int = 200_000, progress: Setting = None) -> Derivation:
         """The same derivation with simplified expressions to show; computations use the original ones.
 
-        operations : entries with more operations are not simplified.  seconds : limit for all entries together.
-        ``left`` names the entries that were not simplified.
+        Text is in a short normal form anyway, where this takes about a second at most; here with a larger bound, and
+        short entries also by SymPy's general search.
+
+        operations : products of terms for one expression; those that need more are not simplified.
+        ``left`` names the expressions that were not simplified.
         """
         from dalembert.symbolic.text.simplify import simplify_terms
 
-        terms = [term for step in (*self.steps, self.final) for term in step.terms]
-        terms += [(latex_name(one.name), one.expression) for one in self.conserved]
-        shown, left = simplify_terms(terms, operations, seconds, progress)
+        shown, left = simplify_terms(self._terms, operations, progress)
         return replace(self, shown=shown, left=left)
+
+    @property
+    def _terms(self) -> list[tuple[str, Any]]:
+        terms = [term for step in (*self.steps, self.final) for term in step.terms]
+        return terms + [(latex_name(one.name), one.expression) for one in self.conserved]
+
+    @cached_property
+    def readable(self) -> Mapping[str, Any]:
+        """Expressions to show in place of those of the graph: simplified ones, or normal forms found quickly."""
+        if self.shown or self.left:
+            return self.shown
+        from dalembert.symbolic.text.simplify import simplify_terms
+
+        return simplify_terms(self._terms, QUICK, search=False)[0]
 
 
 _MATRICES = frozenset({"M", "A", "N", "J", "W", "C", "mass"})

@@ -99,7 +99,7 @@ def test_the_latex_of_a_pendulum_is_short_and_has_dots() -> None:
 
 
 def test_a_long_derivation_is_shown_with_names_for_common_parts() -> None:
-    text = kane(top()).latex()
+    text = kane(top()).simplify(operations=1, progress=False).latex()  # none is simplified
     assert "x_{1} &=" in text and text.count("\n") > 10
 
 
@@ -212,7 +212,7 @@ def test_the_integral_of_jacobi_is_not_named_an_energy_and_is_simplified_too() -
     s.add_particle("bead", 1.0, bead)
     (one,) = lagrange(s).conserved
     assert one.name == "h" and "Jacobi" in one.reason
-    text = lagrange(s).simplify(seconds=600).markdown().partition("Conserved")[2]  # also on a loaded machine
+    text = lagrange(s).markdown().partition("Conserved")[2]
     assert "h = " in text and "6 t" not in text
 
 
@@ -221,7 +221,7 @@ def test_names_of_common_parts_are_not_those_of_symbols() -> None:
     x = [s.coordinate(f"x_{k}") for k in (1, 2, 3)]
     for k in range(3):
         s.add_particle(f"P{k}", 1.0, (x[k], da.sin(x[k]) * da.cos(x[k - 1])))
-    text = lagrange(s).latex()
+    text = lagrange(s).simplify(operations=1, progress=False).latex()
     assert "s_{1} &= " in text and "x_{1} &= " not in text
 
 

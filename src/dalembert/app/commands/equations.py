@@ -49,7 +49,7 @@ def equations(
     coordinates: Annotated[
         Coordinates | None, typer.Option(help="Coordinates of joints or of bodies; of joints with a formalism.")
     ] = None,
-    simplify: Annotated[bool, typer.Option("--simplify", help="Simplify short formulas, for 10 s at most.")] = False,
+    simplify: Annotated[bool, typer.Option("--simplify", help="Simplify longer formulas too.")] = False,
     out: Annotated[Path | None, typer.Option(help="File to write; a page always goes to a file.")] = None,
     as_json: Json = False,
 ) -> None:

@@ -38,8 +38,8 @@ def open_loop(controller: object, plant: object) -> StateSpace:
     >>> from dalembert.control import custom_law
     >>> cart = StateSpace([[0, 1], [0, 0]], [0, 1], states=["place", "speed"], inputs="push")
     >>> law = custom_law("pd", lambda s: -4 * s["place"] - 2 * s["speed"], "push")
-    >>> open_loop(law, cart).feedback().poles().values.round(6).tolist()
-    [(-1+1.732051j), (-1-1.732051j)]
+    >>> open_loop(law, cart).feedback().poles().frequencies.round(6).tolist()
+    [2.0, 2.0]
     """
     model = plant.state_space() if isinstance(plant, SecondOrder) else plant
     if not isinstance(model, StateSpace):

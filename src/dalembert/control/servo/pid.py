@@ -111,7 +111,7 @@ def pid(
     >>> plant = tf([1.0], [1.0, 1.0, 0.0])
     >>> found = margins(pid(1.0, kd=0.5), plant).channels[0]
     >>> round(found.phase, 3)
-    1.326
+    1.263
     """
     gains = [real_number(name, value) for name, value in (("kp", kp), ("ki", ki), ("kd", kd))]
     if dt is not None and real_number("dt", dt) <= 0.0:

@@ -54,10 +54,10 @@ def hamilton(system: System) -> Derivation:
                                 ca.vertcat(qdot, ca.substitute(rates.velocity(system.speeds), rates.v, qdot))),
         ca.gradient(rates.kinetic, rates.v),
     )  # fmt: skip
-    lagrangian = ca.substitute(rates.kinetic - rates.potential, rates.v, qdot)
-    H = ca.dot(p, qdot) - lagrangian
-    applied = ca.substitute(rates.applied, rates.v, qdot)
-    change = applied - ca.gradient(H, system.q)
+    # T = ½ q̇ᵀ M q̇ + offset · q̇ + T₀, so that H = ½ (p - offset) · q̇ - T₀ + V; ∂H/∂q at p is -∂L/∂q at q̇
+    still = ca.substitute(rates.kinetic, rates.v, SX.zeros(rates.nv))
+    H = ca.dot(p - offset, qdot) / 2 - still + rates.potential
+    change = ca.substitute(rates.applied + ca.gradient(rates.kinetic - rates.potential, system.q), rates.v, qdot)
     steps = [
         Step("Momenta", "Momenta as functions of the rates.", "p = \\frac{\\partial L}{\\partial \\dot{q}}",
              (("p", ca.gradient(rates.kinetic, rates.v)),)),

@@ -50,7 +50,7 @@ def _pieces(d: Derivation) -> Iterator[Piece]:
         yield Heading("Conserved quantities")
         for one in d.conserved:
             yield Text(f"{one.reason}.")
-            for line in equations_in_latex([(latex_name(one.name), one.expression)], d.shown, d.stem):
+            for line in equations_in_latex([(latex_name(one.name), one.expression)], d.readable, d.stem):
                 yield Formula(line)
     if d.left:
         yield Text(f"Not simplified, because of the bounds: {', '.join(d.left)}.")

@@ -1,0 +1,1 @@
+"""Analyses of systems in symbols: linear equations, reductions, symmetries."""
