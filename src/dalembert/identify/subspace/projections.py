@@ -65,14 +65,22 @@ class Projection:
         return self.values if self.method == "cva" else _canonical(self.explained, self.innovations)[1]
 
     @property
+    def noise_free(self) -> bool:
+        """Whether past and inputs determine the future outputs."""
+        return bool((np.linalg.norm(self.innovations, axis=1) < NOISE_FREE).all())
+
+    @property
+    def rank(self) -> int:
+        """Number of states that are no rounding."""
+        sizes = np.linalg.svd(self.explained, compute_uv=False)
+        return max(1, int(np.count_nonzero(sizes > ROUNDING * sizes[0])))
+
+    @property
     def room(self) -> int:
         """Largest order. Where forces are unknown, dependent outputs leave a past of fewer numbers than it has rows:
-        more states would be rounding. Noise-free data have no more states than modes."""
-        most = (self.hankel.rows - 1) * self.hankel.ny
-        if (np.linalg.norm(self.innovations, axis=1) < NOISE_FREE).all():
-            return min(most, len(self.values) - 1)
-        sizes = np.linalg.svd(self.explained, compute_uv=False)
-        return max(1, min(most, int(np.count_nonzero(sizes > ROUNDING * sizes[0])) - 1))
+        more states would be rounding."""
+        rank = len(self.values) if self.noise_free else self.rank
+        return max(1, min((self.hankel.rows - 1) * self.hankel.ny, rank - 1))
 
     def observability(self, order: int) -> FloatArray:
         """Γ (i, ny, order), outputs scaled to unit root mean square."""
