@@ -205,6 +205,14 @@ def pushed(data: Record) -> Any:
     return da.identify.n4sid.quiet(data, forces, ["a1", "a2", "a3"], order=6)
 
 
+def hammer_record() -> Record:
+    """A blow to each floor in turn."""
+    system = storey_frame(**THREE).state_space().to_discrete(1.0 / 32.0)
+    force = np.zeros((1024, 3))
+    force[[5, 346, 687], [0, 1, 2]] = 1.0
+    return played(system, force, noise=0.01)
+
+
 def frame_record(**changes: Any) -> Record:
     system = storey_frame(**changes).state_space().to_discrete(1.0 / 32.0) if changes else sampled_frame()
     return played(system, white(1024, system.nu), noise=0.01)
@@ -277,6 +285,7 @@ CASES |= {
         lambda: played(tower(1.01, 0.99).state_space().to_discrete(1.0 / 32.0), white(1024, 4), noise=0.01),
         lambda data: update(tower_modes(data), lambda k: tower(k, k), {"k": 1.1}, **TOWER),
     ),
+    "physical: hammer": (hammer_record, lambda data: physical(pushed(data), kind="acceleration")),
     "physical: frame": (frame_record, lambda data: physical(pushed(data))),
     "physical: three forces": (lambda: frame_record(**THREE), lambda data: physical(pushed(data), kind="acceleration")),
 }  # fmt: skip
@@ -286,6 +295,7 @@ QUICK = (
     "poser: noise-free", "robot: noise-free positions",
     "preger: heavily damped chain", "robot: arm", "robot: joint at rest", "robot: four-bar of Adams",
     "update: shake table", "update: repeated at the end", "update: repeated at first", "physical: frame",
+    "physical: hammer",
     "physical: three forces",
 )  # fmt: skip
 

@@ -257,7 +257,9 @@ def find_poles(projection: Projection, orders: list[int], dt: float, limits: Tol
     below = Q.T @ gamma[1:].reshape(-1, n)
     columns: list[list[Any]] = [[] for _ in range(7)]
     last_s, last_shapes = np.zeros(0, dtype=np.complex128), np.zeros((0, gamma.shape[1]), dtype=np.complex128)
-    for m in orders:
+    states = projection.rank if projection.noise_free else n  # further ones of noise-free data are rounding
+    for order in orders:
+        m = min(order, states)
         values, psi = np.linalg.eig(scipy.linalg.solve_triangular(R[:m, :m], below[:m, :m]))
         listed = (values.imag >= 0.0) & (values != 0.0)
         s = np.log(values[listed].astype(np.complex128)) / dt
@@ -265,7 +267,7 @@ def find_poles(projection: Projection, orders: list[int], dt: float, limits: Tol
         size = np.linalg.norm(shapes, axis=1)
         shapes = shapes / np.where(size > 0.0, size, 1.0)[:, None]
         compared = _compare(s, shapes, last_s, last_shapes, limits)
-        for column, part in zip(columns, (np.full(len(s), m), s, shapes, *compared), strict=True):
+        for column, part in zip(columns, (np.full(len(s), order), s, shapes, *compared), strict=True):
             column.append(part)
         last_s, last_shapes = s, shapes
     return Poles(*(np.concatenate(column) for column in columns))

@@ -118,6 +118,14 @@ def test_the_gap_decides_alone_where_data_are_noise_free() -> None:
     assert "noise-free" in choice.explanation
 
 
+def test_a_diagram_of_noise_free_data_has_no_modes_of_rounding() -> None:
+    frame = sampled_frame()
+    found = stabilization(played(frame, white(1000)), "force", FLOORS)
+    assert found.frequency_means == pytest.approx(frame.modes().frequencies_hz, rel=1e-4)
+    # whatever the order, no pole but those of the frame: rounding has none
+    assert found.orders.max() > 20 and (found.clusters[found.orders > 6] > 0).all()
+
+
 def test_a_real_pole_counts_as_one_state() -> None:
     motor = StateSpace([[0.9]], [1.0], [1.0], dt=0.1, inputs="volts", outputs="speed")
     found = moesp(noisy(motor, 4000, 0.05), "volts", "speed")

@@ -409,8 +409,8 @@ def test_a_direction_of_the_future_of_1e_10_is_rounding(small: float, directions
     assert np.count_nonzero(values) == directions
 
 
-@pytest.mark.parametrize(("size", "share"), [(1e-4, 0.0), (1e-6, 0.5), (1e-8, 1.0)])
-def test_inputs_below_a_resolution_of_1e_6_fade_out(size: float, share: float) -> None:
+@pytest.mark.parametrize(("size", "share"), [(1e-4, 0.0), (2e-6, 0.5), (1e-8, 1.0)])
+def test_inputs_below_a_resolution_of_2e_6_fade_out(size: float, share: float) -> None:
     """An output that follows the second input keeps all of this motion where no instrument could know that input."""
     L = np.eye(8)
     L[1, 1], L[6, 1] = size, 1.0
