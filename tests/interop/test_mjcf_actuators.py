@@ -185,3 +185,25 @@ def test_a_command_starts_from_a_keyframe_with_its_inputs(tmp_path: Path) -> Non
     unknown = run(*options, "--start", "hmoe")
     assert unknown.exit_code != 0
     assert "home" in error_text(unknown)
+
+
+@pytest.mark.parametrize(
+    ("limited", "free"),
+    [
+        ('<motor name="u" joint="a" ctrlrange="-1 1"/>', '<motor name="u" joint="a"/>'),
+        ('<position name="u" joint="a" kp="2000" forcerange="-3 3"/>', '<position name="u" joint="a" kp="2000"/>'),
+    ],
+)
+def test_inverse_dynamics_gives_the_input_that_a_motion_needs_beyond_its_limits(
+    limited: str, free: str, tmp_path: Path
+) -> None:
+    others = '<motor name="v" joint="b"/><motor name="w" joint="s"/>'
+    needed = []
+    for k, actuators in enumerate((limited, free)):
+        (tmp_path / f"{k}.xml").write_text(ARM % f"<actuator>{actuators}{others}</actuator>")
+        eqs = da.equations(da.read_mjcf(tmp_path / f"{k}.xml"), coordinates="joint")
+        motion = {"a.angle": lambda t: 0.5 + da.sin(t), "b.angle": lambda t: 0.1 * t, "s": lambda t: 0 * t}
+        run = da.inverse_dynamics(eqs, motion, times=[0.0, 0.5, 1.0])
+        assert np.abs(run["residual.force"]).max() < 1e-9
+        needed.append(np.asarray(run["u"]))
+    np.testing.assert_allclose(needed[0], needed[1], rtol=1e-12)

@@ -26,6 +26,7 @@ from dalembert.core.errors import ConvergenceError, DataError, ModelError, unkno
 from dalembert.core.findings import Advice
 from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array, Kernel
+from dalembert.expressions.cut_offs import remove_cut_offs
 from dalembert.mechanics.forces.friction import SMOOTH
 from dalembert.record import Record
 from dalembert.solve.constrained.solve import build_function
@@ -196,7 +197,8 @@ class _ForceBalance:
         def make() -> tuple[Kernel, bool]:
             s, F = eqs.symbols(), eqs.functions
             A, _ = F["rows"](s.q, s.v, s.z, s.u, s.p, s.t)
-            f = F["forces"](s.q, s.v, s.z, s.u, s.p, s.t, s.lam)
+            # limits of an input do not act: the input that a motion needs may be beyond them
+            f = remove_cut_offs(F["forces"](s.q, s.v, s.z, s.u, s.p, s.t, s.lam), s.u)
             residual = F["inertia"](s.q, s.p, s.t) @ s.a - f - A.T @ s.lam
             chosen = s.u[self.direct] if self.direct else SX(0, 1)  # u[[]] of one input is 1 x 0
             W = ca.jacobian(f, ca.vertcat(s.z, chosen))
