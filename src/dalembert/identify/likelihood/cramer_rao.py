@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.core.arguments import matrix, one_of
+from dalembert.core.arguments import matrix, one_of, positive_number, whole_number
 from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
@@ -106,7 +106,7 @@ def cramer_rao(
     one_of("start", start, STARTS)
     given = take_identified(system)
     inner: StateSpace | SecondOrder = given.system if isinstance(given, Identified) else given
-    u, step = _inputs(inner, record, dt)
+    u, step = _inputs(inner, record, None if dt is None else positive_number("dt", dt))
     if isinstance(inner, SecondOrder):
         inner = inner.state_space()
     sampled = inner.to_discrete(step) if inner.dt is None else inner
@@ -207,7 +207,7 @@ def deviations(
     if one_of("method", method, ("fisher", "bootstrap")) == "bootstrap":
         from dalembert.identify.likelihood.bootstrap import bootstrap
 
-        return bootstrap(fit, record, identify, runs, seed)
+        return bootstrap(fit, record, identify, runs, whole_number("seed", seed))
     noise = "innovations" if fit.gain is not None and np.any(fit.gain) else "output"
     given = prepare_refinement(fit, record, noise, "estimate")
     deviation_method: DeviationMethod = "fisher"

@@ -15,7 +15,7 @@ from typing import cast
 import numpy as np
 
 from dalembert.core import progress as progress_
-from dalembert.core.arguments import one_of
+from dalembert.core.arguments import one_of, whole_number
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Finding
@@ -171,10 +171,11 @@ def refine(
     >>> bool(abs(found.frequencies_hz[0] - truth.modes().frequencies_hz[0]) < 3 * found.frequency_deviations[0])
     True
     """
+    most = whole_number("iterations", iterations)
     given = prepare_refinement(fit, record, noise, start)
     with progress_.Progress(progress, "refining") as bar:
         maximise = _maximise_predictor if given.innovations else _maximise_simulation
-        top = maximise(given, int(iterations), bar.update)
+        top = maximise(given, most, bar.update)
     if not np.isfinite(top.value) or top.value > top.before:
         return given.fit.add_notes(
             f"refinement ({noise} noise) found nothing more likely than the initial model, which is kept"
