@@ -47,7 +47,7 @@ def _decision(choices: list[object], hertz: np.ndarray, deviations: np.ndarray |
 def _auto(test: TestRecord) -> Decision:
     found = auto(test.record, test.inputs, test.outputs, **test.options)
     choices = [found.order, found.identified.noise_model, [judged.grade for judged in found.judgements]]
-    return _decision(choices, found.frequencies_hz, found.identified.frequency_deviations)
+    return _decision(choices, found.frequencies_hz, found.identified.frequency_deviations_hz)
 
 
 def _stabilization(test: TestRecord) -> Decision:

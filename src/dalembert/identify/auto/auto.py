@@ -112,7 +112,7 @@ def auto(
     >>> test = Record.from_channels(0.1 * np.arange(1500), {"force": force, "sway": noisy})
     >>> found = auto(test, "force", "sway")
     >>> error = found.frequencies_hz - true.modes().frequencies_hz
-    >>> found.order, bool(abs(error[0]) < 4 * found.identified.frequency_deviations[0]), bool(found.fit.mean > 90.0)
+    >>> found.order, bool(abs(error[0]) < 4 * found.identified.frequency_deviations_hz[0]), bool(found.fit.mean > 90.0)
     (2, True, True)
     """
     share = _check_share(hold_out)

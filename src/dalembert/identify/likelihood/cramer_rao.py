@@ -39,14 +39,14 @@ class ModalBounds:
     Attributes
     ----------
     frequencies_hz, damping_ratios : (k,)
-    frequency_deviations [Hz], damping_deviations : (k,)
+    frequency_deviations_hz [Hz], damping_deviations : (k,)
     covariance : (2k, 2k)
         Of f_1 [Hz], ζ_1, f_2, ...
     """
 
     frequencies_hz: FloatArray
     damping_ratios: FloatArray
-    frequency_deviations: FloatArray
+    frequency_deviations_hz: FloatArray
     damping_deviations: FloatArray
     covariance: FloatArray
 
@@ -54,7 +54,7 @@ class ModalBounds:
         spread = np.sqrt(np.maximum(np.diag(covariance), 0.0))
         assign(
             self, frequencies_hz=np.abs(poles) / (2.0 * np.pi), damping_ratios=-poles.real / np.abs(poles),
-            frequency_deviations=spread[0::2], damping_deviations=spread[1::2], covariance=covariance.copy(),
+            frequency_deviations_hz=spread[0::2], damping_deviations=spread[1::2], covariance=covariance.copy(),
         )  # fmt: skip
 
     def table(self) -> str:
@@ -62,7 +62,7 @@ class ModalBounds:
         rows = [
             (str(i + 1), f"{f:.6g}", f"{100 * sf / f:.2g}", f"{z:.5g}", f"{100 * sz / abs(z):.2g}" if z else "-")
             for i, (f, sf, z, sz) in enumerate(
-                zip(self.frequencies_hz, self.frequency_deviations, self.damping_ratios, self.damping_deviations,
+                zip(self.frequencies_hz, self.frequency_deviations_hz, self.damping_ratios, self.damping_deviations,
                     strict=True)
             )
         ]  # fmt: skip
@@ -243,13 +243,13 @@ def intervals(fit: Identified | HoldsIdentified | ModalBounds, level: float = 0.
     assert isinstance(fit, Identified | ModalBounds)
     if not 0.0 < level < 1.0:
         raise DataError("out-of-range", f"level must lie between 0 and 1, not {level!r}.", where={"argument": "level"})
-    if fit.frequency_deviations is None or fit.damping_deviations is None:
+    if fit.frequency_deviations_hz is None or fit.damping_deviations is None:
         raise DataError(
             "missing-argument",
             "this model has no standard deviations.",
             Advice("Use {} first.", Call("da.identify.refine"), Call("da.identify.deviations")),
         )
     half = float(ndtri(0.5 + 0.5 * level)) * np.array([-1.0, 1.0])
-    f = fit.frequencies_hz[:, None] + half * fit.frequency_deviations[:, None]
+    f = fit.frequencies_hz[:, None] + half * fit.frequency_deviations_hz[:, None]
     z = fit.damping_ratios[:, None] + half * fit.damping_deviations[:, None]
     return f, z

@@ -154,7 +154,7 @@ def refine(
     Returns
     -------
     Identified
-        In modal states, with ``innovation`` (covariance of the noise), ``frequency_deviations``,
+        In modal states, with ``innovation`` (covariance of the noise), ``frequency_deviations_hz``,
         ``damping_deviations`` and ``covariance`` (of f_1 [Hz], ζ_1, f_2, ...); never less likely than ``fit``. A
         stable model (for innovations: a stable predictor).
 
@@ -168,7 +168,7 @@ def refine(
     >>> test = Record.from_channels(run.time, {"push": u, "sway": noisy})
     >>> rough = truth.replace(A=[[0.89, 0.31], [-0.31, 0.89]])
     >>> found = refine(rough, test)
-    >>> bool(abs(found.frequencies_hz[0] - truth.modes().frequencies_hz[0]) < 3 * found.frequency_deviations[0])
+    >>> bool(abs(found.frequencies_hz[0] - truth.modes().frequencies_hz[0]) < 3 * found.frequency_deviations_hz[0])
     True
     """
     most = whole_number("iterations", iterations)
@@ -298,6 +298,6 @@ def add_covariance(fit: Identified, poles: ComplexArray, covariance: FloatArray)
     chosen = covariance[np.ix_(rows, rows)]
     spread = np.sqrt(np.maximum(np.diag(chosen), 0.0))
     return fit.replace(
-        covariance=chosen, frequency_deviations=spread[0::2], damping_deviations=spread[1::2],
+        covariance=chosen, frequency_deviations_hz=spread[0::2], damping_deviations=spread[1::2],
         provenance={**fit.provenance, "covariance": "f_1 [Hz], zeta_1, f_2, zeta_2, ..."},
     )  # fmt: skip

@@ -423,4 +423,4 @@ def _sample(
     slopes = modal_derivatives(modes) @ np.stack([ds.real, ds.imag], axis=1).reshape(2 * len(modes), -1)
     spread = slopes @ covariance @ slopes.T
     root = np.sqrt(np.maximum(np.diag(spread), 0.0))
-    return fit.replace(covariance=spread, frequency_deviations=root[0::2], damping_deviations=root[1::2])
+    return fit.replace(covariance=spread, frequency_deviations_hz=root[0::2], damping_deviations=root[1::2])

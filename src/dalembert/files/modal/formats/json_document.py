@@ -141,7 +141,7 @@ def write(modes: Modes, path: Path, geometry: Geometry | None) -> None:
     columns = {
         "frequency_hz": modes.frequencies_hz, "damping_ratio": modes.damping_ratios, "eigenvalue": modes.eigenvalues,
         "shape": modes.shapes.T, "modal_mass": modes.modal_masses if modes.has_masses else None,
-        "frequency_deviation_hz": modes.frequency_deviations, "damping_deviation": modes.damping_deviations,
+        "frequency_deviation_hz": modes.frequency_deviations_hz, "damping_deviation": modes.damping_deviations,
     }  # fmt: skip
     rows = [{key: _plain(of[k]) for key, of in columns.items() if of is not None} for k in range(len(modes))]
     text = json.dumps({"coordinates": modes.coordinates, "modes": rows}, indent=1, ensure_ascii=False, allow_nan=False)
