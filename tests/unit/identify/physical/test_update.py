@@ -236,7 +236,7 @@ def test_bounds_hold_an_update() -> None:
         ({"bounds": {"k1": (0.0, 1.0)}}, DataError, "out-of-range", "'k1'"),
         ({"prior": {"kk": 0.1}}, DataError, "unknown-name", "'kk'"),
         ({"prior": -1.0}, DataError, "not-positive", "prior"),
-        ({"deviations": {"frequency": 1.0}}, DataError, "unknown-argument", "'frequencies'"),
+        ({"deviations": {"frequency": 1.0}}, DataError, "unknown-argument", "'frequencies_hz'"),
         ({"deviations": {"frequencies": 0.1}}, DataError, "unknown-argument", "'frequencies_hz'"),  # the former name
         ({"deviations": {"frequencies_hz": [1.0, 2.0]}}, DataError, "wrong-shape", "frequencies"),
         ({"model": 4.0}, ModelError, "wrong-type", "float"),
