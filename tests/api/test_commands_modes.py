@@ -76,7 +76,7 @@ def test_an_identified_model_is_compared_with_a_modal_file(files: Path, tmp_path
     assert max(pair["error_percent"] for pair in found["pairs"]) < 0.1
     assert min(pair["mac"] for pair in found["pairs"]) > 0.999
     modes = da.read_modes(tmp_path / "fit.json")
-    assert modes.frequency_deviations is not None and set(modes.provenance["classes"]) == {"sound"}
+    assert modes.frequency_deviations_hz is not None and set(modes.provenance["classes"]) == {"sound"}
 
 
 @pytest.mark.slow

@@ -54,8 +54,8 @@ def reported(model: Any, folder: Path) -> Any:
 TAKES: dict[str, Callable[[Any, Path], Any]] = {
     "da.write_modes": written,
     "da.report": reported,
-    "identify.cramer_rao": lambda m, _: da.identify.cramer_rao(m, RECORD, 1e-4).frequency_deviations,
-    "identify.deviations": lambda m, _: da.identify.deviations(m, RECORD).frequency_deviations,
+    "identify.cramer_rao": lambda m, _: da.identify.cramer_rao(m, RECORD, 1e-4).frequency_deviations_hz,
+    "identify.deviations": lambda m, _: da.identify.deviations(m, RECORD).frequency_deviations_hz,
     "identify.intervals": lambda m, _: da.identify.intervals(m)[0],
     "identify.refine": lambda m, _: da.identify.refine(m, RECORD).frequencies_hz,
     "identify.physical": lambda m, _: da.identify.physical(m, kind="acceleration", colocated=("a1", "force")).M,
@@ -108,7 +108,7 @@ def test_auto_may_identify_the_records_of_a_bootstrap(found: da.identify.AutoIde
     options: dict[str, Any] = {"method": "bootstrap", "runs": 10, "seed": 1}
     plain = da.identify.deviations(found, RECORD, identify=again, **options)
     held = da.identify.deviations(found, RECORD, identify=Held, **options)
-    np.testing.assert_array_equal(plain.frequency_deviations, held.frequency_deviations)
+    np.testing.assert_array_equal(plain.frequency_deviations_hz, held.frequency_deviations_hz)
 
 
 def test_a_design_names_the_system_to_hand_over(found: da.identify.AutoIdentified) -> None:

@@ -94,6 +94,54 @@ def test_nan_is_refused_where_a_number_is_needed(name: str) -> None:
         NOT_NUMBERS[name](NAN)
 
 
+@cache
+def measured() -> tuple[da.Record, Any]:
+    """A record of an oscillator under noise, and its model."""
+    force, time = np.random.default_rng(1).standard_normal(600), 0.05 * np.arange(600)
+    truth = da.SecondOrder([[1.0]], [[40.0]], C=[[0.4]], B=[1.0], coordinates="x", inputs="force")
+    run = truth.response(da.Record.from_channels(time, {"force": force}), hold="zero")
+    record = da.Record.from_channels(time, {"force": force, "x": run["x"] + 1e-3 * np.cos(70.0 * time**2)})
+    return record, da.identify.okid_era(record, inputs="force", outputs="x", order=2)
+
+
+def structured() -> Any:
+    known = da.SecondOrder([[1.0]], [[0.0]], C=[[0.4]], B=[1.0], coordinates="x", inputs="force")
+    return da.identify.StructuredModel(known, [da.identify.Unknown("k", 41.0, K=[[1.0]])])
+
+
+def resample(run: da.Record) -> Any:
+    return da.identify.okid_era(run, inputs="force", outputs="x", order=2)
+
+
+IDENTIFIED: dict[str, tuple[float, Callable[[da.Record, Any, Any], Any]]] = {
+    "order of auto": (2, lambda r, fit, x: da.identify.auto(r, "force", "x", order=x, refined=False)),
+    "dt of a bound": (0.05, lambda r, fit, x: da.identify.cramer_rao(fit, np.array(r["force"]), [1e-6], dt=x)),
+    "dt of a delay": (0.05, lambda r, fit, x: da.identify.delay(r["x"], r["x"], x)),
+    "tolerance of pulses": (1e-9, lambda r, fit, x: da.identify.markov(r, 20, "force", "x", tolerance=x)),
+    "iterations of a refinement": (2, lambda r, fit, x: da.identify.refine(fit, r, iterations=x)),
+    "iterations of a structure": (
+        9, lambda r, fit, x: da.identify.refine_structured(structured(), None, r, iterations=x)
+    ),
+    "window of a repair": (15, lambda r, fit, x: da.identify.repair(r, window=x)),
+    "threshold of a short repair": (6, lambda r, fit, x: da.identify.repair(r.between(0.0, 0.3), threshold=x)),
+    "largest order": (6, lambda r, fit, x: da.identify.suggest_order(r, "force", "x", most=x)),
+    "seed of a bootstrap": (
+        1, lambda r, fit, x: da.identify.deviations(fit, r, method="bootstrap", identify=resample, runs=10, seed=x)
+    ),
+    "seed of an excitation": (1, lambda r, fit, x: da.identify.excitation(arm(), 2.0, starts=1, iterations=1, seed=x)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", IDENTIFIED)
+@pytest.mark.filterwarnings("ignore::dalembert.identify.IdentificationWarning")
+def test_nan_is_refused_in_arguments_of_identification(name: str) -> None:
+    valid, call = IDENTIFIED[name]
+    record, model = measured()
+    call(record, model, valid)
+    with pytest.raises(DalembertError):
+        call(record, model, NAN)
+
+
 ENDLESS: dict[str, Callable[[], Any]] = {
     "horizon of a continuous loop": lambda: da.control.lqr(CART, Q=1.0, R=1.0, horizon=1e300),
     "horizon as a large count": lambda: da.control.lqr(CART, Q=1.0, R=1.0, horizon=2**70),

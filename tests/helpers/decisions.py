@@ -48,7 +48,7 @@ def _auto(test: TestRecord) -> Decision:
     found = auto(test.record, test.inputs, test.outputs, **test.options)
     grades, codes = [judged.grade for judged in found.judgements], sorted(one.code for one in found.findings)
     choices = [found.order, found.identified.noise_model, grades, codes]
-    return _decision(choices, found.frequencies_hz, found.identified.frequency_deviations)
+    return _decision(choices, found.frequencies_hz, found.identified.frequency_deviations_hz)
 
 
 def _stabilization(test: TestRecord) -> Decision:

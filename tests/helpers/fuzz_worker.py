@@ -230,7 +230,7 @@ def modal_files(suffix: str) -> list[bytes]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"m{suffix}"
         for turn in (1.0, 0.6 + 0.8j):
-            modes = Modes([-0.1 + 12j, -0.3 + 36j], turn * shapes, ["1+X", "2+X"], frequency_deviations=[0.1, 0.2])
+            modes = Modes([-0.1 + 12j, -0.3 + 36j], turn * shapes, ["1+X", "2+X"], frequency_deviations_hz=[0.1, 0.2])
             da.write_modes(modes, path, geometry=places if suffix == ".uff" else None)
             found.append(path.read_bytes())
     if suffix == ".csv":

@@ -77,6 +77,18 @@ def many_modes(folder: Path) -> Path:
     return folder / "m.csv"
 
 
+def modal_json(item: str, size: int = 16_000_000) -> Callable[[Path], Path]:
+    """Modes with many small values: up to 40 times their text as objects."""
+
+    def make(folder: Path) -> Path:
+        items = ",".join([item] * ((size - 100) // (len(item) + 1)))
+        text = f'{{"coordinates": ["a"], "modes": [{{"frequency_hz": 1, "shape": [{items}]}}]}}'
+        (folder / "m.json").write_text(text)
+        return folder / "m.json"
+
+    return make
+
+
 def many_sensors(folder: Path) -> Path:
     (folder / "g.csv").write_text("name,x,y,z,direction\n" + "".join(f"s{k},0,0,0,x\n" for k in range(20_000)))
     return folder / "g.csv"
@@ -98,6 +110,9 @@ CASES: dict[str, tuple[Callable[[Path], Path], Callable[[Path], Any], str]] = {
     **{f"{target} as {suffix}": (link_to(target, suffix), da.read_model, "not-readable")
        for target in ("pipe", "/dev/zero") for suffix in model_suffixes()},
     "modes": (many_modes, da.read_modes, "too-large"),
+    **{f"modal JSON of {item}": (modal_json(item), da.read_modes, "too-large")
+       for item in ("[]", "{}", '{"a":1}', '""', "1.5", "0")},
+    "sound modal JSON": (modal_json("-1.2345678901234567e-01", 5_000_000), da.read_modes, "wrong-shape"),
     "sensors": (many_sensors, match, "read"),
 }  # fmt: skip
 

@@ -61,10 +61,10 @@ def peaks(method: str, data: Record) -> Made:
                largest(found.shapes)]  # fmt: skip
     if found.damping_ratios is None:
         return decided, found.frequencies_hz.tolist(), None
-    known = found.frequency_deviations is not None
+    known = found.frequency_deviations_hz is not None
     return (
         decided, [*found.frequencies_hz, *found.damping_ratios],
-        [*found.frequency_deviations, *found.damping_deviations] if known else None,
+        [*found.frequency_deviations_hz, *found.damping_deviations] if known else None,
     )  # fmt: skip
 
 
@@ -76,9 +76,9 @@ def merged(method: str, setups: Sequence[Record]) -> Made:
     found = da.identify.merge_setups.quiet(list(setups), method=method)  # type: ignore[attr-defined]
     decided = [len(found.modes), sorted(found.machines), codes(found), largest(found.shapes)]
     values = [*found.frequencies_hz, *found.damping_ratios]
-    if found.frequency_deviations is None:
+    if found.frequency_deviations_hz is None:
         return decided, [*values, *np.abs(found.shapes).ravel()], None
-    return decided, values, [*found.frequency_deviations, *found.damping_deviations]
+    return decided, values, [*found.frequency_deviations_hz, *found.damping_deviations]
 
 
 def robot(data: Record, eqs: Any, **options: Any) -> Made:

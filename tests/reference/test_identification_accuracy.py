@@ -82,7 +82,7 @@ class Campaign:
             within_f, within_z = identify.intervals(fit, 0.95)
             held.append([(within_f[:, 0] < f) & (f < within_f[:, 1]), (within_z[:, 0] < z) & (z < within_z[:, 1])])
             bound = identify.cramer_rao(system, record, spread)
-            bounds.append([bound.frequency_deviations / f, bound.damping_deviations / z])
+            bounds.append([bound.frequency_deviations_hz / f, bound.damping_deviations / z])
         self.errors, self.held, self.bounds = np.array(errors), np.array(held), np.array(bounds)
 
     def rms(self) -> np.ndarray:
@@ -108,7 +108,7 @@ def test_the_bound_of_the_first_mode_is_as_announced():
     for seed in range(20):
         record, spread = trial(system, random_force, 2048, 0.01, seed)
         bound = identify.cramer_rao(system, record, spread)
-        values.append([bound.frequency_deviations[0] / 2.00111e-2, bound.damping_deviations[0] / 0.03697e-2])
+        values.append([bound.frequency_deviations_hz[0] / 2.00111e-2, bound.damping_deviations[0] / 0.03697e-2])
     frequency, damping = np.sqrt(np.mean(np.square(values), axis=0))
     assert frequency == pytest.approx(0.016, rel=0.1) and damping == pytest.approx(0.42, rel=0.1)
 

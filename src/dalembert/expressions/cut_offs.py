@@ -9,7 +9,8 @@ def remove_cut_offs(expression: ca.SX, symbols: ca.SX) -> ca.SX:
     """The expression as it is where the symbols are inside their limits."""
     others = ca.vertcat(*[one for one in ca.symvar(expression) if not ca.depends_on(symbols, one)])
     f = ca.Function("limited", [symbols, others], [expression])
-    inputs, work, result = (symbols, others), {}, ca.SX(expression)
+    inputs, result = (symbols, others), ca.SX(expression)
+    work: dict[int, ca.SX] = {}
     depending: dict[int, bool] = {}
     for k in range(f.n_instructions()):
         op, i, o = f.instruction_id(k), f.instruction_input(k), f.instruction_output(k)

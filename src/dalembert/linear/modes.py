@@ -77,7 +77,7 @@ class Modes:
         M φ and K φ, for modal masses and stiffnesses, participation and energies.
     modal_masses : (k,), optional
         Of measured modes, whose M φ is not known.
-    frequency_deviations, damping_deviations : (k,), optional
+    frequency_deviations_hz, damping_deviations : (k,), optional
         Standard deviations of :attr:`frequencies_hz` [Hz] and :attr:`damping_ratios`, of measured modes.
     provenance : mapping of plain values, optional
     """
@@ -85,7 +85,7 @@ class Modes:
     eigenvalues: ComplexArray
     shapes: FloatArray | ComplexArray
     coordinates: tuple[str, ...]
-    frequency_deviations: FloatArray | None
+    frequency_deviations_hz: FloatArray | None
     damping_deviations: FloatArray | None
     provenance: Mapping[str, Any]
     _masses: FloatArray | None
@@ -101,7 +101,7 @@ class Modes:
         momenta: ArrayLike | None = None,
         restoring: ArrayLike | None = None,
         modal_masses: ArrayLike | None = None,
-        frequency_deviations: ArrayLike | None = None,
+        frequency_deviations_hz: ArrayLike | None = None,
         damping_deviations: ArrayLike | None = None,
         provenance: Mapping[str, Any] | None = None,
     ) -> None:
@@ -125,7 +125,7 @@ class Modes:
                 )
         if momenta is not None and modal_masses is not None:
             raise DataError("conflicting-arguments", "modal masses follow from momenta: give one of both.")
-        per_mode = {"modal_masses": modal_masses, "frequency_deviations": frequency_deviations,
+        per_mode = {"modal_masses": modal_masses, "frequency_deviations_hz": frequency_deviations_hz,
                     "damping_deviations": damping_deviations}  # fmt: skip
         rows = {name: _positive(name, given, len(values)) for name, given in per_mode.items()}
         assign(
@@ -258,7 +258,7 @@ class Modes:
         values = {
             "eigenvalues": self.eigenvalues, "shapes": self.shapes, "coordinates": self.coordinates,
             "momenta": self._momenta, "restoring": self._restoring, "modal_masses": self._masses,
-            "frequency_deviations": self.frequency_deviations, "damping_deviations": self.damping_deviations,
+            "frequency_deviations_hz": self.frequency_deviations_hz, "damping_deviations": self.damping_deviations,
             "provenance": self.provenance,
         }  # fmt: skip
         for name in changes:
@@ -411,7 +411,7 @@ class Modes:
         return self.replace(
             eigenvalues=self.eigenvalues[chosen], shapes=shapes, momenta=momenta, restoring=restoring,
             modal_masses=None if self._masses is None else (self._masses * np.abs(factor) ** 2)[chosen],
-            frequency_deviations=None if (row := self.frequency_deviations) is None else row[chosen],
+            frequency_deviations_hz=None if (row := self.frequency_deviations_hz) is None else row[chosen],
             damping_deviations=None if (row := self.damping_deviations) is None else row[chosen],
         )  # fmt: skip
 

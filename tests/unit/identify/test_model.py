@@ -199,11 +199,11 @@ def test_it_is_frozen_and_survives_pickling() -> None:
 
 
 def test_standard_deviations_stand_beside_the_modes_and_leave_with_another_system() -> None:
-    known = MODEL.replace(frequency_deviations=[0.01], damping_deviations=[0.002])
+    known = MODEL.replace(frequency_deviations_hz=[0.01], damping_deviations=[0.002])
     assert "0.01" in known.modal_table()
-    assert known.replace(system=SYSTEM.replace(D=None)).frequency_deviations is None
+    assert known.replace(system=SYSTEM.replace(D=None)).frequency_deviations_hz is None
     with raises(DataError, "wrong-shape", "1 underdamped"):
-        MODEL.replace(frequency_deviations=[0.1, 0.2])
+        MODEL.replace(frequency_deviations_hz=[0.1, 0.2])
 
 
 def test_real_and_alternating_decays_are_no_underdamped_modes() -> None:

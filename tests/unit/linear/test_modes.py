@@ -177,9 +177,9 @@ def test_a_coordinate_that_moves_by_rounding_is_not_set_to_one(part: float, move
 
 def test_measured_modes_carry_masses_and_deviations_through_selection_and_scaling():
     modes = Modes([1j, 2j], [[2.0, 1.0], [1.0, -4.0]], ["a", "b"], modal_masses=[4.0, 9.0],
-                  frequency_deviations=[0.1, 0.2], damping_deviations=[0.01, 0.02])  # fmt: skip
+                  frequency_deviations_hz=[0.1, 0.2], damping_deviations=[0.01, 0.02])  # fmt: skip
     second = modes.select([2])
-    assert second.modal_masses.tolist() == [9.0] and second.frequency_deviations.tolist() == [0.2]
+    assert second.modal_masses.tolist() == [9.0] and second.frequency_deviations_hz.tolist() == [0.2]
     assert modes.normalise("mass").modal_masses.tolist() == [1.0, 1.0]
     assert modes.normalise("mass").shapes[0].tolist() == [1.0, 1.0 / 3.0]
     np.testing.assert_allclose(modes.normalise("largest").modal_masses, [1.0, 9.0 / 16.0])
@@ -189,7 +189,7 @@ def test_measured_modes_carry_masses_and_deviations_through_selection_and_scalin
 def test_masses_and_deviations_must_be_positive_and_one_per_mode():
     for wrong in ([1.0, 2.0], [0.0], [np.nan], [-1.0]):
         with raises(DataError, "wrong-shape"):
-            Modes([1j], [[1.0]], frequency_deviations=wrong)
+            Modes([1j], [[1.0]], frequency_deviations_hz=wrong)
     with raises(DataError, "conflicting-arguments"):
         Modes([1j], [[1.0]], momenta=[[1.0]], modal_masses=[1.0])
     with raises(DataError, "unknown-name"):

@@ -121,7 +121,7 @@ def plain_modes(modes: Modes) -> list[dict[str, Any]]:
     """Modes as plain values with fixed keys; those that are not known are left out."""
     columns = {
         "frequency_hz": modes.frequencies_hz, "damping_ratio": modes.damping_ratios, "eigenvalue": modes.eigenvalues,
-        "shape": modes.shapes.T, "frequency_deviation_hz": modes.frequency_deviations,
+        "shape": modes.shapes.T, "frequency_deviation_hz": modes.frequency_deviations_hz,
         "damping_deviation": modes.damping_deviations,
     }  # fmt: skip
     return [{key: of[k] for key, of in columns.items() if of is not None} for k in range(len(modes))]
@@ -131,7 +131,7 @@ def mode_rows(modes: Modes) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Head and rows of a table of measured modes."""
     from dalembert.core.tables import spread
 
-    sd_f, sd_z = modes.frequency_deviations, modes.damping_deviations
+    sd_f, sd_z = modes.frequency_deviations_hz, modes.damping_deviations
     classes = modes.provenance.get("classes")
     rows = [
         (

@@ -359,7 +359,7 @@ def finish_modes(
     result: Any, data: list[Path], report: Path | None, places: Mapping[str, Any], out: Path | None, as_json: bool
 ) -> None:
     """Write and show modes that have no model: of a frequency domain decomposition, or of several set-ups."""
-    zeta, sd_f, sd_z = result.damping_ratios, result.frequency_deviations, result.damping_deviations
+    zeta, sd_f, sd_z = result.damping_ratios, result.frequency_deviations_hz, result.damping_deviations
     modes = [
         {
             "frequency_hz": f, "damping_ratio": None if zeta is None else zeta[k],
@@ -400,7 +400,7 @@ def describe(result: Any, records: list[Record]) -> dict[str, Any]:
     """The findings as plain values with fixed keys."""
     model = getattr(result, "identified", result)
     shown = model.underdamped_modes()
-    sd_f, sd_z = model.frequency_deviations, model.damping_deviations
+    sd_f, sd_z = model.frequency_deviations_hz, model.damping_deviations
     modes = [
         {
             "number": k + 1, "frequency_hz": shown.frequencies_hz[k], "damping_ratio": shown.damping_ratios[k],

@@ -34,7 +34,7 @@ class ModalValues:
     coordinates: Sequence[str]
     damping: FloatArray | None = None
     masses: FloatArray | None = None
-    frequency_deviations: FloatArray | None = None
+    frequency_deviations_hz: FloatArray | None = None
     damping_deviations: FloatArray | None = None
     eigenvalues: ComplexArray | None = None
     notes: list[str] = field(default_factory=list)
@@ -73,13 +73,13 @@ def to_modes(values: ModalValues) -> Modes:
     if s is None:
         s = 2.0 * np.pi * f * (-zeta + 1j * np.sqrt(1.0 - zeta**2))
     columns: dict[str, FloatArray | None] = {}
-    for name in ("masses", "frequency_deviations", "damping_deviations"):
+    for name in ("masses", "frequency_deviations_hz", "damping_deviations"):
         columns[name], note = _complete(values, name)
         notes += [note] if note else []
     about = {**values.provenance, **({"notes": notes} if notes else {})}
     return Modes(
         s, values.shapes, values.coordinates, modal_masses=columns["masses"],
-        frequency_deviations=columns["frequency_deviations"], damping_deviations=columns["damping_deviations"],
+        frequency_deviations_hz=columns["frequency_deviations_hz"], damping_deviations=columns["damping_deviations"],
         provenance=about,
     )  # fmt: skip
 

@@ -64,7 +64,7 @@ def write_modes(
     given = take_identified(modes)
     if isinstance(given, Identified):
         given = given.underdamped_modes().replace(
-            frequency_deviations=given.frequency_deviations, damping_deviations=given.damping_deviations
+            frequency_deviations_hz=given.frequency_deviations_hz, damping_deviations=given.damping_deviations
         )
     if not isinstance(given, Modes):
         problem = f"write_modes takes Modes or an identified model, and a path, not a {type(modes).__name__}."

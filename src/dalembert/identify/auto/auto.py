@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dalembert.core.arguments import whole_number
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Finding
 from dalembert.identify.auto.mode_classes import judge_modes, measure_strength
@@ -111,10 +112,11 @@ def auto(
     >>> test = Record.from_channels(0.1 * np.arange(1500), {"force": force, "sway": noisy})
     >>> found = auto(test, "force", "sway")
     >>> error = found.frequencies_hz - true.modes().frequencies_hz
-    >>> found.order, bool(abs(error[0]) < 4 * found.identified.frequency_deviations[0]), bool(found.fit.mean > 90.0)
+    >>> found.order, bool(abs(error[0]) < 4 * found.identified.frequency_deviations_hz[0]), bool(found.fit.mean > 90.0)
     (2, True, True)
     """
     share = _check_share(hold_out)
+    order = None if order is None else whole_number("order", order, 1)
     parts, cuts = find_parts(record)
     data = read_data.quiet(parts, inputs, outputs, drift_matters=True)
     findings = cuts + [one for one in data.findings if one.code != "offset"]  # means are subtracted
@@ -145,7 +147,7 @@ def auto(
         chosen, choice, trials = choose_tried_order(projection, training, setting, decisions)
         orders = [choice.order, choice.stability]
     else:
-        chosen, orders = int(order), []
+        chosen, orders = order, []
         decisions.append(f"took order {order} as given")
     found, trials = identify_stable(part, projection, setting, chosen, trials, decisions)
     findings += found.findings

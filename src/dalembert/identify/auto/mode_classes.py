@@ -80,7 +80,7 @@ def judge_modes(
     modes, limit = model.underdamped_modes(), THRESHOLDS
     hard = _find_hard_reasons(model, modes, data, scale)
     evidence = _collect_evidence(model, modes, projection, training, setting)
-    sd_f, sd_z = model.frequency_deviations, model.damping_deviations
+    sd_f, sd_z = model.frequency_deviations_hz, model.damping_deviations
     harmonics = find_harmonics(modes.frequencies_hz, measure_strength(model, data))
     judged = []
     for k in range(len(modes)):
@@ -226,7 +226,7 @@ def _same_mode(
     """Which poles s (p,) with their shapes (p, ny) are mode k, within tolerances and deviations."""
     limit = THRESHOLDS
     f, zeta = float(modes.frequencies_hz[k]), float(modes.damping_ratios[k])
-    sd_f, sd_z = model.frequency_deviations, model.damping_deviations
+    sd_f, sd_z = model.frequency_deviations_hz, model.damping_deviations
     near_f = max(limit.frequency * f, 0.0 if sd_f is None else limit.deviations * float(sd_f[k]))
     near_z = max(limit.damping * abs(zeta), 0.0 if sd_z is None else limit.deviations * float(sd_z[k]))
     # scatter of a damping ratio under random forces that were not measured: √(ζ/(2π f T))

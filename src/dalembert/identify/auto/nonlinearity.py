@@ -229,7 +229,7 @@ def find_backbones(model: Identified, sound: Sequence[int], data: Data) -> list[
             part = refine.quiet(model, own, noise=noise, iterations=5)
         except (DalembertError, np.linalg.LinAlgError):
             continue
-        if part.frequency_deviations is None or part.damping_deviations is None:
+        if part.frequency_deviations_hz is None or part.damping_deviations is None:
             continue
         found.append((size, part))
     if len(found) < 3:
@@ -250,8 +250,8 @@ def _make_backbone(hertz: float, k: int, found: Sequence[tuple[float, Identified
         if not len(f):
             continue
         near = int(np.argmin(np.abs(f - hertz)))
-        assert part.frequency_deviations is not None and part.damping_deviations is not None
-        sd_f, sd_z = float(part.frequency_deviations[near]), float(part.damping_deviations[near])
+        assert part.frequency_deviations_hz is not None and part.damping_deviations is not None
+        sd_f, sd_z = float(part.frequency_deviations_hz[near]), float(part.damping_deviations[near])
         if abs(f[near] / hertz - 1.0) < THRESHOLDS.same and 0.0 < sd_f < THRESHOLDS.known * hertz:
             rows.append((size, f[near], sd_f, zeta[near], sd_z))
     if len(rows) < 3:

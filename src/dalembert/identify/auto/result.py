@@ -74,7 +74,7 @@ class Backbone:
     """Frequency and damping ratio of a mode in parts of the record, by ascending level of motion.
 
     ``mode`` : its number from 0; ``level`` : (k,) root mean square of the outputs of a part; ``frequencies_hz``,
-    ``frequency_deviations``, ``damping_ratios``, ``damping_deviations`` : (k,); ``change`` : relative change of the
+    ``frequency_deviations_hz``, ``damping_ratios``, ``damping_deviations`` : (k,); ``change`` : relative change of the
     frequency from the smallest to the largest level; ``significant`` : whether that exceeds chance.
     """
 
@@ -82,7 +82,7 @@ class Backbone:
     frequency_hz: float
     level: FloatArray
     frequencies_hz: FloatArray
-    frequency_deviations: FloatArray
+    frequency_deviations_hz: FloatArray
     damping_ratios: FloatArray
     damping_deviations: FloatArray
     change: float
@@ -205,7 +205,7 @@ class AutoIdentified:
 
     def frequency_uncertainty(self, k: int) -> float | None:
         """Standard deviation of a frequency [Hz], or half its change over the level of motion where that is larger."""
-        own = self.identified.frequency_deviations
+        own = self.identified.frequency_deviations_hz
         bent = [
             0.5 * abs(curve.change) * curve.frequency_hz
             for curve in self.nonlinearity.backbones

@@ -165,7 +165,7 @@ def _examine_residuals(model: Identified, residuals: Residuals) -> list[Finding]
             "linear."
         )
         found.append(Finding("dependent-residuals", problem))
-    if model.deviation_method == "fisher" and not residuals.is_white() and model.frequency_deviations is not None:
+    if model.deviation_method == "fisher" and not residuals.is_white() and model.frequency_deviations_hz is not None:
         problem = "the residuals are not white, so the true standard deviations are larger."
         found.append(Finding("coloured-residuals", problem, evidence={"probability": residuals.whiteness_all}))
     return found

@@ -84,7 +84,7 @@ def bootstrap(
     spread = np.nanstd(table, axis=0, ddof=1)
     note = f"standard deviations from {runs} simulated records (parametric bootstrap)"
     return fit.replace(
-        frequency_deviations=spread[0::2], damping_deviations=spread[1::2], covariance=covariance,
+        frequency_deviations_hz=spread[0::2], damping_deviations=spread[1::2], covariance=covariance,
         notes=(*fit.notes, note + (f"; the method failed on {failed}" if failed else "")),
         deviation_method="bootstrap",
     )  # fmt: skip

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.core.arguments import matrix, one_of
+from dalembert.core.arguments import matrix, one_of, positive_number, whole_number
 from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
@@ -39,14 +39,14 @@ class ModalBounds:
     Attributes
     ----------
     frequencies_hz, damping_ratios : (k,)
-    frequency_deviations [Hz], damping_deviations : (k,)
+    frequency_deviations_hz [Hz], damping_deviations : (k,)
     covariance : (2k, 2k)
         Of f_1 [Hz], ζ_1, f_2, ...
     """
 
     frequencies_hz: FloatArray
     damping_ratios: FloatArray
-    frequency_deviations: FloatArray
+    frequency_deviations_hz: FloatArray
     damping_deviations: FloatArray
     covariance: FloatArray
 
@@ -54,7 +54,7 @@ class ModalBounds:
         spread = np.sqrt(np.maximum(np.diag(covariance), 0.0))
         assign(
             self, frequencies_hz=np.abs(poles) / (2.0 * np.pi), damping_ratios=-poles.real / np.abs(poles),
-            frequency_deviations=spread[0::2], damping_deviations=spread[1::2], covariance=covariance.copy(),
+            frequency_deviations_hz=spread[0::2], damping_deviations=spread[1::2], covariance=covariance.copy(),
         )  # fmt: skip
 
     def table(self) -> str:
@@ -62,7 +62,7 @@ class ModalBounds:
         rows = [
             (str(i + 1), f"{f:.6g}", f"{100 * sf / f:.2g}", f"{z:.5g}", f"{100 * sz / abs(z):.2g}" if z else "-")
             for i, (f, sf, z, sz) in enumerate(
-                zip(self.frequencies_hz, self.frequency_deviations, self.damping_ratios, self.damping_deviations,
+                zip(self.frequencies_hz, self.frequency_deviations_hz, self.damping_ratios, self.damping_deviations,
                     strict=True)
             )
         ]  # fmt: skip
@@ -106,7 +106,7 @@ def cramer_rao(
     one_of("start", start, STARTS)
     given = take_identified(system)
     inner: StateSpace | SecondOrder = given.system if isinstance(given, Identified) else given
-    u, step = _inputs(inner, record, dt)
+    u, step = _inputs(inner, record, None if dt is None else positive_number("dt", dt))
     if isinstance(inner, SecondOrder):
         inner = inner.state_space()
     sampled = inner.to_discrete(step) if inner.dt is None else inner
@@ -207,7 +207,7 @@ def deviations(
     if one_of("method", method, ("fisher", "bootstrap")) == "bootstrap":
         from dalembert.identify.likelihood.bootstrap import bootstrap
 
-        return bootstrap(fit, record, identify, runs, seed)
+        return bootstrap(fit, record, identify, runs, whole_number("seed", seed))
     noise = "innovations" if fit.gain is not None and np.any(fit.gain) else "output"
     given = prepare_refinement(fit, record, noise, "estimate")
     deviation_method: DeviationMethod = "fisher"
@@ -243,13 +243,13 @@ def intervals(fit: Identified | HoldsIdentified | ModalBounds, level: float = 0.
     assert isinstance(fit, Identified | ModalBounds)
     if not 0.0 < level < 1.0:
         raise DataError("out-of-range", f"level must lie between 0 and 1, not {level!r}.", where={"argument": "level"})
-    if fit.frequency_deviations is None or fit.damping_deviations is None:
+    if fit.frequency_deviations_hz is None or fit.damping_deviations is None:
         raise DataError(
             "missing-argument",
             "this model has no standard deviations.",
             Advice("Use {} first.", Call("da.identify.refine"), Call("da.identify.deviations")),
         )
     half = float(ndtri(0.5 + 0.5 * level)) * np.array([-1.0, 1.0])
-    f = fit.frequencies_hz[:, None] + half * fit.frequency_deviations[:, None]
+    f = fit.frequencies_hz[:, None] + half * fit.frequency_deviations_hz[:, None]
     z = fit.damping_ratios[:, None] + half * fit.damping_deviations[:, None]
     return f, z

@@ -15,7 +15,7 @@ from typing import cast
 import numpy as np
 
 from dalembert.core import progress as progress_
-from dalembert.core.arguments import one_of
+from dalembert.core.arguments import one_of, whole_number
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Finding
@@ -154,7 +154,7 @@ def refine(
     Returns
     -------
     Identified
-        In modal states, with ``innovation`` (covariance of the noise), ``frequency_deviations``,
+        In modal states, with ``innovation`` (covariance of the noise), ``frequency_deviations_hz``,
         ``damping_deviations`` and ``covariance`` (of f_1 [Hz], ζ_1, f_2, ...); never less likely than ``fit``. A
         stable model (for innovations: a stable predictor).
 
@@ -168,13 +168,14 @@ def refine(
     >>> test = Record.from_channels(run.time, {"push": u, "sway": noisy})
     >>> rough = truth.replace(A=[[0.89, 0.31], [-0.31, 0.89]])
     >>> found = refine(rough, test)
-    >>> bool(abs(found.frequencies_hz[0] - truth.modes().frequencies_hz[0]) < 3 * found.frequency_deviations[0])
+    >>> bool(abs(found.frequencies_hz[0] - truth.modes().frequencies_hz[0]) < 3 * found.frequency_deviations_hz[0])
     True
     """
+    most = whole_number("iterations", iterations)
     given = prepare_refinement(fit, record, noise, start)
     with progress_.Progress(progress, "refining") as bar:
         maximise = _maximise_predictor if given.innovations else _maximise_simulation
-        top = maximise(given, int(iterations), bar.update)
+        top = maximise(given, most, bar.update)
     if not np.isfinite(top.value) or top.value > top.before:
         return given.fit.add_notes(
             f"refinement ({noise} noise) found nothing more likely than the initial model, which is kept"
@@ -297,6 +298,6 @@ def add_covariance(fit: Identified, poles: ComplexArray, covariance: FloatArray)
     chosen = covariance[np.ix_(rows, rows)]
     spread = np.sqrt(np.maximum(np.diag(chosen), 0.0))
     return fit.replace(
-        covariance=chosen, frequency_deviations=spread[0::2], damping_deviations=spread[1::2],
+        covariance=chosen, frequency_deviations_hz=spread[0::2], damping_deviations=spread[1::2],
         provenance={**fit.provenance, "covariance": "f_1 [Hz], zeta_1, f_2, zeta_2, ..."},
     )  # fmt: skip

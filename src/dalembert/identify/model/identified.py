@@ -79,7 +79,7 @@ class Identified:
         Those from which the order was chosen; ``notes`` names them.
     covariance : square, optional
         Covariance of the estimated parameters, set by refinement; ``provenance`` names the parameters.
-    frequency_deviations, damping_deviations : (number of underdamped modes,), optional
+    frequency_deviations_hz, damping_deviations : (number of underdamped modes,), optional
         Standard deviations of :attr:`frequencies_hz` [Hz] and :attr:`damping_ratios`.
     deviation_method : "fisher", "residuals" or "bootstrap", optional
         Their source: curvature of the likelihood (white residuals), scatter of the residuals, simulated records.
@@ -110,7 +110,7 @@ class Identified:
     innovation: FloatArray | None
     singular_values: FloatArray | None
     covariance: FloatArray | None
-    frequency_deviations: FloatArray | None
+    frequency_deviations_hz: FloatArray | None
     damping_deviations: FloatArray | None
     deviation_method: DeviationMethod | None
     noise_model: NoiseModel | None
@@ -130,7 +130,7 @@ class Identified:
         innovation: ArrayLike | None = None,
         singular_values: ArrayLike | None = None,
         covariance: ArrayLike | None = None,
-        frequency_deviations: ArrayLike | None = None,
+        frequency_deviations_hz: ArrayLike | None = None,
         damping_deviations: ArrayLike | None = None,
         deviation_method: DeviationMethod | None = None,
         noise_model: NoiseModel | None = None,
@@ -156,13 +156,13 @@ class Identified:
         assign(
             self, system=system, method=method, gain=K, innovation=S, singular_values=_row(singular_values),
             covariance=None if covariance is None else square("covariance", covariance),
-            frequency_deviations=_row(frequency_deviations), damping_deviations=_row(damping_deviations),
+            frequency_deviations_hz=_row(frequency_deviations_hz), damping_deviations=_row(damping_deviations),
             delays={name: int(count) for name, count in (delays or {}).items() if count},
             offsets={name: float(value) for name, value in (offsets or {}).items()},
             notes=(notes,) if isinstance(notes, str) else tuple(notes), provenance=provenance or {},
             deviation_method=deviation_method, noise_model=noise_model, subspace=subspace, findings=tuple(findings),
         )  # fmt: skip
-        for label in ("frequency_deviations", "damping_deviations"):
+        for label in ("frequency_deviations_hz", "damping_deviations"):
             numbers = getattr(self, label)
             if numbers is not None and len(numbers) != (count := len(self.underdamped_modes().eigenvalues)):
                 raise DataError(
@@ -200,7 +200,7 @@ class Identified:
                 raise DataError("unknown-argument", unknown_name("argument", name, values, "Identified"))
         if "system" in changes:
             values |= dict.fromkeys(
-                ("covariance", "frequency_deviations", "damping_deviations", "deviation_method"), None
+                ("covariance", "frequency_deviations_hz", "damping_deviations", "deviation_method"), None
             )
         return Identified(**(values | changes))
 
@@ -238,7 +238,7 @@ class Identified:
 
         modes = self.underdamped_modes()
         mpc = modal_phase_collinearity(modes.shapes)
-        head, sd_f, sd_z = ["mode", "frequency [Hz]"], self.frequency_deviations, self.damping_deviations
+        head, sd_f, sd_z = ["mode", "frequency [Hz]"], self.frequency_deviations_hz, self.damping_deviations
         head += (["±"] if sd_f is not None else []) + ["damping ratio"] + (["±"] if sd_z is not None else []) + ["MPC"]
         rows = []
         for i, (f, z) in enumerate(zip(modes.frequencies_hz, modes.damping_ratios, strict=True)):

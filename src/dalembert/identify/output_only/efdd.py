@@ -112,7 +112,7 @@ def efdd(
     return make_result(
         "efdd", data, found, peaks, w * (-zeta + 1j * np.sqrt(np.maximum(1.0 - zeta**2, 0.0))), shapes, findings,
         _find_doubts(found, numbers), damping_ratios=zeta,
-        frequency_deviations=None if spreads is None else spreads[:, 0],
+        frequency_deviations_hz=None if spreads is None else spreads[:, 0],
         damping_deviations=None if spreads is None else spreads[:, 1] * growth[order],
     )  # fmt: skip
 

@@ -138,7 +138,7 @@ def make_result(
     machines = find_machine_harmonics(data, modes)
     doubted = [one for k, one in (doubts or {}).items() if k not in machines]
     units = {data.units.get(name, "") for name in data.outputs}
-    numbers: dict[str, Any] = {"damping_ratios": None, "frequency_deviations": None, "damping_deviations": None}
+    numbers: dict[str, Any] = {"damping_ratios": None, "frequency_deviations_hz": None, "damping_deviations": None}
     notes = [f"{found.plan.text()}: {found.blocks} blocks, equivalent to {found.averages:.3g} averages"]
     if data.ny == 1:
         notes.append("one output: peaks of its density; modes nearer than their widths appear as one")

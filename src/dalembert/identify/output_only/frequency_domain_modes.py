@@ -27,7 +27,7 @@ class FrequencyDomainModes:
     method : "fdd" or "efdd"
     damping_ratios : (k,) or None
         By EFDD.
-    frequency_deviations, damping_deviations : (k,) or None
+    frequency_deviations_hz, damping_deviations : (k,) or None
         Standard deviations [Hz] and of the damping ratios, by leaving out parts of the record in turn; by EFDD, where
         the record has enough blocks.
     frequencies : (nf,) [rad/s]
@@ -48,7 +48,7 @@ class FrequencyDomainModes:
     modes: Modes
     method: str
     damping_ratios: FloatArray | None
-    frequency_deviations: FloatArray | None
+    frequency_deviations_hz: FloatArray | None
     damping_deviations: FloatArray | None
     frequencies: FloatArray
     singular_values: FloatArray
@@ -84,7 +84,7 @@ class FrequencyDomainModes:
         """Frequency, damping ratio (EFDD) and kind, one line per mode."""
         rows = []
         for k, f in enumerate(self.frequencies_hz):
-            row = [str(k + 1), spread(f, _pick(self.frequency_deviations, k))]
+            row = [str(k + 1), spread(f, _pick(self.frequency_deviations_hz, k))]
             if self.damping_ratios is not None:
                 row.append(spread(100.0 * self.damping_ratios[k], _pick(self.damping_deviations, k, 100.0)))
             rows.append([*row, "harmonic of a machine" if k in self.machines else "mode"])

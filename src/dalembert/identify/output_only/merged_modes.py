@@ -25,7 +25,7 @@ class MergedModes:
     method : "poser" or "preger"
     references : names of the sensors that all set-ups share
     setups : names of the other sensors of each set-up
-    frequency_deviations, damping_deviations : (k,) or None
+    frequency_deviations_hz, damping_deviations : (k,) or None
         Standard deviations of the means over the set-ups [Hz], by PoSER.
     setup_frequencies_hz, setup_damping_ratios : (set-ups, k) or None
         Those of each set-up by itself, by PoSER.
@@ -41,7 +41,7 @@ class MergedModes:
     method: str
     references: tuple[str, ...]
     setups: tuple[tuple[str, ...], ...]
-    frequency_deviations: FloatArray | None
+    frequency_deviations_hz: FloatArray | None
     damping_deviations: FloatArray | None
     setup_frequencies_hz: FloatArray | None
     setup_damping_ratios: FloatArray | None
@@ -80,7 +80,7 @@ class MergedModes:
 
     def table(self) -> str:
         """Frequency, damping ratio, agreement of the set-ups and kind, one line per mode."""
-        sd_f, sd_z, mac = self.frequency_deviations, self.damping_deviations, self.reference_mac
+        sd_f, sd_z, mac = self.frequency_deviations_hz, self.damping_deviations, self.reference_mac
         rows = [
             (
                 str(k + 1), spread(self.frequencies_hz[k], None if sd_f is None else float(sd_f[k])),

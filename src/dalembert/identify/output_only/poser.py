@@ -56,7 +56,7 @@ class SetupModes:
     modes: Modes
     hertz: FloatArray
     damping: FloatArray
-    frequency_deviations: FloatArray | None
+    frequency_deviations_hz: FloatArray | None
     damping_deviations: FloatArray | None
     machines: Mapping[int, MachineHarmonic]
     units: Mapping[str, str]
@@ -95,7 +95,7 @@ def modes_of_model(given: Any) -> SetupModes:
     model = take_identified(given)
     modes = model.underdamped_modes()
     kept = np.asarray(given.places()) if given is not model and hasattr(given, "places") else np.arange(len(modes))
-    sd_f, sd_z = (None if sd is None else sd[kept] for sd in (model.frequency_deviations, model.damping_deviations))
+    sd_f, sd_z = (None if sd is None else sd[kept] for sd in (model.frequency_deviations_hz, model.damping_deviations))
     chosen = modes.select(kept + 1)
     units = dict(model.system.units)
     return SetupModes(chosen, chosen.frequencies_hz, chosen.damping_ratios, sd_f, sd_z, {}, units, model.provenance)
@@ -119,14 +119,15 @@ def join_setups(
             machines[number] = sines[0]
     hertz = np.array([[one.hertz[k] for one, k in zip(found, chain)] for chain in chains]).reshape(-1, len(found)).T
     damping = np.array([[one.damping[k] for one, k in zip(found, chain)] for chain in chains]).reshape(hertz.T.shape).T
-    sd_f, sd_z = (_deviations(found, chains, name) for name in ("frequency_deviations", "damping_deviations"))
+    sd_f, sd_z = (_deviations(found, chains, name) for name in ("frequency_deviations_hz", "damping_deviations"))
     f, f_deviations = _average(hertz, sd_f)
     zeta, z_deviations = _average(damping, sd_z)
     shapes = np.array(columns).reshape(len(chains), -1).T if chains else np.zeros((len(references + sum(moved, ())), 0))
     how = "unweighted" if sd_f is None else "weighted by their deviations"
     return MergedModes(
         modes=Modes(_eigenvalues(f, zeta), shapes, (*references, *sum(moved, ()))), method="poser",
-        references=references, setups=tuple(moved), frequency_deviations=f_deviations, damping_deviations=z_deviations,
+        references=references, setups=tuple(moved), frequency_deviations_hz=f_deviations,
+        damping_deviations=z_deviations,
         setup_frequencies_hz=hertz, setup_damping_ratios=damping, reference_mac=np.array(macs), stabilization=None,
         machines=machines, units={name: unit for one in found for name, unit in one.units.items()},
         notes=(f"means of {len(found)} set-ups, {how}",),

@@ -89,7 +89,7 @@ def identify_at_once(
     at_node = np.flatnonzero(find_nodes(modes.shapes, modes.shapes[:count]))
     doubts = [*findings, *(describe_node(float(modes.frequencies_hz[k])) for k in at_node)]
     return MergedModes(
-        modes=modes, method="preger", references=references, setups=tuple(moved), frequency_deviations=None,
+        modes=modes, method="preger", references=references, setups=tuple(moved), frequency_deviations_hz=None,
         damping_deviations=None, setup_frequencies_hz=None, setup_damping_ratios=None, reference_mac=None,
         stabilization=drawn, machines=machines, units=units,
         notes=(f"covariances with the references over {2 * i - 1} lags, {order} directions of the states",),

@@ -136,7 +136,7 @@ def update(
         All measured ones, by their own names, when left out; ``"-x1"`` for a sensor against the direction of ``x1``.
     shapes : whether shapes count; they serve to pair modes in any case
     damping : whether damping ratios count
-    deviations : mapping with "frequencies" [Hz], "shapes" (of shapes of unit length), "damping" (ratios), optional
+    deviations : mapping with "frequencies_hz", "shapes" (of shapes of unit length), "damping" (ratios), optional
         Standard deviations, a number or one per mode. An identified model or the modes of a file have their
         own. Without any the fit takes 1 %, 0.1 and 10 %, and the parameters have no deviations.
     prior : relative standard deviation of the first values, of all or by name, optional
@@ -223,20 +223,20 @@ def _target(
     modes: Modes | Identified | HoldsIdentified, coordinates: Mapping[str, str] | Sequence[str] | None,
     deviations: Mapping[str, ArrayLike] | None, shapes: bool, damping: bool,
 ) -> Target:  # fmt: skip
-    given, kinds = dict(deviations or {}), ("frequencies", "shapes", "damping")
+    given, kinds = dict(deviations or {}), ("frequencies_hz", "shapes", "damping")
     for name in given:
         if name not in kinds:
             raise DataError("unknown-argument", unknown_name("kind", name, kinds, "deviations"))
     modes = take_identified(modes)
     if isinstance(modes, Identified):
-        for name, own in (("frequencies", modes.frequency_deviations), ("damping", modes.damping_deviations)):
+        for name, own in (("frequencies_hz", modes.frequency_deviations_hz), ("damping", modes.damping_deviations)):
             if own is not None:
                 given.setdefault(name, own)
         modes = modes.modes()
     if not isinstance(modes, Modes):
         raise DataError("wrong-type", f"modes must be Modes or an Identified, got {type(modes).__name__}.")
     chosen = np.flatnonzero(modes.eigenvalues.imag > 0)
-    for name, own in (("frequencies", modes.frequency_deviations), ("damping", modes.damping_deviations)):
+    for name, own in (("frequencies_hz", modes.frequency_deviations_hz), ("damping", modes.damping_deviations)):
         if own is not None:
             given.setdefault(name, own[chosen])
     if not len(chosen):
@@ -256,9 +256,9 @@ def _target(
             )
         return np.broadcast_to(value, (k,)).copy()
 
-    counted = ["frequencies", *(["shapes"] if shapes and len(rows) > 1 else []), *(["damping"] if damping else [])]
+    counted = ["frequencies_hz", *(["shapes"] if shapes and len(rows) > 1 else []), *(["damping"] if damping else [])]
     return Target(
-        2 * np.pi * hertz, columns, zeta, names, spread("frequencies", FREQUENCY_DEVIATION * hertz) / hertz,
+        2 * np.pi * hertz, columns, zeta, names, spread("frequencies_hz", FREQUENCY_DEVIATION * hertz) / hertz,
         spread("shapes", np.asarray(SHAPE_DEVIATION)),
         spread("damping", DAMPING_DEVIATION * np.maximum(np.abs(zeta), 1e-4)),
         shapes and len(rows) > 1, damping, all(name in given for name in counted),
@@ -480,8 +480,8 @@ class ModeSearch:
         return Updated(
             parameters=tuple(names), values=self.values.copy(), first=self.first.copy(),
             deviations=np.sqrt(np.diag(covariance)) if known else None, covariance=covariance if known else None,
-            system=at.system, equations=equations, measured=t.frequencies / (2 * np.pi),
-            frequencies_before=before.omega / (2 * np.pi), frequencies_after=at.omega / (2 * np.pi),
+            system=at.system, equations=equations, measured_hz=t.frequencies / (2 * np.pi),
+            frequencies_before_hz=before.omega / (2 * np.pi), frequencies_after_hz=at.omega / (2 * np.pi),
             mac_before=before.mac, mac_after=at.mac, damping_measured=t.damping,
             damping_before=before.zeta, damping_after=at.zeta, shapes_count=t.use_shapes, damping_counts=t.use_damping,
             directions=information.directions, status=status, findings=tuple(findings),

@@ -28,7 +28,7 @@ class Updated:
         The model with the new values.
     equations : EquationsOfMotion or None
         The machine with the new values, where the model was one.
-    measured, frequencies_before, frequencies_after : (k,) [Hz], one per measured mode
+    measured_hz, frequencies_before_hz, frequencies_after_hz : (k,) [Hz], one per measured mode
     mac_before, mac_after : (k,)
     damping_measured, damping_before, damping_after : (k,)
     directions : (m, k)
@@ -45,9 +45,9 @@ class Updated:
     covariance: FloatArray | None
     system: SecondOrder
     equations: EquationsOfMotion | None
-    measured: FloatArray
-    frequencies_before: FloatArray
-    frequencies_after: FloatArray
+    measured_hz: FloatArray
+    frequencies_before_hz: FloatArray
+    frequencies_after_hz: FloatArray
     mac_before: FloatArray
     mac_after: FloatArray
     damping_measured: FloatArray
@@ -66,12 +66,12 @@ class Updated:
     @property
     def errors_before(self) -> FloatArray:
         """Relative errors of the frequencies before (k,) [%]."""
-        return 100.0 * (self.frequencies_before / self.measured - 1.0)
+        return 100.0 * (self.frequencies_before_hz / self.measured_hz - 1.0)
 
     @property
     def errors_after(self) -> FloatArray:
         """Relative errors of the frequencies after (k,) [%]."""
-        return 100.0 * (self.frequencies_after / self.measured - 1.0)
+        return 100.0 * (self.frequencies_after_hz / self.measured_hz - 1.0)
 
     def table(self) -> str:
         """One line per parameter, then one per mode."""
@@ -84,9 +84,9 @@ class Updated:
             rows.append((name, f"{first:.6g}", f"{value:.6g}", change, shown))
         head = ("parameter", "before", "after", "change [%]", "deviation")
         modes = []
-        for i in range(len(self.measured)):
+        for i in range(len(self.measured_hz)):
             errors, mac = (self.errors_before, self.errors_after), (self.mac_before, self.mac_after)
-            line = [str(i + 1), f"{self.measured[i]:.5g}", *(f"{e[i]:+.3f}" for e in errors)]
+            line = [str(i + 1), f"{self.measured_hz[i]:.5g}", *(f"{e[i]:+.3f}" for e in errors)]
             line += [f"{value[i]:.3f}" for value in mac]
             if self.damping_counts:
                 line += [f"{z[i]:.4g}" for z in (self.damping_measured, self.damping_before, self.damping_after)]

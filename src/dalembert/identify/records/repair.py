@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.core.arguments import one_of, real_number, whole_number
+from dalembert.core.arguments import one_of, positive_number, real_number, whole_number
 from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.tables import align_columns
@@ -124,7 +124,8 @@ def repair(
     True
     """
     one_of("kind", kind, ("cubic", "linear"))
-    most = whole_number("longest", longest)
+    most, window = whole_number("longest", longest), whole_number("window", window, 3)
+    threshold = None if threshold is None else positive_number("threshold", threshold)
     places = find_columns(record, channels)
     data = record.data.copy()
     outliers, dropouts, remaining = (np.zeros(data.shape, dtype=bool) for _ in range(3))

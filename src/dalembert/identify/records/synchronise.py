@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.core.arguments import real_number
+from dalembert.core.arguments import positive_number, real_number
 from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
@@ -74,6 +74,7 @@ def delay(reference: ArrayLike, signal: ArrayLike, dt: float = 1.0, *, longest: 
             "a delay is that of two signals (arrays of one channel each), with their sample time.",
             Advice("For whole records use {}.", Call("da.identify.synchronise")),
         )
+    dt = positive_number("dt", dt)
     return _find_delay(np.asarray(reference, dtype=np.float64), np.asarray(signal, dtype=np.float64), dt, longest)[0]
 
 

@@ -107,7 +107,7 @@ def excitation(
     step = period / (100 * top) if every is None else positive_number("every", every)
     coarse = FourierBasis(period, top, np.linspace(0.0, period, SAMPLES * top, endpoint=False))
     fine = FourierBasis(period, top, np.linspace(0.0, period, FINE * SAMPLES * top, endpoint=False))
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(whole_number("seed", seed))
     random = [_random_series(fine, ranges, rng) for _ in range(starts)]
     weights = _weights(eqs, labels, noise, coarse, random, ranges)
     search = _Search(eqs, columns, list(base.kept), coarse, ranges, list(labels.values()), weights, criterion)

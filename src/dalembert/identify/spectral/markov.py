@@ -25,7 +25,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.fft
 
-from dalembert.core.arguments import one_of, whole_number
+from dalembert.core.arguments import one_of, real_number, whole_number
 from dalembert.core.arrays import ComplexArray, FloatArray, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call, Finding
@@ -208,7 +208,8 @@ def markov(
                 "conflicting-arguments",
                 f"memory must be at least count: {q} parameters are wanted of {long} solved for.",
             )
-        fields = _solve_least_squares(data, q, long, start, tolerance)
+        limit = None if tolerance is None else real_number("tolerance", tolerance)
+        fields = _solve_least_squares(data, q, long, start, limit)
     findings = fields.pop("findings")
     IdentificationWarning.report(findings)
     return Markov(

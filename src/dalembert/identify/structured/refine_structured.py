@@ -16,7 +16,7 @@ import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.core import progress as progress_
-from dalembert.core.arguments import name_or_number, one_of
+from dalembert.core.arguments import name_or_number, one_of, whole_number
 from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.errors import ConvergenceError, DataError
 from dalembert.core.findings import Advice, Argument, Call, Finding
@@ -166,6 +166,7 @@ def refine_structured(
     """
     one_of("hold", hold, ("zero", "first"))
     one_of("start", start, ("estimate", "zero"))
+    iterations = whole_number("iterations", iterations)
     model, theta = _read_model(build, theta0, names)
     first = model.system(theta)
     data = record if isinstance(record, Data) else read_data(record, first.inputs, first.outputs)
@@ -422,4 +423,4 @@ def _sample(
     slopes = modal_derivatives(modes) @ np.stack([ds.real, ds.imag], axis=1).reshape(2 * len(modes), -1)
     spread = slopes @ covariance @ slopes.T
     root = np.sqrt(np.maximum(np.diag(spread), 0.0))
-    return fit.replace(covariance=spread, frequency_deviations=root[0::2], damping_deviations=root[1::2])
+    return fit.replace(covariance=spread, frequency_deviations_hz=root[0::2], damping_deviations=root[1::2])

@@ -437,6 +437,7 @@ def suggest_order(
     >>> suggest_order(decay).order
     2
     """
+    most = None if most is None else whole_number("most", most, 1)
     return choose_order(project_record(record, inputs, outputs, method, rows, None, detrend)[0], most)
 
 

@@ -43,13 +43,13 @@ def study() -> Outcome:
 
 def _results(found: AutoIdentified) -> dict[str, Any]:
     model, sound = found.identified, found.places()
-    assert found.fit is not None and model.frequency_deviations is not None and model.damping_deviations is not None
+    assert found.fit is not None and model.frequency_deviations_hz is not None and model.damping_deviations is not None
     return {
         "order": found.order,
         "fit_percent": found.fit.mean,
         "training_fit_percent": found.training_fit.mean,
         "frequencies_cycles_per_sample": model.frequencies_hz[sound],
-        "frequency_deviations": model.frequency_deviations[sound],
+        "frequency_deviations_hz": model.frequency_deviations_hz[sound],
         "damping": model.damping_ratios[sound],
         "damping_deviations": model.damping_deviations[sound],
         "orders_tried": [{"order": t.order, "fit_percent": t.percent, "stable": t.stable} for t in found.trials],

@@ -224,11 +224,11 @@ def _results(
     strong = [one for one in levels if not one.held_out]
     spread_f = np.std([one.model.frequencies_hz for one in strong], axis=0, ddof=1)
     spread_z = np.std([one.model.damping_ratios for one in strong], axis=0, ddof=1)
-    assert model.frequency_deviations is not None and model.damping_deviations is not None and found.fit is not None
+    assert model.frequency_deviations_hz is not None and model.damping_deviations is not None and found.fit is not None
     modes = [
         {
             "frequency_hz": model.frequencies_hz[k],
-            "frequency_deviation_hz": model.frequency_deviations[k],
+            "frequency_deviation_hz": model.frequency_deviations_hz[k],
             "frequency_spread_over_levels_hz": spread_f[k],
             "damping": model.damping_ratios[k],
             "damping_deviation": model.damping_deviations[k],

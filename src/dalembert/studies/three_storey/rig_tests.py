@@ -108,7 +108,7 @@ def results(tests: Campaign, found: IdentifiedModels) -> dict[str, Any]:
         return {"frequencies_hz": model.frequencies_hz, "damping": model.damping_ratios}
 
     refined = modal(found.refined) | {
-        "frequency_deviations_hz": found.refined.frequency_deviations,
+        "frequency_deviations_hz": found.refined.frequency_deviations_hz,
         "damping_deviations": found.refined.damping_deviations,
     }
     truth, M = tests.truth, found.matrices

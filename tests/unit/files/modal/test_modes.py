@@ -22,7 +22,7 @@ SHAPES = np.array([[0.3, -0.9, 1.0], [0.7, -0.6, -0.8], [1.0, 1.0, 0.2]])
 
 def measured(shapes: Any = SHAPES, names: Any = FLOORS, **more: Any) -> Modes:
     s = 2 * np.pi * HERTZ * (-ZETA + 1j * np.sqrt(1 - ZETA**2))
-    own: dict[str, Any] = {"modal_masses": [1.5, 2.5, 0.5], "frequency_deviations": [0.001, 0.002, 0.003],
+    own: dict[str, Any] = {"modal_masses": [1.5, 2.5, 0.5], "frequency_deviations_hz": [0.001, 0.002, 0.003],
                            "damping_deviations": [1e-4, 2e-4, 3e-4]}  # fmt: skip
     return Modes(s, shapes, names, **(own | more))
 
@@ -48,7 +48,7 @@ def test_tables_and_json_read_back_what_was_written(tmp_path: Path, suffix: str,
     np.testing.assert_allclose(found.eigenvalues, modes.eigenvalues, rtol=0, atol=2e-7 if suffix != ".json" else 0)
     np.testing.assert_allclose(found.eigenvalues[:2], modes.eigenvalues[:2], rtol=1e-14)
     np.testing.assert_array_equal(found.modal_masses, modes.modal_masses)
-    np.testing.assert_array_equal(found.frequency_deviations, modes.frequency_deviations)
+    np.testing.assert_array_equal(found.frequency_deviations_hz, modes.frequency_deviations_hz)
     np.testing.assert_array_equal(found.damping_deviations, modes.damping_deviations)
 
 
@@ -92,10 +92,10 @@ def test_a_geometry_goes_into_universal_files_and_comes_back(tmp_path: Path) -> 
 
 
 def test_an_identified_model_is_written_with_its_deviations(tmp_path: Path) -> None:
-    fit = Identified(sampled_frame(), method="given", frequency_deviations=[0.1, 0.2, 0.3])
+    fit = Identified(sampled_frame(), method="given", frequency_deviations_hz=[0.1, 0.2, 0.3])
     da.write_modes(fit, tmp_path / "m.json")
     found = da.read_modes(tmp_path / "m.json")
-    np.testing.assert_array_equal(found.frequency_deviations, [0.1, 0.2, 0.3])
+    np.testing.assert_array_equal(found.frequency_deviations_hz, [0.1, 0.2, 0.3])
     np.testing.assert_array_equal(found.eigenvalues, fit.underdamped_modes().eigenvalues)
     assert found.damping_deviations is None and not found.has_masses
 

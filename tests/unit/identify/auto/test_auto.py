@@ -35,7 +35,7 @@ def found():
 def test_the_order_and_the_modes_of_a_frame_are_found_unasked(found):
     truth = frame().modes()
     assert found.order == 6
-    assert np.all(np.abs(found.frequencies_hz - truth.frequencies_hz) < 4 * found.identified.frequency_deviations)
+    assert np.all(np.abs(found.frequencies_hz - truth.frequencies_hz) < 4 * found.identified.frequency_deviations_hz)
     assert np.all(np.abs(found.damping_ratios - truth.damping_ratios) < 4 * found.identified.damping_deviations)
 
 
@@ -296,7 +296,7 @@ def test_the_result_is_accepted_wherever_an_identified_model_is(found):
     run = measured(3000)
     assert np.allclose(identify.refine(found, run).frequencies_hz, found.frequencies_hz, rtol=1e-2)
     assert identify.intervals(found)[0].shape == (3, 2)
-    assert identify.deviations(found, run).frequency_deviations is not None
+    assert identify.deviations(found, run).frequency_deviations_hz is not None
     fitted = identify.proportional_damping.quiet
     assert fitted(found).alpha == fitted(found.identified).alpha
     assert process(found).nx == found.order

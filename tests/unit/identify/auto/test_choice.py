@@ -58,7 +58,7 @@ def test_the_model_has_exactly_the_chosen_poles_and_fits_as_well(found: Any) -> 
     assert abs(made.fit.mean - found.fit.mean) < 1.0  # poles of a larger order are within their deviations
     truth = frame().modes().frequencies_hz
     # poles of a subspace method scatter some 1.5 to 4 times as much as the best estimate
-    assert np.all(np.abs(made.frequencies_hz - truth) < 4 * 4 * made.identified.frequency_deviations)
+    assert np.all(np.abs(made.frequencies_hz - truth) < 4 * 4 * made.identified.frequency_deviations_hz)
     assert "chosen:" in made.table() and "no sound modes" not in made.table()
     assert found.order == made.order and found.judgements[0].grade == "sound"  # the result stays as it was
 
@@ -75,7 +75,7 @@ def test_shapes_are_those_of_the_diagram(found: Any) -> None:
 def test_poles_are_chosen_without_inputs_too(quiet: Any) -> None:
     made = da.identify.choose.quiet(quiet, pick(quiet))
     assert made.fit.kind == "prediction" and made.fit.mean > 0.9 * quiet.fit.mean
-    assert made.identified.frequency_deviations is not None
+    assert made.identified.frequency_deviations_hz is not None
 
 
 def test_fewer_poles_make_a_smaller_model_that_explains_less(found: Any) -> None:

@@ -33,7 +33,7 @@ def judged(given: Identified, monkeypatch: pytest.MonkeyPatch, **shares: float) 
 def test_deviations_of_a_sound_mode(factor: float, above: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     for f, z in ((factor, 0.0), (0.0, factor)):
         given = model(
-            5.0, frequency_deviations=[f * THRESHOLDS.frequency_deviation * 5.0],
+            5.0, frequency_deviations_hz=[f * THRESHOLDS.frequency_deviation * 5.0],
             damping_deviations=[z * THRESHOLDS.damping_deviation * 0.01],
         )  # fmt: skip
         found = judged(given, monkeypatch)

@@ -29,7 +29,7 @@ def parts(change: float, deviation: float, ratio: float = 2.0) -> list[tuple[flo
     return [
         (level, SimpleNamespace(
             frequencies_hz=np.array([10.0 * (1.0 + change * share)]), damping_ratios=np.array([0.01]),
-            frequency_deviations=np.array([deviation]), damping_deviations=np.array([1e-4])))
+            frequency_deviations_hz=np.array([deviation]), damping_deviations=np.array([1e-4])))
         for level, share in zip(levels, grown, strict=True)
     ]  # fmt: skip
 
@@ -181,7 +181,7 @@ def test_a_part_of_a_backbone_has_25_periods_and_20_samples_per_state(
 
     def refined(model: Any, data: Data, **options: Any) -> Any:
         calls.append(data.samples)
-        return SimpleNamespace(frequency_deviations=None, damping_deviations=None)
+        return SimpleNamespace(frequency_deviations_hz=None, damping_deviations=None)
 
     monkeypatch.setattr(nonlinearity, "refine", SimpleNamespace(quiet=refined))
     modes = SimpleNamespace(frequencies_hz=np.array([hertz]))

@@ -44,4 +44,4 @@ def test_a_slow_sweep_determines_no_model_and_the_result_says_so() -> None:
     test = find_record("hysteresis, sweep")
     found = auto(test.record, test.inputs, test.outputs)
     assert "undetermined-model" in [one.code for one in found.findings]
-    assert found.identified.frequency_deviations is None
+    assert found.identified.frequency_deviations_hz is None

@@ -56,7 +56,7 @@ def test_periods_of_the_slowest_mode(factor: float, found: bool) -> None:
 
 @BELOW_AND_ABOVE
 def test_the_deviation_of_a_damping_ratio(factor: float, found: bool) -> None:
-    loose = model(5.0, frequency_deviations=[0.1], damping_deviations=[factor * THRESHOLDS.uncertain_damping * 0.01])
+    loose = model(5.0, frequency_deviations_hz=[0.1], damping_deviations=[factor * THRESHOLDS.uncertain_damping * 0.01])
     assert codes(loose) == (["uncertain-damping"] if found else [])
 
 

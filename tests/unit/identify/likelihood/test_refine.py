@@ -273,7 +273,7 @@ def test_the_result_is_never_less_likely_than_the_start_and_says_how_it_went():
     again = identify.refine(found, [record(system, *part) for part in zip(u, y, strict=True)])
     assert again.method == found.method  # the word is not repeated
     assert again.provenance["iterations"] <= 2
-    assert np.abs((again.frequencies_hz - found.frequencies_hz) / found.frequency_deviations).max() < 0.01
+    assert np.abs((again.frequencies_hz - found.frequencies_hz) / found.frequency_deviations_hz).max() < 0.01
 
 
 def test_two_starts_end_at_one_summit():
@@ -292,7 +292,7 @@ def test_an_unstable_start_ends_in_a_stable_model():
     start = system.replace(A=system.A * 1.01)
     found = identify.refine(start, record(system, u, y))
     assert found.system.is_stable and "inside the unit circle" in found.notes[-2]
-    assert abs(found.frequencies_hz[0] - system.modes().frequencies_hz[0]) < 4 * found.frequency_deviations[0]
+    assert abs(found.frequencies_hz[0] - system.modes().frequencies_hz[0]) < 4 * found.frequency_deviations_hz[0]
 
 
 def test_free_decays_without_inputs_are_refined_too():
@@ -340,7 +340,7 @@ def test_a_model_without_oscillation_is_refined_and_has_no_deviations():
     system = StateSpace([[0.9]], [1.0], [1.0], dt=DT)
     u = rng.standard_normal((500, 1))
     found = identify.refine(system.replace(A=[[0.8]]), record(system, u, outputs(system, u)))
-    assert abs(found.system.A[0, 0] - 0.9) < 1e-10 and found.frequency_deviations is None
+    assert abs(found.system.A[0, 0] - 0.9) < 1e-10 and found.frequency_deviations_hz is None
 
 
 def test_noise_that_drives_the_system_is_told_by_the_innovation_model():
@@ -357,7 +357,7 @@ def test_noise_that_drives_the_system_is_told_by_the_innovation_model():
     seen = pulse(found.system.C, found.system.A, found.gain)
     assert np.abs(seen - pulse(system.C, system.A, K)).max() < 0.1
     assert np.abs(found.innovation / R - 1.0).max() < 0.3
-    assert np.abs((found.frequencies_hz - system.modes().frequencies_hz) / found.frequency_deviations).max() < 4
+    assert np.abs((found.frequencies_hz - system.modes().frequencies_hz) / found.frequency_deviations_hz).max() < 4
     plain = identify.refine(rough(system), record(system, u, y))
     better = np.linalg.slogdet(found.innovation)[1] < np.linalg.slogdet(plain.innovation)[1]
     assert better
@@ -446,7 +446,7 @@ def test_the_bound_takes_records_second_order_systems_and_covariances():
     test = Record(DT * np.arange(500), u, second.inputs)
     a = identify.cramer_rao(second, test, 0.01)
     b = identify.cramer_rao(frame().to_discrete(DT), u, np.diag([1e-4, 1e-4]))
-    assert np.allclose(a.frequency_deviations, b.frequency_deviations, rtol=1e-8)
+    assert np.allclose(a.frequency_deviations_hz, b.frequency_deviations_hz, rtol=1e-8)
 
 
 @pytest.mark.parametrize("noise, code", [
@@ -502,7 +502,7 @@ def test_unmeasured_forces_are_told_from_the_residuals_and_deviations_grow_accor
         system, test = pushed(seed, 0.001, 40_000)
         found = identify.refine(system, test)
         assert found.deviation_method == "residuals" and "far from white" in found.notes[-1]
-        z.append((found.frequencies_hz - system.modes().frequencies_hz) / found.frequency_deviations)
+        z.append((found.frequencies_hz - system.modes().frequencies_hz) / found.frequency_deviations_hz)
     # the rms of 20 unit normals, 1 ± 0.16; white-noise deviations would be several times too small
     assert np.abs(np.sqrt(np.mean(np.square(z))) - 1.0) < 4.0 * 0.16
 
@@ -512,7 +512,7 @@ def test_innovations_serve_where_forces_are_not_measured():
     for seed in range(5):
         system, test = pushed(seed, 0.02)
         found = identify.refine(system, test, noise="innovations")
-        z.append((found.frequencies_hz - system.modes().frequencies_hz) / found.frequency_deviations)
+        z.append((found.frequencies_hz - system.modes().frequencies_hz) / found.frequency_deviations_hz)
         z.append((found.damping_ratios - system.modes().damping_ratios) / found.damping_deviations)
     # the rms of 20 unit normals, 1 ± 0.16
     assert np.abs(np.sqrt(np.mean(np.square(z))) - 1.0) < 4.0 * 0.16
@@ -549,7 +549,7 @@ def test_intervals_are_as_wide_as_their_level_says():
     y = outputs(system, u)
     found = identify.refine(system, record(system, u, y + 0.01 * rng.standard_normal(y.shape)))
     f, z = identify.intervals(found, 0.95)
-    assert np.allclose(f[:, 1] - f[:, 0], 2 * 1.959964 * found.frequency_deviations, rtol=1e-6)
+    assert np.allclose(f[:, 1] - f[:, 0], 2 * 1.959964 * found.frequency_deviations_hz, rtol=1e-6)
     assert np.allclose(z.mean(axis=1), found.damping_ratios)
     with raises(DataError, "out-of-range", "level"):
         identify.intervals(found, 95)
@@ -613,7 +613,7 @@ def test_the_bootstrap_assigns_modes_within_a_distance(factor):
         )
 
     if factor < 1.0:
-        assert np.allclose(bootstrap().frequency_deviations, 0.0, atol=1e-9)
+        assert np.allclose(bootstrap().frequency_deviations_hz, 0.0, atol=1e-9)
     else:
         with raises(DataError, "order-too-high", "10"):
             bootstrap()

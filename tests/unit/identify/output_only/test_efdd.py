@@ -73,7 +73,7 @@ def test_too_few_blocks_give_no_deviations_and_lines_too_wide_a_finding() -> Non
     found = efdd.quiet(record, frequencies_hz=[1.845], segment=512)  # lines 0.125 Hz apart, mode 0.004 Hz wide
     assert "coarse-lines" in [one.code for one in found.findings]
     short = efdd.quiet(ambient(8000), frequencies_hz=[5.47], segment=2000)  # 7 blocks
-    assert short.frequency_deviations is None and short.damping_deviations is None
+    assert short.frequency_deviations_hz is None and short.damping_deviations is None
     assert short.damping_ratios is not None
 
 

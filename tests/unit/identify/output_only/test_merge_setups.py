@@ -78,12 +78,12 @@ def test_models_are_merged_and_their_deviations_weigh() -> None:
         model = da.identify.ssi_data(record, order=16)
         count = len(model.frequencies_hz)
         models.append(
-            model.replace(frequency_deviations=np.full(count, 0.01), damping_deviations=np.full(count, 0.001))
+            model.replace(frequency_deviations_hz=np.full(count, 0.01), damping_deviations=np.full(count, 0.001))
         )
     merged = da.identify.merge_setups(models)
     assert merged.outputs == ("m3", "m8", "m1", "m2", "m4", "m5", "m6", "m7")
     assert len(merged.modes) >= 6
-    assert (merged.frequency_deviations >= 0.01 / np.sqrt(2.0) - 1e-12).all()
+    assert (merged.frequency_deviations_hz >= 0.01 / np.sqrt(2.0) - 1e-12).all()
     assert "weighted" in merged.notes[0]
 
 

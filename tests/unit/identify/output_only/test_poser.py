@@ -30,7 +30,7 @@ def test_shapes_are_scaled_at_the_references_and_joined() -> None:
     assert np.diagonal(merged.modes.mac(true)) == pytest.approx(1.0, abs=1e-12)
     assert merged.frequencies_hz == pytest.approx([2.0, 5.0], rel=1e-4)  # and √(1 - ζ²) does not matter
     # (0.00, 0.01, -0.01) have the standard deviation 0.01, their mean 0.01/√3
-    assert merged.frequency_deviations == pytest.approx([0.01 / np.sqrt(3.0), 0.02 / np.sqrt(3.0)])
+    assert merged.frequency_deviations_hz == pytest.approx([0.01 / np.sqrt(3.0), 0.02 / np.sqrt(3.0)])
     assert merged.reference_mac == pytest.approx(1.0)
     assert merged.findings == ()
 
@@ -40,14 +40,14 @@ def test_means_are_weighted_by_deviations() -> None:
     merged = join_setups(found, REFERENCES, [("a",), ("b",)], [])
     assert merged.frequencies_hz[0] == pytest.approx((2.00 * 1e6 + 2.01 * 1e4) / (1e6 + 1e4))
     # 1/√Σ1/σ² = 0.000995, and √(Σ w (f - mean)²/(n - 1)) by their scatter = 0.000990
-    assert merged.frequency_deviations[0] == pytest.approx(0.000995, rel=1e-3)
+    assert merged.frequency_deviations_hz[0] == pytest.approx(0.000995, rel=1e-3)
 
 
 def test_set_ups_that_scatter_more_than_their_equal_deviations_give_the_deviation_of_a_plain_mean() -> None:
     made = []
     for deviation in (None, 1e-6):
         found = [setup(["a"], [2.00], deviation=deviation), setup(["b"], [2.02], deviation=deviation)]
-        made.append(join_setups(found, REFERENCES, [("a",), ("b",)], []).frequency_deviations[0])
+        made.append(join_setups(found, REFERENCES, [("a",), ("b",)], []).frequency_deviations_hz[0])
     assert made == pytest.approx([0.01, 0.01])  # half the difference of two
 
 

@@ -147,7 +147,7 @@ def test_deviations_of_modes_become_those_of_parameters() -> None:
         shapes = modes.shapes / np.linalg.norm(modes.shapes, axis=0)
         shapes = shapes + 1e-2 * random.normal(size=(3, 3))
         measured = Modes(values, shapes, modes.coordinates)
-        deviations = {"frequencies": 1e-3 * modes.frequencies_hz, "shapes": 1e-2}
+        deviations = {"frequencies_hz": 1e-3 * modes.frequencies_hz, "shapes": 1e-2}
         result = update(chain, measured, {"k1": 110.0, "k2": 90.0, "k3": 100.0}, deviations=deviations)
         assert result.deviations is not None
         found.append((result.values, result.deviations))
@@ -208,7 +208,9 @@ def test_an_identified_model_brings_its_modes_and_deviations() -> None:
     outputs = np.hstack((np.eye(3), np.zeros((3, 3))))
     sampled = da.StateSpace(sampled.A, C=outputs, dt=0.05, outputs=["a", "b", "c"])
     hertz = system.modes().frequencies_hz
-    found = Identified(sampled, method="given", frequency_deviations=1e-3 * hertz, damping_deviations=1e-3 * np.ones(3))
+    found = Identified(
+        sampled, method="given", frequency_deviations_hz=1e-3 * hertz, damping_deviations=1e-3 * np.ones(3)
+    )
     result = update(chain, found, {"k1": 100.0, "k2": 100.0, "k3": 100.0}, deviations={"shapes": 0.01})
     assert result.deviations is not None
     # damping of 2 % turns the undamped frequencies by 2e-4
@@ -234,8 +236,9 @@ def test_bounds_hold_an_update() -> None:
         ({"bounds": {"k1": (0.0, 1.0)}}, DataError, "out-of-range", "'k1'"),
         ({"prior": {"kk": 0.1}}, DataError, "unknown-name", "'kk'"),
         ({"prior": -1.0}, DataError, "not-positive", "prior"),
-        ({"deviations": {"frequency": 1.0}}, DataError, "unknown-argument", "'frequencies'"),
-        ({"deviations": {"frequencies": [1.0, 2.0]}}, DataError, "wrong-shape", "frequencies"),
+        ({"deviations": {"frequency": 1.0}}, DataError, "unknown-argument", "'frequencies_hz'"),
+        ({"deviations": {"frequencies": 0.1}}, DataError, "unknown-argument", "'frequencies_hz'"),  # the former name
+        ({"deviations": {"frequencies_hz": [1.0, 2.0]}}, DataError, "wrong-shape", "frequencies"),
         ({"model": 4.0}, ModelError, "wrong-type", "float"),
         ({"model": lambda **k: 3.0}, ModelError, "wrong-type", "float"),
     ],
@@ -318,7 +321,7 @@ def test_deviations_of_a_file_are_used(tmp_path: Path) -> None:
     report = da.structures.correlate(modes, result.system.modes(12), coordinates=PLACES)
     assert report.partners.tolist() == [1, 2, 3, 4] and (report.mac > 0.9999).all()
     # deviations ten times as large in the file give ten times as large ones of the parameters
-    wide = modes.replace(frequency_deviations=10 * modes.frequency_deviations)
+    wide = modes.replace(frequency_deviations_hz=10 * modes.frequency_deviations_hz)
     again = update(portal, wide, {"E": 210e9, "k": 1e5}, coordinates=PLACES, deviations={"shapes": 1e-2})
     assert again.deviations is not None
     np.testing.assert_allclose(again.deviations / result.deviations, 10.0, rtol=0.05)

@@ -65,7 +65,7 @@ def test_automatic_identification_cuts_at_a_gap_and_finds_the_mode() -> None:
         found = da.identify.auto(with_gap(), "force", "sway")
     assert "cut where time jumps (0.5 s without samples from t = 9.99 s)" in found.decisions[0]
     true, model = TRUE.modes(), found.identified
-    assert abs(found.frequencies_hz[0] - true.frequencies_hz[0]) < 3 * model.frequency_deviations[0]
+    assert abs(found.frequencies_hz[0] - true.frequencies_hz[0]) < 3 * model.frequency_deviations_hz[0]
     assert abs(found.damping_ratios[0] - true.damping_ratios[0]) < 3 * model.damping_deviations[0]
 
 

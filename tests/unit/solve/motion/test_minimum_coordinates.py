@@ -312,7 +312,7 @@ def test_about_an_equilibrium_held_by_an_input_the_remainder_counts_from_that_in
         assert f2 == pytest.approx([expected], abs=1e-9)  # weight times the tolerance of the pose
 
 
-# -- flexible bodies as they are made without a request: mean axis, geometric stiffness ---------------------------------
+# -- flexible bodies as they are made without a request: mean axis, geometric stiffness --------------------------------
 @pytest.fixture(scope="module")
 def elastic_loop():
     """A slider-crank whose rod bends, with a motor and gravity."""

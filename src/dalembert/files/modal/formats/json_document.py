@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.errors import FileFormatError, unknown_name
-from dalembert.core.findings import Advice, Call
-from dalembert.files.modal.format import MODAL_FORMATS, ModalFormat
+from dalembert.core.findings import Advice, Argument, Call
+from dalembert.files.modal.format import LIMITS, MODAL_FORMATS, ModalFormat
 from dalembert.files.modal.geometry import Geometry
 from dalembert.files.modal.modal_values import ModalValues, to_modes
 from dalembert.linear.modes import Modes
@@ -28,10 +28,22 @@ KEYS = (
 )  # fmt: skip
 
 
-def load_document(path: Path) -> Any:
-    """The JSON of a file; errors name the line."""
+# Bytes of an object, a list, an item (a number and its places in lists and arrays) and a text.
+OBJECT, LIST, ITEM, TEXT = 184, 64, 48, 64
+
+
+def load_document(path: Path, max_bytes: int = LIMITS.size) -> Any:
+    """The JSON of a file; errors name the line. Refused where its objects would take twice ``max_bytes``."""
+    data = path.read_bytes()
+    wide = 1 if data.isascii() else 2 if np.frombuffer(data, np.uint8).max() < 0xF0 else 4  # bytes of a character
+    # "real" and "imag" are one text each, however often they occur
+    texts = data.count(b'"') // 2 - data.count(b'"real"') - data.count(b'"imag"')
+    counts = ((OBJECT, data.count(b"{")), (LIST, data.count(b"[")), (ITEM, data.count(b",")), (TEXT, texts))
+    if (1 + wide) * len(data) + sum(size * count for size, count in counts) > 2 * max_bytes:
+        problem = f"the values of this document take more than twice max_bytes = {max_bytes}."
+        raise FileFormatError("too-large", problem, Advice("Raise {}, if it is sound.", Argument("max_bytes")))
     try:
-        return json.loads(path.read_bytes())
+        return json.loads(data)
     except json.JSONDecodeError as error:
         raise FileFormatError("bad-syntax", f"this is not JSON ({error.msg}).", line=error.lineno) from None
     except (UnicodeDecodeError, RecursionError, ValueError) as error:
@@ -50,7 +62,7 @@ def is_modal(document: Any) -> bool:
 
 def read(path: Path, max_bytes: int) -> Modes:
     """Modes of a document."""
-    document = load_document(path)
+    document = load_document(path, max_bytes)
     if not is_modal(document):
         raise FileFormatError(
             "not-modes", 'the document has no list "modes" of objects with "frequency_hz" and "shape".',
@@ -129,7 +141,7 @@ def write(modes: Modes, path: Path, geometry: Geometry | None) -> None:
     columns = {
         "frequency_hz": modes.frequencies_hz, "damping_ratio": modes.damping_ratios, "eigenvalue": modes.eigenvalues,
         "shape": modes.shapes.T, "modal_mass": modes.modal_masses if modes.has_masses else None,
-        "frequency_deviation_hz": modes.frequency_deviations, "damping_deviation": modes.damping_deviations,
+        "frequency_deviation_hz": modes.frequency_deviations_hz, "damping_deviation": modes.damping_deviations,
     }  # fmt: skip
     rows = [{key: _plain(of[k]) for key, of in columns.items() if of is not None} for k in range(len(modes))]
     text = json.dumps({"coordinates": modes.coordinates, "modes": rows}, indent=1, ensure_ascii=False, allow_nan=False)

@@ -232,7 +232,7 @@ def write(modes: Modes, path: Path, geometry: Geometry | None) -> None:
     complex_ = bool(np.iscomplexobj(modes.shapes))
     columns: dict[str, Any] = {
         "mode": range(1, len(modes) + 1), "frequency_hz": modes.frequencies_hz, "damping_ratio": modes.damping_ratios,
-        "frequency_deviation_hz": modes.frequency_deviations, "damping_deviation": modes.damping_deviations,
+        "frequency_deviation_hz": modes.frequency_deviations_hz, "damping_deviation": modes.damping_deviations,
         "modal_mass": modes.modal_masses if modes.has_masses else None,
     }  # fmt: skip
     heads = [name for name, values in columns.items() if values is not None]

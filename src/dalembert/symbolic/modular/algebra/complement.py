@@ -39,6 +39,7 @@ def orthogonal_complement(
     numbers: Array | None = None,
     independent: Sequence[str] | None = None,
     prefer: Sequence[str] = (),
+    label: str | None = None,
 ) -> Complement:
     """S in symbols, by elimination of dependent columns.
 
@@ -47,7 +48,11 @@ def orthogonal_complement(
     A : matrix of expressions
     numbers : (points, m, n) its values; ranks are decided with them, or at random values of the symbols
     independent : columns to keep; chosen when left out, those of ``prefer`` first
+    label : of the columns of S, numbered: ``"free 1"``; when left out they have the names of the independent ones
     """
+    if label is not None:
+        S, redundant = (made := orthogonal_complement(A, numbers, independent, prefer)).matrix, made.redundant
+        return Complement(LabelledMatrix(S.entries, S.rows, _number(label, len(S.columns))), redundant)
     columns = A.columns
     if numbers is None:
         numbers = random_values(ca.SX(A.entries))
@@ -102,14 +107,18 @@ def choose_independent(A: Array, columns: Sequence[str], prefer: Sequence[str] =
     return tuple(columns[j] for j in range(n) if j not in dependent)
 
 
-def null_space(A: LabelledMatrix) -> LabelledMatrix:
-    """Orthonormal S of a matrix of numbers, by singular values; its columns have no meaning of their own.
+def null_space(A: LabelledMatrix, label: str = "free") -> LabelledMatrix:
+    """Orthonormal S of a matrix of numbers, by singular values; its columns have a label and a number, no meaning.
 
     They are not continuous along a motion: use it at one instant, not to be differentiated.
     """
     values = np.asarray(A.entries, dtype=float)
     S = scipy.linalg.null_space(values, rcond=LIMITS.rank) if A.rows else np.eye(len(A.columns))
-    return LabelledMatrix(S, A.columns, [f"free {k + 1}" for k in range(S.shape[1])])
+    return LabelledMatrix(S, A.columns, _number(label, S.shape[1]))
+
+
+def _number(label: str, count: int) -> list[str]:
+    return [f"{label} {k + 1}" for k in range(count)]
 
 
 def least_squares_complement(

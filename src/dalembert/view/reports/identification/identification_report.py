@@ -356,7 +356,7 @@ def class_tables(result: AutoIdentified) -> list[Piece]:
             continue
         head, rows = _class_rows(result, places)
         words = f"{grade.capitalize()} modes" if grade != CLASSES[2] else "Modes of the fit only"
-        known = result.identified.frequency_deviations is not None
+        known = result.identified.frequency_deviations_hz is not None
         about = f"{words}{' (± one standard deviation)' if known else ''}{_ABOUT.get(grade, '')}"
         folded = f"{words}: {len(places)}" if grade == CLASSES[2] else ""
         found.append(Table(head, rows, about, folded))
@@ -403,7 +403,7 @@ def modes_table(model: Identified) -> Table:
     """Frequencies and damping ratios with standard deviations, and how nearly real each shape is."""
     modes = model.underdamped_modes()
     mpc = modal_phase_collinearity(modes.shapes)
-    sd_f, sd_z = model.frequency_deviations, model.damping_deviations
+    sd_f, sd_z = model.frequency_deviations_hz, model.damping_deviations
     rows = []
     for k in range(len(modes)):
         frequency, damping = f"{modes.frequencies_hz[k]:.5g}", f"{100.0 * modes.damping_ratios[k]:.4g}"

@@ -75,7 +75,7 @@ def _summary(result: FrequencyDomainModes | MergedModes) -> str:
 
 
 def _modes_table(result: FrequencyDomainModes | MergedModes) -> Table:
-    sd_f, sd_z, zeta = result.frequency_deviations, result.damping_deviations, result.damping_ratios
+    sd_f, sd_z, zeta = result.frequency_deviations_hz, result.damping_deviations, result.damping_ratios
     mpc = modal_phase_collinearity(result.shapes) if len(result.modes) else ()
     rows = [
         (

@@ -109,7 +109,7 @@ def workbench_data(
         return None
     modes = model.underdamped_modes()
     mpc = modal_phase_collinearity(modes.shapes)
-    sd_f, sd_z = model.frequency_deviations, model.damping_deviations
+    sd_f, sd_z = model.frequency_deviations_hz, model.damping_deviations
     return {
         "inputs": model.inputs, "outputs": model.outputs, "dt": model.dt, "limit": 0.5 / model.dt,
         "band": evidence.band, "home": evidence.axis, "method": _name(model),

@@ -28,7 +28,7 @@ def test_a_document_of_identify_is_read_with_classes_and_deviations(tmp_path: Pa
     found = da.read_modes(write(tmp_path, document))
     assert found.coordinates == ("a1", "a2") and found.provenance["classes"] == ["sound"]
     np.testing.assert_array_equal(found.shapes, [[1 + 0.1j], [0.5]])
-    np.testing.assert_array_equal(found.frequency_deviations, [0.01])
+    np.testing.assert_array_equal(found.frequency_deviations_hz, [0.01])
     assert found.damping_deviations is None
 
 

@@ -60,11 +60,11 @@ def test_an_angle_alone_is_the_name_of_a_coordinate(tmp_path: Path) -> None:
 def test_masses_and_deviations_are_read_and_incomplete_ones_left_out(tmp_path: Path) -> None:
     head = "mode,f [Hz],std f [%],zeta [%],zeta std [%],modal mass [g],a1\n"
     found = da.read_modes(write(tmp_path, head + "1,2,0.5,3,0.1,1500,1\n2,5,0.2,1,0.2,2500,1\n"))
-    np.testing.assert_allclose(found.frequency_deviations, [0.01, 0.01])
+    np.testing.assert_allclose(found.frequency_deviations_hz, [0.01, 0.01])
     np.testing.assert_allclose(found.damping_deviations, [0.001, 0.002])
     np.testing.assert_allclose(found.modal_masses, [1.5, 2.5])
     found = da.read_modes(write(tmp_path, head + "1,2,,3,0,1500,1\n2,5,0.2,1,0.2,,1\n"))
-    assert found.frequency_deviations is None and found.damping_deviations is None and not found.has_masses
+    assert found.frequency_deviations_hz is None and found.damping_deviations is None and not found.has_masses
     assert len(found.provenance["notes"]) == 3
 
 

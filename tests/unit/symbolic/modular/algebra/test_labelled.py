@@ -163,6 +163,21 @@ def test_complements_annihilate_a_matrix_in_symbols_and_in_numbers() -> None:
         orthogonal_complement(A, independent=["c"])
 
 
+@pytest.mark.spec("002-I1")
+def test_columns_of_complements_are_numbered_by_a_label() -> None:
+    """Symbols and numbers: the columns of two parts then stay apart in a sum over labels."""
+    modular = da.symbolic.modular
+    s = ca.SX.sym("s")
+    A = modular.LabelledMatrix(ca.horzcat(1, s, 2), ["p"], list("abc"))
+    plain, named = modular.orthogonal_complement(A).matrix, modular.orthogonal_complement(A, label="w").matrix
+    assert named.columns == ("w 1", "w 2") and named.rows == plain.rows
+    at = np.array([0.4])
+    np.testing.assert_array_equal(*(modular.evaluate(one, s, at).entries for one in (plain, named)))
+    numbers = modular.evaluate(A, s, at)
+    assert modular.null_space(numbers).columns == ("free 1", "free 2")
+    assert modular.null_space(numbers, "w").columns == ("w 1", "w 2")
+
+
 @pytest.mark.spec("002-I1", "002-G7", "002-T22")
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_complement_of_rows_that_contradict_each_other_has_its_derivatives(weighted: bool) -> None:
