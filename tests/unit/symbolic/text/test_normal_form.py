@@ -100,7 +100,7 @@ def test_the_default_text_of_the_top_is_that_of_its_textbook():
         " + 9.81*l*m*cos(theta)"
     )
     assert sympy.simplify(canonical.readable["H"] - H) == 0
-    assert canonical.readable["H"].count_ops() <= 50
+    assert canonical.readable["H"].count_ops() < 2 * H.count_ops()  # without fractions of fractions: not cut up
     assert "x_{" not in canonical.markdown()
 
 
