@@ -45,15 +45,14 @@ def bent_link(divisions: tuple[int, int, int]) -> Any:
 def move(mesh: Any, page: Path) -> Any:
     """What a user writes: from a mesh to the animation of a slider-crank whose connecting rod it is."""
     import dalembert as da
+    from dalembert.structures import Solid, flexible_body
 
-    link = da.structures.Solid("link", mesh, "aluminium")
+    link = Solid("link", mesh, "aluminium")
     for end in ("big end", "small end"):
         link.add_interface(end, end)
     m = da.Mechanism("slider-crank", gravity=(0, -9.81, 0))
     crank = m.add_body("crank", mass=0.2, inertia=da.rod(0.05), position=(0.025, 0, 0))
-    rod = m.add_flexible_body(
-        "rod", da.structures.flexible_body(link, modes=6), position=(0.05, 0, 0), cutoff_hz=3000.0
-    )
+    rod = m.add_flexible_body("rod", flexible_body(link, modes=6), position=(0.05, 0, 0), cutoff_hz=3000.0)
     slider = m.add_body("slider", mass=0.5, inertia=1e-4, position=(0.3, 0, 0))
     m.add_revolute("A", m.ground.frame(0, 0, 0), crank.frame(-0.025, 0, 0))
     m.add_revolute("B", crank.frame(0.025, 0, 0), rod.frame("big end"))
