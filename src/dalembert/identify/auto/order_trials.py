@@ -152,10 +152,10 @@ def find_equal_order(
         for order, own, rest in ((taken, f, g), (other, g, f))
     }
     names = {order: ", ".join(f"{x:.4g}" for x in own) for order, own in hertz.items() if own}
-    differ = "".join(f", but only order {order} has modes at {own} Hz" for order, own in names.items())
+    differ = " ".join(f"Only order {order} has modes at {own} Hz." for order, own in names.items())
     problem = (
-        f"models of order {taken} and {other} fit a part of the training data kept aside as well ({percent[taken]:.2f} "
-        f"and {percent[other]:.2f} %): {taken} was taken. Their modes are the same{differ}."
+        f"models of order {taken} (fit {percent[taken]:.2f} %) and {other} (fit {percent[other]:.2f} %) are as good on "
+        f"a part of the training data kept aside; {taken} was taken. {differ or 'Their modes are the same.'}"
     )
     evidence = {"orders": [taken, other], "hertz": [hertz[taken], hertz[other]]}
     return [Finding("equal-orders", problem, {}, evidence, (Advice("Compare with {}.", Argument("order", other)),))]
