@@ -27,6 +27,11 @@ def link(length: float, modes: int, damping: float) -> Any:
                          gauges=gauges)  # fmt: skip
 
 
+# The shoulder stops at once from 0.3 rad/s: the impulsive work of its driver, 1e-3 of the energy whatever the step, is in
+# no balance.
+STOPS_AT_ONCE = "ignore:the energy of the run of 'two-link arm':dalembert.core.errors.SimulationWarning"
+
+
 def strain_run(modes: int, damping: float, until: float = 20.5, step: float = 1e-3, load: float = PAYLOAD) -> da.Record:
     """The arm is lifted by 0.05 rad in half a second, its joints follow exactly; then it vibrates."""
     m = da.Mechanism("two-link arm", planar=True)
@@ -48,7 +53,7 @@ def strain_run(modes: int, damping: float, until: float = 20.5, step: float = 1e
 
 
 @pytest.mark.spec("001-C33")
-@pytest.mark.filterwarnings("ignore::dalembert.core.errors.SimulationWarning")  # long steps lose 0.2 % of energy
+@pytest.mark.filterwarnings(STOPS_AT_ONCE)
 def test_normalised_magnitudes_compare_strains_of_any_size_and_show_the_resonance_of_the_payload() -> None:
     """A gauge of unknown gain and offset with noise: bins of 0.1 Hz place the parabola's maximum to 0.02 Hz. Noise of
     1e-6 has 1e-6 √(6/N) in a bin of N = 1000 samples, beside 1e-4: 1e-3 of the peak, the largest of 200 thrice that.
@@ -79,6 +84,7 @@ def test_normalised_magnitudes_compare_strains_of_any_size_and_show_the_resonanc
 
 
 @pytest.mark.spec("001-C33")
+@pytest.mark.filterwarnings(STOPS_AT_ONCE)
 @pytest.mark.slow
 def test_measured_and_simulated_strain_have_the_same_spectrum_with_the_known_resonance() -> None:
     """The measurement has more modes, noise of 5 µm/m and an offset; normalised amplitudes of both agree.

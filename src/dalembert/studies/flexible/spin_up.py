@@ -100,10 +100,11 @@ def mechanism(data: FlexibleBodyData, speed: float, *, planar: bool, count: int 
 def spin(m: da.Mechanism, until: float = SPAN, *, h: float = STEP, every: float = EVERY) -> da.Record:
     """A run from rest; under gravity from static equilibrium."""
     eqs = da.equations(m)
-    start = da.assemble(eqs) if m.planar else da.equilibrium(eqs)
     with warnings.catch_warnings():
         # of deflections beyond the linear range and of missing stiffness: both are what the study shows
         warnings.simplefilter("ignore", da.errors.SimulationWarning)
+        warnings.simplefilter("ignore", da.errors.ModelWarning)
+        start = da.assemble(eqs) if m.planar else da.equilibrium(eqs)
         method = da.GeneralizedAlpha(step=h, rho=0.8)
         return da.simulate(eqs, until, start=start, method=method, every=every, progress=False)
 
