@@ -27,8 +27,8 @@ def link(length: float, modes: int, damping: float) -> Any:
                          gauges=gauges)  # fmt: skip
 
 
-# The shoulder stops at once from 0.3 rad/s: the impulsive work of its driver, 1e-3 of the energy whatever the step, is in
-# no balance.
+# The shoulder stops at once from 0.3 rad/s: the impulsive work of its driver, 1e-3 of the energy whatever the step, is
+# in no balance.
 STOPS_AT_ONCE = "ignore:the energy of the run of 'two-link arm':dalembert.core.errors.SimulationWarning"
 
 
