@@ -66,7 +66,7 @@ def test_one_word_per_argument() -> None:
 
 # One idea in two rooms: forward and inverse dynamics of a machine and, on arrays, of a tree; the equation of Udwadia
 # and Kalaba as a control law and as a formalism.
-SHARED = {"forward_dynamics", "inverse_dynamics", "udwadia_kalaba"}
+SHARED = {"forward_dynamics", "inverse_dynamics", "linearize", "udwadia_kalaba"}
 
 
 def test_a_public_name_has_one_meaning() -> None:

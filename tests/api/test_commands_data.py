@@ -74,7 +74,7 @@ def test_identify_finds_the_frequencies_of_a_building(shaken, tmp_path):
     assert found["fit_percent"]["held_out"] > 95
     assert np.shape(found["matrices"]["A"]) == (4, 4)
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "SHA-256" in page and "numpy" in page and "Identification report" in page
+    assert "SHA-256" in page and "numpy" in page and f"Identification of {file.name}" in page
     assert set(found) == {
         "method", "order", "sample_time", "inputs", "outputs", "modes", "fit_percent", "decisions", "findings",
         "matrices", "files", "time_scale", "period_s", "nonlinearity",

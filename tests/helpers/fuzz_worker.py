@@ -131,6 +131,20 @@ def strong_motion() -> bytes:
     return (head + "".join(blocks) + "/&  ---- End of data\n").encode()
 
 
+def labview_text() -> bytes:
+    head = "LabVIEW Measurement\t\nSeparator\tTab\nX_Columns\tOne\n***End_of_Header***\t\t\n\t\n"
+    channels = "Channels\t2\t\t\nY_Unit_Label\tN\tm/s^2\t\nDelta_X\t0.01\t0.01\t\n***End_of_Header***\t\t\t\n"
+    rows = "".join(f"{0.01 * k:.6f}\t{k}\t{0.5 * k}\t\n" for k in range(8))
+    return (head + channels + "X_Value\tF\ta\tComment\n" + rows).encode()
+
+
+def array_file(packed: bool) -> bytes:
+    buffer = io.BytesIO()
+    save = np.savez_compressed if packed else np.savez
+    save(buffer, time=0.01 * np.arange(20.0), F=np.ones(20), a=np.ones((20, 2), dtype="f4"))
+    return buffer.getvalue()
+
+
 def sound() -> list[bytes]:
     from scipy.io import wavfile
 
@@ -468,6 +482,8 @@ FORMATS: dict[str, tuple[str, Callable[[], list[bytes]], Callable[[Path], None]]
     "wav": (".wav", sound, read_table),
     "xlsx": (".xlsx", lambda: [worksheet()], read_table),
     "tdms": (".tdms", lambda: [labview()], read_table),
+    "lvm": (".lvm", lambda: [labview_text()], read_table),
+    "npz": (".npz", lambda: [array_file(False), array_file(True)], read_table),
     "gmsh": (".msh", lambda: [*mesh_texts("brick20.msh", "tet10.msh", "two_cubes_22.msh", "two_cubes_41.msh"),
                               binary_mesh("two_cubes_22.msh", "2.2"), binary_mesh("brick20.msh", "4.0"),
                               binary_mesh("two_cubes_41.msh", "4.1")], read_mesh),

@@ -28,6 +28,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the bound on th
 INPUTS = {
     "toml": 100, "json": 100, "csv": 300, "tsv": 100, "mat4": 200, "mat5": 250, "mat7": 200, "parquet": 150,
     "netcdf": 100, "logger": 150, "mat73": 60, "uff": 150, "strong motion": 150, "wav": 150, "xlsx": 60, "tdms": 100,
+    "lvm": 100, "npz": 60,
     "gmsh": 200, "abaqus": 150, "nastran": 100, "stl": 100, "sweep": 100, "urdf": 150, "mjcf": 150, "obj": 100,
     "modal table": 200, "modal json": 150, "modal uff": 200, "geometry": 150, "universal geometry": 100,
     "geometry toml": 200, "choice": 200, "deep strong motion": 100, "frequency responses": 100,

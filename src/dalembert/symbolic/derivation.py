@@ -249,11 +249,11 @@ class Derivation:
         return SolvedMotion(values["N"] @ vdot + values["bias"], vdot, lam, self._reactions(values, vdot))
 
     def conserved_along(
-        self, run: Record, quantities: Sequence[Conserved] = (), *, parameters: Mapping[str, float] | None = None
+        self, record: Record, quantities: Sequence[Conserved] = (), *, parameters: Mapping[str, float] | None = None
     ) -> Record:
         """Conserved quantities along a run of these equations, as channels of a record.
 
-        run : with the coordinates and speeds of the derivation, as of ``da.simulate(da.equations(derivation), ...)``.
+        record : with the coordinates and speeds of the derivation, as ``da.simulate`` of its equations gives.
         quantities : those of `noether`, for example; ``conserved`` of the derivation where left out.
         parameters : values other than those of the system.
         """
@@ -264,15 +264,15 @@ class Derivation:
         column = ca.vertcat(SX(0, 1), *(one.expression for one in quantities or self.conserved))
         column = ca.substitute(column, in_rates(s).v, own)
         f = ca.Function("conserved", [s.q, own, s.u, s.p, s.t], [column])
-        p, count = ca.DM(list(values.values())), len(run)
-        q, v = (ca.DM(np.array([run[name] for name in names])) for names in (s.coordinate_names, self.names))
+        p, count = ca.DM(list(values.values())), len(record)
+        q, v = (ca.DM(np.array([record[name] for name in names])) for names in (s.coordinate_names, self.names))
         u = ca.DM(
-            np.array([run[name] if name in run else np.zeros(count) for name in s.input_names]).reshape(-1, count)
+            np.array([record[name] if name in record else np.zeros(count) for name in s.input_names]).reshape(-1, count)
         )
-        t = ca.DM(run.time).T
+        t = ca.DM(record.time).T
         found = np.array(f(q, rates(q, v, p, t), u, p, t))
         return Record(
-            run.time,
+            record.time,
             found.T,
             [one.name for one in quantities or self.conserved],
             name=f"conserved quantities of {s.name}",

@@ -112,7 +112,8 @@ USE = [
 ]  # fmt: skip
 
 SIMULATE = [
-    ("running a mechanism", lambda e: da.simulate(da.Mechanism("arm"), 1.0), da.errors.ModelError, ("Mechanism", "da.equations")),
+    ("running a mechanism without bodies", lambda e: da.simulate(da.Mechanism("arm"), 1.0), da.errors.ModelError, ("mechanism 'arm'", "no bodies")),
+    ("running a name", lambda e: da.simulate("arm", 1.0), da.errors.ModelError, ("str", "da.equations")),
     ("an end in the past", lambda e: da.simulate(e, -1.0), da.errors.DataError, ("until", "-1")),
     ("an end at the start", lambda e: da.simulate(e, 0.0), da.errors.DataError, ("until", "0")),
     ("an end of text", lambda e: da.simulate(e, "1 s"), da.errors.DataError, ("until", "'1 s'")),
@@ -125,7 +126,8 @@ SIMULATE = [
     ("samples after the end", lambda e: da.simulate(e, 0.1, every=[0.0, 0.2]), da.errors.DataError, ("sample times", "0.1")),
     ("samples that are NaN", lambda e: da.simulate(e, 0.1, every=[0.0, NAN]), da.errors.DataError, ("sample times", "finite")),
     ("a start of another model", lambda e: da.simulate(e, 0.1, start=other_start()), da.errors.ModelError, ("'four-bar'", "'arm'")),
-    ("a start that is a dict", lambda e: da.simulate(e, 0.1, start={"hinge": 1.0}), da.errors.ModelError, ("start", "dict", "da.assemble")),
+    ("a start that is a list", lambda e: da.simulate(e, 0.1, start=[1.0]), da.errors.ModelError, ("start", "list", "da.assemble")),
+    ("a start with an unknown name", lambda e: da.simulate(e, 0.1, start={"hing": 1.0}), da.errors.ModelError, ("'hing'", "'hinge")),
     ("a start that is open", lambda e: da.simulate(e, 0.1, start=open_start(e)), da.errors.AssemblyError, ("'hinge'", "da.assemble")),
     ("an unknown input", lambda e: da.simulate(e, 0.1, inputs={"U": 1.0}), da.errors.ModelError, ("'U'", "u")),
     ("an input of NaN", lambda e: da.simulate(e, 0.1, inputs={"u": NAN}), da.errors.DataError, ("'u'", "finite")),

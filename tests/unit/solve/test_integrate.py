@@ -329,8 +329,8 @@ def test_unknown_keywords_are_refused_as_python_does(four_bar: Any, call: Any, s
 @pytest.mark.parametrize(
     ("call", "named"),
     [
-        (lambda e: da.simulate(da.Mechanism("m"), 1.0), "da.equations"),
-        (lambda e: da.simulate(e, 1.0, start={"A": 1}), "da.assemble"),
+        (lambda e: da.simulate("m", 1.0), "da.equations"),
+        (lambda e: da.simulate(e, 1.0, start=[1]), "da.assemble"),
     ],
 )
 def test_arguments_of_another_kind_are_refused_with_the_function_that_makes_them(

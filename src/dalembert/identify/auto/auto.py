@@ -164,8 +164,8 @@ def auto(
     fit_in, fit_out = setting.fit(model, training), setting.fit(model, held) if held else None
     findings += find_poor_fit(fit_in) + find_filled_gaps(data.provenance)
     residuals = model.residuals(held or training, setting.kind if model.gain is not None else "simulation")
-    # the classes of the modes also judge the refinement; its findings are kept
-    silent = ("no-convergence", "unmeasured-forces")
+    # the classes of the modes also judge the refinement, and modes that only one of two orders has: findings are kept
+    silent = ("no-convergence", "unmeasured-forces", "equal-orders")
     IdentificationWarning.report([one for one in findings if one.code not in silent])
     kept = [k for k, judged in enumerate(judgements) if judged.grade != CLASSES[2]]
     whole = setting.read(runs)

@@ -24,7 +24,7 @@ from dalembert.linear.modes import Modes
 
 KEYS = (
     "frequency_hz", "damping_ratio", "eigenvalue", "shape", "modal_mass", "frequency_deviation_hz",
-    "damping_deviation", "class", "reasons",
+    "damping_deviation", "class", "reasons", "number",
 )  # fmt: skip
 
 

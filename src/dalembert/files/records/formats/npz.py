@@ -6,6 +6,7 @@ Sizes in the heads of the arrays are checked before their numbers are read.
 
 from __future__ import annotations
 
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -21,12 +22,16 @@ from dalembert.files.tables.bounds import check_size
 from dalembert.files.tables.clock import settle_times
 from dalembert.record import Record
 
+# What NumPy and the archive raise of broken heads (Python source) and parts.
+BROKEN = (ValueError, OSError, EOFError, KeyError, NotImplementedError, SyntaxError, RecursionError,
+          tokenize.TokenError, zipfile.BadZipFile, zlib.error)  # fmt: skip
+
 
 def read(path: Path, how: Reading) -> Record:
     """Every real vector, or matrix column by column, as long as time."""
     try:
         arrays = _arrays(path, how.max_bytes)
-    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
+    except BROKEN as error:
         raise FileFormatError("damaged", f"these are not arrays of numbers that can be read ({error}).") from error
     real = {name: np.atleast_1d(one) for name, one in arrays.items() if one.dtype.kind in "fiub" and one.ndim < 3}
     tables = {name: one[:, None] if one.ndim == 1 else one for name, one in real.items() if one.size}
