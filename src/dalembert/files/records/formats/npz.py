@@ -63,7 +63,7 @@ def _arrays(path: Path, max_bytes: int) -> Mapping[str, Any]:
                 found[name] = file[name]
             except ValueError:  # objects, which only pickle reads, are no numbers
                 continue
-        return found
+        return {name: one for name, one in found.items() if isinstance(one, np.ndarray)}  # other members are bytes
 
 
 RECORD_FORMATS.register("npz", RecordFormat((".npz", ".npy"), read))
