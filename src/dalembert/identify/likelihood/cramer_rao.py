@@ -8,7 +8,7 @@ of the modal model with all its parameters unknown (poles, B, C, D, initial stat
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -229,8 +229,15 @@ def deviations(
     return result.replace(deviation_method=deviation_method)
 
 
-def intervals(fit: Identified | HoldsIdentified | ModalBounds, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
-    """Confidence intervals of frequencies [Hz] (k, 2) and damping ratios (k, 2), lower and upper ends.
+class Intervals(NamedTuple):
+    """Lower and upper ends, (k, 2) each."""
+
+    frequencies_hz: FloatArray
+    damping_ratios: FloatArray
+
+
+def intervals(fit: Identified | HoldsIdentified | ModalBounds, level: float = 0.95) -> Intervals:
+    """Confidence intervals of frequencies [Hz] and damping ratios.
 
     Parameters
     ----------
@@ -252,4 +259,4 @@ def intervals(fit: Identified | HoldsIdentified | ModalBounds, level: float = 0.
     half = float(ndtri(0.5 + 0.5 * level)) * np.array([-1.0, 1.0])
     f = fit.frequencies_hz[:, None] + half * fit.frequency_deviations_hz[:, None]
     z = fit.damping_ratios[:, None] + half * fit.damping_deviations[:, None]
-    return f, z
+    return Intervals(f, z)

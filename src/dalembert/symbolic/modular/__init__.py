@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from dalembert.symbolic.modular.algebra.complement import linear_complement as linear_complement
     from dalembert.symbolic.modular.algebra.complement import null_space as null_space
     from dalembert.symbolic.modular.algebra.complement import orthogonal_complement as orthogonal_complement
+    from dalembert.symbolic.modular.algebra.entries import name_entries as name_entries
+    from dalembert.symbolic.modular.algebra.entries import solve_short_rows as solve_short_rows
     from dalembert.symbolic.modular.algebra.labelled import LabelledMatrix as LabelledMatrix
     from dalembert.symbolic.modular.algebra.labelled import coefficients as coefficients
     from dalembert.symbolic.modular.algebra.labelled import evaluate as evaluate
