@@ -87,6 +87,7 @@ def test_the_report_stands_by_itself_with_the_source_beside(written: Path) -> No
     assert len(page) < 5_000_000
     outside, frames = re.subn("<iframe .*?</iframe>", "", page, flags=re.DOTALL)
     assert frames == 2
+    assert outside.index("swings the pendulum") < outside.index("without the pendulum")  # the first picture has it
     assert "http:" not in outside and "https:" not in outside
     assert json.loads((written / "results.json").read_text())["provenance"]["model hash (SHA-256)"] in outside
     assert "1.934, 5.690, 8.793 Hz" in page

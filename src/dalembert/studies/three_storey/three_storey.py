@@ -85,7 +85,7 @@ def study() -> Outcome:
     machine = rig.mechanism(pendulum=rig.Pendulum(), dampers=servo.DAMPERS)
     return Outcome(
         "Three-storey building: from drawing to data to control", results, pieces, provenance,
-        moving=[animate_sway(estimated), animate_pendulum(held["torque"])], model=(machine, servo.machine()),
+        moving=[animate_pendulum(held["torque"]), animate_sway(estimated)], model=(machine, servo.machine()),
     )  # fmt: skip
 
 
@@ -393,7 +393,7 @@ def animate_sway(estimated: servo.Estimated) -> Moving:
     words = (
         f"The building from {run.time[0]:.0f} to {run.time[-1]:.0f} s at half speed, displacements exaggerated (the "
         f"slider shows the factor): at {estimated.on:.2f} s a force begins to hold the top floor still, on the "
-        "estimate of the filter; the plots show its sway and the force. The pendulum is not drawn here."
+        "estimate of the filter; the plots show its sway and the force. It is the frame, without the pendulum."
     )
     page = da.animate(shown, structure=rig.frame(), speed=0.5, channels=[f"{rig.FLOORS[-1]}.x", "push"])
     return Moving("swaying", page, words)
