@@ -155,6 +155,17 @@ def test_the_models_follow_the_measured_response(shared: Open) -> None:
     assert len(agreement) == 2 and min(agreement) > 0.9
 
 
+def test_a_line_of_noise_does_not_count_in_the_agreement(shared: Open) -> None:
+    """A line a thousand times too large, with a standard deviation of as much, as where no force excites it."""
+    script = f"""(() => {{ const f = {BENCH}.figures[0], p = f.pair, k = p.re.length >> 1;
+        const before = [p.re[k], p.deviation[k]];
+        [p.re[k], p.deviation[k]] = [1e3, 1e3];
+        const text = f.judge(f.curves[0].at, [0, 1e9]);
+        [p.re[k], p.deviation[k]] = before;
+        return text; }})()"""
+    assert float(shared.read(script).partition("FRAC ")[2]) > 0.9
+
+
 @pytest.mark.slow
 def test_wheel_drag_and_double_click_zoom_all_figures(shared: Open) -> None:
     home = shared.view()

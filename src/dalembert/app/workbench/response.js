@@ -5,6 +5,7 @@ import { fit, grid } from "./residues.js";
 import { decades, draw, linear, path } from "./svg.js";
 
 const LOW = 70; // height of the panels of phase and coherence
+const KNOWN = 1e-4; // share of the power of a line that is its variance at least: residues of 1 % are no disagreement
 
 export class Response extends Figure {
   constructor(holder, bench) {
@@ -31,10 +32,11 @@ export class Response extends Figure {
     const chosen = bench.chosenList();
     if (chosen.length) add("chosen", "chosen poles", chosen, fit(chosen, response, pair, dt, wide));
   }
-  // agreement with the excited lines of the band: the frequency response assurance criterion |Σ H* Ĥ|² / (Σ|H|² Σ|Ĥ|²); of
-  // densities the root mean square of the difference in decibels
+  // agreement with the excited lines of the band: the frequency response assurance criterion
+  // |Σ w H* Ĥ|² / (Σ w |H|² Σ w |Ĥ|²), weighted by the variances of the lines, of which noise has large ones; of densities
+  // the root mean square of the difference in decibels
   judge(at, band) {
-    const { hz, excited } = this.bench.data.response, { re, im } = this.pair;
+    const { hz, excited } = this.bench.data.response, { re, im, deviation } = this.pair;
     let x = 0, y = 0, own = 0, made = 0, count = 0;
     for (let k = 0; k < hz.length; k++) {
       if (hz[k] < band[0] || hz[k] > band[1]) continue;
@@ -42,8 +44,10 @@ export class Response extends Figure {
       const [a, b] = at(hz[k]);
       if (this.density) { if (re[k] > 0 && a > 0) { x += (10 * Math.log10(a / re[k])) ** 2; count++; } continue; }
       if (!isFinite(a)) continue;
-      x += re[k] * a + im[k] * b; y += re[k] * b - im[k] * a;
-      own += re[k] ** 2 + im[k] ** 2; made += a * a + b * b;
+      const power = re[k] ** 2 + im[k] ** 2, w = deviation ? 1 / (deviation[k] ** 2 + KNOWN * power) : 1;
+      if (!isFinite(w)) continue;
+      x += w * (re[k] * a + im[k] * b); y += w * (re[k] * b - im[k] * a);
+      own += w * power; made += w * (a * a + b * b);
     }
     if (this.density) return count ? `${digits(Math.sqrt(x / count), 2)} dB off` : "";
     return own * made > 0 ? `FRAC ${((x * x + y * y) / (own * made)).toFixed(3)}` : "";
