@@ -64,14 +64,6 @@ class FloatingInertia:
         moment = ca.sparsify(self.terms.first_moment[: self.space.dim])
         return SpatialInertia(SX(self.data.mass), moment, J[2, 2] if self.space.planar else ca.sparsify(J))
 
-    @property
-    def mass(self) -> Expr:
-        return self.spatial.mass
-
-    @property
-    def moment(self) -> Expr:
-        return self.spatial.moment
-
     @cached_property
     def coupling(self) -> Wrench:
         dim, nv = self.space.dim, self.space.nv

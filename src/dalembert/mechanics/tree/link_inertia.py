@@ -30,10 +30,21 @@ class BodyInertia(Protocol):
     """Inertia of a body on its link, in axes of the link.
 
     columns : speeds of the body itself.  coupling : (F, N), momentum of the link by them.  own : H, their own inertia.
+    weight_moment : first moment on which the weight acts, and its derivatives by the body's own coordinates.
+    resistance, stored_energy : elastic and damping efforts against `columns`, and the energy of the elastic ones.
     """
 
     @property
     def spatial(self) -> SpatialInertia: ...
+
+    @property
+    def weight_moment(self) -> tuple[Expr, Expr]: ...
+
+    @property
+    def resistance(self) -> Expr: ...
+
+    @property
+    def stored_energy(self) -> Expr: ...
 
     @property
     def columns(self) -> Sequence[int]: ...
@@ -77,6 +88,18 @@ class LinkInertia:
     @property
     def own(self) -> Expr:
         return SX(0, 0)
+
+    @property
+    def weight_moment(self) -> tuple[Expr, Expr]:
+        return self.moment, SX(self.moment.shape[0], 0)
+
+    @property
+    def resistance(self) -> Expr:
+        return SX(0, 1)
+
+    @property
+    def stored_energy(self) -> Expr:
+        return SX(0)
 
     @property
     def spatial(self) -> SpatialInertia:
