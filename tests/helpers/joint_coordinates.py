@@ -45,21 +45,23 @@ def random_flexible(seed: int, modes: int, *, stiffening: bool) -> FlexibleBodyD
 
 def random_tree(
     kinds: list[str], reversed_sides: list[bool], seed: int, *, chain: bool = False, modes: Sequence[int] = (),
-    stiffening: bool = False,
+    stiffening: bool = False, clamped: bool = False,
 ) -> Any:  # fmt: skip
     """A spatial tree: one joint of each kind in this order, places, axes and inertias at random.
 
     chain : each body on the one before it, instead of on any of them. A body that is "floating" has no joint and
     carries another on a hinge.
     modes : of the bodies; those with modes are flexible, with joints on any of their nodes, `stiffening` or not.
+    clamped : no mode moves the node of a body that its own joint holds.
     """
     rng = np.random.default_rng(seed)
 
     def vector(size: float) -> tuple[float, ...]:
         return tuple(float(x) for x in size * rng.normal(size=3))
 
-    def place(body: Any) -> Any:
-        return body.at(*vector(0.3)) if body.flexible is None else body.at(f"n{rng.integers(4)}")
+    def place(body: Any, root: bool) -> Any:
+        node = int(rng.integers(4))
+        return body.at(*vector(0.3)) if body.flexible is None else body.at(f"n{0 if root and clamped else node}")
 
     def inertia() -> list[list[float]]:
         axes = np.linalg.qr(rng.normal(size=(3, 3)))[0]
@@ -87,7 +89,7 @@ def random_tree(
             options = {"axis": vector(1.0), "second_axis": vector(1.0)}
         elif kind == "screw":
             options = {"axis": vector(1.0), "lead": 0.3}
-        sides = (place(parent), place(body))
+        sides = (place(parent, False), place(body, True))
         getattr(m, f"add_{kind}")(f"j{k}", *(sides[::-1] if reversed_sides[k] else sides), **options)
         bodies.append(body)
     return m

@@ -28,6 +28,7 @@ from dalembert.mechanics.joints.reactions import reaction_of_rows
 from dalembert.mechanics.poses import Pose
 from dalembert.mechanics.rotations import skew
 from dalembert.mechanics.rows import Form, Measured
+from dalembert.mechanics.tree.algorithms.closed_form import EXPONENTIAL, closed_dynamics
 from dalembert.mechanics.tree.algorithms.energy import tree_energy
 from dalembert.mechanics.tree.algorithms.forward_dynamics import SHORTER_THAN_FACTOR, solve_mass
 from dalembert.mechanics.tree.algorithms.inverse_dynamics import inverse_dynamics
@@ -47,6 +48,7 @@ from dalembert.model.joints import Joint
 from dalembert.model.orientation import logarithm
 
 SX = ca.SX
+RECURSIVE, CLOSED = FORMS = ("recursive", "closed")
 EULER = (("e0", ""), ("e1", ""), ("e2", ""), ("e3", ""))
 TURNING = (("wx", "rad/s"), ("wy", "rad/s"), ("wz", "rad/s"))
 
@@ -90,9 +92,11 @@ class JointCoordinates(Absolute):
     """Collects the expressions of one mechanism in joint coordinates."""
 
     def __init__(
-        self, m: Mechanism, *, absolute: Sequence[str] = (), cut: Sequence[str] = (), sticking: bool = False
-    ) -> None:
+        self, m: Mechanism, *, absolute: Sequence[str] = (), cut: Sequence[str] = (), sticking: bool = False,
+        form: str = RECURSIVE, rotations: str = EXPONENTIAL,
+    ) -> None:  # fmt: skip
         m.validate()
+        self.form, self.rotations = form, rotations
         bearing = {name: force.name for force in m.forces for name in FORCE_EQUATIONS[force.kind].reactions(force)}
         self.branches = span(m, absolute=absolute, cut=cut, rows=bearing)
         self.remarks = describe_tree(m, self.branches, bearing, absolute)
@@ -343,8 +347,13 @@ class JointCoordinates(Absolute):
         return name not in self.coordinates.index and name.rpartition(".")[0] not in self.joints
 
     # -- dynamics -----------------------------------------------------------------------------------------------------
+    @cached_property
+    def _closed(self) -> tuple[Expr, Expr]:
+        return closed_dynamics(self.tree, self.rotations)
+
     def mass_matrix(self) -> Any:
-        blocks = mass_blocks(*self.moving)
+        everything = list(range(self.nv))
+        blocks = [(everything, everything, self._closed[0])] if self.form == CLOSED else mass_blocks(*self.moving)
         first = self.first_extra[1]
         blocks += [([first + k], [first + k], SX(self.number(e[2]))) for k, e in enumerate(self.extra)]
         blocks += [([k], [k], inertia) for k, inertia in self.joint_inertia.items()]
@@ -363,6 +372,9 @@ class JointCoordinates(Absolute):
             own.add_potential(forces, gravity)
             if isinstance(own, FlexibleLink):
                 own.add_elasticity(forces)
+        if self.form == CLOSED:
+            forces.add(range(self.nv), -self._closed[1], has_potential=True)
+            return
         efforts = inverse_dynamics(*self.moving, gravity)
         forces.add(list(efforts), [-x for x in efforts.values()], has_potential=True)
 
@@ -463,9 +475,9 @@ def tidy(values: Expr) -> Expr:
     return ca.sparsify(SX(ca.DM([without_rounding([float(x) for x in row]) for row in rows])))
 
 
-def joint_equations(m: Mechanism, *, absolute: Sequence[str] = (), cut: Sequence[str] = ()) -> EquationsOfMotion:
-    """Equations of a mechanism in joint coordinates."""
-    eqs = JointCoordinates(m, absolute=absolute, cut=cut).build()
+def joint_equations(m: Mechanism, **options: Any) -> EquationsOfMotion:
+    """Equations of a mechanism in joint coordinates; options as for `JointCoordinates`."""
+    eqs = JointCoordinates(m, **options).build()
     if all(d.speed is not None for d in eqs.dry):
         return eqs
-    return replace(eqs, stick_slip=JointCoordinates(m, absolute=absolute, cut=cut, sticking=True).build())
+    return replace(eqs, stick_slip=JointCoordinates(m, sticking=True, **options).build())
