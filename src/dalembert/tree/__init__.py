@@ -7,6 +7,8 @@ from dalembert.core.lazy import attach
 if TYPE_CHECKING:
     from dalembert.tree.base_parameters import BaseParameters as BaseParameters
     from dalembert.tree.base_parameters import base_parameters as base_parameters
+    from dalembert.tree.closed_form import ClosedForm as ClosedForm
+    from dalembert.tree.closed_form import closed_form as closed_form
     from dalembert.tree.derivatives import ForwardDerivatives as ForwardDerivatives
     from dalembert.tree.derivatives import InverseDerivatives as InverseDerivatives
     from dalembert.tree.derivatives import forward_dynamics_derivatives as forward_dynamics_derivatives

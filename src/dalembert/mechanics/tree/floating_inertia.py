@@ -21,7 +21,7 @@ import casadi as ca
 from dalembert.expressions import Expr
 from dalembert.mechanics.bodies.floating import FloatingTerms, constant
 from dalembert.mechanics.poses import Space, Twist
-from dalembert.mechanics.tree.links import Link
+from dalembert.mechanics.tree.link_inertia import MovingFrame
 from dalembert.mechanics.tree.spatial import SpatialInertia, Wrench
 from dalembert.model.flexible import FlexibleBodyData
 
@@ -93,7 +93,7 @@ class FloatingInertia:
     def stored_energy(self) -> Expr:
         return 0.5 * self.stiffness * ca.bilin(constant(self.data.stiffness), self.eta, self.eta)
 
-    def force(self, link: Link, motion: Twist, rates: Expr | None = None) -> tuple[Wrench, Expr]:
+    def force(self, link: MovingFrame, motion: Twist, rates: Expr | None = None) -> tuple[Wrench, Expr]:
         space, w = self.space, link.velocity.w
         F, N = self.coupling.f, self.coupling.n
         terms = self.terms.turning(ca.vertcat(SX(2, 1), w) if space.planar else w)
@@ -110,6 +110,6 @@ class FloatingInertia:
             wrench, efforts = wrench + Wrench(SX(space.dim, 1), turned), efforts + (along - F).T @ upwards
         return wrench, efforts
 
-    def kinetic_energy(self, link: Link) -> Expr:
+    def kinetic_energy(self, link: MovingFrame) -> Expr:
         speeds = ca.vertcat(link.velocity.v, link.velocity.w, self.rate)
         return 0.5 * ca.bilin(self._block, speeds, speeds)

@@ -19,11 +19,29 @@ from typing import Protocol
 import casadi as ca
 
 from dalembert.expressions import Expr
-from dalembert.mechanics.poses import Space, Twist
-from dalembert.mechanics.tree.links import Link
+from dalembert.mechanics.poses import Pose, Space, Twist
 from dalembert.mechanics.tree.spatial import SpatialInertia, Wrench, spin
 
 SX = ca.SX
+
+
+class MovingFrame(Protocol):
+    """The frame of a body as its inertia needs it: a link, or a body of the closed form.
+
+    pose : in the world.  velocity : in axes of the frame.  centre : of mass, in the frame.
+    """
+
+    @property
+    def space(self) -> Space: ...
+
+    @property
+    def pose(self) -> Pose: ...
+
+    @property
+    def velocity(self) -> Twist: ...
+
+    @property
+    def centre(self) -> Expr: ...
 
 
 class BodyInertia(Protocol):
@@ -55,13 +73,13 @@ class BodyInertia(Protocol):
     @property
     def own(self) -> Expr: ...
 
-    def force(self, link: Link, motion: Twist, rates: Expr | None) -> tuple[Wrench, Expr]:
+    def force(self, link: MovingFrame, motion: Twist, rates: Expr | None) -> tuple[Wrench, Expr]:
         """Wrench about the link's origin and efforts on `columns` at the acceleration of the link.
 
         rates : derivatives of all speeds (None: zero).
         """
 
-    def kinetic_energy(self, link: Link) -> Expr: ...
+    def kinetic_energy(self, link: MovingFrame) -> Expr: ...
 
 
 @dataclass(frozen=True)
@@ -106,12 +124,12 @@ class LinkInertia:
         """About the link's origin."""
         return SpatialInertia(self.mass, self.moment, self.about_origin)
 
-    def kinetic_energy(self, link: Link) -> Expr:
+    def kinetic_energy(self, link: MovingFrame) -> Expr:
         v = link.velocity.v + spin(link.space, link.velocity.w, link.centre)
         w = link.velocity.w
         return 0.5 * (self.mass * ca.dot(v, v) + ca.dot(w, self.inertia @ w))
 
-    def force(self, link: Link, motion: Twist, rates: Expr | None = None) -> tuple[Wrench, Expr]:
+    def force(self, link: MovingFrame, motion: Twist, rates: Expr | None = None) -> tuple[Wrench, Expr]:
         """F = m (a + α × c + ω × (ω × c)) , N = I α + ω × I₀ ω + c × F."""
         space, w, c = link.space, link.velocity.w, link.centre
         F = self.mass * (motion.v + spin(space, motion.w, c) + spin(space, w, spin(space, w, c)))

@@ -235,7 +235,12 @@ class JointCoordinates(Absolute):
         return reverse(self.space, motion, s, w) if branch.reversed else motion
 
     def _link(
-        self, branch: Branch, above: LinkBody | FlexibleLink | None, part: BranchCoordinates, w: Expr, motion: RelativeMotion
+        self,
+        branch: Branch,
+        above: LinkBody | FlexibleLink | None,
+        part: BranchCoordinates,
+        w: Expr,
+        motion: RelativeMotion,
     ) -> Link:
         space = self.space
         if branch.joint is None:

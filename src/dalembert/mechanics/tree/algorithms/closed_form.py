@@ -104,17 +104,18 @@ def turned_axes(tree: LinkTree, link: Link, rotations: str) -> tuple[Expr, Expr]
     """Axes of a link on the one before it, and its columns of ω in the axes of that one."""
     body, _, node = link.name.rpartition(".")
     if rotations == LINEAR and link.name not in tree.points and body in tree.flexible:
-        own = tree.inertias[tree.index[body]]
-        assert isinstance(own, FloatingInertia)
-        H = constant(own.data.node(node).rotation[[2] if tree.space.planar else [0, 1, 2]])
-        return SX.eye(tree.space.dim) + spin_matrix(tree.space, H @ own.eta), H
+        inertia = tree.inertias[tree.index[body]]
+        assert isinstance(inertia, FloatingInertia)
+        H = constant(inertia.data.node(node).rotation[[2] if tree.space.planar else [0, 1, 2]])
+        return SX.eye(tree.space.dim) + spin_matrix(tree.space, H @ inertia.eta), H
     return link.R, link.S if tree.space.planar else link.R @ link.S
 
 
 def elements(tree: LinkTree, rotations: str = EXPONENTIAL) -> list[Element]:
     """Bodies of a tree, parents first."""
     refuse_moving_roots(tree)
-    space, found = tree.space, []
+    space = tree.space
+    bodies: list[Element] = []
     numbers: dict[int, int] = {}
     for link, inertia in zip(tree.links, tree.inertias, strict=True):
         if not _is_body(tree, link):
@@ -123,8 +124,8 @@ def elements(tree: LinkTree, rotations: str = EXPONENTIAL) -> list[Element]:
         while path[0].parent is not None and id(path[0].parent) not in numbers:
             path.insert(0, path[0].parent)
         parent = numbers.get(id(path[0].parent))
-        way = reach(space, [(one, *turned_axes(tree, one, rotations)) for one in path])
-        above = found[parent] if parent is not None else None
+        way = reach(space, [(step, *turned_axes(tree, step, rotations)) for step in path])
+        above = bodies[parent] if parent is not None else None
         R = SX.eye(space.dim) if above is None else above.pose.R
         w = SX(space.turns, 1) if above is None else above.turning
         speeds = tree.v[way.columns] if way.columns else SX(0, 1)
@@ -137,16 +138,14 @@ def elements(tree: LinkTree, rotations: str = EXPONENTIAL) -> list[Element]:
             bias_v = bias_v - tree.gravity
         axes, origin = R @ way.axes, p if above is None else above.pose.r + p
         turning = w + turned
-        own = Twist(SX(space.dim, 1), turning if space.planar else axes.T @ turning)
+        velocity = Twist(SX(space.dim, 1), turning if space.planar else axes.T @ turning)
         B = ca.sparsify(ca.vertcat(way.turns if space.planar else R @ way.turns, R @ way.slides))
-        numbers[id(link)] = len(found)
-        found.append(
-            Element(
-                space, parent, link, inertia, Pose(origin, axes, SX(0)), turning, own, link.centre, way.columns, B,
-                ca.vertcat(bias_w, bias_v),
-            )
-        )  # fmt: skip
-    return found
+        numbers[id(link)] = len(bodies)
+        bodies.append(Element(
+            space, parent, link, inertia, Pose(origin, axes, SX(0)), turning, velocity, link.centre, way.columns, B,
+            ca.vertcat(bias_w, bias_v),
+        ))  # fmt: skip
+    return bodies
 
 
 def _is_body(tree: LinkTree, link: Link) -> bool:
@@ -160,8 +159,8 @@ def refuse_moving_roots(tree: LinkTree) -> None:
             raise ModelError(
                 "not-supported", f"modes of the flexible body {link.name!r} move the node that carries it; the closed "
                 "form has the frame of a link at its joint.",
-                Advice("Make the data with the frame at that node ({}), or use the recursion ({}).",
-                       Argument("reference"), Argument("form", "recursive")), where={"body": link.name},
+                Advice("Make its data with the frame at that node, named in {}.", Argument("reference")),
+                Advice("Use the recursion: {}.", Argument("form", "recursive")), where={"body": link.name},
             )  # fmt: skip
 
 
@@ -197,14 +196,13 @@ class ClosedMatrices:
 
 
 def split_speeds(tree: LinkTree) -> tuple[list[int], list[int]]:
-    """Speeds of joints, and of modes."""
-    modes = [k for inertia in tree.inertias for k in inertia.columns]
-    moved = [k for link in tree.links for k in link.columns if k not in modes]
-    return list(dict.fromkeys(moved)), modes
+    """Speeds of joints, and of modes, in their order."""
+    modes = {k for inertia in tree.inertias for k in inertia.columns}
+    return sorted({k for link in tree.links for k in link.columns} - modes), sorted(modes)
 
 
-def closed_matrices(tree: LinkTree, rotations: str = EXPONENTIAL) -> ClosedMatrices:
-    space, bodies = tree.space, elements(tree, rotations)
+def closed_matrices(tree: LinkTree, bodies: Sequence[Element]) -> ClosedMatrices:
+    space = tree.space
     joints, modes = split_speeds(tree)
     size, turns = space.nv * len(bodies), space.turns
     PP, inverse, IIvv = SX.eye(size), SX.eye(size), SX(size, size)
@@ -218,9 +216,9 @@ def closed_matrices(tree: LinkTree, rotations: str = EXPONENTIAL) -> ClosedMatri
     for i, body in enumerate(bodies):
         A = body.pose.R
         turn = SX(1) if space.planar else A
-        own = body.inertia.spatial
-        J, X = turn @ own.inertia @ turn.T, cross_matrix(space, A @ own.moment)
-        IIvv[part(i), part(i)] = ca.blockcat([[J, X], [X.T, own.mass * SX.eye(space.dim)]])
+        rigid = body.inertia.spatial
+        J, X = turn @ rigid.inertia @ turn.T, cross_matrix(space, A @ rigid.moment)
+        IIvv[part(i), part(i)] = ca.blockcat([[J, X], [X.T, rigid.mass * SX.eye(space.dim)]])
         BB[part(i), body.columns] = body.B
         above = body.parent
         if above is not None:
@@ -238,7 +236,7 @@ def closed_matrices(tree: LinkTree, rotations: str = EXPONENTIAL) -> ClosedMatri
             CCf[columns] = -efforts
     stacked = [ca.sparsify(x) for x in (PP, inverse, IIvv, IIvq[:, modes], MMe[modes, modes])]
     columns = [ca.sparsify(BB[:, joints]), ca.sparsify(BB[:, modes])]
-    return ClosedMatrices(*stacked, *columns, ca.vertcat(*VVp), ca.vertcat(*CCv), CCf[modes])
+    return ClosedMatrices(*stacked, *columns, ca.vertcat(*VVp), ca.vertcat(*CCv), CCf[modes, 0])
 
 
 def shift(space: Space, p: Expr) -> Expr:
@@ -249,7 +247,7 @@ def shift(space: Space, p: Expr) -> Expr:
 
 def closed_dynamics(tree: LinkTree, rotations: str = EXPONENTIAL) -> tuple[Expr, Expr]:
     """M of all speeds, and Ct and Cq on them."""
-    _, Mtt, Mtq, Mqq, Ct, Cq = closed_matrices(tree, rotations).assemble()
+    _, Mtt, Mtq, Mqq, Ct, Cq = closed_matrices(tree, elements(tree, rotations)).assemble()
     joints, modes = split_speeds(tree)
     M, h, order = SX(tree.nv, tree.nv), SX(tree.nv, 1), [*joints, *modes]
     M[order, order] = ca.blockcat([[Mtt, Mtq], [Mtq.T, Mqq]])
@@ -260,9 +258,8 @@ def closed_dynamics(tree: LinkTree, rotations: str = EXPONENTIAL) -> tuple[Expr,
 @tree_function("closed_form", "q v p t", matrix=True)
 def build_closed_form(tree: LinkTree, rotations: str, tip: object) -> list[Expr]:
     """Matrices of `ClosedMatrices`, those of `assemble`, stiffness, damping, Pt and Btq of a frame at the tip."""
-    own = closed_matrices(tree, rotations)
-    joints, modes = split_speeds(tree)
     bodies, space = elements(tree, rotations), tree.space
+    matrices, (joints, modes) = closed_matrices(tree, bodies), split_speeds(tree)
     numbers = {id(body.link): k for k, body in enumerate(bodies)}
     frame = tree.frame(tip)
     path: list[Link] = []
@@ -273,7 +270,7 @@ def build_closed_form(tree: LinkTree, rotations: str, tip: object) -> list[Expr]
     Pt, Btq = SX(space.nv * len(bodies), space.nv), SX(space.nv, tree.nv)
     if link is not None:
         body = bodies[numbers[id(link)]]
-        way = reach(space, [(one, *turned_axes(tree, one, rotations)) for one in path])
+        way = reach(space, [(step, *turned_axes(tree, step, rotations)) for step in path])
         arm = way.axes @ frame.place
         first, R = space.nv * numbers[id(link)], body.pose.R
         Pt[first : first + space.nv, :] = shift(space, R @ (way.place + arm)).T
@@ -285,4 +282,7 @@ def build_closed_form(tree: LinkTree, rotations: str, tip: object) -> list[Expr]
             at = list(inertia.columns)
             K[at, at] = inertia.stiffness * constant(inertia.data.stiffness)
             D[at, at] = inertia.damping * constant(inertia.data.damping)
-    return [*own.__dict__.values(), *own.assemble(), K[modes, modes], D[modes, modes], Pt, Btq[:, modes]]
+    M1, Mtt, *rest = matrices.assemble()
+    geared = ca.diag(ca.vertcat(*(tree.rotors.get(k, SX(0)) for k in joints)) if joints else SX(0, 1))
+    elastic = [K[modes, modes], D[modes, modes], Pt, Btq[:, modes]]
+    return [*matrices.__dict__.values(), M1, Mtt + geared, *rest, *elastic]
