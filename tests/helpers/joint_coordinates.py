@@ -20,14 +20,17 @@ FREEDOMS = {"revolute": 1, "prismatic": 1, "cylindrical": 2, "screw": 1, "planar
             "free": 6, "fixed": 0}  # fmt: skip
 
 
-def random_flexible(seed: int, modes: int, *, stiffening: bool) -> FlexibleBodyData:
-    """A body of point masses with nodes n0 to n3 that modes move, but for n0; stiffening of every kind."""
+def clamped_points(seed: int, modes: int) -> PointMasses:
+    """Point masses that modes move, but for the first one."""
     points = PointMasses.random(seed, modes=modes)
     still = np.ones(len(points.masses))
     still[0] = 0.0
-    points = replace(
-        points, modes=points.modes * still[:, None, None], rotations=points.rotations * still[:, None, None]
-    )
+    return replace(points, modes=points.modes * still[:, None, None], rotations=points.rotations * still[:, None, None])
+
+
+def random_flexible(seed: int, modes: int, *, stiffening: bool) -> FlexibleBodyData:
+    """A body of point masses with nodes n0 to n3 that modes move, but for n0; stiffening of every kind."""
+    points = clamped_points(seed, modes)
     rng = np.random.default_rng(seed)
 
     def symmetric(count: int) -> Any:

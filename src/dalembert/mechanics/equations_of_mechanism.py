@@ -34,7 +34,7 @@ def equations_of_mechanism(
 
     coordinates : "absolute", of every body, or "joint": those of the joints of a spanning tree.
     absolute : bodies that keep coordinates of their own beside a tree.  cut : joints that rows close.
-    form : of joint coordinates: "recursive", or "closed", the same equations by global matrices (`da.tree.closed_form`).
+    form : of joint coordinates: "recursive", or "closed": the same by global matrices (`da.tree.closed_form`).
     rotations : of nodes of flexible bodies in the closed form: "exponential", or "linear" in their rotation vectors.
     """
     for name in unknown:

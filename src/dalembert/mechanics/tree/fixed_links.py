@@ -79,11 +79,13 @@ def _without_ends(
     elastic = {k for inertia in inertias for k in inertia.columns}
     if not elastic:
         return links, inertias
-    kept = [
-        k for k, (link, own) in enumerate(zip(links, inertias, strict=True))
-        if id(link) in carrying or not (isinstance(own, LinkInertia) and _is_nothing(own) and elastic.issuperset(link.columns))
-    ]  # fmt: skip
-    return [links[k] for k in kept], [inertias[k] for k in kept]
+
+    def is_end(link: Link, inertia: BodyInertia) -> bool:
+        light = isinstance(inertia, LinkInertia) and _is_nothing(inertia)
+        return light and id(link) not in carrying and elastic.issuperset(link.columns)
+
+    pairs = [pair for pair in zip(links, inertias, strict=True) if not is_end(*pair)]
+    return [link for link, _ in pairs], [inertia for _, inertia in pairs]
 
 
 def _joins(inertia: BodyInertia, other: BodyInertia) -> bool:

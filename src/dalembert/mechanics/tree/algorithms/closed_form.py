@@ -36,7 +36,7 @@ from dalembert.mechanics.bodies.floating import constant
 from dalembert.mechanics.poses import Pose, Space, Twist
 from dalembert.mechanics.tree.floating_inertia import FloatingInertia
 from dalembert.mechanics.tree.link_inertia import BodyInertia
-from dalembert.mechanics.tree.link_tree import LinkTree, tree_function
+from dalembert.mechanics.tree.link_tree import PAYLOAD, LinkTree, tree_function
 from dalembert.mechanics.tree.links import Link
 from dalembert.mechanics.tree.spatial import cross_matrix, spin, spin_matrix
 
@@ -150,7 +150,7 @@ def elements(tree: LinkTree, rotations: str = EXPONENTIAL) -> list[Element]:
 
 def _is_body(tree: LinkTree, link: Link) -> bool:
     """Whether a link is that of a body or a payload, not of a joint or a node alone."""
-    return link.name in tree.points or link is tree.links[-1] and "payload" in tree.symbols
+    return link.name in tree.points or link.name == PAYLOAD
 
 
 def refuse_moving_roots(tree: LinkTree) -> None:
@@ -217,7 +217,7 @@ def closed_matrices(tree: LinkTree, bodies: Sequence[Element]) -> ClosedMatrices
         A = body.pose.R
         turn = SX(1) if space.planar else A
         rigid = body.inertia.spatial
-        J, X = turn @ rigid.inertia @ turn.T, cross_matrix(space, A @ rigid.moment)
+        J, X = turn @ rigid.inertia @ turn.T, turn @ cross_matrix(space, rigid.moment) @ A.T
         IIvv[part(i), part(i)] = ca.blockcat([[J, X], [X.T, rigid.mass * SX.eye(space.dim)]])
         BB[part(i), body.columns] = body.B
         above = body.parent
