@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dalembert as da
-from tests.helpers.joint_coordinates import FREEDOMS, random_state, random_tree
+from tests.helpers.joint_coordinates import FREEDOMS, close_loop, random_state, random_tree
 from tests.property.test_joint_coordinates import agree, agree_linearly
 
 bodies = st.lists(
@@ -35,6 +35,40 @@ def test_flexible_trees_move_alike_in_joint_and_in_absolute_coordinates(
     joint, plain = da.equations(m, coordinates="joint"), da.equations(m)
     assert not joint.rows and set(joint.elastic) == set(plain.elastic)
     agree(joint, random_state(joint, seed), plain)
+
+
+@pytest.mark.spec("001-C18", "001-C24", "001-C26", "001-C29")
+@given(bodies, st.booleans(), st.integers(0, 2**16))
+@settings(max_examples=settings().max_examples // 8)
+def test_the_closed_form_is_the_recursion_and_absolute_coordinates(
+    found: list[tuple[str, bool, int]], stiffening: bool, seed: int
+) -> None:
+    """Of trees where no mode moves the node that carries its body: floating bodies carry the others."""
+    kinds, flips, modes = (list(column) for column in zip(*found, strict=True))
+    flips = [flip and kind != "floating" for kind, flip in zip(kinds, flips, strict=True)]
+    m = random_tree(kinds, flips, seed, modes=modes, stiffening=stiffening, clamped=True)
+    closed, recursive = da.equations(m, coordinates="joint", form="closed"), da.equations(m, coordinates="joint")
+    state = random_state(closed, seed)
+    agree(closed, state, da.equations(m))
+    ours, theirs = da.forward_dynamics(closed, state), da.forward_dynamics(recursive, state)
+    values = np.array([[ours[n], theirs[n]] for n in closed.speeds.names])
+    assert np.abs(np.diff(values)).max() < 1e-9 * (1 + np.abs(values).max())
+
+
+@pytest.mark.parametrize(("modes", "stiffening", "seed"), [((2, 1, 0), False, 1), ((0, 2, 0), True, 2)])
+def test_loops_of_flexible_bodies_are_closed_by_rows_in_every_form(
+    modes: tuple[int, ...], stiffening: bool, seed: int
+) -> None:
+    kinds = ["revolute", "spherical", "universal"]
+    m = random_tree(kinds, [False] * 3, seed, chain=True, modes=modes, stiffening=stiffening, clamped=True)
+    _, pose = close_loop(m, "spherical", seed)
+    plain = da.equations(m)
+    for form in ("recursive", "closed"):
+        joint = da.equations(m, coordinates="joint", cut=["loop"], form=form)
+        assert len(joint.rows) == 3
+        state = da.assemble(joint, start=pose)
+        assert np.abs(state.v).max() > 0.1
+        agree(joint, state, plain)
 
 
 @pytest.mark.slow
