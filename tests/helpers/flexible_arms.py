@@ -77,7 +77,9 @@ class Arm:
         """Of all masses in the world, (n, 3)."""
         *frames, (R, at) = self.frames(q)
         eta = np.split(q[len(self.modes) :], np.cumsum(self.modes)[:-1])
-        moved = [r + (link.places + link.modes @ x) @ A.T for (A, r), link, x in zip(frames, self.links, eta, strict=True)]
+        moved = [
+            r + (link.places + link.modes @ x) @ A.T for (A, r), link, x in zip(frames, self.links, eta, strict=True)
+        ]
         return np.concatenate(moved + ([at + self.load[1] @ R.T] if self.load else []))
 
     def jacobian(self, q: Any) -> Any:

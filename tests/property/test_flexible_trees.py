@@ -12,8 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dalembert as da
-from tests.helpers.joint_coordinates import FREEDOMS, close_loop, random_state, random_tree
-from tests.property.test_joint_coordinates import agree, agree_linearly
+from tests.helpers.joint_coordinates import (
+    FREEDOMS,
+    agree,
+    agree_linearly,
+    close_loop,
+    random_state,
+    random_tree,
+)
 
 bodies = st.lists(
     st.tuples(st.sampled_from([*FREEDOMS, "floating"]), st.booleans(), st.integers(0, 3)), min_size=2, max_size=3

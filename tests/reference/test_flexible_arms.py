@@ -69,7 +69,7 @@ def test_a_falling_arm_keeps_its_energy_and_loses_it_with_the_printed_term(monke
     ("rotations", "torques"), [("exponential", (7.270, 1.796)), ("linear", (7.283, 1.808))], ids=["exact", "linear"]
 )
 def test_holding_torques_with_exact_and_with_linear_rotations(rotations: str, torques: tuple[float, float]) -> None:
-    """400 g, stretched: (7.286, 1.811) N m without bending; the source turns nodes by 1 + θ~, which lengthens the arm."""
+    """400 g, stretched: (7.286, 1.811) N m unbent; nodes of the source turn by 1 + θ~, which lengthens the arm."""
     m = tudor(0.4)
     eqs = da.equations(m, coordinates="joint", form="closed", rotations=rotations)
     state = da.assemble(eqs, {"shoulder": 0.0, "elbow": 0.0}, elastic="static")
@@ -155,5 +155,7 @@ def test_a_spatial_arm_keeps_its_energy(form: str) -> None:
         carrier = body.at("tip")
     eqs = da.equations(m, coordinates="joint", form=form)
     start = da.assemble(eqs, {"j0": 0.3, "j1": 0.5, "j2": -0.4}, velocity={"j0": 1.0, "j1": 2.0})
-    run = da.simulate(eqs, 5.0, start=start, method=da.DormandPrince(rtol=1e-10, atol=1e-13), every=0.05, progress=False)
+    run = da.simulate(
+        eqs, 5.0, start=start, method=da.DormandPrince(rtol=1e-10, atol=1e-13), every=0.05, progress=False
+    )
     assert np.ptp(run["energy"]) < 1e-8 * np.ptp(run["energy.kinetic"])

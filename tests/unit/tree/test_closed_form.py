@@ -150,14 +150,14 @@ def test_a_payload_is_added_to_the_matrices_of_the_bare_arm() -> None:
     wp = w + turn
     Vp = np.concatenate((np.cross(w, turn), np.cross(w, np.cross(w, p) + 2 * slide)))
     mass, places = arm.load
-    I, C = np.zeros((6, 6)), np.zeros(6)
+    Ip, C = np.zeros((6, 6)), np.zeros(6)
     for m, r in zip(mass, places @ A.T, strict=True):
         s = tilde(r)
-        I += m * np.block([[s @ s.T, s], [s.T, np.eye(3)]])
+        Ip += m * np.block([[s @ s.T, s], [s.T, np.eye(3)]])
         spun = np.cross(wp, np.cross(wp, r))
         C += m * np.concatenate((np.cross(r, spun), spun))
-    pushed = I @ Vp + C
-    hat = {"IIvv": x.IIvv + x.Pt @ I @ x.Pt.T, "IIvq": x.IIvq + x.Pt @ I @ x.Btq, "MMe": x.MMe + x.Btq.T @ I @ x.Btq,
+    pushed = Ip @ Vp + C
+    hat = {"IIvv": x.IIvv + x.Pt @ Ip @ x.Pt.T, "IIvq": x.IIvq + x.Pt @ Ip @ x.Btq, "MMe": x.MMe + x.Btq.T @ Ip @ x.Btq,
            "CCv": x.CCv - x.Pt @ pushed, "CCf": x.CCf - x.Btq.T @ pushed}  # fmt: skip
     M1, M6 = x.PP_inverse @ hat["IIvv"] @ x.PP_inverse.T, hat["IIvq"].T @ x.PP_inverse.T
     M7 = M6 @ x.BBq

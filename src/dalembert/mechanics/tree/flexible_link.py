@@ -22,7 +22,7 @@ from dalembert.mechanics.bodies.floating import FloatingBody
 from dalembert.mechanics.joints.motion import RelativeMotion, move, reverse
 from dalembert.mechanics.poses import Twist
 from dalembert.mechanics.rotations import exponential, turn_matrix, turn_rate
-from dalembert.mechanics.tree.floating_inertia import FloatingInertia
+from dalembert.mechanics.tree.link_inertia import FloatingInertia
 from dalembert.mechanics.tree.links import Link
 from dalembert.model import Body, BodyFrame
 

@@ -32,8 +32,7 @@ from dalembert.mechanics.absolute.build_equations import share
 from dalembert.mechanics.joints.motion import RelativeMotion, weld
 from dalembert.mechanics.poses import Space
 from dalembert.mechanics.tree.fixed_links import merge_fixed_links
-from dalembert.mechanics.tree.floating_inertia import FloatingInertia
-from dalembert.mechanics.tree.link_inertia import BodyInertia, LinkInertia
+from dalembert.mechanics.tree.link_inertia import BodyInertia, FloatingInertia, LinkInertia
 from dalembert.mechanics.tree.links import Link
 from dalembert.mechanics.tree.spatial import parallel
 from dalembert.model.bodies import BodyFrame, Point

@@ -34,8 +34,7 @@ from dalembert.core.findings import Advice, Argument
 from dalembert.expressions import Expr
 from dalembert.mechanics.bodies.floating import constant
 from dalembert.mechanics.poses import Pose, Space, Twist
-from dalembert.mechanics.tree.floating_inertia import FloatingInertia
-from dalembert.mechanics.tree.link_inertia import BodyInertia
+from dalembert.mechanics.tree.link_inertia import BodyInertia, FloatingInertia
 from dalembert.mechanics.tree.link_tree import PAYLOAD, LinkTree, tree_function
 from dalembert.mechanics.tree.links import Link
 from dalembert.mechanics.tree.spatial import cross_matrix, spin, spin_matrix
@@ -46,7 +45,7 @@ CORIOLIS = 2.0  # of v' above
 
 
 @dataclass(frozen=True)
-class Element:
+class ClosedFormBody:
     """A body in the closed form.
 
     parent : its number, None on the ground.  link : its frame.  inertia : in the axes of the frame.
@@ -68,7 +67,7 @@ class Element:
 
 
 @dataclass(frozen=True)
-class Reach:
+class CarriedFrame:
     """A frame on a body: its place and axes in the frame of the body, and its columns (ω, v) there."""
 
     columns: list[int]
@@ -78,7 +77,7 @@ class Reach:
     slides: Expr
 
 
-def reach(space: Space, path: Sequence[tuple[Link, Expr, Expr]]) -> Reach:
+def reach(space: Space, path: Sequence[tuple[Link, Expr, Expr]]) -> CarriedFrame:
     """Along links, each with its axes on the one before it and its columns of ω in axes of that one."""
     R, d = SX.eye(space.dim), SX(space.dim, 1)
     columns: list[int] = []
@@ -97,7 +96,7 @@ def reach(space: Space, path: Sequence[tuple[Link, Expr, Expr]]) -> Reach:
     for k, column in enumerate(columns):
         add[k, unique.index(column)] = 1
     add = ca.sparsify(add)
-    return Reach(unique, d, R, ca.sparsify(W @ add), ca.sparsify(V @ add))
+    return CarriedFrame(unique, d, R, ca.sparsify(W @ add), ca.sparsify(V @ add))
 
 
 def turned_axes(tree: LinkTree, link: Link, rotations: str) -> tuple[Expr, Expr]:
@@ -111,11 +110,11 @@ def turned_axes(tree: LinkTree, link: Link, rotations: str) -> tuple[Expr, Expr]
     return link.R, link.S if tree.space.planar else link.R @ link.S
 
 
-def elements(tree: LinkTree, rotations: str = EXPONENTIAL) -> list[Element]:
+def elements(tree: LinkTree, rotations: str = EXPONENTIAL) -> list[ClosedFormBody]:
     """Bodies of a tree, parents first."""
     refuse_moving_roots(tree)
     space = tree.space
-    bodies: list[Element] = []
+    bodies: list[ClosedFormBody] = []
     numbers: dict[int, int] = {}
     for link, inertia in zip(tree.links, tree.inertias, strict=True):
         if not _is_body(tree, link):
@@ -141,7 +140,7 @@ def elements(tree: LinkTree, rotations: str = EXPONENTIAL) -> list[Element]:
         velocity = Twist(SX(space.dim, 1), turning if space.planar else axes.T @ turning)
         B = ca.sparsify(ca.vertcat(way.turns if space.planar else R @ way.turns, R @ way.slides))
         numbers[id(link)] = len(bodies)
-        bodies.append(Element(
+        bodies.append(ClosedFormBody(
             space, parent, link, inertia, Pose(origin, axes, SX(0)), turning, velocity, link.centre, way.columns, B,
             ca.vertcat(bias_w, bias_v),
         ))  # fmt: skip
@@ -201,7 +200,7 @@ def split_speeds(tree: LinkTree) -> tuple[list[int], list[int]]:
     return sorted({k for link in tree.links for k in link.columns} - modes), sorted(modes)
 
 
-def closed_matrices(tree: LinkTree, bodies: Sequence[Element]) -> ClosedMatrices:
+def closed_matrices(tree: LinkTree, bodies: Sequence[ClosedFormBody]) -> ClosedMatrices:
     space = tree.space
     joints, modes = split_speeds(tree)
     size, turns = space.nv * len(bodies), space.turns

@@ -52,7 +52,7 @@ def test_dynamics_are_those_of_the_equations(tree: da.EquationsOfMotion, seed: i
 def test_jacobians_are_derivatives_of_poses(tree: da.EquationsOfMotion, place: str) -> None:
     state, h = random_state(tree, 5), 1e-6
     J = da.tree.jacobian(tree, state, place)
-    (N, n) = tree.kernel("kinematics")(state.q, tree.p, 0.0)
+    N, _ = tree.kernel("kinematics")(state.q, tree.p, 0.0)
     step = h * (N @ state.v)
     before, after = (da.tree.forward_kinematics(tree, (state.q + s * step, state.v), place) for s in (-1, 1))
     rate = (after - before) / (2 * h)
@@ -115,7 +115,7 @@ def test_a_payload_is_a_welded_body() -> None:
 
 
 def test_equations_with_flexible_links_survive_storage(tree: da.EquationsOfMotion) -> None:
-    copy = pickle.loads(pickle.dumps(tree))
+    copy = pickle.loads(pickle.dumps(tree))  # noqa: S301 (made here)
     state, a = random_state(tree, 3), np.ones(tree.nv)
     first, second = evaluate(tree, state, a), evaluate(copy, state, a)
     for name in FUNCTIONS:
