@@ -159,3 +159,12 @@ def test_a_spatial_arm_keeps_its_energy(form: str) -> None:
         eqs, 5.0, start=start, method=da.DormandPrince(rtol=1e-10, atol=1e-13), every=0.05, progress=False
     )
     assert np.ptp(run["energy"]) < 1e-8 * np.ptp(run["energy.kinetic"])
+
+
+@pytest.mark.parametrize("coordinates", ["absolute", "joint"])
+def test_equilibrium_finds_holding_torques_and_sag(coordinates: str) -> None:
+    """400 g, stretched: torques of the bent arm, its tip at (0.8147, -0.0824) m."""
+    eqs = da.equations(tudor(0.4), coordinates=coordinates)
+    rest = da.equilibrium(eqs, hold={"shoulder": 0.0, "elbow": 0.0}, efforts=["shoulder", "elbow"])
+    assert list(rest.efforts.values()) == pytest.approx([7.270, 1.796], abs=1e-3)
+    assert (rest["load.x"], rest["load.y"]) == pytest.approx((0.8147, -0.0824), abs=1e-4)
