@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dalembert.tree.kinematics import jacobian as jacobian
     from dalembert.tree.kinematics import jacobian_rate as jacobian_rate
     from dalembert.tree.payload import Payload as Payload
+    from dalembert.tree.reach.compliance import compliance as compliance
     from dalembert.tree.reach.follow_path import follow_path as follow_path
     from dalembert.tree.reach.inverse_kinematics import OutOfReachError as OutOfReachError
     from dalembert.tree.reach.inverse_kinematics import inverse_kinematics as inverse_kinematics
