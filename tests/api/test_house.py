@@ -17,7 +17,7 @@ SOURCE = Path(__file__).parents[2] / "src"
 FILES = sorted((SOURCE / "dalembert").rglob("*.py"))
 # One file per kind, command, formalism or algorithm; decision 021 gives the reason for each.
 LARGE = {
-    "app/commands", "mechanics/forces", "mechanics/joints", "mechanics/tree/algorithms", "model/forces",
+    "app/commands", "core", "mechanics/forces", "mechanics/joints", "mechanics/tree/algorithms", "model/forces",
     "model/joints", "symbolic/formalisms",
 }  # fmt: skip
 # `da.equations` of a system or of a part is registered beside its class and chooses a formalism or an analysis when it
