@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import re
 import tomllib
 from collections import Counter
@@ -10,6 +11,8 @@ from collections.abc import Iterator
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
+
+import pytest
 
 from dalembert.core.codes import CODES
 
@@ -30,6 +33,14 @@ LATE = {
     ("dalembert.symbolic.derivation", "dalembert.symbolic.formalisms.virtual_work"),
     ("dalembert.symbolic.modular.parts", "dalembert.symbolic.modular.analysis.equations"),
 }
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_search_for_cycles() -> Iterator[None]:
+    """A million nodes of syntax are looked through again and again while they are made: two thirds of the time."""
+    gc.disable()
+    yield
+    gc.enable()
 
 
 @cache
