@@ -266,7 +266,7 @@ def tuned(node: ast.expr | None) -> bool:
 
 
 def test_a_number_that_decides_is_an_argument() -> None:
-    """It has its default and its reason where the decision is taken: no constant, no class of thresholds, no literal."""
+    """It has its default and its reason where the decision is taken: no constant, class of thresholds or literal."""
     wrong = []
     for path in FILES:
         if path.relative_to(SOURCE / "dalembert").parts[0] not in DECLARED:
@@ -274,7 +274,8 @@ def test_a_number_that_decides_is_an_argument() -> None:
         constants = [node.value for node in tree(path).body if isinstance(node, ast.Assign | ast.AnnAssign)]
         compared = [side for node in ast.walk(tree(path)) if isinstance(node, ast.Compare)
                     for part in (node.left, *node.comparators) for side in ast.walk(part)]  # fmt: skip
-        wrong += [f"{module(path)}:{node.lineno}" for node in (*constants, *compared) if node is not None and tuned(node)]
+        numbers = [node for node in (*constants, *compared) if node is not None and tuned(node)]
+        wrong += [f"{module(path)}:{node.lineno}" for node in numbers]
         for node in tree(path).body:
             fields = [line for line in getattr(node, "body", ()) if isinstance(line, ast.AnnAssign)]
             if isinstance(node, ast.ClassDef) and fields and all(tuned(line.value) for line in fields):
