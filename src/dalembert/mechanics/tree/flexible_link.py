@@ -144,6 +144,7 @@ class FlexibleLink(FloatingBody):
     def attach_node(self, name: str) -> Attachment:
         side, nv = super().attach_node(name), self.host.space.nv
         B = side.B
+        assert B is not None
         return replace(side, B=ca.sparsify(B @ self._speeds), bias=B[:, :nv] @ self.bias + side.bias)
 
     def _attach_frame(self) -> Attachment:

@@ -38,6 +38,7 @@ from dalembert.mechanics.tree.link_inertia import BodyInertia, FloatingInertia
 from dalembert.mechanics.tree.link_tree import PAYLOAD, LinkTree, tree_function
 from dalembert.mechanics.tree.links import Link
 from dalembert.mechanics.tree.spatial import cross_matrix, spin, spin_matrix
+from dalembert.model.bodies import BodyFrame, Point
 
 SX = ca.SX
 EXPONENTIAL, LINEAR = ROTATIONS = ("exponential", "linear")
@@ -233,9 +234,9 @@ def closed_matrices(tree: LinkTree, bodies: Sequence[ClosedFormBody]) -> ClosedM
             IIvq[part(i), columns] = ca.vertcat(turn @ coupling.n, A @ coupling.f)
             MMe[columns, columns] = body.inertia.own
             CCf[columns] = -efforts
-    stacked = [ca.sparsify(x) for x in (PP, inverse, IIvv, IIvq[:, modes], MMe[modes, modes])]
-    columns = [ca.sparsify(BB[:, joints]), ca.sparsify(BB[:, modes])]
-    return ClosedMatrices(*stacked, *columns, ca.vertcat(*VVp), ca.vertcat(*CCv), CCf[modes, 0])
+    blocks = (PP, inverse, IIvv, IIvq[:, modes], MMe[modes, modes], BB[:, joints], BB[:, modes])
+    biases = (ca.vertcat(*VVp), ca.vertcat(*CCv), CCf[modes, 0])
+    return ClosedMatrices(*(ca.sparsify(x) for x in blocks), *biases)
 
 
 def shift(space: Space, p: Expr) -> Expr:
@@ -255,7 +256,7 @@ def closed_dynamics(tree: LinkTree, rotations: str = EXPONENTIAL) -> tuple[Expr,
 
 
 @tree_function("closed_form", "q v p t", matrix=True)
-def build_closed_form(tree: LinkTree, rotations: str, tip: object) -> list[Expr]:
+def build_closed_form(tree: LinkTree, rotations: str, tip: str | Point | BodyFrame) -> list[Expr]:
     """Matrices of `ClosedMatrices`, those of `assemble`, stiffness, damping, Pt and Btq of a frame at the tip."""
     bodies, space = elements(tree, rotations), tree.space
     matrices, (joints, modes) = closed_matrices(tree, bodies), split_speeds(tree)

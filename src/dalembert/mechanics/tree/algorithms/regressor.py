@@ -43,8 +43,8 @@ FIT = Advice("Fit masses and stiffnesses that are parameters of the mechanism wi
 def build_inertial_parameters(tree: LinkTree) -> list[Expr]:
     """π of all links, in their order."""
     found = []
-    for own in tree.inertias:
-        J = own.about_origin if tree.space.planar else [own.about_origin[i, k] for i, k in PAIRS]
+    for own in (inertia.spatial for inertia in tree.inertias):
+        J = own.inertia if tree.space.planar else [own.inertia[i, k] for i, k in PAIRS]
         found += [own.mass, own.moment, *([J] if tree.space.planar else J)]
     return [ca.densify(ca.vertcat(*found))]
 
