@@ -236,7 +236,7 @@ def closed_matrices(tree: LinkTree, bodies: Sequence[ClosedFormBody]) -> ClosedM
             CCf[columns] = -efforts
     blocks = (PP, inverse, IIvv, IIvq[:, modes], MMe[modes, modes], BB[:, joints], BB[:, modes])
     biases = (ca.vertcat(*VVp), ca.vertcat(*CCv), CCf[modes, 0])
-    return ClosedMatrices(*(ca.sparsify(x) for x in blocks), *biases)
+    return ClosedMatrices(*map(ca.sparsify, (*blocks, *biases)))
 
 
 def shift(space: Space, p: Expr) -> Expr:
