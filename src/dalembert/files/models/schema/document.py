@@ -112,6 +112,7 @@ class BeamTable(FileTable):
         description="how the start and the end are held in its modes, which bend along y; when left out, its frame is "
         "a mean axis, and static shapes of both ends are added to modes held there",
     )
+    end_mass: Mass | None = Field(None, description="mass point at a free end, part of its modes")
     pieces: int | None = Field(
         None,
         ge=1,
