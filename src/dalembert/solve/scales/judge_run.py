@@ -1,0 +1,112 @@
+"""How far apart slow and fast motion were in a run; derivatives of measured inputs.
+
+    share = rms K⁻¹ (h₁ + h₂) / rms K⁻¹ h₀        ω_slow = rms K⁻¹ ḣ₀ / rms K⁻¹ (h₀ - mean)
+
+A share of a tenth leaves an error of about a hundredth at order 2. Measured inputs are differentiated by
+
+    D₁(s) = ω_c s / (s + ω_c) ,   D₂(s) = ω_c² s² / (s² + √2 ω_c s + ω_c²)        (Butterworth)
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.findings import Advice, Argument, Finding
+from dalembert.equations import EquationsOfMotion
+from dalembert.expressions import Array
+from dalembert.record import Record
+from dalembert.record.units import per_second
+from dalembert.solve.scales.slow_equations import input_channels
+
+if TYPE_CHECKING:
+    from dalembert.solve.scales.two_time_scale import TwoTimeScale
+
+LARGE_TERMS = 0.1  # share of the terms of order 2: their square, the error of order 2, is then a hundredth
+APART = 3.0  # least ratio of frequencies, as for `separate_scales`
+POSES = 20  # along a run, whose fast frequencies are computed
+
+
+def judge_run(two: TwoTimeScale, run: Record) -> tuple[Finding, ...]:
+    """See `TwoTimeScale.validity`."""
+    e = replace(two, order=2)
+    q, v, z, u = _columns(two, run)
+    kernel = e.kernel("manifold", e._manifold_function)
+    parts = [u[:, k * two.eqs.nu : (k + 1) * two.eqs.nu] for k in range(3)]
+    h0, h1, h2, dh0, *_ = kernel.many(q, v, z, *parts, two.eqs.p, run.time.reshape(-1, 1))
+    T = np.linalg.inv(two.split.matrices(two.eqs.p)[0])
+    x0, x2, y0 = h0 @ T, (h1 + h2) @ T, dh0 @ T
+    findings = []
+    share = _rms(x2) / max(_rms(x0), 1e-300)
+    if share > LARGE_TERMS:
+        findings.append(Finding(
+            "out-of-range", f"terms of order 2 of the deflections are {share:.2g} of those of order 0: the expansion has "
+            "not converged in this motion.", {}, {"share": share, "epsilon": two.epsilon},
+            (Advice("Move more slowly, or keep the lowest modes among the slow coordinates with {}.", Argument("fast")),),
+        ))  # fmt: skip
+    chosen = np.unique(np.linspace(0, len(run) - 1, POSES).astype(int))
+    poles = [_lowest_fast(two, q[k], z[k], float(run.time[k])) for k in chosen]
+    varied = _rms(x0 - x0.mean(axis=0))
+    slow = _rms(y0) / varied if varied > 1e-9 * _rms(x0) else 0.0
+    if min(poles) < APART * slow:
+        findings.append(Finding(
+            "out-of-range", f"the slow motion has {slow / (2 * np.pi):.3g} Hz, the lowest fast mode on the way "
+            f"{min(poles) / (2 * np.pi):.3g} Hz; a ratio of {APART:g} is needed.", {},
+            {"slow": slow, "fast": min(poles), "ratio": min(poles) / slow},
+        ))  # fmt: skip
+    return tuple(findings)
+
+
+def _lowest_fast(two: TwoTimeScale, q: Array, z: Array, t: float) -> float:
+    A21, A22, _ = replace(two, order=0)._fast_matrices(q, z, t)
+    zero, one = np.zeros_like(A21), np.eye(len(A21))
+    return float(np.abs(np.linalg.eigvals(np.block([[zero, one], [A21, A22]]))).min())
+
+
+def _rms(values: Array) -> float:
+    return float(np.sqrt(np.mean(values**2)))
+
+
+def _columns(two: TwoTimeScale, run: Record) -> tuple[Array, Array, Array, Array]:
+    """Slow coordinates, speeds, internal states and inputs with two derivatives, from the channels of a run."""
+    eqs, split = two.eqs, two.split
+    inputs = input_channels(eqs, 2)
+    varying = any(name in run and np.ptp(run[name]) > 0 and f"{name}.rate" not in run for name in eqs.inputs.names)
+    run = add_input_rates(eqs, run, 30.0) if varying else run
+    rest = {eqs.coordinates.names[k]: eqs.placement.q[k] for k in split.slow_q
+            if eqs.coordinates.names[k] in eqs.unrecorded}  # fmt: skip
+    rest |= dict.fromkeys(inputs.names, 0.0) | dict(eqs.resting_inputs)
+    groups = ([eqs.coordinates.names[k] for k in split.slow_q], [eqs.speeds.names[k] for k in split.slow_v],
+              eqs.internal.names, inputs.names)  # fmt: skip
+    for name in (name for group in groups for name in group):
+        if name not in run and name not in rest:
+            raise DataError("missing-channel", unknown_name("channel", name, run.names, "the run"))
+    q, v, z, u = (
+        np.array([run[name] if name in run else np.full(len(run), rest[name]) for name in group]).T.reshape(len(run), -1)
+        for group in groups
+    )
+    return q, v, z, u
+
+
+def add_input_rates(eqs: EquationsOfMotion, record: Record, cutoff_hz: float) -> Record:
+    """See `TwoTimeScale.input_rates`."""
+    from scipy.signal import cont2discrete, lfilter
+
+    if not record.is_even:
+        raise DataError("uneven-sampling", "the inputs must be sampled at equal intervals to be differentiated.")
+    corner = 2 * np.pi * cutoff_hz
+    filters = (([corner, 0.0], [1.0, corner]), ([corner**2, 0.0, 0.0], [1.0, np.sqrt(2) * corner, corner**2]))
+    channels = {name: record[name] for name in record.names}
+    units = dict(record.units)
+    for name in eqs.inputs.names:
+        if name not in record:
+            continue
+        for count, transfer in enumerate(filters, 1):
+            numerator, denominator, _ = cont2discrete(transfer, record.sample_time, method="foh")
+            label = f"{name}{'.rate' * count}"
+            channels[label] = lfilter(np.ravel(numerator), denominator, record[name] - record[name][0])
+            units[label] = per_second(record.units[name] or "1", count)
+    return Record.from_channels(record.time, channels, units, name=record.name, provenance=record.provenance)
