@@ -105,7 +105,7 @@ def add_input_rates(eqs: EquationsOfMotion, record: Record, cutoff_hz: float) ->
         if name not in record:
             continue
         for count, transfer in enumerate(filters, 1):
-            numerator, denominator, _ = cont2discrete(transfer, record.sample_time, method="foh")
+            numerator, denominator, _ = cont2discrete(transfer, record.sample_time, method="bilinear")
             label = f"{name}{'.rate' * count}"
             channels[label] = lfilter(np.ravel(numerator), denominator, record[name] - record[name][0])
             units[label] = per_second(record.units[name] or "1", count)

@@ -50,8 +50,12 @@ def slow_equations(expansion: Expansion, order: int, *, together: bool = False) 
         "kinematics": [ca.diagcat(N, SX.eye(m)), ca.vertcat(shift, still)] if together else [N, shift],
         "inertia": [mass],
         "forces": [force],
-        "energy": list(F["energy"](undeformed, split.v(e.v, still), e.z, e.p, e.t)),
+        "energy": list(F["energy"](undeformed, split.v(e.v, still), e.z, e.p, e.t)),  # of the slow motion
     }
+    if together:
+        energy = sum(made["energy"])
+        along = [(e.q, N @ e.v + shift), (e.v, e.mass.solve(e.slow_force(order))), (e.z, e.z_rate), (e.t, SX(1))]
+        made["power"] = [ca.jtimes(energy, *(ca.vertcat(*column) for column in zip(*along, strict=True)))]
     if eqs.nz:
         x0, y0 = (e.soften(e.h0), e.soften(e.dh0)) if order else (still, still)
         bent = split.q(e.q, x0), split.v(e.v, y0)

@@ -296,7 +296,7 @@ def separate_scales(eqs: EquationsOfMotion, fast: str | Iterable[str] | None = N
     split = _split(eqs, names)
     K, _ = split.matrices(eqs.p)
     _require_stiffness(K, names)
-    M = eqs.kernel("inertia")(eqs.placement.q, eqs.p, 0.0)
+    M = eqs.kernel("inertia")(eqs.placement.q, eqs.p, 0.0)[0]
     modal = np.array([1.0 if name in eqs.elastic else M[k, k] for name, k in zip(names, split.fast_v, strict=True)])
     lowest = scipy.linalg.eigh(K, np.diag(modal), eigvals_only=True)[0]
     two = TwoTimeScale(eqs, tuple(names), order, float(1 / np.sqrt(lowest)), split)
