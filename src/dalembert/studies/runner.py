@@ -69,6 +69,10 @@ STUDIES: dict[str, tuple[str, str]] = {
         "flexible.spin_up",
         "A long beam is spun up: geometric stiffening, by a term of the body and by cutting it into pieces.",
     ),
+    "tudor-manifold": (
+        "flexible.tudor_manifold",
+        "Slow and fast models of an arm with flexible links: orders of the integral manifold, fast modes, strains.",
+    ),
     "quick-return": (
         "symbolic.quick_return",
         "Whitworth's quick return: the torque that turns its crank at a steady speed.",
