@@ -1,6 +1,6 @@
 """How far apart slow and fast motion were in a run; derivatives of measured inputs.
 
-    share = rms K⁻¹ (h₁ + h₂) / rms K⁻¹ h₀        ω_slow = rms K⁻¹ ḣ₀ / rms K⁻¹ (h₀ - mean)
+    share = rms K⁻¹ (h₁ + h₂) / rms K⁻¹ h₀        ω_slow = rms K⁻¹ ḧ₀ / rms K⁻¹ ḣ₀
 
 A share of a tenth leaves an error of about a hundredth at order 2. Measured inputs are differentiated by
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from dalembert.solve.scales.two_time_scale import TwoTimeScale
 
 LARGE_TERMS = 0.1  # share of the terms of order 2: their square, the error of order 2, is then a hundredth
+NOTICED = 1e-3  # error of the deflections at order 0 below which no finding is worth its words
+CONVERGED = 3.0  # least fall of this error at half of ε: terms of order 4 are then below a quarter of those of order 2
 APART = 3.0  # least ratio of frequencies, as for `separate_scales`
 POSES = 20  # along a run, whose fast frequencies are computed
 
@@ -34,11 +36,11 @@ def judge_run(two: TwoTimeScale, run: Record) -> tuple[Finding, ...]:
     """See `TwoTimeScale.validity`."""
     e = replace(two, order=2)
     q, v, z, u = _columns(two, run)
-    kernel = e.kernel("manifold", e._manifold_function)
-    parts = [u[:, k * two.eqs.nu : (k + 1) * two.eqs.nu] for k in range(3)]
-    h0, h1, h2, dh0, *_ = kernel.many(q, v, z, *parts, two.eqs.p, run.time.reshape(-1, 1))
+    states = [q, v, z, *np.split(u, 3, axis=1)]
+    time = run.time.reshape(-1, 1)
+    h0, h1, h2, dh0, ddh0, *_ = e.kernel("manifold").many(*states, two.eqs.p, time)
     T = np.linalg.inv(two.split.matrices(two.eqs.p)[0])
-    x0, x2, y0 = h0 @ T, (h1 + h2) @ T, dh0 @ T
+    x0, x2, y0, w0 = (part @ T for part in (h0, h1 + h2, dh0, ddh0))
     findings = []
     share = _rms(x2) / max(_rms(x0), 1e-300)
     if share > LARGE_TERMS:
@@ -48,9 +50,18 @@ def judge_run(two: TwoTimeScale, run: Record) -> tuple[Finding, ...]:
             (Advice("Move more slowly, or keep the lowest modes among the slow coordinates with {}.", Argument("fast")),),
         ))  # fmt: skip
     chosen = np.unique(np.linspace(0, len(run) - 1, POSES).astype(int))
+    some = [part[chosen] for part in states]
+    rigid = replace(two, order=0)
+    soft, stiff = (_rms(rigid.kernel("residual", k).many(*some, two.eqs.p, time[chosen])[1]) for k in (1.0, 4.0))
+    error, fall = soft / max(_rms(x0), 1e-300), soft / max(4 * stiff, 1e-300)
+    if error > NOTICED and fall < CONVERGED:
+        findings.append(Finding(
+            "out-of-range", f"deflections of order 0 are off by {100 * error:.2g} %, which half of ε would divide by "
+            f"{fall:.2g}, not by 4: ε = {two.epsilon:.4g} s/rad is not small for this motion.", {},
+            {"error": error, "fall": fall, "epsilon": two.epsilon},
+        ))  # fmt: skip
     poles = [_lowest_fast(two, q[k], z[k], float(run.time[k])) for k in chosen]
-    varied = _rms(x0 - x0.mean(axis=0))
-    slow = _rms(y0) / varied if varied > 1e-9 * _rms(x0) else 0.0
+    slow = _rms(w0) / max(_rms(y0), 1e-9 * min(poles) * _rms(x0), 1e-300)
     if min(poles) < APART * slow:
         findings.append(Finding(
             "out-of-range", f"the slow motion has {slow / (2 * np.pi):.3g} Hz, the lowest fast mode on the way "

@@ -26,7 +26,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.equations import EquationsOfMotion
-from dalembert.expressions import Array
+from dalembert.expressions import Array, Kernel
 from dalembert.solve.constrained.mass_factor import MassFactor
 
 SX = ca.SX
@@ -92,16 +92,18 @@ class Expansion:
     """Expressions of one machine: manifold, slow accelerations, time derivatives along the slow motion.
 
     Symbols: q, v of the slow coordinates, z, inputs u with their derivatives ``du``, ``ddu``, parameters p, time t.
+    stiffer : factor of K, with the damping ratios kept: how the same machine would do at another ε.
     """
 
-    def __init__(self, split: Split) -> None:
+    def __init__(self, split: Split, stiffer: float = 1.0) -> None:
         eqs = self.eqs = split.eqs
         self.split = split
         sym = SX.sym
         self.q, self.v, self.z = sym("q", len(split.slow_q)), sym("v", len(split.slow_v)), sym("z", eqs.nz)
         self.u, self.du, self.ddu = sym("u", eqs.nu), sym("du", eqs.nu), sym("ddu", eqs.nu)
         self.p, self.t = sym("p", len(eqs.parameters)), sym("t")
-        self.K, self.D = split.expressions(self.p)
+        K, D = split.expressions(self.p)
+        self.K, self.D = stiffer * K, np.sqrt(stiffer) * D
         self._factor = MassFactor(self.K)
         # everything near the manifold, as expressions of fast coordinates x and speeds y
         self.x, self.y = sym("x", len(split.fast_q)), sym("y", len(split.fast_q))
@@ -110,6 +112,7 @@ class Expansion:
         M = eqs.functions["inertia"](full[0], self.p, self.t)
         F = eqs.functions["forces"](*full, self.z, self.u, self.p, self.t, SX(0, 1))
         s, f = list(split.slow_v), list(split.fast_v)
+        F -= split.v(SX.zeros(len(s)), (self.K - K) @ self.x + (self.D - D) @ self.y)
         self.M_near, self.F_near = M, F
         self.F_s, self.g = F[s], F[f] + self.K @ self.x + self.D @ self.y
         self.M_s, self.M_f = M[s, s], M[f, s]
@@ -191,3 +194,18 @@ class Expansion:
         """M_ss times the slow accelerations."""
         force = self.at_zero(self.F_s)
         return force if order == 0 else force + self.slow_force2
+
+    def residual(self, order: int) -> tuple[Any, Any]:
+        """φ̈ - a_f with the exact derivatives of the manifold q_f = φ along the slow motion of this order; and the
+        deflection of free joints under it, K⁻¹ (M_ff - M_fs M_ss⁻¹ M_sf) (φ̈ - a_f)."""
+        a = self.mass.solve(self.slow_force(order))
+        x = self.manifold(order)[0]
+        y = self.rate(x, a)
+        M, F = ca.substitute([self.M_near, self.F_near], [self.x, self.y], [x, y])
+        residual = self.rate(y, a) - MassFactor(M).solve(F)[list(self.split.fast_v)]
+        return residual, self.soften(self.Mff @ residual - self.Mfs @ self.mass.solve(self.Mfs.T @ residual))
+
+    def kernel(self, name: str, parts: list[Any]) -> Kernel:
+        """Expressions as a function of (q_s, v_s, z, u, u̇, ü, p, t)."""
+        arguments = [self.q, self.v, self.z, self.u, self.du, self.ddu, self.p, self.t]
+        return Kernel(ca.Function(name, arguments, [ca.densify(part) for part in parts], {"cse": True}))

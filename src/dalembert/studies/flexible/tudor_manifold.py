@@ -18,7 +18,7 @@ from dalembert.core.arrays import FloatArray
 from dalembert.core.progress import step
 from dalembert.linear import SecondOrder
 from dalembert.studies.runner import Outcome
-from dalembert.view.plots.figures import BLUE, GREEN, GREY, RED, STYLE, new_figure
+from dalembert.view.plots.figures import BLUE, GREEN, GREY, RED, STYLE, log_ticks, new_figure
 from dalembert.view.reports.pages import Moving, Picture, Piece, Table, Text
 
 JOINTS = ("shoulder.angle", "elbow.angle")
@@ -258,6 +258,8 @@ def _pieces(results: dict[str, Any], runs: dict[str, Any]) -> list[Piece]:
         for (order, sizes), color in zip(results["residuals"].items(), (RED, BLUE), strict=True):
             axes.loglog(EPSILONS, sizes, "o-", color=color, label=f"order {order}")
             axes.loglog(EPSILONS, sizes[-1] * (np.array(EPSILONS) / EPSILONS[-1]) ** (2 + int(order)), ":", color=GREEN)
+        log_ticks(axes.xaxis, plain=True)
+        log_ticks(axes.yaxis)
         axes.set_xlabel("ε [s/rad]")
         axes.set_ylabel("residual of the manifold [1/s²]")
         axes.legend()

@@ -218,22 +218,31 @@ def test_measured_inputs_are_differentiated_by_filters(two: Any) -> None:
     assert set(two.slow.inputs.names) == set(rates.names)
 
 
-def test_validity_warns_of_a_fast_motion_and_not_of_a_slow_one(two: Any) -> None:
-    time = np.linspace(0, 2, 201)
+def swing(two: Any, omega: float) -> da.Record:
+    """A motion of both joints with the torques it needs."""
+    motion = {name: lambda t: 0.3 * da.cos(omega * t) for name in ("first.angle", "second.angle")}
+    record = two.feed_forward(motion, times=np.linspace(0, 2 * np.pi / omega, 201))
+    return two.input_rates(record, cutoff_hz=30 * omega)  # type: ignore[no-any-return]
 
-    def swing(omega: float) -> da.Record:
-        angle = 0.3 * np.sin(omega * time)
-        data = {"first.angle": angle, "second.angle": angle, "first.angle.rate": 0.3 * omega * np.cos(omega * time)}
-        data["second.angle.rate"] = data["first.angle.rate"]
-        torque = 10 * np.sin(omega * time)
-        data |= {"torque1": torque, "torque1.rate": 10 * omega * np.cos(omega * time)}
-        data |= {"torque1.rate.rate": -(omega**2) * torque}
-        return da.Record.from_channels(time, data)
 
-    assert two.validity(swing(0.5)) == ()
-    found = two.validity(swing(200.0))
-    assert {finding.code for finding in found} == {"out-of-range"}
-    assert any(finding.evidence.get("ratio", 9) < 3 for finding in found)
+def test_validity_warns_of_a_fast_motion_and_not_of_a_slow_one(arm: da.EquationsOfMotion) -> None:
+    two = da.separate_scales(arm.replace(stiffness=30.0), BENDS)
+    assert two.validity(swing(two, 1.0)) == ()
+    findings = two.validity(swing(two, 800.0))
+    assert {finding.code for finding in findings} == {"out-of-range"}
+    assert any(finding.evidence.get("share", 0) > 0.1 for finding in findings)
+    assert any(finding.evidence.get("ratio", 9) < 3 for finding in findings)
+
+
+def test_validity_warns_where_epsilon_is_not_small(arm: da.EquationsOfMotion) -> None:
+    """Errors of order 0 of a soft arm fall by less than 3 when ε is halved, those of a stiff one by 4: no finding."""
+    falls = []
+    for factor in (0.05, 400.0):
+        two = da.separate_scales(arm.replace(stiffness=factor), BENDS)
+        state = two.slow.state(q=[0.3, 0.7], v=[1.0, -0.5])
+        run = da.simulate(two.slow, 1e-3, start=state, inputs={"torque1": 1.0, "torque2": 0.3}, every=1e-3)
+        falls.append([finding.evidence["fall"] for finding in two.validity(run) if "fall" in finding.evidence])
+    assert len(falls[0]) == 1 and falls[0][0] < 3 and falls[1] == []
 
 
 def test_bad_input_is_named_with_its_remedy(arm: da.EquationsOfMotion) -> None:
