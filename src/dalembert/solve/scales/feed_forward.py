@@ -109,7 +109,7 @@ def _derivatives(
     if set(given) != set(names):
         wrong = sorted(set(given) ^ set(names))[0]
         raise ModelError("free-to-move" if wrong in names else "unknown-name",
-                         f"the motion must have the slow coordinates {', '.join(names)}; {wrong!r} differs.")  # fmt: skip
+                         f"the motion must have the coordinates {', '.join(names)}; {wrong!r} differs.")  # fmt: skip
     t = SX.sym("t")
     columns = [ca.vertcat(*(one_value(given[name], f"motion of {name!r}", t) for name in names))]
     for _ in range(4):
@@ -135,7 +135,7 @@ def _refuse_jumps(time: Array, derivatives: list[Array], names: list[str]) -> No
 
 def _jump(name: str, time: float) -> ModelError:
     return ModelError(
-        "needs-derivative", f"the jerk of {name!r} jumps near t = {time:.6g} s: the torques of order 2 would be impulses "
+        "needs-derivative", f"the jerk of {name!r} jumps near t = {time:.6g} s: torques of order 2 would be impulses "
         "there.", Advice("Use a motion with continuous snap (polynomials of degree nine)."),
         Advice("Or separate the scales with {}.", Argument("order", 0)), where={"coordinate": name, "time": time},
     )  # fmt: skip
@@ -149,11 +149,10 @@ def _kernel(e: Expansion, order: int) -> Kernel:
     B = ca.substitute(B, e.u, SX.zeros(e.eqs.nu))
     u = ca.solve(B, e.Mss @ a - bias)
     h0 = ca.substitute(e.at_zero(e.g), e.u, u) - e.Mfs @ a
-    N, n = e.eqs.functions["kinematics"](e.split.q(e.q, e.at_zero(e.x)), e.p, e.t)
-    moved = (N @ e.split.v(e.v, e.at_zero(e.x)) + n)[list(e.split.slow_q)]
+    N, n = e.slow_kinematics
 
     def rate(expression: Any) -> Any:
-        along = [(e.q, moved), (e.v, a), (a, jerk), (jerk, snap), (e.t, SX(1))]
+        along = [(e.q, N @ e.v + n), (e.v, a), (a, jerk), (jerk, snap), (e.t, SX(1))]
         return ca.jtimes(expression, *(ca.vertcat(*column) for column in zip(*along, strict=True)))
 
     x = e.soften(h0)

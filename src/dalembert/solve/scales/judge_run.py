@@ -45,9 +45,9 @@ def judge_run(two: TwoTimeScale, run: Record) -> tuple[Finding, ...]:
     share = _rms(x2) / max(_rms(x0), 1e-300)
     if share > LARGE_TERMS:
         findings.append(Finding(
-            "out-of-range", f"terms of order 2 of the deflections are {share:.2g} of those of order 0: the expansion has "
-            "not converged in this motion.", {}, {"share": share, "epsilon": two.epsilon},
-            (Advice("Move more slowly, or keep the lowest modes among the slow coordinates with {}.", Argument("fast")),),
+            "out-of-range", f"terms of order 2 of the deflections are {share:.2g} of those of order 0: the expansion "
+            "has not converged in this motion.", {}, {"share": share, "epsilon": two.epsilon},
+            (Advice("Move more slowly, or count the lowest modes as slow coordinates with {}.", Argument("fast")),),
         ))  # fmt: skip
     chosen = np.unique(np.linspace(0, len(run) - 1, POSES).astype(int))
     some = [part[chosen] for part in states]
@@ -96,7 +96,9 @@ def _columns(two: TwoTimeScale, run: Record) -> tuple[Array, Array, Array, Array
         if name not in run and name not in rest:
             raise DataError("missing-channel", unknown_name("channel", name, run.names, "the run"))
     q, v, z, u = (
-        np.array([run[name] if name in run else np.full(len(run), rest[name]) for name in group]).T.reshape(len(run), -1)
+        np.array([run[name] if name in run else np.full(len(run), rest[name]) for name in group]).T.reshape(
+            len(run), -1
+        )
         for group in groups
     )
     return q, v, z, u

@@ -6,14 +6,15 @@ Slow coordinates s and fast ones f of  M v̇ = F(q, v, z, u, p, t),  with F_f = 
 
 K grows as 1/ε², D as 1/ε (constant damping ratios). On the manifold K q_f = h(s, v_s, z, u, u̇, ü, t):
 
-    order 0   a₀ = M_ss⁻¹ F_s ,   h₀ = g - M_fs a₀                                      at q_f = v_f = 0: the rigid machine
+    order 0   a₀ = M_ss⁻¹ F_s ,   h₀ = g - M_fs a₀                                   at q_f = v_f = 0: the rigid machine
     order 1   h₁ = -D K⁻¹ ḣ₀
     order 2   a₂ = M_ss⁻¹ (δF_s - δM_ss a₀ - M_sf K⁻¹ ḧ₀) ,
               h₂ = δg - δM_fs a₀ - M_fs a₂ - M_ff K⁻¹ ḧ₀ + D K⁻¹ D K⁻¹ ḧ₀
 
-with δ the derivative along q_f = K⁻¹ h₀, v_f = K⁻¹ ḣ₀, and time derivatives along the slow motion of order 0. Each is one
-directional derivative: the Jacobian of M is never formed. With H = M⁻¹ the same is the expansion of Spong, Khorasani
-and Kokotovic (1987) and of Scaglioni (2016, ch. 4), without the inverse of the whole matrix and its derivatives.
+with δ the derivative along q_f = K⁻¹ h₀, v_f = K⁻¹ ḣ₀, and time derivatives along the slow motion of order 0. Each is
+one directional derivative: the Jacobian of M is never formed. With H = M⁻¹ the same is the expansion of Spong,
+Khorasani and Kokotovic (1987) and of Scaglioni (2016, ch. 4), without the inverse of the whole matrix and its
+derivatives.
 """
 
 from __future__ import annotations
@@ -132,18 +133,27 @@ class Expansion:
 
     def rate(self, expression: Any, a: Any) -> Any:
         """Time derivative along the slow motion with accelerations a; inputs by their derivatives."""
-        N, n = self.eqs.functions["kinematics"](self.split.q(self.q, self._still[0]), self.p, self.t)
-        moved = (N @ self.split.v(self.v, self._still[0]) + n)[list(self.split.slow_q)]
+        N, n = self.slow_kinematics
         symbols = [self.q, self.v, self.z, self.u, self.du, self.t]
-        steps = [moved, a, self.z_rate, self.du, self.ddu, SX(1)]
+        steps = [N @ self.v + n, a, self.z_rate, self.du, self.ddu, SX(1)]
         return ca.jtimes(expression, ca.vertcat(*symbols), ca.vertcat(*steps))
+
+    @cached_property
+    def slow_kinematics(self) -> tuple[Any, Any]:
+        """N, n of  q̇_s = N v_s + n."""
+        N, n = self.eqs.functions["kinematics"](self.split.q(self.q, self._still[0]), self.p, self.t)
+        return N[list(self.split.slow_q), :][:, list(self.split.slow_v)], n[list(self.split.slow_q)]
+
+    def shake(self, deviation: Any) -> Any:
+        """-M_ss⁻¹ M_sf η: how fast motion moves the slow coordinates, as momentum is kept."""
+        return -self.mass.solve(self.Mfs.T @ deviation)
 
     @cached_property
     def z_rate(self) -> Any:
         full = self.split.q(self.q, self._still[0]), self.split.v(self.v, self._still[1])
         return self.eqs.functions["internal"](*full, self.z, self.u, self.p, self.t, SX(0, 1))
 
-    # -- order 0 --------------------------------------------------------------------------------------------------------
+    # -- order 0 -------------------------------------------------------------------------------------------------------
     @cached_property
     def mass(self) -> MassFactor:
         return MassFactor(self.Mss)
@@ -156,7 +166,7 @@ class Expansion:
     def h0(self) -> Any:
         return self.at_zero(self.g) - self.Mfs @ self.a0
 
-    # -- orders 1 and 2 -------------------------------------------------------------------------------------------------
+    # -- orders 1 and 2 ------------------------------------------------------------------------------------------------
     @cached_property
     def dh0(self) -> Any:
         return self.rate(self.h0, self.a0)

@@ -7,8 +7,9 @@ layer dẑ/dτ = g(x₀, z̄₀ + ẑ, u₀, 0, t₀) in fast time τ = (t - t�
 
     x = x̄(t) + O(ε) ,   z = z̄(t) + ẑ(t/ε) + O(ε) .
 
-The slow run carries its root along: g_z z̄' = -(g_x f + g_t + g/T), where g decays within T from any error of integration.
-A manifold z = h(x, t) is invariant where ε (h_t + h_x f(x, h)) = g(x, h). Kokotović, Khalil and O'Reilly 1999, ch. 1.
+The slow run carries its root along: g_z z̄' = -(g_x f + g_t + g/T), where g decays within T from any error of
+integration. A manifold z = h(x, t) is invariant where ε (h_t + h_x f(x, h)) = g(x, h). Kokotović, Khalil and O'Reilly
+1999, ch. 1.
 """
 
 from __future__ import annotations
@@ -69,7 +70,9 @@ class SingularPerturbation:
         solutions: list[Array] = []
         for z in tries:
             root = self._newton(self._slow_values(x), z, inputs, t)
-            if root is not None and all(np.abs(root - other).max() > 1e-6 * (1 + np.abs(root).max()) for other in solutions):
+            if root is not None and all(
+                np.abs(root - other).max() > 1e-6 * (1 + np.abs(root).max()) for other in solutions
+            ):
                 solutions.append(root)
         solutions.sort(key=lambda root: tuple(np.round(root, 9)))
         return tuple(dict(zip(self.fast, map(float, root), strict=True)) for root in solutions)
@@ -99,8 +102,9 @@ class SingularPerturbation:
         growth = float(np.linalg.eigvals(layer.A).real.max())
         if growth >= 0:
             raise ModelError(
-                "unstable", f"the boundary layer of this root does not decay (real part {growth:.3g} in fast time): the "
-                "fast variables leave it.", Advice("Choose another {}.", Argument("root")), evidence={"growth": growth},
+                "unstable", f"the boundary layer of this root does not decay (real part {growth:.3g} in fast time): "
+                "the fast variables leave it.", Advice("Take another {}.", Argument("root")),
+                evidence={"growth": growth},
             )  # fmt: skip
         x_, z_, u_, eps_, t_ = self.symbols
         hat = ca.vertcat(*(SX.sym(name) for name in self.fast))
@@ -119,7 +123,9 @@ class SingularPerturbation:
             channels[name] = run[name] + np.interp(run.time / self.epsilon, deviation.time, hats[:, k], right=0.0)
         return Record.from_channels(run.time, channels, name="Tikhonov's approximation")
 
-    def residual(self, manifold: Callable[[Any, Any], Any], x: Values, inputs: Values = None, *, t: float = 0.0) -> Array:
+    def residual(
+        self, manifold: Callable[[Any, Any], Any], x: Values, inputs: Values = None, *, t: float = 0.0
+    ) -> Array:
         """ε (h_t + h_x f(x, h)) - g(x, h) of a manifold z = h(x, t), at a slow state: zero where it is invariant."""
         x_, z_, u_, eps_, t_ = self.symbols
         h = _column(call_user(manifold, "manifold", x_, t_), len(self.fast), "manifold")
@@ -128,7 +134,7 @@ class SingularPerturbation:
         value = ca.substitute(value, ca.vertcat(u_, eps_), self._driven(inputs, self.epsilon))
         return np.array(ca.Function("residual", [x_, t_], [value])(self._slow_values(x), t)).ravel()
 
-    # -- parts ----------------------------------------------------------------------------------------------------------
+    # -- parts ---------------------------------------------------------------------------------------------------------
     def _driven(self, inputs: Values, eps: float) -> Any:
         """Inputs as expressions of time, and ε."""
         given = dict(inputs or {})
@@ -159,7 +165,9 @@ class SingularPerturbation:
         for _ in range(60):
             if not (np.isfinite(J).all() and np.linalg.cond(J) < 1 / ISOLATED):
                 return None
-            if np.abs(g).max() <= CLOSED * scale and np.abs(np.linalg.solve(J, g)).max() <= CLOSED * (1 + np.abs(z).max()):
+            if np.abs(g).max() <= CLOSED * scale and np.abs(np.linalg.solve(J, g)).max() <= CLOSED * (
+                1 + np.abs(z).max()
+            ):
                 return z
             step, share = np.linalg.solve(J, g), 1.0
             while share > 1e-3:

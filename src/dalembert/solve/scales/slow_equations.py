@@ -2,12 +2,12 @@
 
     slow      M_ss v̇_s = F_s                                             (order 0)
               M_ss v̇_s = F_s + δF_s - δM_ss a₀ - M_sf K⁻¹ ḧ₀             (order 2)
-    fast      q_f = K⁻¹ h + η ,   η̈ = [-L 1] M⁻¹ (δF - δM a)   along (η, η̇, u_f)
+    fast      q_f = K⁻¹ h + η ,   s + δs ,   δs = -M_ss⁻¹ M_sf η ,   η̈ = [M⁻¹ (δF - δM a)]_f   along (δs, η, δṡ, η̇, u_f)
 
-L = K⁻¹ ∂h₀/∂s: the fast motion shakes the slow coordinates, and the manifold with them. At order 0 only -K η - D η̇ and
-the input gain are left, at q_f = 0; at order 2 the fast model is exact to ε² at rest, and without terms of order ε of
-the speeds in motion. Fast motion does not act back on the slow one. Deflections, sensors
-and poses of the machine are outputs: on the manifold they depend on the inputs, with u̇ and ü as inputs of their own.
+The fast motion shakes the slow coordinates by δs, as momentum is kept. At order 0 only -K η - D η̇ and the input gain
+are left, at q_f = 0; at order 2 the fast model is exact to ε² without speed, under any load, and to ε in motion. Fast
+motion does not act back on the slow one. Deflections, sensors and poses of the machine, shaken, are outputs: on the
+manifold they depend on the inputs, with u̇ and ü as inputs of their own.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ def slow_equations(expansion: Expansion, order: int, *, together: bool = False) 
     q, v, u, acceleration = e.q, e.v, [e.u, e.du, e.ddu] if order else [e.u], a
     mass, force, drive = e.Mss, e.slow_force(order), e.u
     x, y, w = e.manifold(order)
+    pose, speed, moved = e.q, e.v, a
+    N, shift = e.slow_kinematics
     if together:
         eta, rate, extra, w_eta = SX.sym("eta", m), SX.sym("rate", m), SX.sym("extra", eqs.nu), SX.sym("w", m)
         force = ca.vertcat(force, deviation_acceleration(e, order, eta, rate, extra))
         mass = ca.diagcat(mass, SX.eye(m))
         q, v, u, acceleration = ca.vertcat(q, eta), ca.vertcat(v, rate), [*u, extra], ca.vertcat(a, w_eta)
+        pose, speed, moved = e.q + N @ e.shake(eta), e.v + e.shake(rate), a + e.shake(w_eta)
         x, y, w, drive = x + eta, y + rate, w + w_eta, e.u + extra
+    full = split.q(pose, x), split.v(speed, y)
     still = e.at_zero(e.x)
-    undeformed = split.q(e.q, still)
-    full = split.q(e.q, x), split.v(e.v, y)
     F = eqs.functions
-    N, shift = (part[list(split.slow_q), :] for part in F["kinematics"](undeformed, e.p, e.t))
-    N = N[:, list(split.slow_v)]
     made: dict[str, list[Any]] = {
         "kinematics": [ca.diagcat(N, SX.eye(m)), ca.vertcat(shift, still)] if together else [N, shift],
         "inertia": [mass],
         "forces": [force],
-        "energy": list(F["energy"](undeformed, split.v(e.v, still), e.z, e.p, e.t)),  # of the slow motion
+        "energy": list(F["energy"](split.q(e.q, still), split.v(e.v, still), e.z, e.p, e.t)),  # of the slow motion
     }
     if together:
         energy = sum(made["energy"])
@@ -60,7 +60,7 @@ def slow_equations(expansion: Expansion, order: int, *, together: bool = False) 
         x0, y0 = (e.soften(e.h0), e.soften(e.dh0)) if order else (still, still)
         bent = split.q(e.q, x0), split.v(e.v, y0)
         made["internal"] = [F["internal"](*bent, e.z, e.u, e.p, e.t, SX(0, 1))]
-    values = [F["outputs"](*full, split.v(a, w), SX(0, 1), e.z, drive, e.p, e.t)]
+    values = [F["outputs"](*full, split.v(moved, w), SX(0, 1), e.z, drive, e.p, e.t)]
     measured = F["measures"](*full, e.p, e.t)
     known = {*eqs.outputs.names, *(eqs.coordinates.names[k] for k in split.slow_q)}
     shown = [k for k in (*eqs.recorded_measures, *eqs.carried_measures) if eqs.measures.names[k] not in known]
@@ -102,18 +102,17 @@ def deviation_acceleration(e: Expansion, order: int, eta: Any, rate: Any, extra:
     """η̈ of deviations from the manifold and inputs beside those of the slow motion."""
     split = e.split
     s, f = list(split.slow_v), list(split.fast_v)
-    still = e.at_zero(e.x)
     gain = ca.jtimes(e.F_near, e.u, extra) if e.eqs.nu else SX.zeros(len(s) + len(f))
     if order == 0:
         force = e.at_zero(gain) + split.v(SX.zeros(len(s)), -e.K @ eta - e.D @ rate)
         return MassFactor(e.at_zero(e.M_near)).solve(force)[f]
     x, y, w = e.soften(e.h0), e.soften(e.dh0), e.soften(e.ddh0)
-    force = ca.jtimes(e.F_near - e.M_near @ split.v(e.a0, w), ca.vertcat(e.x, e.y), ca.vertcat(eta, rate)) + gain
-    near = ca.substitute([force, e.M_near], [e.x, e.y], [x, y])
-    a = MassFactor(near[1]).solve(near[0])
-    N, _ = e.eqs.functions["kinematics"](split.q(e.q, still), e.p, e.t)
-    turn = ca.jtimes(e.h0, e.q, N[list(split.slow_q), :][:, s] @ a[s])
-    return a[f] - e.soften(turn)
+    a = SX.sym("a", len(s) + len(f))
+    around = ca.vertcat(e.q, e.v, e.x, e.y)
+    along = ca.vertcat(e.slow_kinematics[0] @ e.shake(eta), e.shake(rate), eta, rate)
+    force = ca.jtimes(e.F_near - e.M_near @ a, around, along) + gain
+    M, force = ca.substitute([e.M_near, force], [e.x, e.y, a], [x, y, split.v(e.a0, w)])
+    return MassFactor(M).solve(force)[f]
 
 
 def input_channels(eqs: EquationsOfMotion, order: int, *, together: bool = False) -> Channels:

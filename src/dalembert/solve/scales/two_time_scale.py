@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -26,7 +25,6 @@ from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array, Kernel
 from dalembert.linear import StateSpace
-from dalembert.solve.constrained.mass_factor import MassFactor
 from dalembert.solve.motion.minimum_coordinates import equations
 from dalembert.solve.scales.manifold import Expansion, Split
 from dalembert.solve.scales.slow_equations import FAST, input_channels, slow_equations
@@ -86,12 +84,12 @@ class TwoTimeScale:
         names = ", ".join(self.fast_coordinates[:6]) + (", ..." if len(self.fast_coordinates) > 6 else "")
         return f"TwoTimeScale({self.eqs.name!r}, order {self.order}, epsilon {self.epsilon:.4g} s/rad, fast: {names})"
 
-    # -- fast model -----------------------------------------------------------------------------------------------------
+    # -- fast model ----------------------------------------------------------------------------------------------------
     def fast(self, at: State | Sequence[State] | None = None, *, scaled: bool = False) -> Any:
         """The linear fast model at rest in the slow pose of a state: deviations of the fast coordinates.
 
-        Joints are free: the inputs are deviations of the torques, and a constant torque does not hold a joint. At order 2
-        with the terms of ε², of the deflection under the load that the torques carry at rest.
+        Joints are free: the inputs are deviations of the torques, and a constant torque does not hold a joint. At order
+        2 with the terms of ε², of the deflection under the load that the torques carry at rest.
 
         Parameters
         ----------
@@ -125,19 +123,18 @@ class TwoTimeScale:
         """∂η̈/∂η, ∂η̈/∂η̇ and ∂η̈/∂u_f at rest."""
         K, D = self.split.matrices(self.eqs.p)
         s, f, m = list(self.split.slow_v), list(self.split.fast_v), len(K)
-        F, M, J, _, _ = self._rest(q, np.zeros(m), z, self._resting_inputs, t)
+        F, M, J, _ = self._rest(q, np.zeros(m), z, self._resting_inputs, t)
         gain = J[:, 2 * m :]
         if self.order == 0:
             J = np.zeros_like(J)
             J[f, : 2 * m], J[:, 2 * m :] = -np.hstack([K, D]), gain
-            G = np.linalg.solve(M, J)
-            A = G[f]
         else:
             u = self._resting_inputs - np.linalg.pinv(gain[s]) @ F[s]  # torques that hold the pose
             x = np.linalg.solve(K, self._rest(q, np.zeros(m), z, u, t)[0][f])
-            _, M, J, turn, _ = self._rest(q, x, z, u, t)
-            G = np.linalg.solve(M, J)
-            A = G[f] - np.linalg.solve(K, turn @ G[s])
+            shake = -np.linalg.solve(M[np.ix_(s, s)], M[np.ix_(s, f)])
+            _, M, J, slow = self._rest(q, x, z, u, t)
+            J[:, : 2 * m] += np.hstack([part @ shake for part in np.hsplit(slow, 2)])
+        A = np.linalg.solve(M, J)[f]
         return A[:, :m], A[:, m : 2 * m], A[:, 2 * m :]
 
     @property
@@ -145,23 +142,20 @@ class TwoTimeScale:
         return np.array([self.eqs.resting_inputs.get(name, 0.0) for name in self.eqs.inputs.names])
 
     def _rest(self, *arguments: Any) -> Any:
-        """(q_s, x, z, u, t) -> F, M, ∂F/∂(x, ẋ, u), ∂h₀/∂s, ∂(F_s)/∂(s, v_s) at rest."""
+        """(q_s, x, z, u, t) -> F, M, ∂F/∂(x, ẋ, u), ∂F/∂(s, v_s) at rest."""
 
         def make() -> Kernel:
             e = self.expansion
-            N, _ = self.eqs.functions["kinematics"](self.split.q(e.q, e.at_zero(e.x)), e.p, e.t)
-            N = N[list(self.split.slow_q), :][:, list(self.split.slow_v)]
-            slow = ca.horzcat(ca.jacobian(e.F_s, e.q) @ N, ca.jacobian(e.F_s, e.v))
-            near = ca.jacobian(e.F_near, ca.vertcat(e.x, e.y, e.u))
-            parts = [e.F_near, e.M_near, near, ca.jacobian(e.h0, e.q) @ N, slow]
+            slow = ca.horzcat(ca.jacobian(e.F_near, e.q) @ e.slow_kinematics[0], ca.jacobian(e.F_near, e.v))
+            parts = [e.F_near, e.M_near, ca.jacobian(e.F_near, ca.vertcat(e.x, e.y, e.u)), slow]
             still = [SX.zeros(*part.shape) for part in (e.y, e.v)]
             parts = [ca.densify(part) for part in ca.substitute(parts, [e.y, e.v], still)]
-            return Kernel(ca.Function("rest", [e.q, e.x, e.z, e.u, e.p, e.t], parts, {"cse": True}), (1, 2, 3, 4))
+            return Kernel(ca.Function("rest", [e.q, e.x, e.z, e.u, e.p, e.t], parts, {"cse": True}), (1, 2, 3))
 
         kernel = self._made("rest", make)
         return kernel(*arguments[:4], self.eqs.p, arguments[4])
 
-    # -- manifold -------------------------------------------------------------------------------------------------------
+    # -- manifold ------------------------------------------------------------------------------------------------------
     def manifold(self, at: State | None = None, inputs: Mapping[str, float] | None = None) -> Manifold:
         """The manifold at a slow state under inputs, with their derivatives (``torque.rate``), zero when left out."""
         h0, h1, h2, dh0, ddh0, *sums = self._values("manifold", at, inputs)
@@ -175,7 +169,7 @@ class TwoTimeScale:
         """φ̈ - a_f: how far the manifold q_f = φ is from invariant, as accelerations of the fast coordinates.
 
         φ̈ is the exact second derivative along the slow motion of this order, a_f the acceleration of the whole machine
-        on the manifold. It falls with ε² at order 0 and with ε⁴ at order 2. Inputs have no derivatives beyond the second.
+        on the manifold. It falls with ε² at order 0 and with ε⁴ at order 2. Inputs have no third derivatives.
         """
         return self._values("residual", at, inputs)[0]
 
@@ -208,15 +202,15 @@ class TwoTimeScale:
             raise ModelError("wrong-type", f"at must be a State, got {type(at).__name__}.",
                              Advice("Make one with {}.", Call("da.assemble")))  # fmt: skip
         places = []
-        pairs = ((self.eqs.coordinates, self.split.slow_q, at.eqs.coordinates), (self.eqs.speeds, self.split.slow_v, at.eqs.speeds))  # fmt: skip
-        for channels, slow, owned in pairs:
+        for kind, slow in (("coordinates", self.split.slow_q), ("speeds", self.split.slow_v)):
+            channels, owned = getattr(self.eqs, kind), getattr(at.eqs, kind)
             missing = [channels.names[k] for k in slow if channels.names[k] not in owned.index]
             if missing:
                 raise ModelError("wrong-owner", f"at belongs to {at.eqs.name!r} without coordinate {missing[0]!r}.")
             places.append([owned.index[channels.names[k]] for k in slow])
         return at.q[places[0]], at.v[places[1]], at.z, at.t
 
-    # -- judgement and practice -----------------------------------------------------------------------------------------
+    # -- judgement and practice ----------------------------------------------------------------------------------------
     def validity(self, run: Record) -> tuple[Finding, ...]:
         """Whether slow and fast motion were apart in a run: findings, none where they were.
 
@@ -298,8 +292,8 @@ def _refuse(eqs: EquationsOfMotion, names: list[str]) -> None:
     if eqs.rows:
         chosen = Argument("coordinates")
         raise ModelError(
-            "dependent-coordinates", f"{eqs.name!r} has {len(eqs.rows)} constraint rows, slow and fast coordinates must "
-            "be independent.", Advice("Eliminate the rows with {}.", Call("da.equations", chosen)),
+            "dependent-coordinates", f"{eqs.name!r} has {len(eqs.rows)} constraint rows, slow and fast coordinates "
+            "must be independent.", Advice("Eliminate the rows with {}.", Call("da.equations", chosen)),
             evidence={"rows": len(eqs.rows)},
         )  # fmt: skip
     if any(joint.speed is None for joint in eqs.dry):
@@ -321,7 +315,8 @@ def _split(eqs: EquationsOfMotion, names: list[str]) -> Split:
     q = np.array(eqs.placement.q)
     moved = q.copy()
     moved[fast_q] += 1e-3 / max(1, len(names))
-    kinematics = [np.hstack([N, np.reshape(n, (-1, 1))]) for N, n in (eqs.kernel("kinematics")(at, eqs.p, 0.0) for at in (q, moved))]  # fmt: skip
+    pairs = (eqs.kernel("kinematics")(at, eqs.p, 0.0) for at in (q, moved))
+    kinematics = [np.hstack([N, np.reshape(n, (-1, 1))]) for N, n in pairs]
     fast_v = [int(np.argmax(np.abs(kinematics[0][k]))) for k in fast_q]
     expected = kinematics[0].copy()
     expected[fast_q], expected[:, fast_v] = 0.0, 0.0
@@ -360,15 +355,15 @@ def _require_separation(two: TwoTimeScale) -> None:
             "unstable", f"the fast motion of {eqs.name!r} grows by exp({growth:.3g} t): it leaves the manifold.",
             Advice("Check the damping of the fast coordinates."), evidence={"growth": growth},
         )  # fmt: skip
-    M, slow = (two._rest(q, np.zeros(m), z, two._resting_inputs, t)[k] for k in (1, 4))
+    _, M, _, slow = two._rest(q, np.zeros(m), z, two._resting_inputs, t)
     s = list(two.split.slow_v)
-    J = np.linalg.solve(M[np.ix_(s, s)], slow)
+    J = np.linalg.solve(M[np.ix_(s, s)], slow[s])
     slow_poles = np.linalg.eigvals(np.block([[np.zeros((n, n)), np.eye(n)], [J[:, :n], J[:, n:]]]))
     highest, lowest = float(np.abs(slow_poles).max(initial=0.0)), float(np.abs(poles).min())
     if lowest < APART * highest:
         raise ModelError(
-            "out-of-range", f"slow and fast motion of {eqs.name!r} overlap: up to {highest / (2 * np.pi):.4g} Hz and from "
-            f"{lowest / (2 * np.pi):.4g} Hz on; a ratio of {APART:g} is needed.",
+            "out-of-range", f"slow and fast motion of {eqs.name!r} overlap: up to {highest / (2 * np.pi):.4g} Hz and "
+            f"from {lowest / (2 * np.pi):.4g} Hz on; a ratio of {APART:g} is needed.",
             Advice("Choose other fast coordinates with {}.", Argument("fast")),
             evidence={"slow": highest, "fast": lowest, "ratio": lowest / highest},
         )  # fmt: skip
@@ -385,7 +380,7 @@ def judge_reach(A: Array, B: Array, names: Sequence[str], eps: float) -> list[Fi
             name = names[int(np.argmax(np.abs(shape[: len(names)])))]
             hertz = abs(pole) / eps / (2 * np.pi)
             findings.append(Finding(
-                "not-reachable", f"no input reaches the fast mode of {name!r} at {hertz:.4g} Hz (PBH value {value:.1e}): "
+                "not-reachable", f"no input reaches the fast mode of {name!r} at {hertz:.4g} Hz (PBH {value:.1e}): "
                 "feedback cannot damp it.", {"coordinate": name}, {"value": value, "frequency_hz": hertz},
                 (Advice("Leave it out of the design, or damp it by itself."),),
             ))  # fmt: skip

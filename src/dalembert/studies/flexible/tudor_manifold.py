@@ -47,7 +47,7 @@ def joint_equations(m: da.Mechanism) -> da.EquationsOfMotion:
 
 
 def residuals(eqs: da.EquationsOfMotion, epsilons: tuple[float, ...], order: int, share: float = 1.0) -> FloatArray:
-    """Size of the residual of the manifold at stiffness scaled to each ε; speeds and torques by share and its square."""
+    """Size of the residual of the manifold at stiffness scaled to each ε; share of speeds, its square of torques."""
     sizes = []
     own = da.separate_scales(eqs, order=order).epsilon
     for epsilon in epsilons:
@@ -197,7 +197,8 @@ def study() -> Outcome:
         "epsilons": EPSILONS,
         "orders": {str(order): size[:-1] / size[1:] for order, size in sizes.items()},
         "residuals": {str(order): size for order, size in sizes.items()},
-        "gentle_motion": {"epsilons": WIDE, "speeds": GENTLE * np.array(RATES), "torques": GENTLE**2 * np.array(EFFORTS),
+        "gentle_motion": {"epsilons": WIDE, "speeds": GENTLE * np.array(RATES),
+                          "torques": GENTLE**2 * np.array(EFFORTS),
                           "orders": {str(order): size[:-1] / size[1:] for order, size in gentle.items()}},
         "validity": [{"text": finding.text(), **finding.evidence} for finding in judged],
         "fast_against_free_joints": float(np.abs(modes["fast"] / modes["free"] - 1).max()),
@@ -227,10 +228,10 @@ def _change(models: Any) -> float:
 def _pieces(results: dict[str, Any], runs: dict[str, Any]) -> list[Piece]:
     errors, orders = results["strain_error_percent"], results["orders"]
     first = Text(
-        f"The lowest mode of the links gives ε = {results['epsilon']:.4f} s/rad. Where the arm is made stiffer, each halving "
-        f"of ε divides the residual of the manifold by {orders['0'][-1]:.2f} at order 0 and by {orders['2'][-1]:.1f} at "
-        f"order 2. Strains on the manifold are off by {errors['slow']['0']:.1f} % at order 0 and by "
-        f"{errors['slow']['2']:.2f} % at order 2 in a slow motion, by {errors['fast']['0']:.0f} % and "
+        f"The lowest mode of the links gives ε = {results['epsilon']:.4f} s/rad. Where the arm is made stiffer, each "
+        f"halving of ε divides the residual of the manifold by {orders['0'][-1]:.2f} at order 0 and by "
+        f"{orders['2'][-1]:.1f} at order 2. Strains on the manifold are off by {errors['slow']['0']:.1f} % at "
+        f"order 0 and by {errors['slow']['2']:.2f} % at order 2 in a slow motion, by {errors['fast']['0']:.0f} % and "
         f"{errors['fast']['2']:.0f} % in a fast one."
     )
     rows = []
@@ -240,9 +241,9 @@ def _pieces(results: dict[str, Any], runs: dict[str, Any]) -> list[Piece]:
         rows.append((f"{epsilon:g}", sizes[0], ratios[0], sizes[1], ratios[1]))
     columns = ("ε [s/rad]", "order 0", "divided by", "order 2", "divided by")
     modes = Text(
-        f"The fast model has the modes of the arm with free joints, {results['free_hz'][0]:.1f} Hz and up; stiff loops at the "
-        f"joints bring those of locked joints, {results['locked_hz'][0]:.2f} Hz and up, which no time scale separates from "
-        "the motion of the joints."
+        f"The fast model has the modes of the arm with free joints, {results['free_hz'][0]:.1f} Hz and up; stiff loops "
+        f"at the joints bring those of locked joints, {results['locked_hz'][0]:.2f} Hz and up, which no time scale "
+        "separates from the motion of the joints."
     )
     with mpl.rc_context(STYLE):
         figure = new_figure(8.5, 4.6)
