@@ -213,6 +213,7 @@ def test_slow_and_fast_motion_together_follow_the_whole_machine() -> None:
     np.testing.assert_allclose(run["angle"] - run["twist.fast"] / 3, whole["angle"], atol=2e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("001-C46")
 def test_an_arm_that_begins_to_fall_and_vibrate_follows_the_whole_machine_better_at_order_two() -> None:
     """Ten times ε: without the shaken joints in the forces the error at order 2 would be above that at order 0."""
@@ -249,6 +250,7 @@ def test_the_linear_model_of_both_has_the_slow_and_the_fast_poles(arm: da.Equati
     np.testing.assert_allclose(np.sort(np.abs(np.linalg.eigvals(both.A))), np.sort(np.abs(parts)), rtol=1e-7)
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_the_slow_model_of_order_two_is_the_same_in_c(two: Any, tmp_path: Path) -> None:
     printed = check(da.export_c(two.slow, tmp_path, name="slow"))
