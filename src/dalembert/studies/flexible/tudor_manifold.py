@@ -16,14 +16,11 @@ import numpy as np
 import dalembert as da
 from dalembert.core.arrays import FloatArray
 from dalembert.core.progress import step
-from dalembert.linear import SecondOrder
+from dalembert.studies.flexible.tudor import JOINTS, STRAINS, TORQUES, arm, hertz, joint_equations, matrices
 from dalembert.studies.runner import Outcome
 from dalembert.view.plots.figures import BLUE, GREEN, GREY, RED, STYLE, log_ticks, new_figure
 from dalembert.view.reports.pages import Moving, Picture, Piece, Table, Text
 
-JOINTS = ("shoulder.angle", "elbow.angle")
-TORQUES = ("shoulder_torque", "elbow_torque")
-STRAINS = ("strain11", "strain12", "strain21", "strain22")
 POSE, RATES, EFFORTS = (0.3, 0.7), (1.0, -0.5), (1.0, 0.3)
 EPSILONS = (0.05, 0.025, 0.0125, 0.00625)
 GENTLE, WIDE = 0.1, (0.1, 0.05, 0.025)
@@ -31,19 +28,6 @@ GENTLE, WIDE = 0.1, (0.1, 0.05, 0.025)
 MOTIONS = {"slow": (2.0, 2.0), "fast": (0.1, 2.0)}
 """Duration [s] and size [N m] of a torque on the hanging arm."""
 STEPS = {"expansion": 8.0, "fast modes": 2.0, "strains": 8.0}
-
-
-def machine(gravity: bool = True) -> da.Mechanism:
-    m = da.read_model("tudor")
-    if not gravity:
-        m.gravity = (0.0, 0.0)
-    return m
-
-
-def joint_equations(m: da.Mechanism) -> da.EquationsOfMotion:
-    """The arm in joint angles and modal coordinates, without constraint rows."""
-    eqs = da.equations(m)
-    return da.equations(eqs, coordinates=[*JOINTS, *eqs.elastic])
 
 
 def residuals(eqs: da.EquationsOfMotion, epsilons: tuple[float, ...], order: int, share: float = 1.0) -> FloatArray:
@@ -61,23 +45,14 @@ def residuals(eqs: da.EquationsOfMotion, epsilons: tuple[float, ...], order: int
 
 def free_and_locked(payload: float = 0.0, elbow: float = 0.0) -> dict[str, FloatArray]:
     """Frequencies [Hz] without gravity: free joints, stiff loops at the joints, locked joints, and the fast model."""
-    eqs = joint_equations(machine(gravity=False)).replace(payload=payload)
-    state = da.assemble(eqs, {"shoulder.angle": 0.4, "elbow.angle": elbow})
-    lin = da.linearize(eqs, at=state, coordinates=[*JOINTS, *eqs.elastic])
-    assert isinstance(lin, SecondOrder)
-    M, K = (np.asarray(part) for part in (lin.M, lin.K))
+    eqs = joint_equations(arm(gravity=False)).replace(payload=payload)
+    M, K = matrices(eqs, payload, elbow)
     held = K + np.diag([1e8, 1e8, *[0.0] * len(eqs.elastic)])
-    fast = da.separate_scales(eqs, order=0).fast(state)
+    fast = da.separate_scales(eqs, order=0).fast(da.assemble(eqs, {"shoulder.angle": 0.4, "elbow.angle": elbow}))
     return {
-        "free": _hertz(M, K)[2:], "looped": _hertz(M, held)[:-2], "locked": _hertz(M[2:, 2:], K[2:, 2:]),
+        "free": hertz(M, K)[2:], "looped": hertz(M, held)[:-2], "locked": hertz(M[2:, 2:], K[2:, 2:]),
         "fast": np.sort(np.abs(np.linalg.eigvals(fast.A)))[::2] / (2 * math.pi),
     }  # fmt: skip
-
-
-def _hertz(M: FloatArray, K: FloatArray) -> FloatArray:
-    values = np.sort(np.linalg.eigvals(np.linalg.solve(M, K)).real)
-    found: FloatArray = np.sqrt(np.maximum(values, 0.0)) / (2 * math.pi)
-    return found
 
 
 def rigid_arm() -> da.EquationsOfMotion:
@@ -174,11 +149,11 @@ def strain_errors(runs: dict[str, Any]) -> dict[str, float]:
 def study() -> Outcome:
     """Orders of the manifold, fast modes and strains."""
     step("expansion")
-    m = machine()
+    m = arm()
     joint = joint_equations(m)
     two = da.separate_scales(joint)
     sizes = {order: residuals(joint, EPSILONS, order) for order in (0, 2)}
-    level = joint_equations(machine(gravity=False))
+    level = joint_equations(arm(gravity=False))
     gentle = {order: residuals(level, WIDE, order, GENTLE) for order in (0, 2)}
     start = da.assemble(two.slow, dict(zip(JOINTS, POSE, strict=True)), velocity=dict(zip(JOINTS, RATES, strict=True)))
     falling = da.simulate(two.slow, 0.05, start=start, inputs=dict(zip(TORQUES, EFFORTS, strict=True)), progress=False)
