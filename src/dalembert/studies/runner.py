@@ -1,8 +1,8 @@
 """Run a study and write its results: results.json, figures, an animation, and a report to read.
 
 A study is one file in a folder of its subject, with a function ``study() -> Outcome``, or ``study(data=None)`` where it
-takes a record of measurements; its line in :data:`STUDIES` makes it known. Its steps are in ``STEPS``, each with its approximate seconds; ``progress.step(name)`` marks the
-beginning of one.
+takes a record of measurements; its line in :data:`STUDIES` makes it known. Its steps are in ``STEPS``, each with its
+approximate seconds; ``progress.step(name)`` marks the beginning of one.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ STUDIES: dict[str, tuple[str, str]] = {
     ),
     "tudor": (
         "flexible.tudor",
-        "An arm with flexible links: frequencies by payload, holding torques, strains, and a replay of measured angles.",
+        "An arm with flexible links: frequencies by payload, holding torques, strains, replay of measured angles.",
     ),
     "tudor-manifold": (
         "flexible.tudor_manifold",
