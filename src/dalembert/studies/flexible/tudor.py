@@ -280,7 +280,10 @@ def _pieces(results: dict[str, Any], measured: da.Record, run: da.Record) -> lis
             axes.set_ylabel(f"{name} [1e-6]")
         axes.set_xlabel("time [s]")
         figure.axes[0].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    caption = f"Strains of the model, whose joint loops follow the angles of the {replayed['source']}."
+    caption = (
+        f"Strains of the model, whose joint loops follow the angles of the {replayed['source']}. The middle of the first "
+        "link is off most: its modes have no moment at their free end, where the elbow has one."
+    )
     return [
         first,
         Table(columns, tuple(rows), "Frequencies of the straight arm [Hz]"),
