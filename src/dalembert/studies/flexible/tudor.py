@@ -20,6 +20,7 @@ import dalembert as da
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.progress import step
+from dalembert.equations import State
 from dalembert.files.models.reading import library_path, parse_model
 from dalembert.linear import SecondOrder
 from dalembert.studies.runner import Outcome, rms
@@ -32,8 +33,8 @@ STRAINS = ("strain11", "strain12", "strain21", "strain22")
 PAYLOADS = (0.0, 0.1, 0.2, 0.3, 0.4)
 ROTORS = {"shoulder": (9.41e-6, 320.0), "elbow": (0.82e-6, 246.0)}
 """Inertia [kg m²] and gear ratio of the motors."""
-MODEL = {"modes": 3, "damping": 0.015}
-PLANT = {"modes": 5, "damping": 0.02}
+MODEL: dict[str, Any] = {"modes": 3, "damping": 0.015}
+PLANT: dict[str, Any] = {"modes": 5, "damping": 0.02}
 """Modes of each link with its root clamped, and their damping ratio: of the model and of the stand-in."""
 GAINS = {"shoulder": (4000.0, 8000.0, 200.0), "elbow": (400.0, 800.0, 20.0)}
 STIFFER = 3.0
@@ -92,7 +93,7 @@ def frequencies() -> dict[str, Any]:
     }
 
 
-def hold(m: da.Mechanism, payload: float) -> tuple[da.State, dict[str, float]]:
+def hold(m: da.Mechanism, payload: float) -> tuple[State, dict[str, float]]:
     """The arm at rest with both angles zero: its state, torques of the joints and sensors."""
     for joint in ("shoulder", "elbow"):
         m.add_driver(f"{joint}_hold", f"{joint}.angle", 0.0)
@@ -154,7 +155,7 @@ def references(until: float) -> da.Record:
 
 def joint_loops(torques: dict[str, float], factor: float) -> Any:
     """PID loops of both joints, which begin with the torques at rest."""
-    memory = {}
+    memory: dict[str, float] = {}
     for joint in GAINS:
         memory |= {f"{joint}_sum": torques[f"{joint}_torque"], f"{joint}_slope": 0.0, f"{joint}_error": 0.0}
 
@@ -281,8 +282,8 @@ def _pieces(results: dict[str, Any], measured: da.Record, run: da.Record) -> lis
         axes.set_xlabel("time [s]")
         figure.axes[0].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     caption = (
-        f"Strains of the model, whose joint loops follow the angles of the {replayed['source']}. The middle of the first "
-        "link is off most: its modes have no moment at their free end, where the elbow has one."
+        f"Strains of the model, whose joint loops follow the angles of the {replayed['source']}. The middle of the "
+        "first link is off most: its modes have no moment at their free end, where the elbow has one."
     )
     return [
         first,

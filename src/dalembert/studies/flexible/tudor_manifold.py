@@ -78,7 +78,7 @@ def rigid_difference(slow: da.EquationsOfMotion) -> float:
         state = da.assemble(eqs, dict(zip(JOINTS, POSE, strict=True)), velocity=dict(zip(JOINTS, RATES, strict=True)))
         solved = da.forward_dynamics(eqs, state, inputs=dict(zip(TORQUES, EFFORTS, strict=True)))
         found.append([solved["shoulder.rate"], solved["elbow.rate"]])
-    return float(np.abs(np.subtract(*found)).max())
+    return float(np.abs(np.subtract(found[0], found[1])).max())
 
 
 def elastic_gear() -> float:
