@@ -94,7 +94,6 @@ if TYPE_CHECKING:
     from dalembert.solve.position.mobility import mobility as mobility
     from dalembert.solve.rest.equilibrium import equilibrium as equilibrium
     from dalembert.solve.rest.linearize import linearize as linearize
-    from dalembert.solve.scales.singular_perturbation import singular_perturbation as singular_perturbation
     from dalembert.solve.scales.two_time_scale import separate_scales as separate_scales
     from dalembert.sweeps import sweep as sweep
     from dalembert.view import animate as animate

@@ -44,8 +44,8 @@ def feed_forward(two: TwoTimeScale, motion: Any, times: Any) -> Record:
     if two.order:
         _refuse_jumps(time, derivatives, names)
     rows = len(time)
-    seeds = [eqs.placement.q[k] for k in split.slow_q]
-    q = np.tile(np.array(seeds), (rows, 1))
+    drawn = eqs.state().q
+    q = np.tile(drawn[list(split.slow_q)], (rows, 1))
     q[:, [k for k, place in enumerate(split.slow_q) if eqs.coordinates.names[place] in names]] = derivatives[0]
     kernel = two._made("feed forward", lambda: _kernel(two.expansion, two.order))
     u, x, y, w = kernel.many(q, *derivatives[1:], eqs.p, time.reshape(-1, 1))
@@ -53,7 +53,7 @@ def feed_forward(two: TwoTimeScale, motion: Any, times: Any) -> Record:
         raise ModelError("no-solution", f"no inputs make this motion of {eqs.name!r} at t = "
                          f"{time[np.argmax(~np.isfinite(u).all(axis=1))]:.6g} s.")  # fmt: skip
     full = np.empty((rows, eqs.nq)), np.empty((rows, eqs.nv)), np.empty((rows, eqs.nv))
-    full[0][:, split.slow_q], full[0][:, split.fast_q] = q, x + np.array([eqs.placement.q[k] for k in split.fast_q])
+    full[0][:, split.slow_q], full[0][:, split.fast_q] = q, x + drawn[list(split.fast_q)]
     full[1][:, split.slow_v], full[1][:, split.fast_v] = derivatives[1], y
     full[2][:, split.slow_v], full[2][:, split.fast_v] = derivatives[2], w
     samples = Samples(time, full[0], full[1], np.zeros((rows, 0)), np.zeros(rows), full[2], np.zeros((rows, 0)))
@@ -68,7 +68,7 @@ def _prescribed(two: TwoTimeScale) -> list[str]:
     if eqs.nz:
         raise ModelError("not-supported", f"{eqs.name!r} has internal states: actuators must be torques or forces.")
     places = [k for k in split.slow_q if eqs.coordinates.names[k] not in eqs.unrecorded]
-    N = eqs.kernel("kinematics")(eqs.placement.q, eqs.p, 0.0)[0]
+    N = eqs.kernel("kinematics")(eqs.state().q, eqs.p, 0.0)[0]
     if not np.allclose(N[np.ix_(places, list(split.slow_v))], np.eye(len(places), len(split.slow_v)), atol=1e-9):
         raise ModelError("not-supported", f"slow coordinates of {eqs.name!r} must have their derivatives as speeds.")
     gain = two._rest(*(two._slow_state(None)[k] for k in (0,)), np.zeros(len(split.fast_q)), np.zeros(0),

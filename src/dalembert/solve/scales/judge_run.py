@@ -87,7 +87,8 @@ def _columns(two: TwoTimeScale, run: Record) -> tuple[Array, Array, Array, Array
     inputs = input_channels(eqs, 2)
     varying = any(name in run and np.ptp(run[name]) > 0 and f"{name}.rate" not in run for name in eqs.inputs.names)
     run = add_input_rates(eqs, run, 30.0) if varying else run
-    rest = {eqs.coordinates.names[k]: eqs.placement.q[k] for k in split.slow_q
+    drawn = eqs.state().q
+    rest = {eqs.coordinates.names[k]: drawn[k] for k in split.slow_q
             if eqs.coordinates.names[k] in eqs.unrecorded}  # fmt: skip
     rest |= dict.fromkeys(inputs.names, 0.0) | dict(eqs.resting_inputs)
     groups = ([eqs.coordinates.names[k] for k in split.slow_q], [eqs.speeds.names[k] for k in split.slow_v],

@@ -48,7 +48,7 @@ class Split:
         """All coordinates; deflections count from the reference pose."""
         column = SX.zeros(len(self.slow_q) + len(self.fast_q))
         column[list(self.slow_q)] = slow
-        column[list(self.fast_q)] = ca.DM([self.eqs.placement.q[k] for k in self.fast_q]) + deflection
+        column[list(self.fast_q)] = ca.DM(self.eqs.state().q[list(self.fast_q)]) + deflection
         return column
 
     def v(self, slow: Any, fast: Any) -> Any:
@@ -62,10 +62,10 @@ class Split:
         """p -> K, D: the symmetric parts of -∂F_f/∂q_f and -∂F_f/∂v_f at rest in the reference pose."""
         eqs = self.eqs
         x, y, p = SX.sym("x", len(self.fast_q)), SX.sym("y", len(self.fast_q)), SX.sym("p", len(eqs.parameters))
-        drawn = ca.DM([eqs.placement.q[k] for k in self.slow_q])
-        q, v = self.q(drawn, x), self.v(SX.zeros(len(self.slow_v)), y)
+        drawn = eqs.state()
+        q, v = self.q(ca.DM(drawn.q[list(self.slow_q)]), x), self.v(SX.zeros(len(self.slow_v)), y)
         u = ca.DM([eqs.resting_inputs.get(name, 0.0) for name in eqs.inputs.names])
-        F = eqs.functions["forces"](q, v, ca.DM(eqs.placement.z), u, p, 0.0, SX(0, 1))[list(self.fast_v)]
+        F = eqs.functions["forces"](q, v, ca.DM(drawn.z), u, p, 0.0, SX(0, 1))[list(self.fast_v)]
         rest = SX.zeros(len(self.fast_q))
         pair = ca.substitute([-ca.jacobian(F, x), -ca.jacobian(F, y)], [x, y], [rest, rest])
         return ca.Function("stiffness", [p], [ca.densify(0.5 * (m + m.T)) for m in pair], {"cse": True})

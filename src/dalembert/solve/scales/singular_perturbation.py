@@ -43,7 +43,7 @@ RELAXATION = 1e-2  # T of the root of a slow run, of the span: short beside it, 
 
 @dataclass(frozen=True, eq=False)
 class SingularPerturbation:
-    """ẋ = f, ε ż = g with names of slow and fast variables and inputs; made by `da.singular_perturbation`."""
+    """ẋ = f, ε ż = g with names of slow and fast variables and inputs; made by `singular_perturbation`."""
 
     slow: tuple[str, ...]
     fast: tuple[str, ...]
@@ -74,7 +74,7 @@ class SingularPerturbation:
                 np.abs(root - other).max() > 1e-6 * (1 + np.abs(root).max()) for other in solutions
             ):
                 solutions.append(root)
-        solutions.sort(key=lambda root: tuple(np.round(root, 9)))
+        solutions.sort(key=lambda root: np.round(root, 9).tolist())
         return tuple(dict(zip(self.fast, map(float, root), strict=True)) for root in solutions)
 
     def boundary_layer(
@@ -207,9 +207,8 @@ def singular_perturbation(
 
     Examples
     --------
-    >>> import dalembert as da
-    >>> sp = da.singular_perturbation(lambda x, z, u, eps, t: z[0], lambda x, z, u, eps, t: -x[0] - z[0] + u[0],
-    ...                               slow="x", fast="z", inputs="u", epsilon=0.05)
+    >>> sp = singular_perturbation(lambda x, z, u, eps, t: z[0], lambda x, z, u, eps, t: -x[0] - z[0] + u[0],
+    ...                            slow="x", fast="z", inputs="u", epsilon=0.05)
     >>> sp.roots({"x": 2.0}, {"u": 1.0})
     ({'z': -1.0},)
     """

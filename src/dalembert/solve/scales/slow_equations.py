@@ -83,7 +83,8 @@ def slow_equations(expansion: Expansion, order: int, *, together: bool = False) 
     if together:
         coordinates = _add(coordinates, _part(eqs.coordinates, split.fast_q, FAST))
         speeds = _add(speeds, _part(eqs.speeds, split.fast_v, FAST))
-    rest = tuple(eqs.placement.q[k] for k in split.slow_q)
+    drawn = eqs.state()
+    start = [*drawn.q[list(split.slow_q)], *[0.0] * (m * together)]
     return EquationsOfMotion(
         name=eqs.name, functions=functions, coordinates=coordinates, speeds=speeds, internal=eqs.internal,
         inputs=input_channels(eqs, order, together=together), parameters=eqs.parameters,
@@ -94,7 +95,7 @@ def slow_equations(expansion: Expansion, order: int, *, together: bool = False) 
             for block in eqs.quaternions
         ),
         limits={name: limit for name, limit in eqs.limits.items() if name in coordinates.index},
-        placement=Placement((*rest, *(0.0,) * (m * together)), eqs.placement.z),
+        placement=Placement(tuple(map(float, start)), tuple(map(float, drawn.z))),
     )  # fmt: skip
 
 

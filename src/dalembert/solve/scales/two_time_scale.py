@@ -41,7 +41,7 @@ UNREACHED = 1e-9  # smallest singular value of [A - λ 1, B] of a mode that no i
 
 
 @frozen
-class Manifold:
+class ManifoldPoint:
     """The manifold at a state, by powers of ε: z₁ = Σ εᵏ h1[k], z₂ = Σ εᵏ h2[k].
 
     deflections, rates, accelerations : of the fast coordinates, summed.
@@ -101,8 +101,8 @@ class TwoTimeScale:
         StateSpace, or as many in a tuple.
         """
         if isinstance(at, (list, tuple)):
-            return tuple(self.fast(one, scaled=scaled) for one in at)
-        q, _, z, t = self._slow_state(at)
+            return tuple(self.fast(state, scaled=scaled) for state in at)
+        q, _, z, t = self._slow_state(at)  # type: ignore[arg-type]
         A21, A22, B2 = self._fast_matrices(q, z, t)
         eps, m = self.epsilon, len(A21)
         K = self.split.matrices(self.eqs.p)[0]
@@ -156,14 +156,14 @@ class TwoTimeScale:
         return kernel(*arguments[:4], self.eqs.p, arguments[4])
 
     # -- manifold ------------------------------------------------------------------------------------------------------
-    def manifold(self, at: State | None = None, inputs: Mapping[str, float] | None = None) -> Manifold:
+    def manifold(self, at: State | None = None, inputs: Mapping[str, float] | None = None) -> ManifoldPoint:
         """The manifold at a slow state under inputs, with their derivatives (``torque.rate``), zero when left out."""
         h0, h1, h2, dh0, ddh0, *sums = self._values("manifold", at, inputs)
         eps = self.epsilon
         D = self.split.matrices(self.eqs.p)[1] @ np.linalg.inv(self.split.matrices(self.eqs.p)[0])
         by_order = {0: h0} if self.order == 0 else {0: h0, 1: h1 / eps, 2: h2 / eps**2}
         rates = {0: 0.0 * h0} if self.order == 0 else {0: 0.0 * h0, 1: dh0, 2: -D @ ddh0 / eps}
-        return Manifold(h1=by_order, h2=rates, deflections=sums[0], rates=sums[1], accelerations=sums[2])
+        return ManifoldPoint(h1=by_order, h2=rates, deflections=sums[0], rates=sums[1], accelerations=sums[2])
 
     def residual(self, at: State | None = None, inputs: Mapping[str, float] | None = None) -> FloatArray:
         """φ̈ - a_f: how far the manifold q_f = φ is from invariant, as accelerations of the fast coordinates.
@@ -182,7 +182,7 @@ class TwoTimeScale:
             if channel not in names.index:
                 raise ModelError("unknown-name", unknown_name("input", channel, names.names, f"{self.eqs.name!r}"))
             u[names.index[channel]] = value
-        return self.kernel(name)(q, v, z, *np.split(u, 3), self.eqs.p, t)  # type: ignore[no-any-return]
+        return self.kernel(name)(q, v, z, *np.split(u, 3), self.eqs.p, t)
 
     def kernel(self, name: str, stiffer: float = 1.0) -> Kernel:
         """``manifold`` or ``residual`` as a function of (q_s, v_s, z, u, u̇, ü, p, t)."""
@@ -280,7 +280,7 @@ def separate_scales(eqs: EquationsOfMotion, fast: str | Iterable[str] | None = N
     split = _split(eqs, names)
     K, _ = split.matrices(eqs.p)
     _require_stiffness(K, names)
-    M = eqs.kernel("inertia")(eqs.placement.q, eqs.p, 0.0)[0]
+    M = eqs.kernel("inertia")(eqs.state().q, eqs.p, 0.0)[0]
     modal = np.array([1.0 if name in eqs.elastic else M[k, k] for name, k in zip(names, split.fast_v, strict=True)])
     lowest = scipy.linalg.eigh(K, np.diag(modal), eigvals_only=True)[0]
     two = TwoTimeScale(eqs, tuple(names), order, float(1 / np.sqrt(lowest)), split)
@@ -312,7 +312,7 @@ def _split(eqs: EquationsOfMotion, names: list[str]) -> Split:
     """Places of slow and fast coordinates; a fast one has a speed of its own that moves nothing else."""
     fast_q = [eqs.coordinates.index[name] for name in names]
     seeds = {eqs.coordinates.index[name] for name in eqs.unrecorded if name in eqs.coordinates.index}
-    q = np.array(eqs.placement.q)
+    q = eqs.state().q
     moved = q.copy()
     moved[fast_q] += 1e-3 / max(1, len(names))
     pairs = (eqs.kernel("kinematics")(at, eqs.p, 0.0) for at in (q, moved))

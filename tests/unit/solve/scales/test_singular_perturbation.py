@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.solve import singular_perturbation
 from tests.helpers.findings import raises
 
 
 def folded(epsilon: float) -> Any:
     """ε ż = z - z³/3 - x + u: three roots, the middle one repels."""
-    return da.singular_perturbation(
+    return singular_perturbation(
         lambda x, z, u, eps, t: -x[0] + 0.3 * z[0] ** 2,
         lambda x, z, u, eps, t: z[0] - z[0] ** 3 / 3 - x[0] + u[0],
         slow="x", fast="z", inputs="u", epsilon=epsilon,
@@ -55,7 +56,7 @@ def test_an_unstable_boundary_layer_is_refused() -> None:
 @pytest.mark.spec("001-C38")
 def test_a_linear_manifold_is_invariant() -> None:
     """ẋ = z, ε ż = -x - z has the slow eigenvector z = p x with ε p² + p + 1 = 0."""
-    system = da.singular_perturbation(
+    system = singular_perturbation(
         lambda x, z, u, eps, t: z, lambda x, z, u, eps, t: -x - z, slow="x", fast="z", epsilon=0.1
     )
     p = (-1 + np.sqrt(1 - 0.4)) / 0.2
@@ -67,7 +68,7 @@ def test_wrong_arguments_are_refused() -> None:
     with raises(da.errors.DataError, "not-positive"):
         folded(0.0)
     with raises(da.errors.ModelError, "wrong-shape"):
-        da.singular_perturbation(lambda *_: [1, 2], lambda *_: 0, slow="x", fast="z", epsilon=0.1)
+        singular_perturbation(lambda *_: [1, 2], lambda *_: 0, slow="x", fast="z", epsilon=0.1)
     with raises(da.errors.DataError, "missing-argument"):
         folded(0.1).roots()
     with raises(da.errors.ModelError, "unknown-name"):
