@@ -10,7 +10,7 @@ from dalembert.core.tables import spread
 from dalembert.core.text import count_noun
 from dalembert.identify.model.collinearity import modal_phase_collinearity
 from dalembert.identify.output_only.frequency_domain_modes import FrequencyDomainModes
-from dalembert.identify.output_only.merged_modes import MergedModes
+from dalembert.identify.setups.merged_modes import MergedModes
 from dalembert.view.animation.shape_scene import read_places, shape_animation
 from dalembert.view.plots.figures import list_names
 from dalembert.view.plots.plot import plot

@@ -20,8 +20,8 @@ import numpy as np
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.findings import Finding
-from dalembert.identify.output_only.merged_modes import MergedModes
-from dalembert.identify.output_only.poser import average_columns, describe_node, find_nodes
+from dalembert.identify.setups.merged_modes import MergedModes
+from dalembert.identify.setups.poser import average_columns, describe_node, find_nodes
 from dalembert.identify.realization.next_era import correlate
 from dalembert.identify.records.data import Data
 from dalembert.identify.spectral.machine_harmonics import (

@@ -17,7 +17,7 @@ import numpy as np
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.findings import Finding
 from dalembert.identify.model.identified import take_identified
-from dalembert.identify.output_only.merged_modes import MergedModes
+from dalembert.identify.setups.merged_modes import MergedModes
 from dalembert.identify.records.data import Data
 from dalembert.identify.spectral.machine_harmonics import (
     MachineHarmonic,

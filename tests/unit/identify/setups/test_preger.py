@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dalembert.identify.output_only import preger
-from dalembert.identify.output_only.preger import merge_hankels
+from dalembert.identify.setups import preger
+from dalembert.identify.setups.preger import merge_hankels
 
 
 def test_exact_covariances_of_other_excitations_give_one_observability_matrix() -> None:

@@ -14,9 +14,9 @@ from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.text import list_names
 from dalembert.identify.model.identified import Identified, take_identified
-from dalembert.identify.output_only.merged_modes import MergedModes
-from dalembert.identify.output_only.poser import SetupModes, identify_setup, join_setups, modes_of_model
-from dalembert.identify.output_only.preger import identify_at_once
+from dalembert.identify.setups.merged_modes import MergedModes
+from dalembert.identify.setups.poser import SetupModes, identify_setup, join_setups, modes_of_model
+from dalembert.identify.setups.preger import identify_at_once
 from dalembert.identify.records.checks import common_sample_time, common_units, list_records
 from dalembert.identify.records.data import Data, read_data
 from dalembert.identify.records.reporting import report_findings

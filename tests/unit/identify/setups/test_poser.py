@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.identify.output_only.poser import SetupModes, find_nodes, join_setups
+from dalembert.identify.setups.poser import SetupModes, find_nodes, join_setups
 from dalembert.linear import Modes
 
 REFERENCES = ("r1", "r2")
