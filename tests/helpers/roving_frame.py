@@ -85,12 +85,14 @@ def measure(
         parts = [_respond(modal[:, k], factor * f, z, 1.0 / rate) for k, (f, z) in enumerate(zip(HERTZ, DAMPING))]
         shapes = truth(names, turn).shapes
         which = [kinds[0]] * 2 + [kinds[1]] * 2
-        y = np.column_stack([
-            sum(part[kind] * phi for part, phi in zip(parts, row)) for kind, row in zip(which, shapes)
-        ])
+        y = np.column_stack(
+            [sum(part[kind] * phi for part, phi in zip(parts, row)) for kind, row in zip(which, shapes)]
+        )
         y += noise * y.std(axis=0) * rng.normal(size=y.shape)
         t = np.arange(samples) / rate
-        records.append(Record(t, y, names, {name: UNITS[kind] for name, kind in zip(names, which)}, name=f"setup{j + 1}"))
+        records.append(
+            Record(t, y, names, {name: UNITS[kind] for name, kind in zip(names, which)}, name=f"setup{j + 1}")
+        )
     return records  # fmt: skip
 
 

@@ -185,6 +185,7 @@ CODES: dict[str, str] = {
     "disturbed-stretch": "a part of a record that differs from the rest",
     "drift": "a slow change of level that no input explains",
     "filled-gaps": "values were interpolated over gaps of time",
+    "missing-unit": "a channel without a unit beside channels that have one",
     "not-periodic": "an input that does not repeat with the given period",
     "not-si-units": "units from which results do not come out in SI",
     "not-synchronous": "channels that do not show the same instant",
