@@ -93,7 +93,7 @@ def measure(
         records.append(
             Record(t, y, names, {name: UNITS[kind] for name, kind in zip(names, which)}, name=f"setup{j + 1}")
         )
-    return records  # fmt: skip
+    return records
 
 
 def _respond(force: np.ndarray, f: float, zeta: float, dt: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

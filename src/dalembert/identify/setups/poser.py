@@ -47,6 +47,10 @@ class PairThresholds:
     # References at a node: their root mean square, relative to that of all sensors of the set-up. Shapes are known to
     # some per cent, so that below this the error of a scale is a third or more.
     node: float = 0.1
+    # Share of the upper half of the orders in which a set-up must have a pole of a mode that half of the others have as
+    # a stable column, within this difference of frequency: two poles may take turns at neighbouring orders.
+    orders: float = 0.5
+    near: float = 0.01
 
 
 THRESHOLDS = PairThresholds()
@@ -66,6 +70,7 @@ class SetupModes:
     units: Mapping[str, str]
     provenance: Mapping[str, Any]
     evidence: Mapping[str, FloatArray] = field(default_factory=dict)
+    drawn: Stabilization | None = None
     dt: float = 0.0
     duration: float = np.inf
 
@@ -75,13 +80,14 @@ def identify_setup(data: Data, most: int | None, rows: int | None, scale: TimeSc
     setting = Setting((), data.outputs, "mean", False, rows, scale.rows)
     projection = setting.project(data)
     room = min(projection.room, most or LARGEST_ORDER)
-    modes = average_columns(make_diagram(projection, list(range(2, room + 1, 2)), data, "ssi_data", Tolerances()))
+    drawn = make_diagram(projection, list(range(2, room + 1, 2)), data, "ssi_data", Tolerances())
+    modes = average_columns(drawn)
     model = ColumnModes(2 * len(modes), data.dt)
     other = project(projection.hankel, setting.other_method)
     evidence = {"orders": find_shares(model, modes, projection), "methods": find_shares(model, modes, other)}
     return SetupModes(
         modes, modes.frequencies_hz, modes.damping_ratios, None, None, find_machine_harmonics(data, modes), data.units,
-        data.provenance, evidence, data.dt, data.duration,
+        data.provenance, evidence, drawn, data.dt, data.duration,
     )  # fmt: skip
 
 
@@ -92,11 +98,15 @@ def average_columns(drawn: Stabilization) -> Modes:
     shapes = np.zeros((drawn.shapes.shape[1], len(drawn.counts)), dtype=np.complex128)
     hertz, zeta = np.zeros(len(drawn.counts)), np.zeros(len(drawn.counts))
     for k in range(len(drawn.counts)):
-        own = drawn.clusters == k + 1
-        hertz[k], zeta[k] = np.median(drawn.frequencies_hz[own]), np.median(drawn.damping_ratios[own])
-        shape = np.linalg.eigh(drawn.shapes[own].T @ drawn.shapes[own].conj())[1][:, -1]
-        shapes[:, k] = shape / shape[ties.first_largest(shape[:, None])[0]]
+        hertz[k], zeta[k], shapes[:, k] = _average_poles(drawn, drawn.clusters == k + 1)
     return Modes(_eigenvalues(hertz, zeta), shapes, drawn.modes.coordinates)
+
+
+def _average_poles(drawn: Stabilization, own: Any) -> tuple[float, float, ComplexArray]:
+    """Frequency [Hz], damping ratio and shape of some poles of a diagram."""
+    shape = np.linalg.eigh(drawn.shapes[own].T @ drawn.shapes[own].conj())[1][:, -1]
+    shape = shape / shape[ties.first_largest(shape[:, None])[0]]
+    return float(np.median(drawn.frequencies_hz[own])), float(np.median(drawn.damping_ratios[own])), shape
 
 
 def _eigenvalues(hertz: FloatArray, zeta: FloatArray) -> ComplexArray:
@@ -121,7 +131,7 @@ def join_setups(
 ) -> MergedModes:  # fmt: skip
     """The merged modes of all set-ups: those that every one of them has."""
     found = [replace(one, modes=conversion.apply(one.modes)) for one in found]
-    chains, lost = _pair(found, references)
+    chains, lost = _pair(found, references, conversion)
     doubts = [*findings, *lost]
     columns, macs, machines = [], [], {}
     for number, chain in enumerate(chains):
@@ -161,8 +171,13 @@ def join_setups(
     )  # fmt: skip
 
 
-def _pair(found: Sequence[SetupModes], references: Sequence[str]) -> tuple[list[list[int]], list[Finding]]:
-    """Modes that all set-ups have, as the numbers of one mode in each; findings on modes missing in some set-ups."""
+def _pair(
+    found: list[SetupModes], references: Sequence[str], conversion: Conversion
+) -> tuple[list[list[int]], list[Finding]]:
+    """Modes that all set-ups have, as the numbers of one mode in each; findings on modes missing in some set-ups.
+
+    A mode of half of the set-ups at least is added to those whose diagram has its poles without a stable column.
+    """
     limit = THRESHOLDS
     chains: list[dict[int, int]] = []  # number of the mode by set-up
     for j, other in enumerate(found):
@@ -184,7 +199,13 @@ def _pair(found: Sequence[SetupModes], references: Sequence[str]) -> tuple[list[
     findings, whole = [], []
     means = [float(np.mean([found[j].hertz[k] for j, k in chain.items()])) for chain in chains]
     for f, chain in ((means[c], chains[c]) for c in np.argsort(means, kind="stable")):
-        missing = [j + 1 for j in range(len(found)) if j not in chain]
+        absent = [j for j in range(len(found)) if j not in chain]
+        if 2 * len(absent) <= len(found):
+            for j in absent:
+                added = _add_mode(found[j], f, next((found[i], k) for i, k in chain.items()), references, conversion)
+                if added is not None:
+                    found[j], chain[j] = added, len(added.hertz) - 1
+        missing = [j + 1 for j in absent if j not in chain]
         if not missing:
             whole.append([chain[j] for j in range(len(found))])
         elif 2 * len(missing) <= len(found):
@@ -195,6 +216,37 @@ def _pair(found: Sequence[SetupModes], references: Sequence[str]) -> tuple[list[
             )
             findings.append(Finding("unpaired-mode", problem, {}, {"hertz": f, "setups": missing}))
     return whole, findings
+
+
+def _add_mode(
+    one: SetupModes, f: float, like: tuple[SetupModes, int], references: Sequence[str], conversion: Conversion
+) -> SetupModes | None:
+    """A set-up with one more mode, from poles of its diagram near f [Hz] that belong to no column; None without such.
+
+    like : another set-up and the number of its mode
+    """
+    if one.drawn is None:
+        return None
+    drawn, limit = one.drawn, THRESHOLDS
+    apart = np.abs(drawn.frequencies_hz - f) / f
+    own = np.flatnonzero((drawn.clusters == 0) & (apart < limit.near) & (drawn.damping_ratios > 0.0))
+    own = own[np.argsort(apart[own], kind="stable")]
+    own = own[np.unique(drawn.orders[own], return_index=True)[1]]  # the nearest of each order
+    orders = np.unique(drawn.orders)
+    upper = orders[len(orders) // 2 :]
+    share = float(np.isin(upper, drawn.orders[own]).mean())
+    if share < limit.orders:
+        return None
+    hertz, zeta, shape = _average_poles(drawn, own)
+    pole = _eigenvalues(np.array([hertz]), np.array([zeta]))
+    extra = conversion.apply(Modes(pole, shape[:, None], one.modes.coordinates))
+    made = replace(
+        one, modes=Modes(np.append(one.modes.eigenvalues, extra.eigenvalues),
+                         np.hstack([one.modes.shapes, extra.shapes]), one.modes.coordinates),
+        hertz=np.append(one.hertz, hertz), damping=np.append(one.damping, zeta),
+        evidence={name: np.append(values, share) for name, values in one.evidence.items()},
+    )  # fmt: skip
+    return made if _mac_at(like[0], made, references)[like[1], -1] >= limit.mac else None
 
 
 def _mac_at(first: SetupModes, second: SetupModes, references: Sequence[str]) -> FloatArray:
