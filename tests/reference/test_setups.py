@@ -18,8 +18,8 @@ from tests.helpers.roving_frame import DAMPING, HERTZ, measure, truth
 
 @cache
 def setups(kind: int = 2, drift: float = 0.0) -> tuple[da.Record, ...]:
-    """A small version: 5 set-ups of 5 min; the rate, which is 20 times the fastest mode, stays."""
-    return tuple(measure((0, 4, 8, 9, 13), duration=300.0, kinds=(2, kind), seed=7, drift=drift))
+    """A small version: 4 set-ups of 5 min at ten times the fastest mode."""
+    return tuple(measure((0, 4, 8, 13), rate=128.0, duration=300.0, kinds=(2, kind), seed=7, drift=drift))
 
 
 def check(merged: da.identify.MergedModes, duration: float, turn: float = 0.0) -> None:
@@ -36,23 +36,24 @@ def check(merged: da.identify.MergedModes, duration: float, turn: float = 0.0) -
 @pytest.mark.parametrize("method", ["poser", "preger"])
 def test_oversampled_set_ups_give_every_mode_once_and_none_that_is_false(method: str) -> None:
     merged = da.identify.merge_setups.quiet(setups(), method=method)
-    check(merged, 1500.0)
-    assert merged.time_scale is not None and merged.time_scale.factor >= 4
+    check(merged, 1200.0)
+    assert merged.time_scale is not None and merged.time_scale.factor >= 2
     assert merged.unit == "m/s²" and not [one for one in merged.findings if one.code != "node"]
 
 
 @pytest.mark.parametrize("method", ["poser", "preger"])
 def test_velocities_beside_accelerations_give_the_shape_of_one_quantity(method: str) -> None:
     merged = da.identify.merge_setups.quiet(setups(1), method=method)
-    check(merged, 1500.0)
+    check(merged, 1200.0)
     assert "m/s²" in merged.notes[-1] and merged.unit == "m/s²"
 
 
+@pytest.mark.slow
 def test_frequencies_that_shift_between_set_ups_are_a_finding() -> None:
     steady, shifted = (da.identify.merge_setups.quiet(setups(2, drift), method="preger") for drift in (0.0, 0.003))
     assert not [one for one in steady.findings if one.code == "shifted-modes"]
     (finding,) = (one for one in shifted.findings if one.code == "shifted-modes")
-    assert 0.1 < finding.evidence["percent"] < 0.9  # 0.3 % in five set-ups, known to a factor of 3
+    assert 0.1 < finding.evidence["percent"] < 0.9  # 0.3 % in four set-ups, known to a factor of 3
 
 
 @pytest.mark.slow
