@@ -45,10 +45,10 @@ def motion() -> np.ndarray:
     return found
 
 
-def truth(names: Sequence[str], turn: float = 0.0) -> Modes:
+def truth(names: Sequence[str], turn: float = 0.0, hertz: np.ndarray = HERTZ) -> Modes:
     """The modes at some sensors, as displacements."""
     rows = [_row(*directions(turn)[name]) for name in names]
-    omega = 2.0 * np.pi * HERTZ
+    omega = 2.0 * np.pi * hertz
     poles = omega * (-DAMPING + 1j * np.sqrt(1.0 - DAMPING**2))
     return Modes(poles, np.array(rows), tuple(names))
 
@@ -68,6 +68,7 @@ def names_of(setup: int) -> tuple[str, ...]:
 def measure(
     setups: Sequence[int] = range(15), *, rate: float = 256.0, duration: float = 600.0, noise: float = 0.05,
     kinds: tuple[int, int] = (2, 2), turn: float = 0.0, seed: int = 0, drift: float = 0.0,
+    hertz: np.ndarray = HERTZ,
 ) -> list[Record]:  # fmt: skip
     """Records of set-ups under white forces whose level differs.
 
@@ -82,7 +83,7 @@ def measure(
         forces = rng.normal(size=(samples, 3 * FLOORS)) * level
         modal = forces @ motion().reshape(3 * FLOORS, -1)
         factor = 1.0 + drift * rng.normal()
-        parts = [_respond(modal[:, k], factor * f, z, 1.0 / rate) for k, (f, z) in enumerate(zip(HERTZ, DAMPING))]
+        parts = [_respond(modal[:, k], factor * f, z, 1.0 / rate) for k, (f, z) in enumerate(zip(hertz, DAMPING))]
         shapes = truth(names, turn).shapes
         which = [kinds[0]] * 2 + [kinds[1]] * 2
         y = np.column_stack(

@@ -48,6 +48,17 @@ def test_velocities_beside_accelerations_give_the_shape_of_one_quantity(method: 
     assert "m/s²" in merged.notes[-1] and merged.unit == "m/s²"
 
 
+CLOSE = np.array([2.100, 4.016, 4.773, 6.679, 7.619, 12.45, 12.60, 12.66])  # three within 1.7 %, seen by two references
+
+
+def test_three_close_modes_are_found_with_two_references() -> None:
+    records = measure((0, 2, 4, 8, 10, 13), rate=40.0, duration=600.0, seed=8, hertz=CLOSE)
+    modes = da.identify.merge_setups.quiet(records, method="preger").structural_modes
+    # a third of the least distance, 0.06 Hz
+    assert modes.frequencies_hz == pytest.approx(CLOSE, abs=0.02)
+    assert (np.diagonal(modes.mac(truth(modes.coordinates))) > 0.95).all()
+
+
 @pytest.mark.slow
 def test_frequencies_that_shift_between_set_ups_are_a_finding() -> None:
     steady, shifted = (da.identify.merge_setups.quiet(setups(2, drift), method="preger") for drift in (0.0, 0.003))

@@ -52,7 +52,7 @@ def merge_setups(
         estimation re-scaling: the covariances of every set-up brought to a common excitation, then one SSI; suits many
         set-ups and modes that are close.
     most : largest order of the stabilization diagrams, optional
-        60 for PoSER, 16 per reference and at most 40 for PreGER: far larger orders split modes in two.
+        60 for PoSER, 40 for PreGER, whose poles of all sensors scatter at larger ones.
     rows : block rows of past and future, optional
 
     Returns

@@ -23,7 +23,7 @@ from dalembert.identify.model.identified import take_identified
 from dalembert.identify.records.data import Data
 from dalembert.identify.setups.merged_modes import MergedModes
 from dalembert.identify.setups.one_quantity import Conversion
-from dalembert.identify.setups.setup_classes import ColumnModes, judge_setups
+from dalembert.identify.setups.setup_classes import ColumnModes, find_common_sines, judge_setups
 from dalembert.identify.spectral.machine_harmonics import (
     MachineHarmonic,
     describe_machine_harmonics,
@@ -133,15 +133,16 @@ def join_setups(
     found = [replace(one, modes=conversion.apply(one.modes)) for one in found]
     chains, lost = _pair(found, references, conversion)
     doubts = [*findings, *lost]
-    columns, macs, machines = [], [], {}
-    for number, chain in enumerate(chains):
+    columns, macs = [], []
+    for chain in chains:
         shape, mac, nodes = _join_shapes(found, chain, references, moved)
         columns.append(shape)
         macs.append(mac)
         doubts += nodes
-        sines = [one.machines[k] for one, k in zip(found, chain) if k in one.machines]
-        if sines:
-            machines[number] = sines[0]
+    machines = find_common_sines([
+        {number: one.machines[chain[j]] for number, chain in enumerate(chains) if chain[j] in one.machines}
+        for j, one in enumerate(found)
+    ])  # fmt: skip
     hertz = np.array([[one.hertz[k] for one, k in zip(found, chain)] for chain in chains]).reshape(-1, len(found)).T
     damping = np.array([[one.damping[k] for one, k in zip(found, chain)] for chain in chains]).reshape(hertz.T.shape).T
     sd_f, sd_z = (_deviations(found, chains, name) for name in ("frequency_deviations_hz", "damping_deviations"))

@@ -11,8 +11,9 @@ Benveniste and Goursat 2002; Döhler, Andersen and Mevel 2010).
 
 Poles come from O_ref, which all set-ups determine: on 15 set-ups of a frame of 0.2 % damping their scatter is that of
 the bound of Cramér and Rao. With the moved sensors, each known from one set-up only, it is 1.6 times as large, and with
-covariances in place of projections damping ratios are up to ten times too large. O_mov gives the shapes; poles of all
-sensors are the other method that confirms a mode.
+covariances in place of projections damping ratios are up to ten times too large. O_mov gives the shapes. Poles of all
+sensors are the other method that confirms a mode, and give those that the references lack: two of them do not separate
+three modes that are close.
 """
 
 from __future__ import annotations
@@ -32,12 +33,8 @@ from dalembert.identify.records.data import Data
 from dalembert.identify.setups.merged_modes import MergedModes
 from dalembert.identify.setups.one_quantity import Conversion
 from dalembert.identify.setups.poser import average_columns, describe_node, find_nodes
-from dalembert.identify.setups.setup_classes import ColumnModes, judge_setups
-from dalembert.identify.spectral.machine_harmonics import (
-    MachineHarmonic,
-    describe_machine_harmonics,
-    find_machine_harmonics,
-)
+from dalembert.identify.setups.setup_classes import ColumnModes, find_common_sines, judge_setups
+from dalembert.identify.spectral.machine_harmonics import describe_machine_harmonics, find_machine_harmonics
 from dalembert.identify.subspace.hankel_factor import HankelFactor, compress_hankel, order_too_high, triangularize
 from dalembert.identify.subspace.projections import RESOLUTION, Projection
 from dalembert.identify.subspace.stabilization import Stabilization, Tolerances, find_poles, make_diagram
@@ -48,10 +45,8 @@ from dalembert.linear.modes import Modes
 class MergeThresholds:
     """Orders and directions of merged projections."""
 
-    # Largest order of the diagram by default, per reference and in all. More states than the motion of few references
-    # shows split modes in two: with one reference on a frame of three modes, 600 s, all of 3 records are right up to
-    # order 16, one of 3 has false modes at 24, all at 40.
-    order_per_reference: int = 16
+    # Largest order of the diagrams by default: frames of 7, 10 and 15 modes between 2 and 34 Hz show all of them; 32 is
+    # too small for 15 modes, and at 60 the poles of all sensors scatter.
     order: int = 40
     # Smallest share of a direction of the states in a set-up: below this, the set-up does not excite the direction, and
     # the motion of its moved sensors would be divided by noise.
@@ -65,6 +60,7 @@ class MergeThresholds:
 
 
 THRESHOLDS = MergeThresholds()
+POLES = ("references", "all")  # sensors whose projections give poles
 
 
 def identify_at_once(
@@ -78,25 +74,31 @@ def identify_at_once(
     inside = [[names.index(name) for name in part.outputs] for part in parts]
     hankels = [_project(part, scales[own], count, i) for part, own in zip(parts, inside)]
     samples = sum(part.samples for part in parts)
-    projection, other = (_merge(hankels, scales, count, order, samples, poles) for poles in ("references", "all"))
     units = {name: unit for part in parts for name, unit in part.units.items()}
     provenance = {"method": "preger", "set-ups": [dict(part.provenance) for part in parts], "rows": i}
     whole = Data((), (), parts[0].dt, (), names, units, None, provenance)
-    drawn = make_diagram(projection, list(range(2, order + 1, 2)), whole, "preger", Tolerances())
-    modes = average_columns(drawn)
-    model = ColumnModes(2 * len(modes), whole.dt, *_deviate(parts, hankels, scales, count, i, drawn, modes))
-    at_references = Modes(modes.eigenvalues, modes.shapes[:count], references)
-    halves = [
-        find_shares(model, at_references, _merge(hankels[k::2], scales[:count], count, order, samples // 2))
-        for k in (0, 1)
-    ]
+    projections = [_merge(hankels, scales, count, order, samples, poles) for poles in POLES]
+    diagrams = [make_diagram(one, list(range(2, order + 1, 2)), whole, "preger", Tolerances()) for one in projections]
+    modes, origins = join_columns(diagrams, scales)
+    model = ColumnModes(
+        2 * len(modes), whole.dt, *_deviate(parts, hankels, scales, inside, i, diagrams, modes, origins)
+    )
+    by_all = np.array([source == 1 for source, _ in origins], dtype=bool)
+    shares = [find_shares(model, modes, one) for one in projections]
+    halves = []
+    for k in (0, 1):
+        own = [*range(count), *(names.index(name) for name in sum(moved[k::2], ()))]
+        seen = Modes(modes.eigenvalues, modes.shapes[own], [names[n] for n in own])
+        half = [_merge(hankels[k::2], scales[own], count, order, samples // 2, poles) for poles in POLES]
+        halves.append(np.where(by_all, *(find_shares(model, seen, one) for one in reversed(half))))
     evidence = {
-        "orders": find_shares(model, modes, projection), "methods": find_shares(model, modes, other),
+        "orders": np.where(by_all, *reversed(shares)), "methods": np.where(by_all, *shares),
         "set-ups": np.minimum(*halves),
     }  # fmt: skip
-    machines: dict[int, MachineHarmonic] = {}
-    for part, own in zip(reversed(parts), reversed(inside)):
-        machines |= find_machine_harmonics(part, Modes(modes.eigenvalues, modes.shapes[own], part.outputs))
+    machines = find_common_sines([
+        find_machine_harmonics(part, Modes(modes.eigenvalues, modes.shapes[own], part.outputs))
+        for part, own in zip(parts, inside)
+    ])  # fmt: skip
     judgements = judge_setups(model, modes, evidence, machines, scale, max(part.duration for part in parts))
     modes = conversion.apply(modes)
     at_node = np.flatnonzero(find_nodes(modes.shapes, modes.shapes[:count]))
@@ -105,7 +107,7 @@ def identify_at_once(
     return MergedModes(
         modes=modes, method="preger", references=references, setups=tuple(moved),
         frequency_deviations_hz=model.frequency_deviations_hz, damping_deviations=model.damping_deviations,
-        setup_frequencies_hz=None, setup_damping_ratios=None, reference_mac=None, stabilization=drawn,
+        setup_frequencies_hz=None, setup_damping_ratios=None, reference_mac=None, stabilization=diagrams[0],
         machines=machines, judgements=judgements, time_scale=scale, unit=conversion.unit, units=units,
         notes=(scale.describe(), f"projections on the references over {i} block rows, {order} directions of the states",
                *conversion.note()),
@@ -117,7 +119,7 @@ def choose_size(
     parts: Sequence[Data], count: int, most: int | None, rows: int | None, scale: TimeScale
 ) -> tuple[int, int]:
     """Block rows and largest order, as given or for this number of references."""
-    wanted = most or min(THRESHOLDS.order, THRESHOLDS.order_per_reference * count)
+    wanted = most or THRESHOLDS.order
     usual = min(Setting((), part.outputs, "mean", False, None, scale.rows).choose_rows(part) for part in parts)
     i = rows or max(usual, -(-wanted // count) + 1)
     for part in parts:
@@ -203,36 +205,66 @@ def _find_shifts(model: ColumnModes, modes: Modes, duration: float, setups: int)
     return [Finding("shifted-modes", problem, evidence={"percent": percent})]
 
 
+def join_columns(
+    diagrams: Sequence[Stabilization], scales: FloatArray, near: float = 0.01, mac: float = 0.5
+) -> tuple[Modes, list[tuple[int, int]]]:
+    """Modes of the stable columns of the references, and of those of all sensors that are none of these; the diagram
+    and column of each.
+
+    near, mac : two columns are one mode within this relative difference of frequency and above this MAC: modes that
+        are as close and different have nearly orthogonal shapes at many sensors
+    """
+    listed = [average_columns(one) for one in diagrams]
+    origins = [(source, k) for source, modes in enumerate(listed) for k in range(len(modes))]
+    eigenvalues = np.concatenate([modes.eigenvalues for modes in listed])
+    shapes = np.concatenate([modes.shapes for modes in listed], axis=1)
+    f, scaled = np.abs(eigenvalues), shapes / scales[:, None]
+    scaled = scaled / np.maximum(np.linalg.norm(scaled, axis=0), 1e-300)
+    same = (np.abs(f[:, None] - f) < near * f) & (np.abs(scaled.conj().T @ scaled) ** 2 > mac)
+    chosen = list(range(len(listed[0])))
+    for k in len(listed[0]) + np.argsort(-diagrams[1].counts, kind="stable"):  # longest columns first
+        if not same[k, chosen].any():
+            chosen.append(int(k))
+    chosen.sort(key=lambda k: f[k])
+    return Modes(eigenvalues[chosen], shapes[:, chosen], listed[0].coordinates), [origins[k] for k in chosen]
+
+
 def _deviate(
-    parts: Sequence[Data], hankels: list[FloatArray], scales: FloatArray, count: int, rows: int,
-    drawn: Stabilization, modes: Modes,
+    parts: Sequence[Data], hankels: list[FloatArray], scales: FloatArray, inside: Sequence[list[int]], rows: int,
+    diagrams: Sequence[Stabilization], modes: Modes, origins: Sequence[tuple[int, int]],
 ) -> tuple[FloatArray | None, FloatArray | None]:  # fmt: skip
     """Standard deviations of frequencies [Hz] and damping ratios, by leaving out each of ten parts or more (jackknife);
     none where these are too short."""
     pieces = -(-THRESHOLDS.parts // len(parts))
+    count = len(set(inside[0]).intersection(*inside[1:]))
     if pieces > 1:
         hankels = []
-        for part in parts:
-            own = np.append(scales[:count], np.ones(part.ny - count))
+        for part, own in zip(parts, inside):
             for k in range(pieces):
                 y = tuple(np.array_split(long, pieces)[k] for long in part.y)
                 try:
-                    hankels.append(_project(part.replace(u=tuple(one[:, :0] for one in y), y=y), own, count, rows))
+                    hankels.append(
+                        _project(part.replace(u=tuple(one[:, :0] for one in y), y=y), scales[own], count, rows)
+                    )
                 except DataError:
                     return None, None
-    orders = sorted(set(drawn.orders.tolist()))
-    found = []
+    orders = sorted(set(diagrams[0].orders.tolist()))
+    found = np.zeros((len(hankels), len(modes), 2))
     for g in range(len(hankels)):
-        rest = [one[:, :count] for k, one in enumerate(hankels) if k != g]
-        poles = find_poles(_merge(rest, scales[:count], count, orders[-1]), orders, parts[0].dt, Tolerances())
-        values = []
-        for k, s in enumerate(modes.eigenvalues):
-            near = [
-                own[np.argmin(np.abs(own - s))]
-                for order in drawn.orders[drawn.clusters == k + 1]
-                if len(own := poles.s[poles.order == order])
-            ]
-            values.append([np.median(np.abs(near)) / (2.0 * np.pi), np.median(-np.real(near) / np.abs(near))])
-        found.append(values)
-    spread = np.array(found).reshape(len(hankels), -1, 2).std(axis=0) * np.sqrt(len(hankels) - 1)
+        rest = [one for k, one in enumerate(hankels) if k != g]
+        for source in {source for source, _ in origins}:
+            used = [one[:, :count] for one in rest] if source == 0 else rest
+            sizes = np.ones(count + sum(one.shape[1] - count for one in used))
+            poles = find_poles(
+                _merge(used, sizes, count, orders[-1], poles=POLES[source]), orders, parts[0].dt, Tolerances()
+            )
+            for k, s in enumerate(modes.eigenvalues):
+                if origins[k][0] == source:
+                    near = [
+                        own[np.argmin(np.abs(own - s))]
+                        for order in diagrams[source].orders[diagrams[source].clusters == origins[k][1] + 1]
+                        if len(own := poles.s[poles.order == order])
+                    ]
+                    found[g, k] = np.median(np.abs(near)) / (2.0 * np.pi), np.median(-np.real(near) / np.abs(near))
+    spread = found.std(axis=0) * np.sqrt(len(hankels) - 1)
     return spread[:, 0], spread[:, 1]

@@ -6,6 +6,7 @@ the set-ups, which are independent records, in place of the halves of one.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +19,7 @@ from dalembert.identify.auto.settled_poles import THRESHOLDS as SETTLED
 from dalembert.identify.auto.time_scale import TimeScale, find_time_scale
 from dalembert.identify.auto.validation import find_duplicates
 from dalembert.identify.records.data import Data
+from dalembert.identify.spectral.machine_harmonics import MachineHarmonic
 from dalembert.linear.modes import Modes
 
 
@@ -39,6 +41,14 @@ def find_common_scale(parts: Sequence[Data]) -> TimeScale:
     rows = max(-(-(one.rows or 0) * one.factor // factor) for one in scales)
     low, high = min(one.low for one in scales), max(one.high for one in scales)
     return TimeScale(low, high, scales[0].nyquist, factor, rows or None, False)
+
+
+def find_common_sines(setups: Sequence[Mapping[int, MachineHarmonic]]) -> dict[int, MachineHarmonic]:
+    """Steady sines, by mode, of at least half of the set-ups: in one of many, a mode looks like a sine by chance."""
+    counts = Counter(k for one in setups for k in one)
+    return {
+        k: next(one[k] for one in setups if k in one) for k in sorted(counts) if 2 * counts[k] >= len(setups)
+    }  # fmt: skip
 
 
 def judge_setups(
