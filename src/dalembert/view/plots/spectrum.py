@@ -10,8 +10,8 @@ import numpy as np
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
 from dalembert.identify.output_only.frequency_domain_modes import FrequencyDomainModes
-from dalembert.identify.output_only.merged_modes import MergedModes
 from dalembert.identify.records.survey import Survey, spectrum
+from dalembert.identify.setups.merged_modes import MergedModes
 from dalembert.identify.spectral.spectra import Spectra, psd_unit, spectra
 from dalembert.record import Record
 from dalembert.view.plots.figures import (

@@ -10,7 +10,7 @@ from dalembert.core.tables import spread
 from dalembert.core.text import count_noun
 from dalembert.identify.model.collinearity import modal_phase_collinearity
 from dalembert.identify.output_only.frequency_domain_modes import FrequencyDomainModes
-from dalembert.identify.output_only.merged_modes import MergedModes
+from dalembert.identify.setups.merged_modes import MergedModes
 from dalembert.view.animation.shape_scene import read_places, shape_animation
 from dalembert.view.plots.figures import list_names
 from dalembert.view.plots.plot import plot
@@ -64,7 +64,7 @@ def output_only_report(
 
 
 def _summary(result: FrequencyDomainModes | MergedModes) -> str:
-    count = len(result.modes) - len(result.machines)
+    count = len(result.structural_modes)
     sines = f" and {count_noun(len(result.machines), 'steady sine')}, as of machines," if result.machines else ""
     hertz = result.structural_modes.frequencies_hz
     swings = f" Their frequencies are {list_names(f'{f:.4g}' for f in hertz)} Hz." if len(hertz) else ""
@@ -81,12 +81,18 @@ def _modes_table(result: FrequencyDomainModes | MergedModes) -> Table:
         (
             str(k + 1), spread(result.frequencies_hz[k], None if sd_f is None else float(sd_f[k])),
             "" if zeta is None else spread(100.0 * zeta[k], None if sd_z is None else 100.0 * float(sd_z[k])),
-            f"{mpc[k]:.3f}", "harmonic of a machine" if k in result.machines else "mode",
+            f"{mpc[k]:.3f}", _class(result, k),
         )
         for k in range(len(result.modes))
     ]  # fmt: skip
     about = "Modes" + (" (± one standard deviation)" if sd_f is not None else "")
-    return Table(("", "frequency [Hz]", "damping ratio [%]", "phase collinearity", "kind"), tuple(rows), about)
+    return Table(("", "frequency [Hz]", "damping ratio [%]", "phase collinearity", "class"), tuple(rows), about)
+
+
+def _class(result: FrequencyDomainModes | MergedModes, k: int) -> str:
+    if isinstance(result, MergedModes):
+        return ": ".join(filter(None, (result.class_of(k), result.judgements[k].text())))
+    return "harmonic of a machine" if k in result.machines else "mode"
 
 
 def _setups(result: MergedModes) -> list[Piece]:
