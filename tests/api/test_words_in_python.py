@@ -85,3 +85,5 @@ def test_a_table_of_pandas_is_a_record_and_back():
     with raises(da.errors.DataError, "wrong-type"):
         da.Record.from_pandas([1.0])
     assert np.asarray(run).shape == run.data.shape
+    with raises(da.errors.DataError, "wrong-type", "from_pandas"):
+        da.identify.auto(named, "force")

@@ -228,6 +228,15 @@ def test_a_click_chooses_a_pole_and_table_and_mac_follow(open_page: Any, page_of
     assert seen.said == []
 
 
+def test_many_chosen_modes_keep_the_headings_of_their_matrix(open_page: Any, page_of_frame: Path) -> None:
+    seen = open_page(page_of_frame)
+    seen.read(f"{BENCH}.choose({BENCH}.poles.slice(0, 20).map(p => p.pole))")
+    headings = seen.page.locator(".mac").first.locator("thead th")
+    assert headings.count() == 20 and all(headings.all_inner_texts())
+    assert headings.first.bounding_box()["width"] < 30  # pixels: upright, the columns stay narrow
+    assert seen.said == []
+
+
 def test_the_second_model_may_be_any_order(open_page: Any, page_of_frame: Path) -> None:
     seen = open_page(page_of_frame)
     seen.page.get_by_label("compare with").select_option("12")
