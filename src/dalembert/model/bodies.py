@@ -275,6 +275,7 @@ class Body:
     is_ground: bool = False
     as_given: bool = False  # its inertia is that of its file, though no body can have it
     mesh: Any = None  # triangles (n, 3, 3) from the centre of mass, for pictures [m]
+    colors: tuple[tuple[int, int, int], ...] = ()  # of its file: first triangle, number of them, 0xRRGGBB
     points: dict[str, tuple[Any, ...]] = field(default_factory=dict)  # names of places, in the coordinates of `at`
     shapes: tuple[CollisionShape, ...] = ()
     flexible: FlexibleBodyData | None = None
