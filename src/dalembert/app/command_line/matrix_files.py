@@ -6,17 +6,16 @@ import json
 from pathlib import Path
 from typing import Any
 
-from dalembert.app.command_line import terminal
-
 
 def write_matrices(document: dict[str, Any], out: Path) -> None:
     """The linear model as a file, whole or not at all."""
     import numpy as np
 
     from dalembert.core.atomic_files import replace_file, write_text
+    from dalembert.core.results import plain
 
     if out.suffix.lower() == ".json":
-        write_text(out, json.dumps(terminal.plain(document), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+        write_text(out, json.dumps(plain(document), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
         return
     arrays = {name: np.array(rows) for name, rows in document["matrices"].items()}
     for key in ("coordinates", "states", "inputs", "outputs"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import shlex
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -121,31 +120,10 @@ def show(text: str) -> None:
 
 def give(document: Mapping[str, Any]) -> None:
     """One JSON document on standard output; values that are not finite become null."""
+    from dalembert.core.results import plain  # loads NumPy
+
     json.dump(plain(document), sys.stdout, indent=1, allow_nan=False, ensure_ascii=False)
     sys.stdout.write("\n")
-
-
-def plain(value: Any) -> Any:
-    """Nested plain values for JSON.
-
-    Examples
-    --------
-    >>> plain({"a": (1, float("nan")), "s": 1 + 2j, "file": Path("x.csv")})
-    {'a': [1, None], 's': {'real': 1.0, 'imag': 2.0}, 'file': 'x.csv'}
-    """
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, Mapping):
-        return {str(key): plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [plain(one) for one in value]
-    if isinstance(value, complex):
-        return {"real": plain(value.real), "imag": plain(value.imag)}
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    return str(value)
 
 
 def number(value: float, digits: int = 6) -> str:

@@ -14,17 +14,19 @@ import casadi as ca
 import numpy as np
 import scipy.linalg
 
-from dalembert.control.plant import reference_values
+from dalembert.control.plant import Model, reference_values
 from dalembert.core.arrays import FloatArray
+from dalembert.core.declare import checked
 from dalembert.core.errors import DataError, require_name
-from dalembert.core.findings import Advice, Argument, Call
+from dalembert.core.findings import Advice, Argument
 from dalembert.estimate.models.process import machine_names
-from dalembert.linear import SecondOrder, StateSpace
+from dalembert.linear import StateSpace
 from dalembert.loop.interfaces import Law
 from dalembert.loop.wiring import as_laws
 
 
-def open_loop(controller: object, plant: object) -> StateSpace:
+@checked
+def open_loop(controller: object, plant: Model) -> StateSpace:
     """The loop of a law (or of several in a list) around a plant, opened at the driven inputs.
 
     Parameters
@@ -41,13 +43,7 @@ def open_loop(controller: object, plant: object) -> StateSpace:
     >>> open_loop(law, cart).feedback().poles().frequencies.round(6).tolist()
     [2.0, 2.0]
     """
-    model = plant.state_space() if isinstance(plant, SecondOrder) else plant
-    if not isinstance(model, StateSpace):
-        raise DataError(
-            "wrong-type",
-            f"the plant of a loop must be a StateSpace or a SecondOrder, got {type(plant).__name__}.",
-            Advice("Of a machine make one with {}.", Call("da.linearize")),
-        )
+    model: StateSpace = plant
     laws = as_laws(controller)
     times = {law.dt for law in laws}
     if len(times) != 1:

@@ -18,17 +18,18 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import scipy.linalg
 
 from dalembert.control.judge.law_loop import open_loop
-from dalembert.control.plant import THRESHOLDS
-from dalembert.core.arrays import FloatArray, assign, frozen
-from dalembert.core.errors import DalembertWarning, DataError
+from dalembert.control.plant import is_singular
+from dalembert.core.arrays import FloatArray
+from dalembert.core.declare import checked, instance
+from dalembert.core.errors import DalembertWarning, DataError, require_name
 from dalembert.core.findings import Advice, Argument
+from dalembert.core.results import cells, column, result, rows
 from dalembert.core.tables import align_columns
 from dalembert.linear import StateSpace
 from dalembert.linear.eigen.roots import solve
@@ -36,19 +37,7 @@ from dalembert.linear.transforms.interconnect import close
 from dalembert.linear.transforms.norms import PeakGain
 from dalembert.loop.interfaces import Law
 
-
-@dataclass(frozen=True)
-class CrossingLimits:
-    """Limits of the search for frequencies where |L| = 1 or Im L = 0."""
-
-    zero: float = 1e-12  # of ‖A‖: a frequency below it is 0, because eigenvalues are rounded to n ε ‖A‖
-    bracket: float = 1e-4  # of ω: half of the interval in which the sign must change; ten candidates' errors wide
-    touch: float = 1e-6  # |f(ω)| of a zero without change of sign, of |f| at the ends: rounding leaves √ε / bracket²
-    same: float = 1e-6  # distance of a pole from one of the minimal part, and from the boundary, of max(1, |s|)
-    nothing: float = 1e-10  # |f(ω)| that is zero in any case (|L| = 1 everywhere): log|L| and Im L are rounded to 1e-15
-
-
-CROSSING = CrossingLimits()
+Loop = Annotated[StateSpace, instance(StateSpace), "loop transfer function, as many outputs as inputs"]
 
 
 class DiskMargins:
@@ -67,7 +56,19 @@ class DiskMargins:
         return 2.0 * math.atan(0.5 * self.disk)
 
 
-@dataclass(frozen=True)
+def _number(value: float) -> str:
+    return "any" if math.isinf(value) else f"{value:.4g}"
+
+
+def _range(pair: tuple[float, float]) -> str:
+    return f"{_number(pair[0])} to {_number(pair[1])}"
+
+
+def _peak(peak: PeakGain) -> str:
+    return _number(peak.gain)
+
+
+@result
 class ChannelMargins(DiskMargins):
     """Margins of one channel with the others closed. Frequencies in rad/s, angles in rad, delay in s.
 
@@ -76,22 +77,22 @@ class ChannelMargins(DiskMargins):
     disk : α.  sensitivity, complementary : peaks of |S| and |T|.
     """
 
-    name: str
+    name: str = column("channel")
     stable: bool
-    gain: tuple[float, float]
+    gain: tuple[float, float] = column("gain", show=_range)
     gain_frequencies: tuple[float, float]
-    phase: float
+    phase: float = column("phase", "°", lambda phase: _number(math.degrees(phase)))
     phase_frequency: float
-    delay: float
+    delay: float = column("delay", "s", _number)
     delay_frequency: float
     crossovers: tuple[float, ...]
-    disk: float
+    disk: float = column("disk", show=_number)
     disk_frequency: float
-    sensitivity: PeakGain
-    complementary: PeakGain
+    sensitivity: PeakGain = column("max |S|", show=_peak)
+    complementary: PeakGain = column("max |T|", show=_peak)
 
 
-@frozen(init=False)
+@result
 class Margins(DiskMargins):
     """Margins of a loop, per channel and for all channels simultaneously.
 
@@ -105,7 +106,7 @@ class Margins(DiskMargins):
     hidden : poles on the stability boundary that the loop does not contain; the margins are those of its minimal part.
     """
 
-    channels: tuple[ChannelMargins, ...]
+    channels: tuple[ChannelMargins, ...] = rows()
     stable: bool
     sensitivity: PeakGain
     complementary: PeakGain
@@ -114,16 +115,9 @@ class Margins(DiskMargins):
     dt: float | None
     hidden: tuple[complex, ...]
 
-    def __init__(self, channels: tuple[ChannelMargins, ...], **fields: Any) -> None:
-        assign(self, channels=channels, **fields)
-
     def __getitem__(self, name: str) -> ChannelMargins:
-        for channel in self.channels:
-            if channel.name == name:
-                return channel
-        raise DataError(
-            "unknown-name", f"there is no channel {name!r}. Known: {', '.join(c.name for c in self.channels)}."
-        )
+        require_name("channel", name, [channel.name for channel in self.channels])
+        return next(channel for channel in self.channels if channel.name == name)
 
     @property
     def smallest_return_difference(self) -> float:
@@ -134,20 +128,12 @@ class Margins(DiskMargins):
         """One line per channel and one for all."""
         if not self.stable:
             return "the closed loop is not stable: it has no margins."
-        head = ["channel", "gain", "phase [°]", "delay [s]", "disk", "max |S|", "max |T|"]
-        rows = [
-            [c.name, _range(c.gain), _number(math.degrees(c.phase)), _number(c.delay), _number(c.disk),
-             _number(c.sensitivity.gain), _number(c.complementary.gain)]
-            for c in self.channels
-        ]  # fmt: skip
+        head, lines = cells(self)
         if len(self.channels) > 1:
-            peaks = [_number(self.disk), _number(self.sensitivity.gain), _number(self.complementary.gain)]
+            peaks = [_number(self.disk), _peak(self.sensitivity), _peak(self.complementary)]
             phase = _number(math.degrees(self.disk_phase))
-            rows.append(["all at once", _range(self.disk_gain), phase, "-", *peaks])
-        return align_columns(head, rows)
-
-    def __repr__(self) -> str:
-        return f"Margins\n{self.table()}"
+            lines.append(["all at once", _range(self.disk_gain), phase, "-", *peaks])
+        return align_columns(head, lines)
 
 
 def disk_gains(alpha: float) -> tuple[float, float]:
@@ -155,14 +141,6 @@ def disk_gains(alpha: float) -> tuple[float, float]:
     if alpha >= 2.0:
         return 0.0, math.inf
     return (2.0 - alpha) / (2.0 + alpha), (2.0 + alpha) / (2.0 - alpha)
-
-
-def _range(pair: tuple[float, float]) -> str:
-    return f"{_number(pair[0])} to {_number(pair[1])}"
-
-
-def _number(value: float) -> str:
-    return "any" if math.isinf(value) else f"{value:.4g}"
 
 
 def margins(loop: Any, plant: Any = None) -> Margins:
@@ -212,8 +190,11 @@ def as_loop(loop: Any, plant: Any = None) -> StateSpace:
     )
 
 
-def minimal_loop(loop: StateSpace) -> tuple[StateSpace, tuple[complex, ...]]:
-    """The loop without poles on the stability boundary that it does not contain, and these, with a warning."""
+def minimal_loop(loop: StateSpace, same: float = 1e-6) -> tuple[StateSpace, tuple[complex, ...]]:
+    """The loop without poles on the stability boundary that it does not contain, and these, with a warning.
+
+    same : distance of a pole from one of the minimal part, and from the boundary, of max(1, |s|).
+    """
     if loop.nu != loop.ny or loop.nu == 0 or sensitivity(loop).is_stable:
         return loop, ()
     part = loop.minimal()
@@ -221,13 +202,13 @@ def minimal_loop(loop: StateSpace) -> tuple[StateSpace, tuple[complex, ...]]:
     hidden = []
     for pole in loop.poles().values:
         near = min(range(len(left)), key=lambda k: abs(left[k] - pole), default=None)
-        if near is not None and abs(left[near] - pole) <= CROSSING.same * max(1.0, abs(pole)):
+        if near is not None and abs(left[near] - pole) <= same * max(1.0, abs(pole)):
             left.pop(near)
         else:
             hidden.append(complex(pole))
     growth = [s.real if loop.dt is None else abs(s) - 1.0 for s in hidden]
-    at_rest = tuple(s for s, rate in zip(hidden, growth, strict=True) if abs(rate) <= CROSSING.same * max(1.0, abs(s)))
-    if not at_rest or max(growth) > CROSSING.same * max(map(abs, hidden)) or not sensitivity(part).is_stable:
+    at_rest = tuple(s for s, rate in zip(hidden, growth, strict=True) if abs(rate) <= same * max(1.0, abs(s)))
+    if not at_rest or max(growth) > same * max(map(abs, hidden)) or not sensitivity(part).is_stable:
         return loop, ()
     shown = ", ".join(f"{s.real:.4g}" if not s.imag else f"{s:.4g}" for s in at_rest)
     problem = f"the loop does not contain the poles {shown} of its parts; the margins are those without them."
@@ -236,13 +217,9 @@ def minimal_loop(loop: StateSpace) -> tuple[StateSpace, tuple[complex, ...]]:
     return part.replace(inputs=loop.inputs, outputs=loop.outputs), at_rest
 
 
-def sensitivity(loop: StateSpace) -> StateSpace:
+@checked
+def sensitivity(loop: Loop) -> StateSpace:
     """S = (I + L)⁻¹, from a disturbance where the loop is opened to the remaining signal there."""
-    if not isinstance(loop, StateSpace):
-        raise DataError(
-            "wrong-type",
-            f"margins needs a StateSpace, a StateFeedback or an OutputFeedback, got {type(loop).__name__}.",
-        )
     m = loop.nu
     if m != loop.ny or m == 0:
         raise DataError("wrong-shape", f"a loop must have as many outputs as inputs; this one has {loop.ny} and {m}.")
@@ -253,7 +230,8 @@ def sensitivity(loop: StateSpace) -> StateSpace:
     )  # fmt: skip
 
 
-def complementary(loop: StateSpace) -> StateSpace:
+@checked
+def complementary(loop: Loop) -> StateSpace:
     """T = L (I + L)⁻¹ = I - S."""
     T = -_shift_direct(sensitivity(loop), -1.0)
     return T.replace(outputs=[f"T{i + 1}" for i in range(loop.nu)])
@@ -261,7 +239,7 @@ def complementary(loop: StateSpace) -> StateSpace:
 
 def _inverse_direct(loop: StateSpace) -> FloatArray:
     direct = np.eye(loop.nu) + loop.D
-    if np.linalg.cond(direct) > THRESHOLDS.condition:
+    if is_singular(direct):
         raise DataError(
             "singular-matrix",
             "the algebraic loop has no solution: I + D is singular. Add a lag or a delay of one sample.",
@@ -318,7 +296,7 @@ class Response:
         A, B, C, D = loop.A, loop.B, loop.C, loop.D
         if self.dt is not None:
             right = np.eye(loop.nx) + A
-            if loop.nx and np.linalg.cond(right) > THRESHOLDS.condition:
+            if is_singular(right):
                 raise DataError(
                     "no-solution", "a pole of the loop is at z = -1, where its frequency response is infinite."
                 )
@@ -350,18 +328,21 @@ class Response:
         return w if self.dt is None else 2.0 * math.atan(w) / self.dt
 
 
-def crossings(respond: Response, *, imaginary: bool) -> list[float]:
-    """Frequencies ω ≥ 0 [rad/s] where Im L = 0 (0 and the highest among them), or where |L| = 1."""
+def crossings(respond: Response, *, imaginary: bool, zero: float = 1e-12) -> list[float]:
+    """Frequencies ω ≥ 0 [rad/s] where Im L = 0 (0 and the highest among them), or where |L| = 1.
+
+    zero : frequency, of ‖A‖, that is 0: eigenvalues are rounded to n ε ‖A‖.
+    """
     A, B, C, D = respond.A, respond.B, respond.C, float(respond.D[0, 0])
     n = len(A)
-    zero = np.zeros((n, n))
+    nothing = np.zeros((n, n))
     if imaginary:
         f: Callable[[float], float] = lambda w: respond.map_response(w).imag  # noqa: E731
-        pencil = np.block([[A, zero, B], [zero, -A.T, -C.T], [C, -B.T, np.zeros((1, 1))]])
+        pencil = np.block([[A, nothing, B], [nothing, -A.T, -C.T], [C, -B.T, np.zeros((1, 1))]])
     else:
         f = lambda w: math.log(max(abs(respond.map_response(w)), 1e-300))  # noqa: E731
-        pencil = np.block([[A, zero, B], [-C.T @ C, -A.T, -C.T * D], [D * C, B.T, np.array([[D * D - 1.0]])]])
-    least = CROSSING.zero * (float(np.linalg.norm(A)) or 1.0)
+        pencil = np.block([[A, nothing, B], [-C.T @ C, -A.T, -C.T * D], [D * C, B.T, np.array([[D * D - 1.0]])]])
+    least = zero * (float(np.linalg.norm(A)) or 1.0)
     mass = np.diag([*np.ones(2 * n), 0.0])
     found: list[float] = []
     if n:
@@ -377,13 +358,19 @@ def crossings(respond: Response, *, imaginary: bool) -> list[float]:
     return result
 
 
-def _refine(f: Callable[[float], float], w: float) -> float | None:
+def _refine(
+    f: Callable[[float], float],
+    w: float,
+    bracket: float = 1e-4,  # half of the interval in which the sign must change, of ω: ten candidates' errors wide
+    touch: float = 1e-6,  # |f(ω)| of a zero without change of sign, of |f| at the ends: rounding leaves √ε / bracket²
+    nothing: float = 1e-10,  # |f(ω)| that is zero in any case (|L| = 1 everywhere): rounding is 1e-15
+) -> float | None:
     """The zero of f next to w; None where there is none."""
-    step = CROSSING.bracket * w
+    step = bracket * w
     low, high = f(max(w - step, 0.0)), f(w + step)
     if low * high < 0.0 and math.isfinite(low) and math.isfinite(high):
         from scipy.optimize import brentq  # slow to import
 
         return float(brentq(f, max(w - step, 0.0), w + step, xtol=1e-300, rtol=4 * float(np.finfo(float).eps)))
     scale = max(abs(low), abs(high))
-    return w if abs(f(w)) <= CROSSING.touch * scale or abs(f(w)) < CROSSING.nothing else None
+    return w if abs(f(w)) <= touch * scale or abs(f(w)) < nothing else None

@@ -7,52 +7,38 @@ stabilizable where every mode that does not decay by itself is reached, detectab
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 
-from dalembert.control.plant import choose_inputs, choose_outputs, plant
-from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
+from dalembert.control.plant import Driven, Outputs, Plant
+from dalembert.core.arrays import ComplexArray, FloatArray
+from dalembert.core.declare import checked
 from dalembert.core.errors import DataError
-from dalembert.core.tables import align_columns
+from dalembert.core.results import column, result, rows, table
 from dalembert.core.text import list_names
 from dalembert.linear.eigen.roots import continuous
 from dalembert.linear.transforms.forms import reachable
 from dalembert.numerics.balancing import balance_matrix
 
 
-@dataclass(frozen=True)
-class ReachThresholds:
-    """Limits of the judgement of modes; strengths and distances are relative to the balanced matrix."""
-
-    weakest: float = 1e-11  # smallest singular value of [A - λ I, B]: below it a mode is not reached; rounding is 1e-15
-    many: int = 60  # fewest states for which simple modes are judged by their left eigenvector: n³ instead of n⁴
-    alone: float = 1e-6  # distance of a simple eigenvalue to others and to 0: rounding moves a double one by √1e-15
-    decay: float = 1e-9  # distance to the stability boundary, of the largest pole: within it a mode does not decay
-    border: float = 1e-7  # distance within which a mode is on the boundary: a double pole there is computed to √1e-15
-    named: float = 0.2  # share of the largest component from which a state is named with a mode
-    most_named: int = 6
-
-
-THRESHOLDS = ReachThresholds()
-
-
-@dataclass(frozen=True)
+@result
 class ModeReach:
     """One mode: eigenvalue, coordinates, and how strongly it is reached or seen (1: largest possible)."""
 
     eigenvalue: complex
-    frequency: float
-    decays: bool
-    states: tuple[str, ...]
-    strength: float
+    frequency: float = column("Hz", show=lambda omega: f"{omega / (2.0 * np.pi):.5g}")
+    decays: bool = column("decays")
+    strength: float = column("strength", show=".2e")
+    states: tuple[str, ...] = column("states", show=lambda names: ", ".join(names[:3]), left=True)
+    # strength, of the balanced matrix, below which a mode is not reached: rounding leaves 1e-15
+    weakest: float = 1e-11
 
     @property
     def missed(self) -> bool:
-        return self.strength <= THRESHOLDS.weakest
+        return self.strength <= self.weakest
 
     def words(self) -> str:
         """``the mode at 1.37 Hz, of phi and x3``."""
@@ -62,7 +48,7 @@ class ModeReach:
         return f"the mode {name}, of {where}" + ("" if self.decays else " (which does not decay by itself)")
 
 
-@frozen(init=False)
+@result
 class Reach:
     """Modes of a system and whether they are reached (or seen), weakest first.
 
@@ -75,12 +61,9 @@ class Reach:
     sufficient : every mode that does not decay by itself is (stabilizable, detectable).
     """
 
-    modes: tuple[ModeReach, ...]
+    modes: tuple[ModeReach, ...] = rows()
     verb: str
     by: tuple[str, ...]
-
-    def __init__(self, modes: Sequence[ModeReach], verb: str, by: Sequence[str]) -> None:
-        assign(self, modes=tuple(sorted(modes, key=lambda mode: mode.strength)), verb=verb, by=tuple(by))
 
     @property
     def complete(self) -> bool:
@@ -100,18 +83,11 @@ class Reach:
 
     def table(self) -> str:
         """The sentence and one line per mode."""
-        rows = [
-            (f"{mode.frequency / (2.0 * np.pi):.5g}", "yes" if mode.decays else "no", f"{mode.strength:.2e}",
-             ", ".join(mode.states[:3]))
-            for mode in self.modes
-        ]  # fmt: skip
-        return f"{self.words()}\n" + align_columns(["Hz", "decays", "strength", "states"], rows, left=(-1,))
-
-    def __repr__(self) -> str:
-        return f"Reach: {self.table()}"
+        return f"{self.words()}\n{table(self)}"
 
 
-def controllability(system: object, *, inputs: str | Iterable[str] | None = None) -> Reach:
+@checked
+def controllability(system: Plant, *, inputs: Driven = None) -> Reach:
     """Which modes the inputs reach, and how strongly.
 
     Examples
@@ -121,13 +97,13 @@ def controllability(system: object, *, inputs: str | Iterable[str] | None = None
     >>> controllability(pair).words()
     'not reached by push: the mode at 0.2757 Hz, of x1 and x2 (which does not decay by itself).'
     """
-    model = plant(system, what="controllability")
-    names = choose_inputs(model, inputs)
+    names, model = tuple(inputs or ()), system
     B = model.B[:, [model.inputs.index(name) for name in names]]
-    return Reach(_modes(model.A, B, model.dt, model.states, 0.0, every=True), "reached", names)
+    return _weakest_first(_modes(model.A, B, model.dt, model.states, 0.0, every=True), "reached", names)
 
 
-def observability(system: object, *, outputs: str | Iterable[str] | None = None) -> Reach:
+@checked
+def observability(system: Plant, *, outputs: Outputs = None) -> Reach:
     """Which modes the outputs show, and how strongly.
 
     Examples
@@ -136,21 +112,33 @@ def observability(system: object, *, outputs: str | Iterable[str] | None = None)
     >>> observability(StateSpace([[0, 1], [0, 0]], C=[[0, 1]], states=["position", "speed"])).complete
     False
     """
-    model = plant(system, what="observability")
-    names = choose_outputs(model, outputs)
+    names, model = tuple(outputs or ()), system
     C = model.C[[model.outputs.index(name) for name in names]]
-    return Reach(_modes(model.A.T, C.T, model.dt, model.states, 0.0, every=True), "seen", names)
+    return _weakest_first(_modes(model.A.T, C.T, model.dt, model.states, 0.0, every=True), "seen", names)
 
 
-def _modes(A: FloatArray, B: FloatArray, dt: float | None, states: Sequence[str], degree: float, *, every: bool
-           ) -> list[ModeReach]:  # fmt: skip
+def _weakest_first(modes: list[ModeReach], verb: str, by: tuple[str, ...]) -> Reach:
+    return Reach(tuple(sorted(modes, key=lambda mode: mode.strength)), verb, by)
+
+
+def _modes(
+    A: FloatArray,
+    B: FloatArray,
+    dt: float | None,
+    states: Sequence[str],
+    degree: float,
+    *,
+    every: bool,
+    many: int = 60,  # states up to which every mode is judged by singular values: n⁴, instead of left eigenvectors: n³
+    alone: float = 1e-6,  # distance of simple eigenvalues, of the matrix: rounding moves a double one by √1e-15
+) -> list[ModeReach]:
     """Modes of the pair (A, B); with ``every`` false only those that do not decay (faster than ``degree``)."""
     balanced, scale = balance_matrix(A)
     size = float(np.linalg.norm(balanced)) or 1.0
     B = B / scale[:, None]
     B = B * (size / (float(np.linalg.norm(B)) or 1.0))
     values, left = np.linalg.eigvals(balanced).astype(np.complex128), None
-    if len(A) > THRESHOLDS.many:
+    if len(A) > many:
         values, left = scipy.linalg.eig(balanced, left=True, right=False)
     lasting = does_not_decay(values, dt, degree)
     found: list[ModeReach] = []
@@ -158,7 +146,7 @@ def _modes(A: FloatArray, B: FloatArray, dt: float | None, states: Sequence[str]
         if value.imag < 0.0 or not (every or lasts):
             continue
         # wᴴ A = λ wᴴ: the combination of states that no other affects; of the transposed system the shape not seen
-        alike = np.flatnonzero(np.abs(values - value) <= THRESHOLDS.alone * size)
+        alike = np.flatnonzero(np.abs(values - value) <= alone * size)
         if left is not None and len(alike) == 1:
             w, strength = left[:, k], float(np.linalg.norm(left[:, k].conj() @ B))
         else:  # equal modes each have their own direction, the weakest first
@@ -170,11 +158,18 @@ def _modes(A: FloatArray, B: FloatArray, dt: float | None, states: Sequence[str]
 
 
 def _mode(
-    value: complex, w: Any, strength: float, decays: bool, dt: float | None, states: Sequence[str], size: float
+    value: complex,
+    w: Any,
+    strength: float,
+    decays: bool,
+    dt: float | None,
+    states: Sequence[str],
+    size: float,
+    still: float = 1e-6,  # frequency, of the matrix, that is 0: rounding moves a double zero by √1e-15
 ) -> ModeReach:
     frequency = float(abs(continuous(np.array([value]), dt)[0])) if value != 0.0 or dt is None else np.inf
-    frequency = 0.0 if frequency < THRESHOLDS.alone * size and dt is None else frequency
-    return ModeReach(complex(value), frequency, decays, _name_coordinates(np.abs(w), states), strength)
+    frequency = 0.0 if frequency < still * size and dt is None else frequency
+    return ModeReach(complex(value), frequency, decays, strength, _name_coordinates(np.abs(w), states))
 
 
 def out_of_reach(
@@ -185,7 +180,7 @@ def out_of_reach(
     By the staircase form, which also counts defective modes correctly; both conjugates of a pair are listed.
     """
     balanced, scale = balance_matrix(A)
-    basis = reachable(balanced, B / scale[:, None], THRESHOLDS.weakest)
+    basis = reachable(balanced, B / scale[:, None], ModeReach.weakest)
     T, S = scale[:, None] * basis, basis.T / scale
     if basis.shape[1] == len(A):
         return T, S, []
@@ -197,22 +192,25 @@ def out_of_reach(
     return T, S, modes
 
 
-def _name_coordinates(part: FloatArray, states: Sequence[str]) -> tuple[str, ...]:
-    """Coordinates with a large part in a mode, largest first; a rate counts with its coordinate."""
+def _name_coordinates(part: FloatArray, states: Sequence[str], least: float = 0.2, most: int = 6) -> tuple[str, ...]:
+    """At most ``most`` coordinates with a part above ``least`` of the largest; a rate counts with its coordinate."""
     total: dict[str, float] = {}
     for name, size in zip(states, part, strict=True):
         base = name.removesuffix(".rate")
         total[base] = max(total.get(base, 0.0), float(size))
     largest = max(total.values())
     order = sorted(total, key=lambda name: -round(total[name], 6))
-    return tuple(name for name in order if total[name] > THRESHOLDS.named * largest)[: THRESHOLDS.most_named]
+    return tuple(name for name in order if total[name] > least * largest)[:most]
 
 
-def does_not_decay(values: ComplexArray, dt: float | None, degree: float = 0.0) -> FloatArray:
-    """Whether each pole is on or outside the stability boundary, which ``degree`` moves inwards."""
+def does_not_decay(values: ComplexArray, dt: float | None, degree: float = 0.0, within: float = 1e-9) -> FloatArray:
+    """Whether each pole is on or outside the stability boundary, which ``degree`` moves inwards.
+
+    within : distance to the boundary, of the largest pole, that no decay shows.
+    """
     if dt is None:
-        return np.asarray(values.real >= -degree - THRESHOLDS.decay * np.abs(values).max(initial=0.0))
-    return np.asarray(np.abs(values) >= np.exp(-degree * dt) - THRESHOLDS.decay)
+        return np.asarray(values.real >= -degree - within * np.abs(values).max(initial=0.0))
+    return np.asarray(np.abs(values) >= np.exp(-degree * dt) - within)
 
 
 def require_stabilizable(
@@ -237,11 +235,14 @@ def require_detectable(
         _refuse(modes, what, "detectable", degree, advice)
 
 
-def on_border(value: complex, A: FloatArray, dt: float | None, degree: float) -> bool:
-    """Whether an eigenvalue is on the stability boundary (the regulator mirrors modes outside without weight)."""
+def on_border(value: complex, A: FloatArray, dt: float | None, degree: float, within: float = 1e-7) -> bool:
+    """Whether an eigenvalue is on the stability boundary (the regulator mirrors modes outside without weight).
+
+    within : distance to the boundary: a double pole there is computed to √1e-15.
+    """
     if dt is None:
-        return abs(value.real + degree) <= THRESHOLDS.border * max(float(np.linalg.norm(A)), abs(value))
-    return abs(abs(value) - float(np.exp(-degree * dt))) <= THRESHOLDS.border
+        return abs(value.real + degree) <= within * max(float(np.linalg.norm(A)), abs(value))
+    return abs(abs(value) - float(np.exp(-degree * dt))) <= within
 
 
 def _refuse(modes: list[ModeReach], what: str, word: str, degree: float, advice: str) -> None:

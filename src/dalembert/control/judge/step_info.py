@@ -7,33 +7,20 @@ overshoot and undershoot beyond its ends. The response of a system is computed a
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
-from dalembert.core.arguments import real_number
 from dalembert.core.arrays import FloatArray
+from dalembert.core.declare import checked, instance, number
 from dalembert.core.errors import DataError
-from dalembert.core.tables import align_columns
+from dalembert.core.results import column, result, table
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.linear.channels import place
 from dalembert.record import Record
 
 
-@dataclass(frozen=True)
-class StepGrid:
-    """Samples at which the response of a system is computed."""
-
-    decays: float = 25.0  # time constants of the slowest pole: its part is 1e-11 then
-    fine: float = 200.0  # samples in a radian of the fastest pole: values between them are off by 1 / (8 · 200²) = 3e-6
-    least: int = 4000
-    most: int = 400_000  # of a system with poles that are far apart; times are then off by 1e-4 of the horizon
-
-
-GRID = StepGrid()
-
-
-@dataclass(frozen=True)
+@result
 class StepInfo:
     """Numbers of a step response. Times in s, overshoot and undershoot in % of the change, NaN where there is none.
 
@@ -43,35 +30,27 @@ class StepInfo:
 
     name: str
     unit: str
-    rise_time: float
-    settling_time: float
-    overshoot: float
-    undershoot: float
-    peak: float
-    peak_time: float
+    rise_time: float = column("rise time", "s")
+    settling_time: float = column("settling time", "s")
+    overshoot: float = column("overshoot", "%")
+    undershoot: float = column("undershoot", "%")
+    peak: float = column("peak", "{unit}")
+    peak_time: float = column("peak time", "s")
     first: float
-    final: float
-
-    def table(self) -> str:
-        """One line per number."""
-        rows = [("rise time", self.rise_time, "s"), ("settling time", self.settling_time, "s"),
-                ("overshoot", self.overshoot, "%"), ("undershoot", self.undershoot, "%"),
-                ("peak", self.peak, self.unit), ("peak time", self.peak_time, "s"),
-                ("final value", self.final, self.unit)]  # fmt: skip
-        shown = [(name, "-" if math.isnan(value) else f"{value:.5g}", unit) for name, value, unit in rows]
-        return align_columns((), shown, left=(0, 2))
+    final: float = column("final value", "{unit}")
 
     def __repr__(self) -> str:
-        return f"StepInfo of {self.name}\n{self.table()}"
+        return f"StepInfo of {self.name}\n{table(self)}"
 
 
+@checked
 def step_info(
-    system: StateSpace | SecondOrder | Record,
+    system: Annotated[StateSpace | SecondOrder | Record, instance(StateSpace, SecondOrder, Record)],
     output: str | None = None,
     *,
     input: str | None = None,
-    final: float | None = None,
-    settle: float = 0.02,
+    final: Annotated[float, number] | None = None,
+    settle: Annotated[float, number] = 0.02,
 ) -> StepInfo:
     """Rise time, settling time, overshoot and peak of a step response.
 
@@ -93,12 +72,10 @@ def step_info(
     if isinstance(system, Record):
         name = system.names[place("output", output, system.names, "the record")]
         t, y, unit = np.array(system.time), np.array(system[name]), system.units[name]
-        last = float(y[-1]) if final is None else real_number("final", final)
+        last = float(y[-1]) if final is None else final
         return _judge(name, unit, t - t[0], y, float(y[0]), last, settle)
     if isinstance(system, SecondOrder):
         system = system.state_space()
-    if not isinstance(system, StateSpace):
-        raise DataError("wrong-type", f"step_info needs a linear system or a Record, got {type(system).__name__}.")
     j, i = place("input", input, system.inputs, "the system"), place("output", output, system.outputs, "the system")
     name = system.outputs[i]
     pair = system.select(inputs=[system.inputs[j]], outputs=[name]).minimal()
@@ -108,7 +85,7 @@ def step_info(
     y = np.array(pair.step_response(t)[name])
     if pair.dt is None:
         y[0] = float(pair.D[0, 0])
-    last = float(pair.dc_gain()[0, 0]) if final is None else real_number("final", final)
+    last = float(pair.dc_gain()[0, 0]) if final is None else final
     top = int(np.argmax(np.abs(y)))
     if pair.dt is None and 0 < top < len(y) - 1:  # the top of the parabola through the peak and its neighbours
         bend = y[top - 1] - 2.0 * y[top] + y[top + 1]
@@ -118,16 +95,22 @@ def step_info(
     return _judge(name, system.units.get(name, ""), t, y, 0.0, last, settle)
 
 
-def _grid(system: StateSpace) -> FloatArray:
+def _grid(
+    system: StateSpace,
+    decays: float = 25.0,  # time constants of the slowest pole: its part is 1e-11 then
+    fine: float = 200.0,  # samples in a radian of the fastest pole: values between are off by 1 / (8 · 200²) = 3e-6
+    least: int = 4000,
+    most: int = 400_000,  # of a system with poles that are far apart; times are then off by 1e-4 of the horizon
+) -> FloatArray:
     """Times of samples that cover the response to its end."""
     poles = system.poles().continuous
     if not len(poles):
         return np.arange(3.0) * (system.dt or 1.0)
     slow = float(np.abs(poles.real).min())
-    span = GRID.decays / slow
+    span = decays / slow
     if system.dt is not None:
-        return np.arange(min(math.ceil(span / system.dt) + 2, GRID.most), dtype=float) * system.dt
-    count = min(max(int(span * float(np.abs(poles).max()) * GRID.fine), GRID.least), GRID.most)
+        return np.arange(min(math.ceil(span / system.dt) + 2, most), dtype=float) * system.dt
+    count = min(max(int(span * float(np.abs(poles).max()) * fine), least), most)
     return np.linspace(0.0, span, count)
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
+from dalembert.core.declare import checked, one_of
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
 from dalembert.record import Record
 
-MEASURES = ("peak", "rms")
+Measure = Annotated[str, one_of("peak", "rms"), "largest absolute value, or root mean square about zero"]
 
 
-def reduction(before: Record, after: Record, *channels: str, measure: str = "peak") -> dict[str, float]:
+@checked
+def reduction(before: Record, after: Record, *channels: str, measure: Measure = "peak") -> dict[str, float]:
     """Reduction of channels from one record to another [%], by name: 100: no motion remains, negative: the motion grew.
 
     Parameters
@@ -21,7 +25,6 @@ def reduction(before: Record, after: Record, *channels: str, measure: str = "pea
         Without and with control: two runs, or two windows of one (``run.between(10, 20)``). Choose windows in which the
         motion is steady.
     channels : names of channels or vectors to compare; all channels of both records when left out
-    measure : "peak" (largest absolute value) or "rms" (root mean square, about zero)
 
     Examples
     --------
@@ -30,8 +33,6 @@ def reduction(before: Record, after: Record, *channels: str, measure: str = "pea
     >>> reduction(free, held, "x")
     {'x': 75.0}
     """
-    if measure not in MEASURES:
-        raise DataError("unknown-choice", f"measure must be 'peak' or 'rms', got {measure!r}.")
     shared = tuple(name for name in before.names if name in after)
     names = tuple(label for name in channels for label in before.expand(name)) if channels else shared
     sizes = [_measure(record, names, measure) for record in (before, after)]

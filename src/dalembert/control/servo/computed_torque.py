@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Annotated, Any
 
-from dalembert.control.servo.udwadia_kalaba import ServoConstraints
+from dalembert.control.servo.udwadia_kalaba import LawInterval, ServoConstraints
 from dalembert.control.servo.virtual_constraints import (
+    Damping,
     VirtualConstraint,
     prescribe,
     read_constraints,
 )
+from dalembert.core.declare import checked, instance, positive, refused_as
 from dalembert.core.errors import ModelError
 from dalembert.equations import EquationsOfMotion, require_equations
-from dalembert.expressions.quantities import is_real
 from dalembert.model.recorded import interpolate_motion
 from dalembert.record import Record
 
 
+@checked
 def computed_torque(
     eqs: EquationsOfMotion,
-    motion: Mapping[str, Any] | Record,
+    motion: Annotated[Mapping[str, Any] | Record, instance(Mapping, Record), ModelError],
     *,
     actuated: str | Iterable[str] | None = None,
-    frequency: float,
-    damping: float = 1.0,
-    dt: float | None = None,
+    frequency: Annotated[float, refused_as("not-positive", positive), "ω [rad/s]", ModelError],
+    damping: Damping = 1.0,
+    dt: LawInterval | None = None,
 ) -> ServoConstraints:
     """Inverse-dynamics control: coordinates follow given functions of time, errors decay with ω and ζ.
 
@@ -34,13 +36,9 @@ def computed_torque(
     Other arguments as for :func:`udwadia_kalaba`, which this is with one constraint per coordinate.
     """
     require_equations(eqs)
-    if not (is_real(frequency) and frequency > 0.0):
-        raise ModelError("not-positive", f"frequency must be positive [rad/s], got {frequency!r}.")
     if isinstance(motion, Record):
-        own = {eqs.measures.names[k] for k in eqs.recorded_measures}
-        motion = dict.fromkeys((name for name in motion.names if eqs.full_name(name) in own), motion)
-    if not isinstance(motion, Mapping):
-        raise ModelError("wrong-type", f"motion must be a mapping of coordinates to functions of time; got {motion!r}.")
+        measured = {eqs.measures.names[k] for k in eqs.recorded_measures}
+        motion = dict.fromkeys((name for name in motion.names if eqs.full_name(name) in measured), motion)
     wanted: dict[str, Any] = {}
     for name, value in motion.items():
         if isinstance(value, Record):

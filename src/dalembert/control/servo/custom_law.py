@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import casadi as ca
-import numpy as np
 
-from dalembert.core.errors import DataError, ModelError, require_name, unknown_name
+from dalembert.core.declare import checked, function, mapping, number, positive, refused_as
+from dalembert.core.errors import ModelError, require_name, unknown_name
 from dalembert.equations import Channels
 from dalembert.expressions import call_user
 from dalembert.expressions.quantities import is_real
@@ -40,13 +40,22 @@ class LawView:
         return self._references.setdefault(name, SX.sym(f"reference{len(self._references)}"))
 
 
+Memory = Annotated[
+    Mapping[str, float] | None,
+    mapping("memory", refused_as("not-finite", number)),
+    "name -> value at the start",
+    ModelError,
+]
+
+
+@checked
 def custom_law(
     name: str,
-    function: Callable[[Any], Any],
+    function: Annotated[Callable[[Any], Any], function, ModelError],
     drives: str | Iterable[str],
     *,
-    dt: float | None = None,
-    memory: Mapping[str, float] | None = None,
+    dt: Annotated[float, refused_as("not-positive", positive), "sample time [s]; None acts continuously"] | None = None,
+    memory: Memory = None,
     units: Mapping[str, str] | None = None,
 ) -> Law:
     """A law from a function.
@@ -59,8 +68,6 @@ def custom_law(
         inputs: one value, a list in the order of `drives`, or a dict; with a memory a pair of that and a dict
         name -> value after the sample (continuous laws: its rate).
     drives : input or inputs it drives.
-    dt : sampling interval [s]; None acts continuously.
-    memory : name -> value at the start.
     units : of memory and references.
 
     Examples
@@ -75,13 +82,9 @@ def custom_law(
     Channels(1: place)
     """
     inputs = (drives,) if isinstance(drives, str) else tuple(drives)
-    if not callable(function):
-        raise ModelError("wrong-type", f"law {name!r}: function must be callable, got {function!r}.")
     if not inputs or len(set(inputs)) < len(inputs):
         raise ModelError("empty", f"law {name!r}: drives must name at least one input, each once; got {drives!r}.")
-    if dt is not None and not (is_real(dt) and 0 < dt < np.inf):
-        raise DataError("not-positive", f"law {name!r}: dt must be a positive interval [s] or None, got {dt!r}.")
-    starts = _read_memory(name, memory)
+    starts = dict(memory or {})
     view = LawView(tuple(starts))
     result = call_user(function, f"law {name!r}", view)
     after: Any = {}
@@ -100,27 +103,14 @@ def custom_law(
         raise ModelError("missing-argument", f"law {name!r} returns no next value of its memory {missing[0]!r}.")
     following = [_require_scalar(name, after[key], f"memory {key!r}") for key in starts]
     unit = dict(units or {})
-    columns = [_stack(list(part.values())) for part in (view._reads, view._memory, view._references)]
+    columns = [_stack(list(symbols.values())) for symbols in (view._reads, view._memory, view._references)]
     f = ca.Function("law", [*columns, SX.sym("p", 0), view.t], [_stack(u), _stack(following)], {"cse": True})
     return Law(
-        name, tuple(view._reads), inputs, f, None if dt is None else float(dt),
+        name, tuple(view._reads), inputs, f, dt,
         state=Channels(starts, [unit.get(key, "") for key in starts]), start=tuple(starts.values()),
         references=Channels(view._references, [unit.get(key, "") for key in view._references]),
         direct=bool(f.jac_sparsity(0, 0).nnz()) or not starts,
     )  # fmt: skip
-
-
-def _read_memory(name: str, memory: object) -> dict[str, float]:
-    if memory is None:
-        return {}
-    if not isinstance(memory, Mapping):
-        raise ModelError(
-            "wrong-type", f"law {name!r}: memory must give names and start values, such as {{'integral': 0.0}}."
-        )
-    for key, value in memory.items():
-        if not is_real(value) or not np.isfinite(value):
-            raise DataError("not-finite", f"law {name!r}: memory {key!r} must start at a finite number, got {value!r}.")
-    return {str(key): float(value) for key, value in memory.items()}
 
 
 def _read_result(name: str, result: object, inputs: tuple[str, ...]) -> list[Any]:
@@ -147,16 +137,16 @@ def _read_result(name: str, result: object, inputs: tuple[str, ...]) -> list[Any
 
 def _require_scalar(name: str, value: object, what: str) -> Any:
     try:
-        found = SX(value)
+        expression = SX(value)
     except (NotImplementedError, TypeError, RuntimeError):
         raise ModelError(
             "wrong-type", f"law {name!r}: {what} must be an expression or a number, got {value!r}."
         ) from None
-    if found.shape != (1, 1):
+    if expression.shape != (1, 1):
         raise ModelError(
-            "wrong-shape", f"law {name!r}: {what} must be one value, got {found.shape[0]} x {found.shape[1]}."
+            "wrong-shape", f"law {name!r}: {what} must be one value, got {expression.shape[0]} x {expression.shape[1]}."
         )
-    return found
+    return expression
 
 
 def _stack(parts: list[Any]) -> Any:

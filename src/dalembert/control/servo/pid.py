@@ -10,25 +10,28 @@ command is beyond its limits and the error would bring it further.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import casadi as ca
 import numpy as np
 
 from dalembert.control.plant import replace_fields
-from dalembert.control.state_feedback.state_feedback import FADING, apply_limits, intersect_limits, read_limits
-from dalembert.core.arguments import real_number
-from dalembert.core.arrays import FloatArray, assign, frozen
+from dalembert.control.state_feedback.state_feedback import RANGE, apply_limits, fade_in, intersect_limits
+from dalembert.core.arrays import FloatArray
+from dalembert.core.declare import checked, not_negative, number, positive
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
+from dalembert.core.results import result
 from dalembert.equations import Channels
 from dalembert.linear import StateSpace
 from dalembert.loop.interfaces import Law
 
-FILTER_SHARE = 0.1  # of the derivative time k_d / k_p: the customary filter, gain at high frequencies 11 k_p
+Gain = Annotated[float, number, "gain; all negative where a larger input lowers the output"]
+Filter = Annotated[float, not_negative, "time constant T of the derivative [s]; k_d / (10 k_p) where left out"]
+InputRange = Annotated[Any, RANGE, "limits of the input; the integral stops there, and at those of its actuator"]
 
 
-@frozen(init=False)
+@result
 class PID:
     """A PID controller; fits ``da.simulate(..., controller=...)``, ``da.control.margins(pid, plant)`` and ``bode``.
 
@@ -47,14 +50,6 @@ class PID:
     reads: str
     driven: str
     limits: Mapping[str, tuple[float, float]]
-
-    def __init__(
-        self, kp: float, ki: float, kd: float, filter: float, dt: float | None, reads: str, driven: str, limits: object
-    ) -> None:
-        assign(
-            self, kp=kp, ki=ki, kd=kd, filter=filter, dt=dt, reads=reads, driven=driven,
-            limits=read_limits(limits, (driven,)),
-        )  # fmt: skip
 
     @property
     def drives(self) -> tuple[str, ...]:
@@ -82,28 +77,27 @@ class PID:
         return f"PID: {self.driven} = ({' + '.join(terms)}) error of {self.reads}; {time}{limits}"
 
 
+@checked
 def pid(
-    kp: float,
-    ki: float = 0.0,
-    kd: float = 0.0,
+    kp: Gain,
+    ki: Gain = 0.0,
+    kd: Gain = 0.0,
     *,
     reads: str = "y1",
     drives: str = "u1",
-    filter: float | None = None,
-    dt: float | None = None,
-    limits: object = None,
+    filter: Annotated[float, not_negative, "time constant T of the derivative [s]; k_d / (10 k_p) customarily"]
+    | None = None,
+    dt: Annotated[float, positive, "sample time [s]; None acts continuously"] | None = None,
+    limits: Annotated[Any, RANGE, "of the input; the integral stops there, and at limits of its actuator"]
+    | None = None,
 ) -> PID:
     """A PID controller u = k_p e + k_i ∫ e dt + k_d e′ of the error e = reference - output.
 
     Parameters
     ----------
-    kp, ki, kd : gains; a negative sign of all where a larger input lowers the output.
     reads : output (sensor, coordinate or speed) that follows its reference; ``references={reads: ...}`` of
         ``da.simulate`` gives it.
     drives : input that it drives.
-    filter : time constant T of the derivative [s]; k_d / (10 k_p) where left out.
-    dt : sample time [s]; None acts continuously.
-    limits : number or (low, high) of the input; the integral stops there. Limits of ``da.simulate(actuators=)`` add.
 
     Examples
     --------
@@ -113,22 +107,17 @@ def pid(
     >>> round(found.phase, 3)
     1.263
     """
-    gains = [real_number(name, value) for name, value in (("kp", kp), ("ki", ki), ("kd", kd))]
-    if dt is not None and real_number("dt", dt) <= 0.0:
-        raise DataError("not-positive", f"dt is the sample time in seconds, above 0; got {dt:g}.")
     if filter is None:
-        if gains[2] and not gains[0]:
+        if kd and not kp:
             raise DataError(
                 "missing-argument",
                 "a derivative without a proportional part has no customary filter.",
                 Advice("Give its time constant with {}.", Argument("filter")),
             )
-        filter = FILTER_SHARE * abs(gains[2] / gains[0]) if gains[2] else 0.0
-    filter = real_number("filter", filter)
-    if filter < 0.0 or (gains[2] and dt is None and not filter):
-        raise DataError("not-positive", f"filter is the time constant of the derivative [s], above 0; got {filter:g}.")
-    pair = None if limits is None else {drives: limits}
-    return PID(gains[0], gains[1], gains[2], filter, None if dt is None else float(dt), reads, drives, pair)
+        filter = 0.1 * abs(kd / kp) if kd else 0.0  # the customary one: gain at high frequencies 11 k_p
+    if kd and dt is None and not filter:
+        raise DataError("not-positive", "the filter of a continuous derivative must have a time constant above zero.")
+    return PID(kp, ki, kd, filter, dt, reads, drives, {} if limits is None else {drives: limits})
 
 
 def _matrices(c: PID) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, list[str]]:
@@ -164,9 +153,9 @@ def _law(c: PID) -> Law:
     if c.limits and c.ki:
         beyond = command - held
         wait: Any = ca.if_else(beyond * c.ki * error > 0, 1.0, 0.0)
-        if c.dt is None:  # faded in over a hundredth of the range: no step size can resolve a jump
+        if c.dt is None:
             low, high = c.limits[c.driven]
-            wait *= ca.fmin(ca.fabs(beyond) / (FADING * (high - low if np.isfinite(high - low) else 1.0)), 1.0)
+            wait *= fade_in(beyond, np.array([high - low if np.isfinite(high - low) else 1.0]))
         after[0] -= wait * float(B[0, 0]) * error
     function = ca.Function("pid", [y, x, r, p, t], [ca.densify(held), ca.densify(after)])
     return Law(

@@ -2,40 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from dalembert.core.arrays import FloatArray, frozen
+from dalembert.core.arrays import BoolArray, FloatArray
+from dalembert.core.results import result
+from dalembert.core.rules import judge, rule
 from dalembert.core.tables import align_columns
-
-
-@dataclass(frozen=True)
-class SingularityThresholds:
-    """Limits of the singularity margin (a cosine, 1 to 0), of the input gains and of the effort."""
-
-    singular: float = 1e-8  # margin below which the inputs cannot keep the constraints: half of all digits are lost
-    rounding: float = 1e-10  # margin of a single pose that is singular to rounding, whose inputs have no digit left
-    never: float = 1e-7  # margin that at least one of eight random poses exceeds, unless no pose does
-    along: float = 0.05  # margin at a singular pose above which the constraints are singular, not the inputs
-    feeble: float = 0.01  # margin below which the effort is more than 100 times that of a force along the constraints
-    weak: float = 0.1  # share of the largest input gain of the run: below it the same acceleration needs ten times more
-    steep: float = 100.0  # peak of the effort over its median that is out of proportion,
-    half: float = 0.5  # where the input gain is below this share of its largest value: else the motion needs the effort
-    dependent: float = 1e-13  # eigenvalue of Y or W, scaled to unit diagonal, of dependent directions: 1000 roundings
-
-
-THRESHOLDS = SingularityThresholds()
 
 
 def compute_singularity_margins(J: FloatArray, W: FloatArray, Y: FloatArray) -> FloatArray:
     """(k, m) singular values of Y^(-1/2) J W^(-1/2), largest first: cosines, from 1 (parallel) to 0 (singular)."""
     left, right = _invert_root(Y), _invert_root(W)
     scaled = np.einsum("kij,kjl,kol->kio", left, J, right)
-    sound = np.isfinite(scaled).all(axis=(1, 2))
-    found = np.zeros(J.shape[:2])
-    found[sound] = np.linalg.svd(scaled[sound], compute_uv=False)[:, : J.shape[1]]
-    return np.minimum(found, 1.0)
+    finite = np.isfinite(scaled).all(axis=(1, 2))
+    cosines = np.zeros(J.shape[:2])
+    cosines[finite] = np.linalg.svd(scaled[finite], compute_uv=False)[:, : J.shape[1]]
+    return np.minimum(cosines, 1.0)
 
 
 def compute_input_gains(J: FloatArray, W: FloatArray) -> FloatArray:
@@ -44,19 +26,22 @@ def compute_input_gains(J: FloatArray, W: FloatArray) -> FloatArray:
     return np.asarray(np.linalg.svd(np.where(np.isfinite(scaled), scaled, 0.0), compute_uv=False)[:, : J.shape[1]])
 
 
-def _invert_root(matrices: FloatArray) -> FloatArray:
-    """(k, n, n) X^(-1/2) of positive matrices; linearly dependent directions contribute zero."""
+def _invert_root(matrices: FloatArray, dependent: float = 1e-13) -> FloatArray:
+    """(k, n, n) X^(-1/2) of positive matrices; linearly dependent directions contribute zero.
+
+    dependent : their eigenvalue with a unit diagonal, 1000 roundings.
+    """
     size = np.sqrt(np.maximum(np.einsum("kii->ki", matrices), np.finfo(float).tiny))
     scaled = matrices / size[:, :, None] / size[:, None, :]
     scaled = np.where(np.isfinite(scaled), scaled, 0.0)
     values, vectors = np.linalg.eigh(scaled)
-    usable = values > THRESHOLDS.dependent
+    usable = values > dependent
     inverse = np.where(usable, 1.0 / np.sqrt(np.where(usable, values, 1.0)), 0.0)
     # (D S D)⁻¹ = (S^(-1/2) D⁻¹)ᵀ (S^(-1/2) D⁻¹): any root is valid, because rotations leave singular values unchanged
     return np.asarray(np.einsum("ki,kji->kij", inverse, vectors) / size[:, None, :])
 
 
-@frozen
+@result
 class Realizability:
     """Realizability of virtual constraints along a run, and the inputs they require.
 
@@ -94,7 +79,7 @@ class Realizability:
     @property
     def singular_at(self) -> float | None:
         """First time at which the inputs cannot keep the constraints or reverse their effect; None: never."""
-        bad = (self.singularity_margin < THRESHOLDS.singular) | ~(self.condition < 1.0 / THRESHOLDS.singular)
+        bad = _is_singular(self.singularity_margin, self.condition)
         bad[1:] |= self.sign[1:] * self.sign[:-1] < 0
         return float(self.time[np.argmax(bad)]) if bad.any() else None
 
@@ -106,28 +91,13 @@ class Realizability:
     @property
     def out_of_proportion(self) -> str:
         """The reason why the required inputs are out of proportion; empty where they are not."""
-        k, usual = int(np.argmin(self.singularity_margin)), float(np.median(self.effort))
-        if self.singularity_margin[k] < THRESHOLDS.feeble:
-            return (
-                f"at t = {self.time[k]:.4g} s the inputs act almost perpendicular to the constraints "
-                f"(singularity margin {self.singularity_margin[k]:.2g})"
-            )
-        gain = self.input_gains[:, -1] / self.input_gains[:, -1].max()
-        k, peak = int(np.argmin(gain)), int(np.argmax(self.effort))
-        if gain[k] < THRESHOLDS.weak:
-            return f"at t = {self.time[k]:.4g} s the input gain is {100 * gain[k]:.2g} % of its largest value"
-        if self.effort[peak] > THRESHOLDS.steep * usual and gain[peak] < THRESHOLDS.half:
-            return (
-                f"at t = {self.time[peak]:.4g} s {self.effort[peak] / max(usual, 1e-300):.3g} times the median effort "
-                f"is required, with {100 * gain[peak]:.2g} % of the largest input gain"
-            )
-        return ""
+        return next((finding.problem for finding in judge(PROPORTION, self)), "")
 
     def verdict(self) -> str:
         """One sentence."""
-        where, strained = self.singular_at, self.out_of_proportion
-        if where is not None:
-            return f"singular from t = {where:.4g} s: {', '.join(self.actuated)} cannot keep the constraints there"
+        time, strained = self.singular_at, self.out_of_proportion
+        if time is not None:
+            return f"singular from t = {time:.4g} s: {', '.join(self.actuated)} cannot keep the constraints there"
         if strained:
             return f"the inputs can keep the constraints, but are out of proportion: {strained}"
         return "the inputs can keep the constraints everywhere"
@@ -148,5 +118,39 @@ class Realizability:
             f"{self.verdict()}; {worst}",
         ])  # fmt: skip
 
-    def __repr__(self) -> str:
-        return f"Realizability\n{self.table()}"
+
+def _is_singular(margin: FloatArray, condition: FloatArray, limit: float = 1e-8) -> BoolArray:
+    """Poses at which the inputs cannot keep the constraints: half of all digits are lost."""
+    return (margin < limit) | ~(condition < 1.0 / limit)
+
+
+def smallest_margin(run: Realizability) -> tuple[float, dict[str, float]]:
+    k = int(np.argmin(run.singularity_margin))
+    return float(run.singularity_margin[k]), {"time": float(run.time[k])}
+
+
+def smallest_input_gain(run: Realizability) -> tuple[float, dict[str, float]]:
+    """Of its largest value."""
+    gain = run.input_gains[:, -1] / run.input_gains[:, -1].max()
+    k = int(np.argmin(gain))
+    return float(gain[k]), {"time": float(run.time[k])}
+
+
+def strained_effort(run: Realizability, weak: float = 0.5) -> tuple[float, dict[str, float]]:
+    """Peak of the effort over its median, where the input gain is ``weak``; else the motion needs the effort: 0."""
+    peak = int(np.argmax(run.effort))
+    gain = float(run.input_gains[peak, -1] / run.input_gains[:, -1].max())
+    ratio = float(run.effort[peak] / max(float(np.median(run.effort)), 1e-300))
+    return ratio if gain < weak else 0.0, {"time": float(run.time[peak]), "gain": gain}
+
+
+PROPORTION = (
+    # below it the effort is more than 100 times that of a force along the constraints
+    rule("out-of-range", smallest_margin, below=0.01, edge=(0.0101, 0.0099), problem="at t = {time:.4g} s the inputs "
+         "act almost perpendicular to the constraints (singularity margin {value:.2g})"),
+    # below it the same acceleration needs ten times more
+    rule("out-of-range", smallest_input_gain, below=0.1, edge=(0.101, 0.099),
+         problem="at t = {time:.4g} s the input gain is {value:.2%} of its largest value"),
+    rule("out-of-range", strained_effort, above=100.0, edge=(99.0, 101.0), problem="at t = {time:.4g} s {value:.3g} "
+         "times the median effort is required, with {gain:.2%} of the largest input gain"),
+)  # fmt: skip

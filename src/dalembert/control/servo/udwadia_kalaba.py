@@ -17,48 +17,52 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import casadi as ca
 import numpy as np
 
 from dalembert.control.servo.realizability import (
-    THRESHOLDS,
     Realizability,
     compute_input_gains,
     compute_singularity_margins,
 )
 from dalembert.control.servo.virtual_constraints import (
-    ALIKE,
+    Damping,
+    Frequency,
     VirtualConstraint,
     compute_demand,
     compute_signed_gain,
     constraint_terms,
     read_constraints,
+    share_effort,
     solve_inputs,
 )
-from dalembert.core.arguments import matrix, real_number, square
 from dalembert.core.arrays import FloatArray, assign, frozen
+from dalembert.core.declare import checked, indices, instance, matrix, number, positive, refused_as, symmetric, vector
 from dalembert.core.errors import DataError, ModelError, SimulationWarning, require_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array, Kernel
-from dalembert.expressions.quantities import is_real
-from dalembert.linear.transforms.riccati import symmetric
 from dalembert.loop.interfaces import Law, SingularityMonitor
 from dalembert.record import Record
 
 SX = ca.SX
 
 
+MachineState = Annotated[State, instance(State, advice=[Advice("Make one with {}.", Call("da.assemble"))])]
+LawInterval = Annotated[float, refused_as("not-positive", positive), "sample time [s]; None: it acts continuously"]
+
+
+@checked
 def udwadia_kalaba(
     eqs: EquationsOfMotion,
     constraints: Mapping[str, Any],
     *,
     actuated: str | Iterable[str] | None = None,
-    frequency: float = 0.0,
-    damping: float = 1.0,
-    dt: float | None = None,
+    frequency: Frequency = 0.0,
+    damping: Damping = 1.0,
+    dt: LawInterval | None = None,
 ) -> ServoConstraints:
     """A law with which the actuators of a machine keep virtual constraints.
 
@@ -69,7 +73,6 @@ def udwadia_kalaba(
     actuated : names of the inputs the law drives; None: all. The law reads the others (a measured force).
     frequency, damping : ω [rad/s] and ζ of the decay of deviations. With ω = 0 only accelerations are controlled, and
         a residual speed at switch-on makes the constraint drift.
-    dt : sample time [s] of the law; None: it acts continuously.
 
     Returns
     -------
@@ -111,10 +114,6 @@ class ServoConstraints:
     def __init__(
         self, eqs: EquationsOfMotion, constraints: Mapping[str, VirtualConstraint], actuated: object, dt: float | None
     ) -> None:
-        if dt is not None and not (is_real(dt) and 0 < dt < np.inf):
-            raise DataError(
-                "not-positive", f"dt is the sample time of the law in seconds, above 0, or None; got {dt!r}."
-            )
         names = _choose_inputs(eqs, actuated)
         others = [name for name in eqs.inputs.names if name not in names]
         terms, realizable = constraint_terms(eqs, constraints, names)
@@ -142,13 +141,16 @@ class ServoConstraints:
                 "other, or the inputs act along fewer directions than there are constraints. Leave one out.",
             )
 
-    def _independent(self) -> bool:
-        """Whether the inputs can keep the constraints at some pose near the drawing of the model."""
+    def _independent(self, never: float = 1e-7) -> bool:
+        """Whether the inputs can keep the constraints at some pose near the drawing of the model.
+
+        never : margin that at least one of eight random poses exceeds, unless no pose does.
+        """
         eqs, random = self.eqs, np.random.default_rng(0)
         drawn = eqs.state()
         q, v, z = (x + 0.3 * random.normal(size=(8, len(x))) for x in (drawn.q, drawn.v, drawn.z))
         J, W, _, _, Y, _ = self._evaluate(q, v, z, np.zeros((8, eqs.nu)), np.linspace(0.0, 1.0, 8))
-        return bool(compute_singularity_margins(J, W, Y)[:, -1].max() > THRESHOLDS.never)
+        return bool(compute_singularity_margins(J, W, Y)[:, -1].max() > never)
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -173,8 +175,11 @@ class ServoConstraints:
             monitor=SingularityMonitor(monitored, self._explain_singularity),
         )  # fmt: skip
 
-    def _explain_singularity(self, reads: Array, t: float) -> str:
-        """The message of a run that reaches a singular pose."""
+    def _explain_singularity(self, reads: Array, t: float, along: float = 0.05) -> str:
+        """The message of a run that reaches a singular pose.
+
+        along : margin there above which the constraints are singular, not the inputs.
+        """
         eqs = self.eqs
         q, v, z, w = np.split(np.asarray(reads, dtype=float), np.cumsum([eqs.nq, eqs.nv, eqs.nz]))
         J, W, r, _, Y, _ = self._evaluate(q, v, z, self._read_inputs(dict(zip(self.known, w, strict=True))), t)
@@ -182,28 +187,24 @@ class ServoConstraints:
         needed = ", ".join(f"{name} = {u:.3g} {eqs.inputs.units[eqs.inputs.index[name]]}".strip()
                            for name, u in zip(self.actuated, required, strict=True))  # fmt: skip
         pose = repr(eqs.state(q, v, z, t)).partition(", t=")[2].partition(", ")[2].rstrip(")")
-        cosine, kept = float(compute_singularity_margins(J, W, Y)[0, -1]), ", ".join(map(repr, self.constraints))
+        cosine = float(compute_singularity_margins(J, W, Y)[0, -1])
+        task = f"{', '.join(self.actuated)} cannot keep {', '.join(map(repr, self.constraints))}"
         gain = float(compute_input_gains(J, W)[0, -1])
         why = (
             f"smallest singular value {gain:.2g} of the law's matrix A₁G, inputs scaled by the "
             f"inertia they move, where a force along the constraints has {gain / max(cosine, 1e-300):.2g}"
         )
-        if cosine > THRESHOLDS.along:
+        if cosine > along:
             why = f"∂φ/∂q almost vanishes there, smallest singular value {gain:.2g} of the law's matrix"
-        return f"{', '.join(self.actuated)} cannot keep {kept} at a pose like this ({pose}): {why}; required: {needed}"
+        return f"{task} at a pose like this ({pose}): {why}; required: {needed}"
 
     # -- properties ------------------------------------------------------------------------------------------------
-    def inputs_at(self, state: State, inputs: Mapping[str, float] | None = None) -> FloatArray:
+    @checked
+    def inputs_at(self, state: MachineState, inputs: Mapping[str, float] | None = None) -> FloatArray:
         """Inputs of the law at a state, for given values of the other inputs (zero where left out)."""
-        if not isinstance(state, State):
-            raise DataError(
-                "wrong-type",
-                f"a state of {self.eqs.name!r} is needed, got {type(state).__name__}.",
-                Advice("Make one with {}.", Call("da.assemble")),
-            )
         u = self._read_inputs(inputs)
         J, W, r, _, Y, _ = self._evaluate(state.q, state.v, state.z, u, state.t)
-        if not compute_singularity_margins(J, W, Y)[0, -1] > THRESHOLDS.rounding:
+        if _has_no_digit(compute_singularity_margins(J, W, Y)):
             raise ModelError(
                 "singular-pose",
                 f"{', '.join(self.actuated)} cannot keep {', '.join(self.constraints)} at this state: they act along "
@@ -245,7 +246,7 @@ class ServoConstraints:
         u = np.zeros(self.eqs.nu)
         for name, value in (inputs or {}).items():
             require_name("input", name, self.eqs.inputs.names, f"equations {self.eqs.name!r}", error=ModelError)
-            u[self.eqs.inputs.index[name]] = real_number(f"input {name!r}", value)
+            u[self.eqs.inputs.index[name]] = number(f"input {name!r}", value)
         return u
 
     def _evaluate(self, q: object, v: object, z: object, u: object, t: object) -> tuple[Array, ...]:
@@ -269,6 +270,11 @@ class ServoConstraints:
 
     def __repr__(self) -> str:
         return f"ServoConstraints of {self.eqs.name!r}: {self.table()}"
+
+
+def _has_no_digit(margins: FloatArray, rounding: float = 1e-10) -> bool:
+    """Whether a single pose is singular to ``rounding``, so that its inputs have no digit left."""
+    return not margins[0, -1] > rounding
 
 
 def _choose_inputs(eqs: EquationsOfMotion, actuated: Any) -> list[str]:
@@ -300,37 +306,29 @@ def _solve_numerically(J: FloatArray, W: FloatArray, r: FloatArray) -> FloatArra
     try:
         if J.shape[0] == J.shape[1]:
             return np.asarray(np.linalg.solve(J, r))
-        back = np.linalg.solve(W + ALIKE * np.diag(np.diag(W)), J.T)
+        back = np.linalg.solve(share_effort(W, np.diag(np.diag(W))), J.T)
         return np.asarray(back @ np.linalg.solve(J @ back, r))
     except np.linalg.LinAlgError:
         return np.full(J.shape[1], np.inf)
 
 
+@checked
 def control_forces(
-    M: FloatArray, Q: FloatArray, A: FloatArray, b: FloatArray, unactuated: Iterable[int] = ()
+    M: Annotated[FloatArray, symmetric("n", definite=True), "inertia of independent coordinates"],
+    Q: Annotated[FloatArray, vector("n"), "forces"],
+    A: Annotated[FloatArray, matrix("m", "n", vector="row"), "virtual constraints A q̈ = b"],
+    b: Annotated[FloatArray, vector("m")],
+    unactuated: Annotated[Iterable[int], indices("n"), "coordinates without a control force"] = (),
 ) -> tuple[FloatArray, FloatArray]:
     """Q_c and a_c = M⁻¹ Q_c of the extended Udwadia-Kalaba method in independent coordinates.
 
-    M (n, n) positive definite, Q (n,), virtual constraints A (m, n) q̈ = b (m,); rows of ``unactuated`` coordinates are
-    appended, so that no control force acts there: the general formula with the Moore-Penrose inverse, for any
-    number of rows.
+    Rows of ``unactuated`` coordinates are appended, so that no control force acts there: the general formula with the
+    Moore-Penrose inverse, for any number of rows.
     """
-    M = symmetric("M", square("M", M))
-    n = len(M)
-    Q = matrix("Q", Q, n, 1, "one force per coordinate", vector="column")[:, 0]
-    A = matrix("A", A, None, n, "one column per coordinate", vector="row")
-    b = matrix("b", b, len(A), 1, "one entry per row of A", vector="column")[:, 0]
     free = list(unactuated)
-    if any(isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 0 <= k < n for k in free):
-        raise DataError("out-of-range", f"unactuated must be numbers of coordinates from 0 to {n - 1}, got {free!r}.")
     rows, right = np.vstack([A, M[free]]), np.concatenate([b, Q[free]])
-    try:
-        root = np.linalg.cholesky(M)
-    except np.linalg.LinAlgError:
-        raise DataError(
-            "not-positive-definite", "M must be positive definite: independent coordinates, each with mass."
-        ) from None
+    root = np.linalg.cholesky(M)
     scaled = np.linalg.solve(root, rows.T).T  # A M^(-1/2)
-    inverse = np.linalg.pinv(scaled, rcond=THRESHOLDS.rounding)
+    inverse = np.linalg.pinv(scaled, rcond=1e-10)  # a singular value that is singular to rounding
     part = inverse @ (right - rows @ np.linalg.solve(M, Q))
     return root @ part, np.linalg.solve(root.T, part)

@@ -20,13 +20,14 @@ zero with J.)
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import casadi as ca
 import numpy as np
 
+from dalembert.core.declare import function, not_negative, one_of, refused_as
 from dalembert.core.errors import ModelError
+from dalembert.core.results import result
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import call_user, one_value
 from dalembert.expressions.quantities import is_real
@@ -36,12 +37,14 @@ from dalembert.solve.constrained.structure import massless_directions
 from dalembert.solve.integrate.events import EventView
 
 SX = ca.SX
-ALIKE = 1e-8  # share of its diagonal added to W, so that inputs with the same effect share the effort
-MOST_SIGNED = 5  # constraints up to which a determinant is written out
-TINY = 1e-200  # keeps a quotient and a root finite where all inputs lose their effect
 
 
-@dataclass(frozen=True)
+_RATE = refused_as("negative", not_negative)
+Frequency = Annotated[float, _RATE, "ω [rad/s]; 0: only accelerations are controlled", ModelError]
+Damping = Annotated[float, _RATE, "ζ of the decay of deviations", ModelError]
+
+
+@result
 class VirtualConstraint:
     """A relation that the inputs keep.
 
@@ -50,26 +53,10 @@ class VirtualConstraint:
     frequency, damping : ω [rad/s] and ζ of the decay of its residual; ω = 0: only its acceleration is controlled.
     """
 
-    function: Callable[[Any], Any]
-    level: str = "position"
-    frequency: float = 0.0
-    damping: float = 1.0
-
-    def __post_init__(self) -> None:
-        if self.level not in ("position", "velocity"):
-            raise ModelError(
-                "unknown-choice", f"level of a virtual constraint is 'position' or 'velocity', not {self.level!r}."
-            )
-        if not callable(self.function):
-            raise ModelError(
-                "wrong-type", f"a virtual constraint needs a function of the state, got {self.function!r}."
-            )
-        for name in ("frequency", "damping"):
-            value = getattr(self, name)
-            if not (is_real(value) and 0.0 <= value < np.inf):
-                raise ModelError(
-                    "negative", f"{name} of a virtual constraint must be a finite number, not negative; got {value!r}."
-                )
+    function: Annotated[Callable[[Any], Any], function, ModelError]
+    level: Annotated[str, one_of("position", "velocity"), ModelError] = "position"
+    frequency: Frequency = 0.0
+    damping: Damping = 1.0
 
 
 def prescribe(name: str, value: Any) -> Callable[[Any], Any]:
@@ -81,18 +68,18 @@ def prescribe(name: str, value: Any) -> Callable[[Any], Any]:
     return lambda s: s[name] - (call_user(value, f"motion of {name!r}", s.t) if callable(value) else value)
 
 
-def read_constraints(given: Mapping[str, Any], frequency: float, damping: float) -> dict[str, VirtualConstraint]:
+def read_constraints(relations: Mapping[str, Any], frequency: float, damping: float) -> dict[str, VirtualConstraint]:
     """Constraints by name, from functions, names of coordinates (kept at zero) or ready ones."""
-    if not isinstance(given, Mapping) or not given:
+    if not isinstance(relations, Mapping) or not relations:
         raise ModelError("empty", "constraints must name at least one: {'top at rest': lambda s: s['floor3.x']}.")
-    found = {}
-    for name, what in given.items():
-        if isinstance(what, str):
-            what = prescribe(what, 0.0)
-        if not isinstance(what, VirtualConstraint):
-            what = VirtualConstraint(what, frequency=frequency, damping=damping)
-        found[str(name)] = what
-    return found
+    constraints = {}
+    for name, relation in relations.items():
+        if isinstance(relation, str):
+            relation = prescribe(relation, 0.0)
+        if not isinstance(relation, VirtualConstraint):
+            relation = VirtualConstraint(relation, frequency=frequency, damping=damping)
+        constraints[str(name)] = relation
+    return constraints
 
 
 def constraint_terms(
@@ -115,13 +102,14 @@ def constraint_terms(
         )
     rest = ca.substitute(motion, u, ca.vertcat(*[SX(0) if k in places else u[k] for k in range(u.shape[0])]))
     rows, right, sizes, values = [], [], [], []
-    for name, one in constraints.items():
-        value = _expression(name, one, view, (a, lam, u, *(() if one.level == "velocity" else (v,))))
-        if one.level == "velocity":
-            row, first, back = ca.jacobian(value, v), value, one.frequency * value
+    for name, constraint in constraints.items():
+        value = _expression(name, constraint, view, (a, lam, u, *(() if constraint.level == "velocity" else (v,))))
+        omega = constraint.frequency
+        if constraint.level == "velocity":
+            row, first, back = ca.jacobian(value, v), value, omega * value
         else:
             first = ca.jacobian(value, q) @ rate + ca.jacobian(value, t)
-            row, back = ca.jacobian(value, q) @ N, 2 * one.damping * one.frequency * first + one.frequency**2 * value
+            row, back = ca.jacobian(value, q) @ N, 2 * constraint.damping * omega * first + omega**2 * value
         parts = (-(ca.jacobian(first, q) @ rate), -ca.jacobian(first, t), -back, -(row @ rest))
         rows.append(row)
         right.append(sum(parts, SX(0)))
@@ -131,10 +119,10 @@ def constraint_terms(
     A1 = ca.vertcat(*rows)
     J = A1 @ G
     Y = A1 @ _solve_for_forces(eqs, A1, M, view.arguments)
-    found = (J, G.T @ (M @ G), ca.vertcat(*right), ca.vertcat(*values), Y, ca.vertcat(*sizes))
-    function = ca.Function("servo_terms", [q, v, z, u, p, t], [ca.densify(x) for x in found], {"cse": True})
-    felt = np.array([ca.sparsify(J[k, :]).nnz() > 0 for k in range(len(constraints))])
-    return function, felt
+    expressions = (J, G.T @ (M @ G), ca.vertcat(*right), ca.vertcat(*values), Y, ca.vertcat(*sizes))
+    terms = ca.Function("servo_terms", [q, v, z, u, p, t], [ca.densify(x) for x in expressions], {"cse": True})
+    realizable = np.array([ca.sparsify(J[k, :]).nnz() > 0 for k in range(len(constraints))])
+    return terms, realizable
 
 
 def _solve_for_forces(eqs: EquationsOfMotion, rows: Any, M: Any, arguments: list[Any]) -> Any:
@@ -147,17 +135,21 @@ def _solve_for_forces(eqs: EquationsOfMotion, rows: Any, M: Any, arguments: list
     return ca.horzcat(*columns)
 
 
-def _expression(name: str, one: VirtualConstraint, view: EventView, foreign: tuple[Any, ...]) -> Any:
-    what = f"virtual constraint {name!r}"
-    value = one_value(one.function, what, view)
+def _expression(name: str, constraint: VirtualConstraint, view: EventView, foreign: tuple[Any, ...]) -> Any:
+    what, fast = f"virtual constraint {name!r}", constraint.level == "velocity"
+    value = one_value(constraint.function, what, view)
     if any(x.shape[0] and ca.depends_on(value, x) for x in foreign):
         raise ModelError(
             "not-supported",
-            f"{what} at {one.level} level may depend on positions{' and speeds' if one.level == 'velocity' else ''} "
-            "and time only, not on "
-            + ("accelerations, reactions or inputs." if one.level == "velocity" else "speeds, reactions or inputs."),
+            f"{what} at {constraint.level} level may depend on positions{' and speeds' * fast} and time only, not on "
+            f"{'accelerations' if fast else 'speeds'}, reactions or inputs.",
         )
     return value
+
+
+def share_effort(W: Any, diagonal: Any, share: float = 1e-8) -> Any:
+    """W with a ``share`` of its diagonal added, so that inputs with the same effect share the effort."""
+    return W + share * diagonal
 
 
 def solve_inputs(J: Any, W: Any, r: Any) -> Any:
@@ -165,23 +157,26 @@ def solve_inputs(J: Any, W: Any, r: Any) -> Any:
     m, n = J.shape
     if m == n:
         return ca.solve(J, r)
-    back = ca.solve(W + ALIKE * ca.diag(ca.diag(W)), J.T)
+    back = ca.solve(share_effort(W, ca.diag(ca.diag(W))), J.T)
     return back @ ca.solve(J @ back, r)
 
 
-def compute_signed_gain(J: Any, W: Any) -> Any:
-    """√det(J W⁻¹ Jᵀ), the inputs scaled by the inertia they move; signed for as many inputs as constraints."""
+def compute_signed_gain(J: Any, W: Any, most: int = 5, tiny: float = 1e-200) -> Any:
+    """√det(J W⁻¹ Jᵀ), the inputs scaled by the inertia they move; signed for as many inputs as constraints.
+
+    most : constraints up to which a determinant is written out.  tiny : keeps it finite without any effect.
+    """
     m, n = J.shape
-    if m == n and m <= MOST_SIGNED:
-        return ca.det(J) / ca.sqrt(ca.fmax(ca.det(W), TINY))
-    back = ca.solve(W + ALIKE * ca.diag(ca.diag(W)), J.T)
-    roots = ca.diag(ca.chol(J @ back + TINY * SX.eye(m)))
-    share = SX(1)
+    if m == n and m <= most:
+        return ca.det(J) / ca.sqrt(ca.fmax(ca.det(W), tiny))
+    back = ca.solve(share_effort(W, ca.diag(ca.diag(W))), J.T)
+    roots = ca.diag(ca.chol(J @ back + tiny * SX.eye(m)))
+    gain = SX(1)
     for k in range(m):
-        share *= roots[k]
-    return share
+        gain *= roots[k]
+    return gain
 
 
-def compute_demand(r: Any, size: Any) -> Any:
+def compute_demand(r: Any, size: Any, tiny: float = 1e-200) -> Any:
     """Largest share of the required acceleration that does not cancel, 0 to 1: the inputs must supply it."""
-    return ca.mmax(ca.fabs(r) / (size + TINY))
+    return ca.mmax(ca.fabs(r) / (size + tiny))

@@ -12,28 +12,43 @@ and e^{α dt} B), whose closed loop has every pole left of -α. Integral action 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
 
 import numpy as np
 import scipy.linalg
 
 from dalembert.control.judge.reach import does_not_decay, require_detectable, require_stabilizable
 from dalembert.control.plant import (
-    THRESHOLDS,
-    Weight,
-    choose_inputs,
-    choose_outputs,
-    cross_weight,
+    Cost,
+    CrossWeight,
+    Driven,
+    Followed,
+    Horizon,
+    InputWeight,
+    Names,
+    OutputWeight,
+    Plant,
+    SampleTime,
+    StateWeight,
     factor_weight,
-    plant,
-    weight,
+    sample,
 )
 from dalembert.control.state_feedback.schedule import Schedule
-from dalembert.control.state_feedback.state_feedback import StateFeedback, with_integrals
-from dalembert.core.arguments import real_number
+from dalembert.control.state_feedback.state_feedback import Limits, StateFeedback, with_integrals
 from dalembert.core.arrays import FloatArray
+from dalembert.core.declare import (
+    ArgumentKind,
+    Scope,
+    checked,
+    either,
+    excludes,
+    mapping,
+    names,
+    not_negative,
+    positive,
+    requires,
+)
 from dalembert.core.errors import ConvergenceError, DataError
 from dalembert.core.findings import Advice, Argument
 from dalembert.linear import StateSpace
@@ -42,36 +57,42 @@ from dalembert.numerics import doubling
 from dalembert.numerics.sample_times import count_multiple
 
 
-@dataclass(frozen=True)
-class HorizonNodes:
-    """Nodes of the gain over a continuous finite horizon."""
-
-    first: int = 8  # equal intervals that it is first cut into; they are halved where the gain needs it
-    error: float = 1e-6  # of the cubic in the middle of an interval, relative to the largest gain: below model errors
-    longest: float = 1e15  # of the horizon, in shortest times of the loop: its end is then lost in rounding
-    halvings: int = 30  # limit for a gain with a jump: 8 · 2³⁰ intervals resolve 1e-10 of the horizon
+def _read_integral(name: str, value: Any, scope: Scope) -> dict[str, float]:
+    if isinstance(value, Mapping):
+        weights: dict[str, float] = mapping("output", positive, "outputs").read(name, value, scope)
+        return weights
+    return dict.fromkeys(names("output", "outputs", left_out="none").read(name, value, scope), 1.0)
 
 
-NODES = HorizonNodes()
-MOST_STEPS = 1_000_000  # of a horizon in samples: a minute
+IntegralWeights = Annotated[
+    Names | Mapping[str, float],
+    ArgumentKind("names of outputs, or a mapping of them to positive weights", _read_integral, ("outputs",)),
+    "outputs whose integrated error is brought to zero",
+]
+Degree = Annotated[float, not_negative, "α [1/s]: all poles of the closed loop left of -α"]
 
 
+@checked(
+    either("Q", "Qy", why="neither states nor outputs have a weight"),
+    requires("Q_T", "horizon", why="Q_T weighs the end of a horizon"),
+    excludes("horizon", "degree", "integral", why="a degree of stability and integral action need an infinite horizon"),
+)
 def lqr(
-    system: object,
+    system: Plant,
     *,
-    Q: Weight | None = None,
-    R: Weight = 1.0,
-    N: object = None,
-    Qy: Weight | None = None,
-    inputs: str | Iterable[str] | None = None,
-    dt: float | None = None,
-    cost: str = "sum",
-    horizon: float | None = None,
-    Q_T: Weight | None = None,
-    degree: float = 0.0,
-    integral: str | Iterable[str] | Mapping[str, float] | None = None,
-    tracking: str | Iterable[str] | None = None,
-    limits: Mapping[str, Any] | None = None,
+    Q: StateWeight | None = None,
+    R: InputWeight = 1.0,
+    N: CrossWeight | None = None,
+    Qy: OutputWeight | None = None,
+    inputs: Driven = None,
+    dt: SampleTime | None = None,
+    cost: Cost = "sum",
+    horizon: Horizon | None = None,
+    Q_T: StateWeight | None = None,
+    degree: Degree = 0.0,
+    integral: IntegralWeights = None,
+    tracking: Followed = None,
+    limits: Limits = None,
 ) -> StateFeedback:
     """State feedback that minimises a quadratic cost.
 
@@ -80,28 +101,13 @@ def lqr(
     system : StateSpace, SecondOrder, or result of ``da.linearize``
     Q, R : weights of the states and of the driven inputs
         A number, a diagonal, a matrix, or a mapping of names to diagonal entries (states left out weigh nothing).
-    N : (nx, nu), optional
-        Cross term, 2 xᵀ N u.
-    Qy : weight of the outputs, optional
-        Added to the others as yᵀ Qy y with y = C x + D u.
-    inputs : names, optional
-        The inputs the law drives; all when left out.
-    dt : float, optional
-        Sample a continuous system first (zero-order hold) and design for it.
     cost : "sum" or "integral"
         With ``dt``: weights of every sample, or of continuous time (then converted exactly to the samples).
     horizon : float, optional
         T [s]; infinite when left out. ``Q_T`` weighs the state at its end (zero when left out). After it the last gain
         stays.
-    degree : float
-        α [1/s]: all poles of the closed loop left of -α.
-    integral : outputs, or mapping of outputs to weights, optional
-        Outputs whose integrated error is brought to zero.
     tracking : outputs, optional
         Outputs with a reference, reached by feedforward from the static map.
-    limits : {input: number or (low, high)}, optional
-        The law stays within its limits and integrates no error that would drive it beyond them. In ``da.simulate``
-        the limits of its actuators apply too.
 
     Examples
     --------
@@ -110,34 +116,20 @@ def lqr(
     >>> lqr(cart, Q={"position": 1.0, "speed": 1.0}, R=1.0).K.round(6).tolist()
     [[1.0, 1.732051]]
     """
-    model, drives, Q_, R_, N_ = pose_problem(system, inputs, Q, R, N, Qy, dt, cost, "lqr")
-    integrals, Q_i = _integral(model, integral)
-    followed = () if tracking is None else choose_outputs(model, tracking)
+    drives = tuple(inputs or ())
+    weights: dict[str, float] = dict(integral or {})  # type: ignore[arg-type]
+    model, Q_, R_, N_ = pose_problem(system, drives, Q, R, N, Qy, dt, cost)
+    integrals = tuple(weights)
     A, B = with_integrals(model, drives, integrals)
-    Q_ = scipy.linalg.block_diag(Q_, np.diag(Q_i)) if integrals else Q_
+    Q_ = scipy.linalg.block_diag(Q_, np.diag(list(weights.values()))) if integrals else Q_
     N_ = np.vstack([N_, np.zeros((len(integrals), len(drives)))])
-    rest: dict[str, Any] = {"integral": integrals, "tracking": followed, "limits": limits}
+    fields: dict[str, Any] = {"integral": integrals, "tracking": tuple(tracking or ()), "limits": limits or {}}
     n = model.nx
     if horizon is not None:
-        if degree:
-            raise DataError(
-                "conflicting-arguments",
-                "a degree of stability belongs to an infinite horizon: leave out degree or horizon.",
-            )
-        end = np.zeros((len(A), len(A)))
-        if Q_T is not None:
-            end[:n, :n] = weight("Q_T", Q_T, model.states, "state")
-        if integrals:
-            raise DataError("conflicting-arguments", "integral action needs an infinite horizon: leave out horizon.")
+        end = np.zeros((n, n)) if Q_T is None else Q_T
         schedule, costs = finite_horizon(A, B, Q_, R_, N_, end, horizon, model.dt)
         return StateFeedback(schedule.gains[0], model, drives, method="LQR over a finite horizon", cost=costs[0],
-                             schedule=schedule, **rest)  # fmt: skip
-    if Q_T is not None:
-        raise DataError(
-            "missing-argument",
-            "Q_T weighs the end of a horizon.",
-            Advice("Give {} as well.", Argument("horizon")),
-        )
+                             schedule=schedule, **fields)  # fmt: skip
     grown = _shift_poles(A, B, model.dt, degree)
 
     def why() -> None:
@@ -145,7 +137,7 @@ def lqr(
 
     found = solve_riccati(why, *grown, Q_, R_, N_, model.dt)
     return StateFeedback(found.K[:, :n], model, drives, method="LQR", cost=found.X, residual=found.residual,
-                         K_integral=found.K[:, n:], **rest)  # fmt: skip
+                         K_integral=found.K[:, n:], **fields)  # fmt: skip
 
 
 def solve_riccati(
@@ -163,74 +155,39 @@ def solve_riccati(
 
 
 def pose_problem(
-    system: object, inputs: str | Iterable[str] | None, Q: object, R: object, N: object, Qy: object,
-    dt: float | None, cost: str, what: str,
-) -> tuple[StateSpace, tuple[str, ...], FloatArray, FloatArray, FloatArray]:  # fmt: skip
-    """The model, sampled with ``dt``; the driven inputs; Q, R and N of their cost."""
-    model = plant(system, what=what)
-    drives = choose_inputs(model, inputs)
-    Q_, R_, N_ = _weights(model, drives, Q, R, N, Qy)
-    if cost not in ("sum", "integral"):
-        raise DataError(
-            "unknown-choice",
-            f"cost must be 'sum' (weights of samples) or 'integral' (of continuous time), got {cost!r}.",
-        )
-    if dt is not None:
-        if cost == "integral" and model.dt is None:
-            Q_, R_, N_ = sample_cost(model, drives, Q_, R_, N_, real_number("dt", dt))
-        model = plant(model, dt=dt, what=what)
-    return model, drives, Q_, R_, N_
-
-
-def _weights(
-    model: StateSpace, drives: tuple[str, ...], Q: object, R: object, N: object, Qy: object
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+    model: StateSpace, drives: tuple[str, ...], Q: FloatArray | None, R: FloatArray, N: FloatArray | None,
+    Qy: FloatArray | None, dt: float | None, cost: str,
+) -> tuple[StateSpace, FloatArray, FloatArray, FloatArray]:  # fmt: skip
+    """The model, sampled with ``dt``; Q, R and N of its cost."""
     n, m = model.nx, len(drives)
-    if Q is None and Qy is None:
-        raise DataError(
-            "missing-argument",
-            "neither states nor outputs have a weight.",
-            Advice("Give {}.", Argument("Q"), Argument("Qy")),
-        )
-    Q_ = np.zeros((n, n)) if Q is None else weight("Q", Q, model.states, "state")
-    R_ = weight("R", R, drives, "input", positive=True, complete=True)
-    N_ = cross_weight("N", N, n, m, "one row per state, one column per driven input")
+    Q_ = np.zeros((n, n)) if Q is None else Q
+    N_ = np.zeros((n, m)) if N is None else N
+    R_ = R
     if Qy is not None:
-        Qy_ = weight("Qy", Qy, model.outputs, "output")
         D = model.D[:, [model.inputs.index(name) for name in drives]]
-        Q_ = Q_ + model.C.T @ Qy_ @ model.C
-        R_ = R_ + D.T @ Qy_ @ D
-        N_ = N_ + model.C.T @ Qy_ @ D
+        Q_ = Q_ + model.C.T @ Qy @ model.C
+        R_ = R_ + D.T @ Qy @ D
+        N_ = N_ + model.C.T @ Qy @ D
     if N_.any():
-        whole = np.block([[Q_, N_], [N_.T, R_]])
-        values = np.linalg.eigvalsh(whole)
-        if values[0] < -THRESHOLDS.indefinite * abs(values[-1]):
-            raise DataError(
-                "not-positive-definite",
-                f"the cost is indefinite: [[Q, N], [Nᵀ, R]] has the eigenvalue {values[0]:.3g}. Make the cross term N "
-                "smaller, or Q and R larger.",
-            )
-    return Q_, R_, N_
+        _require_cost(Q_, R_, N_)
+    if dt is not None and cost == "integral" and model.dt is None:
+        Q_, R_, N_ = sample_cost(model, drives, Q_, R_, N_, dt)
+    return sample(model, dt), Q_, R_, N_
 
 
-def _integral(model: StateSpace, integral: Any) -> tuple[tuple[str, ...], FloatArray]:
-    if integral is None:
-        return (), np.zeros(0)
-    names = choose_outputs(model, list(integral) if isinstance(integral, Mapping) else integral)
-    weights = [real_number(f"the weight of the integral of {name!r}", integral[name]) for name in names] if isinstance(
-        integral, Mapping) else [1.0] * len(names)  # fmt: skip
-    if any(value <= 0.0 for value in weights):
-        raise DataError("not-positive", f"weights of integrals must be positive, got {integral!r}.")
-    return names, np.array(weights)
+def _require_cost(Q: FloatArray, R: FloatArray, N: FloatArray, indefinite: float = 1e-10) -> None:
+    """Refuse a cross term that makes the cost ``indefinite``: an eigenvalue, of the largest, beyond rounding."""
+    values = np.linalg.eigvalsh(np.block([[Q, N], [N.T, R]]))
+    if values[0] < -indefinite * abs(values[-1]):
+        raise DataError(
+            "not-positive-definite",
+            f"the cost is indefinite: [[Q, N], [Nᵀ, R]] has the eigenvalue {values[0]:.3g}. Make the cross term N "
+            "smaller, or Q and R larger.",
+        )
 
 
 def _shift_poles(A: FloatArray, B: FloatArray, dt: float | None, degree: float) -> tuple[FloatArray, FloatArray]:
     """The shifted system, which is stable where this one has the degree of stability α."""
-    degree = real_number("degree", degree)
-    if degree < 0.0:
-        raise DataError(
-            "negative", f"degree is the rate [1/s] at which all motions must at least decay, from 0; got {degree:g}."
-        )
     if dt is None:
         return A + degree * np.eye(len(A)), B
     return math.exp(degree * dt) * A, math.exp(degree * dt) * B
@@ -257,9 +214,9 @@ def finite_horizon(
     A sampled horizon of N steps has N gains, at 0, dt, ..., (N - 1) dt, and N + 1 costs; a continuous one has nodes
     where the cubics between them need them.
     """
-    T, count = horizon_steps(horizon, dt)
     if dt is None:
-        return _continuous_horizon(A, B, Q, R, N, end, T)
+        return _continuous_horizon(A, B, Q, R, N, end, horizon)
+    count = horizon_steps(horizon, dt)
     costs, gains = [end], []
     for _ in range(count):
         X_ = costs[-1]
@@ -274,22 +231,17 @@ def finite_horizon(
     return Schedule(times, np.array(gains[::-1])), np.array(costs[::-1])
 
 
-def horizon_steps(horizon: float, dt: float | None) -> tuple[float, int]:
-    """The horizon [s], checked, and its number of samples (0 of a continuous system)."""
-    T = real_number("horizon", horizon)
-    if T <= 0.0:
-        raise DataError("not-positive", f"horizon is a time in seconds above 0, got {T:g}.")
-    if dt is None:
-        return T, 0
+def horizon_steps(T: float, dt: float, most: int = 1_000_000) -> int:
+    """Number of samples of a horizon [s]; ``most`` take a minute."""
     count = count_multiple(T, dt)
     if count is None:
         raise DataError(
             "not-a-count",
             f"horizon = {T:g} s is no whole number of samples of {dt:g} s; take {max(round(T / dt), 1) * dt:g} s.",
         )
-    if count > MOST_STEPS:
-        raise _too_long(T, f"has {count:g} samples of {dt:g} s, more than {MOST_STEPS}")
-    return T, count
+    if count > most:
+        raise _too_long(T, f"has {count:g} samples of {dt:g} s, more than {most}")
+    return count
 
 
 def _too_long(T: float, why: str) -> DataError:
@@ -307,18 +259,28 @@ def without_cross_term(
 
 
 def _continuous_horizon(
-    A: FloatArray, B: FloatArray, Q: FloatArray, R: FloatArray, N: FloatArray, end: FloatArray, T: float
+    A: FloatArray,
+    B: FloatArray,
+    Q: FloatArray,
+    R: FloatArray,
+    N: FloatArray,
+    end: FloatArray,
+    T: float,
+    first: int = 8,  # equal intervals that the horizon is first cut into; they are halved where the gain needs it
+    error: float = 1e-6,  # of the cubic in the middle of an interval, of the largest gain: below model errors
+    longest: float = 1e15,  # of the horizon, in shortest times of the loop: its end is then lost in rounding
+    halvings: int = 30,  # limit for a gain with a jump: 8 · 2³⁰ intervals resolve 1e-10 of the horizon
 ) -> tuple[Schedule, FloatArray]:
     """From the end backwards, by exact steps that are halved until a cubic meets the gain in their middle."""
     A_, G, Q_, RB, RN = without_cross_term(A, B, Q, R, N)
     rate = float(np.linalg.norm(A_) + np.sqrt(np.linalg.norm(G) * np.linalg.norm(Q_)))
-    if T * rate > NODES.longest:
-        raise _too_long(T, f"is more than {NODES.longest:g} times as long as the shortest time of the loop")
+    if T * rate > longest:
+        raise _too_long(T, f"is more than {longest:g} times as long as the shortest time of the loop")
     triples: dict[int, doubling.Triple] = {}
 
     def back(X: FloatArray, level: int) -> FloatArray:
         if level not in triples:
-            triples[level] = doubling.interval(A_, G, Q_, T / NODES.first / 2.0**level)
+            triples[level] = doubling.interval(A_, G, Q_, T / first / 2.0**level)
         return doubling.back(triples[level], X)
 
     def gain(X: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -327,18 +289,18 @@ def _continuous_horizon(
 
     nodes = [(0.0, end, *gain(end))]  # time before the end, X, K and its rate
     largest = float(np.abs(nodes[0][2]).max())
-    left = [0] * NODES.first  # levels of the steps still to be made, the next one last
-    while left:
-        level = left.pop()
+    levels = [0] * first  # of the steps still to be made, the next one last
+    while levels:
+        level = levels.pop()
         before, X, K1, slope1 = nodes[-1]
-        h = T / NODES.first / 2.0**level
+        h = T / first / 2.0**level
         middle = back(X, level + 1)
         start = back(middle, level + 1)
         K0, slope0 = gain(start)
         largest = max(largest, float(np.abs(K0).max()))
         cubic = 0.5 * (K0 + K1) + 0.125 * h * (slope0 - slope1)
-        if level < NODES.halvings and np.abs(cubic - gain(middle)[0]).max() > NODES.error * largest:
-            left += [level + 1, level + 1]
+        if level < halvings and np.abs(cubic - gain(middle)[0]).max() > error * largest:
+            levels += [level + 1, level + 1]
         else:
             nodes.append((before + h, start, K0, slope0))
     back_times, costs, gains, slopes = (np.array(part[::-1]) for part in zip(*nodes, strict=True))

@@ -7,28 +7,33 @@ sampled      x̂(k+1) = A x̂(k) + B u(k) + L (y(k) - C x̂(k) - D u(k))        
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import KW_ONLY
+from typing import Annotated
 
 import casadi as ca
 import numpy as np
 
 from dalembert.control.plant import (
-    THRESHOLDS,
-    choose_inputs,
-    choose_outputs,
-    plant,
+    Names,
+    Plant,
+    SampleTime,
+    Sensors,
+    is_singular,
     reference_values,
     remove_reference,
     replace_fields,
+    sample,
+    state_values,
 )
-from dalembert.control.state_feedback.place import place_gain, read_poles
+from dalembert.control.state_feedback.place import Placing, Poles, pair_poles, place_gain
 from dalembert.control.state_feedback.schedule import Schedule
 from dalembert.control.state_feedback.state_feedback import units_of
-from dalembert.core.arguments import matrix, real_number
-from dalembert.core.arrays import FloatArray, assign, frozen
+from dalembert.core.arrays import FloatArray, assign
+from dalembert.core.declare import checked, names, one_of, vector
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
+from dalembert.core.results import derived, result
 from dalembert.core.tables import align_columns, display_latex, matrix_latex
 from dalembert.core.text import list_names
 from dalembert.equations import Channels
@@ -37,8 +42,11 @@ from dalembert.linear import Roots, StateSpace
 from dalembert.loop.interfaces import ObserverStep
 from dalembert.numerics.sample_times import is_same_time
 
+KnownInputs = Annotated[Names, names("input", "inputs"), "inputs that it reads"]
+Form = Annotated[str, one_of("current", "predictor"), "sampled estimate with or without the present sample"]
 
-@frozen(init=False)
+
+@result
 class LinearObserver:
     """Gains of an observer; fits ``da.simulate(eqs, observer=...)``.
 
@@ -60,40 +68,24 @@ class LinearObserver:
     """
 
     L: FloatArray
-    M: FloatArray | None
     system: StateSpace
     outputs: tuple[str, ...]
     inputs: tuple[str, ...]
-    covariance: FloatArray | None
-    residual: float | None
-    poles: Roots
-    form: str
+    _: KW_ONLY
     method: str
-    schedule: Schedule | None
+    form: str = "current"
+    M: FloatArray | None = None
+    covariance: FloatArray | None = None
+    residual: float | None = None
+    schedule: Schedule | None = None
+    poles: Roots = derived()
 
-    def __init__(
-        self,
-        L: FloatArray,
-        system: StateSpace,
-        outputs: tuple[str, ...],
-        inputs: tuple[str, ...],
-        *,
-        method: str,
-        form: str = "current",
-        M: FloatArray | None = None,
-        covariance: FloatArray | None = None,
-        residual: float | None = None,
-        schedule: Schedule | None = None,
-    ) -> None:
-        if form not in ("predictor", "current"):
-            raise DataError(
-                "unknown-choice", f"form must be 'predictor' (without the present sample) or 'current', got {form!r}."
-            )
-        rows = [system.outputs.index(name) for name in outputs]
+    def __post_init__(self) -> None:
+        rows = [self.system.outputs.index(name) for name in self.outputs]
+        poles = np.linalg.eigvals(self.system.A - self.L @ self.system.C[rows])
         assign(
-            self, L=np.array(L), M=M, system=system, outputs=outputs, inputs=inputs, covariance=covariance,
-            residual=residual, method=method, schedule=schedule, form="continuous" if system.dt is None else form,
-            poles=Roots(np.linalg.eigvals(system.A - L @ system.C[rows]), system.dt, "pole", {"made by": method}),
+            self, L=np.array(self.L), form="continuous" if self.dt is None else self.form,
+            poles=Roots(poles, self.dt, "pole", {"made by": self.method}),
         )  # fmt: skip
 
     @property
@@ -115,9 +107,9 @@ class LinearObserver:
         start : {state: value} or (nx,): first estimate; the operating point where left out.
         """
         if dt is not None and (self.dt is None or not is_same_time(dt, self.dt, dt)):
-            own = "acts continuously" if self.dt is None else f"is made for dt = {self.dt:g} s"
+            made = "acts continuously" if self.dt is None else f"is made for dt = {self.dt:g} s"
             raise DataError(
-                "sample-time-mismatch", f"this observer {own}, not for dt = {dt:g} s; design it for that interval."
+                "sample-time-mismatch", f"this observer {made}, not for dt = {dt:g} s; design it for that interval."
             )
         return _observer_step(self, at, start)
 
@@ -144,26 +136,23 @@ class LinearObserver:
         return f"LinearObserver: {self.table()}"
 
 
+@checked
 def observer_gain(
-    system: object,
-    poles: object,
+    system: Plant,
+    poles: Poles,
     *,
-    outputs: str | Iterable[str] | None = None,
-    inputs: str | Iterable[str] | None = None,
-    dt: float | None = None,
-    method: str = "robust",
-    form: str = "current",
+    outputs: Sensors = None,
+    inputs: KnownInputs = None,
+    dt: SampleTime | None = None,
+    method: Placing = "robust",
+    form: Form = "current",
 ) -> LinearObserver:
     """Luenberger observer whose error has the given poles: the dual of :func:`place`.
 
     Parameters
     ----------
-    system, poles, dt, method : as of :func:`place`
-        Poles are λ [rad/s]; with ``dt`` (or a sampled system) see there.
-    outputs : sensors it reads; all when left out.
-    inputs : inputs it reads; all when left out.
-    form : "current" or "predictor"
-        Of a sampled observer.
+    poles : as of :func:`place`
+        λ [rad/s]; with ``dt`` (or a sampled system) see there.
 
     Examples
     --------
@@ -172,38 +161,25 @@ def observer_gain(
     >>> observer_gain(cart, [-2, -3]).L.round(9).tolist()
     [[5.0], [6.0]]
     """
-    model = plant(system, dt=dt, what="observer_gain")
-    read = require_outputs(choose_outputs(model, outputs))
-    known = choose_known_inputs(model, inputs)
+    model, read = sample(system, dt), tuple(outputs or ())
     C = model.C[[model.outputs.index(name) for name in read]]
-    given = plant(system, what="observer_gain")
-    wanted = read_poles(poles, model.nx, model.dt if given.dt is None else None)
+    wanted = pair_poles(poles, model.nx, model.dt if system.dt is None else None)
     L = place_gain(model.A.T, C.T, wanted, method, model.dt, model.states, f"seen by {list_names(read, {})}").T
     M = None
     if model.dt is not None and form == "current":
         M = _filter_gain(model, L)
-    return LinearObserver(L, model, read, known, method=f"poles ({method})", form=form, M=M)
+    return LinearObserver(L, model, read, tuple(inputs or ()), method=f"poles ({method})", form=form, M=M)
 
 
 def _filter_gain(model: StateSpace, L: FloatArray) -> FloatArray:
     """M with A M = L."""
-    if np.linalg.cond(model.A) > THRESHOLDS.condition:
+    if is_singular(model.A):
         raise DataError(
             "singular-matrix",
             "A cannot be inverted, so no current form with these poles exists.",
             Advice("Choose {}.", Argument("form", "predictor")),
         )
     return np.asarray(np.linalg.solve(model.A, L))
-
-
-def require_outputs(outputs: tuple[str, ...]) -> tuple[str, ...]:
-    if not outputs:
-        raise DataError("empty", "an observer needs at least one output to read.")
-    return outputs
-
-
-def choose_known_inputs(model: StateSpace, inputs: Any) -> tuple[str, ...]:
-    return model.inputs if inputs is None else choose_inputs(model, inputs) if inputs else ()
 
 
 def _observer_step(observer: LinearObserver, at: object, start: object) -> ObserverStep:
@@ -239,11 +215,11 @@ def _observer_step(observer: LinearObserver, at: object, start: object) -> Obser
     function = ca.Function(
         "observer", [m, before, u, y, measured, p, t, step], [ca.densify(after), ca.densify(estimate)]
     )
-    kept = [f"{name}.innovation" for name in observer.outputs] if predictor else []
+    innovations = [f"{name}.innovation" for name in observer.outputs] if predictor else []
     return ObserverStep(
         "observer", observer.outputs, observer.inputs, Channels(names, units), function, observer.dt,
-        Channels([*memory, *kept], [*units, *units_of(system, observer.outputs)][: len(memory) + len(kept)]),
-        (*first, *(0.0,) * len(kept)),
+        Channels([*memory, *innovations], [*units, *units_of(system, observer.outputs if predictor else ())]),
+        (*first, *(0.0,) * len(innovations)),
     )  # fmt: skip
 
 
@@ -252,11 +228,9 @@ def first_estimate(system: StateSpace, start: object, x0: FloatArray) -> FloatAr
     if start is None:
         return x0
     if isinstance(start, Mapping):
-        names = machine_names(system)
         values = x0.copy()
-        for name, value in start.items():
-            if name not in names and name not in system.states:
-                raise DataError("unknown-name", f"start: there is no state {name!r}. Known: {list_names(names, {})}.")
-            values[names.index(name) if name in names else system.states.index(name)] = real_number(name, value)
+        for place, value in state_values("start", system, start).items():
+            values[place] = value
         return values
-    return matrix("start", np.reshape(np.asarray(start, dtype=float), (-1, 1)), system.nx, 1, "one per state")[:, 0]
+    first: FloatArray = vector("states")("start", np.ravel(np.asarray(start)), states=system.states)
+    return first

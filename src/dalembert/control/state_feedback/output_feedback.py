@@ -17,6 +17,7 @@ the regulator and of the observer.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Annotated
 
 import casadi as ca
 import numpy as np
@@ -26,16 +27,18 @@ from dalembert.control.plant import reference_values
 from dalembert.control.state_feedback.observer import LinearObserver, first_estimate
 from dalembert.control.state_feedback.state_feedback import (
     StateFeedback,
+    SwitchTime,
     apply_limits,
     compute_command,
     prevent_windup,
     reference_names,
     units_of,
 )
-from dalembert.core.arguments import real_number
-from dalembert.core.arrays import FloatArray, assign, frozen
+from dalembert.core.arrays import FloatArray, assign
+from dalembert.core.declare import checked, one_of
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
+from dalembert.core.results import derived, result
 from dalembert.core.tables import display_latex, matrix_latex
 from dalembert.equations import Channels
 from dalembert.estimate.models.process import machine_names
@@ -44,7 +47,7 @@ from dalembert.loop.interfaces import Law
 from dalembert.numerics.sample_times import TOLERANCES
 
 
-@frozen(init=False)
+@result
 class OutputFeedback:
     """State feedback on the estimate of an observer; fits ``da.simulate(eqs, controller=...)`` by itself.
 
@@ -69,10 +72,11 @@ class OutputFeedback:
 
     feedback: StateFeedback
     observer: LinearObserver
-    form: str
-    poles: Roots
+    form: str = derived()
+    poles: Roots = derived()
 
-    def __init__(self, feedback: StateFeedback, observer: LinearObserver) -> None:
+    def __post_init__(self) -> None:
+        feedback, observer = self.feedback, self.observer
         if feedback.system.states != observer.system.states or feedback.dt != observer.dt:
             raise DataError(
                 "wrong-owner", "feedback and observer must be designed on the same model, with the same dt."
@@ -89,10 +93,8 @@ class OutputFeedback:
                 raise DataError(
                     "missing-output", f"integral action on {name!r} needs it among the outputs that are read."
                 )
-        assign(
-            self, feedback=feedback, observer=observer, form=observer.form,
-            poles=Roots(np.concatenate([feedback.poles.values, observer.poles.values]), feedback.dt, "pole"),
-        )  # fmt: skip
+        poles = np.concatenate([feedback.poles.values, observer.poles.values])
+        assign(self, form=observer.form, poles=Roots(poles, feedback.dt, "pole"))
 
     @property
     def name(self) -> str:
@@ -144,22 +146,21 @@ class OutputFeedback:
         """Model and controller as one system; inputs of the model add to the command of the law."""
         return _close_loop(self)
 
-    def loop(self, at: str = "inputs") -> StateSpace:
+    @checked
+    def loop(self, at: Annotated[str, one_of("inputs", "outputs")] = "inputs") -> StateSpace:
         """The loop opened at the driven inputs, or at the outputs read: once around the loop, sign changed."""
-        if at not in ("inputs", "outputs"):
-            raise DataError("unknown-choice", f"a loop is opened at 'inputs' or 'outputs', got {at!r}.")
         system = _as_read(self).select(inputs=self.drives)
         controller = self.controller().select(inputs=self.observer.outputs)
         names = [f"{name} fed back" for name in (self.drives if at == "inputs" else self.observer.outputs)]
-        whole = system.series(controller) if at == "inputs" else controller.series(system)
-        return (-whole).replace(outputs=names)
+        loop = system.series(controller) if at == "inputs" else controller.series(system)
+        return (-loop).replace(outputs=names)
 
-    def law(self, *, at: object = None, start: object = None, switched_on: float | None = None) -> Law:
+    @checked
+    def law(self, *, at: object = None, start: object = None, switched_on: SwitchTime | None = None) -> Law:
         """The law as ``da.simulate`` takes it.
 
         at : {name: value} or a `State`: the operating point, where the model has none.
         start : {state: value} or (nx,): first estimate; the operating point where left out.
-        switched_on : time [s] before which the inputs rest while the observer already runs.
         """
         return _law(self, at, start, switched_on)
 
@@ -304,7 +305,7 @@ def _law(design: OutputFeedback, at: object, start: object, switched_on: float |
     outputs, known = design.observer.outputs, design.known
     A, B, Be, C, D, De = (ca.DM(value) for value in _split_inputs(design))
     s = _Symbols(design, at)
-    since = s.t - real_number("switched_on", switched_on or 0.0)
+    since = s.t - (switched_on or 0.0)
     on = 1.0 if switched_on is None else ca.if_else(since >= -TOLERANCES.rounding * (dt or 1.0), 1.0, 0.0)
     fixed = design.observer.M if s.current else design.L
     gain = ca.DM(fixed) if design.observer.schedule is None else design.observer.schedule.at(s.t)

@@ -12,62 +12,57 @@ one by one   poles of higher multiplicity: Varga's (1981) Schur method, which ne
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
 from dalembert.control.judge.reach import ModeReach, out_of_reach
-from dalembert.control.plant import choose_inputs, choose_outputs, plant
-from dalembert.control.state_feedback.state_feedback import StateFeedback, with_integrals
+from dalembert.control.plant import Driven, Followed, Integrated, Plant, SampleTime, sample
+from dalembert.control.state_feedback.state_feedback import Limits, StateFeedback, with_integrals
 from dalembert.core.arrays import ComplexArray, FloatArray
+from dalembert.core.declare import ArgumentKind, Scope, checked, one_of
 from dalembert.core.errors import DalembertWarning, DataError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.text import complex_text as text
 from dalembert.core.text import count_noun, list_names
 
 
-@dataclass(frozen=True)
-class PoleThresholds:
-    """Distances of poles, relative to the size of the system."""
-
-    alike: float = 1e-9  # of poles that count as one: given with nine digits
-    fixed: float = 1e-6  # of a wanted pole from one that cannot be moved: of a double one rounding leaves √1e-15
-    missed: float = 1e-3  # from the wanted pole, above which a warning is issued: visible in a plot
-    correction: float = 0.01  # of the gain: SciPy's search ends 1e-7 beside the poles, so its correction is far below
-    rank: float = 1e-12  # singular value of orthonormal columns that is zero: rounding leaves 1e-16 to 1e-15
-    second: float = 1e-3  # of the stronger input direction: with a weaker second one, a pair is placed by one direction
+def _read_poles(name: str, value: Any, scope: Scope) -> ComplexArray:
+    try:
+        values = np.atleast_1d(np.asarray(value, dtype=np.complex128)).ravel()
+    except (TypeError, ValueError) as error:
+        raise DataError("not-a-number", f"{name} must be numbers, got {value!r}: {error}") from None
+    if not np.all(np.isfinite(values)):
+        raise DataError("not-finite", f"{name} must be finite, got {value!r}.")
+    return values
 
 
-THRESHOLDS = PoleThresholds()
-METHODS = ("robust", "null-space")
+Poles = Annotated[Any, ArgumentKind("numbers, complex ones in conjugate pairs", _read_poles), "wanted poles"]
+Placing = Annotated[str, one_of("robust", "null-space"), "method of placement"]
 
 
+@checked
 def place(
-    system: object,
-    poles: object,
+    system: Plant,
+    poles: Poles,
     *,
-    inputs: str | Iterable[str] | None = None,
-    dt: float | None = None,
-    method: str = "robust",
-    integral: str | Iterable[str] | None = None,
-    tracking: str | Iterable[str] | None = None,
-    limits: Mapping[str, Any] | None = None,
+    inputs: Driven = None,
+    dt: SampleTime | None = None,
+    method: Placing = "robust",
+    integral: Integrated = None,
+    tracking: Followed = None,
+    limits: Limits = None,
 ) -> StateFeedback:
     """State feedback that places the poles of the closed loop.
 
     Parameters
     ----------
-    system : StateSpace, SecondOrder, or result of ``da.linearize``
     poles : (nx,) complex, closed under conjugation
         λ [rad/s] of a continuous system, also where ``dt`` samples it (then e^{λ dt} are placed); z of a sampled one.
         One more for each output of ``integral``.
-    method : "robust" or "null-space"
-    inputs, dt, tracking, limits : as of :func:`lqr`
-    integral : outputs whose error is integrated
 
     Examples
     --------
@@ -76,32 +71,25 @@ def place(
     >>> place(cart, [-1 + 1j, -1 - 1j]).K.round(9).tolist()
     [[2.0, 2.0]]
     """
-    model = plant(system, what="place")
-    sampled = plant(model, dt=dt, what="place")
-    drives = choose_inputs(sampled, inputs)
-    integrals = () if integral is None else choose_outputs(sampled, integral)
-    followed = () if tracking is None else choose_outputs(sampled, tracking)
+    sampled, drives, integrals = sample(system, dt), tuple(inputs or ()), tuple(integral or ())
     A, B = with_integrals(sampled, drives, integrals)
-    wanted = read_poles(poles, len(A), sampled.dt if model.dt is None else None)
+    wanted = pair_poles(poles, len(A), sampled.dt if system.dt is None else None)
     states = (*sampled.states, *(f"integral({name})" for name in integrals))
     K = place_gain(A, B, wanted, method, sampled.dt, states, f"reached by {list_names(drives, {})}")
     n = sampled.nx
     return StateFeedback(K[:, :n], sampled, drives, method=f"pole placement ({method})", K_integral=K[:, n:],
-                         integral=integrals, tracking=followed, limits=limits)  # fmt: skip
+                         integral=integrals, tracking=tuple(tracking or ()), limits=limits or {})  # fmt: skip
 
 
-def read_poles(poles: object, n: int, dt: float | None) -> ComplexArray:
-    """(n,) checked: as many as states, finite, in conjugate pairs; mapped to e^{λ dt} where ``dt`` is given."""
-    try:
-        values = np.atleast_1d(np.asarray(poles, dtype=np.complex128)).ravel()
-    except (TypeError, ValueError) as error:
-        raise DataError("not-a-number", f"poles must be numbers, got {poles!r}: {error}") from None
+def pair_poles(values: ComplexArray, n: int, dt: float | None, alike: float = 1e-9) -> ComplexArray:
+    """(n,) checked: as many as states, in conjugate pairs; mapped to e^{λ dt} where ``dt`` is given.
+
+    alike : distance, of the largest, of poles that are given with nine digits.
+    """
     if len(values) != n:
         raise DataError(
             "wrong-shape", f"{len(values)} poles were given for {count_noun(n, 'state')}; one is needed for each."
         )
-    if not np.all(np.isfinite(values)):
-        raise DataError("not-finite", f"poles must be finite, got {poles!r}.")
     if dt is not None:
         if np.any(np.abs(values.imag) * dt > np.pi):
             fast = values[int(np.argmax(np.abs(values.imag)))]
@@ -110,9 +98,9 @@ def read_poles(poles: object, n: int, dt: float | None) -> ComplexArray:
             )
         values = np.exp(values * dt)
     size = max(1e-300, float(np.abs(values).max()))
-    values = np.where(np.abs(values.imag) <= THRESHOLDS.alike * size, values.real, values)
+    values = np.where(np.abs(values.imag) <= alike * size, values.real, values)
     upper, lower = np.sort_complex(values[values.imag > 0]), values[values.imag < 0].conj()
-    if len(upper) != len(lower) or farthest(upper, lower) > THRESHOLDS.alike * size:
+    if len(upper) != len(lower) or farthest(upper, lower) > alike * size:
         raise DataError("not-conjugate", "complex poles must come in conjugate pairs, such as -1+2j and -1-2j.")
     return np.concatenate([np.sort(values[values.imag == 0].real), upper, upper.conj()]).astype(np.complex128)
 
@@ -121,8 +109,6 @@ def place_gain(
     A: FloatArray, B: FloatArray, poles: ComplexArray, method: str, dt: float | None, states: Sequence[str], by: str
 ) -> FloatArray:
     """K (m, n) with eig(A - B K) = poles; ``by`` is the phrase "reached by u" or "seen by y" of the errors."""
-    if method not in METHODS:
-        raise DataError("unknown-choice", f"method must be 'robust' or 'null-space', got {method!r}.")
     size = max(float(np.abs(poles).max()), float(np.linalg.norm(A)), 1e-300)
     into, onto, left = out_of_reach(A, B, dt, states)
     fixed = _fixed_poles(left, poles, by, size)
@@ -130,11 +116,20 @@ def place_gain(
         A, B, poles, method, size)  # fmt: skip
 
 
-def _gain(A: FloatArray, B: FloatArray, poles: ComplexArray, method: str, size: float) -> FloatArray:
+def _gain(
+    A: FloatArray,
+    B: FloatArray,
+    poles: ComplexArray,
+    method: str,
+    size: float,
+    alike: float = 1e-9,  # distance of poles that count as one, of the size of the system: given with nine digits
+    missed: float = 1e-3,  # distance from the wanted poles above which a warning is issued: visible in a plot
+    correction: float = 0.01,  # of the gain: SciPy's search ends 1e-7 beside the poles, so its correction is far below
+) -> FloatArray:
     if not len(poles):
         return np.zeros((B.shape[1], len(A)))
     rank = int(np.linalg.matrix_rank(B))
-    most = max(int(np.count_nonzero(np.abs(poles - pole) <= THRESHOLDS.alike * size)) for pole in poles)
+    most = max(int(np.count_nonzero(np.abs(poles - pole) <= alike * size)) for pole in poles)
     if method == "null-space":
         if most > rank:
             raise DataError(
@@ -152,10 +147,10 @@ def _gain(A: FloatArray, B: FloatArray, poles: ComplexArray, method: str, size: 
             warnings.simplefilter("ignore")  # about an early end of its optimisation: the gain still places the poles
             K = place_poles(A, B, poles).gain_matrix
         rest = one_by_one(A - B @ K, B, poles)  # its search ends some 1e-7 beside the poles
-        K = K + rest if np.linalg.norm(rest) < THRESHOLDS.correction * np.linalg.norm(K) else K
+        K = K + rest if np.linalg.norm(rest) < correction * np.linalg.norm(K) else K
     reached = np.linalg.eigvals(A - B @ K).astype(np.complex128)
     away = farthest(reached, poles) / size
-    if away > THRESHOLDS.missed ** (1.0 if most == 1 else 1.0 / most):
+    if away > missed ** (1.0 if most == 1 else 1.0 / most):
         warnings.warn(
             DalembertWarning(
                 "not-reachable",
@@ -163,7 +158,7 @@ def _gain(A: FloatArray, B: FloatArray, poles: ComplexArray, method: str, size: 
                 "or the poles are too far from those of the machine.",
                 evidence={"distance": away},
             ),
-            stacklevel=4,
+            stacklevel=5,
         )
     return np.asarray(K, dtype=np.float64)
 
@@ -177,12 +172,17 @@ def farthest(found: ComplexArray, wanted: ComplexArray) -> float:
     return float(distance[i, j].max(initial=0.0))
 
 
-def _fixed_poles(left: Sequence[ModeReach], poles: ComplexArray, by: str, size: float) -> NDArray[np.bool_]:
-    """Which wanted poles belong to modes that no input reaches; every such mode must be among them."""
+def _fixed_poles(
+    left: Sequence[ModeReach], poles: ComplexArray, by: str, size: float, same: float = 1e-6
+) -> NDArray[np.bool_]:
+    """Which wanted poles belong to modes that no input reaches; every such mode must be among them.
+
+    same : distance from its pole, of the size of the system: of a double one rounding leaves √1e-15.
+    """
     fixed = np.zeros(len(poles), dtype=bool)
     for mode in left:
         away = np.where(fixed, np.inf, np.abs(poles - mode.eigenvalue))
-        if away.min() > THRESHOLDS.fixed * size:
+        if away.min() > same * size:
             raise DataError(
                 "not-reachable",
                 f"{mode.words()} is not {by}: its pole {text(mode.eigenvalue)} cannot be moved.",
@@ -197,8 +197,11 @@ def _fixed_poles(left: Sequence[ModeReach], poles: ComplexArray, by: str, size: 
 # --- null spaces ------------------------------------------------------------------------------------------------------
 
 
-def null_space_gain(A: FloatArray, B: FloatArray, poles: ComplexArray) -> FloatArray:
-    """K by the null spaces of [A - λ I, B], with the largest angles between the eigenvectors."""
+def null_space_gain(A: FloatArray, B: FloatArray, poles: ComplexArray, zero: float = 1e-12) -> FloatArray:
+    """K by the null spaces of [A - λ I, B], with the largest angles between the eigenvectors.
+
+    zero : singular value of orthonormal columns, to which rounding leaves 1e-16 to 1e-15.
+    """
     n = len(A)
     half = poles[poles.imag >= 0.0]
     spaces = []
@@ -206,7 +209,7 @@ def null_space_gain(A: FloatArray, B: FloatArray, poles: ComplexArray) -> FloatA
         V0 = scipy.linalg.null_space(np.hstack([A - (pole if pole.imag else pole.real) * np.eye(n), B]))
         # orthonormal bases of the eigenvectors alone: φ̄ = Q c, and φ̿ = P c of least length
         Q, s, Wh = np.linalg.svd(V0[:n], full_matrices=False)
-        rank = int(np.count_nonzero(s > THRESHOLDS.rank))
+        rank = int(np.count_nonzero(s > zero))
         spaces.append((Q[:, :rank], V0[n:] @ Wh[:rank].conj().T / s[:rank]))
     c = _best_directions([Q for Q, _ in spaces], half)
     upper = np.column_stack([Q @ each for (Q, _), each in zip(spaces, c, strict=True)])
@@ -334,12 +337,15 @@ def _next_single(T: FloatArray, first: int, last: int) -> int:
     raise AssertionError("an even number of poles remains, so real ones come in pairs")
 
 
-def _small_gain(A: FloatArray, b: FloatArray, poles: ComplexArray) -> FloatArray:
-    """f (m, p) with eig(A - b f) = poles, p = 1 or 2, by least effort in its direction."""
+def _small_gain(A: FloatArray, b: FloatArray, poles: ComplexArray, second: float = 1e-3) -> FloatArray:
+    """f (m, p) with eig(A - b f) = poles, p = 1 or 2, by least effort in its direction.
+
+    second : strength of the second input direction, of the first, below which a pair is placed by the first alone.
+    """
     if len(A) == 1:
         return np.asarray(b.T * ((A[0, 0] - poles[0].real) / float(b[0] @ b[0])))
     U, s, Vt = np.linalg.svd(b)
-    if len(s) == 2 and s[1] > THRESHOLDS.second * s[0]:
+    if len(s) == 2 and s[1] > second * s[0]:
         return np.asarray(np.linalg.pinv(b) @ (A - _fit_block(A, poles)))
     trace, product = float(poles.sum().real), float(np.prod(poles).real)
     A_ = U.T @ A @ U

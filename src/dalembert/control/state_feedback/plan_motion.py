@@ -15,16 +15,29 @@ that of the end.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from typing import Annotated
 
 import numpy as np
 
-from dalembert.control.plant import Weight, reference_values, weight
-from dalembert.control.state_feedback.lqr import MOST_STEPS, horizon_steps, pose_problem, without_cross_term
+from dalembert.control.plant import (
+    Cost,
+    CrossWeight,
+    Driven,
+    Horizon,
+    InputWeight,
+    OutputWeight,
+    Plant,
+    SampleTime,
+    StateWeight,
+    reference_values,
+    state_values,
+)
+from dalembert.control.state_feedback.lqr import horizon_steps, pose_problem, without_cross_term
 from dalembert.control.state_feedback.observer import first_estimate
 from dalembert.control.state_feedback.state_feedback import units_of
-from dalembert.core.arguments import real_number, whole_number
 from dalembert.core.arrays import FloatArray
+from dalembert.core.declare import checked, count, mapping, number
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
 from dalembert.core.text import list_names
@@ -33,26 +46,28 @@ from dalembert.linear import StateSpace
 from dalembert.numerics import doubling
 from dalembert.record import Record
 
-STEPS = 200  # samples of a continuous plan: a smooth curve on a screen
-# Reciprocal condition of the balanced end equations below which a prescribed state is unreachable: 1e4 roundings.
-OUT_OF_REACH = 1e-12
+Steps = Annotated[int, count(1, 1_000_000), "intervals of the record of a continuous system, exact at any number"]
+End = Annotated[
+    Mapping[str, float] | None, mapping("state", number), "states prescribed at the end; others are free, with Q_T"
+]
 
 
+@checked
 def plan_motion(
-    system: object,
+    system: Plant,
     start: object,
     *,
-    horizon: float,
-    end: Mapping[str, float] | None = None,
-    Q: Weight | None = None,
-    R: Weight = 1.0,
-    N: object = None,
-    Qy: Weight | None = None,
-    Q_T: Weight | None = None,
-    inputs: str | Iterable[str] | None = None,
-    dt: float | None = None,
-    cost: str = "sum",
-    steps: int = STEPS,
+    horizon: Horizon,
+    end: End = None,
+    Q: StateWeight | None = None,
+    R: InputWeight = 1.0,
+    N: CrossWeight | None = None,
+    Qy: OutputWeight | None = None,
+    Q_T: StateWeight | None = None,
+    inputs: Driven = None,
+    dt: SampleTime | None = None,
+    cost: Cost = "sum",
+    steps: Steps = 200,
 ) -> Record:
     """Inputs and motion of least quadratic cost from a given state, over a finite time, open loop.
 
@@ -61,17 +76,10 @@ def plan_motion(
 
     Parameters
     ----------
-    system : StateSpace, SecondOrder, or result of ``da.linearize``
     start : {state: value} or (nx,)
         State at the beginning; states left out are at the operating point.
-    horizon : float
-        T [s].
-    end : {state: value}, optional
-        States prescribed at T; the others are free and weighted by ``Q_T``.
     Q, R, N, Qy, Q_T, inputs, dt, cost : as of :func:`lqr`
         ``Q`` may be left out: then only effort is weighted. They weigh deviations from the operating point.
-    steps : int
-        Intervals of the record of a continuous system; its values are exact at any number of them.
 
     Returns
     -------
@@ -87,22 +95,19 @@ def plan_motion(
     >>> plan["push"].round(9).tolist(), round(plan.statistics["cost"], 9)
     ([6.0, 3.0, 0.0, -3.0, -6.0], 12.0)
     """
-    Q = 0.0 if Q is None and Qy is None else Q
-    model, drives, Q_, R_, N_ = pose_problem(system, inputs, Q, R, N, Qy, dt, cost, "plan_motion")
-    T, count = horizon_steps(horizon, model.dt)
+    drives, T = tuple(inputs or ()), horizon
+    model, Q_, R_, N_ = pose_problem(system, drives, Q, R, N, Qy, dt, cost)
+    intervals = steps if model.dt is None else horizon_steps(T, model.dt)
     B = model.B[:, [model.inputs.index(name) for name in drives]]
     A_, G, H, RB, RN = without_cross_term(model.A, B, Q_, R_, N_)
-    if model.dt is None:
-        count = whole_number("steps", steps, 1, MOST_STEPS)
-        one = doubling.interval(A_, G, H, T / count)
-    else:
-        one = (A_, G, H)
-    at_end = np.zeros_like(H) if Q_T is None else weight("Q_T", Q_T, model.states, "state")
+    interval = (A_, G, H) if model.dt is not None else doubling.interval(A_, G, H, T / intervals)
+    at_end = np.zeros_like(H) if Q_T is None else Q_T
     names = machine_names(model)
     reference = reference_values(model, model.states)
     x0 = first_estimate(model, start, reference) - reference
-    rows, wanted = _read_end(model, names, reference, end or {})
-    spans = _compose_intervals(one, count)
+    ends = state_values("end", model, end or {})
+    rows, wanted = list(ends), np.array([value - reference[row] for row, value in ends.items()])
+    spans = _compose_intervals(interval, intervals)
     last = _last_adjoint(spans[-1], at_end, x0, rows, wanted, names)
     x, adjoint = _evaluate_motion(spans, x0, last)
     if model.dt is None:
@@ -111,39 +116,27 @@ def plan_motion(
         u = -(adjoint[1:] @ RB.T + x[:-1] @ RN.T)
         u = np.vstack([u, u[-1:]])
     total = float(x0 @ adjoint[0] - x[-1] @ (adjoint[-1] - at_end @ x[-1]))
-    return _record(model, names, drives, reference, np.linspace(0.0, T, count + 1), x, u, adjoint, total)
+    return _record(model, names, drives, reference, np.linspace(0.0, T, intervals + 1), x, u, adjoint, total)
 
 
-def _read_end(
-    model: StateSpace, names: tuple[str, ...], reference: FloatArray, end: Mapping[str, float]
-) -> tuple[list[int], FloatArray]:
-    if not isinstance(end, Mapping):
-        raise DataError("wrong-type", f"end is a mapping of states to their values at the end, got {end!r}.")
-    rows, values = [], []
-    for name, value in end.items():
-        if name not in names and name not in model.states:
-            raise DataError("unknown-name", f"end: there is no state {name!r}. Known: {list_names(names, {})}.")
-        row = names.index(name) if name in names else model.states.index(name)
-        rows.append(row)
-        values.append(real_number(f"end[{name!r}]", value) - reference[row])
-    return rows, np.array(values)
-
-
-def _compose_intervals(one: doubling.Triple, count: int) -> list[doubling.Triple]:
+def _compose_intervals(interval: doubling.Triple, count: int) -> list[doubling.Triple]:
     """Triples over 0, 1, ... ``count`` intervals: equal ones, so the first k and the last k have the same triple."""
-    n = len(one[0])
+    n = len(interval[0])
     spans: list[doubling.Triple] = [(np.eye(n), np.zeros((n, n)), np.zeros((n, n)))]
     for _ in range(count):
-        spans.append(doubling.join(spans[-1], one))
+        spans.append(doubling.join(spans[-1], interval))
     return spans
 
 
 def _last_adjoint(
-    whole: doubling.Triple, at_end: FloatArray, x0: FloatArray, rows: list[int], wanted: FloatArray,
-    names: tuple[str, ...],
+    horizon: doubling.Triple, at_end: FloatArray, x0: FloatArray, rows: list[int], wanted: FloatArray,
+    names: tuple[str, ...], singular: float = 1e-12,
 ) -> FloatArray:  # fmt: skip
-    """λ(T) from x(T) = A x₀ - G λ(T): Q_T x(T) of the free states, x(T) as prescribed of the others."""
-    A, G, _ = whole
+    """λ(T) from x(T) = A x₀ - G λ(T): Q_T x(T) of the free states, x(T) as prescribed of the others.
+
+    singular : reciprocal condition below which a prescribed state is out of reach: 1e4 roundings.
+    """
+    A, G, _ = horizon
     arrived = A @ x0
     matrix, right = np.eye(len(A)) + at_end @ G, at_end @ arrived
     matrix[rows], right[rows] = -G[rows], wanted - arrived[rows]
@@ -151,7 +144,7 @@ def _last_adjoint(
     across = np.maximum(np.abs(matrix / down[:, None]).max(axis=0), np.finfo(float).tiny)
     balanced = matrix / down[:, None] / across
     values = np.linalg.svd(balanced, compute_uv=False)
-    if rows and values[-1] <= OUT_OF_REACH * values[0]:
+    if rows and values[-1] <= singular * values[0]:
         raise DataError(
             "not-reachable",
             f"the inputs cannot bring {list_names([names[i] for i in rows], {})} to given values within the horizon, "
@@ -181,9 +174,9 @@ def _record(
 ) -> Record:  # fmt: skip
     columns = [model.inputs.index(name) for name in drives]
     y = x @ model.C.T + u @ model.D[:, columns].T + reference_values(model, model.outputs)
-    seen = [k for k, name in enumerate(model.outputs) if name not in names and name not in drives]
-    outputs = tuple(model.outputs[k] for k in seen)
-    data = np.hstack([u + reference_values(model, drives), x + reference, y[:, seen], adjoint])
+    rows = [k for k, name in enumerate(model.outputs) if name not in names and name not in drives]
+    outputs = tuple(model.outputs[k] for k in rows)
+    data = np.hstack([u + reference_values(model, drives), x + reference, y[:, rows], adjoint])
     every = (*drives, *names, *outputs, *(f"adjoint.{name}" for name in names))
     units = [*units_of(model, drives), *units_of(model, model.states), *units_of(model, outputs), *[""] * len(names)]
     return Record(

@@ -15,11 +15,12 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.core.arrays import FloatArray, assign, frozen
+from dalembert.core.arrays import FloatArray
+from dalembert.core.results import result
 from dalembert.numerics.sample_times import TOLERANCES
 
 
-@frozen(init=False)
+@result
 class Schedule:
     """Gains ``gains[k]`` (m, n) at ``times[k]`` [s], from the moment the law is switched on; the ends are held.
 
@@ -28,10 +29,7 @@ class Schedule:
 
     times: FloatArray
     gains: FloatArray
-    slopes: FloatArray | None
-
-    def __init__(self, times: FloatArray, gains: FloatArray, slopes: FloatArray | None = None) -> None:
-        assign(self, times=times, gains=gains, slopes=slopes)
+    slopes: FloatArray | None = None
 
     def reverse(self) -> Schedule:
         """The schedule in reversed time, gains transposed, for the dual problem of a filter."""

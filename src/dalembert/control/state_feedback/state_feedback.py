@@ -11,16 +11,18 @@ The feedforward F follows from the static map: in equilibrium with the outputs a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import KW_ONLY, field
+from typing import Annotated, Any
 
 import casadi as ca
 import numpy as np
 
 from dalembert.control.plant import reference_values, remove_reference, replace_fields
 from dalembert.control.state_feedback.schedule import Schedule
-from dalembert.core.arguments import real_number
-from dalembert.core.arrays import FloatArray, assign, frozen
-from dalembert.core.errors import DataError, require_name
+from dalembert.core.arrays import FloatArray, assign
+from dalembert.core.declare import ArgumentKind, Scope, checked, known_as, mapping, number
+from dalembert.core.errors import DataError
+from dalembert.core.results import derived, result
 from dalembert.core.tables import align_columns, display_latex, matrix_latex
 from dalembert.equations import Channels
 from dalembert.estimate.models.process import machine_names
@@ -29,13 +31,30 @@ from dalembert.loop.interfaces import Law
 from dalembert.loop.names import reference_name
 from dalembert.numerics.sample_times import TOLERANCES
 
-FADING = 0.01  # share of the range of an input beyond its limit over which a continuous integral fades to a stop
-# Residual of the equilibrium equations with an output at 1 that is more than rounding of the least-squares solution:
-# a system of condition 1e9 leaves 1e-7.
-NOT_HELD = 1e-6
+SwitchTime = Annotated[float, number, "time [s] before which inputs and integrals rest; a horizon starts at it"]
 
 
-@frozen(init=False)
+def _read_range(name: str, value: Any, scope: Scope) -> tuple[float, float]:
+    """(low, high); a number is ± that number."""
+    try:
+        low, high = (-abs(float(value)), abs(float(value))) if np.ndim(value) == 0 else map(float, value)
+    except (TypeError, ValueError):
+        low = high = 0.0
+    if not low < high:
+        raise DataError("wrong-type", f"{name} must be a number or (low, high), got {value!r}.")
+    return low, high
+
+
+RANGE = ArgumentKind("a number or (low, high)", _read_range)
+Limits = Annotated[
+    Mapping[str, Any] | None,
+    mapping("input", RANGE, "drives"),
+    "limits within which the law stays, without integrating beyond them; those of its actuators apply too",
+]
+Ranges = Annotated[Mapping[str, tuple[float, float]], mapping("input", RANGE, "drives")]
+
+
+@result
 class StateFeedback:
     """A gain and the properties of its closed loop; fits ``da.simulate(eqs, controller=...)``.
 
@@ -57,42 +76,32 @@ class StateFeedback:
 
     K: FloatArray
     system: StateSpace
-    drives: tuple[str, ...]
-    poles: Roots
+    drives: Annotated[tuple[str, ...], known_as("drives", "inputs")]
+    _: KW_ONLY
     method: str
-    cost: FloatArray | None
-    residual: float | None
-    K_integral: FloatArray
-    integral: tuple[str, ...]
-    F: FloatArray
-    tracking: tuple[str, ...]
-    schedule: Schedule | None
-    limits: Mapping[str, tuple[float, float]]
+    cost: FloatArray | None = None
+    residual: float | None = None
+    K_integral: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    integral: tuple[str, ...] = ()
+    tracking: tuple[str, ...] = ()
+    schedule: Schedule | None = None
+    limits: Ranges = field(default_factory=dict)
+    poles: Roots = derived()
+    F: FloatArray = derived()
 
-    def __init__(
-        self,
-        K: FloatArray,
-        system: StateSpace,
-        drives: tuple[str, ...],
-        *,
-        method: str,
-        cost: FloatArray | None = None,
-        residual: float | None = None,
-        K_integral: FloatArray | None = None,
-        integral: tuple[str, ...] = (),
-        tracking: tuple[str, ...] = (),
-        schedule: Schedule | None = None,
-        limits: Mapping[str, tuple[float, float]] | None = None,
-    ) -> None:
-        Ki = np.zeros((len(drives), 0)) if K_integral is None else K_integral
-        A, B = with_integrals(system, drives, integral)
+    def __post_init__(self) -> None:
+        assign(self, K=np.array(self.K), K_integral=self.K_integral.reshape(len(self.drives), -1))
+        A, B = with_integrals(self.system, self.drives, self.integral)
+        poles = np.linalg.eigvals(A - B @ self.gains)
         assign(
-            self,
-            K=np.array(K), system=system, drives=drives, method=method, cost=cost, residual=residual, K_integral=Ki,
-            integral=integral, tracking=tracking, F=feedforward(system, drives, tracking, K), schedule=schedule,
-            limits=read_limits(limits, drives),
-            poles=Roots(np.linalg.eigvals(A - B @ np.hstack([K, Ki])), system.dt, "pole", {"made by": method}),
+            self, F=feedforward(self.system, self.drives, self.tracking, self.K),
+            poles=Roots(poles, self.dt, "pole", {"made by": self.method}),
         )  # fmt: skip
+
+    @property
+    def gains(self) -> FloatArray:
+        """(nu, nx + ni): K, and the gains of the integrals after it."""
+        return np.hstack([self.K, self.K_integral])
 
     @property
     def dt(self) -> float | None:
@@ -106,7 +115,7 @@ class StateFeedback:
         """
         system = self.system
         A, B = with_integrals(system, self.drives, self.integral)
-        gain = np.hstack([self.K, self.K_integral])
+        gain = self.gains
         columns = [system.inputs.index(name) for name in self.drives]
         ni = len(self.integral)
         rows = [system.outputs.index(name) for name in self.integral]
@@ -123,13 +132,13 @@ class StateFeedback:
         """The loop opened at the inputs, K (s I - A)⁻¹ B (with integrators), for ``margins``."""
         A, B = with_integrals(self.system, self.drives, self.integral)
         names = [f"{name} fed back" for name in self.drives]
-        return StateSpace(A, B, np.hstack([self.K, self.K_integral]), dt=self.dt, inputs=self.drives, outputs=names)
+        return StateSpace(A, B, self.gains, dt=self.dt, inputs=self.drives, outputs=names)
 
-    def law(self, *, at: object = None, switched_on: float | None = None) -> Law:
+    @checked
+    def law(self, *, at: object = None, switched_on: SwitchTime | None = None) -> Law:
         """The law as ``da.simulate`` takes it: u = u₀ - K (x - x₀).
 
         at : {name: value} or a `State`: the operating point, where the model has none.
-        switched_on : time [s] before which the inputs and integrals stay constant; a finite horizon starts at it.
         """
         return _law(self, at, switched_on)
 
@@ -144,13 +153,12 @@ class StateFeedback:
     def table(self) -> str:
         """Gains by name, residual and closed-loop poles."""
         columns = [*self.system.states, *(f"integral({name})" for name in self.integral)]
-        gains = np.hstack([self.K, self.K_integral])
         lines = [f"u = -K x by {self.method}; " + ("continuous" if self.dt is None else f"every {self.dt:g} s")]
         if self.schedule is not None:
             lines[0] += f"; gains at the start of a horizon of {self.schedule.times[-1]:g} s"
         if self.residual is not None:
             lines[0] += f"; relative residual {self.residual:.1e}"
-        rows = [[name, *(f"{value:.6g}" for value in gains[:, j])] for j, name in enumerate(columns)]
+        rows = [[name, *(f"{value:.6g}" for value in self.gains[:, j])] for j, name in enumerate(columns)]
         lines.append(align_columns(["K", *self.drives], rows))
         if self.schedule is None:
             lines += ["closed loop", self.poles.table()]
@@ -189,9 +197,12 @@ def feedforward(system: StateSpace, drives: tuple[str, ...], tracking: tuple[str
 
 
 def solve_equilibrium(
-    system: StateSpace, drives: tuple[str, ...], tracking: tuple[str, ...]
+    system: StateSpace, drives: tuple[str, ...], tracking: tuple[str, ...], held: float = 1e-6
 ) -> tuple[FloatArray, FloatArray]:
-    """N_x (nx, nr) and N_u (nu, nr): states and inputs of the equilibrium with the outputs at r."""
+    """N_x (nx, nr) and N_u (nu, nr): states and inputs of the equilibrium with the outputs at r.
+
+    held : largest residual with an output at 1: a system of condition 1e9 leaves 1e-7 of rounding.
+    """
     rows = [system.outputs.index(name) for name in tracking]
     columns = [system.inputs.index(name) for name in drives]
     A = system.A if system.dt is None else system.A - np.eye(system.nx)
@@ -202,8 +213,8 @@ def solve_equilibrium(
     scale[scale == 0.0] = 1.0
     solution, *_ = np.linalg.lstsq(whole / scale[:, None], right / scale[:, None], rcond=None)
     missed = np.abs(whole @ solution - right).max(axis=0)
-    if np.any(missed > NOT_HELD):
-        bad = [name for name, miss in zip(tracking, missed, strict=True) if miss > NOT_HELD]
+    bad = [name for name, miss in zip(tracking, missed, strict=True) if miss > held]
+    if bad:
         raise DataError(
             "not-reachable",
             f"{', '.join(bad)} cannot be kept at a value by {', '.join(drives)} alone: the inputs have no steady "
@@ -212,31 +223,14 @@ def solve_equilibrium(
     return solution[: system.nx], solution[system.nx :]
 
 
-def read_limits(limits: object, drives: tuple[str, ...]) -> dict[str, tuple[float, float]]:
-    """{input: (low, high)}; a number is ± that number."""
-    result: dict[str, tuple[float, float]] = {}
-    if limits is not None and not isinstance(limits, Mapping):
-        raise DataError("wrong-type", f"limits must be a mapping such as {{{drives[0]!r}: 1.0}}; got {limits!r}.")
-    for name, value in (limits or {}).items():
-        require_name("input", name, drives, "this law", argument="limits")
-        try:
-            pair = (-abs(float(value)), abs(float(value))) if np.ndim(value) == 0 else tuple(map(float, value))
-        except (TypeError, ValueError):
-            pair = ()
-        if len(pair) != 2 or not pair[0] < pair[1]:
-            raise DataError("wrong-type", f"limits[{name!r}] must be a number or (low, high), got {value!r}.")
-        result[name] = (pair[0], pair[1])
-    return result
-
-
 def intersect_limits(
     limits: Mapping[str, tuple[float, float]], others: Mapping[str, tuple[float, float]]
 ) -> dict[str, tuple[float, float]]:
     """Intersection of two sets of limits."""
     both = dict(limits)
     for name, (low, high) in others.items():
-        own = both.get(name, (-np.inf, np.inf))
-        both[name] = (max(low, own[0]), min(high, own[1]))
+        least, most = both.get(name, (-np.inf, np.inf))
+        both[name] = (max(low, least), min(high, most))
     return both
 
 
@@ -252,8 +246,7 @@ def apply_limits(u: object, drives: tuple[str, ...], limits: Mapping[str, tuple[
 def prevent_windup(error: Any, command: Any, held: Any, feedback: StateFeedback) -> Any:
     """The error to integrate: zero where it would drive inputs further beyond their limits, -K_i e · (u - sat u) > 0.
 
-    An error that brings them back is integrated, so that no input stays at its limit. A continuous law fades the error
-    out over the first hundredth of the range beyond the limit: no step size can resolve a jump.
+    An error that brings them back is integrated, so that no input stays at its limit. A continuous law fades it out.
     """
     beyond = command - held
     wait: Any = ca.if_else(ca.dot(beyond, -ca.DM(feedback.K_integral) @ error) > 0, 1.0, 0.0)
@@ -261,8 +254,13 @@ def prevent_windup(error: Any, command: Any, held: Any, feedback: StateFeedback)
         ranges = [feedback.limits.get(name, (-1.0, 1.0)) for name in feedback.drives]
         widths = [high - low if np.isfinite(high - low) else max(abs(x) for x in (low, high, 1.0) if np.isfinite(x))
                   for low, high in ranges]  # fmt: skip
-        wait *= ca.fmin(ca.mmax(ca.fabs(beyond) / ca.DM(FADING * np.array(widths))), 1.0)
+        wait *= fade_in(beyond, np.array(widths))
     return (1.0 - wait) * error
+
+
+def fade_in(beyond: Any, width: Any, share: float = 0.01) -> Any:
+    """0 to 1 over the first ``share`` of the range of an input beyond its limit: no step size can resolve a jump."""
+    return ca.fmin(ca.mmax(ca.fabs(beyond) / ca.DM(share * width)), 1.0)
 
 
 def units_of(system: StateSpace, names: tuple[str, ...]) -> list[str]:
@@ -295,7 +293,7 @@ def _law(feedback: StateFeedback, at: object, switched_on: float | None) -> Law:
     read, memory = ca.MX.sym("reads", len(reads)), ca.MX.sym("memory", len(feedback.integral))
     r, p, t = ca.MX.sym("references", len(followed)), ca.MX.sym("p", 0), ca.MX.sym("t")
     value, wanted = dict(zip(reads, ca.vertsplit(read), strict=True)), dict(zip(followed, ca.vertsplit(r), strict=True))
-    since = t - real_number("switched_on", switched_on or 0.0)
+    since = t - (switched_on or 0.0)
     on = 1.0 if switched_on is None else ca.if_else(since >= -TOLERANCES.rounding * (feedback.dt or 1.0), 1.0, 0.0)
     references = {name: wanted[name] - y0[name] for name in followed}
     u = on * compute_command(feedback, read[: len(names)] - ca.DM(x0), memory, references, since) + u0

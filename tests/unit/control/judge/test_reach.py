@@ -12,7 +12,7 @@ from dalembert.control.judge.reach import ModeReach, _name_coordinates, does_not
 
 @pytest.mark.parametrize(("share", "missed"), [(0.9, True), (1.1, False)])
 def test_a_mode_of_less_than_the_weakest_strength_is_missed(share: float, missed: bool) -> None:
-    assert ModeReach(1j, 1.0, False, ("x",), share * 1e-11).missed is missed
+    assert ModeReach(1j, 1.0, False, share * 1e-11, ("x",)).missed is missed
 
 
 @pytest.mark.parametrize(("share", "lasts"), [(0.9, True), (1.1, False)])

@@ -24,7 +24,6 @@ RNG = np.random.default_rng(0)
 N = 1600
 U = RNG.standard_normal((N, 1))
 NOISE = RNG.standard_normal((N, 2))
-BELOW_AND_ABOVE = pytest.mark.parametrize("factor", [0.99, 1.01])
 
 
 def outputs_with(
@@ -56,32 +55,8 @@ def system(z: complex, order: int = 2) -> StateSpace:
     return StateSpace(A, [1.0, 0.0], np.eye(2), np.zeros((2, 1)), dt=0.01, inputs="force", outputs=["a1", "a2"])
 
 
-# ---- motion without input
-
-
 def tone(periods: float) -> complex:
     return complex(np.exp(2j * np.pi * periods / N))
-
-
-@BELOW_AND_ABOVE
-def test_a_mode_is_undriven_above_a_ratio_of_its_powers(factor: float) -> None:
-    shifted = outputs_with(pole=tone(100.0), driven=0.05, free=factor * THRESHOLDS.undriven * 0.05)
-    assert codes(find_undriven_motion(shifted, data())) == (["undriven-motion"] if factor > 1.0 else [])
-
-
-@BELOW_AND_ABOVE
-def test_a_mode_is_undriven_above_a_share_of_the_output(factor: float) -> None:
-    shifted = outputs_with(pole=tone(100.0), free=factor * THRESHOLDS.undriven_share)
-    assert bool(find_undriven_motion(shifted, data())) == (factor > 1.0)
-
-
-@BELOW_AND_ABOVE
-def test_a_mode_is_undriven_above_a_number_of_periods(factor: float) -> None:
-    shifted = outputs_with(pole=tone(factor * THRESHOLDS.periods), free=0.5)
-    assert bool(find_undriven_motion(shifted, data())) == (factor > 1.0)
-
-
-# ---- outputs that take states
 
 
 def spoiled(part: float = 0.5, own: float = 0.0, share: float = 0.3, other: float = 0.01) -> ShiftedOutputs:
@@ -92,17 +67,6 @@ def spoiled(part: float = 0.5, own: float = 0.0, share: float = 0.3, other: floa
     return outputs_with(np.sqrt([1.0 - own, 1.0 - part]) * noise + driven, (share, other))
 
 
-@BELOW_AND_ABOVE
-def test_an_output_takes_states_from_a_share_of_its_power_on(factor: float) -> None:
-    shifted = spoiled(share=factor * THRESHOLDS.large, other=0.001)
-    assert codes(find_unexplained_output(shifted)) == (["unexplained-output"] if factor > 1.0 else [])
-
-
-@BELOW_AND_ABOVE
-def test_an_output_takes_states_where_it_leaves_several_times_as_much_as_the_other(factor: float) -> None:
-    assert bool(find_unexplained_output(spoiled(other=0.3 / (factor * THRESHOLDS.larger)))) == (factor > 1.0)
-
-
 def test_an_output_takes_states_where_inputs_explain_the_other_residual_but_not_its_own() -> None:
     """Chance explains some 2 % more or less of a residual of 1600 samples by 31 past inputs."""
     assert find_unexplained_output(spoiled(part=THRESHOLDS.explained + 0.03))
@@ -111,78 +75,14 @@ def test_an_output_takes_states_where_inputs_explain_the_other_residual_but_not_
     assert not find_unexplained_output(spoiled(own=THRESHOLDS.unexplained + 0.03))
 
 
-@pytest.mark.parametrize("sure", [0.99, 1.01])
-def test_the_explained_residual_of_the_other_output_must_be_significant(
-    sure: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    parts = np.array([0.0, 0.5]), np.array([0.0, sure * THRESHOLDS.significance])
-    monkeypatch.setattr(residuals, "_driven_parts", lambda rest, u: parts)
-    assert bool(find_unexplained_output(spoiled())) == (sure > 1.0)
-
-
-# ---- stretches of a record
-
-
-def stretch(ratio: float, share: float = 0.5, explained: float = 0.0) -> ShiftedOutputs:
+def stretch(ratio: float, share: float) -> ShiftedOutputs:
     rest = np.ones((N, 2)) * np.where(np.arange(N) % 2, 1.0, -1.0)[:, None]
     rest[: N // PARTS, 0] *= np.sqrt(ratio)
     return outputs_with(rest, (share, 0.0))
 
 
-@BELOW_AND_ABOVE
-def test_a_stretch_is_disturbed_above_a_ratio_to_the_median(factor: float) -> None:
-    found = codes(find_disturbed_stretch(stretch(factor * THRESHOLDS.stretch)))
-    assert found == (["disturbed-stretch"] if factor > 1.0 else [])
-
-
-@BELOW_AND_ABOVE
-def test_a_stretch_is_disturbed_above_a_share_of_the_output(factor: float) -> None:
-    assert bool(find_disturbed_stretch(stretch(50.0, factor * THRESHOLDS.stretch_share))) == (factor > 1.0)
-
-
-@BELOW_AND_ABOVE
-def test_a_stretch_is_not_judged_where_the_level_of_the_inputs_changes(
-    factor: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shifted = stretch(50.0)
-    u = np.where(np.arange(N) % 2, 1.0, -1.0)[:, None]
-    u[: N // PARTS] *= factor * THRESHOLDS.steady_level
-    object.__setattr__(shifted, "u", u)
-    monkeypatch.setattr(residuals, "_driven_parts", lambda rest, u: (np.zeros(2), np.zeros(2)))
-    assert bool(find_disturbed_stretch(shifted)) == (factor < 1.0)
-
-
-# ---- inputs of long before or after
-
-
 def no_model(data: Data, order: int) -> StateSpace:
     raise np.linalg.LinAlgError
-
-
-@BELOW_AND_ABOVE
-def test_a_residual_follows_a_later_input_above_a_correlation(factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    correlation = np.zeros((513, 2))
-    correlation[256 - 40, 0] = factor * THRESHOLDS.late_input
-    monkeypatch.setattr(residuals, "_correlate", lambda y, u, lags: correlation)
-    monkeypatch.setattr(residuals, "_find_onset", lambda r, count: 0)
-    findings = find_late_input(outputs_with(shares=(0.5, 0.0)), data(), 2, no_model)
-    assert codes(findings) == (["not-synchronous"] if factor > 1.0 else [])
-
-
-@BELOW_AND_ABOVE
-def test_a_response_begins_at_once_above_chance_and_half_of_its_largest(factor: float) -> None:
-    r = np.zeros(200)
-    r[40], r[50] = factor * THRESHOLDS.chance / np.sqrt(N), 1.2 * THRESHOLDS.chance / np.sqrt(N)
-    assert residuals._find_onset(r, N) == (40 if factor > 1.0 else 50)
-    r[40], r[50] = factor * THRESHOLDS.onset, 1.0
-    assert residuals._find_onset(r, N) == (40 if factor > 1.0 else 0)
-
-
-@BELOW_AND_ABOVE
-def test_a_delay_counts_where_its_removal_improves_the_model(factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    better = outputs_with(shares=(factor * THRESHOLDS.improved * 0.4, 0.0))
-    monkeypatch.setattr(residuals, "shift_with_other_model", lambda data, find_model, order: better)
-    assert residuals._improves(data(), 0, 2, no_model, 0.4) == (factor < 1.0)
 
 
 def test_an_input_is_delayed_and_an_output_advanced_in_records_that_are_long_enough() -> None:
@@ -193,39 +93,6 @@ def test_an_input_is_delayed_and_an_output_advanced_in_records_that_are_long_eno
     assert np.array_equal(late.u[0][:, 0], U[:-30, 0]) and np.array_equal(late.y[0], NOISE[30:])
     assert np.array_equal(early.y[0], np.column_stack([NOISE[:-30, 0], NOISE[30:, 1]]))
     assert np.array_equal(early.u[0], U[:-30])
-
-
-# ---- poor models and few data
-
-
-@BELOW_AND_ABOVE
-def test_a_simulation_is_poor_above_a_share_of_an_output(factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(residuals, "shift_outputs", lambda data, system: None)
-    findings = examine_residuals(data(), system(0.5 + 0.5j), no_model, unexplained=factor * THRESHOLDS.poor)
-    assert codes(findings) == (["poor-simulation"] if factor > 1.0 else [])
-
-
-@pytest.mark.parametrize("more", [-1, 0])
-def test_samples_are_few_below_a_number_per_unknown(more: int) -> None:
-    """Order 2, one input, two outputs: 8 unknowns; two numbers per sample."""
-    samples = int(THRESHOLDS.few * 8 / 2) + more
-    found = codes(find_few_data(data(samples), system(0.1 + 0.5j), outputs_with(shares=(0.1, 0.0))))
-    assert ("few-samples" in found) == (more < 0)
-
-
-@BELOW_AND_ABOVE
-def test_periods_are_few_below_a_number_with_noise_and_little_damping(factor: float) -> None:
-    def found(periods: float, zeta: float, share: float) -> bool:
-        omega = 2.0 * np.pi * periods / N
-        z = complex(np.exp(omega * (-zeta + 1j * np.sqrt(1.0 - zeta**2))))
-        return "few-periods" in codes(find_few_data(data(), system(z), outputs_with(shares=(share, 0.0))))
-
-    assert found(factor * THRESHOLDS.few_periods, 0.02, 0.1) == (factor < 1.0)
-    assert found(3.0, factor * THRESHOLDS.damped, 0.1) == (factor < 1.0)
-    assert found(3.0, 0.02, factor * THRESHOLDS.noise) == (factor > 1.0)
-
-
-# ---- the numbers themselves
 
 
 @pytest.mark.parametrize(
@@ -240,7 +107,7 @@ def test_periods_are_few_below_a_number_with_noise_and_little_damping(factor: fl
     ],
 )
 def test_an_undriven_mode_has_ten_times_the_driven_power_3_per_cent_and_20_periods(mode: dict, found: bool) -> None:
-    assert bool(find_undriven_motion(outputs_with(**mode), data())) is found
+    assert codes(find_undriven_motion(outputs_with(**mode), data())) == ["undriven-motion"] * found
 
 
 @pytest.mark.parametrize(
@@ -262,7 +129,7 @@ def test_an_output_that_takes_states_leaves_3_per_cent_and_three_times_the_other
     shares: tuple[float, float], parts: tuple[float, float], sure: float, found: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(residuals, "_driven_parts", lambda rest, u: (np.array(parts), np.array([0.0, sure])))
-    assert bool(find_unexplained_output(outputs_with(shares=shares))) is found
+    assert codes(find_unexplained_output(outputs_with(shares=shares))) == ["unexplained-output"] * found
 
 
 @pytest.mark.parametrize(
@@ -286,7 +153,7 @@ def test_a_disturbed_stretch_has_four_and_a_half_times_the_residual_of_the_other
     u[: N // PARTS] *= level
     object.__setattr__(shifted, "u", u)
     monkeypatch.setattr(residuals, "_driven_parts", lambda rest, u: (np.array([driven, 0.0]), np.zeros(2)))
-    assert bool(find_disturbed_stretch(shifted)) is found
+    assert codes(find_disturbed_stretch(shifted)) == ["disturbed-stretch"] * found
 
 
 @pytest.mark.parametrize(
@@ -300,7 +167,8 @@ def test_a_residual_of_3_per_cent_follows_a_later_input_from_a_correlation_of_a_
     r[256 - 40, 0] = correlation
     monkeypatch.setattr(residuals, "_correlate", lambda y, u, lags: r)
     monkeypatch.setattr(residuals, "_find_onset", lambda r, count: 0)
-    assert bool(find_late_input(outputs_with(shares=(share, 0.0)), data(), 2, no_model)) is found
+    findings = find_late_input(outputs_with(shares=(share, 0.0)), data(), 2, no_model)
+    assert codes(findings) == ["not-synchronous"] * found
 
 
 @pytest.mark.parametrize(("share", "found"), [(0.99e-6, False), (1.01e-6, True)])
@@ -309,7 +177,8 @@ def test_a_late_response_is_looked_for_from_a_residual_of_a_millionth_on(
 ) -> None:
     monkeypatch.setattr(residuals, "_find_onset", lambda r, count: 40)
     monkeypatch.setattr(residuals, "_improves", lambda *given: True)
-    assert bool(find_late_input(outputs_with(shares=(share, 0.0)), data(), 2, no_model)) is found
+    findings = find_late_input(outputs_with(shares=(share, 0.0)), data(), 2, no_model)
+    assert codes(findings) == ["not-synchronous"] * found
 
 
 @pytest.mark.parametrize(
