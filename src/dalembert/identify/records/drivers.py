@@ -116,7 +116,8 @@ def find_drivers(record: Record) -> Drivers:
     if len(drives) == len(found.outputs):
         drives = {}
     kept = [tuple(name for name in names if name not in drives) for names in (found.inputs, found.outputs)]
-    return replace(found, inputs=kept[0], outputs=kept[1], left_out={**drives, **repeats, **beside})
+    dead = {name: "constant" for name in record.names if moving and name not in moving}
+    return replace(found, inputs=kept[0], outputs=kept[1], left_out={**drives, **repeats, **beside, **dead})
 
 
 def _repeats(record: Record, names: list[str]) -> dict[str, str]:

@@ -77,7 +77,12 @@ def test_copies_and_integrals_are_left_out_whatever_their_names() -> None:
     found = find_drivers(da.Record(t, data, names))
     assert found.inputs == ("Force",) and found.outputs == ("c1", "c2", "c6")
     assert set(found.left_out) == {"c3", "c4", "c5"}
-    assert {word for why in found.left_out.values() for word in ("copy", "integral") if word in why} == {"copy", "integral"}
+    assert {word for why in found.left_out.values() for word in ("copy", "integral") if word in why} == {
+        "copy",
+        "integral",
+    }
+    dead = da.Record(t, np.column_stack([near, np.full(t.size, 3.7), far]), ["p", "q", "r"])
+    assert find_drivers(dead).outputs == ("p", "r") and find_drivers(dead).left_out == {"q": "constant"}
     # a laser with noise of its own at the place of an accelerometer is no integral of it
     laser = velocity + 0.03 * np.diff(velocity, append=0.0).std() * RNG.normal(size=t.size)
     beside = da.Record(t, np.column_stack([WHITE, near, far, laser]), ["Force", "a1", "a2", "laser"])
