@@ -23,7 +23,7 @@ from dalembert.record import Record
 
 _NAMES = re.compile(
     r"(^|[^a-z])(force|hammer|shaker|input|excitation|exciter|ground|base|bottom|table|drive|torque|motor|command"
-    r"|kraft|anregung|eingang|boden)|^u\d*$|^u_|^uval|^in\d*$",
+    r"|kraft|anregung|eingang|boden)|^[uf]\d*$|^u_|^uval|^in\d*$",
     re.IGNORECASE,
 )
 _FORCES = ("N", "N m", "Nm")
@@ -151,7 +151,7 @@ def _correlate(a: FloatArray, b: FloatArray) -> FloatArray:
 
 def _is_force(record: Record, name: str) -> bool:
     unit = record.units[name]
-    return unit in _FORCES or (not unit and re.search(r"force|kraft|torque", name, re.IGNORECASE) is not None)
+    return unit in _FORCES or (not unit and re.search(r"force|kraft|torque|^f\d*$", name, re.IGNORECASE) is not None)
 
 
 def _is_drive(record: Record, name: str) -> bool:

@@ -25,6 +25,7 @@ def test_a_force_and_the_names_of_test_engineers_say_who_drives() -> None:
     assert by_unit.inputs == ("q",) and by_unit.outputs == ("p",) and by_unit.certain
     assert find_drivers(da.Record(t, data, ["ground_ax", "roof_ax"])).inputs == ("ground_ax",)
     assert find_drivers(da.Record(t, data, ["u", "y"])).inputs == ("u",)
+    assert find_drivers(da.Record(t, data, ["F", "a1"])).inputs == ("F",)
     assert find_drivers(da.Record(t, data, ["a1", "a2"])).inputs == ()
 
 
