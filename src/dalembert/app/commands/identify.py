@@ -497,4 +497,5 @@ def write_report(result: Any, records: list[Record], data: list[Path], report: P
     listed = ", ".join(one.name for one in data[:3]) + (f" and {len(data) - 3} more" if len(data) > 3 else "")
     more: dict[str, Any] = {} if hasattr(result, "identified") or not records else {"records": records}
     title = f"Identification of {listed}, {origin['made'][:10]}"
-    write(result, report, places=places or None, provenance=origin, title=title, **more)
+    speak = speak_options(terminal.settings.options)
+    write(result, report, places=places or None, provenance=origin, speak=speak, title=title, **more)

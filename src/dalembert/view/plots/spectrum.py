@@ -233,7 +233,10 @@ def plot_survey(drawn: Survey, *, record: Record, title: str | None = None) -> F
             ax.tick_params(labelsize=7)
             ax.margins(x=0)
     axes[-1][0].set_xlabel("time [s]", fontsize=8)
-    axes[-1][1].set_xlabel("frequency [Hz]", fontsize=8)
+    last = next((row[1] for row in axes[::-1] if row[1].axison), None)  # axes that are off show no ticks
+    if last is not None:
+        last.set_xlabel("frequency [Hz]", fontsize=8)
+        last.tick_params(labelbottom=True)
     more = len(drawn.channels) - len(shown)
     if title or more:
         figure.suptitle(f"{title or ''}{f' ({more} more channels)' if more else ''}", fontsize=9)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from dalembert.core.findings import Speaker, in_python
 from dalembert.core.tables import spread
 from dalembert.core.text import count_noun
 from dalembert.identify.model.collinearity import modal_phase_collinearity
@@ -15,7 +16,17 @@ from dalembert.view.animation.shape_scene import read_places, shape_animation
 from dalembert.view.plots.figures import list_names
 from dalembert.view.plots.plot import plot
 from dalembert.view.reports import origin
-from dalembert.view.reports.pages import Heading, Listing, Moving, Picture, Piece, Table, Text, write_page
+from dalembert.view.reports.pages import (
+    Heading,
+    Listing,
+    Moving,
+    Picture,
+    Piece,
+    Table,
+    Text,
+    list_warnings,
+    write_page,
+)
 
 METHODS = {
     "fdd": "frequency domain decomposition", "efdd": "enhanced frequency domain decomposition",
@@ -30,6 +41,7 @@ def output_only_report(
     *,
     places: Mapping[str, Any] | None = None,
     provenance: Mapping[str, Any] | None = None,
+    speak: Speaker = in_python,
     title: str = "Modes from outputs alone",
 ) -> None:
     """Write a self-contained HTML page on modes from outputs alone.
@@ -38,7 +50,7 @@ def output_only_report(
     ----------
     places : where channels measure, and which way: ``{"a1": (0, 0, 0.2, "x"), "ground": (0, 0, 0)}`` [m]; with them the
         page plays the mode shapes
-    provenance : further entries at the end
+    provenance : further entries at the end.  speak : writes arguments and functions in the advice of warnings
     """
     modes = result.structural_modes
     pieces: list[Piece] = [Text(_summary(result))]
@@ -56,8 +68,7 @@ def output_only_report(
         pieces.append(Picture("shapes", plot(modes, mode=shown, title="Mode shapes at the sensors"), words))
     if isinstance(result, MergedModes):
         pieces += _setups(result)
-    texts = tuple(one.text() for one in result.findings)
-    pieces += [Heading("Warnings"), Listing(texts)] if texts else []
+    pieces += list_warnings(result.findings, speak)
     pieces += [Heading("What was done"), Listing(result.notes)]
     kept = {key: value for key, value in result.provenance.items() if isinstance(value, str | int | float)}
     write_page(path, title, pieces, {**(provenance or {}), **kept, **origin.versions()})
