@@ -267,9 +267,8 @@ def separate_scales(eqs: EquationsOfMotion, fast: str | Iterable[str] | None = N
     Examples
     --------
     >>> import dalembert as da
-    >>> eqs = da.equations(da.read_model("tudor"))
-    >>> joints = da.equations(eqs, coordinates=["shoulder.angle", "elbow.angle", *eqs.elastic])
-    >>> round(da.separate_scales(joints).epsilon, 4)
+    >>> eqs = da.equations(da.read_model("tudor"), coordinates="joint")
+    >>> round(da.separate_scales(eqs).epsilon, 4)
     0.0336
     """
     require_equations(eqs)

@@ -56,12 +56,6 @@ def arm(modes: int = 3, damping: float = 0.0, *, rotors: bool = False, gravity: 
     return m
 
 
-def joint_equations(m: da.Mechanism) -> da.EquationsOfMotion:
-    """The arm in joint angles and modal coordinates, without constraint rows."""
-    eqs = da.equations(m)
-    return da.equations(eqs, coordinates=[*JOINTS, *eqs.elastic])
-
-
 def matrices(eqs: da.EquationsOfMotion, payload: float, elbow: float = 0.0) -> tuple[FloatArray, FloatArray]:
     """M and K of joints, then modes, of an arm without gravity."""
     eqs = eqs.replace(payload=payload)
@@ -81,9 +75,9 @@ def hertz(M: FloatArray, K: FloatArray) -> FloatArray:
 def frequencies() -> dict[str, Any]:
     """Of the links alone, and of the arm with locked and with free joints by payload."""
     m = arm(gravity=False)
-    eqs = joint_equations(m)
+    eqs = da.equations(m, coordinates="joint")
     pairs = [matrices(eqs, payload) for payload in PAYLOADS]
-    moved = matrices(joint_equations(arm(rotors=True, gravity=False)), PAYLOADS[-1])
+    moved = matrices(da.equations(arm(rotors=True, gravity=False), coordinates="joint"), PAYLOADS[-1])
     return {
         "link_frequencies_hz": [body.flexible.frequencies_hz for body in m.bodies if body.flexible is not None],
         "payloads_kg": PAYLOADS,
@@ -129,7 +123,7 @@ def hold_linear(payload: float) -> dict[str, list[float]]:
 
 def free_fall() -> tuple[da.Record, float, float]:
     """A fall from the horizontal, undeformed: the run, the largest change of energy, the kinetic one at the end [J]."""
-    eqs = joint_equations(arm())
+    eqs = da.equations(arm(), coordinates="joint")
     start = da.assemble(eqs, dict.fromkeys((*JOINTS, *eqs.elastic), 0.0))
     run = da.simulate(eqs, 0.6, start=start, method=da.DormandPrince(rtol=1e-9), every=5e-3, progress=False)
     energy = run["energy.kinetic"] + run["energy.potential"]
@@ -282,8 +276,8 @@ def _pieces(results: dict[str, Any], measured: da.Record, run: da.Record) -> lis
         axes.set_xlabel("time [s]")
         figure.axes[0].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     caption = (
-        f"Strains of the model, whose joint loops follow the angles of the {replayed['source']}. The middle of the "
-        "first link is off most: its modes have no moment at their free end, where the elbow has one."
+        f"Strains of the model, whose joint loops follow the angles of the {replayed['source']}. Modes of the "
+        "first link have no moment at its end, where the elbow has one: three are too few for the strain in its middle."
     )
     return [
         first,

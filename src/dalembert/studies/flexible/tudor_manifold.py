@@ -16,7 +16,7 @@ import numpy as np
 import dalembert as da
 from dalembert.core.arrays import FloatArray
 from dalembert.core.progress import step
-from dalembert.studies.flexible.tudor import JOINTS, STRAINS, TORQUES, arm, hertz, joint_equations, matrices
+from dalembert.studies.flexible.tudor import JOINTS, STRAINS, TORQUES, arm, hertz, matrices
 from dalembert.studies.runner import Outcome
 from dalembert.view.plots.figures import BLUE, GREEN, GREY, RED, STYLE, log_ticks, new_figure
 from dalembert.view.reports.pages import Moving, Picture, Piece, Table, Text
@@ -45,7 +45,7 @@ def residuals(eqs: da.EquationsOfMotion, epsilons: tuple[float, ...], order: int
 
 def free_and_locked(payload: float = 0.0, elbow: float = 0.0) -> dict[str, FloatArray]:
     """Frequencies [Hz] without gravity: free joints, stiff loops at the joints, locked joints, and the fast model."""
-    eqs = joint_equations(arm(gravity=False)).replace(payload=payload)
+    eqs = da.equations(arm(gravity=False), coordinates="joint").replace(payload=payload)
     M, K = matrices(eqs, payload, elbow)
     held = K + np.diag([1e8, 1e8, *[0.0] * len(eqs.elastic)])
     fast = da.separate_scales(eqs, order=0).fast(da.assemble(eqs, {"shoulder.angle": 0.4, "elbow.angle": elbow}))
@@ -150,10 +150,10 @@ def study() -> Outcome:
     """Orders of the manifold, fast modes and strains."""
     step("expansion")
     m = arm()
-    joint = joint_equations(m)
+    joint = da.equations(m, coordinates="joint")
     two = da.separate_scales(joint)
     sizes = {order: residuals(joint, EPSILONS, order) for order in (0, 2)}
-    level = joint_equations(arm(gravity=False))
+    level = da.equations(arm(gravity=False), coordinates="joint")
     gentle = {order: residuals(level, WIDE, order, GENTLE) for order in (0, 2)}
     start = da.assemble(two.slow, dict(zip(JOINTS, POSE, strict=True)), velocity=dict(zip(JOINTS, RATES, strict=True)))
     falling = da.simulate(two.slow, 0.05, start=start, inputs=dict(zip(TORQUES, EFFORTS, strict=True)), progress=False)

@@ -252,8 +252,10 @@ def test_the_linear_model_of_both_has_the_slow_and_the_fast_poles(arm: da.Equati
 
 @pytest.mark.slow
 @needs_compiler
-def test_the_slow_model_of_order_two_is_the_same_in_c(two: Any, tmp_path: Path) -> None:
-    printed = check(da.export_c(two.slow, tmp_path, name="slow"))
+@pytest.mark.parametrize("together", [False, True])
+def test_slow_and_fast_models_of_order_two_are_the_same_in_c(together: bool, tmp_path: Path) -> None:
+    two = da.separate_scales(da.equations(da.read_model("tudor"), coordinates="joint"))
+    printed = check(da.export_c(da.equations(two) if together else two.slow, tmp_path, name="tudor"))
     assert float(printed.split()[-1]) <= 1e-12
 
 
