@@ -77,6 +77,11 @@ def between(low: float, high: float) -> ArgumentKind:
     return _number(lambda x: low <= x <= high, f"a number from {low:g} to {high:g}", "out-of-range")
 
 
+def above_and_below(low: float, high: float) -> ArgumentKind:
+    """A number between ``low`` and ``high``, the ends left out."""
+    return _number(lambda x: low < x < high, f"a number above {low:g} and below {high:g}", "out-of-range")
+
+
 def interval(unit: str) -> ArgumentKind:
     """Two numbers (low, high), 0 ≤ low < high."""
     expected = f"(low, high) with 0 ≤ low < high [{unit}]"

@@ -38,20 +38,10 @@ DECADES = (-4.0, -2.0, -1.0, 1.0, 2.0, 4.0)  # of the common factor tried first
 DAMPING = Damping(first=1e-2, good=0.2, fair=0.2, poor=0.2, growth=5.0, least=1e-9, most=1e12)
 
 
-@dataclass(frozen=True)
-class TuningLimits:
-    """Limits of the search for variances; θ are their logarithms."""
-
-    step: float = 1e-6  # of θ, for derivatives
-    steps: int = 60  # of the descent at most
-    usual: int = 8  # of the descent, for the bar
-    gain: float = 1e-9  # relative gain that ends the descent: far below that of a change of 1 % in a variance
-    longest: float = 2.0  # largest step of θ: a factor of 7
-    widest: float = 12 * float(np.log(10.0))  # largest change of θ from its initial value: twelve decades
-    flat: float = 1e-9  # least second derivative of an unknown, of the largest
-
-
-LIMITS = TuningLimits()
+def bounds(first: Array, decades: float = 12.0) -> tuple[Array, Array]:
+    """Smallest and largest θ, the logarithms of the variances: twelve decades from their initial values."""
+    widest = decades * float(np.log(10.0))
+    return first - widest, first + widest
 
 
 @dataclass(frozen=True)
@@ -84,13 +74,13 @@ class Tuned:
 
     @property
     def Q(self) -> Array | None:
-        found: Array | None = self.filter.noise.Q.constant()
-        return found
+        covariance: Array | None = self.filter.noise.Q.constant()
+        return covariance
 
     @property
     def R(self) -> Array | None:
-        found: Array | None = self.filter.noise.R.constant()
-        return found
+        covariance: Array | None = self.filter.noise.R.constant()
+        return covariance
 
     def table(self) -> str:
         rows = [
@@ -146,9 +136,7 @@ def tune(
         except KeyboardInterrupt:
             raise Interrupted("interrupted", f"tuning was interrupted after {task.count} runs.") from None
     names = [f"{e.symbol}.{e.name}" if e.name else e.symbol for e in entries]
-    bound = tuple(
-        n for n, th, a in zip(names, theta, task.first, strict=True) if th in (a - LIMITS.widest, a + LIMITS.widest)
-    )
+    bound = tuple(n for n, th, *ends in zip(names, theta, *bounds(task.first), strict=True) if th in ends)
     return Tuned(
         filter_.with_numbers(*task.values(theta)), dict(zip(names, np.exp(theta).tolist(), strict=True)),
         dict(zip(names, np.exp(task.first).tolist(), strict=True)), "likelihood" if truth is None else "reference",
@@ -164,27 +152,27 @@ def find_entries(filter_: Filter, wanted: list[str]) -> list[Entry]:
         "R": (noise.R, model.outputs.names),
         "input_noise": (noise.inputs, model.inputs.names),
     }
-    known: dict[str, list[Entry]] = {}
+    variances: dict[str, list[Entry]] = {}
     for symbol, (matrix, names) in kinds.items():
         if matrix is None or matrix.function is not None:
             continue
         if not matrix.diagonal:
-            known[symbol] = [Entry(symbol, "", None, 1.0)]
+            variances[symbol] = [Entry(symbol, "", None, 1.0)]
             continue
         each = [Entry(symbol, n, k, matrix.values[k]) for k, n in enumerate(names) if matrix.values[k] > 0]
-        known[symbol] = each
-        known.update({f"{symbol}.{e.name}": [e] for e in each})
-    found: dict[tuple[str, str], Entry] = {}
+        variances[symbol] = each
+        variances.update({f"{symbol}.{e.name}": [e] for e in each})
+    entries: dict[tuple[str, str], Entry] = {}
     for name in wanted:
-        if name not in known:
-            problem = unknown_name("variance to vary", str(name), known, "the filter")
-            rest = Advice("Variances that are zero, or functions of the state, do not vary.")
-            raise DataError("unknown-name", problem, rest)
-        found.update({(e.symbol, e.name): e for e in known[name]})
-    if not found:
+        if name not in variances:
+            problem = unknown_name("variance to vary", str(name), variances, "the filter")
+            why = Advice("Variances that are zero, or functions of the state, do not vary.")
+            raise DataError("unknown-name", problem, why)
+        entries.update({(e.symbol, e.name): e for e in variances[name]})
+    if not entries:
         problem = f"nothing to vary in {', '.join(wanted)}: every variance is zero."
         raise DataError("empty", problem, Advice("Give an initial guess above zero."))
-    return list(found.values())
+    return list(entries.values())
 
 
 class Task:
@@ -216,7 +204,7 @@ class Task:
         if truth is not None:
             self._read_truth(record, truth, channels, settle)
         symbols = len({e.symbol for e in entries})
-        self.count, self.expected = 0, 1 + len(DECADES) * symbols + LIMITS.usual * (len(entries) + 2)
+        self.count, self.expected = 0, 1 + len(DECADES) * symbols + 8 * (len(entries) + 2)
         filter_.native.sample.expect(len(self.data) * self.expected)
         self.before = self.plain(self.first)
 
@@ -225,8 +213,8 @@ class Task:
         names = [n for n in reported.names if n in truth.names] if channels is None else channels
         names = [names] if isinstance(names, str) else list(names)
         for name in names:
-            for known, where in ((reported.names, "the estimate"), (truth.names, "the truth")):
-                require_name("channel", name, known, where)
+            for channels_, where in ((reported.names, "the estimate"), (truth.names, "the truth")):
+                require_name("channel", name, channels_, where)
         if not names:
             problem = f"the truth has none of the estimated channels: {', '.join(reported.names[:12])}."
             raise DataError("missing-channel", problem)
@@ -268,10 +256,12 @@ class Task:
         self._count(1, bar)
         return total / len(self.data) if np.isfinite(total) else np.inf
 
-    def slopes(self, theta: Array, bar: Progress | None = None) -> tuple[float, Array, Array]:
-        """Criterion per sample, its gradient (k,), its second derivative (k, k), about."""
+    def slopes(
+        self, theta: Array, bar: Progress | None = None, step: float = 1e-6
+    ) -> tuple[float, Array, Array]:
+        """Criterion per sample, its gradient (k,), its second derivative (k, k), about; by a step of θ."""
         k, N = len(self.entries), len(self.data)
-        columns = [self.numbers(theta), *(self.numbers(theta + LIMITS.step * side) for side in np.eye(k))]
+        columns = [self.numbers(theta), *(self.numbers(theta + step * side) for side in np.eye(k))]
         filter_states = [self.m0] * (k + 1)
         total, gradient, curvature = 0.0, np.zeros(k), np.zeros((k, k))
         for done in range(0, N, engine.BLOCK):
@@ -279,9 +269,9 @@ class Task:
             runs = [self._results(m, rows, p) for m, p in zip(filter_states, columns, strict=True)]
             filter_states = [m for m, _ in runs]
             here = runs[0][1]
-            rates = np.stack([(there - here) / LIMITS.step for _, there in runs[1:]], axis=2)
-            part, slope, second = self._share(here, rates, done)
-            total, gradient, curvature = total + part, gradient + slope, curvature + second
+            rates = np.stack([(there - here) / step for _, there in runs[1:]], axis=2)
+            value, slope, second = self._share(here, rates, done)
+            total, gradient, curvature = total + value, gradient + slope, curvature + second
         self._count(k + 1, bar)
         return total / N, gradient / N, curvature / N
 
@@ -329,11 +319,11 @@ class Task:
             raise ConvergenceError("diverged", problem, Advice("Check the model."))
         return theta
 
-    def descend(self, theta: Array, bar: Progress) -> tuple[Array, float]:
+    def descend(self, theta: Array, bar: Progress, steps: int = 60) -> tuple[Array, float]:
         """Damped Newton steps until they gain nothing; variances stay within their bounds."""
         first = _TuningPoint(theta, *self.slopes(theta, bar))
-        found = minimise(_Descent(self, bar), first, DAMPING, LIMITS.steps)
-        return found.point.theta, found.point.value
+        lowest = minimise(_Descent(self, bar), first, DAMPING, steps).point
+        return lowest.theta, lowest.value
 
 
 @dataclass(frozen=True, eq=False)
@@ -364,15 +354,18 @@ class _Descent:
             self._slopes = (place, *self.task.slopes(place.theta, self.bar)[1:])
         return self._slopes[1:]
 
-    def step(self, place: _TuningPoint, damping: float) -> DampedStep:
+    def step(
+        self,
+        place: _TuningPoint,
+        damping: float,
+        longest: float = 2.0,  # step of θ: a factor of 7
+        flat: float = 1e-9,  # least second derivative of an unknown, of the largest
+    ) -> DampedStep:
         gradient, curvature = self.slopes(place)
-        first = self.task.first
-        size = np.maximum(curvature.diagonal(), LIMITS.flat * max(curvature.diagonal().max(), 1e-300))
+        size = np.maximum(curvature.diagonal(), flat * max(curvature.diagonal().max(), 1e-300))
         step = -np.linalg.solve(curvature + np.diag(damping * size), gradient)
         # each on its own: a variance of little effect must not slow the others down
-        trial = np.clip(
-            place.theta + np.clip(step, -LIMITS.longest, LIMITS.longest), first - LIMITS.widest, first + LIMITS.widest
-        )
+        trial = np.clip(place.theta + np.clip(step, -longest, longest), *bounds(self.task.first))
         return DampedStep(trial, abs(float(gradient @ (trial - place.theta))))
 
     def evaluate(self, place: _TuningPoint, step: DampedStep) -> _TuningPoint:
@@ -381,6 +374,9 @@ class _Descent:
     def is_settled(self, before: _TuningPoint, after: _TuningPoint, step: DampedStep) -> bool:
         return self.is_rounding(after, None, step)
 
-    def is_rounding(self, place: _TuningPoint, trial: _TuningPoint | None, step: DampedStep) -> bool:
+    def is_rounding(
+        self, place: _TuningPoint, trial: _TuningPoint | None, step: DampedStep, gain: float = 1e-9
+    ) -> bool:
+        """gain : relative, that ends the descent: far below that of a change of 1 % in a variance."""
         size = abs(place.value)
-        return step.predicted < LIMITS.gain * (size if self.task.truth is not None else max(1.0, size))
+        return step.predicted < gain * (size if self.task.truth is not None else max(1.0, size))
