@@ -77,6 +77,12 @@ def between(low: float, high: float) -> ArgumentKind:
     return _number(lambda x: low <= x <= high, f"a number from {low:g} to {high:g}", "out-of-range")
 
 
+def at_least(low: float, below: float = float("inf")) -> ArgumentKind:
+    """A number from ``low`` on, and ``below`` another."""
+    expected = f"a number from {low:g} on" + (f" and below {below:g}" if below < float("inf") else "")
+    return _number(lambda x: low <= x < below, expected, "out-of-range")
+
+
 def above_and_below(low: float, high: float) -> ArgumentKind:
     """A number between ``low`` and ``high``, the ends left out."""
     return _number(lambda x: low < x < high, f"a number above {low:g} and below {high:g}", "out-of-range")

@@ -64,12 +64,12 @@ def state_covariance(symbol: str, given: Any, model: Process) -> Array:
     names = model.errors.names
     if not model.held or isinstance(given, Mapping):
         return covariance(symbol, given, names, "state")
-    own = [k for k in range(len(names)) if k not in model.held]
+    dynamic = [k for k in range(len(names)) if k not in model.held]
     if np.ndim(given) and np.shape(given)[0] == len(names):
         return covariance(symbol, given, names, "state")
-    whole = np.zeros((len(names), len(names)))
-    whole[np.ix_(own, own)] = covariance(symbol, given, tuple(names[k] for k in own), "state")
-    return whole
+    P = np.zeros((len(names), len(names)))
+    P[np.ix_(dynamic, dynamic)] = covariance(symbol, given, tuple(names[k] for k in dynamic), "state")
+    return P
 
 
 def _by_name(symbol: str, given: Mapping[str, Any], names: tuple[str, ...], what: str) -> Array:
@@ -202,23 +202,24 @@ class NoiseVariances:
         model = self.process
         x, u, p = SX.sym("x", model.nx), SX.sym("u", model.nu), SX.sym("p", len(model.parameters))
         t, dt = SX.sym("t"), SX.sym("dt")
-        known = {"t": t, "dt": dt}
+        symbols_by_name = {"t": t, "dt": dt}
         for channels, symbols in ((model.parameters, p), (model.inputs, u), (model.carried, x)):
-            known.update({name: symbols[k] for k, name in enumerate(channels.names)})
-        value = _matrix_of(symbol, call_user(given, f"the function of {symbol}", Known(known, symbol)), names, what)
-        own = ca.diag(value)
+            symbols_by_name.update({name: symbols[k] for k, name in enumerate(channels.names)})
+        value = call_user(given, f"the function of {symbol}", Known(symbols_by_name, symbol))
+        value = _matrix_of(symbol, value, names, what)
+        variances = ca.diag(value)
         # a negative variance becomes NaN: the run reports it at once, not when it has spoiled P
-        value = ca.densify(value + ca.diag(ca.if_else(own < 0, np.nan, 0)))
+        value = ca.densify(value + ca.diag(ca.if_else(variances < 0, np.nan, 0)))
         return ca.Function(symbol, [x, u, p, t, dt], [value])
 
     def with_values(self, Q: Array, R: Array, inputs: Array | None = None) -> NoiseVariances:
         """The same structure with other numbers, in the order of `Covariance.values`."""
-        other = copy.copy(self)
-        other.__dict__.pop("values", None)
-        other.Q, other.R = replace(self.Q, values=Q), replace(self.R, values=R)
+        changed = copy.copy(self)
+        changed.__dict__.pop("values", None)
+        changed.Q, changed.R = replace(self.Q, values=Q), replace(self.R, values=R)
         if self.inputs is not None and inputs is not None:
-            other.inputs = replace(self.inputs, values=inputs)
-        return other
+            changed.inputs = replace(self.inputs, values=inputs)
+        return changed
 
     @cached_property
     def values(self) -> Array:

@@ -54,8 +54,9 @@ class DivergenceMonitor:
         lowest, highest = variance.min(initial=0.0), variance.max(initial=0.0)
         if self.first is None:
             self.first = max(float(highest), 1e-300)
-        suspect = lowest < 0 or has_grown(highest, self.first)
-        return (self._check_variances(variance) if suspect else None) or self._check_innovations(block[:, columns.nis], end)
+        doubtful = lowest < 0 or has_grown(highest, self.first)
+        finding = self._check_variances(variance) if doubtful else None
+        return finding or self._check_innovations(block[:, columns.nis], end)
 
     def _check_variances(self, variance: Array, negative: float = 1e-6) -> tuple[int, Finding] | None:
         """One that is negative by more than rounding, or has grown without bound.

@@ -61,18 +61,18 @@ class JointInputKalman(Filter):
         self, model: object, *, unknown: str | Iterable[str], inputs: Names = None, outputs: Names = None,
         dt: float | None = None, Q: Variances = None, P0: Variances = None, start: InitialState = None, **keywords: Any,
     ) -> None:  # fmt: skip
-        made, G, H = _augment(model, unknown, inputs, outputs, dt)
+        augmented, G, H = _augment(model, unknown, inputs, outputs, dt)
         self.G, self.H = G, H
         self.nx, self.nd = G.shape
         self.explained = self.nd
         self.delayed = not H.any()
-        self._check(made, C=made.source.C)
-        states = made.carried.names[: self.nx]
-        for name, given in (("Q", Q), ("P0", P0)):
-            if given is None:
+        self._check(augmented, C=augmented.source.C)
+        states = augmented.carried.names[: self.nx]
+        for name, variances in (("Q", Q), ("P0", P0)):
+            if variances is None:
                 raise DataError("missing-argument", f"{name} is missing: {MISSING[name]}.")
-        Q, P0 = (_pad(name, given, states, made.carried.names) for name, given in (("Q", Q), ("P0", P0)))
-        super().__init__(made, Q=Q, P0=P0, start=start, **keywords)
+        Q, P0 = (_pad(name, variances, states, augmented.carried.names) for name, variances in (("Q", Q), ("P0", P0)))
+        super().__init__(augmented, Q=Q, P0=P0, start=start, **keywords)
         self.state_size = self.nx + self.nd + triangle(self.nx + self.nd)
 
     def _check(self, made: Process, C: Array, rank: float = 1e-9) -> None:
@@ -113,8 +113,8 @@ class JointInputKalman(Filter):
             after = after - ca.vertcat(ca.DM(self.G) @ d, ca.DM.zeros(self.nd))
             on = ca.horzcat(F[: self.nx, : self.nx], ca.DM.zeros(self.nx, self.nd))
         ahead = on @ P @ on.T + self.model.Q(ca.vertcat(x, d), u, p, t, dt)[: self.nx, : self.nx]
-        whole = ca.diagcat(ahead, P[self.nx :, self.nx :])
-        return ca.vertcat(after[: self.nx], d, pack(ca.densify(whole)))
+        joint = ca.diagcat(ahead, P[self.nx :, self.nx :])
+        return ca.vertcat(after[: self.nx], d, pack(ca.densify(joint)))
 
     def correct(self, m: Expr, u: Expr, y: Expr, measured: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
         nx, nd = self.nx, self.nd
@@ -141,12 +141,12 @@ class JointInputKalman(Filter):
             x = x + G @ d
             Px = Px + G @ Pxd.T + Pxd @ G.T + G @ Pd @ G.T
             Pxd = Pxd + G @ Pd
-        whole = ca.vertcat(ca.horzcat(Px, Pxd), ca.horzcat(Pxd.T, Pd))
-        left = e - acts @ d
-        return ca.vertcat(x, d, pack(ca.densify((whole + whole.T) / 2))), left, S
+        joint = ca.vertcat(ca.horzcat(Px, Pxd), ca.horzcat(Pxd.T, Pd))
+        residual = e - acts @ d
+        return ca.vertcat(x, d, pack(ca.densify((joint + joint.T) / 2))), residual, S
 
     def _faint(self, share: float = 1e-10) -> Array:
-        """Information of a prior of the inputs, over that of a sample: one without the sensors that show them is valid."""
+        """Information of a prior of the inputs, over that of a sample, which may lack the sensors that show them."""
         R = self.noise.R.constant()
         acts = self.process.source.C @ self.G if self.delayed else self.H
         spread = np.ones(len(acts)) if R is None else np.diag(R)
@@ -194,13 +194,13 @@ def _augment(model: Any, unknown: Any, inputs: Names, outputs: Names, dt: float 
     states = Channels([*plain.carried.names, *names], [*plain.carried.units, *units])
     reported = Channels([*plain.reported.names, *names], states.units)
     shown = Channels(plain.inputs.names[:nu], plain.inputs.units[:nu])
-    seen = StateSpace(A, B[:, nu:], C, D[:, nu:], dt=plain.dt)
-    made = Process(
+    from_unknown = StateSpace(A, B[:, nu:], C, D[:, nu:], dt=plain.dt)
+    augmented = Process(
         "linear model with unknown inputs", states, states, shown, plain.outputs, functions,
         np.concatenate([plain.start, np.zeros(nd)]), reported=reported, wrapped=plain.wrapped,
-        dt=plain.dt, source=seen,
+        dt=plain.dt, source=from_unknown,
     )  # fmt: skip
-    return made, B[:, nu:], D[:, nu:]
+    return augmented, B[:, nu:], D[:, nu:]
 
 
 def _pad(what: str, given: object, states: tuple[str, ...], names: tuple[str, ...]) -> Any:

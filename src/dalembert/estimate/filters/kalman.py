@@ -113,8 +113,8 @@ class Kalman(Filter):
         CP = C @ P
         S = CP @ C.T + R
         K = solve_positive(factor(keep_measured(S, measured)), ca.diag(measured) @ CP).T
-        left = P - K @ CP  # (I - K C) P; times (I - K C)ᵀ it is left - (left Cᵀ) Kᵀ
-        return ca.vertcat(x + K @ e, pack(left - (left @ C.T) @ K.T + K @ R @ K.T)), e, S
+        reduced = P - K @ CP  # (I - K C) P; times (I - K C)ᵀ it is this - (this Cᵀ) Kᵀ
+        return ca.vertcat(x + K @ e, pack(reduced - (reduced @ C.T) @ K.T + K @ R @ K.T)), e, S
 
     def covariance(self, m: Expr) -> Expr:
         return unpack(m[self.n :], self.n)
@@ -244,9 +244,7 @@ def _refuse_singular(R: Array, names: tuple[str, ...]) -> None:
     values, vectors = np.linalg.eigh(R / np.outer(scale, scale))
     if len(R) and is_singular(values[0], len(R)):
         most = [
-            repr(n)
-            for n, v in zip(names, np.abs(vectors[:, 0]), strict=True)
-            if has_share(v, np.abs(vectors).max())
+            repr(n) for n, v in zip(names, np.abs(vectors[:, 0]), strict=True) if has_share(v, np.abs(vectors).max())
         ]
         problem = f"the information form needs an invertible R; the noise of {' and '.join(most)} is the same noise."
         raise DataError("singular-matrix", problem, cure)

@@ -161,13 +161,13 @@ class ForceModel:
                     where={"forces": tuple(idle)},
                 )
             if inverted and self._conditions(B, columns).min() > 1 / singular:
-                other = Advice("Name other forces, or use {}.", Argument("form", FORMS[1]))
+                form = Advice("Name other forces, or use {}.", Argument("form", FORMS[1]))
                 combined = Advice("Name other forces, or estimate a combination of them.")
                 raise ModelError(
                     "undetermined-force",
                     f"the motion of {self.eqs.name!r} does not distinguish the forces {', '.join(names)}: at every "
                     "pose one has the same effect as others together.",
-                    other if names is self.known else combined,
+                    form if names is self.known else combined,
                     where={"forces": names},
                 )
 
@@ -175,9 +175,9 @@ class ForceModel:
         """How well a motion (record with z, ż, z̈) determines the forces, and where it does not."""
         time, _, B = self._along(motion)
         inverted = self._one if self.form == FORMS[0] else self._two
-        condition, seen = self._conditions(B, inverted), self._conditions(B, self._two)
+        condition, unknown_condition = self._conditions(B, inverted), self._conditions(B, self._two)
         return ForceCheck(known=self.known, unknown=self.unknown, form=self.form, time=time, condition=condition,
-                          seen=seen, map=B[:, :, self._two])  # fmt: skip
+                          seen=unknown_condition, map=B[:, :, self._two])  # fmt: skip
 
     def _conditions(self, B: Array, columns: list[int]) -> FloatArray:
         """(K,) condition of the map of some forces, in units of their effects over the workspace; inf: no effect."""
@@ -187,7 +187,7 @@ class ForceModel:
             return np.full(len(B), np.inf)
         rows = np.sqrt(np.einsum("kij,kij->i", usual / size, usual / size) / len(usual))
         unit = size * np.where(rows > 0.0, rows, 1.0)[:, None]
-        here, there = (np.linalg.svd(part / unit, compute_uv=False) for part in (B[:, :, columns], usual))
+        here, there = (np.linalg.svd(slopes / unit, compute_uv=False) for slopes in (B[:, :, columns], usual))
         top = max(here.max(initial=0.0), there.max())
         with np.errstate(divide="ignore"):
             return np.asarray(np.where(here[:, -1] > 0.0, top / here[:, -1], np.inf))
@@ -312,13 +312,13 @@ class ForceModel:
             missing = [name for name in self.known if name not in known]
             if missing:
                 raise ModelError("missing-argument", f"the variance of {', '.join(missing)} is missing.")
-        found = {name: float(known[name] if isinstance(known, Mapping) else known) for name in self.known}
+        variances = {name: float(known[name] if isinstance(known, Mapping) else known) for name in self.known}
         for name, law in zip(self.unknown, self.laws, strict=True):
             if law is None:
                 give = Advice("Give {} as a mapping of names to laws.", Argument("unknown"))
                 raise ModelError("missing-argument", f"the unknown force {name!r} has no law.", give)
-            found[name] = law.variance(dt)
-        return found
+            variances[name] = law.variance(dt)
+        return variances
 
     def __repr__(self) -> str:
         return (
@@ -442,12 +442,12 @@ class Balance:
         W = ca.jacobian(v, zd)
         M = eqs.functions["inertia"](q, p, t)
         f = eqs.functions["forces"](q, v, SX.zeros(0), u, p, t, SX.zeros(len(eqs.rows)))
-        left = W.T @ (M @ a - f)
-        B = -ca.jacobian(left, u)
+        residual = W.T @ (M @ a - f)
+        B = -ca.jacobian(residual, u)
         if eqs.nu and ca.depends_on(B, u):
             problem = f"an input of {eqs.name!r} does not act linearly, so the motion does not determine it."
             raise ModelError("not-linear", problem)
-        h = ca.substitute(left, u, SX.zeros(eqs.nu))
+        h = ca.substitute(residual, u, SX.zeros(eqs.nu))
         summed = ca.fabs(W).T @ ca.fabs(ca.jacobian(f, u))
         still = [ca.densify(ca.substitute(x, ca.vertcat(zd, zdd), SX.zeros(2 * n))) for x in (B, summed)]
         return (

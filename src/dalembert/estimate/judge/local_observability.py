@@ -138,8 +138,8 @@ class LocalObservability:
     def _weakly(self) -> str:
         fades = self.fades[len(self.unseen) :]
         return join_first([
-            describe(direction) + self._falls(left) + describe_decay(fade)
-            for (direction, left), fade in zip(self.weak, fades, strict=True)
+            describe(direction) + self._falls(share) + describe_decay(fade)
+            for (direction, share), fade in zip(self.weak, fades, strict=True)
         ])  # fmt: skip
 
     def _falls(self, left: float) -> str:
@@ -224,47 +224,47 @@ def local_observability(
     >>> print(found.verdict)
     1 of 2 directions of 'cart' cannot be seen from S.speed: S.displacement. Measure S.displacement (or cart.x) as well.
     """
-    whole, read = add_candidates(_process(model, along, outputs, dt, options), candidates)
-    motion = _motion(whole, along, dt, samples)
+    extended, read = add_candidates(_process(model, along, outputs, dt, options), candidates)
+    motion = _motion(extended, along, dt, samples)
     if len(motion.t) < 2:
         raise DataError("too-few-samples", "observability along a motion needs at least two samples.")
     whole_number("window", window, least=2)
-    starts, stacked, flow = windows(*slopes(whole, motion), window)
+    starts, stacked, flow = windows(*slopes(extended, motion), window)
     if not np.isfinite(stacked).all():
-        problem = f"an output of {whole.name!r} has no derivative somewhere along this motion."
+        problem = f"an output of {extended.name!r} has no derivative somewhere along this motion."
         raise ModelError("not-finite", problem, Advice("Leave it out."))
-    names, ny = whole.errors.names, len(read)
+    names, ny = extended.errors.names, len(read)
     sizes = _amplitudes(amplitude, names)
-    roots = _start_roots(P0, whole, flow, stacked, motion.x[starts], motion.t[starts])
-    scales = typical_noise(whole.outputs.units, stacked, roots)
+    roots = _start_roots(P0, extended, flow, stacked, motion.x[starts], motion.t[starts])
+    scales = typical_noise(extended.outputs.units, stacked, roots)
     weights = _weights(R, read, scales[:ny])
-    views = [View.of(names, _rows(weights @ part[:, :ny]), start, grown)
-             for part, start, grown in zip(stacked, roots, flow, strict=True)]  # fmt: skip
+    views = [View.of(names, _rows(weights @ samples_[:, :ny]), start, grown)
+             for samples_, start, grown in zip(stacked, roots, flow, strict=True)]  # fmt: skip
     strength = np.array([view.values[-1] for view in views])
     best = max(range(len(views)), key=lambda k: (views[k].rank, views[k].well, strength[k]))
     view = views[best]
     moved = None
     if empirical:
-        part = MotionSamples(
+        samples_ = MotionSamples(
             *(a[starts[best] : starts[best] + stacked.shape[1]] for a in (motion.t, motion.x, motion.u))
         )
-        flat = _rows(weights @ spread(whole, part, sizes)[:, :ny])
+        flat = _rows(weights @ spread(extended, samples_, sizes)[:, :ny])
         moved = flat.T @ flat
-    further = _further(whole, ny, stacked[best], flow[best], _likely(R, whole, ny, scales), roots[best])
+    further = _further(extended, ny, stacked[best], flow[best], _likely(R, extended, ny, scales), roots[best])
     if candidates is not None:
-        further = {name: block for name, block in further.items() if name in whole.outputs.names}
-    seldom = (*input_names(whole), *(name for name in further if name.startswith(ORIENTATION)))
+        further = {name: block for name, block in further.items() if name in extended.outputs.names}
+    seldom = (*input_names(extended), *(name for name in further if name.startswith(ORIENTATION)))
     lefts = view.left[view.well : view.rank][::-1]
     return LocalObservability(
         states=names, outputs=read, freedoms=len(view.values), rank=view.rank, singular_values=view.values,
         floor=view.floor, time=motion.t[starts], strength=strength, span=float(motion.dt[:stacked.shape[1] - 1].sum()),
         unseen=tuple(view.direction(v) for v in view.unseen_directions()),
-        weak=tuple((view.direction(v), float(left)) for v, left in zip(view.weak(), lefts, strict=True)),
+        weak=tuple((view.direction(v), float(share)) for v, share in zip(view.weak(), lefts, strict=True)),
         fades=tuple(view.fade(v) for v in (*view.unseen_directions(), *view.weak())),
         hidden=_by_name(names, view.shares), left=_by_name(names, view.kept),
         weakest=view.direction(view.directions[-1]), deviations=_deviations(view, R, P0),
         sensors=rank_sensors(view, further, seldom), gramian=view.gramian, empirical=moved,
-        name=whole.name, assumed=_describe_assumptions(R, P0),
+        name=extended.name, assumed=_describe_assumptions(R, P0),
     )  # fmt: skip
 
 
@@ -341,9 +341,7 @@ def _deviations(view: View, R: Variances, P0: Variances) -> dict[str, float] | N
 
 
 def _describe_assumptions(R: Variances, P0: Variances) -> str:
-    parts = (
-        [] if R is not None else [f"errors of readings of {class_one(100.0):g} % of their range (R not given)"]
-    )
+    parts = [] if R is not None else [f"errors of readings of {class_one(100.0):g} % of their range (R not given)"]
     parts += [] if P0 is not None else ["initial errors of typical magnitudes (P0 not given)"]
     return f"assumed: {', '.join(parts)}" if parts else ""
 

@@ -15,13 +15,14 @@ sample).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from dalembert.core.errors import ConvergenceError, DataError, Interrupted, require_name, unknown_name
+from dalembert.core.declare import checked, instance
+from dalembert.core.errors import ConvergenceError, DataError, Interrupted, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.progress import Progress
 from dalembert.core.tables import align_columns
@@ -34,6 +35,7 @@ from dalembert.expressions import Array
 from dalembert.numerics.least_squares import DampedStep, Damping, minimise
 from dalembert.record import Record
 
+FilterWithNumbers = Annotated[Filter, instance(Filter), "filter with Q and R as numbers"]
 DECADES = (-4.0, -2.0, -1.0, 1.0, 2.0, 4.0)  # of the common factor tried first
 DAMPING = Damping(first=1e-2, good=0.2, fair=0.2, poor=0.2, growth=5.0, least=1e-9, most=1e12)
 
@@ -102,9 +104,10 @@ class Tuned:
         )
 
 
+@checked
 def tune(
-    filter_: Filter, record: Record, *, vary: str | Iterable[str] | None = None, truth: Record | None = None,
-    channels: Sequence[str] | str | None = None, settle: float = 0.0, search: bool = True, progress: Any = None,
+    filter_: FilterWithNumbers, record: Record, *, vary: str | Iterable[str] | None = None,
+    truth: Record | None = None, settle: float = 0.0, progress: Any = None,
 ) -> Tuned:  # fmt: skip
     """Variances of Q and R with which a filter explains a record best.
 
@@ -113,26 +116,22 @@ def tune(
     filter_ : with Q and R to begin with; entries that are zero stay zero.
     vary : "Q", "R", "input_noise", or single ones such as "Q.speed"; None: Q and R, against a truth Q alone (there
         only the ratio of the two counts: take R from the sensors, `sensors`).
-    truth : record of the true channels; None: the likelihood of the innovations decides.
-    channels : which of them count; None: all that are estimated.  settle : seconds at the start left out of the truth's
-        criterion.
-    search : try common factors over decades first.
+    truth : record of the true channels; all that are estimated count.  None: the likelihood of the innovations decides.
+    settle : seconds at the start left out of the truth's criterion.
 
     Returns
     -------
     Tuned with ``.filter``, ready to run.
     """
-    if not isinstance(filter_, Filter):
-        raise DataError("wrong-type", f"expected a filter with Q and R as numbers, got {type(filter_).__name__}.")
     if getattr(filter_, "form", "") == "steady":
         tuned = Advice("Tune one with {} and make it steady after.", Argument("form", "covariance"))
         raise DataError("not-supported", "a steady filter has a fixed gain.", tuned)
     wanted = ("Q",) if vary is None and truth is not None else ("Q", "R") if vary is None else vary
     entries = find_entries(filter_, [wanted] if isinstance(wanted, str) else list(wanted))
-    task = Task(filter_, record, entries, truth, channels, settle)
+    task = Task(filter_, record, entries, truth, settle)
     with Progress(progress, "tuning") as bar:
         try:
-            theta, best = task.descend(task.search(bar) if search else task.first, bar)
+            theta, best = task.descend(task.search(bar), bar)
         except KeyboardInterrupt:
             raise Interrupted("interrupted", f"tuning was interrupted after {task.count} runs.") from None
     names = [f"{e.symbol}.{e.name}" if e.name else e.symbol for e in entries]
@@ -184,7 +183,6 @@ class Task:
         record: Record,
         entries: list[Entry],
         truth: Record | None,
-        channels: str | Sequence[str] | None,
         settle: float,
     ) -> None:
         self.filter, self.entries = filter_, entries
@@ -202,19 +200,15 @@ class Task:
             )
         self.truth: Array | None = None
         if truth is not None:
-            self._read_truth(record, truth, channels, settle)
+            self._read_truth(record, truth, settle)
         symbols = len({e.symbol for e in entries})
         self.count, self.expected = 0, 1 + len(DECADES) * symbols + 8 * (len(entries) + 2)
         filter_.native.sample.expect(len(self.data) * self.expected)
         self.before = self.plain(self.first)
 
-    def _read_truth(self, record: Record, truth: Record, channels: str | Sequence[str] | None, settle: float) -> None:
+    def _read_truth(self, record: Record, truth: Record, settle: float) -> None:
         reported = self.filter.native.reported
-        names = [n for n in reported.names if n in truth.names] if channels is None else channels
-        names = [names] if isinstance(names, str) else list(names)
-        for name in names:
-            for channels_, where in ((reported.names, "the estimate"), (truth.names, "the truth")):
-                require_name("channel", name, channels_, where)
+        names = [n for n in reported.names if n in truth.names]
         if not names:
             problem = f"the truth has none of the estimated channels: {', '.join(reported.names[:12])}."
             raise DataError("missing-channel", problem)
@@ -250,27 +244,25 @@ class Task:
     def plain(self, theta: Array, bar: Progress | None = None) -> float:
         """Criterion per sample; infinite where the filter diverges."""
         p, m, total = self.numbers(theta), self.m0, 0.0
-        for done in range(0, len(self.data), engine.BLOCK):
-            m, results = self._results(m, self.data[done : done + engine.BLOCK], p)
-            total += self._share(results, None, done)[0]
+        for samples in engine.blocks(len(self.data)):
+            m, results = self._results(m, self.data[samples], p)
+            total += self._share(results, None, samples.start)[0]
         self._count(1, bar)
         return total / len(self.data) if np.isfinite(total) else np.inf
 
-    def slopes(
-        self, theta: Array, bar: Progress | None = None, step: float = 1e-6
-    ) -> tuple[float, Array, Array]:
+    def slopes(self, theta: Array, bar: Progress | None = None, step: float = 1e-6) -> tuple[float, Array, Array]:
         """Criterion per sample, its gradient (k,), its second derivative (k, k), about; by a step of θ."""
         k, N = len(self.entries), len(self.data)
         columns = [self.numbers(theta), *(self.numbers(theta + step * side) for side in np.eye(k))]
         filter_states = [self.m0] * (k + 1)
         total, gradient, curvature = 0.0, np.zeros(k), np.zeros((k, k))
-        for done in range(0, N, engine.BLOCK):
-            rows = self.data[done : done + engine.BLOCK]
+        for samples in engine.blocks(N):
+            rows = self.data[samples]
             runs = [self._results(m, rows, p) for m, p in zip(filter_states, columns, strict=True)]
             filter_states = [m for m, _ in runs]
             here = runs[0][1]
             rates = np.stack([(there - here) / step for _, there in runs[1:]], axis=2)
-            value, slope, second = self._share(here, rates, done)
+            value, slope, second = self._share(here, rates, samples.start)
             total, gradient, curvature = total + value, gradient + slope, curvature + second
         self._count(k + 1, bar)
         return total / N, gradient / N, curvature / N

@@ -253,9 +253,7 @@ def most_singular(model: KinematicModel, states: Array, near: float = 0.3) -> Ar
     return states[int(here.argmin())] if here.min() < near * np.median(usual) else None
 
 
-def sample_motion(
-    model: KinematicModel, motion: Record, poses: int, gap: float = 1e-6
-) -> tuple[Array, Array, Array]:
+def sample_motion(model: KinematicModel, motion: Record, poses: int, gap: float = 1e-6) -> tuple[Array, Array, Array]:
     """z, pose and ż of at most `poses` samples of a record.
 
     gap : of a pose [m or rad]: 1 µm, a thousandth of usual readings.
@@ -376,7 +374,8 @@ def _problems(model: KinematicModel, usable: Array, output_rank: int, observable
             "independent coordinates: add one that does not follow from the others."
         )
     if usable.any() and output_rank == s.n and observable < s.order * s.n:
-        problems.append(f"only {observable} of the {s.order * s.n} states {', '.join(model.states.names)} are observable.")
+        names = ", ".join(model.states.names)
+        problems.append(f"only {observable} of the {s.order * s.n} states {names} are observable.")
     return problems
 
 

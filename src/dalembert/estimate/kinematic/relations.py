@@ -107,23 +107,23 @@ class MachineRelations:
         """Outputs that need forces, and every quantity that needs motion only."""
         eqs, h = self.eqs, self.eqs.functions["outputs"]
         forced = {eqs.outputs.names[i] for k in (3, 4, 5) for i in h.jac_sparsity(0, k).row()}
-        known: dict[str, Measurable] = {}
+        catalogue: dict[str, Measurable] = {}
         moving = {i for k in (0, 1, 2) for i in h.jac_sparsity(0, k).row()}
         self._still = {name for k, name in enumerate(eqs.outputs.names) if k not in moving} - forced
         for k, (name, unit) in enumerate(zip(eqs.measures.names, eqs.measures.units, strict=True)):
-            known[name] = Measurable(unit, 0)
-            known[eqs.measure_rates.names[k]] = Measurable(eqs.measure_rates.units[k], 1)
-            known[self._second(k)] = Measurable(per_second(unit, 2), 2)
+            catalogue[name] = Measurable(unit, 0)
+            catalogue[eqs.measure_rates.names[k]] = Measurable(eqs.measure_rates.units[k], 1)
+            catalogue[self._second(k)] = Measurable(per_second(unit, 2), 2)
         order = np.zeros(eqs.ny, dtype=int)
         for level, argument in ((1, 1), (2, 2)):
             order[list(set(h.jac_sparsity(0, argument).row()))] = level
         for name, unit, level in zip(eqs.outputs.names, eqs.outputs.units, order, strict=True):
             if name not in forced and name not in self._still:
-                known[name] = Measurable(unit, int(level))
+                catalogue[name] = Measurable(unit, int(level))
         for names, level in ((self.coordinates, 0), (self.rates, 1), (self.accelerations, 2)):
             for name, unit in zip(names.names, names.units, strict=True):
-                known.setdefault(name, Measurable(unit, level))
-        return forced, known
+                catalogue.setdefault(name, Measurable(unit, level))
+        return forced, catalogue
 
     def _check_freedom(self) -> None:
         """As many coordinates as degrees of freedom, independent at some pose near the drawing."""
@@ -248,9 +248,7 @@ class MachineRelations:
         self._check_regular(q, wanted)
         return wanted, q
 
-    def follow(
-        self, z: Array, times: Array, begin: Array | None = None, passes: int = 2
-    ) -> tuple[Array, Array]:
+    def follow(self, z: Array, times: Array, begin: Array | None = None, passes: int = 2) -> tuple[Array, Array]:
         """Poses (K, nq) at coordinates z (K, n) one after another, each led to from the last, and their gaps.
 
         passes : calls of Newton's method from pose to pose of a record, whose steps may be long.
@@ -343,24 +341,24 @@ class FormulaRelations:
         if not isinstance(formulas, Mapping) or not formulas:
             problem = f"formula {self.name!r} must return a mapping of names to expressions, got {formulas!r}."
             raise ModelError("wrong-type", problem)
-        known = {n: Measurable(u, k) for k, c in enumerate((self.coordinates, self.rates, self.accelerations))
+        catalogue = {n: Measurable(u, k) for k, c in enumerate((self.coordinates, self.rates, self.accelerations))
                  for n, u in zip(c.names, c.units, strict=True)}  # fmt: skip
         expressions = {n: x[k] for c, x in ((self.coordinates, z), (self.rates, zd), (self.accelerations, zdd))
                        for k, n in enumerate(c.names)}  # fmt: skip
         for name, value in formulas.items():
             h = SX(value)
-            if name in known or h.shape != (1, 1):
+            if name in catalogue or h.shape != (1, 1):
                 problem = f"kinematic formula: {name!r} must be one new quantity, got shape {h.shape}."
-                raise ModelError("taken-name" if name in known else "wrong-shape", problem)
+                raise ModelError("taken-name" if name in catalogue else "wrong-shape", problem)
             hd = ca.jacobian(h, z) @ zd + ca.jacobian(h, t)
             hdd = ca.jacobian(h, z) @ zdd + ca.jacobian(hd, z) @ zd + ca.jacobian(hd, t)
             for level, expression in enumerate((h, hd, hdd)):
                 label = _dot(name, level)
-                known[label] = Measurable(per_second(units.get(name, ""), level), level)
+                catalogue[label] = Measurable(per_second(units.get(name, ""), level), level)
                 expressions[label] = expression
-        self.known: Mapping[str, Measurable] = known
+        self.known: Mapping[str, Measurable] = catalogue
         self.further = tuple(
-            name for name in known if name not in independent and not name.startswith(tuple(independent))
+            name for name in catalogue if name not in independent and not name.startswith(tuple(independent))
         )
         self._function = ca.Function(
             "formula", [z, zd, zdd, t], [ca.densify(ca.vertcat(*expressions.values()))], {"cse": True}

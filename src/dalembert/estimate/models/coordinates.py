@@ -37,7 +37,7 @@ def choose_coordinates(
     candidates = [c for group in groups for c in group]
     count = len(chart.positions)
     slopes = (_gradients(eqs, q, chart.x.t, candidates) for q in _poses(eqs, chart))
-    views = np.array([gradients for gradients in slopes if gradients.shape[1] == count])  # (poses, candidates, freedoms)
+    views = np.array([S for S in slopes if S.shape[1] == count])  # (poses, candidates, freedoms)
     if not len(views):
         return [c.name for c in chart.positions]
     largest = np.maximum(np.linalg.norm(views, axis=2).max(axis=0), 1e-300)
