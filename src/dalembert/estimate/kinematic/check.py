@@ -14,7 +14,7 @@ allow.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -35,14 +35,14 @@ Workspace = Mapping[str, tuple[float, float]] | None  # range of independent coo
 LEVELS = ("positions", "velocities", "accelerations")
 
 
-def is_measured(values: Array, largest: float, rank: float = 1e-6) -> Array:
+def is_measured(values: Any, largest: float, rank: float = 1e-6) -> Any:
     """Which directions are measured at all, from singular values; Newton's method leaves 1e-9 of the largest."""
-    return np.asarray(values > rank * largest)
+    return values > rank * largest
 
 
-def is_regular(values: Array, largest: float, singular: float = 1e-2) -> Array:
+def is_regular(values: Any, largest: float, singular: float = 1e-2) -> Any:
     """Which poses are regular: at 1/100 a noise of 1 % of the inputs is 100 % of a coordinate."""
-    return np.asarray(values > singular * largest)
+    return values > singular * largest
 
 
 @result

@@ -191,7 +191,7 @@ def diagonal(system: StateSpace) -> tuple[ComplexArray, ComplexArray]:
 def modal_form(system: StateSpace) -> ModalForm:
     """See :meth:`StateSpace.modal_form`."""
     values, psi = diagonal(system)
-    B: ComplexArray = np.linalg.solve(psi, system.B.astype(complex))
+    B = np.linalg.solve(psi, system.B.astype(complex)).astype(np.complex128)
     return ModalForm(values, psi, B, system.C @ psi, system.dt, system.inputs, system.outputs)
 
 
