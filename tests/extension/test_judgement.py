@@ -9,7 +9,7 @@ import pytest
 
 from dalembert.core.findings import Advice, Call
 from dalembert.core.rules import RULES, judge, rule
-from tests.unit.core import test_rules as edges
+from tests.helpers.rules import assert_turns_over
 
 
 def clipped_share(samples: Sequence[float]) -> float:
@@ -34,6 +34,6 @@ def test_a_judgement_is_a_row(saturated) -> None:
     (near,) = judge([saturated], [0.0] * 9 + [1.0])
     assert near.evidence["uncertain"]
     assert saturated in RULES  # where the test of all edges reads it
-    edges.test_a_rule_turns_over_at_its_edge(saturated)
+    assert_turns_over(saturated)
     with pytest.raises(AssertionError):  # a limit that moved away from its edge
-        edges.test_a_rule_turns_over_at_its_edge(replace(saturated, limit=0.2))
+        assert_turns_over(replace(saturated, limit=0.2))
