@@ -19,8 +19,15 @@ def clipped_share(samples: Sequence[float]) -> float:
 
 @pytest.fixture
 def saturated():
-    yield rule("saturated-channel", clipped_share, above=0.1, edge=(0.099, 0.101), near=0.005,
-               problem="{value:.0%} of the samples are clipped.", advice=[Advice("See {}.", Call("da.identify.repair"))])
+    yield rule(
+        "saturated-channel",
+        clipped_share,
+        above=0.1,
+        edge=(0.099, 0.101),
+        near=0.005,
+        problem="{value:.0%} of the samples are clipped.",
+        advice=[Advice("See {}.", Call("da.identify.repair"))],
+    )
     RULES.pop()  # fmt: skip
 
 

@@ -55,7 +55,7 @@ class Part:
     """Where one joint's coordinates are.  names : of our coordinates; "" of Euler parameters' part of a ball."""
 
     joint: int
-    kind: str  # "one", "turn" (cosine and sine), "ball", "ball reversed", "free"
+    kind: str  # "one", "turn" (cosine and sine), "ball", "ball reversed", "free", "free reversed"
     coordinates: list[str]
     speeds: list[str]
     ratio: float = 1.0
@@ -85,10 +85,12 @@ class Twin:
                 x = part.ratio * own[0] + part.offset
                 q[first : first + joint.nq] = [x] if part.kind == "one" else [np.cos(x), np.sin(x)]
                 continue
-            w, x, y, z = own[-4:] * ([1, -1, -1, -1] if part.kind == "ball reversed" else [1, 1, 1, 1])
+            w, x, y, z = own[-4:] * ([1, -1, -1, -1] if part.kind.endswith("reversed") else [1, 1, 1, 1])
             q[first + joint.nq - 4 : first + joint.nq] = [x, y, z, w]
             if part.kind == "free":
                 q[first : first + 3] = own[:3] - rotation_of(own[3:]) @ part.centre
+            if part.kind == "free reversed":
+                q[first : first + 3] = -rotation_of(own[3:]).T @ own[:3]
         return q
 
     def T(self, state: State) -> FloatArray:
@@ -104,6 +106,11 @@ class Twin:
             if part.kind.startswith("ball"):
                 T[first : first + 3, own] = np.eye(3) if part.kind == "ball" else -R
                 continue
+            if part.kind == "free reversed":  # R ω × r - ṙ and -R ω, in axes of the first frame
+                place = pin.skew(state.q[[names[name] for name in part.coordinates[:3]]])
+                T[first : first + 3, own[:3]] = -np.eye(3)
+                T[first : first + 6, own[3:]] = np.vstack([-place @ R, -R])
+                continue
             T[first : first + 3, own[:3]] = R.T
             T[first : first + 3, own[3:]] = pin.skew(part.centre)
             T[first + 3 : first + 6, own[3:]] = np.eye(3)
@@ -114,10 +121,15 @@ class Twin:
         names, columns = state.eqs.coordinates.index, state.eqs.speeds.index
         found = np.zeros((self.model.nv, state.eqs.nv))
         for part in self.parts:
-            if part.kind in ("free", "ball reversed"):
+            if part.kind in ("free", "ball reversed", "free reversed"):
                 first, own = self.model.joints[part.joint].idx_v, [columns[name] for name in part.speeds]
                 R = rotation_of(state.q[[names[name] for name in part.coordinates[-4:]]])
                 spin = pin.skew(state.v[own[-3:]])
+                if part.kind == "free reversed":
+                    place = pin.skew(state.q[[names[name] for name in part.coordinates[:3]]])
+                    rate = pin.skew(state.v[own[:3]])
+                    found[first : first + 6, own[3:]] = np.vstack([-rate @ R - place @ R @ spin, -R @ spin])
+                    continue
                 found[first : first + 3, own[:3]] = -spin @ R.T if part.kind == "free" else -R @ spin
         return found
 
@@ -153,14 +165,7 @@ def twin_of(m: da.Mechanism) -> Twin:
     def follow(branch: Branch) -> None:
         joint, body = branch.joint, branch.body
         if joint is None:
-            parent, placement = 0, pin.SE3.Identity()
-            names = [f"{body.name}.{c}" for c in ("x", "y", "z", "e0", "e1", "e2", "e3")]
-            speeds = [f"{body.name}.{c}" for c in ("vx", "vy", "vz", "wx", "wy", "wz")]
-            for k, one in enumerate((pin.JointModelPX(), pin.JointModelPY(), pin.JointModelPZ())):
-                parent = add(parent, placement, one, names[k])
-                parts.append(Part(parent, "one", [names[k]], [speeds[k]]))
-            last = add(parent, placement, pin.JointModelSpherical(), f"{body.name}.ball")
-            parts.append(Part(last, "ball", names[3:], speeds[3:]))
+            last = compose_free(add, body.name, 0, pin.SE3.Identity(), parts)
             centre = pin.SE3.Identity()
         else:
             near, far = joint_frames(joint)
@@ -183,6 +188,20 @@ def twin_of(m: da.Mechanism) -> Twin:
     return Twin(model, parts, frames)
 
 
+FREE = [*"xyz", "e0", "e1", "e2", "e3"], ["vx", "vy", "vz", "wx", "wy", "wz"]
+
+
+def compose_free(add: Any, name: str, parent: int, placement: Any, parts: list[Part]) -> int:
+    names, speeds = ([f"{name}.{c}" for c in letters] for letters in FREE)
+    for k, slide in enumerate((pin.JointModelPX(), pin.JointModelPY(), pin.JointModelPZ())):
+        parent = add(parent, placement, slide, names[k])
+        parts.append(Part(parent, "one", [names[k]], [speeds[k]]))
+        placement = pin.SE3.Identity()
+    last = add(parent, placement, pin.JointModelSpherical(), f"{name}.ball")
+    parts.append(Part(last, "ball", names[3:], speeds[3:]))
+    return int(last)
+
+
 def compose(add: Any, joint: Any, backwards: bool, parent: int, placement: Any, parts: list[Part]) -> tuple[int, Any]:
     """Joints of Pinocchio for one of ours; returns the last of them and the second frame in its axes."""
     sign = -1.0 if backwards else 1.0
@@ -194,6 +213,12 @@ def compose(add: Any, joint: Any, backwards: bool, parent: int, placement: Any, 
         last = add(parent, placement, pin.JointModelSpherical(), n)
         which = "ball reversed" if backwards else "ball"
         parts.append(Part(last, which, [f"{n}.e{k}" for k in range(4)], [f"{n}.w{c}" for c in "xyz"]))
+        return last, none
+    if kind == "free":
+        if not backwards:
+            return compose_free(add, n, parent, placement, parts), none
+        last = add(parent, placement, pin.JointModelFreeFlyer(), n)
+        parts.append(Part(last, "free reversed", *([f"{n}.{c}" for c in letters] for letters in FREE)))
         return last, none
     turn, slide = pin.JointModelRevoluteUnaligned, pin.JointModelPrismaticUnaligned
     if kind == "screw":

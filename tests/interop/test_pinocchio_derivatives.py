@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import dalembert as da
@@ -99,6 +99,7 @@ def compare_derivatives(eqs: EquationsOfMotion, twin: Twin, state: State) -> Non
 
 
 @pytest.mark.spec("002-B3")
+@example([("free", False), ("free", True)], 0)
 @given(joints, st.integers(0, 2**16))
 @settings(max_examples=max(5, settings().max_examples // 4))
 def test_random_trees_have_the_derivatives_that_pinocchio_computes(chosen: list[tuple[str, bool]], seed: int) -> None:

@@ -135,7 +135,14 @@ def test_messages_stay_short_whatever_a_file_holds(worker: Worker, name: str) ->
 
 @pytest.mark.parametrize(
     ("name", "seeds"),
-    [("parquet", (471, 1262, 10810)), ("netcdf", (156, 4073, 4904, 7376)), ("sweep", (91, 739, 776, 808))],
+    [
+        ("parquet", (471, 1262, 10810)),
+        ("netcdf", (156, 4073, 4904, 7376)),
+        ("sweep", (91, 739, 776, 808)),
+        ("urdf", (7660, 14958)),
+        ("punch body", (320, 591, 4535)),
+        ("matrices", (259,)),
+    ],
 )
 def test_files_that_once_ended_otherwise_are_read_or_refused(worker: Worker, name: str, seeds: tuple[int, ...]) -> None:
     """An abort in pyarrow, memory corrupted and loops without end in libhdf5, errors of our own."""

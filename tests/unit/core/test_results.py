@@ -47,7 +47,7 @@ def test_scalars_are_a_line_each_arrays_a_line_per_entry_and_rows_a_line_per_res
 
 def test_fields_are_frozen_also_after_pickling_and_plain_data_are_json() -> None:
     made = Response(np.array([0.0, 0.5]), np.array([1.0, np.inf]))
-    for each in (made, pickle.loads(pickle.dumps(made))):
+    for each in (made, pickle.loads(pickle.dumps(made))):  # noqa: S301
         assert_read_only(each.value)
         with pytest.raises(AttributeError):
             each.largest = 0.0

@@ -66,13 +66,17 @@ def reduced_body(
     damping: Any = None,
 ) -> FlexibleBodyData:  # fmt: skip
     """Data of all modes of a reduced model, or of the lowest ones."""
+    for what in ("M", "K", "D", "shapes", "masses"):
+        values = getattr(model, what)
+        if values is not None and not np.isfinite(values).all():
+            raise model.fail("not-finite", f"numbers of its {what} are NaN or infinite.")
     rigid = _rigid_coordinates(model)
     total = rigid.T @ model.M @ rigid
     _check_masses(model, total)
     chosen = _nodes(model, nodes)
     if reference is None:  # as for bodies that are reduced here
-        size = np.sqrt(np.diagonal(total))
-        is_solid = size.all() and np.linalg.eigvalsh(total / np.outer(size, size))[0] > LIMITS.rigid
+        size = np.sqrt(np.maximum(np.diagonal(total), 0.0))
+        is_solid = size.all() and np.linalg.eigvalsh(total / size / size[:, None])[0] > LIMITS.rigid
         reference = "mean axis" if len(chosen) > 1 and is_solid else next(iter(chosen))
     attached = None if reference == "mean axis" else reference
     if attached is not None and attached not in chosen:
@@ -84,10 +88,12 @@ def reduced_body(
     if modes is not None and modes > count:
         problem = f"{modes} modes are requested, but only {count} coordinates deform it."
         raise model.fail("too-many-modes", problem, modes=modes, coordinates=count)
-    mass = basis.T @ model.M @ basis
+    mass, stiffness = basis.T @ model.M @ basis, basis.T @ model.K @ basis
+    if not (np.isfinite(mass).all() and np.isfinite(stiffness).all()):
+        raise model.fail("not-finite", "the mass and stiffness of its modes overflow.")
     if np.linalg.eigvalsh(mass)[0] <= 0.0:
         raise model.fail("not-positive-definite", "the mass matrix of its modes is not positive definite.")
-    squares, turned = eigh(basis.T @ model.K @ basis, mass)
+    squares, turned = eigh(stiffness, mass)
     shapes = basis @ turned[:, :modes]
     squares = squares[:modes]
     moved = (model.shapes @ shapes).reshape(len(model.points), 6, -1)
@@ -120,8 +126,9 @@ def _rigid_coordinates(model: ReducedModel) -> FloatArray:
         problem = f"its coordinates do not contain the six rigid motions: points of one are off by {miss:.1e} of it."
         raise model.fail("few-rigid-modes", problem, Advice("Check the rows of the shapes: x, y, z, rx, ry, rz of "
                          "every point."), miss=miss)  # fmt: skip
-    energy = np.diagonal(found.T @ model.K @ found) / np.maximum((found**2).sum(axis=0), 1e-300)
-    stiff = float(np.abs(energy).max() / max(np.abs(np.linalg.eigvalsh(model.K)).max(), 1e-300))
+    K = model.K / max(np.abs(model.K).max(), 1e-300)  # sums of large numbers overflow
+    energy = np.diagonal(found.T @ K @ found) / np.maximum((found**2).sum(axis=0), 1e-300)
+    stiff = float(np.abs(energy).max() / max(np.abs(np.linalg.eigvalsh(K)).max(), 1e-300))
     if stiff > LIMITS.stiff:
         held = DIRECTIONS[int(np.argmax(np.abs(energy)))]
         problem = f"its stiffness resists the rigid motion {held}, by {stiff:.1e} of its largest eigenvalue."

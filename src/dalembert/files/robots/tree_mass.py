@@ -33,7 +33,12 @@ class TreeMass:
         return first
 
     def least(self) -> float:
-        """Least eigenvalue of M with a diagonal of ones, zero within rounding."""
+        """Least eigenvalue of M with a diagonal of ones, of its largest entry, zero within rounding."""
+        if not len(self.M):
+            return 0.0
         size = np.sqrt(np.maximum(np.abs(np.diag(self.M)), np.finfo(float).tiny))
-        values = np.linalg.eigvalsh(self.M / np.outer(size, size)) if len(size) else np.zeros(1)
-        return 0.0 if abs(values[0]) < len(self.M) * 1e-13 else float(values[0])
+        scaled = self.M / size / size[:, None]
+        if not np.isfinite(scaled).all():  # an overflow
+            return -np.inf
+        value = float(np.linalg.eigvalsh(scaled / np.abs(scaled).max(initial=1.0))[0])
+        return 0.0 if abs(value) < len(self.M) * 1e-13 else value

@@ -183,9 +183,9 @@ def _apart(a: FloatArray, w2: FloatArray, t: FloatArray) -> Kernels:
 
 def _phi1(x: ComplexArray) -> ComplexArray:
     """(eˣ - 1)/x."""
-    zero = x == 0.0
-    safe = np.where(zero, 1.0, x)
-    result: ComplexArray = np.where(zero, 1.0, np.expm1(safe) / safe)
+    none = np.abs(x) < np.finfo(float).tiny  # quotients of smaller complex numbers overflow
+    safe = np.where(none, 1.0, x)
+    result: ComplexArray = np.where(none, 1.0, np.expm1(safe) / safe)
     return result
 
 
