@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 import dalembert as da
 from dalembert.equations import EquationsOfMotion, State
+from dalembert.model.flexible import FlexibleBodyData, Stiffening
+from tests.helpers.flexible_bodies import PointMasses
 
 AXIAL = ("revolute", "prismatic", "cylindrical", "planar")
 
@@ -16,16 +20,51 @@ FREEDOMS = {"revolute": 1, "prismatic": 1, "cylindrical": 2, "screw": 1, "planar
             "free": 6, "fixed": 0}  # fmt: skip
 
 
-def random_tree(kinds: list[str], reversed_sides: list[bool], seed: int, *, chain: bool = False) -> Any:
+def clamped_points(seed: int, modes: int) -> PointMasses:
+    """Point masses that modes move, but for the first one."""
+    points = PointMasses.random(seed, modes=modes)
+    still = np.ones(len(points.masses))
+    still[0] = 0.0
+    return replace(points, modes=points.modes * still[:, None, None], rotations=points.rotations * still[:, None, None])
+
+
+def random_flexible(seed: int, modes: int, *, stiffening: bool) -> FlexibleBodyData:
+    """A body of point masses with nodes n0 to n3 that modes move, but for n0; stiffening of every kind."""
+    points = clamped_points(seed, modes)
+    rng = np.random.default_rng(seed)
+
+    def symmetric(count: int) -> Any:
+        x = 0.02 * rng.normal(size=(count, modes, modes))
+        return x + np.swapaxes(x, 1, 2)
+
+    geometric = None
+    if stiffening:
+        loads = {f"n{k}": symmetric(3) for k in (1, 2)}, {"n2": symmetric(3)}
+        geometric = Stiffening(
+            centrifugal=symmetric(6), acceleration=symmetric(3), forces=loads[0], moments=loads[1]
+        )  # fmt: skip
+    return points.data(damping=0.01 * points.stiffness, stiffening=geometric)
+
+
+def random_tree(
+    kinds: list[str], reversed_sides: list[bool], seed: int, *, chain: bool = False, modes: Sequence[int] = (),
+    stiffening: bool = False, clamped: bool = False,
+) -> Any:  # fmt: skip
     """A spatial tree: one joint of each kind in this order, places, axes and inertias at random.
 
     chain : each body on the one before it, instead of on any of them. A body that is "floating" has no joint and
     carries another on a hinge.
+    modes : of the bodies; those with modes are flexible, with joints on any of their nodes, `stiffening` or not.
+    clamped : no mode moves the node of a body that its own joint holds.
     """
     rng = np.random.default_rng(seed)
 
     def vector(size: float) -> tuple[float, ...]:
         return tuple(float(x) for x in size * rng.normal(size=3))
+
+    def place(body: Any, root: bool) -> Any:
+        node = int(rng.integers(4))
+        return body.at(*vector(0.3)) if body.flexible is None else body.at(f"n{0 if root and clamped else node}")
 
     def inertia() -> list[list[float]]:
         axes = np.linalg.qr(rng.normal(size=(3, 3)))[0]
@@ -36,7 +75,11 @@ def random_tree(kinds: list[str], reversed_sides: list[bool], seed: int, *, chai
     m = da.Mechanism("tree")
     bodies = [m.ground]
     for k, kind in enumerate(kinds):
-        body = m.add_body(f"b{k}", mass=float(rng.uniform(0.5, 2.0)), inertia=inertia())
+        if k < len(modes) and modes[k]:
+            data = random_flexible(seed + k, modes[k], stiffening=stiffening)
+            body = m.add_flexible_body(f"b{k}", data, stiffness=1.3, damping=0.7)
+        else:
+            body = m.add_body(f"b{k}", mass=float(rng.uniform(0.5, 2.0)), inertia=inertia())
         parent = bodies[-1 if chain else int(rng.integers(len(bodies)))]
         if kind == "floating":
             bodies.append(body)
@@ -49,7 +92,7 @@ def random_tree(kinds: list[str], reversed_sides: list[bool], seed: int, *, chai
             options = {"axis": vector(1.0), "second_axis": vector(1.0)}
         elif kind == "screw":
             options = {"axis": vector(1.0), "lead": 0.3}
-        sides = (parent.at(*vector(0.3)), body.at(*vector(0.3)))
+        sides = (place(parent, False), place(body, True))
         getattr(m, f"add_{kind}")(f"j{k}", *(sides[::-1] if reversed_sides[k] else sides), **options)
         bodies.append(body)
     return m
@@ -89,6 +132,7 @@ def poses_of(tree: EquationsOfMotion, state: State, m: Any) -> dict[str, Any]:
 def random_state(eqs: EquationsOfMotion, seed: int, speed: float = 1.0) -> State:
     rng = np.random.default_rng(seed)
     q, v = 0.7 * rng.normal(size=eqs.nq), speed * rng.normal(size=eqs.nv)
+    q[[eqs.coordinates.index[name] for name in eqs.elastic]] *= 0.5
     for block in eqs.quaternions:
         q[block.part] /= np.linalg.norm(q[block.part])
     return eqs.state(q=q, v=v)
@@ -124,3 +168,29 @@ def joint_state(absolute: EquationsOfMotion, state: State, joint: EquationsOfMot
     return da.assemble(
         joint, position, velocity={n: state[n] for n in speeds}, internal=internal, t=state.t, guess=position
     )
+
+
+def agree(joint: EquationsOfMotion, state: State, plain: EquationsOfMotion) -> State:
+    """Poses, accelerations, reactions and energies of a state in both coordinates; the state in absolute ones."""
+    same = absolute_state(joint, state, plain)
+    closed = np.concatenate(
+        (plain.kernel("position")(same.q, plain.p, 0.0)[0], plain.kernel("rates")(same.q, same.v, plain.p, 0.0)[0])
+    )
+    assert np.abs(closed).max(initial=0.0) < 1e-11 * (1 + np.abs(same.v).max())  # poses of the bodies close every joint
+    one, other = da.forward_dynamics(joint, state), da.forward_dynamics(plain, same)
+    for names in (plain.measures.names, plain.reaction_channels.names):
+        values = np.array([[one[n], other[n]] for n in names]).reshape(-1, 2)
+        assert np.abs(np.diff(values)).max(initial=0.0) < 1e-9 * (1 + np.abs(values).max(initial=0.0))
+    energies = [np.ravel(eqs.kernel("energy")(s.q, s.v, s.z, eqs.p, 0.0)) for eqs, s in ((joint, state), (plain, same))]
+    np.testing.assert_allclose(energies[0], energies[1], rtol=1e-12, atol=1e-12)
+    return same
+
+
+def agree_linearly(joint: EquationsOfMotion, state: State, plain: EquationsOfMotion, same: State) -> None:
+    """Linear models about the two states, in the same coordinates."""
+    first = da.linearize(plain, at=same, anywhere=True)
+    second = da.linearize(joint, at=state, anywhere=True, coordinates=list(first.coordinates))
+    assert first.coordinates == second.coordinates
+    for name in ("M", "C", "K"):
+        ours, theirs = (np.asarray(getattr(model, name)) for model in (second, first))
+        assert np.abs(ours - theirs).max() < 1e-9 * (1 + np.abs(theirs).max()), name

@@ -6,16 +6,16 @@ absolute coordinates; 1e-9 is the agreement asked of two formulations.
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import dalembert as da
-from dalembert.equations import EquationsOfMotion, State
 from tests.helpers.joint_coordinates import (
     FREEDOMS,
     absolute_state,
+    agree,
+    agree_linearly,
     close_loop,
     poses_of,
     random_state,
@@ -28,32 +28,6 @@ CLEAR = 0.02  # smallest singular value of rows of unit length: nearer to a sing
 trees = st.lists(st.tuples(st.sampled_from(KINDS), st.booleans()), min_size=1, max_size=5).filter(
     lambda joints: any(kind != "fixed" for kind, _ in joints)
 )
-
-
-def agree(joint: EquationsOfMotion, state: State, plain: EquationsOfMotion) -> State:
-    """Poses, accelerations, reactions and energies of a state in both coordinates; the state in absolute ones."""
-    same = absolute_state(joint, state, plain)
-    closed = np.concatenate(
-        (plain.kernel("position")(same.q, plain.p, 0.0)[0], plain.kernel("rates")(same.q, same.v, plain.p, 0.0)[0])
-    )
-    assert np.abs(closed).max(initial=0.0) < 1e-11 * (1 + np.abs(same.v).max())  # poses of the bodies close every joint
-    one, other = da.forward_dynamics(joint, state), da.forward_dynamics(plain, same)
-    for names in (plain.measures.names, plain.reaction_channels.names):
-        values = np.array([[one[n], other[n]] for n in names]).reshape(-1, 2)
-        assert np.abs(np.diff(values)).max(initial=0.0) < 1e-9 * (1 + np.abs(values).max(initial=0.0))
-    energies = [np.ravel(eqs.kernel("energy")(s.q, s.v, s.z, eqs.p, 0.0)) for eqs, s in ((joint, state), (plain, same))]
-    np.testing.assert_allclose(energies[0], energies[1], rtol=1e-12, atol=1e-12)
-    return same
-
-
-def agree_linearly(joint: EquationsOfMotion, state: State, plain: EquationsOfMotion, same: State) -> None:
-    """Linear models about the two states, in the same coordinates."""
-    first = da.linearize(plain, at=same, anywhere=True)
-    second = da.linearize(joint, at=state, anywhere=True, coordinates=list(first.coordinates))
-    assert first.coordinates == second.coordinates
-    for name in ("M", "C", "K"):
-        ours, theirs = (np.asarray(getattr(model, name)) for model in (second, first))
-        assert np.abs(ours - theirs).max() < 1e-9 * (1 + np.abs(theirs).max()), name
 
 
 @pytest.mark.spec("002-B3")

@@ -21,6 +21,7 @@ class State:
     friction : of an equilibrium, the coordinates that dry friction holds, with their share of its limit (0 to 1).
     free : of an equilibrium, the coordinates whose value does not matter: the machine would rest at any other as well
         (a cart on a level rail). Hold them (``hold={...}``) to choose one place of many.
+    efforts : of an equilibrium, the forces and torques along held coordinates that keep it [N, N m].
     """
 
     eqs: EquationsOfMotion
@@ -31,6 +32,7 @@ class State:
     lam: Array
     friction: Mapping[str, float] = field(default_factory=dict)
     free: tuple[str, ...] = ()
+    efforts: Mapping[str, float] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> float:
         eqs = self.eqs
@@ -54,5 +56,6 @@ class State:
         shown = [eqs.measures.names[k] for k in eqs.recorded_measures][:8] or list(eqs.coordinates.names[:8])
         values = ", ".join(f"{name}={self[name]:.6g}" for name in shown)
         held = "".join(f", {name} sticks with {share:.1%} of its limit" for name, share in self.friction.items())
+        held += "".join(f", {name} is held by {effort:.6g}" for name, effort in self.efforts.items())
         free = f"; at rest at any {', '.join(self.free)}" if self.free else ""
         return f"State({eqs.name!r}, t={self.t:g}, {values}{held}{free})"

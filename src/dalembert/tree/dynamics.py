@@ -1,4 +1,4 @@
-"""Mass matrix, inverse and forward dynamics, Coriolis matrix, gravity and energy of a tree."""
+"""Mass matrix, inverse and forward dynamics, Coriolis matrix, gravity, energy and momentum of a tree."""
 
 from __future__ import annotations
 
@@ -120,3 +120,33 @@ def energies(eqs: EquationsOfMotion, state: States, *, payload: Payload | None =
     """Kinetic energy of all bodies and potential energy of their weights [J]; arrays of many states."""
     kinetic, potential = (x[..., 0] for x in evaluate(eqs, state, "energy", payload=payload))
     return (float(kinetic), float(potential)) if not kinetic.ndim else (kinetic, potential)
+
+
+def total_mass(eqs: EquationsOfMotion, *, payload: Payload | None = None) -> float:
+    """Of all bodies that can move [kg]."""
+    return float(evaluate(eqs, eqs.state(), "total_mass", payload=payload)[0][0])
+
+
+def center_of_mass(eqs: EquationsOfMotion, state: States, *, payload: Payload | None = None) -> Array:
+    """Of all bodies that can move, world coordinates [m]."""
+    return evaluate(eqs, state, "center_of_mass", payload=payload)[0]
+
+
+def center_of_mass_jacobian(eqs: EquationsOfMotion, state: States, *, payload: Payload | None = None) -> Array:
+    """J with velocity of the centre of mass = J v, (3, nv); in the plane (2, nv)."""
+    return evaluate(eqs, state, "center_of_mass_jacobian", payload=payload)[0]
+
+
+def centroidal_momentum(eqs: EquationsOfMotion, state: States, *, payload: Payload | None = None) -> Any:
+    """Linear momentum, then angular momentum about the centre of mass, world axes; (6,), in the plane (3,)."""
+    return evaluate(eqs, state, "centroidal_momentum", payload=payload)[0]
+
+
+def centroidal_momentum_matrix(eqs: EquationsOfMotion, state: States, *, payload: Payload | None = None) -> Array:
+    """A with centroidal momentum = A v, (6, nv); in the plane (3, nv)."""
+    return evaluate(eqs, state, "centroidal_momentum_matrix", payload=payload)[0]
+
+
+def centroidal_momentum_matrix_rate(eqs: EquationsOfMotion, state: States, *, payload: Payload | None = None) -> Array:
+    """Derivative in time of A: momentum' = A v̇ + A' v."""
+    return evaluate(eqs, state, "centroidal_momentum_matrix_rate", payload=payload)[0]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from dalembert.core.errors import ModelError
+from dalembert.core.findings import Advice
 from dalembert.expressions import Array
 from dalembert.model import BodyFrame, Point
-from dalembert.model.bodies import positive, read_inertia, vector
+from dalembert.model.bodies import inertia_problems, positive, read_inertia, vector
 
 
 @dataclass(frozen=True)
@@ -32,5 +34,8 @@ class Payload:
         size, mass = (2 if planar else 3), float(positive(self.mass, "mass of a payload"))
         center = vector((0.0,) * size if self.center is None else self.center, size, "center of a payload")
         inertia: Any = read_inertia("payload", mass, self.inertia, planar)[1]
+        for problem in inertia_problems("payload", mass, inertia, planar):
+            if problem.code != "not-physical":  # identified loads may be so, with a mass matrix that is positive
+                raise ModelError.of(replace(problem, advice=(Advice("Give it about the centre of mass."),)))
         own = [inertia] if planar else [inertia[i][j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
         return np.array([float(x) for x in (mass, *center, *own)])

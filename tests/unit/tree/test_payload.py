@@ -46,6 +46,9 @@ def test_numbers_of_a_payload_are_checked() -> None:
     eqs, (state,) = arm(), arm_states(1)
     with raises(da.errors.ModelError, "not-positive", "payload"):
         da.tree.mass_matrix(eqs, state, payload=da.tree.Payload("hand", 0.0))
+    for inertia in ((0.1, -0.1, 0.1), [[1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 1.0]]):
+        with raises(da.errors.ModelError, "negative", "payload", "centre of mass"):
+            da.tree.mass_matrix(eqs, state, payload=da.tree.Payload("hand", 1.0, inertia=inertia))
     with raises(da.errors.ModelError, "wrong-shape", "center"):
         da.tree.mass_matrix(eqs, state, payload=da.tree.Payload("hand", 1.0, center=(1, 2)))
     with raises(da.errors.ModelError, "not-supported", "ground"):

@@ -36,6 +36,7 @@ linear in η, since no others are known, in a form whose M is a sum of squares a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -163,6 +164,14 @@ class FloatingTerms:
         rotary = data.rotation - data.moments[[1, 2, 0], [2, 0, 1]] + data.moments[[2, 0, 1], [1, 2, 0]]
         about = constant(np.where(np.abs(rotary) > ZERO.rotary * np.abs(data.moments).max(initial=0.0), rotary, 0.0))
         self.rotation = about + ca.vertcat(d[1][2] - d[2][1], d[2][0] - d[0][2], d[0][1] - d[1][0])  # (3, m)
+
+    def turning(self, w: Expr) -> FloatingTerms:
+        """The same terms at another angular velocity."""
+        found = copy(self)
+        found.own_w = found.w = w
+        if self.following is not None:
+            found.w = w + self.following.Y[3:, :] @ self.rate
+        return found
 
     def _inertia(self) -> tuple[Expr, Expr]:
         """J and J̇: the rigid part, then the second moments of η."""
@@ -321,6 +330,7 @@ class FloatingBody:
         assert body.flexible is not None
         self.host, self.body, self.pose, self.twist = host, body, pose, twist
         self.data, self.eta, self.rate = body.flexible, eta, rate
+        self.modes = modes
         self.columns: list[int] = [*host.rigid_columns(body), *modes]
         planar = host.space.planar
         self._R = ca.diagcat(pose.R, SX(1)) if planar else pose.R
@@ -350,8 +360,12 @@ class FloatingBody:
         forces.potential = forces.potential - fallen
 
     def add_own_forces(self, forces: ForceBuilder) -> None:
-        """Forces of its motion, which do no work with the change of its inertia; elasticity and damping."""
+        """Forces of its motion, which do no work with the change of its inertia, and elastic ones."""
         forces.add(self.columns, self.velocity_forces(), has_potential=True)
+        self.add_elasticity(forces)
+
+    def add_elasticity(self, forces: ForceBuilder) -> None:
+        """Elasticity and damping."""
         if not self.data.modes:
             return
         modes, K, D = self.tangent()
@@ -362,7 +376,7 @@ class FloatingBody:
 
     def tangent(self) -> tuple[list[int], Expr, Expr]:
         """Its elastic coordinates, and their stiffness and damping."""
-        number, modes = self.host.number, self.columns[self.host.space.nv :]
+        number, modes = self.host.number, list(self.modes)
         K, D = constant(self.data.stiffness), constant(self.data.damping)
         return modes, number(self.body.stiffness) * K, number(self.body.damping) * D
 

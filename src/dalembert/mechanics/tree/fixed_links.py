@@ -44,6 +44,7 @@ class _Carrier:
 
 def merge_fixed_links(links: Sequence[Link], inertias: Sequence[BodyInertia]) -> tuple[list[Link], list[BodyInertia]]:
     """Links that move, with their inertias."""
+    links, inertias = _without_ends(links, inertias)
     if all(link.columns for link in links):
         return list(links), list(inertias)
     found: list[Link] = []
@@ -53,10 +54,11 @@ def merge_fixed_links(links: Sequence[Link], inertias: Sequence[BodyInertia]) ->
     for link, inertia in zip(links, inertias, strict=True):
         dim = link.space.dim
         at = _Carrier(None, SX.eye(dim), SX(dim, 1)) if link.parent is None else carriers[id(link.parent)]
-        if not link.columns and (at.number is None or _joins(inertia, own[at.number])):
+        joins = at.number is None or _joins(inertia, own[at.number])
+        if joins and not link.columns and isinstance(inertia, LinkInertia):
             place = without_rounding_errors(at.place + at.axes @ link.d)
             carriers[id(link)] = held = _Carrier(at.number, without_rounding_errors(at.axes @ link.R), place)
-            if at.number is not None and isinstance(inertia, LinkInertia) and not _is_nothing(inertia):
+            if at.number is not None and not _is_nothing(inertia):
                 added.setdefault(at.number, []).append((held, inertia))
             continue
         carriers[id(link)] = _Carrier(len(found), SX.eye(dim), SX(dim, 1))
@@ -67,6 +69,23 @@ def merge_fixed_links(links: Sequence[Link], inertias: Sequence[BodyInertia]) ->
     if added:
         _add_bodies(found, own, added)
     return found, own
+
+
+def _without_ends(
+    links: Sequence[Link], inertias: Sequence[BodyInertia]
+) -> tuple[Sequence[Link], Sequence[BodyInertia]]:
+    """Without links that carry nothing and move with speeds of another one: nodes of flexible bodies."""
+    carrying = {id(link.parent) for link in links}
+    elastic = {k for inertia in inertias for k in inertia.columns}
+    if not elastic:
+        return links, inertias
+
+    def is_end(link: Link, inertia: BodyInertia) -> bool:
+        light = isinstance(inertia, LinkInertia) and _is_nothing(inertia)
+        return light and id(link) not in carrying and elastic.issuperset(link.columns)
+
+    pairs = [pair for pair in zip(links, inertias, strict=True) if not is_end(*pair)]
+    return [link for link, _ in pairs], [inertia for _, inertia in pairs]
 
 
 def _joins(inertia: BodyInertia, other: BodyInertia) -> bool:

@@ -30,7 +30,7 @@ class LinkBody:
     def __init__(self, host: JointCoordinates, link: Link, body: Body, massless: Expr | None) -> None:
         self.host, self.link, self.body = host, link, body
         self.rigid = RigidBody(host, body, self.pose, self.twist, massless)
-        self.columns = link.all_columns
+        self.joint_link, self.columns = link, link.all_columns
 
     @cached_property
     def pose(self) -> Pose:

@@ -11,7 +11,8 @@ of `mechanics.tree.algorithms` adds a function of them by one declaration:
 ``eqs.tree.function("coriolis_matrix")`` is then the CasADi function (built once, common expressions shared);
 `dalembert.tree.evaluation.evaluate` calls it natively for a state or a batch. Further arguments that are no numbers
 (the name of a place on a body) follow the tree: ``build(tree, place)``, ``eqs.tree.function("jacobian", "tool.tip")``.
-Only bodies, joints and gravity count: springs, dampers, motors and rows of cut joints are not part of a tree.
+Only bodies, joints and gravity count: springs, dampers, motors and rows of cut joints are not part of a tree; the
+elasticity and the damping of a flexible body are.
 """
 
 from __future__ import annotations
@@ -24,13 +25,14 @@ from typing import Any
 import casadi as ca
 
 from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.findings import Advice
 from dalembert.core.registry import Registry
 from dalembert.expressions import Expr, Quantity
 from dalembert.mechanics.absolute.build_equations import share
 from dalembert.mechanics.joints.motion import RelativeMotion, weld
 from dalembert.mechanics.poses import Space
 from dalembert.mechanics.tree.fixed_links import merge_fixed_links
-from dalembert.mechanics.tree.link_inertia import BodyInertia, LinkInertia
+from dalembert.mechanics.tree.link_inertia import BodyInertia, FloatingInertia, LinkInertia
 from dalembert.mechanics.tree.links import Link
 from dalembert.mechanics.tree.spatial import parallel
 from dalembert.model.bodies import BodyFrame, Point
@@ -48,21 +50,25 @@ class TreeFunction:
 
     arguments : names of the symbols of a `LinkTree`, in order.  build : its results.
     matrix : its results are matrices, also where they have one column.
+    instead : advice for trees with flexible bodies, for which it does not exist; None where it does.
     """
 
     arguments: str
     build: Builder
     matrix: bool = False
+    instead: Advice | None = None
 
 
 TREE_FUNCTIONS: Registry[TreeFunction] = Registry("function of a tree", package="dalembert.mechanics.tree.algorithms")
 
 
-def tree_function(name: str, arguments: str, *, matrix: bool = False) -> Callable[[Builder], Builder]:
+def tree_function(
+    name: str, arguments: str, *, matrix: bool = False, instead: Advice | None = None
+) -> Callable[[Builder], Builder]:
     """Register a builder of expressions as a function of a tree."""
 
     def register(build: Builder) -> Builder:
-        TREE_FUNCTIONS.register(name, TreeFunction(arguments, build, matrix), module=build.__module__)
+        TREE_FUNCTIONS.register(name, TreeFunction(arguments, build, matrix, instead), module=build.__module__)
         return build
 
     return register
@@ -82,11 +88,12 @@ class LinkTree:
     """Links, inertias and symbols of a machine in joint coordinates.
 
     q, v, a, tau, p, t : symbols; tau are efforts on the speeds.  N : q̇ = N v.  parameters : names of p.
-    links, inertias : parents first.  carriers : joint -> body that it carries.
-    points : body -> names of places on it, from its centre of mass in body axes.  gravity : world axes.
-    others : speeds that move no body (unknowns of joints), with their inertia.
+    links, inertias : parents first; a node of a flexible body that modes move is a link "body.node" without mass.
+    carriers : joint -> its link on the body that it carries.
+    points : body -> names of places on it, from its centre of mass (of a flexible body from its frame) in body axes.
+    gravity : world axes.  others : speeds that move no body (unknowns of joints), with their inertia.
     rotors : additional inertia of speeds of links, from motors geared to their joints.
-    flexible : bodies that are not links.
+    flexible : names of flexible bodies.
     """
 
     space: Space
@@ -94,7 +101,7 @@ class LinkTree:
     N: Expr
     gravity: Expr
     links: Sequence[Link]
-    inertias: Sequence[LinkInertia]
+    inertias: Sequence[BodyInertia]
     parameters: Sequence[str]
     carriers: Mapping[str, str]
     points: Mapping[str, Mapping[str, Expr]]
@@ -135,7 +142,11 @@ class LinkTree:
     @cached_property
     def index(self) -> dict[str, int]:
         """Number of the link of every body."""
-        return {link.name: k for k, link in enumerate(self.links)}
+        return {link.name: k for k, link in enumerate(self.links) if link.name in self.points}
+
+    @cached_property
+    def _named(self) -> dict[str, Link]:
+        return {link.name: link for link in self.links}
 
     @property
     def bodies(self) -> tuple[str, ...]:
@@ -151,11 +162,11 @@ class LinkTree:
 
         place : "tool", the centre of mass; "tool.tip", a named point; "tool.origin", the place of zero coordinates, all
         with the axes of the body; a joint of the tree, its frame on the body that it carries; or a point or a frame of
-        a body.
+        a body. Of a flexible body: its floating frame, or a node, whose axes turn with it.
         """
         if isinstance(place, str):
             if place in self.carriers:
-                return LinkFrame(self.link(self.carriers[place]), SX(self.space.dim, 1), SX.eye(self.space.dim))
+                return LinkFrame(self._named[self.carriers[place]], SX(self.space.dim, 1), SX.eye(self.space.dim))
             body, _, point = place.rpartition(".")
             if not point or not body or place in self.points:
                 body, point = place, ""
@@ -167,9 +178,12 @@ class LinkTree:
             local, axes = self.points[body][point] if point else SX(self.space.dim, 1), SX.eye(self.space.dim)
         else:
             body, local = place.body.name, self._vector(place.coordinates)
+            point = place.body.node_at(place.coordinates) if place.body.flexible is not None else ""
             axes = self._axes(place) if isinstance(place, BodyFrame) else SX.eye(self.space.dim)
         if body not in self.index:
             return LinkFrame(None, local, axes)
+        if body in self.flexible and f"{body}.{point}" in self._named:
+            return LinkFrame(self._named[f"{body}.{point}"], SX(self.space.dim, 1), axes)
         link = self.links[self.index[body]]
         return LinkFrame(link, ca.sparsify(link.centre + link.far.T @ local), ca.sparsify(link.far.T @ axes))
 
@@ -245,11 +259,11 @@ class LinkTree:
         """The named function, of numbers; built at its first use. Of a loaded tree `payload` is its last argument."""
         key = (name, *choices)
         if key not in self._made:
-            if self.flexible:
-                shown = ", ".join(map(repr, self.flexible))
-                problem = f"functions of a tree need rigid bodies; flexible: {shown}."
-                raise ModelError("not-supported", problem, where={"body": self.flexible[0]})
             own = TREE_FUNCTIONS[name]
+            if self.flexible and own.instead is not None:
+                shown = ", ".join(map(repr, self.flexible))
+                problem = f"{name!r} of a tree needs rigid bodies; flexible: {shown}."
+                raise ModelError("not-supported", problem, own.instead, where={"body": self.flexible[0]})
             inputs = [self.symbol(part, len(choices)) for part in own.arguments.split()]
             inputs += [self.symbols[PAYLOAD]] if PAYLOAD in self.symbols else []
             found = own.build(self, *choices)
@@ -260,7 +274,10 @@ class LinkTree:
     def __reduce__(self) -> tuple[Any, ...]:
         """Expressions as one function, since CasADi stores functions alone."""
         numbers = {id(link): k for k, link in enumerate(self.links)}
-        plain = [(link.name, numbers.get(id(link.parent)), tuple(link.columns)) for link in self.links]
+        plain = [
+            (link.name, numbers.get(id(link.parent)), tuple(link.columns), *_elastic(own))
+            for link, own in zip(self.links, self.inertias, strict=True)
+        ]
         names = {body: tuple(own) for body, own in self.points.items()}
         expressions = [self.N, self.gravity, *(x for own in self.points.values() for x in own.values())]
         expressions += [*(x for _, x in self.others), *self.rotors.values()]
@@ -276,8 +293,17 @@ class LinkTree:
 _LINK = ("E", "offset", "far", "place", "near_angle", "far_angle")
 
 
+_FLEXIBLE = ("eta", "rate", "stiffness", "damping", "gravity")
+
+
 def _values(one: Any) -> list[Expr]:
-    return [getattr(one, field.name) for field in fields(one)]
+    names = _FLEXIBLE if isinstance(one, FloatingInertia) else [field.name for field in fields(one)]
+    return [getattr(one, name) for name in names]
+
+
+def _elastic(one: BodyInertia) -> tuple[Any, ...]:
+    """Data and elastic speeds of a flexible body."""
+    return (one.data, tuple(one.columns)) if isinstance(one, FloatingInertia) else ()
 
 
 def make_symbols(q: Expr, v: Expr, a: Expr, p: Expr, t: Expr) -> dict[str, Expr]:
@@ -297,12 +323,15 @@ def _restore(
     rest = [(column, next(found)) for column in others]
     rotors = {column: next(found) for column in geared}
     links: list[Link] = []
-    inertias = []
-    for name, parent, columns in plain:
+    inertias: list[BodyInertia] = []
+    for name, parent, columns, *elastic in plain:
         own = {key: next(found) for key in _LINK}
         motion = RelativeMotion(*(next(found) for _ in fields(RelativeMotion)))
         above = None if parent is None else links[parent]
         links.append(Link(space, name, above, columns, v[list(columns)], motion, **own))
-        inertias.append(LinkInertia(*(next(found) for _ in fields(LinkInertia))))
+        if elastic:
+            inertias.append(FloatingInertia(space, *elastic, *(next(found) for _ in _FLEXIBLE)))
+        else:
+            inertias.append(LinkInertia(*(next(found) for _ in fields(LinkInertia))))
     symbols = make_symbols(q, v, SX.sym("a", v.shape[0]), p, t)
     return LinkTree(space, symbols, N, gravity, links, inertias, parameters, carriers, points, rest, rotors, flexible)

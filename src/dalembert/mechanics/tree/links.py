@@ -132,8 +132,25 @@ class Link:
 
     # -- motion by every speed on the way to the root, one column each, world axes ------------------------------------
     @cached_property
-    def all_columns(self) -> list[int]:
+    def _path_columns(self) -> list[int]:
         return [k for link in self.path for k in link.columns]
+
+    @cached_property
+    def all_columns(self) -> list[int]:
+        """Each once, although several links may have the same speeds."""
+        return list(dict.fromkeys(self._path_columns))
+
+    @cached_property
+    def _sum(self) -> Expr:
+        """Matrix that adds up columns of the same speed; None where every speed occurs once."""
+        path, columns = self._path_columns, self.all_columns
+        if len(path) == len(columns):
+            return None
+        places = [columns.index(k) for k in path]
+        return SX.triplet(list(range(len(path))), places, SX.ones(len(path)), len(path), len(columns))
+
+    def _add_up(self, columns: Expr) -> Expr:
+        return ca.sparsify(columns if self._sum is None else columns @ self._sum)
 
     def _along(self, name: str, own: Expr) -> Expr:
         before = [getattr(self.parent, name)] if self.parent else []
@@ -141,7 +158,11 @@ class Link:
 
     @cached_property
     def world_turns(self) -> Expr:
-        return self._along("world_turns", self.S if self.space.planar else self.pose.R @ self.S)
+        return self._add_up(self._world_turns)
+
+    @cached_property
+    def _world_turns(self) -> Expr:
+        return self._along("_world_turns", self.S if self.space.planar else self.pose.R @ self.S)
 
     @cached_property
     def _world_slides(self) -> Expr:
@@ -154,15 +175,15 @@ class Link:
 
     def move_point(self, r: Expr) -> Expr:
         """Velocity of the point of the link that is at r."""
-        count = len(self.all_columns)
+        count = len(self._path_columns)
         if not count:
             return SX(self.space.dim, 0)
-        w, arm = ca.vertsplit(self.world_turns), ca.vertsplit(ca.repmat(r, 1, count) - self._origins)
+        w, arm = ca.vertsplit(self._world_turns), ca.vertsplit(ca.repmat(r, 1, count) - self._origins)
         if self.space.planar:
             moved = [-w[0] * arm[1], w[0] * arm[0]]
         else:
             moved = [w[i] * arm[j] - w[j] * arm[i] for i, j in ((1, 2), (2, 0), (0, 1))]
-        return ca.sparsify(self._world_slides + ca.vertcat(*moved))
+        return self._add_up(self._world_slides + ca.vertcat(*moved))
 
     @cached_property
     def quaternion(self) -> Expr:

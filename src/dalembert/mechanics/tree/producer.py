@@ -1,6 +1,6 @@
 """Equations of a Mechanism in joint coordinates.
 
-Coordinates are those of the joints of a spanning tree; free bodies and flexible ones keep coordinates of their own.
+Coordinates are those of the joints of a spanning tree and of the modes of flexible bodies; free bodies have their own.
 Every joint outside the tree adds its rows, written as in absolute coordinates, since a link has the same interface
 as a body (`bodies.attachment`). Mass matrix and forces of the motion come from the recursions.
 """
@@ -21,30 +21,34 @@ from dalembert.expressions import Expr
 from dalembert.mechanics.absolute.build_equations import share
 from dalembert.mechanics.absolute.idle import Spin, massless_spins
 from dalembert.mechanics.absolute.producer import Absolute, without_rounding
-from dalembert.mechanics.bodies.floating import FloatingBody
 from dalembert.mechanics.forces import FORCE_EQUATIONS, ForceBuilder
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, joint_frames
 from dalembert.mechanics.joints.motion import RelativeMotion, free, reverse
 from dalembert.mechanics.joints.reactions import reaction_of_rows
+from dalembert.mechanics.poses import Pose
 from dalembert.mechanics.rotations import skew
 from dalembert.mechanics.rows import Form, Measured
+from dalembert.mechanics.tree.algorithms.closed_form import EXPONENTIAL, closed_dynamics
 from dalembert.mechanics.tree.algorithms.energy import tree_energy
 from dalembert.mechanics.tree.algorithms.forward_dynamics import SHORTER_THAN_FACTOR, solve_mass
 from dalembert.mechanics.tree.algorithms.inverse_dynamics import inverse_dynamics
 from dalembert.mechanics.tree.algorithms.mass_matrix import mass_blocks, scatter
 from dalembert.mechanics.tree.fixed_links import merge_fixed_links
+from dalembert.mechanics.tree.flexible_link import FlexibleLink
 from dalembert.mechanics.tree.link_body import LinkBody
+from dalembert.mechanics.tree.link_inertia import without_mass
 from dalembert.mechanics.tree.link_tree import ORIGIN, LinkTree, make_symbols
 from dalembert.mechanics.tree.links import Link
 from dalembert.mechanics.tree.placement import place_in_joint_coordinates
 from dalembert.mechanics.tree.reactions import carried_forces, reaction_in_absolute_coordinates
 from dalembert.mechanics.tree.spanning import Branch, describe_tree, span
-from dalembert.model import Body, Mechanism
+from dalembert.model import Body, BodyFrame, Mechanism
 from dalembert.model.forces import Rotor
 from dalembert.model.joints import Joint
 from dalembert.model.orientation import logarithm
 
 SX = ca.SX
+RECURSIVE, CLOSED = FORMS = ("recursive", "closed")
 EULER = (("e0", ""), ("e1", ""), ("e2", ""), ("e3", ""))
 TURNING = (("wx", "rad/s"), ("wy", "rad/s"), ("wz", "rad/s"))
 
@@ -88,9 +92,11 @@ class JointCoordinates(Absolute):
     """Collects the expressions of one mechanism in joint coordinates."""
 
     def __init__(
-        self, m: Mechanism, *, absolute: Sequence[str] = (), cut: Sequence[str] = (), sticking: bool = False
-    ) -> None:
+        self, m: Mechanism, *, absolute: Sequence[str] = (), cut: Sequence[str] = (), sticking: bool = False,
+        form: str = RECURSIVE, rotations: str = EXPONENTIAL,
+    ) -> None:  # fmt: skip
         m.validate()
+        self.form, self.rotations = form, rotations
         bearing = {name: force.name for force in m.forces for name in FORCE_EQUATIONS[force.kind].reactions(force)}
         self.branches = span(m, absolute=absolute, cut=cut, rows=bearing)
         self.remarks = describe_tree(m, self.branches, bearing, absolute)
@@ -175,15 +181,10 @@ class JointCoordinates(Absolute):
         return self.parts[id(body)].columns
 
     def euler_parameters(self, body: Body) -> Any:
-        own = self.bodies[self.body_index[id(body)]] if self.bodies else None
-        if isinstance(own, LinkBody):
-            return own.euler_parameters
-        return SX(0, 1) if self.space.planar else self.q[self.parts[id(body)].q][3:7]
+        return self.bodies[self.body_index[id(body)]].euler_parameters
 
     def move_bodies(self) -> list[Any]:
-        space = self.space
         massless = {id(body): SX(ca.DM(axis)) for body, axis in massless_spins(self.m, self.spins)}
-        links: dict[int, Link] = {}
         made: dict[int, Any] = {}
         blocks: list[Any] = []
         first_q, first_v = self.first_mode
@@ -192,28 +193,36 @@ class JointCoordinates(Absolute):
             if body.flexible is not None:
                 elastic[id(body)] = (first_q, first_v)
                 first_q, first_v = first_q + body.flexible.modes, first_v + body.flexible.modes
+        links: dict[int, Link] = {}
         for branch in self.branches:
-            part = self.parts[id(branch.body)]
+            part, body = self.parts[id(branch.body)], branch.body
             s = self.q[part.q] if part.nq else SX(0, 1)  # a slice of nothing of one coordinate is a row
             w = self.v[list(part.columns)] if part.nv else SX(0, 1)
             motion = self._motion(branch, s, w)
             blocks.append(motion.N)
-            if branch.body.flexible is not None:
-                i, j = elastic[id(branch.body)]
-                count = branch.body.flexible.modes
-                made[id(branch.body)] = FloatingBody(
-                    self, branch.body, space.pose(s), space.twist(w), self.q[i : i + count], self.v[j : j + count],
-                    range(j, j + count),
-                )  # fmt: skip
-                continue
             above = None if branch.parent is None or branch.parent.is_ground else made[id(branch.parent)]
-            links[id(branch.body)] = link = self._link(branch, above, part, w, motion)
-            made[id(branch.body)] = LinkBody(self, link, branch.body, massless.get(id(branch.body)))
+            link = self._link(branch, above, part, w, motion)
+            if body.flexible is None:
+                own: Any = LinkBody(self, link, body, massless.get(id(body)))
+            else:
+                (i, j), count = elastic[id(body)], body.flexible.modes
+                modes = (self.q[i : i + count], self.v[j : j + count]) if count else (SX(0, 1), SX(0, 1))
+                own = FlexibleLink(self, body, link, self._far_frame(branch), *modes, range(j, j + count))
+            made[id(body)] = own
+            links |= {id(one): one for one in own.link.path}
         self.links = list(links.values())
         self.bodies = [made[id(body)] for body in self.m.bodies]
-        self.inertias = [own.inertia() for own in made.values() if isinstance(own, LinkBody)]
+        inertias = {id(own.link): own.inertia() for own in made.values()}
+        self.inertias = [inertias.get(id(link), without_mass(self.space)) for link in self.links]
         self.moving = merge_fixed_links(self.links, self.inertias)
         return blocks
+
+    @staticmethod
+    def _far_frame(branch: Branch) -> BodyFrame | None:
+        """The frame of its joint on a body; None of a free body."""
+        if branch.joint is None:
+            return None
+        return joint_frames(branch.joint)[0 if branch.reversed else 1]
 
     def _motion(self, branch: Branch, s: Expr, w: Expr) -> RelativeMotion:
         joint = branch.joint
@@ -226,7 +235,12 @@ class JointCoordinates(Absolute):
         return reverse(self.space, motion, s, w) if branch.reversed else motion
 
     def _link(
-        self, branch: Branch, above: LinkBody | None, part: BranchCoordinates, w: Expr, motion: RelativeMotion
+        self,
+        branch: Branch,
+        above: LinkBody | FlexibleLink | None,
+        part: BranchCoordinates,
+        w: Expr,
+        motion: RelativeMotion,
     ) -> Link:
         space = self.space
         if branch.joint is None:
@@ -240,21 +254,18 @@ class JointCoordinates(Absolute):
         ground = (None, self.frame_axes(near), self.place(near))
         parent, axes, place = ground if above is None else above.carry(near)
         angles = [self.number(frame.angle) if space.planar else 0.0 for frame in (near, far)]
-        return Link(
-            space, branch.body.name, parent, part.columns, w, motion, tidy(axes), tidy(place), self.frame_axes(far),
-            ca.sparsify(self.place(far)), *angles,
-        )  # fmt: skip
+        name, on_body = branch.body.name, (self.frame_axes(far), ca.sparsify(self.place(far)))
+        if branch.body.flexible is not None:  # a link of the joint alone, which carries that of the body
+            name, on_body = joint_link_name(branch), (SX.eye(space.dim), SX(space.dim, 1))
+        return Link(space, name, parent, part.columns, w, motion, tidy(axes), tidy(place), *on_body, *angles)
 
     # -- joints and measures ------------------------------------------------------------------------------------------
     def add_joint(self, joint: Joint) -> None:
         if self.has_rows(joint):
             super().add_joint(joint)
             return
-        near, far = (
-            self.space.ground_pose() if frame.body.is_ground else self.bodies[self.body_index[id(frame.body)]].pose
-            for frame in (joint.a, joint.b)
-        )
-        axes, point = near.R @ self.frame_axes(joint_frames(joint)[0]), far.r + far.R @ self.place(joint.b)
+        near, (far, place) = self._pose_of(joint.a)[0], self._pose_of(joint.b)
+        axes, point = near.R @ self.frame_axes(joint_frames(joint)[0]), far.r + far.R @ place
         self.joints[joint.name] = (joint, (), {"blocks": None, "axes": axes, "point": point})
         for k, (coordinate, rate, unit) in enumerate(joint.coordinates):
             name, rate_name = f"{joint.name}.{coordinate}", f"{joint.name}.{rate}"
@@ -269,6 +280,15 @@ class JointCoordinates(Absolute):
             bias = s_bias[k] + a.drift(S_a[k, :]) + b.drift(S_b[k, :])
             self.measured[name] = Measured(s[k], s_rate[k], form, bias, unit, rate_name)
 
+    def _pose_of(self, frame: BodyFrame) -> tuple[Pose, Expr]:
+        """Pose of the body of a frame, or of the node of a flexible one, and the place of the frame on it."""
+        if frame.body.is_ground:
+            return self.space.ground_pose(), self.place(frame)
+        if frame.body.flexible is not None:
+            side = self.attach(frame)
+            return side.pose, side.place
+        return self.bodies[self.body_index[id(frame.body)]].pose, self.place(frame)
+
     def measure_bodies(self) -> None:
         space = self.space
         for one in self.geared:
@@ -276,16 +296,10 @@ class JointCoordinates(Absolute):
             value, rate = one.ratio * self.q[one.coordinate], one.ratio * self.v[one.speed]
             self.measured[one.rotor.name] = Measured(value, rate, form, SX(0), "rad", f"{one.rotor.name}.rate")
         for own, body in zip(self.bodies, self.m.bodies, strict=True):
-            if not isinstance(own, LinkBody):
-                part = self.parts[id(body)]
-                for i in range(space.dim + space.planar):
-                    form = Form([0], [part.first_v + i], [SX(1)], 1)
-                    self._measure_pose(body, i, self.q[part.first_q + i], self.v[part.first_v + i], form, SX(0))
-                continue
             values = [own.pose.r[k] for k in range(space.dim)] + [own.pose.angle] * space.planar
             rates, moved = ca.vertcat(own.twist.v, own.twist.w), own.link.move_point(own.pose.r)
             for i, value in enumerate(values):
-                form = Form.of_blocks([(own.columns, moved[i, :] if i < space.dim else own.link.world_turns)])
+                form = Form.of_blocks([(own.link.all_columns, moved[i, :] if i < space.dim else own.link.world_turns)])
                 self._measure_pose(body, i, value, rates[i], form, own.bias[i])
             if not space.planar and f"{body.name}.e0" not in self.coordinates.index:
                 self._measure_orientation(own)
@@ -295,7 +309,7 @@ class JointCoordinates(Absolute):
         rate_name = f"{body.name}.{self.space.speeds[i][0]}"
         self.measured[f"{body.name}.{name}"] = Measured(value, rate, form, bias, unit, rate_name)
 
-    def _measure_orientation(self, own: LinkBody) -> None:
+    def _measure_orientation(self, own: LinkBody | FlexibleLink) -> None:
         """Euler parameters: ṗ = N ω, p̈ = N ω̇ - ¼ |ω|² p, in body axes; S in world axes, ṗ = ½ (0, ω) p."""
         p, w = own.euler_parameters, own.twist.w
         N = self.space.rate_matrix(ca.vertcat(SX.zeros(3), p))[3:, 3:]
@@ -303,12 +317,12 @@ class JointCoordinates(Absolute):
         rates, turn = N @ w, ca.sparsify(by_turns @ own.link.world_turns)
         bias = N @ own.bias[3:] - 0.25 * ca.dot(w, w) * p
         for k, (name, unit) in enumerate(EULER):
-            form = Form.of_blocks([(own.columns, turn[k, :])])
+            form = Form.of_blocks([(own.link.all_columns, turn[k, :])])
             full = f"{own.body.name}.{name}"
             self.measured[full] = Measured(p[k], rates[k], form, bias[k], unit, f"{full}.rate")
         vector, turns = logarithm([p[k] for k in range(4)]), ca.sparsify(own.pose.R.T @ own.link.world_turns)
         for k, axis in enumerate("xyz"):
-            form, name = Form.of_blocks([(own.columns, turns[k, :])]), f"{own.body.name}.r{axis}"
+            form, name = Form.of_blocks([(own.link.all_columns, turns[k, :])]), f"{own.body.name}.r{axis}"
             self.measured[name] = Measured(vector[k], w[k], form, own.bias[3 + k], "rad", f"{own.body.name}.w{axis}")
 
     def carried_orientations(self) -> tuple[CarriedOrientation, ...]:
@@ -326,9 +340,10 @@ class JointCoordinates(Absolute):
             if inside == (above is not None and id(above) in spinning):
                 continue
             if above is None:
-                Z[list(own.link.columns)] = ca.vertcat(ca.cross(e, own.pose.r - place), own.pose.R.T @ e)
+                Z[list(own.joint_link.columns)] = ca.vertcat(ca.cross(e, own.pose.r - place), own.pose.R.T @ e)
             else:
-                Z[list(own.link.columns)] = (1 if inside else -1) * own.link.S.T @ (own.link.pose.R.T @ e)
+                joint = own.joint_link
+                Z[list(joint.columns)] = (1 if inside else -1) * joint.S.T @ (joint.pose.R.T @ e)
         first = self.bodies[self.body_index[id(spin.bodies[0])]]
         E[list(first.columns)] = e.T @ first.link.world_turns
         return E, Z
@@ -337,9 +352,13 @@ class JointCoordinates(Absolute):
         return name not in self.coordinates.index and name.rpartition(".")[0] not in self.joints
 
     # -- dynamics -----------------------------------------------------------------------------------------------------
+    @cached_property
+    def _closed(self) -> tuple[Expr, Expr]:
+        return closed_dynamics(self.tree, self.rotations)
+
     def mass_matrix(self) -> Any:
-        blocks = mass_blocks(*self.moving)
-        blocks += [(own.columns, own.columns, own.mass_block()) for own in self.bodies if isinstance(own, FloatingBody)]
+        everything = list(range(self.nv))
+        blocks = [(everything, everything, self._closed[0])] if self.form == CLOSED else mass_blocks(*self.moving)
         first = self.first_extra[1]
         blocks += [([first + k], [first + k], SX(self.number(e[2]))) for k, e in enumerate(self.extra)]
         blocks += [([k], [k], inertia) for k, inertia in self.joint_inertia.items()]
@@ -347,24 +366,27 @@ class JointCoordinates(Absolute):
 
     def kinetic_energy(self, M: Expr) -> Expr:
         """Of the links from their twists, in as many operations as there are links; of all else by M."""
-        rest = sorted(set(range(self.nv)) - {k for link in self.links for k in link.columns})
+        parts = (*self.links, *self.inertias)
+        rest = sorted(set(range(self.nv)) - {k for part in parts for k in part.columns})
         own = tree_energy(*self.moving)
         own = own + sum((0.5 * x * self.v[k] ** 2 for k, x in self.joint_inertia.items()), SX(0))
         return own + 0.5 * ca.bilin(M[rest, rest], self.v[rest], self.v[rest]) if rest else own
 
     def add_body_forces(self, forces: ForceBuilder, gravity: Expr) -> None:
         for own in self.bodies:
-            if isinstance(own, LinkBody):
-                own.add_potential(forces, gravity)
-            else:
-                own.add_weight(forces, gravity)
-                own.add_own_forces(forces)
+            own.add_potential(forces, gravity)
+            if isinstance(own, FlexibleLink):
+                own.add_elasticity(forces)
+        if self.form == CLOSED:
+            forces.add(range(self.nv), -self._closed[1], has_potential=True)
+            return
         efforts = inverse_dynamics(*self.moving, gravity)
         forces.add(list(efforts), [-x for x in efforts.values()], has_potential=True)
 
     def own_functions(self) -> dict[str, Callable[[], ca.Function]]:
         """M⁻¹ x by articulated bodies, where the links are all that moves and no row couples them."""
-        if len(self.rows) or self.nv < SHORTER_THAN_FACTOR or self.nv != sum(len(link.columns) for link in self.links):
+        few = self.nv < SHORTER_THAN_FACTOR or self.nv != sum(len(link.columns) for link in self.links)
+        if len(self.rows) or few or any(inertia.columns for inertia in self.inertias):
             return {}
 
         def solve() -> ca.Function:
@@ -383,10 +405,21 @@ class JointCoordinates(Absolute):
             named = {name: body.at(name) for name in body.points}
             origin = {} if body.flexible else {ORIGIN: body.at(*[0.0] * self.space.dim)}
             points[body.name] = {name: SX(self.place(at)) for name, at in (origin | named).items()}
-        carriers = {branch.joint.name: branch.body.name for branch in self.branches if branch.joint is not None}
+        carriers = {
+            branch.joint.name: branch.body.name if branch.body.flexible is None else joint_link_name(branch)
+            for branch in self.branches
+            if branch.joint is not None
+        }
+        links = {id(link): link for link in self.links}
+        for own in self.bodies:
+            if isinstance(own, FlexibleLink):
+                nodes = [own.node_link(node.name) for node in own.data.nodes]
+                links |= {id(link): link for link in nodes}
+        ends = len(links) - len(self.links)
         return LinkTree(
             self.space, make_symbols(self.q, self.v, self.a, self.p, self.t), self.N, self.vector(m.gravity),
-            self.links, self.inertias, self.parameters.names, carriers, points,
+            list(links.values()), [*self.inertias, *[without_mass(self.space)] * ends], self.parameters.names, carriers,
+            points,
             [(first + k, SX(self.number(e[2]))) for k, e in enumerate(self.extra)], self.joint_inertia,
             [body.name for body in m.bodies if body.flexible is not None],
         )  # fmt: skip
@@ -433,6 +466,12 @@ class JointCoordinates(Absolute):
         return place_in_joint_coordinates(self)
 
 
+def joint_link_name(branch: Branch) -> str:
+    """Of the link between a joint and the flexible body that it carries."""
+    assert branch.joint is not None
+    return f"{branch.body.name}:{branch.joint.name}"
+
+
 def tidy(values: Expr) -> Expr:
     """Remove rounding errors from the zeros of constants."""
     if not values.is_constant():
@@ -441,9 +480,9 @@ def tidy(values: Expr) -> Expr:
     return ca.sparsify(SX(ca.DM([without_rounding([float(x) for x in row]) for row in rows])))
 
 
-def joint_equations(m: Mechanism, *, absolute: Sequence[str] = (), cut: Sequence[str] = ()) -> EquationsOfMotion:
-    """Equations of a mechanism in joint coordinates."""
-    eqs = JointCoordinates(m, absolute=absolute, cut=cut).build()
+def joint_equations(m: Mechanism, **options: Any) -> EquationsOfMotion:
+    """Equations of a mechanism in joint coordinates; options as for `JointCoordinates`."""
+    eqs = JointCoordinates(m, **options).build()
     if all(d.speed is not None for d in eqs.dry):
         return eqs
-    return replace(eqs, stick_slip=JointCoordinates(m, absolute=absolute, cut=cut, sticking=True).build())
+    return replace(eqs, stick_slip=JointCoordinates(m, sticking=True, **options).build())

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import casadi as ca
 
 from dalembert.expressions import Expr
-from dalembert.mechanics.bodies.floating import FloatingBody
 from dalembert.mechanics.joints.reactions import reaction_of_rows
+from dalembert.mechanics.tree.flexible_link import FlexibleLink
 from dalembert.mechanics.tree.link_body import LinkBody
 from dalembert.mechanics.tree.links import accelerate_links
 
@@ -88,14 +88,11 @@ def _read_elastic(host: JointCoordinates, name: str, rotors: Mapping[str, Geared
     return host.q[host.coordinates.index[name]], host.v[k], host.a[k]
 
 
-def _pose(host: JointCoordinates, own: LinkBody | FloatingBody) -> Expr:
+def _pose(host: JointCoordinates, own: LinkBody | FlexibleLink) -> Expr:
     return ca.vertcat(own.pose.r, own.pose.angle if host.space.planar else host.euler_parameters(own.body))
 
 
 def _accelerations(host: JointCoordinates) -> list[Expr]:
     """Derivatives of the twists of all bodies."""
-    motions, a = accelerate_links(host.links, host.a), host.a
-    return [
-        own.accelerate(motions[id(own.link)]) if isinstance(own, LinkBody) else a[list(host.rigid_columns(own.body))]
-        for own in host.bodies
-    ]
+    motions = accelerate_links(host.links, host.a)
+    return [own.accelerate(motions[id(own.link)]) for own in host.bodies]

@@ -47,13 +47,10 @@ def span(
         _check_names(cut, [j.name for j in m.joints], "joint", m),
     )
     closed |= {*m.loops}
-    free |= {b.name for b in m.bodies if b.flexible is not None}
     of_body: dict[int, list[Joint]] = {}
     for joint in m.joints:
-        ends = {joint.a.body.name, joint.b.body.name}
-        if JOINT_EQUATIONS[joint.kind].motion is None or joint.name in closed or joint.name in rows:
-            continue
-        if any(b.flexible is not None for b in (joint.a.body, joint.b.body)) or len(ends) == 1:
+        unfit = JOINT_EQUATIONS[joint.kind].motion is None or joint.a.body is joint.b.body
+        if unfit or joint.name in closed or joint.name in rows:
             continue
         for frame in (joint.a, joint.b):
             of_body.setdefault(id(frame.body), []).append(joint)
@@ -105,7 +102,7 @@ def describe_tree(
     movable = [joint for joint in m.joints if JOINT_EQUATIONS[joint.kind].motion is not None]
     joined = {id(frame.body) for joint in movable for frame in (joint.a, joint.b)}
     for body in (branch.body for branch in branches if branch.joint is None):
-        if id(body) in joined or body.flexible is not None or body.name in absolute or not m.joints:
+        if id(body) in joined or body.name in absolute or not m.joints:
             continue
         held = [joint.name for joint in m.joints if body in (joint.a.body, joint.b.body)]
         held += [driver.name for driver in m.drivers if driver.coordinate.startswith(f"{body.name}.")]

@@ -353,7 +353,7 @@ def _close(
     t: float,
     restarts: int,
 ) -> Array:
-    q0 = q0.copy()
+    q0 = normalised_numbers(eqs, q0.copy())  # a step does so too, and must not be measured against another length
     for name in eqs.elastic:
         if name in wanted:
             q0[eqs.coordinates.index[name]] = wanted[name]

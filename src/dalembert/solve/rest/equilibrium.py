@@ -10,14 +10,15 @@ Steady motion: the same rows with v and a as unknowns too, constant rates of the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from dalembert.core.arguments import real_number
-from dalembert.core.errors import AssemblyError, ConvergenceError, ModelWarning
+from dalembert.core.errors import AssemblyError, ConvergenceError, ModelError, ModelWarning
+from dalembert.core.findings import Advice, Argument
 from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array
 from dalembert.solve.integrate.inputs import read_inputs
@@ -37,6 +38,7 @@ def equilibrium(
     guess: Mapping[str, float] | None = None,
     inputs: Mapping[str, Any] | None = None,
     hold: Mapping[str, float] | None = None,
+    efforts: str | Sequence[str] = (),
     rates: Mapping[str, float | None] | None = None,
     t: float = 0.0,
 ) -> State:
@@ -50,7 +52,8 @@ def equilibrium(
         (``guess={"hinge": 1.5}`` finds the pendulum upright); for steady motion also rates.
     inputs : values of the input channels; zero when left out.
     hold : coordinates that must have these values (one of a family of equilibria). An equilibrium that would need
-        an effort to hold them is refused.
+        an effort to hold them is refused, but for those in `efforts`.
+    efforts : held coordinates along which an effort may act, such as that of a motor; it is found.
     rates : steady motion instead of rest: constant rates of named coordinates, ``{"spin.angle": 100.0}``; None for
         one to be found. All other independent coordinates are at rest.
     t : time, for moving joints and inputs.
@@ -68,7 +71,7 @@ def equilibrium(
     -------
     State, with the joints' multipliers in ``lam``, in ``friction`` the share of its limit with which dry friction holds
     each coordinate, and in ``free`` the coordinates whose value does not matter: one of a family of equilibria along
-    them.
+    them; in ``efforts`` the efforts that were found.
 
     Examples
     --------
@@ -79,6 +82,9 @@ def equilibrium(
     >>> rest = da.equilibrium(da.equations(m))
     >>> round(rest["bob.y"], 9)
     -2.0
+    >>> level = da.equilibrium(da.equations(m), hold={"hinge": 0.0}, efforts="hinge")
+    >>> round(level.efforts["hinge.angle"], 6)
+    19.62
     """
     require_equations(eqs)
     if start is not None:
@@ -86,12 +92,17 @@ def equilibrium(
         check_start(eqs, start)
         t = start.t
     held = named_values(eqs, hold, "hold")
+    driven = [eqs.full_name(name) for name in ([efforts] if isinstance(efforts, str) else efforts)]
+    for name in driven:
+        if name not in held or rates is not None:
+            problem = f"efforts: {name!r} is no coordinate that is held at rest; held: {', '.join(held) or 'none'}."
+            raise ModelError("unknown-name", problem, Advice("Name it in {}.", Argument("hold", {name: 0.0})))
     guess = None if guess is None else require_mapping(guess, "guess")
     rates = None if rates is None else require_mapping(rates, "rates")
     t = real_number("t", t)
     u = read_inputs(eqs, inputs).values(eqs, np.array([t]))[0]
     if rates is None:
-        state = _find_rest(eqs, start, guess, u, held, t)
+        state = _find_rest(eqs, start, guess, u, held, driven, t)
     else:
         state = _find_steady(eqs, start, guess, u, held, rates, t)
     ModelWarning.report(find_broken(eqs, state))
@@ -121,21 +132,22 @@ def _find_rest(
     guess: Mapping[str, float] | None,
     u: Array,
     held: Mapping[str, float],
+    driven: Sequence[str],
     t: float,
 ) -> State:
     """Rest, where friction holds it or without its help."""
     pose = _first_pose(eqs, start, guess, held, t)
     if eqs.stick_slip is None:
-        return _at_rest(eqs, pose, start, guess, u, held, t)
+        return _at_rest(eqs, pose, start, guess, u, held, driven, t)
     here = _stick(eqs, pose, u, held, guess) if start is not None or guess or held else None
     if isinstance(here, State):
-        return here
+        return replace(here, efforts=dict.fromkeys(driven, 0.0))
     try:
-        free = _at_rest(eqs, pose, start, guess, u, held, t)
+        free = _at_rest(eqs, pose, start, guess, u, held, driven, t)
     except ConvergenceError as problem:
         here = _stick(eqs, pose, u, held, guess) if here is None else here
         if isinstance(here, State):
-            return here
+            return replace(here, efforts=dict.fromkeys(driven, 0.0))
         both = replace(problem.finding, problem=f"{problem.finding.problem} {here}")
         raise ConvergenceError.of(both) from None
     return replace(free, friction=dict.fromkeys((d.coordinate for d in eqs.dry if d.speed is None), 0.0))
@@ -197,6 +209,7 @@ def _at_rest(
     guess: Mapping[str, float] | None,
     u: Array,
     held: Mapping[str, float],
+    driven: Sequence[str],
     t: float,
 ) -> State:
     """Rest without the help of dry friction."""
@@ -218,9 +231,10 @@ def _at_rest(
     if eqs.nz and problem.error(found) > LIMITS.accepted:  # internal states that do not follow the pose: integrators
         rest = _settle_integrators(problem, place.q, place.z)
         found = (None if rest is None else problem.settle(*rest)) or found
-    problem.check_found(found)
+    problem.check_found(found, driven)
     state = eqs.state(found.q, np.zeros(eqs.nv), found.z, t, lam=found.lam[: len(eqs.rows)])
-    return replace(state, free=problem.free_coordinates(found))
+    efforts = dict(zip(held, (float(x) for x in found.lam[len(eqs.rows) :]), strict=True))
+    return replace(state, free=problem.free_coordinates(found), efforts={name: efforts[name] for name in driven})
 
 
 def _first_pose(

@@ -6,7 +6,7 @@ the remaining force moves the machine.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -359,8 +359,8 @@ class Rest:
             found.append(Advice("In joints, leave out {}: coordinates inside the limit then stick.", Argument("speed")))
         return found
 
-    def check_found(self, place: Place) -> None:
-        """Refuse a pose that is not at rest, or is only held there by an effort."""
+    def check_found(self, place: Place, driven: Collection[str] = ()) -> None:
+        """Refuse a pose that is not at rest, or is held there by an effort along others than driven coordinates."""
         eqs = self.eqs
         if self.error(place) > LIMITS.accepted:
             if eqs.nz and float(np.abs(place.g).max()) > LIMITS.unbalanced_rate * (1 + float(np.abs(place.z).max())):
@@ -385,19 +385,24 @@ class Rest:
                 where={"speed": name},
                 evidence={"acceleration": acceleration, "share": float(shares[worst]), "accepted": LIMITS.accepted},
             )
-        if not self.held:
+        names = [eqs.measures.names[k] for k in self.held]
+        still = {name: x for name, x in zip(names, self.values, strict=True) if name in driven}
+        if len(still) == len(self.held):
             return
-        released = Rest(eqs, self.u, {}, self.t)
+        released = Rest(eqs, self.u, still, self.t)
         released.extent = self.extent
         there = released.settle(place.q, place.z)
         if there is None or released.error(there) > LIMITS.effort:
-            k = int(np.argmax(np.abs(place.lam[len(eqs.rows) :])))
-            name = eqs.measures.names[self.held[k]]
+            k = max(
+                (k for k in range(len(names)) if names[k] not in still), key=lambda k: abs(place.lam[len(eqs.rows) + k])
+            )
+            name = names[k]
             unit = "N m" if eqs.measures.units[self.held[k]] == "rad" else "N"
             raise ConvergenceError(
                 "no-solution",
                 f"no equilibrium of {eqs.name!r} with {name} = {self.values[k]:g}: it would need an effort of "
                 f"{place.lam[len(eqs.rows) + k]:.6g} {unit} along it. Give that by an input, or let go.",
+                Advice("Where a motor holds it, name it in {}.", Argument("efforts", [name])),
             )
 
 

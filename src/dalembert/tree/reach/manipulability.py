@@ -125,7 +125,8 @@ def manipulability(
 def driven_speeds(eqs: EquationsOfMotion, state: States, joints: Sequence[str] | None) -> tuple[tuple[str, ...], Array]:
     """Names of the driving joints, and all speeds for their unit speeds: (nv, n), or (states, nv, n)."""
     if not eqs.rows and joints is None:
-        return eqs.speeds.names, np.eye(eqs.nv)
+        driven = [k for k in range(eqs.nv) if k not in eqs.elastic_speeds.values()]
+        return tuple(eqs.speeds.names[k] for k in driven), np.eye(eqs.nv)[:, driven]
     at = read_states(eqs, state)
     q, v, t = (np.atleast_2d(x) for x in (at.q, at.v, at.t))
     count = len(q)

@@ -68,6 +68,12 @@ class Bending:
     def own(self) -> Any:
         return TIP_MASS * ca.dot(self.slope, self.slope)
 
+    @property
+    def weight_moment(self) -> tuple[Any, Any]:
+        return self.spatial.moment, TIP_MASS * self.slope
+
+    resistance, stored_energy = SX(1, 1), SX(0)  # no spring holds it
+
     def force(self, link: Link, motion: Twist, rates: Any = None) -> tuple[Wrench, Any]:
         w, r, moved = link.velocity.w, self.tip, self.slope * self.rate
         a = motion.v + ca.cross(motion.w, r) + ca.cross(w, ca.cross(w, r)) + 2 * ca.cross(w, moved)

@@ -12,7 +12,6 @@ from dalembert.mechanics.tree.link_tree import TREE_FUNCTIONS, LinkTree, tree_fu
 from dalembert.tree.evaluation import evaluate
 from tests.helpers.arms import arm, arm_states
 from tests.helpers.findings import raises
-from tests.helpers.flexible_parts import pendulum
 
 
 def test_a_function_is_built_once() -> None:
@@ -49,9 +48,3 @@ def test_a_loaded_tree_takes_its_payload_last() -> None:
     assert np.array(ca.DM(function(q, arm().p, 0.0, none))) == pytest.approx(
         np.array(plain(q, arm().p, 0.0)), abs=1e-15
     )
-
-
-def test_flexible_bodies_are_not_links_yet() -> None:
-    eqs = da.equations(pendulum(), coordinates="joint")
-    with raises(da.errors.ModelError, "not-supported", "rod"):
-        da.tree.mass_matrix(eqs, eqs.state())

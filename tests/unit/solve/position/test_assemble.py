@@ -450,7 +450,7 @@ def test_machines_above_300_speeds_are_solved_with_sparse_factors_from_one_start
     )
     monkeypatch.setattr(module, "_JointGaps", lambda *given: problem)
     monkeypatch.setattr(module, "Units", lambda *given: SimpleNamespace(tolerance=lambda q: 1e-12))
-    eqs = SimpleNamespace(name="machine", nv=speeds, elastic=(), rows=[row], joints=())
+    eqs = SimpleNamespace(name="machine", nv=speeds, elastic=(), quaternions=(), rows=[row], joints=())
     with raises(da.errors.AssemblyError, "joint-open"):
         module._close(eqs, np.zeros(speeds), {}, {}, 0.0, 3)
     assert len(starts) == (4 if dense else 1)

@@ -117,3 +117,10 @@ def test_stiffness_may_leave_out_a_half_and_not_0_6(monkeypatch):
     assert iterate(0.5, monkeypatch)[1] == 33
     with raises(ConvergenceError, "no-convergence"):
         iterate(0.6, monkeypatch)
+
+
+def test_a_loop_on_a_ball_joint_is_closed_at_static_rest_in_joint_coordinates() -> None:
+    """Passes move Euler parameters off their length by 1e-12, the gap that counts as closed."""
+    eqs = da.equations(spatial_four_bar(3, motion=0.3), coordinates="joint")
+    state = da.assemble(eqs, elastic="static")
+    assert np.abs(eqs.kernel("position")(state.q, eqs.p, 0.0)[0]).max() < 1e-12

@@ -471,3 +471,24 @@ def test_a_flexible_governor_arm_lifts_as_a_rigid_one() -> None:
     eqs = da.equations(m)
     steady = da.equilibrium(eqs, rates={"spin": speed}, guess={"A": 1.0})
     assert np.sin(steady["A.angle"]) == pytest.approx(1.5 * G / (length * speed**2), rel=1e-3)
+
+
+def test_efforts_hold_the_coordinates_that_are_named_and_no_others():
+    """Two rods of 1 m, 1 kg each, held level: 9.81 (0.5 + 1.5) and 9.81 · 0.5 N m."""
+    m = da.Mechanism("arm", planar=True)
+    upper, fore = (m.add_body(name, mass=1.0, inertia=da.rod(1.0)) for name in ("upper", "fore"))
+    m.add_revolute("shoulder", m.ground.at(0, 0), upper.at(-0.5, 0))
+    m.add_revolute("elbow", upper.at(0.5, 0), fore.at(-0.5, 0))
+    for coordinates in ("absolute", "joint"):
+        eqs = da.equations(m, coordinates=coordinates)
+        level = da.equilibrium(eqs, hold={"shoulder": 0.0, "elbow": 0.0}, efforts=["shoulder", "elbow"])
+        assert list(level.efforts.values()) == pytest.approx([19.62, 4.905], rel=1e-8)
+        hanging = da.equilibrium(eqs, hold={"shoulder": 0.0}, efforts="shoulder")
+        assert hanging["elbow"] == pytest.approx(-np.pi / 2, abs=1e-8)
+        assert hanging.efforts == {"shoulder.angle": pytest.approx(14.715, rel=1e-8)}
+        assert "shoulder.angle is held by" in repr(hanging)
+        with raises(da.errors.ConvergenceError, "no-solution", "elbow.angle", "efforts="):
+            da.equilibrium(eqs, hold={"shoulder": 0.0, "elbow": 0.0}, efforts=["shoulder"])
+        for wrong in ({"hold": {"shoulder": 0.0}}, {"hold": {"elbow": 0.0}, "rates": {"shoulder": 1.0}}):
+            with raises(da.errors.ModelError, "unknown-name", "elbow.angle", "hold="):
+                da.equilibrium(eqs, efforts=["elbow"], **wrong)

@@ -2,7 +2,8 @@
 
 The momentum of everything beyond a joint, moved by a unit of its speed, makes a column of the centroidal momentum
 matrix A: (linear momentum, angular momentum about the centre of mass) = A v. The velocity of the centre of mass is the
-linear part over the mass. Bodies that no speed moves (welded to the ground) do not count.
+linear part over the mass. Bodies that no speed moves (welded to the ground) do not count. Elastic speeds of a flexible
+body have the momentum of their coupling besides.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import casadi as ca
 
 from dalembert.expressions import Expr
-from dalembert.mechanics.tree.link_inertia import LinkInertia
+from dalembert.mechanics.tree.link_inertia import BodyInertia
 from dalembert.mechanics.tree.link_tree import LinkTree, tree_function
 from dalembert.mechanics.tree.links import Link
 from dalembert.mechanics.tree.spatial import FrameChange, Wrench
@@ -49,7 +50,8 @@ def build_centroidal_momentum(tree: LinkTree) -> list[Expr]:
     space, center = tree.space, _center(tree)
     found = Wrench(SX(space.dim, 1), SX(space.turns, 1))
     for link, own in _select_moving(tree):
-        momentum = own.spatial.momentum(space, link.velocity)
+        momentum, rates = own.spatial.momentum(space, link.velocity), tree.v[list(own.columns)]
+        momentum = momentum + Wrench(own.coupling.f @ rates, own.coupling.n @ rates)
         found = found + FrameChange(space, link.pose.R, link.pose.r - center).wrench_out(momentum)
     return [ca.vertcat(found.f, found.n)]
 
@@ -60,16 +62,17 @@ def build_centroidal_momentum_matrix_rate(tree: LinkTree) -> list[Expr]:
     return [tree.rate(centroidal_momentum_matrix(tree))]
 
 
-def _select_moving(tree: LinkTree) -> list[tuple[Link, LinkInertia]]:
-    return [(link, own) for link, own in zip(tree.links, tree.inertias, strict=True) if link.all_columns]
+def _select_moving(tree: LinkTree) -> list[tuple[Link, BodyInertia]]:
+    pairs = zip(tree.links, tree.inertias, strict=True)
+    return [(link, own) for link, own in pairs if link.all_columns or own.columns]
 
 
 def _mass(tree: LinkTree) -> Expr:
-    return sum((own.mass for _, own in _select_moving(tree)), SX(0))
+    return sum((own.spatial.mass for _, own in _select_moving(tree)), SX(0))
 
 
 def _center(tree: LinkTree) -> Expr:
-    sums = (own.mass * link.pose.r + link.pose.R @ own.moment for link, own in _select_moving(tree))
+    sums = (own.spatial.mass * link.pose.r + link.pose.R @ own.weight_moment[0] for link, own in _select_moving(tree))
     return sum(sums, SX(tree.space.dim, 1)) / _mass(tree)
 
 
@@ -77,8 +80,10 @@ def centroidal_momentum_matrix(tree: LinkTree) -> Expr:
     space, links, center = tree.space, world_links(tree), _center(tree)
     found = SX(space.dim + space.turns, tree.nv)
     for one, inertia in zip(links, composite_inertias(links), strict=True):
-        momentum, arm = inertia.momentum(space, one.own), one.link.path[0].pose.r - center
-        for k, column in enumerate(one.link.columns):
-            f = momentum.f[:, k]
-            found[:, column] = ca.vertcat(f, momentum.n[:, k] + space.turn_about(arm, f))
+        arm = one.link.path[0].pose.r - center
+        elastic = one.change.wrench_out(one.body.coupling)
+        for columns, momentum in ((one.link.columns, inertia.momentum(space, one.own)), (one.body.columns, elastic)):
+            for k, column in enumerate(columns):
+                f = momentum.f[:, k]
+                found[:, column] += ca.vertcat(f, momentum.n[:, k] + space.turn_about(arm, f))
     return ca.sparsify(found)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import casadi as ca
 
+from dalembert.core.findings import Advice, Call
 from dalembert.expressions import Expr
 from dalembert.mechanics.poses import Space, Twist
 from dalembert.mechanics.rotations import skew
@@ -25,7 +26,10 @@ from dalembert.mechanics.tree.world_columns import composite_inertias, world_lin
 SX = ca.SX
 
 
-@tree_function("coriolis_matrix", "q v p t", matrix=True)
+BIAS = Advice("All efforts of a motion without accelerations come from {}.", Call("da.tree.inverse_dynamics"))
+
+
+@tree_function("coriolis_matrix", "q v p t", matrix=True, instead=BIAS)
 def build_coriolis_matrix(tree: LinkTree) -> list[Expr]:
     """C (nv, nv): M v̇ + C v + g = τ."""
     space, links = tree.space, world_links(tree)

@@ -1,4 +1,4 @@
-"""Kinetic energy of the links from their twists, ½ m v_c² + ½ ωᵀ I ω, and potential energy of their weights."""
+"""Kinetic energy of the links from their twists, ½ m v_c² + ½ ωᵀ I ω; potential energy of weights and deformations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def build_energy(tree: LinkTree) -> list[Expr]:
     kinetic = tree_energy(tree.links, tree.inertias) + sum(
         0.5 * x * tree.v[k] ** 2 for k, x in (*tree.others, *tree.rotors.items())
     )
-    return [kinetic, potential_energy(tree.links, tree.inertias, tree.gravity)]
+    stored = sum((inertia.stored_energy for inertia in tree.inertias), SX(0))
+    return [kinetic, potential_energy(tree.links, tree.inertias, tree.gravity) + stored]
 
 
 def tree_energy(links: Sequence[Link], inertias: Sequence[BodyInertia]) -> Expr:
@@ -31,7 +32,7 @@ def tree_energy(links: Sequence[Link], inertias: Sequence[BodyInertia]) -> Expr:
 def potential_energy(links: Sequence[Link], inertias: Sequence[BodyInertia], gravity: Expr) -> Expr:
     """Of the weights; zero with every centre of mass at the origin of the world."""
     weights = (
-        ca.dot(gravity, inertia.spatial.mass * link.pose.r + link.pose.R @ inertia.spatial.moment)
+        ca.dot(gravity, inertia.spatial.mass * link.pose.r + link.pose.R @ inertia.weight_moment[0])
         for link, inertia in zip(links, inertias, strict=True)
     )
     return -sum(weights, SX(0))

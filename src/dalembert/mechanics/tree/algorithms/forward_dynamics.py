@@ -9,7 +9,8 @@ With T = [S; Q] of the joint, U = I T, D = Tᵀ U and u = x - Tᵀ (n₀, f₀) 
 (n₀, f₀) + U D⁻¹ u. Moved by d to the parent's origin, with X y = d × y: A + B Xᵀ + X Bᵀ + X C Xᵀ, B + X C, C.
 Velocities do not occur: h(q, v) comes from the inverse dynamics at v̇ = 0 and is part of x. Velocities inside this
 recursion would cost the product of the articulated inertia with their accelerations at every joint: chains of 7 and 50
-hinges take 1358 and 14058 operations that way, 1282 and 13674 this way.
+hinges take 1358 and 14058 operations that way, 1282 and 13674 this way. Elastic speeds occur on several links of a
+body, which are no articulated bodies: trees with flexible bodies factor M, as short ones do.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import casadi as ca
 
 from dalembert.expressions import Expr
 from dalembert.mechanics.poses import Twist
-from dalembert.mechanics.tree.algorithms.inverse_dynamics import inverse_dynamics
+from dalembert.mechanics.tree.algorithms.inverse_dynamics import inverse_dynamics, resist
 from dalembert.mechanics.tree.algorithms.mass_matrix import build_mass_matrix
 from dalembert.mechanics.tree.link_inertia import BodyInertia
 from dalembert.mechanics.tree.link_tree import LinkTree, tree_function
@@ -39,14 +40,21 @@ LARGEST_INVERSE = 3  # most freedoms of a joint whose D is inverted by minors; D
 def build_forward_dynamics(tree: LinkTree) -> list[Expr]:
     """v̇ (nv,) under efforts τ."""
     bias = inverse_dynamics(*tree.moving, tree.gravity)
-    rest = tree.tau - tree.spread(bias)
-    if tree.nv < SHORTER_THAN_FACTOR:
+    rest = tree.tau - tree.spread(bias) - resist(tree)
+    if tree.nv < SHORTER_THAN_FACTOR or tree.flexible:
         (M,) = build_mass_matrix(tree)
-        back = list(reversed(range(tree.nv)))  # leaves first: the factor fills nothing in
-        return [ca.ldl_solve(rest[back], *ca.ldl(M[back, back]))[back]]
+        return [solve_in_order(M, rest, tree.links, tree.inertias)]
     found = solve_mass(*tree.moving, rest, tree.rotors)
     found |= {k: tree.tau[k] / x for k, x in tree.others}
     return [tree.spread(found)]
+
+
+def solve_in_order(M: Expr, x: Expr, links: Sequence[Link], inertias: Sequence[BodyInertia]) -> Expr:
+    """M⁻¹ x with leaves first: the factor fills nothing in."""
+    own = [k for link, inertia in zip(links, inertias, strict=True) for k in (*link.columns, *inertia.columns)]
+    order = list(reversed(dict.fromkeys((*own, *range(x.shape[0])))))
+    back = [order.index(k) for k in range(len(order))]
+    return ca.ldl_solve(ca.densify(x[order]), *ca.ldl(M[order, order]))[back]
 
 
 @dataclass

@@ -13,7 +13,12 @@ import casadi as ca
 
 from dalembert.expressions import Expr
 from dalembert.mechanics.tree.algorithms.inverse_dynamics import inverse_dynamics
-from dalembert.mechanics.tree.algorithms.inverse_dynamics_derivatives import compose, differentiate, scalars_or_vectors
+from dalembert.mechanics.tree.algorithms.inverse_dynamics_derivatives import (
+    LINEAR_MODELS,
+    compose,
+    differentiate,
+    scalars_or_vectors,
+)
 from dalembert.mechanics.tree.derivatives.columns import Columns
 from dalembert.mechanics.tree.derivatives.moving_links import MovingTree
 from dalembert.mechanics.tree.derivatives.pair_products import order_speeds
@@ -22,7 +27,7 @@ from dalembert.mechanics.tree.derivatives.world_motion import Symbols, at_symbol
 from dalembert.mechanics.tree.link_tree import LinkTree, tree_function
 
 
-@tree_function("forward_dynamics_derivatives", "q v tau p t", matrix=True)
+@tree_function("forward_dynamics_derivatives", "q v tau p t", matrix=True, instead=LINEAR_MODELS)
 def build_forward_dynamics_derivatives(tree: LinkTree) -> list[Expr] | ca.Function:
     """∂v̇/∂ξ with dq = N dξ, ∂v̇/∂v and ∂v̇/∂τ = M⁻¹, (nv, nv) each."""
     return scalars_or_vectors(tree, "q v tau p t", derivatives_at)

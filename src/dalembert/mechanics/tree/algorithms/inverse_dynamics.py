@@ -25,7 +25,13 @@ def build_inverse_dynamics(tree: LinkTree) -> list[Expr]:
     found = inverse_dynamics(*tree.moving, tree.gravity, tree.a)
     found |= {k: x * tree.a[k] for k, x in tree.others}
     found |= {k: found[k] + x * tree.a[k] for k, x in tree.rotors.items()}
-    return [tree.spread(found)]
+    return [tree.spread(found) + resist(tree)]
+
+
+def resist(tree: LinkTree) -> Expr:
+    """Elastic and damping efforts of flexible bodies on all speeds."""
+    own = (zip(inertia.columns, ca.vertsplit(inertia.resistance), strict=True) for inertia in tree.inertias)
+    return tree.spread(dict(entry for body in own for entry in body))
 
 
 def inverse_dynamics(
@@ -35,17 +41,23 @@ def inverse_dynamics(
     motions = accelerate_links(links, rates, gravity)
     carried: dict[int, Wrench] = {}
     result: dict[int, Expr] = {}
-
-    def add(columns: Sequence[int], efforts: Expr) -> None:
-        for k, column in enumerate(columns):
-            result[column] = result[column] + efforts[k] if column in result else efforts[k]
-
     for link, inertia in zip(links, inertias, strict=True):
         carried[id(link)], efforts = inertia.force(link, motions[id(link)], rates)
-        add(inertia.columns, efforts)
+        add_efforts(result, inertia.columns, efforts)
+    return pass_down(links, carried, result)
+
+
+def pass_down(links: Sequence[Link], carried: dict[int, Wrench], efforts: dict[int, Expr]) -> dict[int, Expr]:
+    """Efforts on the speeds of links by wrenches on them (by id), added to others by their column."""
     for link in reversed(links):
         wrench = carried[id(link)]
-        add(link.columns, link.S.T @ wrench.n + link.Q.T @ wrench.f)
+        add_efforts(efforts, link.columns, link.S.T @ wrench.n + link.Q.T @ wrench.f)
         if link.parent is not None:
             carried[id(link.parent)] = carried[id(link.parent)] + link.change.wrench_out(wrench)
-    return result
+    return efforts
+
+
+def add_efforts(total: dict[int, Expr], columns: Sequence[int], efforts: Expr) -> None:
+    """Add efforts by their column: several links may have the same speeds."""
+    for k, column in enumerate(columns):
+        total[column] = total[column] + efforts[k] if column in total else efforts[k]

@@ -31,6 +31,7 @@ from typing import TypeAlias
 
 import casadi as ca
 
+from dalembert.core.findings import Advice, Call
 from dalembert.expressions import Expr
 from dalembert.mechanics.tree.derivatives.columns import (
     Columns,
@@ -64,7 +65,10 @@ SHORTEST_VECTOR = 10
 Parts: TypeAlias = "tuple[Expr, Sequence[tuple[int, Expr]]]"
 
 
-@tree_function("inverse_dynamics_derivatives", "q v a p t", matrix=True)
+LINEAR_MODELS = Advice("Linear models of any machine come from {}.", Call("da.linearize"))
+
+
+@tree_function("inverse_dynamics_derivatives", "q v a p t", matrix=True, instead=LINEAR_MODELS)
 def build_inverse_dynamics_derivatives(tree: LinkTree) -> list[Expr] | ca.Function:
     """∂τ/∂ξ with dq = N dξ, ∂τ/∂v and ∂τ/∂v̇ = M, (nv, nv) each."""
     return scalars_or_vectors(tree, "q v a p t", derivatives_at)

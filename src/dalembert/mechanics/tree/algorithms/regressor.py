@@ -18,6 +18,7 @@ from collections.abc import Sequence
 
 import casadi as ca
 
+from dalembert.core.findings import Advice, Call
 from dalembert.expressions import Expr
 from dalembert.mechanics.poses import Twist
 from dalembert.mechanics.tree.link_tree import LinkTree, tree_function
@@ -35,23 +36,26 @@ FRICTION_TERMS = ("viscous", "coulomb", "offset")
 ROTOR = "rotor"
 
 
-@tree_function("inertial_parameters", "p t")
+FIT = Advice("Fit masses and stiffnesses that are parameters of the mechanism with {}.", Call("da.identify.fit"))
+
+
+@tree_function("inertial_parameters", "p t", instead=FIT)
 def build_inertial_parameters(tree: LinkTree) -> list[Expr]:
     """π of all links, in their order."""
     found = []
-    for own in tree.inertias:
-        J = own.about_origin if tree.space.planar else [own.about_origin[i, k] for i, k in PAIRS]
+    for own in (inertia.spatial for inertia in tree.inertias):
+        J = own.inertia if tree.space.planar else [own.inertia[i, k] for i, k in PAIRS]
         found += [own.mass, own.moment, *([J] if tree.space.planar else J)]
     return [ca.densify(ca.vertcat(*found))]
 
 
-@tree_function("link_frames", "p t")
+@tree_function("link_frames", "p t", instead=FIT)
 def build_link_frames(tree: LinkTree) -> list[Expr]:
     """[far, place] of every link: its axes in those of its body, and its origin from the centre of mass there."""
     return [ca.densify(ca.vertcat(*(ca.horzcat(link.far, link.place) for link in tree.links)))]
 
 
-@tree_function("regressor", "q v a p t")
+@tree_function("regressor", "q v a p t", instead=FIT)
 def build_regressor(
     tree: LinkTree, joints: Sequence[int] = (), terms: Sequence[str] = (), speed: float = 0.0
 ) -> list[Expr]:

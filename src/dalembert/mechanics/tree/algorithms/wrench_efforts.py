@@ -8,6 +8,7 @@ import casadi as ca
 
 from dalembert.expressions import Expr
 from dalembert.mechanics.tree.algorithms.forward_kinematics import place_in_world
+from dalembert.mechanics.tree.algorithms.inverse_dynamics import pass_down
 from dalembert.mechanics.tree.link_tree import WRENCH, LinkTree, tree_function
 from dalembert.mechanics.tree.spatial import FrameChange, Wrench
 
@@ -28,11 +29,4 @@ def build_wrench_efforts(tree: LinkTree, *places: Any) -> list[Expr]:
         local = Wrench(world.R.T @ own[: space.dim], turned.turn_in(own[space.dim :]))
         on_link = FrameChange(space, frame.axes, frame.place).wrench_out(local)
         carried[id(frame.link)] = carried[id(frame.link)] + on_link
-    found: dict[int, Expr] = {}
-    for link in reversed(tree.links):
-        wrench = carried[id(link)]
-        effort = link.S.T @ wrench.n + link.Q.T @ wrench.f
-        found |= {column: effort[k] for k, column in enumerate(link.columns)}
-        if link.parent is not None:
-            carried[id(link.parent)] = carried[id(link.parent)] + link.change.wrench_out(wrench)
-    return [tree.spread(found)]
+    return [tree.spread(pass_down(tree.links, carried, {}))]
