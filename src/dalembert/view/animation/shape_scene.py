@@ -21,8 +21,7 @@ from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.files.modal.geometry import DIRECTIONS, Direction, Geometry, direction_vector
 from dalembert.identify.records.reporting import IdentificationWarning
-from dalembert.linear.modes import LIMITS as MOTION
-from dalembert.linear.modes import Modes
+from dalembert.linear.modes import Modes, turns
 from dalembert.numerics import ties
 from dalembert.view.animation.animate import Animation
 from dalembert.view.animation.mode_playback import mode_clock, scene_box
@@ -213,7 +212,7 @@ def _data(
     turn = flat[np.arange(len(flat)), ties.first_largest(flat.T)]
     moved = moved / np.where(np.abs(turn) > 0.0, turn, 1.0)[:, None, None]
     moved = moved / np.maximum(np.sqrt((np.abs(moved) ** 2).sum(axis=2)).max(axis=1), 1e-300)[:, None, None]
-    turning = bool(np.abs(moved.imag).max() > MOTION.in_step)
+    turning = bool(turns(np.abs(moved.imag).max()))
     planar = bool(np.ptp(places[:, 2]) == 0.0 and np.abs(moved[:, :, 2]).max() == 0.0)
     reach = REACH * size
     none = np.zeros((0, 2), dtype=np.int64)
