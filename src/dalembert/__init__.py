@@ -94,6 +94,7 @@ if TYPE_CHECKING:
     from dalembert.solve.position.mobility import mobility as mobility
     from dalembert.solve.rest.equilibrium import equilibrium as equilibrium
     from dalembert.solve.rest.linearize import linearize as linearize
+    from dalembert.solve.scales.two_time_scale import separate_scales as separate_scales
     from dalembert.sweeps import sweep as sweep
     from dalembert.view import animate as animate
     from dalembert.view import plot as plot

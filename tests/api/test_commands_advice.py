@@ -73,3 +73,20 @@ def test_a_filter_that_lacks_an_input_says_how_to_do_without(tmp_path: Path) -> 
     assert "lacks the input 'torque'" in error_text(missing)
     assert "--inputs NAMES" in error_text(missing)
     assert run(*options, "--inputs", "").exit_code == 0
+
+
+@pytest.mark.parametrize("method", ["auto", "moesp", "ssi-cov"])
+def test_the_report_advises_options_too(method: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    force = rng.standard_normal(3000)
+    system = da.StateSpace([[0.9, 0.3], [-0.3, 0.9]], [1.0, 0.0], [1.0, 0.5], dt=0.01, inputs="force", outputs="a")
+    record = da.Record.from_channels(0.01 * np.arange(3000), {"force": force})
+    drifting = system.response(record)["a"] + 0.01 * rng.standard_normal(3000) + 40.0 * np.linspace(0.0, 1.0, 3000)
+    data, page = tmp_path / "hammer.csv", tmp_path / "hammer.html"
+    da.write_record(da.Record.from_channels(record.time, {"force": force, "a": drifting}), data)
+    inputs = "none" if method == "ssi-cov" else "force"
+    result = run("identify", data, "--inputs", inputs, "--method", method, "--order", 2, "--report", page)
+    assert result.exit_code == 0, result.output
+    text = page.read_text(encoding="utf-8")
+    warnings_shown = text[text.index(">Warnings<") :].partition("<h2")[0]
+    assert "--detrend" in warnings_shown and "detrend=" not in text and "da.identify" not in text

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import sys
+import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -98,3 +102,24 @@ def test_doctor_lists_every_extra() -> None:
     extras = {key: value for key, value in project["optional-dependencies"].items() if key not in ("dev", "bench")}
     wanted = {re.split(r"[\[<>=]", one)[0].lower() for group in extras.values() for one in group}
     assert wanted <= {name.lower() for name in document("doctor")["optional"]}
+
+
+def test_a_search_for_modes_shows_that_it_goes_on_after_two_seconds(
+    table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dalembert.app.command_line import terminal
+
+    class Screen(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    for needed, wanted in ((0.0, False), (0.3, True)):
+        screen = Screen()
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stderr", screen)
+            with terminal.show_waiting("searching", after=0.1):
+                time.sleep(needed)
+        assert ("searching" in screen.getvalue()) == wanted
+    waited: list[float] = []
+    monkeypatch.setattr(terminal, "show_waiting", lambda text, after: waited.append(after) or nullcontext())
+    assert run("identify", table, "--order", 6, "--method", "n4sid").exit_code == 0 and waited == [2.0]

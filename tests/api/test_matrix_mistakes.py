@@ -98,12 +98,20 @@ MISTAKES = {
         "in N",
     ),
     "initial time as text": (lambda: CHAIN.free_response({"tip": 1.0}, TIMES, at="0"), "not-a-number", "at"),
-    "impulse of text": (lambda: CHAIN.impulse_response(TIMES, amplitude="a"), "not-a-number", "amplitude"),
-    "impulse that is not a number": (
-        lambda: CHAIN.impulse_response(TIMES, amplitude=np.nan),
-        "not-finite",
-        "amplitude",
+    "initial time that is none": (lambda: CHAIN.free_response({"tip": 1.0}, TIMES, at=np.nan), "not-finite", "at"),
+    "unknown hold": (lambda: CHAIN.response({}, hold="second", **FORCED), "unknown-choice", "'zero'", "hold"),
+    "impulse before the blow": (lambda: SPACE.impulse_response([-1.0, 0.0]), "out-of-range", "t = 0"),
+    "modes of a StateSpace": (lambda: SPACE.response({}, modes=2, **FORCED), "not-supported", "SecondOrder"),
+    "band the wrong way": (lambda: CHAIN.modes(band=(2.0, 1.0)), "out-of-range", "band", "low < high"),
+    "band and place": (lambda: CHAIN.modes(near=1.0, band=(1.0, 2.0)), "conflicting-arguments", "near"),
+    "form 3": (lambda: linear.symmetric_form(CHAIN, 3), "unknown-choice", "form"),
+    "too many powers": (lambda: linear.controllability_matrix(SPACE, 100_001), "out-of-range", "blocks"),
+    "receptance of a StateSpace": (
+        lambda: SPACE.frequency_response([1.0], kind="mobility"),
+        "unknown-choice",
+        "output",
     ),
+    "empty band of a grid": (lambda: linear.frequency_grid(CHAIN, 0.0, 1.0), "out-of-range", "low < high"),
     "step of no system": (lambda: linear.step_response(3, TIMES), "wrong-type", "int"),
     "impulse on no system": (lambda: linear.impulse_response("a", TIMES), "wrong-type", "str"),
     "modes as text": (lambda: CHAIN.response({"force": 1.0}, modes="all", **FORCED), "not-a-count", "modes"),
@@ -141,7 +149,7 @@ MISTAKES = {
     "periodic load on no system": (
         lambda: linear.periodic_response(3, {"force": 1.0}, 1.0),
         "wrong-type",
-        "periodic_response",
+        "system",
     ),
     "no samples of a period": (
         lambda: linear.periodic_response(CHAIN, {"force": 1.0}, 1.0, samples=0),
@@ -160,7 +168,7 @@ MISTAKES = {
     "sweep over text": (lambda: linear.track_eigenvalues(lambda k: CHAIN, "abc"), "not-a-number", "values"),
     "sweep of a system": (lambda: linear.track_eigenvalues(CHAIN, [1.0, 2.0]), "wrong-type", "build"),
     "orders as text": (lambda: linear.campbell(lambda k: CHAIN, [1.0, 2.0], orders="a"), "not-a-number", "orders"),
-    "root locus of a matrix": (lambda: linear.root_locus(np.eye(2), [0.0, 1.0]), "wrong-type", "root_locus"),
+    "root locus of a matrix": (lambda: linear.root_locus(np.eye(2), [0.0, 1.0]), "wrong-type", "system"),
 }
 
 

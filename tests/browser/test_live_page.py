@@ -230,3 +230,31 @@ def test_a_question_that_is_too_long_is_refused(server: LiveServer) -> None:
 
 def test_a_length_of_5000_digits_is_refused(server: LiveServer) -> None:
     assert ask(server, "POST", f"/{server.token}/pose", **{"Content-Length": "9" * 5000})[0] == 413
+
+
+def test_a_run_that_leaves_the_picture_is_shown_whole_and_can_be_followed(visit: Any) -> None:
+    m = da.Mechanism("cart", planar=True)
+    cart = m.add_body("cart", mass=1.0, inertia=1.0)
+    m.add_prismatic("rail", m.ground.at(0, 0), cart.at(0, 0))
+    m.simulation.update(until=1.0)
+    with live_server(m) as server:
+        server.live.first = server.live.state = da.assemble(server.live.eqs, velocity={"rail": 12.0})
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        seen = visit(server.address)
+        assert not seen.page.locator("#follow").is_visible()
+        seen.page.click("#run")
+        seen.until("dalembert.player.playing")
+        seen.read("dalembert.seek(1.0)")
+        across = "dalembert.stage.pixels(dalembert.actor.bodies[0].position)[0] / dalembert.stage.width"
+        assert 0.0 < seen.read(across) < 1.0
+        seen.page.select_option("#follow", label="cart")
+        places = []
+        for t in (0.2, 0.9):
+            seen.read(f"dalembert.seek({t})")
+            places.append(seen.read(across))
+        assert places[0] == pytest.approx(places[1], abs=1e-3)  # of the width: the camera moves with it
+        seen.page.click("#reset")
+        seen.until("Math.abs(dalembert.positions().cart[0]) < 1e-6")
+        assert not seen.page.locator("#follow").is_visible()
+        seen.quiet()
+        server.shutdown()

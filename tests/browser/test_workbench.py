@@ -228,6 +228,15 @@ def test_a_click_chooses_a_pole_and_table_and_mac_follow(open_page: Any, page_of
     assert seen.said == []
 
 
+def test_many_chosen_modes_keep_the_headings_of_their_matrix(open_page: Any, page_of_frame: Path) -> None:
+    seen = open_page(page_of_frame)
+    seen.read(f"{BENCH}.choose({BENCH}.poles.slice(0, 20).map(p => p.pole))")
+    headings = seen.page.locator(".mac").first.locator("thead th")
+    assert headings.count() == 20 and all(headings.all_inner_texts())
+    assert headings.first.bounding_box()["width"] < 30  # pixels: upright, the columns stay narrow
+    assert seen.said == []
+
+
 def test_the_second_model_may_be_any_order(open_page: Any, page_of_frame: Path) -> None:
     seen = open_page(page_of_frame)
     seen.page.get_by_label("compare with").select_option("12")
@@ -323,10 +332,10 @@ def test_without_scripts_and_in_print_the_pictures_stay(open_page: Any, page_of_
     assert not seen.page.locator(".workbench .interactive").is_visible()
 
 
-def test_a_hostile_name_of_a_channel_stays_text(open_page: Any, tmp_path: Path) -> None:
+def test_a_hostile_name_stays_text_and_long_names_differ_in_the_shape(open_page: Any, tmp_path: Path) -> None:
     evil = "</script><img src=x onerror=document.title='ran'>"
     record = make_test(1200)
-    names = ["force", evil, "a2", "a3"]
+    names = ["force", evil, "wing_tip_of_the_left_side_X", "wing_tip_of_the_left_side_Y"]
     odd = da.Record(record.time, record.data, names, ["N", *["m/s^2"] * 3])
     found = da.identify.auto(odd, "force", order=6, refined=False)
     da.report(found, tmp_path / "odd.html")
@@ -335,4 +344,7 @@ def test_a_hostile_name_of_a_channel_stays_text(open_page: Any, tmp_path: Path) 
     assert evil in seen.read(f"{BENCH}.data.outputs")
     assert evil in seen.page.locator("select").first.inner_text()
     assert seen.page.locator("img[src=x]").count() == 0
+    labels = seen.page.locator(".workbench text.tick").all_text_contents()
+    assert {text[-1] for text in labels if text.startswith("wing_ti…")} == {"X", "Y"}
+    assert "magnitude [m/s²/N]" in seen.figure(0).text_content()
     assert seen.said == []

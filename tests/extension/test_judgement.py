@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from dalembert.core.findings import Advice, Call
 from dalembert.core.rules import RULES, judge, rule
+from tests.helpers.rules import assert_turns_over
 
 
 def clipped_share(samples: Sequence[float]) -> float:
@@ -37,4 +39,8 @@ def test_a_judgement_is_a_row(saturated) -> None:
     assert "da.identify.repair" in found.text()
     assert judge([saturated], [0.0] * 8 + [1.0] * 2, limits={"saturated-channel": 0.3}) == []
     (near,) = judge([saturated], [0.0] * 9 + [1.0])
-    assert near.evidence["uncertain"] and (saturated.answer(0.099), saturated.answer(0.101)) == ("no", "yes")
+    assert near.evidence["uncertain"]
+    assert saturated in RULES  # where the test of all edges reads it
+    assert_turns_over(saturated)
+    with pytest.raises(AssertionError):  # a limit that moved away from its edge
+        assert_turns_over(replace(saturated, limit=0.2))

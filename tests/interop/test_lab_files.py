@@ -53,6 +53,7 @@ def clock(k: int, form: str = "%H:%M:%S.%f") -> str:
 FILES: dict[str, tuple[str, str]] = {
     "names of numpy.savetxt": ("r.csv", rows(lambda k: f"{T[k]:.6f}", head="# t, F, a")),
     "names of numpy.savetxt, blanks": ("r.txt", rows(lambda k: f"{T[k]:.6f}", " ", head="# t F a")),
+    "names of numpy.savetxt, commas over blanks": ("r.txt", rows(lambda k: f"{T[k]:.6f}", " ", head="# t, F, a")),
     "date and time": ("r.csv", rows(lambda k: clock(k, "%Y/%m/%d,%H:%M:%S.%f"), head="Date,Time,F,a")),
     "half days": ("r.csv", rows(lambda k: clock(k, "%I:%M:%S.%f %p"), head="Time,F,a")),
     "date and half days": ("r.csv", rows(lambda k: clock(k, "%m/%d/%Y %I:%M:%S.%f %p"), head="Time,F,a")),
@@ -102,6 +103,12 @@ def test_a_file_without_header_needs_a_rate_only(tmp_path: Path) -> None:
     assert refused.exit_code == 2 and "--rate" in refused.output
     (one,) = document("look", tmp_path / "r.csv", "--rate", RATE)["records"]
     assert [c["name"] for c in one["channels"]] == ["channel1", "channel2", "channel3"] and one["samples"] == N
+    np.savetxt(tmp_path / "t.txt", np.column_stack([T, F, A]))
+    np.save(tmp_path / "t.npy", np.column_stack([T, F, A]))
+    for file in ("t.txt", "t.npy"):  # the first column is time
+        assert "--time" in run("look", tmp_path / file).output
+        (one,) = document("look", tmp_path / file, "--time", "channel1")["records"]
+        assert [c["name"] for c in one["channels"]] == ["channel2", "channel3"] and one["rate"] == pytest.approx(RATE)
 
 
 def test_fields_of_structures_and_arrays_of_numpy_are_channels(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import timeit
 from pathlib import Path
 
 import numpy as np
@@ -39,12 +40,26 @@ def write(path: Path, samples: int) -> Path:
         pytest.importorskip("scipy.io").savemat(path, {"time": time, "a": values}, do_compression=True)
     elif path.suffix == ".wav":
         pytest.importorskip("scipy.io.wavfile").write(path, int(RATE), values)
+    elif path.suffix == ".npz":
+        np.savez_compressed(path, time=time, a=values)
+    elif path.suffix == ".npy":
+        table = np.rec.fromarrays([time, values], names="time,a")
+        np.save(path, table)
+    elif path.suffix == ".lvm":
+        head = "LabVIEW Measurement\t\nSeparator\tTab\nX_Columns\tOne\n***End_of_Header***\t\nX_Value\ta\tComment"
+        np.savetxt(path, np.column_stack([time, values]), fmt="%.3f", delimiter="\t", header=head, comments="")
+    elif path.suffix == ".v2":
+        head = (
+            f"Corrected accelerogram\n{samples} points of accel data equally spaced at  .001 sec, in m/sec2. (4f10.6)"
+        )
+        np.savetxt(path, values.reshape(-1, 4), fmt="%10.6f", delimiter="", header=head, comments="")
     else:
         da.write_record(da.Record(time, values[:, None], ["a"]), path)
     return path
 
 
-QUICK = ("r.csv", "r.parquet", "r.nc", "r.mat", "hdf5.mat", "r.tdms", "r.wav", "r.uff")
+QUICK = ("r.csv", "r.parquet", "r.nc", "r.mat", "hdf5.mat", "r.tdms", "r.wav", "r.uff",
+         "r.npz", "r.npy", "r.lvm", "r.v2")  # fmt: skip
 SLOW = [("r.xlsx", 100_000), *((name, 1_000_000) for name in (*QUICK, "r.xlsx"))]
 
 
@@ -58,3 +73,19 @@ def test_a_long_record_is_read_from_every_format(tmp_path: Path, name: str, samp
     time, values = columns(samples)
     np.testing.assert_allclose(record.time, time, rtol=1e-12)
     np.testing.assert_array_equal(record.data[:, 0], values)
+
+
+@pytest.mark.slow
+def test_a_worksheet_takes_at_most_three_times_as_long_as_its_library(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    file = write(tmp_path / "r.xlsx", 16_000)
+
+    def library() -> None:
+        book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+        assert sum(1 for _ in book["data"].iter_rows(values_only=True)) == 16_001
+
+    da.read_record(file)  # starts the process that reads
+    fastest = {}
+    for name, read in (("ours", lambda: da.read_record(file)), ("library", library)):
+        fastest[name] = min(timeit.repeat(read, number=1, repeat=5))
+    assert fastest["ours"] < 3 * fastest["library"]

@@ -30,6 +30,7 @@ from tests.helpers.ambient_chain import ambient
 from tests.helpers.decision_records import MEASURED, SIMULATED, find_record, simulated
 from tests.helpers.measured_arm import JOINTS, NOISE, T, drawing, record, truth
 from tests.helpers.robots import fourier_motion, measured_record
+from tests.helpers.roving_frame import measure as roving_frame
 from tests.helpers.storey_frame import played, sampled_frame, storey_frame, white
 
 Made = tuple[list[Any], list[float], list[float] | None]
@@ -74,7 +75,9 @@ def largest(shapes: Any) -> list[int]:
 
 def merged(method: str, setups: Sequence[Record]) -> Made:
     found = da.identify.merge_setups.quiet(list(setups), method=method)  # type: ignore[attr-defined]
-    decided = [len(found.modes), sorted(found.machines), codes(found), largest(found.shapes)]
+    grades = [(one.grade, *one.reasons) for one in found.judgements]
+    factor = found.time_scale.factor
+    decided = [len(found.modes), sorted(found.machines), codes(found), largest(found.shapes), grades, factor]
     values = [*found.frequencies_hz, *found.damping_ratios]
     if found.frequency_deviations_hz is None:
         return decided, [*values, *np.abs(found.shapes).ravel()], None
@@ -239,6 +242,7 @@ SETUPS: dict[str, Callable[[], list[Record]]] = {
     "chain": lambda: split(ambient(12_800, seed=1), ("m3", "m8", "m1"), ("m3", "m8", "m4")),
     "noise-free": lambda: split(noise_free(), ("y1", "y2", "y3"), ("y1", "y2", "y4")),
     "heavily damped chain": lambda: split(ambient(12_800, seed=4, damping=0.05), ("m8", "m1"), ("m8", "m4")),
+    "oversampled frame": lambda: roving_frame((0, 4, 13), rate=128.0, duration=120.0, kinds=(2, 1)),
 }
 CASES |= {
     f"{method}: {name}": (made, lambda data, method=method: merged(method, data))
@@ -293,7 +297,8 @@ QUICK = (
     "fdd: shake table", "efdd: shake table", "efdd: robot arm", "efdd: building", "fdd: dependent channels",
     "fdd: one motion", "efdd: ambient with a machine", "poser: shake table", "preger: shake table",
     "poser: noise-free", "robot: noise-free positions",
-    "preger: heavily damped chain", "robot: arm", "robot: joint at rest", "robot: four-bar of Adams",
+    "preger: heavily damped chain", "preger: oversampled frame", "poser: oversampled frame",
+    "robot: arm", "robot: joint at rest", "robot: four-bar of Adams",
     "update: shake table", "update: repeated at the end", "update: repeated at first", "physical: frame",
     "physical: hammer",
     "physical: three forces",

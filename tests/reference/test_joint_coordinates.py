@@ -33,6 +33,7 @@ def test_a_tree_has_as_many_coordinates_as_freedoms_and_no_rows(name: str) -> No
 # 10 s of each take a second; building the largest takes seconds more
 QUICK = ("double-pendulum", "top", "four-bar")
 ALL = [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in list_models()]
+UNSTIFFENED = pytest.mark.filterwarnings("ignore:.*buckling load")  # rods of tudor, as published
 EXACT = da.DormandPrince(rtol=1e-13, atol=1e-13)
 AGREEMENT = 1e-8  # of poses [m, rad] over 10 s; steps of 1e-13, some thousand of them
 SAME, APART = 1e-13, 1e-9  # starts that are one, and runs that are still one: beyond, the machine is chaotic
@@ -44,6 +45,7 @@ def poses(eqs: da.EquationsOfMotion, run: da.Record) -> np.ndarray:
     return np.column_stack([run[n] for n in names])
 
 
+@UNSTIFFENED
 @pytest.mark.spec("002-B3")
 @pytest.mark.parametrize("name", ALL)
 def test_a_machine_of_the_library_moves_alike_for_ten_seconds(name: str) -> None:
@@ -51,7 +53,7 @@ def test_a_machine_of_the_library_moves_alike_for_ten_seconds(name: str) -> None
     m = da.read_model(name)
     plain, joint = da.equations(m), da.equations(m, coordinates="joint")
     start = da.assemble(plain, **m.start)
-    method = m.simulation.get("method", EXACT) if name == "elastic-slider-crank" else EXACT
+    method = m.simulation.get("method", EXACT) if name in ("elastic-slider-crank", "tudor") else EXACT
     options = {"method": method, "every": 0.1, "inputs": m.simulation.get("inputs", {})}
     until = start.t + (10.0 if method is EXACT else 0.1)
     first = poses(plain, da.simulate(plain, until, start=start, **options))

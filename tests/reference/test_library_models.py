@@ -17,7 +17,11 @@ from tests.helpers.findings import raises
 LONG = ("bicycle", "stewart", "six-joint-arm", "seven-joint-arm", "scara")  # building their step takes seconds
 NO_REST = {"scara": da.errors.ConvergenceError, "whitworth": da.errors.ModelError}  # a loose quill, a driver that moves
 SEARCHED = ("bicycle", "rolling-disc", "seven-joint-arm")  # their search for rest takes seconds
-NAMES = [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in list_models()]
+# the rods of the arm have no geometric stiffness, as published: a hundredth of their buckling load is reported
+PUBLISHED = {"tudor": pytest.mark.filterwarnings("ignore:.*buckling load")}
+NAMES = [
+    pytest.param(name, marks=pytest.mark.slow if name in LONG else PUBLISHED.get(name, ())) for name in list_models()
+]
 
 
 @cache

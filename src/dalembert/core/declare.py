@@ -77,6 +77,31 @@ def between(low: float, high: float) -> ArgumentKind:
     return _number(lambda x: low <= x <= high, f"a number from {low:g} to {high:g}", "out-of-range")
 
 
+def at_least(low: float, below: float = float("inf")) -> ArgumentKind:
+    """A number from ``low`` on, and ``below`` another."""
+    expected = f"a number from {low:g} on" + (f" and below {below:g}" if below < float("inf") else "")
+    return _number(lambda x: low <= x < below, expected, "out-of-range")
+
+
+def above_and_below(low: float, high: float) -> ArgumentKind:
+    """A number between ``low`` and ``high``, the ends left out."""
+    return _number(lambda x: low < x < high, f"a number above {low:g} and below {high:g}", "out-of-range")
+
+
+def interval(unit: str) -> ArgumentKind:
+    """Two numbers (low, high), 0 ≤ low < high."""
+    expected = f"(low, high) with 0 ≤ low < high [{unit}]"
+
+    def read(name: str, value: Any, scope: Scope) -> tuple[float, float]:
+        with suppress(TypeError, ValueError):
+            low, high = (float(end) for end in value)
+            if 0.0 <= low < high < np.inf:
+                return low, high
+        raise DataError("out-of-range", f"{name} must be {expected}, got {value!r}.")
+
+    return ArgumentKind(expected, read)
+
+
 def count(least: int = 0, most: int | None = None) -> ArgumentKind:
     """A whole number."""
     expected = f"a whole number from {least}" + (f" to {most}" if most is not None else "")

@@ -52,6 +52,12 @@ class _Found:
         return _rebuild, (type(self), self.finding, dict(self.__dict__))
 
 
+def problem_of(error: BaseException) -> str:
+    """The problem without advice, whose words depend on the reader; the whole message of other packages' errors."""
+    finding: Finding | None = getattr(error, "finding", None)
+    return str(error) if finding is None else finding.problem
+
+
 def _rebuild(kind: type[_Found], finding: Finding, state: dict[str, Any]) -> Any:
     made = kind.__new__(kind, finding.text())  # type: ignore[call-arg]
     made.__dict__.update(state)

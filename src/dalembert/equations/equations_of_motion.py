@@ -41,7 +41,7 @@ from dalembert.equations.placement import Placement
 from dalembert.equations.scene import Scene
 from dalembert.equations.state import State
 from dalembert.expressions import Array, Kernel
-from dalembert.record.units import per_second
+from dalembert.record.units import in_si, per_second
 
 NONE = Channels()
 # results that are matrices, also of a machine with one speed
@@ -257,7 +257,7 @@ class EquationsOfMotion:
         return {one.function.name(): one.obstacle for one in made if isinstance(one, Kernel) and one.obstacle}
 
     # -- change by copy --------------------------------------------------------------------------------------------
-    def replace(self, **values: float) -> EquationsOfMotion:
+    def replace(self, **values: float | str) -> EquationsOfMotion:
         """The same equations with other parameter values: ``eqs.replace(rod__mass=1.2)`` sets ``rod.mass``."""
         numbers = list(self.parameter_values)
         for key, value in values.items():
@@ -268,7 +268,7 @@ class EquationsOfMotion:
                     unknown_name("parameter", name, self.parameters.names, f"equations {self.name!r}"),
                     Advice("Declare it on the mechanism, with {}, before the equations are made.", Call("m.parameter")),
                 )
-            number = real_number(f"parameter {name!r}", value)
+            number = real_number(f"parameter {name!r}", in_si(value, what=f"parameter {name!r}"))
             if self.parameters.index[name] not in self._parameters_in_use:
                 raise ModelError(
                     "ineffective-argument",

@@ -151,12 +151,16 @@ def _mapping(read: Read) -> Read:
 
 @dataclass(frozen=True)
 class SceneShape:
-    """The form of a body about its origin: box, cylinder (radius, length), sphere (radius), rod (length) or mesh."""
+    """The form of a body about its origin: box, cylinder (radius, length), sphere (radius), rod (length) or mesh.
+
+    colors : first triangle, number of triangles and 0xRRGGBB; other triangles have the colour of the body.
+    """
 
     kind: str
     size: tuple[float, ...] = ()
     axis: str | Place = "z"
     triangles: tuple[Any, ...] = ()
+    colors: tuple[tuple[int, int, int], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from dalembert.identify.output_only.efdd import efdd as efdd
     from dalembert.identify.output_only.fdd import fdd as fdd
     from dalembert.identify.output_only.frequency_domain_modes import FrequencyDomainModes as FrequencyDomainModes
-    from dalembert.identify.output_only.merge_setups import merge_setups as merge_setups
-    from dalembert.identify.output_only.merged_modes import MergedModes as MergedModes
     from dalembert.identify.physical.physical import physical as physical
     from dalembert.identify.physical.proportional_damping import ProportionalDamping as ProportionalDamping
     from dalembert.identify.physical.proportional_damping import proportional_damping as proportional_damping
@@ -71,6 +69,8 @@ if TYPE_CHECKING:
     from dalembert.identify.robot.excitation import excitation as excitation
     from dalembert.identify.robot.identified_robot import IdentifiedRobot as IdentifiedRobot
     from dalembert.identify.robot.robot import robot as robot
+    from dalembert.identify.setups.merge_setups import merge_setups as merge_setups
+    from dalembert.identify.setups.merged_modes import MergedModes as MergedModes
     from dalembert.identify.spectral.frf import Coherence as Coherence
     from dalembert.identify.spectral.frf import FrfEstimate as FrfEstimate
     from dalembert.identify.spectral.frf import coherence as coherence

@@ -7,7 +7,6 @@ participation in a direction r:  Γ = φᴴ M r / m,  effective mass |φᴴ M r|
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,29 +23,6 @@ from dalembert.numerics import ties
 Direction = str | Mapping[str, float] | ArrayLike
 
 
-@dataclass(frozen=True)
-class MotionLimits:
-    """How the motion of a mode is named from its eigenvalue s."""
-
-    # Real part relative to the largest |s|, below which a mode neither grows nor decays: companion-form rounding is
-    # some hundred times 2⁻⁵².
-    decay: float = 1e-12
-    # A rigid body is slow against the largest |s| (rounding of K leaves 2⁻²⁶ of it) ...
-    rigid_share: float = 6e-8
-    # ... and in absolute terms [rad/s]: a period of a week.
-    rigid_rate: float = 1e-5
-    # Component of a shape, of its largest, that does not move: rounding leaves 1e-15.
-    still: float = 1e-12
-    # Damping ratio that counts as none: an amplitude would lose one percent in 1.6 million cycles; eigenvalues of
-    # undamped systems leave about 1e-13.
-    undamped: float = 1e-9
-    # Imaginary part of a shape with largest component 1, below which all points move in step: 1.1° of phase.
-    in_step: float = 0.02
-
-
-LIMITS = MotionLimits()
-
-
 def damping_text(ratio: float) -> str:
     """``"damping 2 %"``; empty where there is none.
 
@@ -55,7 +31,25 @@ def damping_text(ratio: float) -> str:
     >>> damping_text(0.02), damping_text(1e-12)
     ('damping 2 %', '')
     """
-    return f"damping {100.0 * ratio:.3g} %" if abs(ratio) > LIMITS.undamped else ""
+    return "" if is_undamped(ratio) else f"damping {100.0 * ratio:.3g} %"
+
+
+def is_undamped(ratio: float, rounding: float = 1e-9) -> bool:
+    """Whether a damping ratio counts as none: an amplitude would lose one percent in 1.6 million cycles.
+
+    Eigenvalues of undamped systems leave about 1e-13.
+    """
+    return abs(ratio) <= rounding
+
+
+def turns(imaginary: Any, largest: Any = 1.0, in_step: float = 0.02) -> Any:
+    """Whether the points of a shape do not move in step, from its imaginary part: 0.02 is 1.1° of phase."""
+    return imaginary > in_step * largest
+
+
+def is_still(shapes: Any, largest: Any, rounding: float = 1e-12) -> Any:
+    """Which components of shapes do not move, of the largest: rounding leaves 1e-15."""
+    return np.abs(shapes) <= rounding * largest
 
 
 @frozen(init=False)
@@ -117,8 +111,8 @@ class Modes:
             raise DataError("not-finite", "eigenvalues and shapes must be finite.")
         names = name_or_number("coordinate", coordinates, "x", len(columns), "these Modes")
         products = {"_momenta": momenta, "_restoring": restoring}
-        own = {name: None if value is None else _numbers(value) for name, value in products.items()}
-        for name, value in own.items():
+        forces = {name: None if value is None else _numbers(value) for name, value in products.items()}
+        for name, value in forces.items():
             if value is not None and value.shape != columns.shape:
                 raise DataError(
                     "wrong-shape", f"{name[1:]} has shape {value.shape}, expected that of shapes, {columns.shape}."
@@ -127,10 +121,10 @@ class Modes:
             raise DataError("conflicting-arguments", "modal masses follow from momenta: give one of both.")
         per_mode = {"modal_masses": modal_masses, "frequency_deviations_hz": frequency_deviations_hz,
                     "damping_deviations": damping_deviations}  # fmt: skip
-        rows = {name: _positive(name, given, len(values)) for name, given in per_mode.items()}
+        rows = {name: _positive(name, row, len(values)) for name, row in per_mode.items()}
         assign(
             self, eigenvalues=values, shapes=columns, coordinates=names, provenance=provenance or {},
-            _masses=rows.pop("modal_masses"), **rows, **own,
+            _masses=rows.pop("modal_masses"), **rows, **forces,
         )  # fmt: skip
 
     def __len__(self) -> int:
@@ -247,10 +241,10 @@ class Modes:
                         "wrong-shape",
                         f"the stiffness of {name!r} has shape {group.shape}, expected n x n of the modes.",
                     )
-                part = np.einsum("ik,ik->k", self.shapes.conj(), group @ self.shapes).real
+                energy = np.einsum("ik,ik->k", self.shapes.conj(), group @ self.shapes).real
             else:
-                part = work[find_matching(group, self.coordinates, "these Modes")].sum(axis=0)
-            shares[name] = np.divide(part, total, out=np.zeros(len(self)), where=total != 0.0)
+                energy = work[find_matching(group, self.coordinates, "these Modes")].sum(axis=0)
+            shares[name] = np.divide(energy, total, out=np.zeros(len(self)), where=total != 0.0)
         return shares
 
     def replace(self, **changes: Any) -> Modes:
@@ -287,7 +281,7 @@ class Modes:
                 raise DataError("unknown-name", unknown_name("coordinate", how, self.coordinates, "these Modes")
                                 + " Or one of mass, largest, unit.")  # fmt: skip
             row = shapes[self.coordinates.index(how)]
-            still = np.flatnonzero(np.abs(row) <= LIMITS.still * np.abs(shapes).max(axis=0))
+            still = np.flatnonzero(is_still(row, np.abs(shapes).max(axis=0)))
             if len(still):
                 raise DataError(
                     "no-motion", f"mode {still[0] + 1} does not move {how!r}; choose another coordinate to set to 1."
@@ -295,26 +289,14 @@ class Modes:
             factor = 1.0 / row
         return self._copy(factor=factor)
 
-    def select(self, numbers: Iterable[int] | None = None, *, band: tuple[float, float] | None = None) -> Modes:
-        """Copy with some of the modes, by their numbers in the table (from 1), or by frequency.
-
-        Parameters
-        ----------
-        numbers : mode numbers, optional
-            In the given order.
-        band : (low, high), optional
-            Undamped frequencies [rad/s] between these, ends included.
-        """
-        chosen = np.arange(len(self)) if numbers is None else np.asarray(list(numbers), dtype=np.intp) - 1
+    def select(self, numbers: Iterable[int]) -> Modes:
+        """Copy with some of the modes, by their numbers in the table (from 1), in the given order."""
+        chosen = np.asarray(list(numbers), dtype=np.intp) - 1
         wrong = chosen[(chosen < 0) | (chosen >= len(self))]
         if len(wrong):
             raise DataError(
                 "unknown-name", f"there is no mode {wrong[0] + 1}; these Modes are numbered 1 to {len(self)}."
             )
-        if band is not None:
-            low, high = band
-            size = self.frequencies[chosen]
-            chosen = chosen[(size >= low) & (size <= high)]
         return self._copy(chosen=chosen)
 
     def mac(self, other: Modes | None = None) -> FloatArray:
@@ -334,9 +316,9 @@ class Modes:
             odd = sorted(set(self.coordinates) ^ set(against.coordinates))
             what = f"only one side has {', '.join(odd[:6])}" if odd else "the same names are in another order"
             raise DataError("wrong-shape", f"MAC needs the same coordinates on both sides; {what}.")
-        left = self.shapes / np.linalg.norm(self.shapes, axis=0)
-        right = against.shapes / np.linalg.norm(against.shapes, axis=0)
-        result: FloatArray = np.abs(left.conj().T @ right) ** 2
+        phi = self.shapes / np.linalg.norm(self.shapes, axis=0)
+        psi = against.shapes / np.linalg.norm(against.shapes, axis=0)
+        result: FloatArray = np.abs(phi.conj().T @ psi) ** 2
         return result
 
     def table(self, directions: Sequence[str] = (), groups: Mapping[str, Any] | None = None) -> str:
@@ -415,13 +397,18 @@ class Modes:
             damping_deviations=None if (row := self.damping_deviations) is None else row[chosen],
         )  # fmt: skip
 
-    def _still(self) -> Any:
-        """Which modes are rigid-body modes up to rounding."""
-        size = np.abs(self.eigenvalues)
-        return (size <= LIMITS.rigid_share * size.max(initial=0.0)) & (size < LIMITS.rigid_rate)
+    def _still(self, share: float = 6e-8, rate: float = 1e-5) -> Any:
+        """Which modes are rigid-body modes up to rounding.
 
-    def _kinds(self) -> list[str]:
-        noise = LIMITS.decay * np.abs(self.eigenvalues).max(initial=0.0)
+        Slow against the largest |s|, of which rounding of K leaves 2⁻²⁶, and in absolute terms [rad/s]: a period of a
+        week.
+        """
+        size = np.abs(self.eigenvalues)
+        return (size <= share * size.max(initial=0.0)) & (size < rate)
+
+    def _kinds(self, rounding: float = 1e-12) -> list[str]:
+        """Motion of each mode; rounding of a companion form is some hundred times 2⁻⁵² of the largest |s|."""
+        noise = rounding * np.abs(self.eigenvalues).max(initial=0.0)
         kinds = []
         for s, still in zip(self.eigenvalues, self._still(), strict=True):
             if s == 0.0:
@@ -452,11 +439,11 @@ class Modes:
         return f"{head}\n{self.table()}"
 
 
-def _positive(name: str, given: ArrayLike | None, count: int) -> FloatArray | None:
+def _positive(name: str, values: ArrayLike | None, count: int) -> FloatArray | None:
     """One positive number per mode, or None."""
-    if given is None:
+    if values is None:
         return None
-    row = np.array(given, dtype=np.float64)
+    row = np.array(values, dtype=np.float64)
     if row.shape != (count,) or not (np.isfinite(row).all() and (row > 0.0).all()):
         raise DataError("wrong-shape", f"{name} must be {count} positive numbers, one per mode.")
     return row

@@ -20,9 +20,6 @@ from dalembert.core.findings import Advice, Call
 from dalembert.numerics.balancing import balance_matrix
 from dalembert.numerics.sample_times import time_rounding
 
-# Numbers of step matrices in memory: 64 MB.
-CHUNK = 8_000_000
-
 
 def march(A: FloatArray, w: FloatArray, start: FloatArray) -> FloatArray:
     """States (N + 1, n) of one matrix A (n, n), driven by w (N, n), from ``start`` (n,).
@@ -44,12 +41,12 @@ def march(A: FloatArray, w: FloatArray, start: FloatArray) -> FloatArray:
         for j in range(length):
             added = added @ At + drive[j]
         added = added.reshape(shape)
-        whole = np.linalg.matrix_power(At, length)
+        block = np.linalg.matrix_power(At, length)
         begin = np.empty(shape)
         x = start
         for b in range(blocks):
             begin[b] = x
-            x = x @ whole + added[b]
+            x = x @ block + added[b]
         state, path = begin.reshape(-1, n), np.empty(drive.shape)
         for j in range(length):
             state = state @ At + drive[j]
@@ -72,15 +69,15 @@ def march_varying(A: FloatArray, which: NDArray[np.intp], w: FloatArray, start: 
     pick[:count] = which
     pick = pick.reshape(blocks, length)
     with np.errstate(over="ignore", invalid="ignore"):
-        added, whole = np.zeros((blocks, n, 1)), np.broadcast_to(np.eye(n), (blocks, n, n))
+        added, block = np.zeros((blocks, n, 1)), np.broadcast_to(np.eye(n), (blocks, n, n))
         for j in range(length):
             step = A[pick[:, j]]
-            added, whole = step @ added + drive[:, j], step @ whole
+            added, block = step @ added + drive[:, j], step @ block
         state = np.empty((blocks, n, 1))
         x = start[:, None]
         for b in range(blocks):
             state[b] = x
-            x = whole[b] @ x + added[b]
+            x = block[b] @ x + added[b]
         path = np.empty((blocks, length, n))
         for j in range(length):
             state = A[pick[:, j]] @ state + drive[:, j]
@@ -144,9 +141,14 @@ def compute_exact_steps(A: FloatArray, B: FloatArray, steps: FloatArray) -> tupl
     return phi, gamma, delta / theta[:, None, None]
 
 
-def march_held(A: FloatArray, B: FloatArray, u: FloatArray, times: FloatArray, start: FloatArray, hold: str,
-               ) -> FloatArray:  # fmt: skip
-    """States (N, n) of x' = A x + B u at ``times`` (N,), u (N, nu) held or linear between the samples."""
+def march_held(
+    A: FloatArray, B: FloatArray, u: FloatArray, times: FloatArray, start: FloatArray, hold: str,
+    numbers: int = 8_000_000,
+) -> FloatArray:  # fmt: skip
+    """States (N, n) of x' = A x + B u at ``times`` (N,), u (N, nu) held or linear between the samples.
+
+    ``numbers`` of step matrices in memory: 64 MB.
+    """
     if len(times) < 2 or not len(A):
         return np.tile(start, (len(times), 1))
     step = uniform_step(times)
@@ -161,16 +163,16 @@ def march_held(A: FloatArray, B: FloatArray, u: FloatArray, times: FloatArray, s
     steps = np.diff(times)
     which = np.unique(np.round(steps / noise).astype(np.int64), return_inverse=True)[1]
     lengths = np.array(np.bincount(which, weights=steps) / np.bincount(which))
-    size = max(16, CHUNK // (A.shape[0] + 2 * B.shape[1]) ** 2)
+    size = max(16, numbers // (A.shape[0] + 2 * B.shape[1]) ** 2)
     path = [start[None]]
     for first in range(0, len(steps), size):
-        part = slice(first, first + size)
-        used, place = np.unique(which[part], return_inverse=True)
+        chunk = slice(first, first + size)
+        used, place = np.unique(which[chunk], return_inverse=True)
         pick = place.astype(np.intp)
         phi, gamma, delta = compute_exact_steps(A, B, lengths[used])
-        w = np.einsum("kij,kj->ki", gamma[pick], u[:-1][part])
+        w = np.einsum("kij,kj->ki", gamma[pick], u[:-1][chunk])
         if hold == "first":
-            w += np.einsum("kij,kj->ki", delta[pick], np.diff(u, axis=0)[part])
+            w += np.einsum("kij,kj->ki", delta[pick], np.diff(u, axis=0)[chunk])
         path.append(march_varying(phi, pick, w, path[-1][-1])[1:])
     return require_finite(np.concatenate(path), times)
 

@@ -14,32 +14,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse
 from numpy.typing import ArrayLike
 
-from dalembert.core.arguments import known_units, name_or_number, number_names, real_number, unique_names, whole_number
+from dalembert.core.arguments import known_units, name_or_number, number_names, unique_names
 from dalembert.core.arrays import ComplexArray, FloatArray, Matrix, assign, frozen
+from dalembert.core.declare import checked, count, excludes, interval, not_negative
 from dalembert.core.errors import DataError
-from dalembert.core.findings import Advice, Argument, Call
+from dalembert.core.findings import Advice, Call
 from dalembert.core.tables import display_latex, matrix_latex, matrix_lines
 from dalembert.core.text import count_noun, list_names
 from dalembert.linear import storage
 from dalembert.linear.eigen import arnoldi, massless, quadratic, stability
 from dalembert.linear.eigen.classify import Classification
 from dalembert.linear.eigen.stability import Stability
-from dalembert.linear.eigen.undamped_modes import LANCZOS
+from dalembert.linear.eigen.undamped_modes import widen
 from dalembert.linear.modes import Modes
 from dalembert.linear.responding import Responding
 from dalembert.linear.state_space import StateSpace
 from dalembert.numerics import ties
 
-# Sparse systems up to this size, and searches for more than half of all modes, are quicker and safer when dense.
-SMALL = 300
-DEFAULT_COUNT = 20
+ModeCount = Annotated[int, count(1), "how many"]
+Near = Annotated[float, not_negative, "the modes nearest to this frequency [rad/s]"]
+FrequencyBand = Annotated[tuple[float, float], interval("rad/s"), "modes between these frequencies"]
 MATRICES = ("M", "C", "G", "K", "H", "K_loss", "B", "Y_position", "Y_velocity", "Y_acceleration", "D")
 
 
@@ -136,14 +137,14 @@ class SecondOrder(Responding):
         )
         nu = B_.shape[1]
         read = {"Y_position": Y_position, "Y_velocity": Y_velocity, "Y_acceleration": Y_acceleration, "D": D}
-        given = any(value is not None for value in read.values())
-        outs = _outputs(read if given else {"Y_position": storage.identity(n, sparse=sparse)}, n, nu, sparse)
+        has_outputs = any(value is not None for value in read.values())
+        outs = _outputs(read if has_outputs else {"Y_position": storage.identity(n, sparse=sparse)}, n, nu, sparse)
         input_names = name_or_number("input", inputs, "u", nu, where)
-        default = number_names("y", outs["D"].shape[0]) if given else names
+        default = number_names("y", outs["D"].shape[0]) if has_outputs else names
         output_names = unique_names("output", outputs, default, where)
         parts = (("M", M, +1), ("C", C, +1), ("G", G, -1), ("K", K, +1), ("H", H, -1), ("K_loss", K_loss, +1))
         assign(
-            self, **{symbol: storage.part(symbol, value, names, sign, sparse=sparse) for symbol, value, sign in parts},
+            self, **{symbol: storage.signed_part(symbol, X, names, sign, sparse=sparse) for symbol, X, sign in parts},
             B=B_, **outs, coordinates=names, inputs=input_names, outputs=output_names,
             units=known_units(units, names + input_names + output_names, where) if units else {},
             about=about, provenance=provenance or {},
@@ -183,7 +184,7 @@ class SecondOrder(Responding):
         }
         B_ = None if B is None else storage.store("B", B, n, None, "one row per coordinate", sparse=sparse,
                                                    vector="column")  # fmt: skip
-        if abs(M_ - M_.T).max() > storage.LIMITS.asymmetry * abs(M_).max():
+        if not storage.is_symmetric(M_, M_.T):
             if sparse:
                 raise DataError(
                     "not-symmetric", "M is not symmetric, and a sparse system cannot be multiplied by its inverse."
@@ -215,17 +216,16 @@ class SecondOrder(Responding):
         """Whether the matrices are ``scipy.sparse.csc_array`` (all of them) or NumPy arrays."""
         return storage.is_sparse(self.M)
 
-    def dense(self, *, force: bool = False) -> SecondOrder:
-        """The same system in NumPy arrays; refuses above 5000 coordinates unless ``force`` is set."""
+    def dense(self) -> SecondOrder:
+        """The same system in NumPy arrays; refuses above 5000 coordinates."""
         if not self.is_sparse:
             return self
-        if self.nq > storage.LIMITS.dense and not force:
+        if storage.is_large(self.nq):
             raise DataError(
                 "too-large",
                 f"this SecondOrder has {self.nq} coordinates: a dense copy takes {8e-9 * self.nq**2:.2g} GB "
                 "per matrix.",
                 Advice("Reduce it first ({}).", Call("SecondOrder.modal")),
-                Advice("Or force a copy of this size with {}.", Argument("force", True)),
             )
         return self.replace(**{symbol: getattr(self, symbol).toarray() for symbol in MATRICES})
 
@@ -250,7 +250,8 @@ class SecondOrder(Responding):
         """K + H."""
         return self.K + self.H
 
-    def modes(self, count: int | None = None, *, near: float = 0.0, band: tuple[float, float] | None = None) -> Modes:
+    @checked(excludes("band", "near", why="a band has its own place"))
+    def modes(self, count: ModeCount | None = None, *, near: Near = 0.0, band: FrequencyBand | None = None) -> Modes:
         """Natural frequencies, damping ratios and shapes, ascending in frequency.
 
         Undamped and classically damped systems give real shapes; gyroscopic ones without damping give
@@ -267,12 +268,10 @@ class SecondOrder(Responding):
         band : (low, high), optional
             All modes with frequencies between these [rad/s], ends included; counted by inertia when sparse.
         """
-        count, near, band = _check_selection(count, near, band)
-        small = self.nq <= SMALL or (count is not None and count > self.nq // 2)
-        solved = self.dense() if self.is_sparse and small else self
+        solved = self.dense() if self.is_sparse and _is_small(self.nq, count) else self
         if solved.is_sparse:
-            values, shapes = arnoldi.solve(solved, count or DEFAULT_COUNT, near, band)
-            count = count or (None if band else DEFAULT_COUNT)
+            values, shapes = arnoldi.solve(solved, count or 20, near, band)
+            count = count or (None if band else 20)
         else:
             values, shapes = quadratic.solve(
                 solved.M, solved.C, solved.G, solved.K, solved.H, solved.K_loss, solved.coordinates
@@ -314,10 +313,10 @@ class SecondOrder(Responding):
         D = self.D + Y_p @ follow + Y_v @ X @ F + Y_a @ XA @ F
         base = dict(zip(parts.names, self.coordinates, strict=True))
         units = {name: unit for name, unit in self.units.items() if name in {*self.inputs, *self.outputs}}
-        units |= {name: self.units[base[name]] for name in first.kept if self.units.get(base[name])}
+        units |= {name: self.units[base[name]] for name in first.positions if self.units.get(base[name])}
         units |= {f"{name}.rate": f"{self.units[base[name]]}/s" for name in first.rated if self.units.get(base[name])}
         return StateSpace(
-            A, F, C, D, states=[*first.kept, *(f"{name}.rate" for name in first.rated)],
+            A, F, C, D, states=[*first.positions, *(f"{name}.rate" for name in first.rated)],
             inputs=self.inputs, outputs=self.outputs, units=units, provenance=self.provenance,
         )  # fmt: skip
 
@@ -357,13 +356,13 @@ class SecondOrder(Responding):
         parts = [(symbol, getattr(self, symbol)) for symbol in ("M", "C", "G", "K", "H", "B")]
         parts = [(symbol, array) for symbol, array in parts if symbol in "MK" or storage.nonzero(array)]
         terms = {"M": "\\ddot{x}", "C": "\\dot{x}", "G": "\\dot{x}", "K": "x", "H": "x"}
-        left = " + ".join(f"{symbol} {terms[symbol]}" for symbol, _ in parts if symbol in terms)
-        right = "B u" if any(symbol == "B" for symbol, _ in parts) else "0"
-        return display_latex([f"{left} = {right}", *(matrix_latex(symbol, array) for symbol, array in parts)])
+        terms_shown = " + ".join(f"{symbol} {terms[symbol]}" for symbol, _ in parts if symbol in terms)
+        load = "B u" if any(symbol == "B" for symbol, _ in parts) else "0"
+        return display_latex([f"{terms_shown} = {load}", *(matrix_latex(symbol, array) for symbol, array in parts)])
 
     def __repr__(self) -> str:
-        damping = " + ".join(symbol for symbol, part in (("C", self.C), ("G", self.G)) if storage.nonzero(part))
-        terms = [symbol for symbol, part in (("H", self.H), ("i K_loss", self.K_loss)) if storage.nonzero(part)]
+        damping = " + ".join(symbol for symbol, X in (("C", self.C), ("G", self.G)) if storage.nonzero(X))
+        terms = [symbol for symbol, X in (("H", self.H), ("i K_loss", self.K_loss)) if storage.nonzero(X)]
         stiffness = f"({' + '.join(['K', *terms])})" if terms else "K"
         damping_term = f" + {f'({damping})' if '+' in damping else damping} x′" if damping else ""
         sizes = [count_noun(*size) for size in ((self.nq, "coordinate"), (self.nu, "input"), (self.ny, "output"))]
@@ -380,16 +379,21 @@ class SecondOrder(Responding):
         return "\n".join(lines)
 
 
-def _outputs(given: Mapping[str, Any], n: int, nu: int, sparse: bool) -> dict[str, Matrix]:
+def _is_small(n: int, count: int | None, small: int = 300) -> bool:
+    """Whether a sparse system is quicker and safer when dense: up to this size, or for more than half of its modes."""
+    return n <= small or (count is not None and count > n // 2)
+
+
+def _outputs(arrays: Mapping[str, Any], n: int, nu: int, sparse: bool) -> dict[str, Matrix]:
     """Output matrices of one height; the first one given sets it."""
     widths = {"Y_position": n, "Y_velocity": n, "Y_acceleration": n, "D": nu}
     ny: int | None = None
     result = {}
     for symbol, width in widths.items():
-        if given.get(symbol) is not None:
+        if arrays.get(symbol) is not None:
             vector = "column" if symbol == "D" and nu == 1 else "row"
             why = f"one row per output, one column per {'input' if symbol == 'D' else 'coordinate'}"
-            result[symbol] = storage.store(symbol, given[symbol], ny, width, why, sparse=sparse, vector=vector)
+            result[symbol] = storage.store(symbol, arrays[symbol], ny, width, why, sparse=sparse, vector=vector)
             ny = result[symbol].shape[0]
     return {
         symbol: result[symbol] if symbol in result else storage.zeros(ny or 0, width, sparse=sparse)
@@ -397,36 +401,15 @@ def _outputs(given: Mapping[str, Any], n: int, nu: int, sparse: bool) -> dict[st
     }
 
 
-def _check_selection(
-    count: int | None, near: float, band: tuple[float, float] | None
-) -> tuple[int | None, float, tuple[float, float] | None]:
-    if count is not None:
-        count = whole_number("count", count, 1)
-    near = real_number("near", near)
-    if near < 0.0:
-        raise DataError("negative", f"near must be a frequency ≥ 0 in rad/s, got {near!r}.")
-    if band is None:
-        return count, near, None
-    if near:
-        raise DataError("conflicting-arguments", "give near or band, not both.")
-    try:
-        low, high = (float(end) for end in band)
-    except (TypeError, ValueError) as error:
-        raise DataError("out-of-range", f"band must be (low, high) in rad/s, got {band!r}.") from error
-    if not (0.0 <= low < high < np.inf):
-        raise DataError("out-of-range", f"band must be (low, high) with 0 ≤ low < high in rad/s, got {band!r}.")
-    return count, 0.0, (low, high)
-
-
 def _choose(values: ComplexArray, count: int | None, near: float, band: tuple[float, float] | None) -> Any:
     """Indices of the wanted eigenvalues, ascending in modulus; of equal ones growth before decay."""
     size = np.abs(values)
     order = ties.by_modulus(values)
     if band is not None:
-        low, high = band
-        inside = (size >= low * (1.0 - LANCZOS.band)) & (size <= high * (1.0 + LANCZOS.band))
+        low, high = widen(*band)
+        inside = (size >= low) & (size <= high)
         order = order[inside[order]]
-        near = low
+        near = band[0]
     if count is not None and count < len(order):
         nearest = np.argsort(ties.ranks(np.abs(size[order] - near), float(size.max())), kind="stable")[:count]
         order = order[np.sort(nearest)]

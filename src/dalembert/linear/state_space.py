@@ -7,13 +7,14 @@ discrete   (dt in s)      x[k+1] = A x[k] + B u[k]
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import known_units, matrix, number_names, unique_names
 from dalembert.core.arrays import FloatArray, assign, frozen
+from dalembert.core.declare import checked, count, not_negative
 from dalembert.core.errors import DataError, require_extra, unknown_name
 from dalembert.core.tables import display_latex, matrix_latex, matrix_lines
 from dalembert.core.text import count_noun, list_names
@@ -23,6 +24,13 @@ from dalembert.linear.modes import Modes
 from dalembert.linear.responding import Responding
 from dalembert.linear.transforms import balanced_truncation as balance
 from dalembert.linear.transforms import forms, gramians, interconnect, norms, sampling
+
+# A step of the staircase weaker than 1e-11, relative to A, is rounding: a change of states of condition 1e5 leaves that
+# much of a zero.
+Weakest = Annotated[float, not_negative, "a direction weaker than this, relative, is not reached or not seen"]
+MarkovCount = Annotated[int, count(1), "how many"]
+Order = Annotated[int, count(), "number of states to keep"]
+ErrorBound = Annotated[float, not_negative, "largest H-infinity error"]
 
 
 @frozen(init=False)
@@ -119,9 +127,9 @@ class StateSpace(Responding):
         names = ("states", "inputs", "outputs")
         fields = {name: getattr(self, name) for name in ("A", "B", "C", "D", "dt", *names, "provenance")} | changes
         if "units" not in changes:
-            left = {name for kind in names for name in ([fields[kind]] if isinstance(fields[kind], str)
-                                                        else fields[kind] or ())}  # fmt: skip
-            fields["units"] = {name: unit for name, unit in self.units.items() if name in left}
+            channels = {name for kind in names for name in ([fields[kind]] if isinstance(fields[kind], str)
+                                                            else fields[kind] or ())}  # fmt: skip
+            fields["units"] = {name: unit for name, unit in self.units.items() if name in channels}
         for name in changes:
             if name not in (*"ABCD", "dt", *names, "units", "provenance"):
                 raise DataError(
@@ -181,9 +189,9 @@ class StateSpace(Responding):
         """
         return sampling.to_continuous(self, method, prewarp)
 
-    def resample(self, dt: float, method: str = "zoh") -> StateSpace:
-        """The same system with another sample time [s]."""
-        return self.to_continuous(method).to_discrete(dt, method)
+    def resample(self, dt: float) -> StateSpace:
+        """The same system with another sample time [s], by zero-order holds."""
+        return self.to_continuous().to_discrete(dt)
 
     def similarity(self, T: ArrayLike, states: str | Iterable[str] | None = None) -> StateSpace:
         """The system in the states z, x = T z: (T⁻¹ A T, T⁻¹ B, C T, D). T : (nx, nx), invertible."""
@@ -212,17 +220,12 @@ class StateSpace(Responding):
         """Two systems whose sum is this one: the asymptotically stable part (with D), and the rest."""
         return forms.stable_split(self)
 
-    def kalman(self, *, tolerance: float | None = None) -> forms.KalmanForm:
-        """States split into controllable or not and observable or not.
-
-        Parameters
-        ----------
-        tolerance : float, optional
-            A direction weaker than this, relative, is not reached or not seen; 1e-11 when left out.
-        """
+    @checked
+    def kalman(self, *, tolerance: Weakest = 1e-11) -> forms.KalmanForm:
+        """States split into controllable or not and observable or not."""
         return forms.kalman(self, tolerance)
 
-    def minimal(self, *, tolerance: float | None = None) -> StateSpace:
+    def minimal(self, *, tolerance: Weakest = 1e-11) -> StateSpace:
         """Without states that no input reaches or no output shows; the response from rest stays the same."""
         return self.kalman(tolerance=tolerance).minimal
 
@@ -256,7 +259,8 @@ class StateSpace(Responding):
         """Steady response to a constant input, (ny, nu): D - C A⁻¹ B, sampled D + C (I - A)⁻¹ B."""
         return norms.dc_gain(self)
 
-    def markov(self, count: int) -> FloatArray:
+    @checked
+    def markov(self, count: MarkovCount) -> FloatArray:
         """D, C B, C A B, ..., (count, ny, nu): of a sampled system its pulse response."""
         return forms.markov(self, count)
 
@@ -274,8 +278,9 @@ class StateSpace(Responding):
         """Hankel singular values, descending, (nx,)."""
         return balance.hankel_values(self)
 
+    @checked
     def balanced_truncation(
-        self, order: int | None = None, *, tolerance: float | None = None, match_dc: bool = False
+        self, order: Order | None = None, *, tolerance: ErrorBound | None = None, match_dc: bool = False
     ) -> balance.BalancedTruncation:
         """Reduced system with an error bound.
 

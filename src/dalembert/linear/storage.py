@@ -8,7 +8,6 @@ n x n matrix dense.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,23 +17,6 @@ from dalembert.core.arguments import fit, matrix
 from dalembert.core.arguments import square as square_matrix
 from dalembert.core.arrays import FloatArray, Matrix
 from dalembert.core.errors import DataError
-
-
-@dataclass(frozen=True)
-class StorageLimits:
-    """Matrices that are rounded or refused."""
-
-    # asymmetry, relative to the largest entry, up to which a matrix is made exactly symmetric (or skew): matrices in
-    # files with ten digits leave 5e-10; a mistake in one entry leaves its share of the largest, and the error names it
-    asymmetry: float = 1e-9
-    # skew part of a full matrix that is rounding, relative to its largest entry: sums of some thousand products leave
-    # 1e3 ε; keeping it would exclude the exact symmetric solvers
-    skew: float = 1e-12
-    # coordinates of a sparse system that is made dense unless it is forced: 5000 x 5000 doubles are 200 MB
-    dense: int = 5000
-
-
-LIMITS = StorageLimits()
 
 
 def is_sparse(*values: Any) -> bool:
@@ -83,7 +65,19 @@ def identity(n: int, *, sparse: bool) -> Matrix:
     return scipy.sparse.eye_array(n, format="csc") if sparse else np.eye(n)
 
 
-def part(symbol: str, value: object, names: Sequence[str], sign: int, *, sparse: bool) -> Matrix:
+# Asymmetry, relative to the largest entry, up to which a matrix is made exactly symmetric (or skew): matrices in files
+# with ten digits leave 5e-10; a mistake in one entry leaves its share of the largest, and the error names it.
+def is_symmetric(array: Matrix, turned: Matrix, asymmetry: float = 1e-9) -> bool:
+    """Whether a matrix is its transpose (its negative, where skew), up to rounding."""
+    return bool(abs(array - turned).max() <= asymmetry * abs(array).max())
+
+
+def is_large(n: int, most: int = 5000) -> bool:
+    """Whether a dense n x n matrix is refused: 5000 x 5000 doubles are 200 MB."""
+    return n > most
+
+
+def signed_part(symbol: str, value: object, names: Sequence[str], sign: int, *, sparse: bool) -> Matrix:
     """Exactly symmetric (sign +1) or skew (-1) copy, or an error naming the worst pair of coordinates."""
     n = len(names)
     if value is None:
@@ -92,9 +86,8 @@ def part(symbol: str, value: object, names: Sequence[str], sign: int, *, sparse:
     turned = array.T.tocsc() if sparse else array.T
     if sparse and _same_pattern(array, turned) and np.array_equal(array.data, sign * turned.data):
         return array  # exact already, as most assemblies make it: no further copies
-    odd = abs(array - sign * turned)
-    if odd.max() > LIMITS.asymmetry * abs(array).max():
-        i, j = _largest(odd)
+    if not is_symmetric(array, sign * turned):
+        i, j = _largest(abs(array - sign * turned))
         kind = "symmetric" if sign > 0 else "skew-symmetric"
         raise DataError(
             "not-symmetric",
@@ -105,10 +98,13 @@ def part(symbol: str, value: object, names: Sequence[str], sign: int, *, sparse:
     return result.tocsc() if sparse else result
 
 
-def split(full: Matrix) -> tuple[Matrix, Matrix]:
-    """Symmetric and skew part; the latter exactly 0 where it is rounding."""
+def split(full: Matrix, rounding: float = 1e-12) -> tuple[Matrix, Matrix]:
+    """Symmetric and skew part; the latter exactly 0 where it is rounding, relative to the largest entry.
+
+    Sums of some thousand products leave 1e3 ε; keeping it would exclude the exact symmetric solvers.
+    """
     symmetric, skew = 0.5 * (full + full.T), 0.5 * (full - full.T)
-    if abs(skew).max() <= LIMITS.skew * abs(full).max():
+    if abs(skew).max() <= rounding * abs(full).max():
         skew = 0.0 * skew
     return symmetric, skew
 

@@ -247,13 +247,18 @@ class _Closing:
         estimate = [] if self.observer is None else [self._watch(at)[1]]
         outputs = ca.vertcat(self._call("outputs", at), acting, *estimate)
         made: dict[str, list[Any]] = {}
+        loads = SX.sym("reactions", len(eqs.reaction_channels))
+
+        def arguments(name: str, symbols: Symbols) -> list[Any]:
+            return [loads if part == "reactions" else getattr(symbols, part) for part in ARGUMENTS[name].split()]
+
         for name, function in eqs.functions.items():
-            made[name] = function.call([getattr(at, part) for part in ARGUMENTS[name].split()])
+            made[name] = function.call(arguments(name, at))
         made["internal"] = [ca.vertcat(made["internal"][0], *inner)]
         made["outputs"] = [outputs]
         functions = {
             name: ca.Function(
-                name, [getattr(s, part) for part in ARGUMENTS[name].split()], values, ARGUMENTS[name].split(),
+                name, arguments(name, s), values, ARGUMENTS[name].split(),
                 [f"o{k}" for k in range(len(values))], {"cse": eqs.nv < LARGE},
             )
             for name, values in made.items()

@@ -48,7 +48,7 @@ def is_number(x: Any) -> bool:
 
 
 def number(x: Any, what: str, *kinds: str) -> Scalar:
-    """Checked finite number: a float, or an unchanged parameter expression; "20 mm" where a kind of number is given."""
+    """Checked finite number: a float, or an unchanged parameter expression; "20 mm" where kinds are given ("": any)."""
     x = in_si(x, *kinds, what=what, error=ModelError) if kinds else x
     if isinstance(x, Quantity):
         real_number(what, x.value, ModelError)
@@ -71,11 +71,12 @@ def positive(x: Any, what: str, *advice: Advice) -> Scalar:
     return number(x, what)
 
 
-def nonzero(x: Any, what: str) -> Scalar:
+def nonzero(x: Any, what: str, *kinds: str) -> Scalar:
     """Checked finite number other than zero."""
-    if float(number(x, what)) == 0:
+    found = number(x, what, *kinds)
+    if float(found) == 0:
         raise ModelError("zero", f"{what} must be a number other than zero, got {x!r}.", where={"argument": what})
-    return number(x, what)
+    return found
 
 
 def name_of(given: object, what: str) -> str:
@@ -91,9 +92,9 @@ def format_vector(values: Sequence[Any]) -> str:
     return f"({', '.join(repr(x) if isinstance(x, Quantity) else f'{x:g}' for x in values)})"
 
 
-def vector(values: Any, size: int, what: str, kind: str = "") -> tuple[Any, ...]:
-    """Checked tuple of `size` finite numbers; texts such as "20 mm" where the kind of number is given."""
-    values = in_si(values, kind, what=what, error=ModelError) if kind else values
+def vector(values: Any, size: int, what: str, *kinds: str) -> tuple[Any, ...]:
+    """Checked tuple of `size` finite numbers; texts such as "20 mm" where kinds of number are given."""
+    values = in_si(values, *kinds, what=what, error=ModelError) if kinds else values
     try:
         items = () if isinstance(values, (str, bytes)) else tuple(values)
     except TypeError:
@@ -275,6 +276,7 @@ class Body:
     is_ground: bool = False
     as_given: bool = False  # its inertia is that of its file, though no body can have it
     mesh: Any = None  # triangles (n, 3, 3) from the centre of mass, for pictures [m]
+    colors: tuple[tuple[int, int, int], ...] = ()  # of its file: first triangle, number of them, 0xRRGGBB
     points: dict[str, tuple[Any, ...]] = field(default_factory=dict)  # names of places, in the coordinates of `at`
     shapes: tuple[CollisionShape, ...] = ()
     flexible: FlexibleBodyData | None = None

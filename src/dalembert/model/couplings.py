@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.registry import Registry
-from dalembert.model.bodies import Scalar, is_number, name_of, nonzero, number
+from dalembert.model.bodies import Body, Scalar, is_number, name_of, nonzero, number
+from dalembert.model.joints import Joint, unit_along
 from dalembert.model.options import Option
 from dalembert.record import Record
-
-if TYPE_CHECKING:
-    from dalembert.model.joints import Joint
+from dalembert.record.units import in_si
 
 LEVELS = ("position", "velocity", "acceleration")
 ROTATION_VECTOR = (".rx", ".ry", ".rz")  # ends of the names of its components
@@ -110,6 +109,8 @@ class CouplingMethods:
     drivers: list[Driver]
     constraints: list[UserConstraint]
     variables: list[Variable]
+    joints: list[Joint]
+    bodies: list[Body]
 
     def add_coupler(
         self, kind: str, name: str, first: str | Joint, second: str | Joint, ratio: Scalar, offset: Scalar = 0.0
@@ -120,8 +121,8 @@ class CouplingMethods:
             name,
             name_of(first, f"{what}: {own.first[0]}"),
             name_of(second, f"{what}: {own.second[0]}"),
-            nonzero(ratio, f"{own.ratio[0]} of {what}"),
-            number(offset, f"{own.offset[0]} of {what}"),
+            nonzero(ratio, f"{own.ratio[0]} of {what}", own.ratio[2]),
+            number(offset, f"{own.offset[0]} of {what}", own.offset[2]),
             kind,
         )
         self.couplers.append(coupler)
@@ -170,6 +171,7 @@ class CouplingMethods:
             from dalembert.model.recorded import interpolate_motion
 
             motion = interpolate_motion(motion, driven, what)
+        motion = in_si(motion, unit_along(driven, self.joints, self.bodies), what=what, error=ModelError)
         if not callable(motion) and driven.endswith((".rotation", ".pose")):
             from dalembert.model.orientation import as_rotation, split_pose
 
@@ -207,6 +209,6 @@ class CouplingMethods:
 
     def add_variable(self, name: str, start: float = 0.0) -> Variable:
         """An extra coordinate without mass, to be used in constraints as ``s[name]``."""
-        variable = Variable(name, float(number(start, f"start of variable {name!r}")))
+        variable = Variable(name, float(number(start, f"start of variable {name!r}", "number")))
         self.variables.append(variable)
         return variable

@@ -164,14 +164,16 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         problem = unknown_name("part", name, [part.name for part in self.parts()], f"mechanism {self.name!r}")
         raise ModelError("unknown-name", problem, where={"name": name})
 
-    def parameter(self, name: str, value: float) -> Quantity:
+    def parameter(self, name: str, value: float | str) -> Quantity:
         """A number that stays symbolic, so that ``eqs.replace(name=...)`` changes it without rebuilding.
 
-        Use it wherever a number goes, also in arithmetic: ``crank.at(-length / 2, 0)``.
+        Use it wherever a number goes, also in arithmetic: ``crank.at(-length / 2, 0)``. The value may have a unit:
+        "20 N/m".
         """
         if not isinstance(name, str) or not name or name != name.strip():
             problem = f"a parameter's name must be a non-empty text without outer blanks, got {name!r}."
             raise ModelError("bad-name", problem)
+        value = in_si(value, what=f"parameter {name!r}", error=ModelError)
         if not is_number(value):
             problem = f"parameter {name!r}: expected a finite number, got {value!r}."
             raise ModelError("not-a-number", problem, where={"parameter": name})

@@ -27,9 +27,10 @@ from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
 from dalembert.core.registry import Registry
 from dalembert.model.bodies import Body, BodyFrame, Point, name_of, number, vector
-from dalembert.record.units import KINDS, in_si
+from dalembert.record.units import KINDS
 
 Given = Mapping[str, Any]
+EFFORTS = ("force", "torque")  # kinds of numbers of laws
 REQUIRED: Any = inspect.Parameter.empty
 
 
@@ -55,6 +56,10 @@ class Option:
     about: str = ""
     many: bool = False
     refine: Callable[[Given], str] | None = None
+
+    def kind_along(self, unit: str) -> str:
+        """Its kind of number where it acts along a coordinate of this unit."""
+        return {"m": self.form, "rad": self.about}.get(unit, "") if self.about else self.form
 
 
 def option(
@@ -143,11 +148,10 @@ def declare(registry: Registry[Any], kind: str) -> Callable[[type[Kind]], type[K
 
 
 def _check_number(value: Any, what: str, one: Option, part: Declared) -> Any:
-    kinds = () if one.refine else tuple(kind for kind in (one.form, one.about) if kind in KINDS)
+    kinds = ("",) if one.refine else tuple(kind for kind in (one.form, one.about) if kind in KINDS) or ("",)
     if one.many and isinstance(value, Iterable) and not isinstance(value, str):
         items = tuple(value)
-        items = in_si(items, *kinds, what=what, error=ModelError) if kinds else items
-        return vector(items, len(items), what)
+        return vector(items, len(items), what, *kinds)
     return number(value, what, *kinds)
 
 
@@ -194,7 +198,7 @@ def _check_name(value: Any, what: str, one: Option, part: Declared) -> str:
 def _check_coordinates(value: Any, what: str, one: Option, part: Declared) -> dict[str, Any]:
     if not isinstance(value, Mapping) or not value:
         raise ModelError("wrong-type", f"{what} must be numbers by joint or coordinate, got {value!r}.")
-    return {name_of(name, what): number(c, f"{what}: {name}") for name, c in value.items()}
+    return {name_of(name, what): number(c, f"{what}: {name}", "") for name, c in value.items()}
 
 
 def _check_choice(value: Any, what: str, one: Option, part: Declared) -> str:
@@ -205,11 +209,11 @@ def _check_choice(value: Any, what: str, one: Option, part: Declared) -> str:
 
 
 def _check_law(value: Any, what: str, one: Option, part: Declared) -> Any:
-    return value if callable(value) else number(value, what)
+    return value if callable(value) else number(value, what, *EFFORTS)
 
 
 def _check_laws(value: Any, what: str, one: Option, part: Declared) -> Any:
-    return value if callable(value) else vector(value, part.dimension, what)
+    return value if callable(value) else vector(value, part.dimension, what, *EFFORTS)
 
 
 def _check_law_or_laws(value: Any, what: str, one: Option, part: Declared) -> Any:

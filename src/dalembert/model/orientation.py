@@ -18,6 +18,7 @@ from dalembert.core.findings import Advice, Argument, Call
 from dalembert.expressions.quantities import atan2, cos, is_symbolic, sin, sqrt, where
 from dalembert.model.bodies import THRESHOLDS, rotation_matrix, unit
 from dalembert.model.bodies import entries as entries
+from dalembert.record.units import in_si
 
 SMALL = 1e-4  # square of a turn below which series take over: their next terms are below 1e-16
 LOCKED = 1e-9  # cosine of a pitch from which on roll and yaw are one angle
@@ -179,12 +180,16 @@ def rotation(
         advice = Advice("Give {}; an axis needs an angle.", *map(Argument, given))
         raise ModelError(code, f"a rotation is given in one way; got {', '.join(named) or 'none'}.", advice)
     if axis is not None:
-        e = unit(axis, "the axis of a rotation")
+        e, angle = unit(axis, "the axis of a rotation"), in_si(angle, "angle", what="angle", error=ModelError)
+        if isinstance(angle, str):
+            raise ModelError("not-a-number", f"the angle of a rotation must be a number, got {angle!r}.")
         return Rotation((cos(angle / 2), *(c * sin(angle / 2) for c in e)))
     if vector is not None:
-        return Rotation(exponential(_parts(vector, 3, "a rotation vector")))
+        angles = in_si(vector, "angle", what="vector", error=ModelError)
+        return Rotation(exponential(_parts(angles, 3, "a rotation vector")))
     if tait_bryan is not None:
-        return Rotation(from_angles(*_parts(tait_bryan, 3, "Tait-Bryan angles")))
+        angles = in_si(tait_bryan, "angle", what="tait_bryan", error=ModelError)
+        return Rotation(from_angles(*_parts(angles, 3, "Tait-Bryan angles")))
     if quaternion is not None:
         return Rotation(normalise(_parts(quaternion, 4, "a quaternion")))
     w, x, y, z = map(float, quaternion_from_matrix(rotation_matrix(matrix, "the matrix of a rotation")))

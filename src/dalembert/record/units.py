@@ -71,7 +71,7 @@ UNITS: dict[str, tuple[float, Dimension]] = {
 }  # fmt: skip
 
 _WORD = re.compile(r"[^\W\d_²³]+|[°%]")
-_EXPONENT = re.compile(r"(?:(?:\^|\*\*)([+-]?[0-9]{1,2})|([0-9]))(?![\d.])|([²³])")
+_EXPONENT = re.compile(r"(?:(?:\^|\*\*)([+-]?[0-9]{1,2}(?:\.[0-9]{1,3})?)|([0-9]))(?![\d.])|([²³])")
 _BETWEEN = re.compile(r"[ \t]*(/|·)[ \t]*|[ \t]+")
 
 
@@ -97,10 +97,11 @@ def read_unit(text: str, start: int = 0) -> tuple[tuple[float, float], Dimension
         own, powers = UNITS[word.group()]
         end = word.end()
         exponent = _EXPONENT.match(text, end)
-        power = sign
+        power: float = sign
         if exponent is not None:
             digits = exponent.group(1) or exponent.group(2)
-            power = sign * (int(digits) if digits else {"²": 2, "³": 3}[exponent.group(3)])
+            written = float(digits) if digits else {"²": 2, "³": 3}[exponent.group(3)]
+            power = sign * (int(written) if written == int(written) else written)
             end = exponent.end()
         if abs(power) > 9:
             raise DataError("unit-mismatch", f"a unit to the power {power} is not meant.")

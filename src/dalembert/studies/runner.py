@@ -1,13 +1,14 @@
 """Run a study and write its results: results.json, figures, an animation, and a report to read.
 
-A study is one file in a folder of its subject, with a function ``study() -> Outcome``; its line in :data:`STUDIES`
-makes it known. Its steps are in ``STEPS``, each with its approximate seconds; ``progress.step(name)`` marks the
-beginning of one.
+A study is one file in a folder of its subject, with a function ``study() -> Outcome``, or ``study(data=None)`` where it
+takes a record of measurements; its line in :data:`STUDIES` makes it known. Its steps are in ``STEPS``, each with its
+approximate seconds; ``progress.step(name)`` marks the beginning of one.
 """
 
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
 import math
 import os
@@ -68,6 +69,14 @@ STUDIES: dict[str, tuple[str, str]] = {
     "spin-up": (
         "flexible.spin_up",
         "A long beam is spun up: geometric stiffening, by a term of the body and by cutting it into pieces.",
+    ),
+    "tudor": (
+        "flexible.tudor",
+        "An arm with flexible links: frequencies by payload, holding torques, strains, replay of measured angles.",
+    ),
+    "tudor-manifold": (
+        "flexible.tudor_manifold",
+        "Slow and fast models of an arm with flexible links: orders of the integral manifold, fast modes, strains.",
     ),
     "quick-return": (
         "symbolic.quick_return",
@@ -159,7 +168,9 @@ def summary(outcome: Outcome) -> str:
     return first.text if isinstance(first, Text) else ""
 
 
-def run(name: str, out: str | os.PathLike[str], *, progress: Setting = None) -> Written:
+def run(
+    name: str, out: str | os.PathLike[str], *, data: str | os.PathLike[str] | None = None, progress: Setting = None
+) -> Written:
     """Run a study and write ``results.json``, ``report.html``, its figures and animations into a folder, each file
     whole or not at all.
 
@@ -167,6 +178,7 @@ def run(name: str, out: str | os.PathLike[str], *, progress: Setting = None) -> 
     ----------
     name : one of :func:`names`
     out : folder; made where it does not exist
+    data : file of measurements in place of those of the study, where it takes them
     progress : None: a bar with the step that runs and the time left, on a terminal; True: always; False: never; or a
         function of the fraction
     """
@@ -174,9 +186,11 @@ def run(name: str, out: str | os.PathLike[str], *, progress: Setting = None) -> 
         raise DataError("unknown-name", unknown_name("study", name, list(STUDIES)))
     begin = time.perf_counter()
     module = importlib.import_module(f"dalembert.studies.{STUDIES[name][0]}")
+    if data is not None and "data" not in inspect.signature(module.study).parameters:
+        raise DataError("ineffective-argument", f"the study {name!r} takes no data.")
     plan = {**getattr(module, "STEPS", {}), REPORT: REPORT_SECONDS}
     with Steps(progress, f"study {name}", plan):
-        outcome: Outcome = module.study()
+        outcome: Outcome = module.study() if data is None else module.study(data=data)
         step(REPORT)
         provenance = {**outcome.origin(), **versions(), "seconds": round(time.perf_counter() - begin, 2)}
         return Written(name, outcome, _write(outcome, provenance, Path(out)))

@@ -9,6 +9,7 @@ import pytest
 
 import dalembert
 from dalembert.core.rules import RULES, Rule
+from tests.helpers.rules import assert_turns_over
 
 SOURCE = Path(dalembert.__file__).parent
 for _path in sorted(SOURCE.rglob("*.py")):  # modules that declare rules
@@ -22,9 +23,4 @@ def name(rule: Rule) -> str:
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES if rule.place.startswith("dalembert.")], ids=name)
 def test_a_rule_turns_over_at_its_edge(rule: Rule) -> None:
-    inside, outside = rule.edge
-    assert (rule.answer(inside), rule.answer(outside)) == ("no", "yes")
-    assert abs(outside - inside) <= 0.25 * abs(rule.limit)  # else a changed limit would pass
-    if rule.near:
-        assert rule.answer(rule.limit) == "uncertain"
-        assert rule.answer(rule.limit * (1 + 1e-9)) == rule.answer(rule.limit * (1 - 1e-9)) == "uncertain"
+    assert_turns_over(rule)

@@ -32,6 +32,7 @@ MEANT: dict[str, tuple[tuple[str, ...], str | None]] = {
     "structure": (("--model",), "MODEL"),
     "rows": (("--rows",), None),
     "detrend": (("--detrend",), None),
+    "units": (("--unit",), "NAME=UNIT"),
     "workers": (("--workers",), None),
     "allow_outside": (("--allow-outside",), ""),
     "folders": (("--read",), "folders=DIR"),

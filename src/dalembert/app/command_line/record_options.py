@@ -48,8 +48,8 @@ Places = Annotated[
     typer.Option(
         "--places",
         metavar="FILE",
-        help="Places and directions of the channels, and lines between them: a table (name, x, y, z, direction, to), "
-        ".toml or .uff.",
+        help="Places and directions of the channels, lines between them, rigid floors, places that follow others: a "
+        "table (name, x, y, z, direction, to, floor, follows), .toml or .uff.",
     ),
 ]
 
@@ -112,7 +112,7 @@ def join_places(path: Path | None, given: Mapping[str, Any]) -> Mapping[str, Any
 
     whole: dict[str, Any] = {}
     for name, (x, y, *rest) in given.items():
-        way = [rest.pop()] if rest and isinstance(rest[-1], str) else []
+        way = [rest.pop()] if rest and isinstance(rest[-1], str | tuple) else []
         whole[name] = (x, y, *(rest or [0.0]), *way)
     return read_geometry(path).replace(whole)
 

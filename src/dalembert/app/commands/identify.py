@@ -137,8 +137,8 @@ def identify(
         list[str] | None,
         typer.Option(
             metavar="NAME=X,Y[,Z][,WAY]",
-            help="Where a channel measures (m), and which way (x, -x, ...); without a way: a fixed place. The "
-            "report then plays the mode shapes.",
+            help="Where a channel measures (m), and which way (x, -x, ..., or a vector 0.6/0.8/0); without a way: a "
+            "fixed place. The report then plays the mode shapes.",
         ),
     ] = None,
     geometry: Places = None,
@@ -160,8 +160,8 @@ def identify(
     "time_scale": {"low_hz", "high_hz", "factor"}, "period_s", "nonlinearity": {"decided", "level", "reasons"},
     "fit_percent": {"training", "held_out"}, "decisions", "findings": [{"code", "text", "where", "evidence"}],
     "matrices": {"A", "B", "C", "D"}, "files"}. Of fdd, efdd and --setups: no model ("order", "sample_time",
-    "fit_percent", "matrices"), and
-    "class" is "mode" or "harmonic of a machine" (a steady sine).
+    "fit_percent", "matrices"), modes by frequency; "class" is "harmonic of a machine" for a steady sine, and "mode" for
+    the others of fdd and efdd.
     """
     option_values.writable(out, "--out", ".json", ".npz", ".mat")
     option_values.writable(report, "--report", ".html")
@@ -360,12 +360,14 @@ def finish_modes(
 ) -> None:
     """Write and show modes that have no model: of a frequency domain decomposition, or of several set-ups."""
     zeta, sd_f, sd_z = result.damping_ratios, result.frequency_deviations_hz, result.damping_deviations
+    judged = getattr(result, "judgements", ())
     modes = [
         {
             "frequency_hz": f, "damping_ratio": None if zeta is None else zeta[k],
             "frequency_deviation_hz": None if sd_f is None else sd_f[k],
             "damping_deviation": None if sd_z is None else sd_z[k], "shape": result.shapes[:, k],
             "class": "harmonic of a machine" if k in result.machines else "mode", "reasons": [],
+            **({"class": result.class_of(k), "reasons": list(judged[k].reasons)} if judged else {}),
         }
         for k, f in enumerate(result.frequencies_hz)
     ]  # fmt: skip
@@ -373,6 +375,8 @@ def finish_modes(
         "method": result.method, "inputs": (), "outputs": result.outputs, "modes": modes, "decisions": result.notes,
         "findings": describe_findings(result),
     }  # fmt: skip
+    if scale := getattr(result, "time_scale", None):
+        document["time_scale"] = {"low_hz": scale.low, "high_hz": scale.high, "factor": scale.factor}
     files = []
     if report is not None:
         write_report(result, [], data, report, places)
@@ -464,14 +468,16 @@ def show_modes(document: dict[str, Any], title: str, fit: str = "") -> None:
         terminal.warn(one["text"])
 
 
-def read_places(given: list[str] | None) -> dict[str, tuple[float | str, ...]]:
-    """``a1=0,0.2,x`` as ``{"a1": (0.0, 0.2, "x")}``."""
-    found: dict[str, tuple[float | str, ...]] = {}
+def read_places(given: list[str] | None) -> dict[str, tuple[Any, ...]]:
+    """``a1=0,0.2,x`` as ``{"a1": (0.0, 0.2, "x")}``; an oblique way as ``0.6/0.8/0``."""
+    found: dict[str, tuple[Any, ...]] = {}
     for one in given or ():
         name, mark, words = one.partition("=")
         parts = [word.strip() for word in words.split(",")]
-        way = [parts.pop()] if parts and parts[-1].lstrip("-") in ("x", "y", "z") else []
+        way: list[Any] = [parts.pop()] if parts and parts[-1].lstrip("-") in ("x", "y", "z") else []
         try:
+            if parts and "/" in parts[-1]:
+                way = [tuple(float(part) for part in parts.pop().split("/"))]
             numbers = [float(part) for part in parts]
         except ValueError:
             numbers = []
@@ -491,4 +497,5 @@ def write_report(result: Any, records: list[Record], data: list[Path], report: P
     listed = ", ".join(one.name for one in data[:3]) + (f" and {len(data) - 3} more" if len(data) > 3 else "")
     more: dict[str, Any] = {} if hasattr(result, "identified") or not records else {"records": records}
     title = f"Identification of {listed}, {origin['made'][:10]}"
-    write(result, report, places=places or None, provenance=origin, title=title, **more)
+    speak = speak_options(terminal.settings.options)
+    write(result, report, places=places or None, provenance=origin, speak=speak, title=title, **more)

@@ -33,6 +33,9 @@ def study(
     out: Annotated[
         Path | None, typer.Option(help="Folder for report, figures, animation, results.json; study-output/NAME.")
     ] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="A record of measurements, for a study that takes one: tudor.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Run a case study; write its results, figures, an animation and a report.
@@ -58,7 +61,7 @@ def study(
         if where and not as_json:
             terminal.say(f"study {one}{where}")
         folder = base / one if name == "all" or out is None else base
-        written = runner.run(one, folder, progress=terminal.progress())
+        written = runner.run(one, folder, data=data, progress=terminal.progress())
         results = runner.plain(written.outcome.results)
         if not as_json:
             show_results(written.outcome.title, runner.summary(written.outcome), results)

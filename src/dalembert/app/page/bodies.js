@@ -78,6 +78,15 @@ function centre(s, z) {
   return group;
 }
 
+// triangles in the colours of a file, the others in that of the body
+function painted(geometry, colors, material) {
+  const all = new Float32Array(geometry.attributes.position.array.length), one = new THREE.Color();
+  for (let k = 0; k < all.length; k += 3) material.color.toArray(all, k);
+  for (const [first, count, hex] of colors) for (let k = 9 * first; k < 9 * (first + count); k += 3) one.setHex(hex).toArray(all, k);
+  geometry.setAttribute("color", new THREE.BufferAttribute(all, 3));
+  return Object.assign(material.clone(), { vertexColors: true, color: new THREE.Color(0xffffff) });
+}
+
 export function solid(machine, shape, material, z) {
   const { D: { planar }, size: s, thick } = machine;
   if (planar && shape.kind !== "mesh") material = clear(material);
@@ -85,6 +94,7 @@ export function solid(machine, shape, material, z) {
   if (shape.kind === "mesh" && shape.triangles.length) {
     const geometry = new THREE.BufferGeometry().setAttribute("position", new THREE.BufferAttribute(Float32Array.from(shape.triangles), 3));
     geometry.computeVertexNormals();
+    if (shape.colors.length) material = painted(geometry, shape.colors, material);
     material.side = THREE.DoubleSide;
     return mesh(geometry, material, shape.triangles.length < 90000 ? 30 : 0);
   }

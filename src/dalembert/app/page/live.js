@@ -12,6 +12,7 @@ async function ask(what, question) {
 
 export function liveControls(machine, D, stage, player, plots, notice) {
   const panel = byId("panel"), head = document.createElement("h2"), knobs = new Map();
+  const { low, high, radius, own, half } = D, room = { low, high, radius, own, half };
   let wanted = null, busy = false;
   head.textContent = "joints";
   panel.hidden = false;
@@ -20,9 +21,11 @@ export function liveControls(machine, D, stage, player, plots, notice) {
   const stand = answer => { // show one pose
     const column = values => Object.assign(Float64Array.from(values), { shape: [values.length, 1] });
     const poses = D.bodies.map(({ name, flexible }) => ({ pose: column(answer.poses[name]), ...(flexible ? { flexible: { ...flexible, values: column(answer.elastic[name]) } } : {}) }));
-    machine.take({ bodies: poses, start: 0, step: 0, end: 0, frames: 1, picture: 0 });
+    machine.take({ bodies: poses, start: 0, step: 0, end: 0, frames: 1, picture: 0, ...room });
     player.play(false);
     player.take(D);
+    if (!byId("following").hidden) machine.reframe();
+    byId("following").hidden = true;
     byId("transport").hidden = true;
     byId("plots").hidden = true;
     show(answer.values);
@@ -61,12 +64,15 @@ export function liveControls(machine, D, stage, player, plots, notice) {
   run.addEventListener("click", async () => {
     run.disabled = true; run.textContent = "computing…";
     await send("simulate", { until: D.live.until }, motion => {
-      machine.take(motion);
+      const leaves = [0, 1, 2].some(k => motion.low[k] < low[k] || motion.high[k] > high[k]);
+      machine.take(leaves ? motion : { ...motion, ...room });
       byId("transport").hidden = false;
       byId("plots").hidden = false;
       if (plots) plots.take(motion.channels);
       player.time = motion.start;
       player.take(D);
+      byId("following").hidden = false;
+      if (leaves) machine.reframe();
       player.play(true);
     });
     run.disabled = false; run.textContent = "simulate";

@@ -351,7 +351,7 @@ export class Machine {
   take(motion) {
     const { D } = this, shown = this.traces.group.visible, pushed = this.efforts.group.visible;
     D.bodies.forEach((body, b) => { body.pose = motion.bodies[b].pose; if (body.flexible) { const { values, largest } = motion.bodies[b].flexible; Object.assign(body.flexible, { values, largest }); } });
-    for (const key of ["start", "step", "end", "frames", "picture"]) D[key] = motion[key];
+    for (const key of ["start", "step", "end", "frames", "picture", "low", "high", "radius", "own", "half"]) D[key] = motion[key];
     if (motion.forces) {
       this.stage.scene.remove(this.efforts.group);
       this.efforts.arrows.forEach(({ label }) => { label.element.remove(); this.stage.labels.splice(this.stage.labels.indexOf(label), 1); });

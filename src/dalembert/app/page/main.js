@@ -64,9 +64,9 @@ function page(D, actor, stage, player, plots) {
 }
 
 function follows(machine, D, stage, player) {
-  if (!(D.frames > 1)) return;
-  const list = byId("follow"), travels = D.radius > 2.2 * D.own;
-  byId("following").hidden = false;
+  if (!(D.frames > 1 || D.live)) return;
+  const list = byId("follow");
+  byId("following").hidden = !(D.frames > 1);
   list.append(new Option("nothing", "nothing"), ...(D.bodies.length > 1 ? [new Option("machine", "machine")] : []), ...D.bodies.map((body, i) => new Option(body.name, `body ${i}`)));
   const act = () => {
     const value = list.value;
@@ -76,7 +76,9 @@ function follows(machine, D, stage, player) {
   };
   list.addEventListener("change", act);
   player.keys.g = () => { list.value = list.value === "nothing" ? list.options[1].value : "nothing"; act(); };
-  if (travels && D.radius > 5 * D.own) { list.value = list.options[1].value; act(); }
+  // show a motion within other bounds: whole, or from near where the machine travels far
+  machine.reframe = () => { list.value = D.radius > 5 * D.own ? list.options[1].value : "nothing"; act(); };
+  if (D.radius > 5 * D.own) machine.reframe();
 }
 
 function plotting(D, stage, player) {

@@ -60,18 +60,15 @@ export class Shape {
     this.lines = lines.map(() => draw(svg, "line", { class: "moved" }));
     this.dots = spots.map(spot => draw(svg, spot.moves.length ? "circle" : "rect", spot.moves.length ? { class: "spot", r: 4 } : { class: "fixed", width: 8, height: 8 }));
     this.names = spots.length <= 14 ? spots.map(spot => draw(svg, "text", { class: "tick" }, spot.name)) : [];
-    const largest = Math.max(...spots.map(spot => Math.hypot(...this.displace(spot, one, null))), 1e-300);
+    const largest = Math.max(...spots.map(spot => Math.hypot(...this.displace(spot, one, 0), ...this.displace(spot, one, Math.PI / 2))), 1e-300);
     this.scale = (REACH * this.extent) / largest;
     this.tick(performance.now());
   }
 
-  // displacement of a spot at a phase angle; its size over a period where the angle is null
+  // displacement of a spot at a phase angle: a weighted sum of channels
   displace(spot, one, angle) {
-    const found = [0, 0, 0];
-    for (const [channel, axis, sign] of spot.moves) {
-      const re = one.shape.re[channel], im = one.shape.im[channel];
-      found[axis] += sign * (angle === null ? Math.hypot(re, im) : re * Math.cos(angle) - im * Math.sin(angle));
-    }
+    const found = [0, 0, 0], c = Math.cos(angle), s = Math.sin(angle);
+    for (const [channel, axis, weight] of spot.moves) found[axis] += weight * (one.shape.re[channel] * c - one.shape.im[channel] * s);
     return found;
   }
   project([x, y, z]) {

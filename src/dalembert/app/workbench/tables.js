@@ -35,9 +35,9 @@ export function fillMatrix(holder, bench, rows, columns, words) {
   html(holder, "p", {}, words);
   const table = html(holder, "table", { class: "mac", "aria-label": words });
   const values = bench.matrix(rows, columns), written = Math.max(rows.length, columns.length) <= WRITTEN;
-  const head = html(html(table, "thead"), "tr");
+  const head = html(html(table, "thead"), "tr", written ? {} : { class: "upright" });
   html(head, "td", {}, "Hz");
-  for (const one of columns) html(head, "th", { scope: "col", title: `${digits(one.hz, 5)} Hz` }, written ? digits(one.hz, 3) : "");
+  for (const one of columns) html(head, "th", { scope: "col", title: `${digits(one.hz, 5)} Hz` }, digits(one.hz, 3));
   const body = html(table, "tbody");
   rows.forEach((one, i) => {
     const row = html(body, "tr");

@@ -20,11 +20,6 @@ from dalembert.expressions import Expr
 
 SX, MX = ca.SX, ca.MX
 EPSILON = 2.0**-52
-LOST = 1e-8
-"""A pivot that is negative by more than this part of its variance is no rounding: the matrix is indefinite."""
-BLOCK = 24  # rows of a block in MX; a kernel of b rows has about b³/3 instructions
-UNROLLED = 40_000  # instructions of a factorisation called once from MX
-SMALL = 10_000  # of any other kernel called once
 
 
 def lower(n: int) -> ca.Sparsity:
@@ -50,10 +45,10 @@ def _mask(pattern: ca.Sparsity, A: Expr, B: Expr) -> Expr:
     others = rows if B is A else [_row(B, i) for i in range(B.shape[0])]
     entries = []
     for i, j in zip(*pattern.get_triplet(), strict=True):
-        left, right = rows[i], others[j]
-        if len(right) < len(left):
-            left, right = right, left
-        products = [value * right[k] for k, value in left.items() if k in right]
+        shorter, right = rows[i], others[j]
+        if len(right) < len(shorter):
+            shorter, right = right, shorter
+        products = [value * right[k] for k, value in shorter.items() if k in right]
         entries.append(sum(products[1:], products[0]) if products else SX(0))
     return SX(pattern, ca.vertcat(*entries)) if entries else SX(*pattern.shape)
 
@@ -64,17 +59,19 @@ def _row(A: Expr, i: int) -> dict[int, Any]:
     return dict(zip(row.sparsity().get_col(), values, strict=True))
 
 
-def unroll(name: str, code: Callable[..., tuple[Any, ...]], cost: int, *arguments: Any) -> tuple[Any, ...]:
+def unroll(
+    name: str, code: Callable[..., tuple[Any, ...]], cost: int, *arguments: Any, most: int = 10_000
+) -> tuple[Any, ...]:
     """What ``code(*arguments)`` returns; from MX as the call of one SX kernel, if its cost [instructions] allows.
 
     A kernel uses structural zeros and does no work twice; operations on matrices in MX often copy them.
     """
-    if cost > SMALL or not any(isinstance(a, MX) for a in arguments):
+    if cost > most or not any(isinstance(a, MX) for a in arguments):
         return code(*arguments)
-    given = [a if isinstance(a, MX) else MX(a) for a in arguments]
-    symbols = [SX.sym(f"a{k}", a.sparsity()) for k, a in enumerate(given)]
+    matrices = [a if isinstance(a, MX) else MX(a) for a in arguments]
+    symbols = [SX.sym(f"a{k}", a.sparsity()) for k, a in enumerate(matrices)]
     function = ca.Function(name, symbols, [SX(value) for value in code(*symbols)], {"cse": True})
-    return tuple(function.call(given))
+    return tuple(function.call(matrices))
 
 
 # --- Cholesky -------------------------------------------------------------------------------------------------------
@@ -90,8 +87,6 @@ def factor(P: Expr) -> Expr:
     P = P if P.sparsity() == lower(n) else ca.project(P, lower(n))
     if not isinstance(P, MX):
         return _factor(P)
-    if n <= BLOCK + BLOCK // 2:
-        return factor_function(n)(P)
     return _blocked_factor(P)
 
 
@@ -101,7 +96,8 @@ def factor_function(n: int) -> ca.Function:
     return ca.Function(f"factor{n}", [P], [_factor(P)], ["P"], ["L"])
 
 
-def _factor(P: Expr) -> Expr:
+def _factor(P: Expr, lost: float = 1e-8) -> Expr:
+    """lost : a pivot that is negative by more than this part of its variance is no rounding: P is indefinite."""
     n = P.shape[0]
     L: list[list[Any]] = [[] for _ in range(n)]
     inverses: list[Any] = []
@@ -109,28 +105,33 @@ def _factor(P: Expr) -> Expr:
         for j in range(i):
             entry = P[i, j] - sum((L[i][k] * L[j][k] for k in range(1, j)), L[i][0] * L[j][0] if j else SX(0))
             L[i].append(entry * inverses[j])
-        own = P[i, i]
-        pivot = own - sum((entry * entry for entry in L[i][1:]), L[i][0] * L[i][0] if i else SX(0))
+        diagonal = P[i, i]
+        pivot = diagonal - sum((entry * entry for entry in L[i][1:]), L[i][0] * L[i][0] if i else SX(0))
         # what rounding leaves of a zero pivot counts as zero, and so does its column
-        kept = ca.logic_or(pivot > 4 * n * EPSILON * own, pivot < -LOST * own)
-        root = ca.sqrt(kept * pivot)
-        inverses.append(kept / (root + (1 - kept)))
+        positive = ca.logic_or(pivot > 4 * n * EPSILON * diagonal, pivot < -lost * diagonal)
+        root = ca.sqrt(positive * pivot)
+        inverses.append(positive / (root + (1 - positive)))
         L[i].append(root)
     columns = [L[i][j] for j in range(n) for i in range(j, n)]
     return SX(lower(n), ca.vertcat(*columns)) if n else SX(0, 0)
 
 
-def _blocked_factor(P: Expr) -> Expr:
-    """By blocks of rows: kernels on the diagonal, products of matrices beside it."""
-    n = P.shape[0]
-    rest = symmetric(P)
+def _blocked_factor(P: Expr, rows: int = 24) -> Expr:
+    """By blocks of rows: kernels on the diagonal, products of matrices beside it; one kernel where it is small.
+
+    rows : of a block in MX; a kernel of b rows has about b³/3 instructions.
+    """
+    n = int(P.shape[0])
+    if n <= rows + rows // 2:
+        return factor_function(n)(P)
+    remainder = symmetric(P)
     columns = []
-    for first in range(0, n, BLOCK):
-        size = min(BLOCK, n - first)
-        diagonal = factor_function(size)(ca.tril(rest[:size, :size]))
-        below = solve_right(diagonal, rest[size:, :size])
+    for first in range(0, n, rows):
+        size = min(rows, n - first)
+        diagonal = factor_function(size)(ca.tril(remainder[:size, :size]))
+        below = solve_right(diagonal, remainder[size:, :size])
         columns.append(ca.vertcat(MX(first, size), diagonal, below))
-        rest = rest[size:, size:] - ca.mtimes(below, below.T)
+        remainder = remainder[size:, size:] - ca.mtimes(below, below.T)
     return ca.project(ca.horzcat(*columns), lower(n))
 
 
@@ -158,8 +159,8 @@ def solve_positive(L: Expr, B: Expr) -> Expr:
 
 
 @lru_cache(maxsize=128)
-def solve_function(n: int, k: int, *, both: bool = False) -> ca.Function:
-    if n * n * k > UNROLLED // 4 and k > 1:
+def solve_function(n: int, k: int, *, both: bool = False, most: int = 10_000) -> ca.Function:
+    if n * n * k > most and k > 1:  # instructions of a solution called once from MX
         return _by_columns(solve_function(n, 1, both=both), n, k)
     L, B = SX.sym("L", lower(n)), SX.sym("B", n, k)
     X = _solve(L, B)
@@ -212,37 +213,37 @@ def solve_square(A: Expr, B: Expr) -> Expr:
 def _solve_square(A: Expr, B: Expr) -> Expr:
     """Modified Gram-Schmidt on the columns of (A, B): as exact as Householder's method (Björck, 1967)."""
     n = A.shape[0]
-    rest = ca.horzcat(A, B)
+    columns_left = ca.horzcat(A, B)
     rows: list[Any] = []  # of R and Qᵀ B, from the diagonal on
     for _ in range(n):
-        column, rest = rest[:, 0], rest[:, 1:]
+        column, columns_left = columns_left[:, 0], columns_left[:, 1:]
         size = ca.sqrt(ca.sumsqr(column))
         q = column / size
-        along = q.T @ rest
-        rest = rest - q @ along
+        along = q.T @ columns_left
+        columns_left = columns_left - q @ along
         rows.append((size, along))
-    found: list[Any] = []  # the last unknown first
+    unknowns: list[Any] = []  # the last unknown first
     for size, along in reversed(rows):
-        count = len(found)
+        count = len(unknowns)
         right = along[:, count:]
         if count:
-            right = right - along[:, :count] @ ca.vertcat(*reversed(found))
-        found.append(right / size)
-    return ca.vertcat(*reversed(found))
+            right = right - along[:, :count] @ ca.vertcat(*reversed(unknowns))
+        unknowns.append(right / size)
+    return ca.vertcat(*reversed(unknowns))
 
 
 # --- triangular form of a wide matrix, rank one -----------------------------------------------------------------------
 
 
-def triangular(A: Expr) -> Expr:
+def triangular(A: Expr, most: int = 40_000) -> Expr:
     """Lower L with L Lᵀ = A Aᵀ, from Householder reflections: as exact as A itself, no product is formed.
 
-    A : (n, m), any m; its structural zeros are used.
+    A : (n, m), any m; its structural zeros are used.  most : instructions of a factorisation called once from MX.
     """
     n, m = A.shape
     if m < n:
         A = ca.horzcat(A, type(A)(n, n - m))
-    if not isinstance(A, MX) or 2 * n * n * A.shape[1] > UNROLLED:
+    if not isinstance(A, MX) or 2 * n * n * A.shape[1] > most:
         return _triangular(A)
     return triangular_function(n, A.shape[1])(ca.densify(A))
 
@@ -257,13 +258,13 @@ def _triangular(A: Expr) -> Expr:
     kind = MX if isinstance(A, MX) else SX
     n = A.shape[0]
     columns = []
-    rest = A
+    remainder = A
     for k in range(n):
-        length, v, scale, sign = _mirror(rest[0, :].T)
-        below = rest[1:, :]
+        length, v, scale, sign = _mirror(remainder[0, :].T)
+        below = remainder[1:, :]
         along = scale * ca.mtimes(below, v)
         columns.append(ca.vertcat(kind(k, 1), length, (below[:, 0] - along * v[0, 0]) * sign))
-        rest = below[:, 1:] - ca.mtimes(along, v[1:, 0].T)
+        remainder = below[:, 1:] - ca.mtimes(along, v[1:, 0].T)
     return ca.project(ca.horzcat(*columns), lower(n)) if n else A
 
 
@@ -306,7 +307,7 @@ def _rank_one(L: Expr, v: Expr, remove: bool) -> Expr:
         root = ca.sqrt((d - w) * (d + w)) if remove else ca.sqrt(d * d + w * w)
         inverse = _inverse(root)
         cosine, sine = d * inverse, w * inverse
-        below, rest = L[k + 1 :, k], v[k + 1 :, 0]
-        columns.append(ca.vertcat(SX(k, 1), root, cosine * below + sign * sine * rest))
-        v = ca.vertcat(v[: k + 1, 0], cosine * rest - sine * below)
+        below, v_below = L[k + 1 :, k], v[k + 1 :, 0]
+        columns.append(ca.vertcat(SX(k, 1), root, cosine * below + sign * sine * v_below))
+        v = ca.vertcat(v[: k + 1, 0], cosine * v_below - sine * below)
     return ca.project(ca.horzcat(*columns), lower(n)) if n else L

@@ -21,23 +21,13 @@ import numpy as np
 from dalembert.core.arguments import real_number
 from dalembert.core.errors import DataError, ModelError, require_name, unknown_name
 from dalembert.core.findings import Advice, Argument
+from dalembert.core.text import list_names
 from dalembert.estimate.algebra import covariance_factors as kernels
 from dalembert.estimate.algebra.matrices import pack_numbers, triangle, unpack, unpack_factor
 from dalembert.estimate.models.process import Process, Variances
 from dalembert.expressions import Array, Expr, call_user
 
 SX = ca.SX
-
-
-@dataclass(frozen=True)
-class CovarianceLimits:
-    """What rounding leaves of a covariance that was computed or written with nine digits or more."""
-
-    symmetry: float = 1e-9  # difference from the transpose, of the largest entry
-    indefinite: float = 1e-10  # negative eigenvalue, of the largest
-
-
-LIMITS = CovarianceLimits()
 
 
 def covariance(symbol: str, given: object, names: tuple[str, ...], what: str) -> Array:
@@ -64,7 +54,7 @@ def covariance(symbol: str, given: object, names: tuple[str, ...], what: str) ->
         raise DataError(
             "wrong-shape",
             f"{symbol} has shape {array.shape}; expected a number, {n} variances or {n} x {n}, one per {what}: "
-            f"{', '.join(names[:12])}{', ...' if n > 12 else ''}.",
+            f"{list_names(names, {}, most=12)}.",
         )
     return check_covariance(symbol, array, names)
 
@@ -74,12 +64,12 @@ def state_covariance(symbol: str, given: Any, model: Process) -> Array:
     names = model.errors.names
     if not model.held or isinstance(given, Mapping):
         return covariance(symbol, given, names, "state")
-    own = [k for k in range(len(names)) if k not in model.held]
+    dynamic = [k for k in range(len(names)) if k not in model.held]
     if np.ndim(given) and np.shape(given)[0] == len(names):
         return covariance(symbol, given, names, "state")
-    whole = np.zeros((len(names), len(names)))
-    whole[np.ix_(own, own)] = covariance(symbol, given, tuple(names[k] for k in own), "state")
-    return whole
+    P = np.zeros((len(names), len(names)))
+    P[np.ix_(dynamic, dynamic)] = covariance(symbol, given, tuple(names[k] for k in dynamic), "state")
+    return P
 
 
 def _by_name(symbol: str, given: Mapping[str, Any], names: tuple[str, ...], what: str) -> Array:
@@ -93,12 +83,17 @@ def _by_name(symbol: str, given: Mapping[str, Any], names: tuple[str, ...], what
     return check_covariance(symbol, np.diag(np.array(values, dtype=float)), names).diagonal().copy()
 
 
-def check_covariance(symbol: str, array: Array, names: tuple[str, ...]) -> Array:
-    """The matrix itself, if it is symmetric and not indefinite."""
+def check_covariance(
+    symbol: str, array: Array, names: tuple[str, ...], asymmetry: float = 1e-9, indefinite: float = 1e-10
+) -> Array:
+    """The matrix itself, if it is symmetric and not indefinite, up to rounding of nine digits or more.
+
+    asymmetry, indefinite : difference from the transpose and negative eigenvalue, of the largest.
+    """
     if not np.isfinite(array).all():
         raise DataError("not-finite", f"{symbol} has a value that is not finite.")
     size = np.abs(array).max(initial=0.0)
-    if np.abs(array - array.T).max(initial=0.0) > LIMITS.symmetry * size:
+    if np.abs(array - array.T).max(initial=0.0) > asymmetry * size:
         i, j = np.unravel_index(np.abs(array - array.T).argmax(), array.shape)
         problem = f"{symbol} must be symmetric; [{i}, {j}] is {array[i, j]:g} and [{j}, {i}] {array[j, i]:g}."
         raise DataError("not-symmetric", problem)
@@ -109,7 +104,7 @@ def check_covariance(symbol: str, array: Array, names: tuple[str, ...]) -> Array
         raise DataError("negative", problem, where={"name": names[k]})
     scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     lowest = np.linalg.eigvalsh(array / np.outer(scale, scale))[0] if len(array) else 0.0
-    if lowest < -LIMITS.indefinite * len(array):
+    if lowest < -indefinite * len(array):
         problem = f"{symbol} is indefinite: scaled to variances of 1 it has the eigenvalue {lowest:.3g}."
         raise DataError("not-positive-definite", problem)
     return np.asarray((array + array.T) / 2, dtype=float)
@@ -207,23 +202,24 @@ class NoiseVariances:
         model = self.process
         x, u, p = SX.sym("x", model.nx), SX.sym("u", model.nu), SX.sym("p", len(model.parameters))
         t, dt = SX.sym("t"), SX.sym("dt")
-        known = {"t": t, "dt": dt}
+        symbols_by_name = {"t": t, "dt": dt}
         for channels, symbols in ((model.parameters, p), (model.inputs, u), (model.carried, x)):
-            known.update({name: symbols[k] for k, name in enumerate(channels.names)})
-        value = _matrix_of(symbol, call_user(given, f"the function of {symbol}", Known(known, symbol)), names, what)
-        own = ca.diag(value)
+            symbols_by_name.update({name: symbols[k] for k, name in enumerate(channels.names)})
+        value = call_user(given, f"the function of {symbol}", Known(symbols_by_name, symbol))
+        value = _matrix_of(symbol, value, names, what)
+        variances = ca.diag(value)
         # a negative variance becomes NaN: the run reports it at once, not when it has spoiled P
-        value = ca.densify(value + ca.diag(ca.if_else(own < 0, np.nan, 0)))
+        value = ca.densify(value + ca.diag(ca.if_else(variances < 0, np.nan, 0)))
         return ca.Function(symbol, [x, u, p, t, dt], [value])
 
     def with_values(self, Q: Array, R: Array, inputs: Array | None = None) -> NoiseVariances:
         """The same structure with other numbers, in the order of `Covariance.values`."""
-        other = copy.copy(self)
-        other.__dict__.pop("values", None)
-        other.Q, other.R = replace(self.Q, values=Q), replace(self.R, values=R)
+        changed = copy.copy(self)
+        changed.__dict__.pop("values", None)
+        changed.Q, changed.R = replace(self.Q, values=Q), replace(self.R, values=R)
         if self.inputs is not None and inputs is not None:
-            other.inputs = replace(self.inputs, values=inputs)
-        return other
+            changed.inputs = replace(self.inputs, values=inputs)
+        return changed
 
     @cached_property
     def values(self) -> Array:

@@ -22,30 +22,18 @@ from dalembert.linear.transforms.riccati import dare
 from dalembert.numerics import ties
 
 
-@dataclass(frozen=True)
-class HiddenModeLimits:
-    """When a mode counts as hidden."""
+def is_certain(lowest: float, n: int, rounding: float = 64 * 2.0**-52) -> bool:
+    """Whether S is singular, from its lowest eigenvalue (or singular value of its factor) scaled to variances of 1.
 
-    singular: float = 1e-9  # smallest singular value of the balanced [A - λ I ; C], relative: rounding leaves 1e-13
-    split: float = 1e-5  # distance of eigenvalues that rounding may have split: a triple one splits by ε^(1/3)
-    edge: float = 1e-9  # distance from the unit circle (or the imaginary axis) that counts as on it
-
-
-LIMITS = HiddenModeLimits()
+    A sum of n products has a rounding of n ε at most; the factor 64 is for the recursion that made S.
+    """
+    return bool(lowest <= rounding * n)
 
 
-@dataclass(frozen=True)
-class InnovationLimits:
-    """When the covariance S of innovations is singular, and which outputs or states that concerns."""
-
-    # Eigenvalue of S (or singular value of its factor) scaled to variances of 1, per output: a sum of n products has
-    # a rounding of n ε at most; the factor 64 is for the recursion that made S.
-    singular: float = 64 * 2.0**-52
-    # Component of a vector of the null space over the largest: a smaller one has less than 1 % of its variance.
-    named: float = 0.1
-
-
-INNOVATIONS = InnovationLimits()
+def has_share(shape: Array, largest: float | None = None, share: float = 0.1) -> Array:
+    """Which components of a null vector name it: a smaller one has less than 1 % of its variance."""
+    size = np.abs(shape)
+    return np.asarray(size > share * (size.max() if largest is None else largest))
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +91,7 @@ def steady_gain(A: Array, C: Array, Q: Array, R: Array, states: tuple[str, ...])
         raise DataError("no-steady-filter", f"the filter has no steady gain: {why}.", Advice(advice)) from error
     S = C @ P @ C.T + R
     scale = np.sqrt(np.maximum(S.diagonal(), 0.0))
-    if (scale <= 0).any() or np.linalg.eigvalsh(S / np.outer(scale, scale))[0] <= INNOVATIONS.singular * len(S):
+    if (scale <= 0).any() or is_certain(np.linalg.eigvalsh(S / np.outer(scale, scale))[0], len(S)):
         problem = "the steady filter is certain of a reading before it is taken (S is singular)."
         raise DataError("singular-innovation", problem, Advice("Give every output a variance in R."))
     K: Array = np.asarray(np.linalg.solve(S, C @ P).T, dtype=float)
@@ -116,7 +104,14 @@ def steady_gain(A: Array, C: Array, Q: Array, R: Array, states: tuple[str, ...])
 
 
 def hidden_modes(
-    A: Array, C: Array, states: tuple[str, ...], words: str = "no output shows", *, continuous: bool = False
+    A: Array,
+    C: Array,
+    states: tuple[str, ...],
+    words: str = "no output shows",
+    *,
+    continuous: bool = False,
+    singular: float = 1e-9,  # smallest singular value of the balanced [A - λ I ; C], relative: rounding leaves 1e-13
+    edge: float = 1e-9,  # distance from the unit circle (or the imaginary axis) that counts as on it
 ) -> list[str]:
     """Modes that do not decay and that the outputs do not show, in words."""
     balanced, (scale, _) = scipy.linalg.matrix_balance(A, permute=False, separate=True)
@@ -124,27 +119,31 @@ def hidden_modes(
     rows = C * scale
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     rows = rows / np.where(length > 0, length, 1.0) * size  # neither units nor gains of sensors may decide
-    found: list[str] = []
+    hidden: list[str] = []
     for s in _clusters(np.linalg.eigvals(A)):
-        lives = s.real >= -LIMITS.edge * size if continuous else abs(s) >= 1 - LIMITS.edge
+        lives = s.real >= -edge * size if continuous else abs(s) >= 1 - edge
         if not lives or s.imag < 0:
             continue
-        _, smallest, right = np.linalg.svd(np.vstack([balanced - s * np.eye(len(A)), rows]))
-        if smallest[-1] > LIMITS.singular * size:
+        _, sigma, Vh = np.linalg.svd(np.vstack([balanced - s * np.eye(len(A)), rows]))
+        if sigma[-1] > singular * size:
             continue
-        shape = np.abs(right[-1])
-        most = [states[i] for i in ties.largest_first(shape) if shape[i] > INNOVATIONS.named * shape.max()][:4]
+        shape = np.abs(Vh[-1])
+        most = [states[i] for i in ties.largest_first(shape) if has_share(shape)[i]][:4]
         where = f"{s.real:.4g}{s.imag:+.4g}i" if s.imag else f"{s.real:.4g}"
-        found.append(f"{words} the mode with eigenvalue {where} (mostly {', '.join(most)})")
-    return found
+        hidden.append(f"{words} the mode with eigenvalue {where} (mostly {', '.join(most)})")
+    return hidden
 
 
-def _clusters(values: Any) -> list[complex]:
-    """Eigenvalues, those that rounding may have split replaced by their mean (which it hardly moves)."""
-    left, means = list(values), []
-    while left:
-        near = [v for v in left if abs(v - left[0]) <= LIMITS.split * (1 + abs(left[0]))]
-        left = [v for v in left if abs(v - left[0]) > LIMITS.split * (1 + abs(left[0]))]
+def _clusters(values: Any, split: float = 1e-5) -> list[complex]:
+    """Eigenvalues, those that rounding may have split replaced by their mean (which it hardly moves).
+
+    split : distance of such eigenvalues; a triple one splits by ε^(1/3).
+    """
+    single, means = list(values), []
+    while single:
+        first = single[0]
+        near = [v for v in single if abs(v - first) <= split * (1 + abs(first))]
+        single = [v for v in single if abs(v - first) > split * (1 + abs(first))]
         mean = complex(np.mean(near))
-        means.append(mean.real + 0j if abs(mean.imag) <= LIMITS.split * (1 + abs(mean)) else mean)
+        means.append(mean.real + 0j if abs(mean.imag) <= split * (1 + abs(mean)) else mean)
     return means

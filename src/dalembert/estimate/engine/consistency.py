@@ -10,11 +10,12 @@ Innovations of a consistent filter are independent, so that their autocorrelatio
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import scipy.stats
 
+from dalembert.core.declare import above_and_below, checked, count, refused_as
 from dalembert.core.errors import DataError
 from dalembert.core.tables import align_columns
 from dalembert.estimate.engine.tangent import shares_of_errors
@@ -24,21 +25,15 @@ if TYPE_CHECKING:
     from dalembert.estimate.engine.estimate import Estimate
     from dalembert.record import Record
 
-LAGS = 20
 EXACT = float(np.finfo(float).eps)  # of the largest: a variance below it is rounding
 
-
-@dataclass(frozen=True)
-class TimeLimits:
-    """When a sample of one record is at the time of a sample of another."""
-
-    same: float = 1e-9  # s, relative above one second: nine digits of a file, a thousandth of the shortest sample time
+Level = Annotated[float, above_and_below(0.0, 1.0), "probability of the band"]
+Degrees = Annotated[int, refused_as("out-of-range", count(1)), "of freedom of each value"]
+Count = Annotated[int, refused_as("out-of-range", count(1)), "number of independent values"]
 
 
-LIMITS = TimeLimits()
-
-
-def chi_square_band(degrees: int, count: int = 1, level: float = 0.95) -> tuple[float, float]:
+@checked
+def chi_square_band(degrees: Degrees, count: Count = 1, level: Level = 0.95) -> tuple[float, float]:
     """Band in which the mean of `count` independent χ²(degrees) values lies with probability `level`.
 
     Examples
@@ -47,11 +42,6 @@ def chi_square_band(degrees: int, count: int = 1, level: float = 0.95) -> tuple[
     >>> round(low, 3), round(high, 3)
     (1.732, 2.287)
     """
-    if not 0 < level < 1:
-        raise DataError("out-of-range", f"level must lie between 0 and 1, got {level!r}.")
-    if not (degrees >= 1 and count >= 1):
-        problem = f"degrees and count must be at least 1, got {degrees!r} and {count!r}."
-        raise DataError("out-of-range", problem)
     tail = (1 - level) / 2
     low, high = scipy.stats.chi2.ppf([tail, 1 - tail], degrees * count)
     return float(low / count), float(high / count)
@@ -63,7 +53,7 @@ class Consistency:
 
     nis_mean : per sample and measured output; 1 where the filter is consistent.  nis_band : where it should lie.
     inside : share of samples with a NIS inside its own band; `level` where consistent.
-    autocorrelations : (LAGS, ny) of the innovations, normalised, from lag 1 on.  white_band : ± where they should lie.
+    autocorrelations : (lags, ny) of the innovations, normalised, from lag 1 on.  white_band : ± where they should lie.
     outside : share of them that does not.
     """
 
@@ -144,18 +134,18 @@ def consistency(estimate: Estimate, *, settle: float = 0.0, level: float = 0.95)
     ends = {n: scipy.stats.chi2.ppf([tail, 1 - tail], n) for n in np.unique(used[used > 0])}
     inside = [((nis >= a) & (nis <= b) & (used == n)).sum() for n, (a, b) in ends.items()]
     white = estimate.innovations[late] / estimate.spreads[late]
-    found, count = autocorrelations(white)
-    band = float(scipy.stats.norm.ppf(1 - tail)) / np.sqrt(np.maximum(count, 1))
+    correlations, pairs = autocorrelations(white)
+    band = float(scipy.stats.norm.ppf(1 - tail)) / np.sqrt(np.maximum(pairs, 1))
     return Consistency(
         float(nis.sum() / total), (low / total, high / total), float(sum(inside) / (used > 0).sum()), level,
-        found, float(band.mean()), float((np.abs(found) > band).mean()) if found.size else 0.0,
+        correlations, float(band.mean()), float((np.abs(correlations) > band).mean()) if correlations.size else 0.0,
         np.nanmean(white, axis=0), estimate.filter.process.outputs.names, int(late.sum()),
     )  # fmt: skip
 
 
-def autocorrelations(white: Array) -> tuple[Array, Array]:
+def autocorrelations(white: Array, most: int = 20) -> tuple[Array, Array]:
     """(lags, ny) of columns that may have gaps, from lag 1 on, and the number of pairs of each."""
-    lags = min(LAGS, len(white) - 1)
+    lags = min(most, len(white) - 1)
     there = np.isfinite(white)
     mean = np.nanmean(np.where(there.any(axis=0), white, 0.0), axis=0)
     centred = np.where(there, white - mean, 0.0)
@@ -190,9 +180,9 @@ def nees(estimate: Estimate, truth: Record) -> Array:
     unit = P / (scale[:, :, None] * scale[:, None, :])
     variances, directions = np.linalg.eigh(unit)
     along = np.einsum("kij,ki->kj", directions, errors / scale)
-    known = variances <= EXACT * errors.shape[1] * variances[:, -1:]
-    wrong = known & (np.abs(along) > np.sqrt(EXACT) * np.maximum(1.0, np.abs(true).max(initial=0.0)))
-    parts = np.where(known, 0.0, along**2 / np.where(known, 1.0, variances))
+    exact = variances <= EXACT * errors.shape[1] * variances[:, -1:]
+    wrong = exact & (np.abs(along) > np.sqrt(EXACT) * np.maximum(1.0, np.abs(true).max(initial=0.0)))
+    parts = np.where(exact, 0.0, along**2 / np.where(exact, 1.0, variances))
     return np.asarray(np.where(wrong.any(axis=1), np.inf, parts.sum(axis=1)), dtype=float)
 
 
@@ -216,9 +206,12 @@ def error_columns(estimate: Estimate, true: Array) -> Array:
     ).reshape(N, model.ne)
 
 
-def same_times(record: Record, times: Array) -> Record:
-    """The record at these times: its own samples, or interpolated where they differ."""
-    slack = LIMITS.same * max(1.0, abs(times[-1]))
+def same_times(record: Record, times: Array, same: float = 1e-9) -> Record:
+    """The record at these times: its own samples, or interpolated where they differ.
+
+    same : [s], relative above one second: nine digits of a file, a thousandth of the shortest sample time.
+    """
+    slack = same * max(1.0, abs(times[-1]))
     if len(record) == len(times) and np.abs(record.time - times).max(initial=0.0) <= slack:
         return record
     if times[0] < record.time[0] - slack or times[-1] > record.time[-1] + slack:
@@ -230,8 +223,8 @@ def same_times(record: Record, times: Array) -> Record:
     return record.resample(times=np.clip(times, record.time[0], record.time[-1]))
 
 
-def mean_nees(values: object, states: int, level: float = 0.95) -> tuple[Array, tuple[float, float]]:
-    """Mean of `nees` over Monte Carlo runs, (N,), and the band it lies in at a share `level` of the samples.
+def mean_nees(values: object, states: int) -> tuple[Array, tuple[float, float]]:
+    """Mean of `nees` over Monte Carlo runs, (N,), and the band it lies in at 95 % of the samples.
 
     values : (runs, N).  states : number of states of the filter.
     """
@@ -239,4 +232,4 @@ def mean_nees(values: object, states: int, level: float = 0.95) -> tuple[Array, 
     if array.ndim != 2:
         problem = f"expected NEES of several runs, (runs, N); got an array of shape {array.shape}."
         raise DataError("wrong-shape", problem)
-    return np.asarray(array.mean(axis=0), dtype=float), chi_square_band(states, len(array), level)
+    return np.asarray(array.mean(axis=0), dtype=float), chi_square_band(states, len(array))

@@ -7,14 +7,13 @@ innovations exceed their standard deviations by far for a long time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
 from dalembert.core.findings import Advice, Finding
-from dalembert.estimate.algebra.steady_gain import INNOVATIONS
+from dalembert.estimate.algebra.steady_gain import has_share, is_certain
 from dalembert.expressions import Array, Kernel
 
 if TYPE_CHECKING:
@@ -23,18 +22,9 @@ if TYPE_CHECKING:
 MX = ca.MX
 
 
-@dataclass(frozen=True)
-class DivergenceLimits:
-    """When a filter counts as diverged."""
-
-    nis: float = 1e8  # NIS per output: 1e4 standard deviations; metres read as millimetres give 1e3 at R of 1 mm
-    patience: int = 100  # successive samples above it: a filter with a wrong initial state needs fewer to recover
-    short: int = 10  # a shorter record must be above it as a whole, with at least this number of samples
-    negative: float = 1e-6  # of the largest variance of a channel: rounding in Joseph's form leaves less than 1e-10
-    growth: float = 1e20  # times the first variance: an unobserved unstable mode passes it, an observed one does not
-
-
-LIMITS = DivergenceLimits()
+def has_grown(variance: Any, first: float, growth: float = 1e20) -> Any:
+    """Whether a variance has grown without bound: an unobserved unstable mode passes it, an observed one does not."""
+    return variance > growth * first
 
 
 class DivergenceMonitor:
@@ -64,21 +54,25 @@ class DivergenceMonitor:
         lowest, highest = variance.min(initial=0.0), variance.max(initial=0.0)
         if self.first is None:
             self.first = max(float(highest), 1e-300)
-        found = self._check_variances(variance) if lowest < 0 or highest > LIMITS.growth * self.first else None
-        return found or self._check_innovations(block[:, columns.nis], end)
+        doubtful = lowest < 0 or has_grown(highest, self.first)
+        finding = self._check_variances(variance) if doubtful else None
+        return finding or self._check_innovations(block[:, columns.nis], end)
 
-    def _check_variances(self, variance: Array) -> tuple[int, Finding] | None:
-        """One that is negative by more than rounding, or has grown without bound."""
+    def _check_variances(self, variance: Array, negative: float = 1e-6) -> tuple[int, Finding] | None:
+        """One that is negative by more than rounding, or has grown without bound.
+
+        negative : of the largest variance of a channel; rounding in Joseph's form leaves less than 1e-10.
+        """
         assert self.first is not None
         names = self.filter.native.reported.names
-        wrong = (variance < -LIMITS.negative * np.abs(variance).max(axis=0, initial=0.0)).any(axis=1)
+        wrong = (variance < -negative * np.abs(variance).max(axis=0, initial=0.0)).any(axis=1)
         if wrong.any():
             k = int(wrong.argmax())
             name, lowest = names[int(variance[k].argmin())], float(variance[k].min())
             problem = f"the variance of {name!r} has become negative ({lowest:.3g}) by rounding."
             advice = (Advice("Use a square-root form, or a larger R."),)
             return k, Finding("not-positive-definite", problem, {"state": name}, {"variance": lowest}, advice)
-        huge = (variance > LIMITS.growth * self.first).any(axis=1)
+        huge = has_grown(variance, self.first).any(axis=1)
         if huge.any():
             k = int(huge.argmax())
             name, highest = names[int(variance[k].argmax())], float(variance[k].max())
@@ -87,18 +81,25 @@ class DivergenceMonitor:
             return k, Finding("hidden-mode", problem, {"state": name}, {"variance": highest}, advice)
         return None
 
-    def _check_innovations(self, nis: Array, end: bool) -> tuple[int, Finding] | None:
-        limit = LIMITS.nis * self.ny
+    def _check_innovations(
+        self,
+        nis: Array,
+        end: bool,
+        per_output: float = 1e8,  # 1e4 standard deviations; metres read as millimetres give 1e3 at R of 1 mm
+        patience: int = 100,  # successive samples above it: a filter with a wrong initial state needs fewer to recover
+        short: int = 10,  # a shorter record must be above it as a whole, with at least this number of samples
+    ) -> tuple[int, Finding] | None:
+        limit = per_output * self.ny
         if nis.max() <= limit:
             self.row = 0
             return None
         for k in np.flatnonzero(np.diff(np.concatenate([[0], nis > limit, [0]]).astype(int))).reshape(-1, 2):
             length = int(k[1] - k[0]) + (self.row if k[0] == 0 else 0)
-            if length >= LIMITS.patience:
+            if length >= patience:
                 return int(k[0]), self._disagreement(float(nis[k[0]]), length)
         behind = np.flatnonzero(~(nis > limit))
         self.row = len(nis) - 1 - int(behind[-1]) if len(behind) else self.row + len(nis)
-        if end and LIMITS.short <= len(nis) == self.row:  # a short record, all of it
+        if end and short <= len(nis) == self.row:  # a short record, all of it
             return 0, self._disagreement(float(nis[0]), self.row)
         return None
 
@@ -118,9 +119,9 @@ class DivergenceMonitor:
 
 def explain_failure(filter_: Filter, m: Array, row: Array) -> Finding:
     """Why the sample `row`, taken with the filter state m before it, gave values that are not finite."""
-    found = find_cause(filter_, m, row)
-    if found is not None:
-        return found
+    cause = find_cause(filter_, m, row)
+    if cause is not None:
+        return cause
     form = "" if getattr(filter_, "factored", False) else ", or a square-root form"
     advice = Advice(f"Check the initial state and P0, enlarge Q, or use a smaller sampling interval{form}.")
     return Finding("diverged", "the estimate is no longer finite; the filter has diverged.", advice=(advice,))
@@ -157,17 +158,17 @@ def _explain_singular(filter_: Filter, S: Array, R: Array, there: Any) -> Findin
             vectors, values, _ = np.linalg.svd(S / scale[:, None])
             shape, lowest = vectors[:, -1], values[-1]
         else:
-            found, vectors = np.linalg.eigh(S / np.outer(scale, scale))
-            shape, lowest = vectors[:, 0], found[0]
-        if lowest > INNOVATIONS.singular * len(S):
+            values, vectors = np.linalg.eigh(S / np.outer(scale, scale))
+            shape, lowest = vectors[:, 0], values[0]
+        if not is_certain(lowest, len(S)):
             return None
-        certain = np.abs(shape) > INNOVATIONS.named * np.abs(shape).max()
+        certain = has_share(shape)
     which = np.zeros(len(there), dtype=bool)
     which[np.flatnonzero(there)[certain]] = True
     names = _output_names(filter_, which)
     named = " and ".join(names)
-    own = np.linalg.eigvalsh(R[np.ix_(certain, certain)])
-    if not factored and own[0] > INNOVATIONS.singular * own[-1] * len(own):
+    noise = np.linalg.eigvalsh(R[np.ix_(certain, certain)])
+    if not factored and not is_certain(noise[0], noise[-1] * len(noise)):
         problem = f"R of {named} is too small beside P: S is singular to working precision."
         advice = Advice("Use a square-root form, or a larger R.")
     elif len(names) == 1:

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from dalembert.estimate.engine.filter import Filter
 
 
-KEPT = 20_000_000  # numbers; above it covariances of all samples are computed again on request
-
-
 @frozen
 class Estimate:
     """Estimates of a filter at every sample of a record; frozen.

@@ -109,10 +109,10 @@ class Filter(engine.Recursion):
 
     def with_numbers(self, Q: Array, R: Array, inputs: Array | None = None) -> Self:
         """The same filter with other numbers of its noise (`Covariance.values`): the same native code."""
-        other = copy.copy(self)
-        other.noise = self.noise.with_values(Q, R, inputs)
-        other.model = self.model.with_noise(other.noise)
-        return other
+        changed = copy.copy(self)
+        changed.noise = self.noise.with_values(Q, R, inputs)
+        changed.model = self.model.with_noise(changed.noise)
+        return changed
 
     def covariances(self, filter_states: Array) -> Array:
         """(N, ne, ne) of (N, state_size)."""
@@ -183,11 +183,11 @@ class Filter(engine.Recursion):
         if dt is None:
             return self.dt
         positive_number("dt", dt)
-        own = self.process.dt
-        if own is not None and abs(dt - own) > TOLERANCES.written * own:
+        sample_time = self.process.dt
+        if sample_time is not None and abs(dt - sample_time) > TOLERANCES.written * sample_time:
             raise DataError(
                 "sample-time-mismatch",
-                f"the model is made for steps of {own:g} s, not {dt:g} s.",
+                f"the model is made for steps of {sample_time:g} s, not {dt:g} s.",
                 Advice("Make the filter with {}.", Argument("dt", dt)),
             )
         return float(dt)
@@ -284,7 +284,7 @@ class InDeviations:
     def observer_step(self, dt: float | None = None) -> ObserverStep:
         w, process_ = self.filter.observer_step(dt), self.filter.process
         none = (np.zeros(process_.nx), np.zeros(process_.nu), np.zeros(process_.ny))
-        x0, u0, y0 = (ca.DM(part) for part in process_.about or none)
+        x0, u0, y0 = (ca.DM(point) for point in process_.about or none)
         sizes = [w.function.size1_in(k) for k in range(w.function.n_in())]
         m, before, now, y, measured, p, t, step = (
             ca.MX.sym(name, size)
@@ -314,12 +314,12 @@ def _describe(cls: type, base: type) -> None:
     A subclass names them in a line ``outputs, Q, R : see `Filter`.`` and passes them on as keywords; ``help(subclass)``
     then shows the text of the base class.
     """
-    own = cls.__dict__.get("__doc__")
-    if own and base.__doc__:
+    text = cls.__dict__.get("__doc__")
+    if text and base.__doc__:
         parameters = inspect.cleandoc(base.__doc__).partition("----------\n")[2].partition("\n\n")[0] + "\n"
         entries = [(m["names"].split(", "), m["text"]) for m in ENTRY.finditer(parameters)]
         cls.__doc__ = SHARED.sub(
-            lambda m: _write_entries(m["names"].split(", "), m["rest"], entries), inspect.cleandoc(own)
+            lambda m: _write_entries(m["names"].split(", "), m["rest"], entries), inspect.cleandoc(text)
         )
     if "__init__" in cls.__dict__:
         cls.__signature__ = _signature(cls, base)  # type: ignore[attr-defined]
@@ -327,17 +327,17 @@ def _describe(cls: type, base: type) -> None:
 
 def _write_entries(names: list[str], rest: str, entries: list[tuple[list[str], str]]) -> str:
     lines = []
-    for known, text in entries:
-        shown = [name for name in known if name in names]
+    for words, text in entries:
+        shown = [name for name in words if name in names]
         if shown:
             lines.append(f"{', '.join(shown)} : {text}")
     return "".join(lines) + (f"    {rest.strip()}\n" if rest.strip() else "")
 
 
 def _signature(cls: Any, base: Any) -> inspect.Signature:
-    own = list(inspect.signature(cls.__init__).parameters.values())[1:]
-    if own and own[-1].kind is inspect.Parameter.VAR_KEYWORD:
-        known = {p.name for p in own}
-        passed = [p for p in inspect.signature(base.__init__).parameters.values() if p.name not in {"self", *known}]
-        own = [*own[:-1], *passed] if own[-1].name == "keywords" else own
-    return inspect.Signature(own)
+    parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]
+    if parameters and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD:
+        names = {p.name for p in parameters}
+        passed = [p for p in inspect.signature(base.__init__).parameters.values() if p.name not in {"self", *names}]
+        parameters = [*parameters[:-1], *passed] if parameters[-1].name == "keywords" else parameters
+    return inspect.Signature(parameters)

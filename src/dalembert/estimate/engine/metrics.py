@@ -21,8 +21,6 @@ from dalembert.record import Record
 if TYPE_CHECKING:
     from dalembert.estimate.engine.estimate import Estimate
 
-STILL = 1e-15  # root mean square [SI] of a channel that does not move: rounding
-
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
@@ -96,7 +94,7 @@ class Comparison:
     def table(self) -> str:
         rows = []
         for name in self.channels:
-            share = f"{100 * self.rms[name] / self.signal_rms[name]:.3g} %" if self.signal_rms[name] > STILL else "-"
+            share = _share(self.rms[name], self.signal_rms[name])
             rows.append(
                 [name, f"{self.rms[name]:.4g}", share, f"{self.largest[name]:.4g}", f"{self.mean[name]:+.3g}",
                  f"{self.deviation_rms[name]:.4g}", self.errors.units[name]]
@@ -140,8 +138,8 @@ def compare(
         figures["signal"][name] = float(np.nanstd(true[name][late]))
         figures["deviation"][name] = float(np.sqrt(np.mean(estimate.deviations[name][late] ** 2)))
     model = estimate.filter.process
-    known = all(name in truth.names for name in model.carried.names)
-    values: Any = nees(estimate, truth) if known else None
+    complete = all(name in truth.names for name in model.carried.names)
+    values: Any = nees(estimate, truth) if complete else None
     span = float(times[-1] - times[0])
     return Comparison(
         tuple(names), figures["rms"], figures["largest"], figures["mean"], figures["signal"], figures["deviation"],
@@ -164,3 +162,8 @@ def _channels(estimate: Estimate, truth: Record, wanted: Sequence[str] | str | N
         for record, where in ((estimate.record, "the estimate"), (truth, "the truth")):
             require_name("channel", name, record.names, where)
     return names
+
+
+def _share(error: float, signal: float, still: float = 1e-15) -> str:
+    """Error of the signal in per cent; ``still``: root mean square [SI] of a channel that does not move, rounding."""
+    return f"{100 * error / signal:.3g} %" if signal > still else "-"

@@ -11,7 +11,7 @@ is left out of the correction exactly. A run over a record is a native loop, in 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -28,8 +28,12 @@ from dalembert.expressions import Array, Expr, Kernel, count_work
 from dalembert.loop.interfaces import ObserverStep
 
 MX, SX = ca.MX, ca.SX
-BLOCK = 256  # samples between two checks of the results
-FLAT = 40_000  # instructions of a flat step: larger ones take seconds to make, and their code leaves the cache
+
+
+def blocks(N: int, size: int = 256) -> Iterator[slice]:
+    """Samples between two checks of the results."""
+    for first in range(0, N, size):
+        yield slice(first, min(first + size, N))
 
 
 class Recursion(ABC):
@@ -78,9 +82,9 @@ class Expressions:
 
     def with_noise(self, noise: NoiseVariances) -> Expressions:
         """The same expressions with other numbers of the noise."""
-        other = Expressions(self.process, noise)
-        other._made = self._made
-        return other
+        changed = Expressions(self.process, noise)
+        changed._made = self._made
+        return changed
 
     @property
     def numbers(self) -> Array:
@@ -121,31 +125,31 @@ class Expressions:
 
         G : ∂f/∂u at the same place, where the caller has it already.
         """
-        own, q, _, w = self.noise.split(p)
-        total = self.noise.Q.matrix(q, x, u, own, t, dt)
+        parameters, q, _, w = self.noise.split(p)
+        total = self.noise.Q.matrix(q, x, u, parameters, t, dt)
         if self.noise.inputs is None:
             return total
         G = self.transition(x, u, p, t, dt)[2] if G is None else G
-        return total + G @ self.noise.inputs.matrix(w, x, u, own, t, dt) @ G.T
+        return total + G @ self.noise.inputs.matrix(w, x, u, parameters, t, dt) @ G.T
 
     def Q_factor(self, x: Expr, u: Expr, p: Expr, t: Expr, dt: Expr, G: Expr = None) -> Expr:
         """(ne, ne or ne + nu) matrix B with B Bᵀ = Q."""
-        own, q, _, w = self.noise.split(p)
-        factor = self.noise.Q.factor(q, x, u, own, t, dt)
+        parameters, q, _, w = self.noise.split(p)
+        factor = self.noise.Q.factor(q, x, u, parameters, t, dt)
         if self.noise.inputs is None:
             return factor
         G = self.transition(x, u, p, t, dt)[2] if G is None else G
-        return ca.horzcat(factor, G @ self.noise.inputs.factor(w, x, u, own, t, dt))
+        return ca.horzcat(factor, G @ self.noise.inputs.factor(w, x, u, parameters, t, dt))
 
     def R(self, x: Expr, u: Expr, p: Expr, t: Expr) -> Expr:
         """(ny, ny) covariance of a sample."""
-        own, _, r, _ = self.noise.split(p)
-        return self.noise.R.matrix(r, x, u, own, t, 0.0)
+        parameters, _, r, _ = self.noise.split(p)
+        return self.noise.R.matrix(r, x, u, parameters, t, 0.0)
 
     def R_factor(self, x: Expr, u: Expr, p: Expr, t: Expr) -> Expr:
         """(ny, ny) lower triangular, times its transpose R."""
-        own, _, r, _ = self.noise.split(p)
-        return self.noise.R.factor(r, x, u, own, t, 0.0)
+        parameters, _, r, _ = self.noise.split(p)
+        return self.noise.R.factor(r, x, u, parameters, t, 0.0)
 
     def innovation(self, y: Expr, expected: Expr, measured: Expr) -> Expr:
         """y - ŷ, angles in (-π, π], zero where there was no sample."""
@@ -297,15 +301,18 @@ def sample_function(recursion: Recursion) -> ca.Function:
     return tick if getattr(recursion, "branches", False) else flatten(tick)
 
 
-def flatten(step: ca.Function) -> ca.Function:
-    """The step as one flat expression where that is small: structural zeros and common parts cost nothing then."""
-    if count_work(step).executed > 4 * FLAT:  # sharing common parts does not bring it below the limit
+def flatten(step: ca.Function, most: int = 40_000) -> ca.Function:
+    """The step as one flat expression where that is small: structural zeros and common parts cost nothing then.
+
+    most : instructions; larger ones take seconds to make, and their code leaves the cache.
+    """
+    if count_work(step).executed > 4 * most:  # sharing common parts does not bring it below the limit
         return step
     try:
         flat = step.expand()
     except RuntimeError:  # something in it has no scalar form
         return step
-    if flat.n_instructions() > FLAT:
+    if flat.n_instructions() > most:
         return step
     symbols = flat.sx_in()
     names = [[f(i) for i in range(n)] for f, n in ((step.name_in, step.n_in()), (step.name_out, step.n_out()))]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,17 +19,9 @@ if TYPE_CHECKING:
     from dalembert.estimate.engine.filter import Filter
 
 
-@dataclass(frozen=True)
-class SamplingLimits:
-    """When the steps of a record are those of a filter."""
-
-    clock: float = 1e-3  # of dt: error of a logger's clock (1000 ppm, ten times a crystal's)
-    jitter: float = 0.05  # of dt: error of one step
-    other: float = 1e-2  # of dt: from here on Q is that of another step
-    varying: float = 1.5  # longest step over the shortest: beyond it the noise of a step differs by more than half
-
-
-LIMITS = SamplingLimits()
+def is_clocked(mean: float, dt: float, clock: float = 1e-3) -> bool:
+    """Whether a mean step is the sample time, up to the error of a logger's clock (1000 ppm, ten times a crystal's)."""
+    return abs(mean - dt) <= clock * dt
 
 
 def read_rows(filter_: Filter, record: Record) -> Array:
@@ -77,8 +68,8 @@ def _block(record: Record, channels: Channels) -> Array:
 def _report_missing(model: Process, missing: list[str], record: Record) -> DataError:
     kinds = {**dict.fromkeys(model.outputs.names, "output"), **dict.fromkeys(model.inputs.names, "input")}
     advice = [
-        Advice(f"Name the {known} {word} in {{}}.", Argument(word))
-        for word, known in (("outputs", "measured"), ("inputs", "known"))
+        Advice(f"Name the {adjective} {word} in {{}}.", Argument(word))
+        for word, adjective in (("outputs", "measured"), ("inputs", "known"))
         if word[:-1] in {kinds[name] for name in missing}
     ]
     name, where = missing[0], {"channels": tuple(missing)}
@@ -91,17 +82,20 @@ def _report_missing(model: Process, missing: list[str], record: Record) -> DataE
     return DataError("missing-channel", problem, *advice, where=where)
 
 
-def intervals(filter_: Filter, record: Record) -> Array:
-    """Δt before every sample, 0 for the first."""
+def intervals(filter_: Filter, record: Record, jitter: float = 0.05, mismatch: float = 1e-2) -> Array:
+    """Δt before every sample, 0 for the first.
+
+    jitter : error of one step, of dt.  mismatch : of the usual step, of dt: from here on Q is that of another step.
+    """
     steps = np.diff(record.time)
-    own = filter_.process.dt
-    if own is not None and len(steps):
-        if np.abs(steps - own).max() > LIMITS.jitter * own or abs(steps.mean() - own) > LIMITS.clock * own:
-            raise _other_steps(own, steps, record)
-        steps = np.full(len(steps), own)
+    dt = filter_.process.dt
+    if dt is not None and len(steps):
+        if np.abs(steps - dt).max() > jitter * dt or not is_clocked(steps.mean(), dt):
+            raise _other_steps(dt, steps, record)
+        steps = np.full(len(steps), dt)
     elif len(steps) and not getattr(filter_, "continuous", False):
         usual = float(np.median(steps))
-        if filter_.dt is not None and abs(usual - filter_.dt) > LIMITS.other * filter_.dt:
+        if filter_.dt is not None and abs(usual - filter_.dt) > mismatch * filter_.dt:
             raise DataError(
                 "sample-time-mismatch",
                 f"the record is sampled every {usual:.6g} s, the filter is made for {filter_.dt:g} s, and Q is the "
@@ -115,12 +109,12 @@ def _seconds(name: str, value: float) -> Argument:
     return Argument(name, float(f"{value:.6g}"))
 
 
-def _other_steps(own: float, steps: Array, record: Record) -> DataError:
+def _other_steps(dt: float, steps: Array, record: Record) -> DataError:
     """A record whose steps are not those of a sampled model."""
     usual = float(np.median(steps))
-    resampled = Call("record.resample", _seconds("every", own))
-    if abs(usual - own) <= LIMITS.clock * own:
-        k = int(np.abs(steps - own).argmax())
+    resampled = Call("record.resample", _seconds("every", dt))
+    if is_clocked(usual, dt):
+        k = int(np.abs(steps - dt).argmax())
         return DataError(
             "uneven-sampling",
             f"the record is sampled every {usual:.6g} s like the filter, but has a step of {steps[k]:.6g} s after t = "
@@ -131,19 +125,22 @@ def _other_steps(own: float, steps: Array, record: Record) -> DataError:
         )
     return DataError(
         "sample-time-mismatch",
-        f"the record is sampled every {usual:.6g} s, the filter is made for {own:g} s.",
+        f"the record is sampled every {usual:.6g} s, the filter is made for {dt:g} s.",
         Advice("Make the filter with {} and Q for that (a sampled model is resampled first).", _seconds("dt", usual)),
         Advice("Or use {}.", resampled),
-        evidence={"record": usual, "filter": own},
+        evidence={"record": usual, "filter": dt},
     )
 
 
-def warn_of_uneven_steps(filter_: Filter, steps: Array) -> None:
-    """Q is that of a step, however long it is."""
+def warn_of_uneven_steps(filter_: Filter, steps: Array, ratio: float = 1.5) -> None:
+    """Q is that of a step, however long it is.
+
+    ratio : longest step over the shortest: beyond it the noise of a step differs by more than half.
+    """
     Q = filter_.noise.Q.constant()
     if getattr(filter_, "continuous", False) or Q is None or not Q.any() or not len(steps):
         return
-    if steps.max() > LIMITS.varying * steps.min():
+    if steps.max() > ratio * steps.min():
         warnings.warn(
             DalembertWarning(
                 "uneven-sampling",

@@ -10,10 +10,9 @@ import numpy as np
 from dalembert.core.errors import ConvergenceError, DataError, Interrupted
 from dalembert.core.findings import Advice, Finding
 from dalembert.core.progress import Progress
-from dalembert.estimate.engine import estimate as estimate_result
 from dalembert.estimate.engine.divergence import DivergenceMonitor
 from dalembert.estimate.engine.estimate import Estimate
-from dalembert.estimate.engine.recursion import BLOCK
+from dalembert.estimate.engine.recursion import blocks
 from dalembert.estimate.engine.rows import read_rows, warn_of_uneven_steps
 from dalembert.estimate.models.process import InitialState, Variances
 from dalembert.expressions import Array
@@ -21,8 +20,6 @@ from dalembert.record import Record
 
 if TYPE_CHECKING:
     from dalembert.estimate.engine.filter import Filter
-
-LAST = 20  # states before a divergence in which its cause is searched
 
 
 def run(
@@ -52,10 +49,10 @@ def run(
     raise error from None
 
 
-def kept_columns(filter_: Filter, count: int) -> Any:
-    """Columns of the results that are kept: all, or all but the covariances where those are too many."""
+def kept_columns(filter_: Filter, count: int, most: int = 20_000_000) -> Any:
+    """Columns of the results that are kept: all, or all but the covariances where those are too many numbers."""
     where, nx = filter_.native.columns, filter_.process.nx
-    if count * filter_.state_size <= estimate_result.KEPT:
+    if count * filter_.state_size <= most:
         return np.arange(where.size)
     return np.concatenate([np.arange(nx), np.arange(filter_.state_size, where.size)])
 
@@ -72,8 +69,8 @@ def march(
     done = 0
     with Progress(progress, f"filtering {filter_.process.name}") as bar:
         try:
-            while done < N:
-                rows = data[done : done + BLOCK]
+            for samples in blocks(N):
+                rows = data[samples]
                 constant = converged is not None and converged.ready(rows)
                 last = done + len(rows)
                 place = results[done : last + 1] if len(columns) == native.columns.size else None
@@ -85,8 +82,8 @@ def march(
                     at, why = wrong
                     hints = advice(filter_, np.vstack([m, block[:at, native.columns.filter_state]]))
                     # diverged from the first sample on: the finite results are kept
-                    kept = done + at or int(np.isfinite(block).all(axis=1).cumprod().sum())
-                    return kept, failure(why, float(time[done + at]), *hints)
+                    finite = done + at or int(np.isfinite(block).all(axis=1).cumprod().sum())
+                    return finite, failure(why, float(time[done + at]), *hints)
                 if converged is not None and not constant:
                     converged.look_at(block, rows)
                 m = block[-1, native.columns.filter_state].copy()
@@ -106,7 +103,7 @@ def failure(why: Finding, time: float, *advice: Advice) -> ConvergenceError:
     return ConvergenceError(why.code, problem, *why.advice, *advice, where=where, evidence=why.evidence)
 
 
-def advice(filter_: Filter, filter_states: Array) -> tuple[Advice, ...]:
+def advice(filter_: Filter, filter_states: Array, last: int = 20) -> tuple[Advice, ...]:
     """Advice of the model about the last states before a filter diverged."""
     advise = filter_.process.advise
-    return () if advise is None else advise(filter_states[-LAST:, : filter_.process.nx])
+    return () if advise is None else advise(filter_states[-last:, : filter_.process.nx])

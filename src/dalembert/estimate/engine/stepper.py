@@ -50,10 +50,10 @@ class FilterStepper:
             self._u = u_
         if before is not None:
             self._u = self._numbers("before", before, model.inputs)
-        known = np.where(measured, y_, 0.0)
-        results = self._tick.raw(self.filter_state, self._u, u_, known, measured, self._p, self.t + dt, dt)
-        if not all(np.isfinite(part).all() for part in results):
-            row = np.concatenate([self._u, u_, known, measured, [self.t + dt, dt]])
+        readings = np.where(measured, y_, 0.0)
+        results = self._tick.raw(self.filter_state, self._u, u_, readings, measured, self._p, self.t + dt, dt)
+        if not all(np.isfinite(values).all() for values in results):
+            row = np.concatenate([self._u, u_, readings, measured, [self.t + dt, dt]])
             why, time = explain_failure(self.filter, self.filter_state, row), self.t + dt
             problem = f"at t = {time:.6g} s {why.problem} The state of the stepper is unchanged."
             raise ConvergenceError(why.code, problem, *why.advice, where={**why.where, "time": time})

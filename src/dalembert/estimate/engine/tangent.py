@@ -15,8 +15,11 @@ if TYPE_CHECKING:
     from dalembert.estimate.engine.filter import Filter
 
 SX, MX = ca.SX, ca.MX
-# Singular values of a projector are 0, or 1 and more; exact derivatives leave 1e-13 of a zero. This is between them.
-SAME = 1e-6
+
+
+def is_present(values: Any, largest: float = 1.0, rounding: float = 1e-6) -> Any:
+    """Which singular values of a projector are not 0: they are 1 and more, and exact derivatives leave 1e-13."""
+    return values > rounding * largest
 
 
 def linearize_outputs_away(model: Expressions, x: Expr, e: Expr, u: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
@@ -77,12 +80,12 @@ def shares_of_errors(filter_: Filter, states: Array, times: Array) -> Array | No
         return None
     kernel = filter_.cache("shares of errors", lambda: projector(model))
     T = kernel(states[0], model.p, times[0])[0].reshape(1, model.ne, model.ne)
-    if np.abs(T[0] - np.eye(model.ne)).max() < SAME:
+    if not is_present(np.abs(T[0] - np.eye(model.ne)).max()):
         return None
     if len(states) > 1:
         T = kernel.many(states, model.p, times[:, None])[0].reshape(-1, model.ne, model.ne)
     U, values, _ = np.linalg.svd(T)
-    rank = int(np.count_nonzero(values[0] > SAME))
+    rank = int(np.count_nonzero(is_present(values[0])))
     return np.asarray(U[:, :, :rank].transpose(0, 2, 1) @ T)
 
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from dalembert.estimate.engine.filter import Filter
 
 SX = ca.SX
-UNCHANGED = 1e-14  # relative change of a covariance over a block that is rounding
 
 
 class ConvergedFilter:
@@ -36,11 +35,11 @@ class ConvergedFilter:
         self.numbers: Array = np.empty(0)
         self.W: Array = np.empty((0, 0))
 
-    def look_at(self, block: Array, data: Array) -> None:
-        """Whether the covariance was constant over a block of the full recursion."""
+    def look_at(self, block: Array, data: Array, unchanged: float = 1e-14) -> None:
+        """Whether the covariance was constant over a block of the full recursion, up to rounding."""
         nx, where = self.process.nx, self.filter.native.columns
         self.row = None
-        if len(block) < engine.BLOCK or not data[:, self.measured].all():
+        if not data[:, self.measured].all():
             return
         first, last = block[0, where.filter_state][nx:], block[-1, where.filter_state][nx:]
         now, change = unpack_numbers(last, nx), np.abs(unpack_numbers(last - first, nx))
@@ -50,7 +49,7 @@ class ConvergedFilter:
         else:
             deviations = np.sqrt(np.maximum(now.diagonal(), 0.0))
             size = np.outer(deviations, deviations)
-        if (change > UNCHANGED * size).any():
+        if (change > unchanged * size).any():
             return
         self._read(block[-1])
 

@@ -128,8 +128,8 @@ class ExtendedKalman(Filter):
             K, HP, S = self._gain(P, H, R, measured)
             shift = K @ (e + ca.if_else(measured, H @ shift, 0))
         # Joseph's form, multiplied from the cheap side: (I - K H) P (I - K H)ᵀ = A - (A Hᵀ) Kᵀ with A = P - K (H P)
-        left = P - K @ HP
-        after = left - ca.mtimes(left, H.T) @ K.T + K @ R @ K.T
+        reduced = P - K @ HP
+        after = reduced - ca.mtimes(reduced, H.T) @ K.T + K @ R @ K.T
         x1 = self.model.retract(x, shift, p, t)
         after = transform_covariance(self.model, after, x, shift, x1, p, t)
         return ca.vertcat(x1, pack(after)), first, S_first

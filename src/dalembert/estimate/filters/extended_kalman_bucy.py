@@ -27,7 +27,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.core.arguments import positive_number, real_number, whole_number
+from dalembert.core.arguments import positive_number, real_number
 from dalembert.core.errors import ConvergenceError, DataError, ModelError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import Channels
@@ -52,7 +52,7 @@ from dalembert.estimate.models.process import (
     operating_point,
     process,
 )
-from dalembert.estimate.models.runge_kutta import MOST_STEPS, step_function
+from dalembert.estimate.models.runge_kutta import SUBSTEPS, step_function
 from dalembert.expressions import Array, Expr, Kernel
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.linear.transforms.riccati import care
@@ -61,8 +61,6 @@ from dalembert.numerics.runge_kutta import CLASSIC
 from dalembert.record import Record
 
 SX, MX = ca.SX, ca.MX
-REDUNDANT = 0.1  # change of a projector from the identity: 1 where errors are redundant, rounding elsewhere
-STEERING = 100.0  # 1/s: rate at which residuals of the joints are closed in a continuous loop
 
 
 class ExtendedKalmanBucy(Filter):
@@ -110,9 +108,9 @@ class ExtendedKalmanBucy(Filter):
             )
         if dt is not None:
             positive_number("dt", dt)
-        whole_number("substeps", substeps, 1, MOST_STEPS)
-        made = continuous_process(model, outputs=outputs, inputs=inputs, **options)
-        super().__init__(made, Q=Q, R=R, dt=dt, start=start, P0=P0)
+        SUBSTEPS("substeps", substeps)
+        process_ = continuous_process(model, outputs=outputs, inputs=inputs, **options)
+        super().__init__(process_, Q=Q, R=R, dt=dt, start=start, P0=P0)
         constant = self.noise.R.constant()
         if constant is not None:
             scale = np.sqrt(np.diag(constant))
@@ -137,11 +135,14 @@ class ExtendedKalmanBucy(Filter):
     def __repr__(self) -> str:
         return f"ExtendedKalmanBucy(substeps {self.substeps}; {self.process!r})"
 
-    def _check_errors(self) -> None:
-        """Whether errors are as many as the machine has freedoms: (x ⊞ e) ⊟ x is e, not its projection."""
+    def _check_errors(self, redundant: float = 0.1) -> None:
+        """Whether errors are as many as the machine has freedoms: (x ⊞ e) ⊟ x is e, not its projection.
+
+        redundant : change of a projector from the identity: 1 where errors are redundant, rounding elsewhere.
+        """
         x, none = ca.DM(self.start), ca.DM.zeros(self.process.ne)
         J = slope_of_shift(self.model, x, none, x, ca.DM(self.model.numbers), ca.DM(0))
-        if J is not None and np.abs(np.array(J) - np.eye(self.process.ne)).max() > REDUNDANT:
+        if J is not None and np.abs(np.array(J) - np.eye(self.process.ne)).max() > redundant:
             raise ModelError(
                 "not-supported",
                 f"the errors of {self.process.name!r} are more than its degrees of freedom.",
@@ -150,9 +151,9 @@ class ExtendedKalmanBucy(Filter):
 
     # -- filter state: x, P; y, its measured mask; inputs at that reading; inputs since; interval, whether it passed --
     def begin(self, x0: Array, P0: Array) -> Array:
-        rest = np.zeros(self.state_size - self.carried)
-        rest[-2] = 1.0 if self.dt is None else self.dt
-        return np.concatenate([x0, pack_numbers(P0), rest])
+        signals = np.zeros(self.state_size - self.carried)
+        signals[-2] = 1.0 if self.dt is None else self.dt
+        return np.concatenate([x0, pack_numbers(P0), signals])
 
     def initial_filter_state(
         self, start: InitialState, P0: Variances, dt: float | None, u: Array | None = None, t: float = 0.0
@@ -259,8 +260,8 @@ class ExtendedKalmanBucy(Filter):
         if isinstance(record, Record):
             for name in self.process.outputs.names:
                 if name in record.names and len(record) > 1:
-                    known = np.isfinite(record[name])
-                    if known.any() and not (known[1:] & known[:-1]).any():
+                    finite = np.isfinite(record[name])
+                    if finite.any() and not (finite[1:] & finite[:-1]).any():
                         raise DataError(
                             "gap-in-record",
                             f"output {name!r} is never measured at two successive samples; a continuous filter "
@@ -274,11 +275,11 @@ class ExtendedKalmanBucy(Filter):
         """The filter of samples it is the limit of: the same Q between them, R / dt for each (continuous-discrete)."""
         R = self.noise.R.constant()
         if R is None:
-            own = Call("da.estimate.ExtendedKalman", Argument("continuous", True), Argument("R"))
-            raise DataError("not-supported", "R depends on the state.", Advice("Make {} with R / dt.", own))
+            sampled = Call("da.estimate.ExtendedKalman", Argument("continuous", True), Argument("R"))
+            raise DataError("not-supported", "R depends on the state.", Advice("Make {} with R / dt.", sampled))
         positive_number("dt", dt)
-        given = {name: value for name, value in self._given.items() if name not in ("R", "dt")}
-        return ExtendedKalman(self.process, continuous=True, R=R / dt, dt=dt, **{**given, **keywords})
+        arguments = {name: value for name, value in self._given.items() if name not in ("R", "dt")}
+        return ExtendedKalman(self.process, continuous=True, R=R / dt, dt=dt, **{**arguments, **keywords})
 
     def in_deviations(self) -> Any:
         model, options = self._own
@@ -332,20 +333,23 @@ class ExtendedKalmanBucy(Filter):
             tuple(float(v) for v in start), tuple(float(v) for v in self.model.numbers),
         )  # fmt: skip
 
-    def _rates(self) -> ca.Function:
-        """(x and P, u, y, p, t) -> their rates, the estimate with its deviations."""
+    def _rates(self, steering: float = 100.0) -> ca.Function:
+        """(x and P, u, y, p, t) -> their rates, the estimate with its deviations.
+
+        steering : [1/s], rate at which residuals of the joints are closed in a continuous loop.
+        """
         m, model = self.process, self.model
         state, u, y = MX.sym("m", self.carried), MX.sym("u", m.nu), MX.sym("y", m.ny)
         p, t = MX.sym("p", len(model.numbers)), MX.sym("t")
         x, P = state[: m.nx], unpack(state[m.nx :], m.ne)
         expected, C = model.linearize_outputs(x, u, p, t)
-        seen = ca.DM.ones(m.ny)
-        CR = self._weight(C, model.R(x, u, p, t), seen)
+        measured = ca.DM.ones(m.ny)
+        CR = self._weight(C, model.R(x, u, p, t), measured)
         moving = m.functions["rate"](x, u, model.select_own(p), t)
-        moving = moving + push_state(model, x, P @ CR @ model.innovation(y, expected, seen), p, t)
+        moving = moving + push_state(model, x, P @ CR @ model.innovation(y, expected, measured), p, t)
         A = moving_slope(model, x, u, moving, p, t)
         if not m.flat:
-            moving = moving + STEERING * (model.step(x, u, p, t, 0) - x)
+            moving = moving + steering * (model.step(x, u, p, t, 0) - x)
         rate = A @ P + P @ A.T - P @ (CR @ C) @ P + model.Q(x, u, p, t, 0)
         shown = ca.vertcat(ca.vec(model.report(x, u, p, t)), ca.sqrt(ca.fmax(ca.diag(P), 0)))
         out = [ca.densify(ca.vertcat(moving, pack(rate))), ca.densify(shown)]
@@ -358,8 +362,8 @@ class ExtendedKalmanBucy(Filter):
 
     def _with_deviations(self, w: ObserverStep) -> ObserverStep:
         shown = super()._with_deviations(w)
-        own = deviation_names(self._spread_names())
-        names = [*shown.gives.names[: -len(own)], *own]
+        deviations = deviation_names(self._spread_names())
+        names = [*shown.gives.names[: -len(deviations)], *deviations]
         return ObserverStep(**{**vars(shown), "gives": Channels(names, shown.gives.units)})
 
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
@@ -35,20 +34,6 @@ from dalembert.linear import SecondOrder, StateSpace
 
 SX = ca.SX
 MISSING = {"Q": "the variance a step adds to every state", "P0": "the variance of the initial state"}
-
-
-@dataclass(frozen=True)
-class UnknownInputLimits:
-    """When outputs determine unknown inputs."""
-
-    rank: float = 1e-9  # of unit columns: smaller singular values count as zero; rounding leaves 1e-15
-    border: float = 1e-6  # a zero with |z| above 1 - border does not decay: a double zero is computed to √ε
-    slow: float = 1e-3  # distance of a zero from 1 whose motion is constant or grows steadily
-    faint: float = 1e-10  # information of a prior of the inputs, over that of a sample: a sample without the sensors
-    #                       that show them is valid
-
-
-LIMITS = UnknownInputLimits()
 
 
 class JointInputKalman(Filter):
@@ -76,26 +61,27 @@ class JointInputKalman(Filter):
         self, model: object, *, unknown: str | Iterable[str], inputs: Names = None, outputs: Names = None,
         dt: float | None = None, Q: Variances = None, P0: Variances = None, start: InitialState = None, **keywords: Any,
     ) -> None:  # fmt: skip
-        made, G, H = _augment(model, unknown, inputs, outputs, dt)
+        augmented, G, H = _augment(model, unknown, inputs, outputs, dt)
         self.G, self.H = G, H
         self.nx, self.nd = G.shape
         self.explained = self.nd
         self.delayed = not H.any()
-        self._check(made, C=made.source.C)
-        states = made.carried.names[: self.nx]
-        for name, given in (("Q", Q), ("P0", P0)):
-            if given is None:
+        self._check(augmented, C=augmented.source.C)
+        states = augmented.carried.names[: self.nx]
+        for name, variances in (("Q", Q), ("P0", P0)):
+            if variances is None:
                 raise DataError("missing-argument", f"{name} is missing: {MISSING[name]}.")
-        Q, P0 = (_pad(name, given, states, made.carried.names) for name, given in (("Q", Q), ("P0", P0)))
-        super().__init__(made, Q=Q, P0=P0, start=start, **keywords)
+        Q, P0 = (_pad(name, variances, states, augmented.carried.names) for name, variances in (("Q", Q), ("P0", P0)))
+        super().__init__(augmented, Q=Q, P0=P0, start=start, **keywords)
         self.state_size = self.nx + self.nd + triangle(self.nx + self.nd)
 
-    def _check(self, made: Process, C: Array) -> None:
+    def _check(self, made: Process, C: Array, rank: float = 1e-9) -> None:
+        """rank : singular value of unit columns that counts as zero; rounding leaves 1e-15."""
         names = made.carried.names[self.nx :]
         acts = C @ self.G if self.delayed else self.H
         size = np.sqrt((acts**2).sum(axis=0))
-        if np.linalg.matrix_rank(acts / np.where(size > 0, size, 1.0), tol=LIMITS.rank) < self.nd:
-            silent = [name for name, s in zip(names, size, strict=True) if s <= LIMITS.rank * size.max(initial=0.0)]
+        if np.linalg.matrix_rank(acts / np.where(size > 0, size, 1.0), tol=rank) < self.nd:
+            silent = [name for name, s in zip(names, size, strict=True) if s <= rank * size.max(initial=0.0)]
             what = f"{', '.join(silent)} acts on none of them" if silent else "some of the inputs act alike"
             when = "a sample later" if self.delayed else "at the same sample"
             raise ModelError(
@@ -127,8 +113,8 @@ class JointInputKalman(Filter):
             after = after - ca.vertcat(ca.DM(self.G) @ d, ca.DM.zeros(self.nd))
             on = ca.horzcat(F[: self.nx, : self.nx], ca.DM.zeros(self.nx, self.nd))
         ahead = on @ P @ on.T + self.model.Q(ca.vertcat(x, d), u, p, t, dt)[: self.nx, : self.nx]
-        whole = ca.diagcat(ahead, P[self.nx :, self.nx :])
-        return ca.vertcat(after[: self.nx], d, pack(ca.densify(whole)))
+        joint = ca.diagcat(ahead, P[self.nx :, self.nx :])
+        return ca.vertcat(after[: self.nx], d, pack(ca.densify(joint)))
 
     def correct(self, m: Expr, u: Expr, y: Expr, measured: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
         nx, nd = self.nx, self.nd
@@ -155,15 +141,16 @@ class JointInputKalman(Filter):
             x = x + G @ d
             Px = Px + G @ Pxd.T + Pxd @ G.T + G @ Pd @ G.T
             Pxd = Pxd + G @ Pd
-        whole = ca.vertcat(ca.horzcat(Px, Pxd), ca.horzcat(Pxd.T, Pd))
-        left = e - acts @ d
-        return ca.vertcat(x, d, pack(ca.densify((whole + whole.T) / 2))), left, S
+        joint = ca.vertcat(ca.horzcat(Px, Pxd), ca.horzcat(Pxd.T, Pd))
+        residual = e - acts @ d
+        return ca.vertcat(x, d, pack(ca.densify((joint + joint.T) / 2))), residual, S
 
-    def _faint(self) -> Array:
+    def _faint(self, share: float = 1e-10) -> Array:
+        """Information of a prior of the inputs, over that of a sample, which may lack the sensors that show them."""
         R = self.noise.R.constant()
         acts = self.process.source.C @ self.G if self.delayed else self.H
         spread = np.ones(len(acts)) if R is None else np.diag(R)
-        return np.asarray(LIMITS.faint * np.einsum("ij,ij,i->j", acts, acts, 1.0 / np.where(spread > 0, spread, 1.0)))
+        return np.asarray(share * np.einsum("ij,ij,i->j", acts, acts, 1.0 / np.where(spread > 0, spread, 1.0)))
 
     def cross(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         walk = Advice("Estimate them as random walks with {}.", Argument("unknown"))
@@ -207,13 +194,13 @@ def _augment(model: Any, unknown: Any, inputs: Names, outputs: Names, dt: float 
     states = Channels([*plain.carried.names, *names], [*plain.carried.units, *units])
     reported = Channels([*plain.reported.names, *names], states.units)
     shown = Channels(plain.inputs.names[:nu], plain.inputs.units[:nu])
-    seen = StateSpace(A, B[:, nu:], C, D[:, nu:], dt=plain.dt)
-    made = Process(
+    from_unknown = StateSpace(A, B[:, nu:], C, D[:, nu:], dt=plain.dt)
+    augmented = Process(
         "linear model with unknown inputs", states, states, shown, plain.outputs, functions,
         np.concatenate([plain.start, np.zeros(nd)]), reported=reported, wrapped=plain.wrapped,
-        dt=plain.dt, source=seen,
+        dt=plain.dt, source=from_unknown,
     )  # fmt: skip
-    return made, B[:, nu:], D[:, nu:]
+    return augmented, B[:, nu:], D[:, nu:]
 
 
 def _pad(what: str, given: object, states: tuple[str, ...], names: tuple[str, ...]) -> Any:
@@ -225,17 +212,20 @@ def _pad(what: str, given: object, states: tuple[str, ...], names: tuple[str, ..
     return P
 
 
-def _hidden_zeros(seen: StateSpace) -> tuple[str, Advice] | None:
-    """The motion of zeros on or outside the unit circle, and what to measure; None where there are none."""
+def _hidden_zeros(system: StateSpace, border: float = 1e-6, slow: float = 1e-3) -> tuple[str, Advice] | None:
+    """The motion of zeros on or outside the unit circle, and what to measure; None where there are none.
+
+    border : a zero with |z| above 1 - border does not decay; a double zero is computed to √ε.
+    slow : distance of a zero from 1 whose motion is constant or grows steadily.
+    """
     try:
-        zeros = np.asarray(seen.zeros().values)
+        zeros = np.asarray(system.zeros().values)
     except (DalembertError, np.linalg.LinAlgError):  # a system whose zeros are not defined
         return None
-    bad = [z for z in zeros if abs(z) > 1.0 - LIMITS.border]
+    bad = [z for z in zeros if abs(z) > 1.0 - border]
     if not bad:
         return None
-    slow = [z for z in bad if abs(z - 1.0) < LIMITS.slow]
-    if slow:
+    if any(abs(z - 1.0) < slow for z in bad):
         more = Advice("Accelerations alone do not determine slow forces: add one displacement or strain.")
         return "is constant or grows steadily: estimates will drift", more
     z = max(bad, key=abs)

@@ -29,14 +29,12 @@ from dalembert.core.findings import Advice, Argument, Call
 from dalembert.estimate.algebra.covariance_factors import factor, half_product, solve_left, solve_positive, triangular
 from dalembert.estimate.algebra.matrices import pack, pack_numbers, triangle, unpack, unpack_factor
 from dalembert.estimate.algebra.noise import root
-from dalembert.estimate.algebra.steady_gain import INNOVATIONS, SteadyGain, hidden_modes, steady_gain
+from dalembert.estimate.algebra.steady_gain import SteadyGain, has_share, hidden_modes, steady_gain
 from dalembert.estimate.engine.filter import Filter
 from dalembert.estimate.engine.filter_kinds import FILTERS, FilterKind
 from dalembert.estimate.engine.recursion import Expressions, keep_measured
 from dalembert.estimate.filters.converged_filter import ConvergedFilter, can_converge
 from dalembert.expressions import Array, Expr
-
-SINGULAR = 1e-13  # reciprocal condition number below which a matrix counts as singular: 450 times the unit roundoff
 
 
 class Kalman(Filter):
@@ -115,8 +113,8 @@ class Kalman(Filter):
         CP = C @ P
         S = CP @ C.T + R
         K = solve_positive(factor(keep_measured(S, measured)), ca.diag(measured) @ CP).T
-        left = P - K @ CP  # (I - K C) P; times (I - K C)ᵀ it is left - (left Cᵀ) Kᵀ
-        return ca.vertcat(x + K @ e, pack(left - (left @ C.T) @ K.T + K @ R @ K.T)), e, S
+        reduced = P - K @ CP  # (I - K C) P; times (I - K C)ᵀ it is this - (this Cᵀ) Kᵀ
+        return ca.vertcat(x + K @ e, pack(reduced - (reduced @ C.T) @ K.T + K @ R @ K.T)), e, S
 
     def covariance(self, m: Expr) -> Expr:
         return unpack(m[self.n :], self.n)
@@ -175,7 +173,7 @@ class InformationKalman(Kalman):
 
     def _prepare(self, A: Array, B: Array, C: Array, D: Array) -> None:
         super()._prepare(A, B, C, D)
-        if 1 / np.linalg.cond(A) < SINGULAR:
+        if is_singular(1 / np.linalg.cond(A)):
             raise DataError(
                 "singular-matrix",
                 "the information form needs an invertible A; this one is singular, as with a pure delay.",
@@ -230,23 +228,26 @@ class InformationKalman(Kalman):
         return inverse.T @ inverse
 
 
+def is_singular(reciprocal: float, n: int = 1, rounding: float = 1e-13) -> bool:
+    """Whether a matrix is singular, from its reciprocal condition number: 450 times the unit roundoff."""
+    return bool(reciprocal <= rounding * n)
+
+
 def _refuse_singular(R: Array, names: tuple[str, ...]) -> None:
     """R⁻¹ must exist."""
-    other = Advice("Use {}, or give every output noise of its own.", Argument("form", "covariance"))
+    cure = Advice("Use {}, or give every output noise of its own.", Argument("form", "covariance"))
     if (R.diagonal() <= 0).any():
         name = names[int(R.diagonal().argmin())]
         problem = f"the information form needs noise on every output; R of {name!r} is 0."
-        raise DataError("singular-matrix", problem, other, where={"output": name})
+        raise DataError("singular-matrix", problem, cure, where={"output": name})
     scale = np.sqrt(R.diagonal())
     values, vectors = np.linalg.eigh(R / np.outer(scale, scale))
-    if len(R) and values[0] <= SINGULAR * len(R):
+    if len(R) and is_singular(values[0], len(R)):
         most = [
-            repr(n)
-            for n, v in zip(names, np.abs(vectors[:, 0]), strict=True)
-            if v > INNOVATIONS.named * np.abs(vectors).max()
+            repr(n) for n, v in zip(names, np.abs(vectors[:, 0]), strict=True) if has_share(v, np.abs(vectors).max())
         ]
         problem = f"the information form needs an invertible R; the noise of {' and '.join(most)} is the same noise."
-        raise DataError("singular-matrix", problem, other)
+        raise DataError("singular-matrix", problem, cure)
 
 
 class SteadyKalman(Kalman):

@@ -55,7 +55,6 @@ from dalembert.loop.interfaces import ObserverStep
 from dalembert.record import Record
 
 FORMS = ("covariance", "steady")
-SHORT = 0.25  # norm of the Hamiltonian matrix times the shortest interval
 
 
 class KalmanBucy:
@@ -84,8 +83,8 @@ class KalmanBucy:
         if isinstance(model, SecondOrder):
             model = model.state_space()
         if not isinstance(model, StateSpace):
-            other = Advice("For other models use {}.", Call("da.estimate.ExtendedKalmanBucy"))
-            raise ModelError("wrong-type", f"this filter takes a linear model, got {type(model).__name__}.", other)
+            nonlinear = Advice("For other models use {}.", Call("da.estimate.ExtendedKalmanBucy"))
+            raise ModelError("wrong-type", f"this filter takes a linear model, got {type(model).__name__}.", nonlinear)
         if model.dt is not None:
             problem = f"this filter takes a continuous model; this one is sampled every {model.dt:g} s."
             raise DataError("not-supported", problem, Advice("Use {}.", Call("da.estimate.Kalman")))
@@ -112,15 +111,15 @@ class KalmanBucy:
             problem = f"the filter has no steady gain: {'; '.join(hidden)}."
             raise DataError("no-steady-filter", problem, Advice("Add a sensor that shows it, or leave it out."))
         try:
-            found = care(self.A.T, self.C.T, self.Q, self.R)
+            solution = care(self.A.T, self.C.T, self.Q, self.R)
         except ConvergenceError as error:
             unmoved = hidden_modes(self.A.T, self.Q, self.model.states, "no noise moves", continuous=True)
             why = "; ".join(unmoved) or str(error).rstrip(".")
             more = [Advice("Give it a variance in Q.")] if unmoved else []
             raise DataError("no-steady-filter", f"the filter has no steady gain: {why}.", *more) from error
-        K = found.K.T
+        K = solution.K.T
         poles = np.linalg.eigvals(self.A - K @ self.C)
-        return SteadyGain(K, K, found.X, found.X, self.R, poles, found.residual, self.model.states, True)
+        return SteadyGain(K, K, solution.X, solution.X, self.R, poles, solution.residual, self.model.states, True)
 
     def first_covariance(self, P0: Variances = None) -> Array:
         if P0 is not None:
@@ -134,12 +133,12 @@ class KalmanBucy:
             raise DataError("not-increasing", "times must be finite and increase.")
         P = self.first_covariance(P0)
         result = [P]
-        known: dict[float, Any] = {}
+        elements: dict[float, Any] = {}
         for step in np.diff(t):
             key = float(np.round(step, 15))
-            if key not in known:
-                known[key] = interval(self.A, self.B, self.C, self.Q, self.R, float(step))
-            result.append(known[key].after(result[-1]))
+            if key not in elements:
+                elements[key] = interval(self.A, self.B, self.C, self.Q, self.R, float(step))
+            result.append(elements[key].after(result[-1]))
         return np.array(result)
 
     def sample(self, dt: float) -> SampledKalmanBucy:
@@ -156,10 +155,10 @@ class KalmanBucy:
         flow = scipy.linalg.expm(H * dt)
         F = flow[n:, n:].T
         Qd = F @ flow[:n, n:]
-        given: dict[str, Any] = {"P0": self.P0, "start": self.start, **keywords}
+        arguments: dict[str, Any] = {"P0": self.P0, "start": self.start, **keywords}
         return Kalman(
             self.model, outputs=list(self.outputs), inputs=list(self.inputs), Q=(Qd + Qd.T) / 2, R=self.R / dt, dt=dt,
-            deviations=self.deviations, **given,
+            deviations=self.deviations, **arguments,
         )  # fmt: skip
 
     def in_deviations(self) -> KalmanBucy:
@@ -178,8 +177,8 @@ class KalmanBucy:
         """Estimate along an evenly sampled record without gaps; sensors are taken as linear between the samples."""
         if not isinstance(record, Record):
             raise DataError("wrong-type", f"a filter runs over a record, got {type(record).__name__}.")
-        known = [name for name in self.outputs if name in record.names]
-        if known and np.isnan(record[known]).any():
+        measured_names = [name for name in self.outputs if name in record.names]
+        if measured_names and np.isnan(record[measured_names]).any():
             raise DataError(
                 "gap-in-record",
                 "a continuous filter needs records without gaps; this one has missing samples (NaN).",
@@ -228,13 +227,13 @@ class SampledKalmanBucy(Filter):
     """A Kalman-Bucy filter over samples; filter state: x, P, the last y - D u, held inputs, whether time has passed."""
 
     def __init__(self, bucy: KalmanBucy, dt: float) -> None:
-        own: Process = process(
+        process_: Process = process(
             bucy.model, outputs=list(bucy.outputs), inputs=list(bucy.inputs), dt=dt, deviations=bucy.deviations
         )
-        super().__init__(own, Q=bucy.Q, R=bucy.R, start=bucy.start, P0=bucy.P0)
+        super().__init__(process_, Q=bucy.Q, R=bucy.R, start=bucy.start, P0=bucy.P0)
         self.bucy = bucy
         element = interval(bucy.A, bucy.B, bucy.C, bucy.Q, bucy.R, dt)
-        nu, ny = own.nu, own.ny
+        nu, ny = process_.nu, process_.ny
         ends = np.zeros((nu + 2 * ny, nu + 2 * ny))  # (u, y₀, slope) of (u, y₀, y₁)
         ends[: nu + ny, : nu + ny] = np.eye(nu + ny)
         ends[nu + ny :, nu : nu + ny], ends[nu + ny :, nu + ny :] = -np.eye(ny) / dt, np.eye(ny) / dt
@@ -242,9 +241,9 @@ class SampledKalmanBucy(Filter):
         self.b, self.eta = element.b @ ends, element.eta @ ends
         self.P: Array | None = bucy.steady.P if bucy.form == "steady" else None
         self.S = bucy.R / dt
-        none = np.zeros(own.nx), np.zeros(nu), np.zeros(ny)
-        self.about = none if own.about is None else own.about
-        self.carried = own.nx + (0 if self.P is not None else triangle(own.nx))
+        none = np.zeros(process_.nx), np.zeros(nu), np.zeros(ny)
+        self.about = none if process_.about is None else process_.about
+        self.carried = process_.nx + (0 if self.P is not None else triangle(process_.nx))
         self.state_size = self.carried + ny + nu + 1
 
     def steady_covariance(self, x: Array, u: Array, t: float, dt: float | None) -> Array:
@@ -265,8 +264,8 @@ class SampledKalmanBucy(Filter):
         n, ny = self.process.nx, self.process.ny
         x0, u0, y0 = self.about
         x, P, passed = m[:n] - x0, self.covariance(m), m[-1]
-        seen = y - y0 - ca.DM(self.bucy.D) @ (u - u0)
-        held = ca.vertcat(m[self.carried + ny : -1] - u0, m[self.carried : self.carried + ny], seen)
+        signal = y - y0 - ca.DM(self.bucy.D) @ (u - u0)
+        held = ca.vertcat(m[self.carried + ny : -1] - u0, m[self.carried : self.carried + ny], signal)
         L = ca.densify(factor(P))
         inner = ca.DM.eye(n) + L.T @ ca.DM(self.J) @ L
         W = L @ solve_positive(factor(inner), L.T)
@@ -280,7 +279,7 @@ class SampledKalmanBucy(Filter):
         C = ca.DM(self.process.matrices[2])  # type: ignore[index]
         e = self.model.innovation(y, self.model.outputs(x, u, p, t), measured)
         S = ca.DM(self.S) + C @ P @ C.T
-        return ca.vertcat(*parts, seen, ca.MX.zeros(self.process.nu + 1)), e, S
+        return ca.vertcat(*parts, signal, ca.MX.zeros(self.process.nu + 1)), e, S
 
     def cross(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         discrete = Advice("Smooth the estimate of {} instead.", Call("filter.discrete", Argument("dt")))
@@ -324,22 +323,25 @@ class Element:
         )  # fmt: skip
 
 
-def interval(A: Array, B: Array, C: Array, Q: Array, R: Array, dt: float) -> Element:
-    """Element of an interval of `dt` seconds. A : (n, n), B : (n, nu), C : (ny, n); Q, R intensities."""
+def interval(A: Array, B: Array, C: Array, Q: Array, R: Array, dt: float, short: float = 0.25) -> Element:
+    """Element of an interval of `dt` seconds. A : (n, n), B : (n, nu), C : (ny, n); Q, R intensities.
+
+    short : norm of the Hamiltonian matrix times the shortest interval.
+    """
     n, nu, ny = len(A), B.shape[1], len(C)
     CR = np.linalg.solve(R, C).T
     hamiltonian = np.block([[A, Q], [CR @ C, -A.T]])
     ns = nu + 2 * ny
-    whole = np.zeros((2 * n + ns, 2 * n + ns))
-    whole[: 2 * n, : 2 * n] = hamiltonian
-    whole[:n, 2 * n : 2 * n + nu] = B
-    whole[n : 2 * n, 2 * n + nu : 2 * n + nu + ny] = -CR
-    whole[2 * n + nu : 2 * n + nu + ny, 2 * n + nu + ny :] = np.eye(ny)
+    generator = np.zeros((2 * n + ns, 2 * n + ns))
+    generator[: 2 * n, : 2 * n] = hamiltonian
+    generator[:n, 2 * n : 2 * n + nu] = B
+    generator[n : 2 * n, 2 * n + nu : 2 * n + nu + ny] = -CR
+    generator[2 * n + nu : 2 * n + nu + ny, 2 * n + nu + ny :] = np.eye(ny)
     # x and λ may be of any size against each other: balance before measuring
     balanced = scipy.linalg.matrix_balance(hamiltonian, permute=False)[0]
-    doublings = max(0, int(np.ceil(np.log2(max(float(np.linalg.norm(balanced, 1)) * dt / SHORT, 1e-300)))))
+    doublings = max(0, int(np.ceil(np.log2(max(float(np.linalg.norm(balanced, 1)) * dt / short, 1e-300)))))
     h = dt / 2**doublings
-    flow = scipy.linalg.expm(whole * h)
+    flow = scipy.linalg.expm(generator * h)
     F11, F12, F21, F22 = flow[:n, :n], flow[:n, n : 2 * n], flow[n : 2 * n, :n], flow[n : 2 * n, n : 2 * n]
     g1, g2 = flow[:n, 2 * n :], flow[n : 2 * n, 2 * n :]
     J, g = np.split(np.linalg.solve(F22, np.hstack([F21, g2])), [n], axis=1)

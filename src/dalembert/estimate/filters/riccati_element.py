@@ -20,9 +20,7 @@ from dalembert.expressions import Expr
 
 SX, MX = ca.SX, ca.MX
 PADE = (17297280.0, 8648640.0, 1995840.0, 277200.0, 25200.0, 1512.0, 56.0, 1.0)
-SHORT = 0.9  # norm up to which this approximant is exact to rounding (Higham, 2005: 0.95)
 SWEEPS = 3  # of balancing
-DOUBLINGS = 32  # at most: intervals up to 4e9 times as long as the fastest rate are exact, longer ones still stable
 
 
 def sweep(x: Expr, P: Expr, linear: tuple[Any, ...], h: Expr) -> tuple[Expr, Expr]:
@@ -44,17 +42,21 @@ def _inside(L: Expr, J: Expr) -> Expr:
 
 
 @lru_cache(maxsize=32)
-def element_function(n: int) -> ca.Function:
-    """(A, Q, S, f, r, s, h) -> Ψ, N, J, b, η of an interval of h seconds."""
+def element_function(n: int, short: float = 0.9, doublings: int = 32) -> ca.Function:
+    """(A, Q, S, f, r, s, h) -> Ψ, N, J, b, η of an interval of h seconds.
+
+    short : norm up to which this approximant is exact to rounding (Higham, 2005: 0.95).
+    doublings : at most; intervals up to 4e9 times as long as the fastest rate are exact, longer ones still stable.
+    """
     A, Q, S = (MX.sym(name, n, n) for name in "AQS")
     f, r, s, h = MX.sym("f", n), MX.sym("r", n), MX.sym("s", n), MX.sym("h")
     hamiltonian = ca.vertcat(ca.horzcat(A, Q), ca.horzcat(S, -A.T))
     scale, norm = balance_function(2 * n)(hamiltonian)
-    count = ca.fmin(ca.fmax(ca.ceil(ca.log(ca.fmax(norm * h / SHORT, 1e-300)) / np.log(2.0)), 0), DOUBLINGS)
+    count = ca.fmin(ca.fmax(ca.ceil(ca.log(ca.fmax(norm * h / short, 1e-300)) / np.log(2.0)), 0), doublings)
     first = h / 2**count
     signals = ca.vertcat(ca.horzcat(f, MX(n, 1)), ca.horzcat(-r, -s))
     parts = [ca.densify(part) for part in _short(hamiltonian, signals, scale, first, n)]
-    doubled = doublings_function(n, 0)(count, *parts, first)
+    doubled = doublings_function(n, 0, doublings)(count, *parts, first)
     Psi, N, J, b, eta = doubled[:5]
     return ca.Function(f"element{n}", [A, Q, S, f, r, s, h], [Psi, N, J, b[:, 0], eta[:, 0]])
 
@@ -72,16 +74,16 @@ def _short(hamiltonian: Expr, signals: Expr, scale: Expr, h: Expr, n: int) -> tu
     I = ca.DM.eye(size + 2)  # noqa: E741
     odd = ca.mtimes(M, PADE[7] * M6 + PADE[5] * M4 + PADE[3] * M2 + PADE[1] * I)
     even = PADE[6] * M6 + PADE[4] * M4 + PADE[2] * M2 + PADE[0] * I
-    right, left = even[:size, :] + odd[:size, :], even[:size, :] - odd[:size, :]
+    right, denominator = even[:size, :] + odd[:size, :], even[:size, :] - odd[:size, :]
     later = ca.vertcat(ca.horzcat(1, 0), ca.horzcat(h, 1))
-    leaving = ca.horzcat(left[:, :n], -right[:, n:size])
-    entering = ca.horzcat(right[:, :n], -left[:, n:size], right[:, size:] - left[:, size:] @ later)
-    found = solve_square(leaving, entering)
+    leaving = ca.horzcat(denominator[:, :n], -right[:, n:size])
+    entering = ca.horzcat(right[:, :n], -denominator[:, n:size], right[:, size:] - denominator[:, size:] @ later)
+    solution = solve_square(leaving, entering)
     Tx, Tl = scale[:n], scale[n:]
-    Psi = ca.diag(Tx) @ found[:n, :n] @ ca.diag(1 / Tx)
-    N = ca.diag(Tx) @ found[:n, n:size] @ ca.diag(1 / Tl)
-    J = -ca.diag(Tl) @ found[n:, :n] @ ca.diag(1 / Tx)
-    return Psi, (N + N.T) / 2, (J + J.T) / 2, ca.diag(Tx) @ found[:n, size:], ca.diag(Tl) @ found[n:, size:]
+    Psi = ca.diag(Tx) @ solution[:n, :n] @ ca.diag(1 / Tx)
+    N = ca.diag(Tx) @ solution[:n, n:size] @ ca.diag(1 / Tl)
+    J = -ca.diag(Tl) @ solution[n:, :n] @ ca.diag(1 / Tx)
+    return Psi, (N + N.T) / 2, (J + J.T) / 2, ca.diag(Tx) @ solution[:n, size:], ca.diag(Tl) @ solution[n:, size:]
 
 
 @lru_cache(maxsize=32)
@@ -121,15 +123,15 @@ def doubled_function(n: int) -> ca.Function:
     return ca.Function(f"doubled{n}", [Psi, N, J, b, eta, h], [ca.densify(v) for v in out])
 
 
-@lru_cache(maxsize=32 * DOUBLINGS)
-def doublings_function(n: int, done: int) -> ca.Function:
+@lru_cache(maxsize=1024)
+def doublings_function(n: int, done: int, most: int) -> ca.Function:
     """(count, Ψ, N, J, b, η, h) -> the same after count - `done` doublings; none is computed that is not wanted."""
     double = doubled_function(n)
     count = MX.sym("count")
     parts = [MX.sym(double.name_in(k), *double.size_in(k)) for k in range(double.n_in())]
-    if done == DOUBLINGS:
+    if done == most:
         return ca.Function(f"doublings{n}x{done}", [count, *parts], parts)
-    further = doublings_function(n, done + 1).call([count, *double.call(parts)])
+    further = doublings_function(n, done + 1, most).call([count, *double.call(parts)])
     do = ca.Function(f"do{n}x{done}", [count, *parts], further)
     leave = ca.Function(f"leave{n}x{done}", [count, *parts], parts)
     perhaps = ca.Function.if_else(f"perhaps{n}x{done}", do, leave)

@@ -129,10 +129,10 @@ class SigmaPointKalman(Filter):
         mean, E = self._propagate(x, self._factor(m), u, p, t, dt)
         V = self.set.spread(E)
         if self.square_root:
-            kept = self._root(V, self.model.Q_factor(x, u, p, t, dt))
+            spread = self._root(V, self.model.Q_factor(x, u, p, t, dt))
         else:
-            kept = half_product(self._weigh(V), V) + ca.tril(self.model.Q(x, u, p, t, dt))
-        return ca.vertcat(mean, pack(kept), *([] if self.redraw else [ca.vec(ca.densify(E))]))
+            spread = half_product(self._weigh(V), V) + ca.tril(self.model.Q(x, u, p, t, dt))
+        return ca.vertcat(mean, pack(spread), *([] if self.redraw else [ca.vec(ca.densify(E))]))
 
     def correct(self, m: Expr, u: Expr, y: Expr, measured: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
         x, count = m[: self.process.nx], self.process.ne * self.set.count
@@ -145,29 +145,29 @@ class SigmaPointKalman(Filter):
         e = self.model.innovation(y, expected, measured)
         R = self.model.R(x, u, p, t)
         if self.square_root:
-            shift, kept, S = self._square_root_gain(L, W, R, e, measured)
+            shift, spread, S = self._square_root_gain(L, W, R, e, measured)
         else:
             P = ca.tril(unpack(self._entries(m), self.process.ne))
             n, ny, many = self.process.ne, self.process.ny, self.set.count
             cost = (n + ny) * many * ny + n * n * (many if not self.redraw else 3 * ny)
-            shift, kept, S = unroll("correction", self._plain_gain, cost, P, L, W, R, e, measured)
+            shift, spread, S = unroll("correction", self._plain_gain, cost, P, L, W, R, e, measured)
         x1 = self.model.retract(x, shift, p, t)
-        kept = self._transform(kept, x, shift, x1, p, t)
-        return ca.vertcat(x1, pack(kept), *([] if self.redraw else [m[-count:]])), e, S
+        spread = self._transform(spread, x, shift, x1, p, t)
+        return ca.vertcat(x1, pack(spread), *([] if self.redraw else [m[-count:]])), e, S
 
     def _plain_gain(self, P: Expr, L: Expr, W: Expr, R: Expr, e: Expr, measured: Expr) -> tuple[Expr, Expr, Expr]:
         """K e, the corrected P (lower triangle), S."""
         S = ca.tril2symm(half_product(self._weigh(W), W)) + R
         # V = L Ξ for points just drawn: the sums over the points come first, and are few
-        own = ca.sparsify(self.set.own_spread * self.set.weights)
-        C = ca.mtimes(L, own @ W.T) if self.redraw else ca.mtimes(self._weigh(self.set.spread(L)), W.T)
+        centre = ca.sparsify(self.set.own_spread * self.set.weights)
+        C = ca.mtimes(L, centre @ W.T) if self.redraw else ca.mtimes(self._weigh(self.set.spread(L)), W.T)
         Ls = factor(keep_measured(S, measured))
         U = solve_right(Ls, ca.mtimes(C, ca.diag(measured)))
-        kept, before = P - half_product(U), ca.diag(P)
+        spread, before = P - half_product(U), ca.diag(P)
         # what rounding leaves of a variance that a noise-free sensor takes away counts as zero
-        left = ca.diag(kept)
-        kept = kept - ca.diag(left * (ca.fabs(left) <= 4 * self.process.ne * EPSILON * before))
-        return U @ solve_left(Ls, e), kept, ca.densify(S)
+        variances = ca.diag(spread)
+        spread = spread - ca.diag(variances * (ca.fabs(variances) <= 4 * self.process.ne * EPSILON * before))
+        return U @ solve_left(Ls, e), spread, ca.densify(S)
 
     def _square_root_gain(self, L: Expr, W: Expr, R: Expr, e: Expr, measured: Expr) -> tuple[Expr, Expr, Expr]:
         """K e, the corrected L and the factor of S over the rows that were measured, from the joint array."""
@@ -189,8 +189,8 @@ class SigmaPointKalman(Filter):
     def cross(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         L = self._factor(m)
         _, E = self._propagate(m[: self.process.nx], L, u, p, t, dt)
-        own = ca.sparsify(self.set.own_spread * self.set.weights)
-        return ca.mtimes(L, ca.mtimes(own, self.set.spread(E).T))
+        centre = ca.sparsify(self.set.own_spread * self.set.weights)
+        return ca.mtimes(L, ca.mtimes(centre, self.set.spread(E).T))
 
     # -- points ------------------------------------------------------------------------------------------------------
     def _around(self, x: Expr, L: Expr, p: Expr, t: Expr) -> Expr:
@@ -238,22 +238,22 @@ class SigmaPointKalman(Filter):
         function = self.process.functions[name]
         if not isinstance(points, MX):
             return ca.horzcat(*[function(point, *arguments) for point in ca.horzsplit(points)])
-        rest = ca.vertcat(*arguments)  # one column, never empty: the C of a map cannot repeat an empty one
+        constants = ca.vertcat(*arguments)  # one column, never empty: the C of a map cannot repeat an empty one
         count = points.shape[1]
         mapped = _of_point_and_rest(function).map(f"{name}{count}", "serial", count, [1], [])
-        return mapped(points, rest)
+        return mapped(points, constants)
 
     def _weigh(self, V: Expr) -> Expr:
         return V * ca.repmat(ca.DM(self.set.weights).T, V.shape[0], 1)
 
     def _outputs_of_points(self, states: Expr, u: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
         """Mean of the outputs and W (ny, K); angles as the nearest to those of the first point."""
-        seen = self._each("outputs", states, u, self.model.select_own(p), t)
+        readings = self._each("outputs", states, u, self.model.select_own(p), t)
         if any(self.process.wrapped):
-            first = seen[:, 0]
-            turned = [first + self.model.innovation(y, first, 1) for y in ca.horzsplit(seen)]
-            seen = ca.horzcat(*turned)
-        mean, E = self._centre(seen)
+            first = readings[:, 0]
+            turned = [first + self.model.innovation(y, first, 1) for y in ca.horzsplit(readings)]
+            readings = ca.horzcat(*turned)
+        mean, E = self._centre(readings)
         return mean, self.set.spread(E)
 
     def _root(self, V: Expr, noise: Expr) -> Expr:
@@ -271,9 +271,9 @@ def _of_point_and_rest(function: ca.Function) -> ca.Function:
     """The same function, all arguments but the first in one column."""
     kind = SX if function.is_a("SXFunction") else MX
     sizes = [function.size1_in(k) for k in range(function.n_in())]
-    point, rest = kind.sym("point", sizes[0]), kind.sym("rest", sum(sizes[1:]))
-    parts = ca.vertsplit(rest, np.cumsum([0, *sizes[1:]]).tolist())
-    return ca.Function(f"{function.name()}_of", [point, rest], [ca.densify(function(point, *parts))])
+    point, constants = kind.sym("point", sizes[0]), kind.sym("rest", sum(sizes[1:]))
+    parts = ca.vertsplit(constants, np.cumsum([0, *sizes[1:]]).tolist())
+    return ca.Function(f"{function.name()}_of", [point, constants], [ca.densify(function(point, *parts))])
 
 
 FILTERS.register("ukf", FilterKind(SigmaPointKalman, "unscented Kalman filter", machines=True))

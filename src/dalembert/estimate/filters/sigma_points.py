@@ -10,12 +10,12 @@ Spherical simplex: Julier 2003; the formula is often printed with numerator 1 wh
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import casadi as ca
 import numpy as np
 
-from dalembert.core.arguments import positive_number, real_number
+from dalembert.core.declare import at_least, checked, number, positive
 from dalembert.core.errors import DataError
 from dalembert.expressions import Array, Expr
 
@@ -76,6 +76,14 @@ def _star(n: int, reach: float) -> Array:
     return reach * np.hstack([np.zeros((n, 1)), np.eye(n), -np.eye(n)])
 
 
+Kappa = Annotated[float, number, "κ, sets the weight of the mean"]
+Alpha = Annotated[float, positive, "α, scales the distances"]
+Beta = Annotated[float, number, "β, 2 for Gaussian errors"]
+CentralWeight = Annotated[float, at_least(0.0, below=1.0), "weight of the mean"]
+Distance = Annotated[float, at_least(1.0), "of the points; below 1 a covariance could become indefinite"]
+
+
+@checked
 @dataclass(frozen=True)
 class Symmetric:
     """2n + 1 points: the mean, and two per column of L at the distance √(n + κ).
@@ -89,11 +97,7 @@ class Symmetric:
     [0.3333, 0.1667, 0.1667, 0.1667, 0.1667]
     """
 
-    kappa: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.kappa is not None:
-            real_number("kappa", self.kappa)
+    kappa: Kappa | None = None
 
     def points(self, n: int) -> PointSet:
         kappa = max(3.0 - n, 0.0) if self.kappa is None else float(self.kappa)
@@ -103,6 +107,7 @@ class Symmetric:
         return PointSet(_star(n, np.sqrt(n + kappa)), weights, weights)
 
 
+@checked
 @dataclass(frozen=True)
 class Scaled:
     """2n + 1 points at the distance α √(n + κ); β = 2 adds the fourth moments of a Gaussian distribution.
@@ -110,14 +115,9 @@ class Scaled:
     With a small α (1e-3 is often quoted) the weights are about ±1/α² and rounding grows as much; 1 needs no care.
     """
 
-    alpha: float = 1.0
-    beta: float = 2.0
-    kappa: float = 0.0
-
-    def __post_init__(self) -> None:
-        positive_number("alpha", self.alpha)
-        real_number("beta", self.beta)
-        real_number("kappa", self.kappa)
+    alpha: Alpha = 1.0
+    beta: Beta = 2.0
+    kappa: Kappa = 0.0
 
     def points(self, n: int) -> PointSet:
         if n + self.kappa <= 0:
@@ -129,6 +129,7 @@ class Scaled:
         return PointSet(_star(n, np.sqrt(reach)), mean, weights)
 
 
+@checked
 @dataclass(frozen=True)
 class SphericalSimplex:
     """n + 2 points: the mean with weight w0 and a simplex around it (Julier 2003). The fewest evaluations.
@@ -139,11 +140,7 @@ class SphericalSimplex:
     [[0.0, -1.41421, 1.41421, 0.0], [0.0, -0.8165, -0.8165, 1.63299]]
     """
 
-    w0: float = 0.25
-
-    def __post_init__(self) -> None:
-        if not 0 <= real_number("w0", self.w0) < 1:
-            raise DataError("out-of-range", f"w0 must be at least 0 and below 1, got {self.w0!r}.")
+    w0: CentralWeight = 0.25
 
     def points(self, n: int) -> PointSet:
         w1 = (1.0 - self.w0) / (n + 1)
@@ -156,6 +153,7 @@ class SphericalSimplex:
         return PointSet(positions, weights, weights)
 
 
+@checked
 @dataclass(frozen=True)
 class CentralDifference:
     """2n + 1 points at the distance h: Stirling's interpolation of second order (the divided-difference filter).
@@ -163,12 +161,7 @@ class CentralDifference:
     h : √3 for Gaussian errors; at least 1.
     """
 
-    h: float = 3.0**0.5
-
-    def __post_init__(self) -> None:
-        if not real_number("h", self.h) >= 1:
-            problem = f"h must be at least 1, or a covariance could become indefinite; got {self.h!r}."
-            raise DataError("out-of-range", problem)
+    h: Distance = 3.0**0.5
 
     def points(self, n: int) -> PointSet:
         square = self.h**2

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from dalembert.core.arrays import FloatArray, frozen
+from dalembert.core.arrays import FloatArray
+from dalembert.core.results import result
 
 FORMS = ("known-from-unknown", "unknown-from-known")
 
 
-@dataclass(frozen=True)
-class ForceLimits:
-    """When a motion determines a force, and when a record is a motion of the machine."""
-
-    poor: float = 100.0  # condition number: an error of 1 % of a measured force is then 100 % of the unknown one
-    singular: float = 1e-9  # effect of a force over the sum of its parts that counts as none: rounding leaves 1e-15
-    open: float = 1e-6  # gap of a pose of a record [m or rad]: 1 µm, a thousandth of usual readings
-    elsewhere: float = 0.1  # a coordinate further off [rad or m] belongs to another way of closing the loops
+def is_poor(condition: Any, limit: float = 100.0) -> Any:
+    """Whether a pose does not determine a force: an error of 1 % of a measured one is then 100 % of the unknown one."""
+    return condition >= limit
 
 
-LIMITS = ForceLimits()
-
-
-@frozen
+@result
 class ForceCheck:
     """How well a motion determines unknown forces: condition numbers, and the verdict in words."""
 
@@ -38,7 +31,7 @@ class ForceCheck:
 
     @property
     def well_posed(self) -> bool:
-        return bool(max(self.condition.max(), self.seen.max()) < LIMITS.poor)
+        return not is_poor(max(self.condition.max(), self.seen.max()))
 
     @property
     def verdict(self) -> str:
@@ -48,7 +41,7 @@ class ForceCheck:
             return f"{', '.join(self.known)} and the motion determine {names} everywhere on this motion."
         worst = self.condition if self.condition.max() >= self.seen.max() else self.seen
         at = float(self.time[int(np.argmax(worst))])
-        share = 100.0 * float(np.mean(np.maximum(self.condition, self.seen) >= LIMITS.poor))
+        share = 100.0 * float(np.mean(is_poor(np.maximum(self.condition, self.seen))))
         measured = self.form == FORMS[0] and worst is self.condition
         inverted = self.known if measured else self.unknown
         pose = (

@@ -10,23 +10,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import casadi as ca
 
-from dalembert.core.arguments import positive_number
+from dalembert.core.declare import checked, positive
 from dalembert.core.errors import ModelError
 from dalembert.expressions import Expr
 
+Deviation = Annotated[float, positive, "standard deviation [N or N m]"]
+Cutoff = Annotated[float, positive, "bandwidth [Hz]"]
 
+
+@checked
 @dataclass(frozen=True)
 class RandomWalk:
     """Any course, changes of ``deviation`` per step being usual."""
 
-    deviation: float
-
-    def __post_init__(self) -> None:
-        positive_number("deviation", self.deviation)
+    deviation: Deviation
 
     def predict(self, force: Expr, at_once: Expr, dt: Expr, view: object) -> Expr:
         return force
@@ -35,16 +36,13 @@ class RandomWalk:
         return float(self.deviation) ** 2
 
 
+@checked
 @dataclass(frozen=True)
 class GaussMarkov:
     """A force of limited bandwidth about zero: below ``cutoff_hz``, spreading over ``deviation``."""
 
-    cutoff_hz: float
-    deviation: float
-
-    def __post_init__(self) -> None:
-        positive_number("cutoff_hz", self.cutoff_hz)
-        positive_number("deviation", self.deviation)
+    cutoff_hz: Cutoff
+    deviation: Deviation
 
     def predict(self, force: Expr, at_once: Expr, dt: Expr, view: object) -> Expr:
         return ca.exp(-2 * ca.pi * self.cutoff_hz * dt) * force
@@ -53,16 +51,13 @@ class GaussMarkov:
         return float(self.deviation) ** 2 * (1.0 - float(ca.exp(-4 * ca.pi * self.cutoff_hz * dt)))
 
 
+@checked
 @dataclass(frozen=True)
 class LowPassed:
     """The force that the motion gives, through a first-order low-pass of ``cutoff_hz``; ``deviation`` per step."""
 
-    cutoff_hz: float
-    deviation: float
-
-    def __post_init__(self) -> None:
-        positive_number("cutoff_hz", self.cutoff_hz)
-        positive_number("deviation", self.deviation)
+    cutoff_hz: Cutoff
+    deviation: Deviation
 
     def predict(self, force: Expr, at_once: Expr, dt: Expr, view: object) -> Expr:
         a = ca.exp(-2 * ca.pi * self.cutoff_hz * dt)
@@ -72,6 +67,7 @@ class LowPassed:
         return float(self.deviation) ** 2
 
 
+@checked
 @dataclass(frozen=True)
 class ForceLaw:
     """A law of its own, a function of the motion ``s`` (``s["slider.displacement"]``, ``s.t``); ``deviation`` per step.
@@ -82,10 +78,9 @@ class ForceLaw:
     """
 
     function: Callable[[Any], Any]
-    deviation: float
+    deviation: Deviation
 
     def __post_init__(self) -> None:
-        positive_number("deviation", self.deviation)
         if not callable(self.function):
             raise ModelError("wrong-type", f"a force law needs a function of the motion, got {self.function!r}.")
 

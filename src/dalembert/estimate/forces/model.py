@@ -27,7 +27,7 @@ from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import ModelError, require_name, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import Channels, EquationsOfMotion, State, require_equations
-from dalembert.estimate.forces.check import FORMS, LIMITS, ForceCheck
+from dalembert.estimate.forces.check import FORMS, ForceCheck
 from dalembert.estimate.forces.laws import ForceLaw, GaussMarkov, Law, LowPassed, RandomWalk
 from dalembert.estimate.kinematic.check import explore_rays
 from dalembert.estimate.kinematic.quantities import name_list
@@ -140,15 +140,18 @@ class ForceModel:
         if self.form == FORMS[1] and not k1:
             raise ModelError("empty", "no measured force is named: the filter has nothing to read.")
 
-    def _check_somewhere(self) -> None:
-        """Forces must act, and independently of one another, at some pose of the workspace."""
+    def _check_somewhere(self, singular: float = 1e-9) -> None:
+        """Forces must act, and independently of one another, at some pose of the workspace.
+
+        singular : effect of a force over the sum of its parts that counts as none; rounding leaves 1e-15.
+        """
         B, summed = self.reference
         for names, columns, inverted in (
             (self.unknown, self._two, True),
             (self.known, self._one, self.form == FORMS[0]),
         ):
             size = np.abs(B[:, :, columns]).max(axis=(0, 1))
-            idle = [name for name, s, of in zip(names, size, summed[columns], strict=True) if s <= LIMITS.singular * of]
+            idle = [name for name, s, of in zip(names, size, summed[columns], strict=True) if s <= singular * of]
             if idle and inverted:
                 raise ModelError(
                     "undetermined-force",
@@ -157,14 +160,14 @@ class ForceModel:
                     Advice("Name other forces."),
                     where={"forces": tuple(idle)},
                 )
-            if inverted and self._conditions(B, columns).min() > 1 / LIMITS.singular:
-                other = Advice("Name other forces, or use {}.", Argument("form", FORMS[1]))
+            if inverted and self._conditions(B, columns).min() > 1 / singular:
+                form = Advice("Name other forces, or use {}.", Argument("form", FORMS[1]))
                 combined = Advice("Name other forces, or estimate a combination of them.")
                 raise ModelError(
                     "undetermined-force",
                     f"the motion of {self.eqs.name!r} does not distinguish the forces {', '.join(names)}: at every "
                     "pose one has the same effect as others together.",
-                    other if names is self.known else combined,
+                    form if names is self.known else combined,
                     where={"forces": names},
                 )
 
@@ -172,9 +175,9 @@ class ForceModel:
         """How well a motion (record with z, ż, z̈) determines the forces, and where it does not."""
         time, _, B = self._along(motion)
         inverted = self._one if self.form == FORMS[0] else self._two
-        condition, seen = self._conditions(B, inverted), self._conditions(B, self._two)
+        condition, unknown_condition = self._conditions(B, inverted), self._conditions(B, self._two)
         return ForceCheck(known=self.known, unknown=self.unknown, form=self.form, time=time, condition=condition,
-                          seen=seen, map=B[:, :, self._two])  # fmt: skip
+                          seen=unknown_condition, map=B[:, :, self._two])  # fmt: skip
 
     def _conditions(self, B: Array, columns: list[int]) -> FloatArray:
         """(K,) condition of the map of some forces, in units of their effects over the workspace; inf: no effect."""
@@ -184,7 +187,7 @@ class ForceModel:
             return np.full(len(B), np.inf)
         rows = np.sqrt(np.einsum("kij,kij->i", usual / size, usual / size) / len(usual))
         unit = size * np.where(rows > 0.0, rows, 1.0)[:, None]
-        here, there = (np.linalg.svd(part / unit, compute_uv=False) for part in (B[:, :, columns], usual))
+        here, there = (np.linalg.svd(slopes / unit, compute_uv=False) for slopes in (B[:, :, columns], usual))
         top = max(here.max(initial=0.0), there.max())
         with np.errstate(divide="ignore"):
             return np.asarray(np.where(here[:, -1] > 0.0, top / here[:, -1], np.inf))
@@ -226,7 +229,7 @@ class ForceModel:
         h, B = kernel.many(q, zd, zdd, eqs.p, t.reshape(-1, 1))
         return h.reshape(len(q), n), B.reshape(len(q), n, eqs.nu)
 
-    def _along(self, motion: Record) -> tuple[Array, Array, Array]:
+    def _along(self, motion: Record, gap: float = 1e-6) -> tuple[Array, Array, Array]:
         """time, h and B along a record of the motion; the pose follows from sample to sample."""
         if not isinstance(motion, Record):
             raise ModelError(
@@ -241,8 +244,8 @@ class ForceModel:
         x = np.asarray(motion[list(self.motion.names)], dtype=float).reshape(len(motion), 3 * n)
         q = self._begins(motion, dict(zip(r.coordinates.names, x[0, :n].tolist(), strict=True)))
         poses, gaps = r.follow(x[:, :n], motion.time, q)
-        if not gaps.max() <= LIMITS.open:
-            k = int(np.argmax(~(gaps <= LIMITS.open)))
+        if not gaps.max() <= gap:
+            k = int(np.argmax(~(gaps <= gap)))
             raise ModelError(
                 "inconsistent-motion",
                 f"the joints of {self.eqs.name!r} do not allow the motion at t = {motion.time[k]:.6g} s: residual "
@@ -253,8 +256,11 @@ class ForceModel:
         h, B = self._terms(poses, x[:, n : 2 * n], x[:, 2 * n :], motion.time)
         return motion.time, h, B
 
-    def _begins(self, motion: Record, z: Mapping[str, float]) -> Array:
-        """The pose of the first sample, checked against other coordinates of the record."""
+    def _begins(self, motion: Record, z: Mapping[str, float], elsewhere: float = 0.1) -> Array:
+        """The pose of the first sample, checked against other coordinates of the record.
+
+        elsewhere : a coordinate further off [rad or m] belongs to another way of closing the loops.
+        """
         eqs, r = self.eqs, self.balance.relations
         if all(name in motion.names for name in eqs.coordinates.names):
             return np.array([motion[name][0] for name in eqs.coordinates.names])
@@ -266,7 +272,7 @@ class ForceModel:
                 continue
             off = abs(float(motion[name][0]) - s[k])
             off = off if eqs.measures.units[k] != "rad" else abs((off + np.pi) % (2 * np.pi) - np.pi)
-            if off > LIMITS.elsewhere:
+            if off > elsewhere:
                 raise ModelError(
                     "inconsistent-motion",
                     f"the motion has {name} = {motion[name][0]:.4g} at first, but as {eqs.name!r} is drawn it would be "
@@ -282,17 +288,21 @@ class ForceModel:
         NaN where they are not determined.
         """
         time, h, B = self._along(motion)
-        given = [*self.known, *self.exact]
-        F = np.column_stack([np.asarray(measured[name], dtype=float) for name in given])
+        names = [*self.known, *self.exact]
+        F = np.column_stack([np.asarray(measured[name], dtype=float) for name in names])
         if len(F) != len(time):
             problem = f"the records of motion ({len(time)} samples) and of forces ({len(F)}) differ in length."
             raise ModelError("wrong-shape", problem)
-        columns = [self.eqs.inputs.index[name] for name in given]
+        columns = [self.eqs.inputs.index[name] for name in names]
         right = h - np.einsum("kij,kj->ki", B[:, :, columns], F)
-        found = np.einsum("kji,ki->kj", np.linalg.pinv(B[:, :, self._two]), right)
-        found[self._conditions(B, self._two) > 1 / LIMITS.singular] = np.nan
+        forces = np.einsum("kji,ki->kj", np.linalg.pinv(B[:, :, self._two]), right)
+        forces[self._undetermined(B)] = np.nan
         units = [self.eqs.inputs.units[k] for k in self._two]
-        return Record(time, found, self.unknown, units, name=f"forces of {self.eqs.name}")
+        return Record(time, forces, self.unknown, units, name=f"forces of {self.eqs.name}")
+
+    def _undetermined(self, B: Array, condition: float = 1e9) -> Array:
+        """Which samples do not determine the unknown forces: rounding leaves 1e-15."""
+        return np.asarray(self._conditions(B, self._two) > condition)
 
     def noise(self, dt: float, known: float | Mapping[str, float]) -> dict[str, float]:
         """Process noise for ``Q=``: variances per step, ``known`` those of the measured forces, laws those of F₂."""
@@ -302,13 +312,13 @@ class ForceModel:
             missing = [name for name in self.known if name not in known]
             if missing:
                 raise ModelError("missing-argument", f"the variance of {', '.join(missing)} is missing.")
-        found = {name: float(known[name] if isinstance(known, Mapping) else known) for name in self.known}
+        variances = {name: float(known[name] if isinstance(known, Mapping) else known) for name in self.known}
         for name, law in zip(self.unknown, self.laws, strict=True):
             if law is None:
                 give = Advice("Give {} as a mapping of names to laws.", Argument("unknown"))
                 raise ModelError("missing-argument", f"the unknown force {name!r} has no law.", give)
-            found[name] = law.variance(dt)
-        return found
+            variances[name] = law.variance(dt)
+        return variances
 
     def __repr__(self) -> str:
         return (
@@ -432,12 +442,12 @@ class Balance:
         W = ca.jacobian(v, zd)
         M = eqs.functions["inertia"](q, p, t)
         f = eqs.functions["forces"](q, v, SX.zeros(0), u, p, t, SX.zeros(len(eqs.rows)))
-        left = W.T @ (M @ a - f)
-        B = -ca.jacobian(left, u)
+        residual = W.T @ (M @ a - f)
+        B = -ca.jacobian(residual, u)
         if eqs.nu and ca.depends_on(B, u):
             problem = f"an input of {eqs.name!r} does not act linearly, so the motion does not determine it."
             raise ModelError("not-linear", problem)
-        h = ca.substitute(left, u, SX.zeros(eqs.nu))
+        h = ca.substitute(residual, u, SX.zeros(eqs.nu))
         summed = ca.fabs(W).T @ ca.fabs(ca.jacobian(f, u))
         still = [ca.densify(ca.substitute(x, ca.vertcat(zd, zdd), SX.zeros(2 * n))) for x in (B, summed)]
         return (

@@ -45,9 +45,9 @@ class TwoStage:
     current: bool
 
     def __init__(self, motion: Filter, forces: Filter, *, current: bool = False) -> None:
-        for what, given in (("motion", motion), ("forces", forces)):
-            if not isinstance(given, Filter):
-                raise ModelError("wrong-type", f"{what} must be a filter, got {given!r}.")
+        for what, estimator in (("motion", motion), ("forces", forces)):
+            if not isinstance(estimator, Filter):
+                raise ModelError("wrong-type", f"{what} must be a filter, got {estimator!r}.")
         model = forces.process.source
         if not isinstance(model, ForceModel):
             make = Advice("Make the model with {}.", Call("da.estimate.model_forces"))
@@ -89,10 +89,10 @@ class TwoStage:
         moved = np.asarray(motion[names], dtype=float).reshape(len(motion), len(names))
         if self.current:  # the step to sample k takes the values at k - 1
             moved = np.vstack([moved[1:], moved[-1:]])
-        rest = [*self.model.exact, *self.model.known]
-        columns = [np.asarray(record[name], dtype=float)[: len(motion)] for name in rest]
-        units = [motion.units[name] for name in names] + [record.units[name] for name in rest]
-        return Record(motion.time, np.column_stack([moved, *columns]), [*names, *rest], units, name=record.name)
+        inputs = [*self.model.exact, *self.model.known]
+        columns = [np.asarray(record[name], dtype=float)[: len(motion)] for name in inputs]
+        units = [motion.units[name] for name in names] + [record.units[name] for name in inputs]
+        return Record(motion.time, np.column_stack([moved, *columns]), [*names, *inputs], units, name=record.name)
 
     @property
     def _coordinates(self) -> tuple[str, ...]:
@@ -148,10 +148,10 @@ class TwoStageStepper:
         elif self.stages.current:  # the motion of now, other inputs as they were until now
             before = [*now[: len(model.motion)], *self._exact]
         self._exact = exact
-        found = self.forces.step(
+        forces = self.forces.step(
             {name: sample[name] for name in model.known if name in sample}, now, self.motion.t, before=before
         )
-        self.estimate = {**moved, **found}
+        self.estimate = {**moved, **forces}
         return self.estimate
 
 
@@ -176,13 +176,13 @@ def _observer_step(stages: TwoStage, dt: float | None) -> ObserverStep:
     before = ca.if_else(begun, last, now)
     if stages.current:
         before = ca.vertcat(now[:nm], before[nm:])
-    after_b, found = b.function(
+    after_b, forces = b.function(
         mb, before, now, of(u1, model.known), MX.ones(len(model.known)), p[len(a.parameters) :], t, step
     )
     mine = [k for k, name in enumerate(b.gives.names) if name not in a.gives.index]
     function = ca.Function(
         "watch", [state, u0, u1, y, measured, p, t, step],
-        [ca.vertcat(after_a, after_b, now, 1), ca.vertcat(moved, found[mine])],
+        [ca.vertcat(after_a, after_b, now, 1), ca.vertcat(moved, forces[mine])],
     )  # fmt: skip
     start = np.array(b.start)
     start[: stages.forces.process.nx] = stages._begin()

@@ -20,7 +20,7 @@ from dalembert.core.findings import Advice, Argument
 from dalembert.core.tables import align_columns
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.estimate.algebra.noise import covariance, root
-from dalembert.estimate.engine.tangent import SAME, projector
+from dalembert.estimate.engine.tangent import is_present, projector
 from dalembert.estimate.judge.motion_sensitivity import (
     MotionSamples,
     add_candidates,
@@ -33,11 +33,13 @@ from dalembert.estimate.judge.motion_sensitivity import (
     windows,
 )
 from dalembert.estimate.judge.observed_directions import (
-    LIMITS,
     View,
+    class_one,
     describe,
     describe_decay,
+    dies_out,
     format_share,
+    is_weak,
     join_first,
     join_names,
     rank_sensors,
@@ -110,39 +112,41 @@ class LocalObservability:
     @property
     def verdict(self) -> str:
         """The result in words, and what to do."""
-        seen, n, well = ", ".join(self.outputs), self.freedoms, self.rank - len(self.weak)
+        sensors, n, well = ", ".join(self.outputs), self.freedoms, self.rank - len(self.weak)
         if not self.is_observable:
-            text = f"{n - self.rank} of {n} directions of {self.name!r} cannot be seen from {seen}: "
+            text = f"{n - self.rank} of {n} directions of {self.name!r} cannot be seen from {sensors}: "
             plain = all(len(direction) == 1 for direction in self.unseen)
             each = [
                 describe(direction) + describe_decay(fade)
                 for direction, fade in zip(self.unseen, self.fades, strict=False)
             ]
-            text += join_first(each, 2 * LIMITS.sentence if plain else LIMITS.sentence) + "."
+            text += join_first(each, 6 if plain else 3) + "."
             if self.weak:
                 text += f" {len(self.weak)} more only weakly: {self._weakly()}."
         elif self.weak:
-            text = f"{well} of {n} directions of {self.name!r} are seen well from {seen}"
+            text = f"{well} of {n} directions of {self.name!r} are seen well from {sensors}"
             text += f", {len(self.weak)} only weakly: {self._weakly()}."
         else:
-            text = f"All {n} states of {self.name!r} can be seen from {seen}."
-            left = 1.0 / np.sqrt(1.0 + self.singular_values[-1] ** 2)
-            if left > LIMITS.reported:
-                text += f" The least: {describe(self.weakest)}{self._falls(left)}."
+            text = f"All {n} states of {self.name!r} can be seen from {sensors}."
+            text += self._describe_least(1.0 / np.sqrt(1.0 + self.singular_values[-1] ** 2))
         return text + self._describe_elsewhere() + self._advice()
+
+    def _describe_least(self, share: float, reported: float = 0.2) -> str:
+        """The weakest direction, where a share of its standard deviation remains that is worth a word."""
+        return f" The least: {describe(self.weakest)}{self._falls(share)}." if share > reported else ""
 
     def _weakly(self) -> str:
         fades = self.fades[len(self.unseen) :]
         return join_first([
-            describe(direction) + self._falls(left) + describe_decay(fade)
-            for (direction, left), fade in zip(self.weak, fades, strict=True)
+            describe(direction) + self._falls(share) + describe_decay(fade)
+            for (direction, share), fade in zip(self.weak, fades, strict=True)
         ])  # fmt: skip
 
     def _falls(self, left: float) -> str:
         return f" (its standard deviation falls from 1 to {format_share(left)} in {self.span:.3g} s)"
 
-    def _describe_elsewhere(self) -> str:
-        poor = self.strength < max(self.floor, 1e-2 * self.strength.max())
+    def _describe_elsewhere(self, share: float = 1e-2) -> str:
+        poor = self.strength < max(self.floor, share * self.strength.max())
         if not self.is_observable or not poor.any() or poor.all():
             return ""
         return (
@@ -153,12 +157,12 @@ class LocalObservability:
     def _advice(self) -> str:
         if self.is_observable and not self.weak:
             return ""
-        if max(self.fades) <= LIMITS.faded:
+        if dies_out(max(self.fades)):
             return f" No sensor is needed: hidden directions decay by themselves within {self.span:.3g} s."
         if not self.sensors:
             return " No other quantity of the model would show more along this motion; another motion may."
-        names, left = self.sensors[0]
-        if left > LIMITS.seen:
+        names, share = self.sensors[0]
+        if is_weak(share):
             return f" {join_names(names)} would show some of it, not all, along this motion."
         also = [more[0] for more, _ in self.sensors[1:] if len(more) == 1]
         others = f" (or {', '.join(also)})" if also else ""
@@ -220,47 +224,47 @@ def local_observability(
     >>> print(found.verdict)
     1 of 2 directions of 'cart' cannot be seen from S.speed: S.displacement. Measure S.displacement (or cart.x) as well.
     """
-    whole, read = add_candidates(_process(model, along, outputs, dt, options), candidates)
-    motion = _motion(whole, along, dt, samples)
+    extended, read = add_candidates(_process(model, along, outputs, dt, options), candidates)
+    motion = _motion(extended, along, dt, samples)
     if len(motion.t) < 2:
         raise DataError("too-few-samples", "observability along a motion needs at least two samples.")
     whole_number("window", window, least=2)
-    starts, stacked, flow = windows(*slopes(whole, motion), window)
+    starts, stacked, flow = windows(*slopes(extended, motion), window)
     if not np.isfinite(stacked).all():
-        problem = f"an output of {whole.name!r} has no derivative somewhere along this motion."
+        problem = f"an output of {extended.name!r} has no derivative somewhere along this motion."
         raise ModelError("not-finite", problem, Advice("Leave it out."))
-    names, ny = whole.errors.names, len(read)
+    names, ny = extended.errors.names, len(read)
     sizes = _amplitudes(amplitude, names)
-    roots = _start_roots(P0, whole, flow, stacked, motion.x[starts], motion.t[starts])
-    scales = typical_noise(whole.outputs.units, stacked, roots)
+    roots = _start_roots(P0, extended, flow, stacked, motion.x[starts], motion.t[starts])
+    scales = typical_noise(extended.outputs.units, stacked, roots)
     weights = _weights(R, read, scales[:ny])
-    views = [View.of(names, _rows(weights @ part[:, :ny]), start, grown)
-             for part, start, grown in zip(stacked, roots, flow, strict=True)]  # fmt: skip
+    views = [View.of(names, _rows(weights @ samples_[:, :ny]), start, grown)
+             for samples_, start, grown in zip(stacked, roots, flow, strict=True)]  # fmt: skip
     strength = np.array([view.values[-1] for view in views])
     best = max(range(len(views)), key=lambda k: (views[k].rank, views[k].well, strength[k]))
     view = views[best]
     moved = None
     if empirical:
-        part = MotionSamples(
+        samples_ = MotionSamples(
             *(a[starts[best] : starts[best] + stacked.shape[1]] for a in (motion.t, motion.x, motion.u))
         )
-        flat = _rows(weights @ spread(whole, part, sizes)[:, :ny])
+        flat = _rows(weights @ spread(extended, samples_, sizes)[:, :ny])
         moved = flat.T @ flat
-    further = _further(whole, ny, stacked[best], flow[best], _likely(R, whole, ny, scales), roots[best])
+    further = _further(extended, ny, stacked[best], flow[best], _likely(R, extended, ny, scales), roots[best])
     if candidates is not None:
-        further = {name: block for name, block in further.items() if name in whole.outputs.names}
-    seldom = (*input_names(whole), *(name for name in further if name.startswith(ORIENTATION)))
+        further = {name: block for name, block in further.items() if name in extended.outputs.names}
+    seldom = (*input_names(extended), *(name for name in further if name.startswith(ORIENTATION)))
     lefts = view.left[view.well : view.rank][::-1]
     return LocalObservability(
         states=names, outputs=read, freedoms=len(view.values), rank=view.rank, singular_values=view.values,
         floor=view.floor, time=motion.t[starts], strength=strength, span=float(motion.dt[:stacked.shape[1] - 1].sum()),
         unseen=tuple(view.direction(v) for v in view.unseen_directions()),
-        weak=tuple((view.direction(v), float(left)) for v, left in zip(view.weak(), lefts, strict=True)),
+        weak=tuple((view.direction(v), float(share)) for v, share in zip(view.weak(), lefts, strict=True)),
         fades=tuple(view.fade(v) for v in (*view.unseen_directions(), *view.weak())),
         hidden=_by_name(names, view.shares), left=_by_name(names, view.kept),
         weakest=view.direction(view.directions[-1]), deviations=_deviations(view, R, P0),
         sensors=rank_sensors(view, further, seldom), gramian=view.gramian, empirical=moved,
-        name=whole.name, assumed=_describe_assumptions(R, P0),
+        name=extended.name, assumed=_describe_assumptions(R, P0),
     )  # fmt: skip
 
 
@@ -271,19 +275,19 @@ def _start_roots(P0: Variances, model: Process, flow: Array, stacked: Array, x: 
     """L (windows, ne, d) with L Lᵀ = P₀, of typical magnitudes where that is not given; d errors pass the joints."""
     if P0 is None:
         sizes = typical_magnitudes(model.errors.units, flow, model.outputs.units, stacked)
-        whole = np.diag(sizes)
+        L = np.diag(sizes)
     else:
-        whole = root(covariance("P0", P0, model.errors.names, "state"))
-        sizes = np.sqrt((whole**2).sum(axis=1))
-        if not (np.diag(whole) > 0).all():
+        L = root(covariance("P0", P0, model.errors.names, "state"))
+        sizes = np.sqrt((L**2).sum(axis=1))
+        if not (np.diag(L) > 0).all():
             give = Advice("Give every state a variance, or leave {} out.", Argument("P0"))
             raise DataError("not-positive-definite", "P0 must be positive definite here.", give)
     T = np.eye(model.ne)[None] if model.flat else projector(model).many(x, model.p, t[:, None])[0]
     T = T.reshape(-1, model.ne, model.ne)
-    if np.abs(T - np.eye(model.ne)).max() < SAME:
-        return np.repeat(whole[None], len(flow), axis=0)
-    U, values, _ = np.linalg.svd(T @ whole / sizes[:, None])
-    rank = int(np.count_nonzero(values[0] > SAME * values[0, 0]))
+    if not is_present(np.abs(T - np.eye(model.ne)).max()):
+        return np.repeat(L[None], len(flow), axis=0)
+    U, values, _ = np.linalg.svd(T @ L / sizes[:, None])
+    rank = int(np.count_nonzero(is_present(values[0], values[0, 0])))
     return np.asarray(sizes[:, None] * U[:, :, :rank] * values[:, None, :rank])
 
 
@@ -301,22 +305,22 @@ def _likely(R: Variances, model: Process, ny: int, typical: Array) -> Array:
     """Deviations of everything that can be measured: those of outputs of the same unit where R is given."""
     if R is None:
         return typical
-    given = np.sqrt(np.diag(covariance("R", R, model.outputs.names[:ny], "output")))
+    sigma = np.sqrt(np.diag(covariance("R", R, model.outputs.names[:ny], "output")))
     units = model.outputs.units
-    alike = {unit: np.exp(np.mean(np.log(given[[k for k in range(ny) if units[k] == unit]]))) for unit in units[:ny]}
-    return np.array([float(alike.get(unit, own)) for unit, own in zip(units, typical, strict=True)])
+    alike = {unit: np.exp(np.mean(np.log(sigma[[k for k in range(ny) if units[k] == unit]]))) for unit in units[:ny]}
+    return np.array([float(alike.get(unit, usual)) for unit, usual in zip(units, typical, strict=True)])
 
 
 def _further(model: Process, first: int, stack: Array, flow: Array, noise: Array, start: Array) -> dict[str, Array]:
     """Rows of everything else that could be measured, in units of its noise; turns of bodies as one."""
     names, units = model.outputs.names, model.outputs.units
-    found = {names[k]: stack[:, k] / noise[k] for k in range(first, len(names)) if noise[k] > 0}
+    candidates = {names[k]: stack[:, k] / noise[k] for k in range(first, len(names)) if noise[k] > 0}
     for body, axes in _free_rotations(model).items():
         rows = flow[:, axes]
-        known = [noise[k] for k in range(first) if units[k] == "rad"]
-        size = known[0] if known else LIMITS.precision * np.sqrt(((rows @ start) ** 2).sum(axis=2).mean())
-        found[f"{ORIENTATION}{body}"] = _rows(rows / size)
-    return found
+        angles = [noise[k] for k in range(first) if units[k] == "rad"]
+        size = angles[0] if angles else class_one(np.sqrt(((rows @ start) ** 2).sum(axis=2).mean()))
+        candidates[f"{ORIENTATION}{body}"] = _rows(rows / size)
+    return candidates
 
 
 def _free_rotations(model: Process) -> dict[str, list[int]]:
@@ -332,14 +336,12 @@ def _deviations(view: View, R: Variances, P0: Variances) -> dict[str, float] | N
         return None
     if P0 is not None:
         return _by_name(view.names, np.sqrt(np.diag(view.covariance)))
-    part = view.root @ view.directions.T / view.values
-    return _by_name(view.names, np.sqrt((part**2).sum(axis=1)))
+    L = view.root @ view.directions.T / view.values
+    return _by_name(view.names, np.sqrt((L**2).sum(axis=1)))
 
 
 def _describe_assumptions(R: Variances, P0: Variances) -> str:
-    parts = (
-        [] if R is not None else [f"errors of readings of {100 * LIMITS.precision:g} % of their range (R not given)"]
-    )
+    parts = [] if R is not None else [f"errors of readings of {class_one(100.0):g} % of their range (R not given)"]
     parts += [] if P0 is not None else ["initial errors of typical magnitudes (P0 not given)"]
     return f"assumed: {', '.join(parts)}" if parts else ""
 

@@ -80,14 +80,14 @@ def _column(record: Record, channel: str) -> Array:
 
 def add_candidates(model: Process, candidates: Any) -> tuple[Process, tuple[str, ...]]:
     """The process with all other quantities that it can give as further outputs."""
-    known = model.reported if "report" in model.functions else model.carried
+    readable = model.reported if "report" in model.functions else model.carried
     skip = {*model.outputs.names, *_euler_parameters(model)}
-    names = [name for name in _order(model, known.names) if name not in skip]
+    names = [name for name in _order(model, readable.names) if name not in skip]
     if candidates is not None:
         wanted = [candidates] if isinstance(candidates, str) else list(candidates)
-        find_places(wanted, known.names, "candidate")
+        find_places(wanted, readable.names, "candidate")
         names = [name for name in wanted if name not in model.outputs.names]
-    places = [known.index[name] for name in names]
+    places = [readable.index[name] for name in names]
     x, u = SX.sym("x", model.nx), SX.sym("u", model.nu)
     p, t = SX.sym("p", len(model.parameters)), SX.sym("t")
     if not model.functions["outputs"].is_a("SXFunction"):
@@ -95,10 +95,10 @@ def add_candidates(model: Process, candidates: Any) -> tuple[Process, tuple[str,
     more = model.functions["report"](x, u, p, t) if "report" in model.functions else x
     y = ca.vertcat(model.functions["outputs"](x, u, p, t), *[more[k] for k in places])
     functions = {**model.functions, "outputs": ca.Function("outputs", [x, u, p, t], [y])}
-    units = [*model.outputs.units, *[known.units[k] for k in places]]
+    units = [*model.outputs.units, *[readable.units[k] for k in places]]
     channels = Channels([*model.outputs.names, *names], units)
-    whole = replace(model, outputs=channels, functions=functions, wrapped=(False,) * len(channels))
-    return whole, model.outputs.names
+    extended = replace(model, outputs=channels, functions=functions, wrapped=(False,) * len(channels))
+    return extended, model.outputs.names
 
 
 def _euler_parameters(model: Process) -> set[str]:

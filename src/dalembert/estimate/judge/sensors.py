@@ -27,16 +27,6 @@ from dalembert.loop.noise import Noise, read_limits, read_sensor
 from dalembert.record import Record
 
 
-@dataclass(frozen=True)
-class SensorTiming:
-    """Which sample of a record is at a multiple of the interval of a slower sensor."""
-
-    early: float = 1e-6  # of the interval: times of a file have nine digits, of a record of a thousand intervals
-
-
-TIMING = SensorTiming()
-
-
 @dataclass(frozen=True, kw_only=True)
 class SimulatedSensor(ABC):
     """Base class of simulated sensors; each has its own deviation, resolution and limits.
@@ -78,14 +68,14 @@ class SimulatedSensor(ABC):
 
     def reading(self, value: Any, noise: Any = 0.0) -> Any:
         """Reading of a value: number, array or expression; noise : ξ of unit variance, alike."""
-        seen = value + self.bias + self.deviation * noise
+        signal = value + self.bias + self.deviation * noise
         low, high = self.limits
         if math.isfinite(low) or math.isfinite(high):
-            seen = maximum(minimum(seen, high), low)
+            signal = maximum(minimum(signal, high), low)
         if self.resolution:
-            steps = seen / self.resolution + 0.5
-            seen = self.resolution * (ca.floor(steps) if is_symbolic(steps) else np.floor(steps))
-        return seen if is_symbolic(seen) or np.ndim(seen) else float(seen)
+            steps = signal / self.resolution + 0.5
+            signal = self.resolution * (ca.floor(steps) if is_symbolic(steps) else np.floor(steps))
+        return signal if is_symbolic(signal) or np.ndim(signal) else float(signal)
 
 
 @dataclass(frozen=True)
@@ -235,22 +225,25 @@ def measure(record: Record, sensors: Mapping[str, SimulatedSensor | float], *, s
     for name in sensors:
         require_name("channel", name, names, "the record")
     noise = Noise(sensors=sensors, seed=seed)
-    for name, given in sensors.items():
-        sensor = given if isinstance(given, SimulatedSensor) else Quantiser(noise=_number(name, given))
+    for name, value in sensors.items():
+        sensor = value if isinstance(value, SimulatedSensor) else Quantiser(noise=_number(name, value))
         column = names.index(name)
-        value = data[:, column]
+        truth = data[:, column]
         if sensor.delay:
-            value = np.interp(record.time - sensor.delay, record.time, value)
+            truth = np.interp(record.time - sensor.delay, record.time, truth)
         draws = noise.sensor_draws(name, len(record))
         unit = draws / sensor.deviation if sensor.deviation else draws
-        data[:, column] = np.where(_sample_mask(record, sensor.dt), sensor.reading(value, unit), np.nan)
+        data[:, column] = np.where(_sample_mask(record, sensor.dt), sensor.reading(truth, unit), np.nan)
     units = [record.units[name] for name in names]
     return Record(record.time, data, names, units, name=record.name, status=record.status)
 
 
-def _sample_mask(record: Record, interval: float | None) -> Array:
-    """Which samples a slower sensor takes: the first at or after each multiple of its interval."""
+def _sample_mask(record: Record, interval: float | None, early: float = 1e-6) -> Array:
+    """Which samples a slower sensor takes: the first at or after each multiple of its interval.
+
+    early : of the interval; times of a file have nine digits, of a record of a thousand intervals.
+    """
     if interval is None:
         return np.ones(len(record))
-    number = np.floor((record.time - record.time[0]) / interval + TIMING.early)
+    number = np.floor((record.time - record.time[0]) / interval + early)
     return np.asarray(np.diff(number, prepend=-1.0) > 0, dtype=float)

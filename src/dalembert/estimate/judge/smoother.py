@@ -9,11 +9,12 @@ points in a sigma-point one): each filter supplies it, so one smoother serves th
 from __future__ import annotations
 
 import time as clock
-from typing import Any
+from typing import Annotated, Any
 
 import casadi as ca
 import numpy as np
 
+from dalembert.core.declare import checked, instance
 from dalembert.core.errors import DataError, Interrupted, ModelError
 from dalembert.core.findings import Advice, Call
 from dalembert.core.progress import Progress
@@ -29,7 +30,13 @@ from dalembert.record import Record
 MX = ca.MX
 
 
-def smooth(estimate: Estimate, *, progress: object = None) -> Estimate:
+EstimateOfFilter = Annotated[
+    Estimate, instance(Estimate, advice=[Advice("Give the result of {}.", Call("filter.run"))]), "result of a filter"
+]
+
+
+@checked
+def smooth(estimate: EstimateOfFilter, *, progress: object = None) -> Estimate:
     """Estimate of every sample from the samples before and after it.
 
     Parameters
@@ -40,12 +47,6 @@ def smooth(estimate: Estimate, *, progress: object = None) -> Estimate:
     -------
     Estimate with smoothed states and deviations; innovations and likelihood are those of the filter.
     """
-    if not isinstance(estimate, Estimate):
-        raise DataError(
-            "wrong-type",
-            f"expected an estimate of a filter, got {type(estimate).__name__}.",
-            Advice("Give the result of {}.", Call("filter.run")),
-        )
     if estimate.status != "complete" or estimate.smoothed:
         raise DataError("not-supported", "the estimate must be complete and not smoothed already.")
     began = clock.process_time()
@@ -79,8 +80,8 @@ def _back(filter_: Filter, kernel: Any, estimate: Estimate, progress: Any) -> Ar
     done = 0
     with Progress(progress, f"smoothing {m.name}") as bar:
         try:
-            while done < N:
-                block = data[done : done + engine.BLOCK]
+            for samples in engine.blocks(N):
+                block = data[samples]
                 count = len(block)
                 result = kernel.run(count, after, block, p)
                 results[done : done + count] = result

@@ -15,13 +15,14 @@ sample).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from dalembert.core.errors import ConvergenceError, DataError, Interrupted, require_name, unknown_name
+from dalembert.core.declare import checked, instance
+from dalembert.core.errors import ConvergenceError, DataError, Interrupted, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.progress import Progress
 from dalembert.core.tables import align_columns
@@ -34,24 +35,15 @@ from dalembert.expressions import Array
 from dalembert.numerics.least_squares import DampedStep, Damping, minimise
 from dalembert.record import Record
 
+FilterWithNumbers = Annotated[Filter, instance(Filter), "filter with Q and R as numbers"]
 DECADES = (-4.0, -2.0, -1.0, 1.0, 2.0, 4.0)  # of the common factor tried first
 DAMPING = Damping(first=1e-2, good=0.2, fair=0.2, poor=0.2, growth=5.0, least=1e-9, most=1e12)
 
 
-@dataclass(frozen=True)
-class TuningLimits:
-    """Limits of the search for variances; θ are their logarithms."""
-
-    step: float = 1e-6  # of θ, for derivatives
-    steps: int = 60  # of the descent at most
-    usual: int = 8  # of the descent, for the bar
-    gain: float = 1e-9  # relative gain that ends the descent: far below that of a change of 1 % in a variance
-    longest: float = 2.0  # largest step of θ: a factor of 7
-    widest: float = 12 * float(np.log(10.0))  # largest change of θ from its initial value: twelve decades
-    flat: float = 1e-9  # least second derivative of an unknown, of the largest
-
-
-LIMITS = TuningLimits()
+def bounds(first: Array, decades: float = 12.0) -> tuple[Array, Array]:
+    """Smallest and largest θ, the logarithms of the variances: twelve decades from their initial values."""
+    widest = decades * float(np.log(10.0))
+    return first - widest, first + widest
 
 
 @dataclass(frozen=True)
@@ -84,13 +76,13 @@ class Tuned:
 
     @property
     def Q(self) -> Array | None:
-        found: Array | None = self.filter.noise.Q.constant()
-        return found
+        covariance: Array | None = self.filter.noise.Q.constant()
+        return covariance
 
     @property
     def R(self) -> Array | None:
-        found: Array | None = self.filter.noise.R.constant()
-        return found
+        covariance: Array | None = self.filter.noise.R.constant()
+        return covariance
 
     def table(self) -> str:
         rows = [
@@ -112,9 +104,10 @@ class Tuned:
         )
 
 
+@checked
 def tune(
-    filter_: Filter, record: Record, *, vary: str | Iterable[str] | None = None, truth: Record | None = None,
-    channels: Sequence[str] | str | None = None, settle: float = 0.0, search: bool = True, progress: Any = None,
+    filter_: FilterWithNumbers, record: Record, *, vary: str | Iterable[str] | None = None,
+    truth: Record | None = None, settle: float = 0.0, progress: Any = None,
 ) -> Tuned:  # fmt: skip
     """Variances of Q and R with which a filter explains a record best.
 
@@ -123,32 +116,26 @@ def tune(
     filter_ : with Q and R to begin with; entries that are zero stay zero.
     vary : "Q", "R", "input_noise", or single ones such as "Q.speed"; None: Q and R, against a truth Q alone (there
         only the ratio of the two counts: take R from the sensors, `sensors`).
-    truth : record of the true channels; None: the likelihood of the innovations decides.
-    channels : which of them count; None: all that are estimated.  settle : seconds at the start left out of the truth's
-        criterion.
-    search : try common factors over decades first.
+    truth : record of the true channels; all that are estimated count.  None: the likelihood of the innovations decides.
+    settle : seconds at the start left out of the truth's criterion.
 
     Returns
     -------
     Tuned with ``.filter``, ready to run.
     """
-    if not isinstance(filter_, Filter):
-        raise DataError("wrong-type", f"expected a filter with Q and R as numbers, got {type(filter_).__name__}.")
     if getattr(filter_, "form", "") == "steady":
         tuned = Advice("Tune one with {} and make it steady after.", Argument("form", "covariance"))
         raise DataError("not-supported", "a steady filter has a fixed gain.", tuned)
     wanted = ("Q",) if vary is None and truth is not None else ("Q", "R") if vary is None else vary
     entries = find_entries(filter_, [wanted] if isinstance(wanted, str) else list(wanted))
-    task = Task(filter_, record, entries, truth, channels, settle)
+    task = Task(filter_, record, entries, truth, settle)
     with Progress(progress, "tuning") as bar:
         try:
-            theta, best = task.descend(task.search(bar) if search else task.first, bar)
+            theta, best = task.descend(task.search(bar), bar)
         except KeyboardInterrupt:
             raise Interrupted("interrupted", f"tuning was interrupted after {task.count} runs.") from None
     names = [f"{e.symbol}.{e.name}" if e.name else e.symbol for e in entries]
-    bound = tuple(
-        n for n, th, a in zip(names, theta, task.first, strict=True) if th in (a - LIMITS.widest, a + LIMITS.widest)
-    )
+    bound = tuple(n for n, th, *ends in zip(names, theta, *bounds(task.first), strict=True) if th in ends)
     return Tuned(
         filter_.with_numbers(*task.values(theta)), dict(zip(names, np.exp(theta).tolist(), strict=True)),
         dict(zip(names, np.exp(task.first).tolist(), strict=True)), "likelihood" if truth is None else "reference",
@@ -164,27 +151,27 @@ def find_entries(filter_: Filter, wanted: list[str]) -> list[Entry]:
         "R": (noise.R, model.outputs.names),
         "input_noise": (noise.inputs, model.inputs.names),
     }
-    known: dict[str, list[Entry]] = {}
+    variances: dict[str, list[Entry]] = {}
     for symbol, (matrix, names) in kinds.items():
         if matrix is None or matrix.function is not None:
             continue
         if not matrix.diagonal:
-            known[symbol] = [Entry(symbol, "", None, 1.0)]
+            variances[symbol] = [Entry(symbol, "", None, 1.0)]
             continue
         each = [Entry(symbol, n, k, matrix.values[k]) for k, n in enumerate(names) if matrix.values[k] > 0]
-        known[symbol] = each
-        known.update({f"{symbol}.{e.name}": [e] for e in each})
-    found: dict[tuple[str, str], Entry] = {}
+        variances[symbol] = each
+        variances.update({f"{symbol}.{e.name}": [e] for e in each})
+    entries: dict[tuple[str, str], Entry] = {}
     for name in wanted:
-        if name not in known:
-            problem = unknown_name("variance to vary", str(name), known, "the filter")
-            rest = Advice("Variances that are zero, or functions of the state, do not vary.")
-            raise DataError("unknown-name", problem, rest)
-        found.update({(e.symbol, e.name): e for e in known[name]})
-    if not found:
+        if name not in variances:
+            problem = unknown_name("variance to vary", str(name), variances, "the filter")
+            why = Advice("Variances that are zero, or functions of the state, do not vary.")
+            raise DataError("unknown-name", problem, why)
+        entries.update({(e.symbol, e.name): e for e in variances[name]})
+    if not entries:
         problem = f"nothing to vary in {', '.join(wanted)}: every variance is zero."
         raise DataError("empty", problem, Advice("Give an initial guess above zero."))
-    return list(found.values())
+    return list(entries.values())
 
 
 class Task:
@@ -196,7 +183,6 @@ class Task:
         record: Record,
         entries: list[Entry],
         truth: Record | None,
-        channels: str | Sequence[str] | None,
         settle: float,
     ) -> None:
         self.filter, self.entries = filter_, entries
@@ -214,19 +200,15 @@ class Task:
             )
         self.truth: Array | None = None
         if truth is not None:
-            self._read_truth(record, truth, channels, settle)
+            self._read_truth(record, truth, settle)
         symbols = len({e.symbol for e in entries})
-        self.count, self.expected = 0, 1 + len(DECADES) * symbols + LIMITS.usual * (len(entries) + 2)
+        self.count, self.expected = 0, 1 + len(DECADES) * symbols + 8 * (len(entries) + 2)
         filter_.native.sample.expect(len(self.data) * self.expected)
         self.before = self.plain(self.first)
 
-    def _read_truth(self, record: Record, truth: Record, channels: str | Sequence[str] | None, settle: float) -> None:
+    def _read_truth(self, record: Record, truth: Record, settle: float) -> None:
         reported = self.filter.native.reported
-        names = [n for n in reported.names if n in truth.names] if channels is None else channels
-        names = [names] if isinstance(names, str) else list(names)
-        for name in names:
-            for known, where in ((reported.names, "the estimate"), (truth.names, "the truth")):
-                require_name("channel", name, known, where)
+        names = [n for n in reported.names if n in truth.names]
         if not names:
             problem = f"the truth has none of the estimated channels: {', '.join(reported.names[:12])}."
             raise DataError("missing-channel", problem)
@@ -262,26 +244,26 @@ class Task:
     def plain(self, theta: Array, bar: Progress | None = None) -> float:
         """Criterion per sample; infinite where the filter diverges."""
         p, m, total = self.numbers(theta), self.m0, 0.0
-        for done in range(0, len(self.data), engine.BLOCK):
-            m, results = self._results(m, self.data[done : done + engine.BLOCK], p)
-            total += self._share(results, None, done)[0]
+        for samples in engine.blocks(len(self.data)):
+            m, results = self._results(m, self.data[samples], p)
+            total += self._share(results, None, samples.start)[0]
         self._count(1, bar)
         return total / len(self.data) if np.isfinite(total) else np.inf
 
-    def slopes(self, theta: Array, bar: Progress | None = None) -> tuple[float, Array, Array]:
-        """Criterion per sample, its gradient (k,), its second derivative (k, k), about."""
+    def slopes(self, theta: Array, bar: Progress | None = None, step: float = 1e-6) -> tuple[float, Array, Array]:
+        """Criterion per sample, its gradient (k,), its second derivative (k, k), about; by a step of θ."""
         k, N = len(self.entries), len(self.data)
-        columns = [self.numbers(theta), *(self.numbers(theta + LIMITS.step * side) for side in np.eye(k))]
+        columns = [self.numbers(theta), *(self.numbers(theta + step * side) for side in np.eye(k))]
         filter_states = [self.m0] * (k + 1)
         total, gradient, curvature = 0.0, np.zeros(k), np.zeros((k, k))
-        for done in range(0, N, engine.BLOCK):
-            rows = self.data[done : done + engine.BLOCK]
+        for samples in engine.blocks(N):
+            rows = self.data[samples]
             runs = [self._results(m, rows, p) for m, p in zip(filter_states, columns, strict=True)]
             filter_states = [m for m, _ in runs]
             here = runs[0][1]
-            rates = np.stack([(there - here) / LIMITS.step for _, there in runs[1:]], axis=2)
-            part, slope, second = self._share(here, rates, done)
-            total, gradient, curvature = total + part, gradient + slope, curvature + second
+            rates = np.stack([(there - here) / step for _, there in runs[1:]], axis=2)
+            value, slope, second = self._share(here, rates, samples.start)
+            total, gradient, curvature = total + value, gradient + slope, curvature + second
         self._count(k + 1, bar)
         return total / N, gradient / N, curvature / N
 
@@ -329,11 +311,11 @@ class Task:
             raise ConvergenceError("diverged", problem, Advice("Check the model."))
         return theta
 
-    def descend(self, theta: Array, bar: Progress) -> tuple[Array, float]:
+    def descend(self, theta: Array, bar: Progress, steps: int = 60) -> tuple[Array, float]:
         """Damped Newton steps until they gain nothing; variances stay within their bounds."""
         first = _TuningPoint(theta, *self.slopes(theta, bar))
-        found = minimise(_Descent(self, bar), first, DAMPING, LIMITS.steps)
-        return found.point.theta, found.point.value
+        lowest = minimise(_Descent(self, bar), first, DAMPING, steps).point
+        return lowest.theta, lowest.value
 
 
 @dataclass(frozen=True, eq=False)
@@ -364,15 +346,18 @@ class _Descent:
             self._slopes = (place, *self.task.slopes(place.theta, self.bar)[1:])
         return self._slopes[1:]
 
-    def step(self, place: _TuningPoint, damping: float) -> DampedStep:
+    def step(
+        self,
+        place: _TuningPoint,
+        damping: float,
+        longest: float = 2.0,  # step of θ: a factor of 7
+        flat: float = 1e-9,  # least second derivative of an unknown, of the largest
+    ) -> DampedStep:
         gradient, curvature = self.slopes(place)
-        first = self.task.first
-        size = np.maximum(curvature.diagonal(), LIMITS.flat * max(curvature.diagonal().max(), 1e-300))
+        size = np.maximum(curvature.diagonal(), flat * max(curvature.diagonal().max(), 1e-300))
         step = -np.linalg.solve(curvature + np.diag(damping * size), gradient)
         # each on its own: a variance of little effect must not slow the others down
-        trial = np.clip(
-            place.theta + np.clip(step, -LIMITS.longest, LIMITS.longest), first - LIMITS.widest, first + LIMITS.widest
-        )
+        trial = np.clip(place.theta + np.clip(step, -longest, longest), *bounds(self.task.first))
         return DampedStep(trial, abs(float(gradient @ (trial - place.theta))))
 
     def evaluate(self, place: _TuningPoint, step: DampedStep) -> _TuningPoint:
@@ -381,6 +366,9 @@ class _Descent:
     def is_settled(self, before: _TuningPoint, after: _TuningPoint, step: DampedStep) -> bool:
         return self.is_rounding(after, None, step)
 
-    def is_rounding(self, place: _TuningPoint, trial: _TuningPoint | None, step: DampedStep) -> bool:
+    def is_rounding(
+        self, place: _TuningPoint, trial: _TuningPoint | None, step: DampedStep, gain: float = 1e-9
+    ) -> bool:
+        """gain : relative, that ends the descent: far below that of a change of 1 % in a variance."""
         size = abs(place.value)
-        return step.predicted < LIMITS.gain * (size if self.task.truth is not None else max(1.0, size))
+        return step.predicted < gain * (size if self.task.truth is not None else max(1.0, size))

@@ -14,15 +14,14 @@ allow.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
-from dalembert.core.arrays import frozen
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call, Finding
+from dalembert.core.results import result
 from dalembert.core.tables import align_columns
 from dalembert.estimate.kinematic.quantities import LEVEL, Relations
 from dalembert.expressions import Array, Kernel
@@ -36,24 +35,17 @@ Workspace = Mapping[str, tuple[float, float]] | None  # range of independent coo
 LEVELS = ("positions", "velocities", "accelerations")
 
 
-@dataclass(frozen=True)
-class KinematicLimits:
-    """Limits of the check of sensors."""
-
-    rank: float = 1e-6  # of the largest singular value: below it a direction is not measured; Newton leaves 1e-9
-    residual: float = 1e-9  # of a closed pose [m or rad]: Newton's method ends near 1e-15
-    along: float = 1e-6  # of a pose of a recorded motion: 1 µm, a thousandth of usual readings
-    jump: float = 20.0  # motion of a pose over that of the coordinates: more is another way of closing the loops
-    rays: int = 24  # directions in which the workspace is explored
-    steps: int = 64  # poses per direction: steps of 0.1 rad in a range of two turns
-    near: float = 0.3  # of the median smallest singular value: a filter that diverged below it was near a singular pose
-    singular: float = 1e-2  # of the largest singular value: a noise of 1 % of the inputs is then 100 % of a coordinate
+def is_measured(values: Any, largest: float, rank: float = 1e-6) -> Any:
+    """Which directions are measured at all, from singular values; Newton's method leaves 1e-9 of the largest."""
+    return values > rank * largest
 
 
-LIMITS = KinematicLimits()
+def is_regular(values: Any, largest: float, singular: float = 1e-2) -> Any:
+    """Which poses are regular: at 1/100 a noise of 1 % of the inputs is 100 % of a coordinate."""
+    return values > singular * largest
 
 
-@frozen
+@result
 class KinematicCheck:
     """Result of the check of the sensors of a kinematic model.
 
@@ -97,7 +89,7 @@ class KinematicCheck:
         ]
         lines = [align_columns(["", ""], rows).lstrip("\n")]
         lines += ["The inputs determine the independent coordinates at every pose of the check."] * self.regular
-        return "\n".join([*lines, *(one.text() for one in self.findings)])
+        return "\n".join([*lines, *(finding.text() for finding in self.findings)])
 
     def __repr__(self) -> str:
         return f"KinematicCheck\n{self.table()}"
@@ -107,21 +99,21 @@ def check_levels(
     relations: Relations, inputs: tuple[str, ...], outputs: tuple[str, ...], level: int, scheme: str | None
 ) -> None:
     """The rules that need no numbers; all broken rules are reported together."""
-    n, known = len(relations.coordinates), relations.known
+    n, sensors = len(relations.coordinates), relations.known
     problems = []
-    wrong = [name for name in inputs if known[name].order != level]
+    wrong = [name for name in inputs if sensors[name].order != level]
     if wrong:
-        what = ", ".join(f"{name!r} ({LEVEL[known[name].order]})" for name in wrong)
+        what = ", ".join(f"{name!r} ({LEVEL[sensors[name].order]})" for name in wrong)
         problems.append(f"inputs must measure {LEVELS[level]}; these do not: {what}.")
     if len(inputs) < n:
         many = "s" * (n != 1)
         needs = f"coordinate{many} need{'' if many else 's'}"
         problems.append(f"{n} independent {needs} at least {n} input{many}, got {len(inputs)}.")
     highest = level if scheme is not None else level - 1
-    late = [name for name in outputs if known[name].order > highest]
+    late = [name for name in outputs if sensors[name].order > highest]
     if late:
         problems.append(f"the state goes up to {LEVELS[highest]} and cannot predict {', '.join(map(repr, late))}.")
-    positions = [name for name in outputs if known[name].order == 0]
+    positions = [name for name in outputs if sensors[name].order == 0]
     if len(positions) < n:
         problems.append(
             f"at least {n} of the outputs must be positions, got {len(positions)}: only positions determine the pose "
@@ -141,7 +133,7 @@ def check_levels(
 
 def ranges(r: Relations, z: Array, q: Array, workspace: Workspace) -> tuple[Array, Array]:
     """Lower and upper ends of the independent coordinates, about z of the pose q."""
-    given = {}
+    spans = {}
     for name, pair in (workspace or {}).items():
         full = r.names([name], "workspace")[0]
         if full not in r.coordinates.index:
@@ -154,12 +146,12 @@ def ranges(r: Relations, z: Array, q: Array, workspace: Workspace) -> tuple[Arra
             raise DataError("wrong-shape", f"workspace: {name!r} needs two numbers, got {pair!r}.") from None
         if not low < high or not np.isfinite([low, high]).all():
             raise DataError("out-of-range", f"workspace: {name!r} needs a number and a larger one, got {pair!r}.")
-        given[full] = (low, high)
+        spans[full] = (low, high)
     reach = max(1e-3, float(np.abs(q).max(initial=1.0)))
     ends = []
     for name, unit, at in zip(r.coordinates.names, r.coordinates.units, z, strict=True):
         half = reach if unit == "m" else np.pi
-        ends.append(given.get(name, (at - half, at + half)))
+        ends.append(spans.get(name, (at - half, at + half)))
     low_high: Array = np.array(ends)
     return low_high[:, 0], low_high[:, 1]
 
@@ -170,7 +162,17 @@ def explore(model: KinematicModel, workspace: Workspace, poses: int) -> tuple[Ar
     return explore_rays(model.relations, x0[: s.n], x0[s.blocks * s.n : s.nx - s.remembers], workspace, poses)
 
 
-def explore_rays(r: Relations, z0: Array, q0: Array, workspace: Workspace, poses: int) -> tuple[Array, Array]:
+def explore_rays(
+    r: Relations,
+    z0: Array,
+    q0: Array,
+    workspace: Workspace,
+    poses: int,
+    rays: int = 24,  # directions in which the workspace is explored
+    least: int = 64,  # poses per direction: steps of 0.1 rad in a range of two turns
+    residual: float = 1e-9,  # of a closed pose [m or rad]: Newton's method ends near 1e-15
+    jump: float = 20.0,  # motion of a pose over that of the coordinates: more is another way of closing the loops
+) -> tuple[Array, Array]:
     """The same from z₀ at the pose q₀."""
     n = len(r.coordinates)
     low, high = ranges(r, z0, q0, workspace)
@@ -178,12 +180,12 @@ def explore_rays(r: Relations, z0: Array, q0: Array, workspace: Workspace, poses
     if n == 1:
         ends = np.array([low, high])
     else:  # towards the faces of the box, so that its corners are seen too
-        ends = low + (high - low) * random.random((LIMITS.rays, n))
-        face = random.integers(n, size=LIMITS.rays)
-        ends[np.arange(LIMITS.rays), face] = np.where(random.random(LIMITS.rays) < 0.5, low[face], high[face])
+        ends = low + (high - low) * random.random((rays, n))
+        face = random.integers(n, size=rays)
+        ends[np.arange(rays), face] = np.where(random.random(rays) < 0.5, low[face], high[face])
     z = np.tile(z0, (len(ends), 1))
     if not len(r.pose):
-        parts = np.linspace(0.0, 1.0, LIMITS.steps + 1)[:, None, None]
+        parts = np.linspace(0.0, 1.0, least + 1)[:, None, None]
         every = (z0 + parts * (ends - z0)).reshape(-1, n)
         return every, np.zeros((len(every), 0))
     a, b, p, t = SX.sym("q", len(r.pose)), SX.sym("z", n), SX.sym("p", len(r.parameters)), SX.sym("t")
@@ -191,23 +193,22 @@ def explore_rays(r: Relations, z0: Array, q0: Array, workspace: Workspace, poses
     for _ in range(2):  # steps here are longer than from one sample to the next
         pose = r.close(pose, b, p, t)
     kernel = Kernel(ca.Function("explore", [a, b, p, t], [pose, r.gap(pose, b, p, t)]))
-    steps = max(LIMITS.steps, -(-poses // len(ends)))
+    steps = max(least, -(-poses // len(ends)))
     q, alive = np.tile(q0, (len(ends), 1)), np.ones(len(ends), dtype=bool)
-    found_z, found_q = [z0[None]], [q0[None]]
+    closed_z, closed_q = [z0[None]], [q0[None]]
     for k in range(1, steps + 1):
         z = z0 + k / steps * (ends - z0)
         new, gap = kernel.many(q, z, r.parameter_values, 0.0)
         with np.errstate(invalid="ignore"):
             moved = np.abs(new - q).max(axis=1, initial=0.0)
-            alive &= (gap.reshape(-1) <= LIMITS.residual) & (
-                moved <= LIMITS.jump * np.abs(ends - z0).max() / steps * max(1.0, np.abs(q0).max())
-            )
+            stride = np.abs(ends - z0).max() / steps * max(1.0, np.abs(q0).max())
+            alive &= (gap.reshape(-1) <= residual) & (moved <= jump * stride)
         if not alive.any():
             break
         q = np.where(alive[:, None], new, q)
-        found_z.append(z[alive])
-        found_q.append(q[alive])
-    return np.vstack(found_z), np.vstack(found_q)
+        closed_z.append(z[alive])
+        closed_q.append(q[alive])
+    return np.vstack(closed_z), np.vstack(closed_q)
 
 
 def weighted_slopes(model: KinematicModel, z: Array, q: Array) -> Array:
@@ -225,19 +226,21 @@ def largest_determinant(model: KinematicModel, workspace: Workspace) -> float:
     """Largest det(SᵀWS) in the workspace, the unit of the switching distance."""
     S = weighted_slopes(model, *explore(model, workspace, 400))
     values = np.linalg.svd(S, compute_uv=False)
-    found = float(np.prod(values**2, axis=1).max())
-    if not (values[:, -1] > LIMITS.rank * values.max()).any():
+    if not is_measured(values[:, -1], values.max()).any():
         raise ModelError(
             "unobservable",
             f"the inputs {', '.join(model.inputs)} do not determine {', '.join(model.independent)} at any pose of the "
             "workspace.",
             Advice("Measure other quantities."),
         )
-    return found
+    return float(np.prod(values**2, axis=1).max())
 
 
-def most_singular(model: KinematicModel, states: Array) -> Array | None:
-    """The state of (k, nx) whose inputs determine the independent coordinates worst, if nearly singular."""
+def most_singular(model: KinematicModel, states: Array, near: float = 0.3) -> Array | None:
+    """The state of (k, nx) whose inputs determine the independent coordinates worst, if nearly singular.
+
+    near : of the median smallest singular value; a filter that diverged below it was near a singular pose.
+    """
     s = model.stepper
     states = states[np.isfinite(states).all(axis=1)]
     if not len(states):
@@ -247,11 +250,14 @@ def most_singular(model: KinematicModel, states: Array) -> Array | None:
         np.linalg.svd(weighted_slopes(model, *where), compute_uv=False)[:, s.n - 1]
         for where in ((states[:, : s.n], states[:, pose]), explore(model, model.workspace, 100))
     )
-    return states[int(here.argmin())] if here.min() < LIMITS.near * np.median(usual) else None
+    return states[int(here.argmin())] if here.min() < near * np.median(usual) else None
 
 
-def sample_motion(model: KinematicModel, motion: Record, poses: int) -> tuple[Array, Array, Array]:
-    """z, pose and ż of at most `poses` samples of a record."""
+def sample_motion(model: KinematicModel, motion: Record, poses: int, gap: float = 1e-6) -> tuple[Array, Array, Array]:
+    """z, pose and ż of at most `poses` samples of a record.
+
+    gap : of a pose [m or rad]: 1 µm, a thousandth of usual readings.
+    """
     s, r, x0 = model.stepper, model.relations, model.state()
     if not isinstance(motion, Record):
         raise ModelError(
@@ -262,18 +268,23 @@ def sample_motion(model: KinematicModel, motion: Record, poses: int) -> tuple[Ar
         if name not in motion.names:
             raise DataError("missing-channel", unknown_name("channel", name, motion.names, "the record of the motion"))
     z, zd = np.split(np.asarray(motion[needed], dtype=float).reshape(len(motion), -1), 2, axis=1)
-    kept = np.unique(np.linspace(0, len(z) - 1, min(poses, len(z))).astype(int))
+    rows = np.unique(np.linspace(0, len(z) - 1, min(poses, len(z))).astype(int))
     begin = r.start(dict(zip(r.coordinates.names, z[0].tolist(), strict=True)), x0[s.blocks * s.n : s.nx - s.remembers])
     q, gaps = r.follow(z, motion.time, begin[1])
-    if not gaps.max() <= LIMITS.along:
-        k = int(np.argmax(~(gaps <= LIMITS.along)))
+    if not gaps.max() <= gap:
+        k = int(np.argmax(~(gaps <= gap)))
         problem = f"at t = {motion.time[k]:.6g} s the joints of {r.name!r} cannot be closed for the motion."
         raise DataError("inconsistent-motion", problem, where={"time": float(motion.time[k])})
-    return z[kept], q[kept], zd[kept]
+    return z[rows], q[rows], zd[rows]
 
 
-def survey(model: KinematicModel, motion: Record | None, workspace: Workspace, dt: float, poses: int) -> KinematicCheck:
-    """The rules along a motion, or over the workspace with speeds of about a turn per second."""
+def survey(
+    model: KinematicModel, motion: Record | None, workspace: Workspace, dt: float, poses: int, few: int = 10
+) -> KinematicCheck:
+    """The rules along a motion, or over the workspace with speeds of about a turn per second.
+
+    few : poses that show no workspace.
+    """
     s, r = model.stepper, model.relations
     n = s.n
     if motion is None:
@@ -289,9 +300,9 @@ def survey(model: KinematicModel, motion: Record | None, workspace: Workspace, d
     H = Kernel(ca.Function("slopes", [pose, zs, p, t], [ca.vec(r.slopes(positions, pose, zs, p, t))]))
     gradients = H.many(q, z, r.parameter_values, 0.0)[0].reshape(len(z), n, -1).transpose(0, 2, 1)
     output_values = np.linalg.svd(gradients, compute_uv=False)
-    output_rank = int((output_values > LIMITS.singular * output_values.max()).sum(axis=1).min())
-    most = int((output_values > LIMITS.rank * output_values.max()).sum(axis=1).max())
-    usable = smallest > LIMITS.singular * scale
+    output_rank = int(is_regular(output_values, output_values.max()).sum(axis=1).min())
+    most = int(is_measured(output_values, output_values.max()).sum(axis=1).max())
+    usable = is_regular(smallest, scale)
     observable = _observable(model, z[usable], q[usable], zd[usable], dt) if usable.any() else 0
     worst = int(np.argmin(smallest))
     at = dict(zip(r.coordinates.names, (float(x) for x in z[worst]), strict=True))
@@ -300,7 +311,7 @@ def survey(model: KinematicModel, motion: Record | None, workspace: Workspace, d
     if problems:
         raise ModelError("unobservable", f"sensors of the kinematic model of {r.name!r}: {' '.join(problems)}")
     dim = dict(zip(r.coordinates.names, z[int(np.argmin(output_values[:, n - 1]))].tolist(), strict=True))
-    doubtful = bool(blind) or len(z) < 10  # a few poses show no workspace
+    doubtful = bool(blind) or len(z) < few
     findings = _findings(model, doubtful, at, output_rank, dim)
     counts = {"n": n, "inputs": len(model.inputs), "outputs": len(model.outputs), "positions": len(positions),
               "states": s.order * n}  # fmt: skip
@@ -328,7 +339,7 @@ def _observable(model: KinematicModel, z: Array, q: Array, zd: Array, dt: float)
     kernel = Kernel(ca.Function("observable", [x, u, p], both(x, zero, u, p)))
     random = np.random.default_rng(1)
     unit = np.repeat(dt ** -np.arange(s.blocks, dtype=float), n)  # time in samples
-    least = kept = s.order * n
+    least = determined = s.order * n
     for k in random.choice(len(z), size=min(20, len(z)), replace=False):
         state = np.zeros(nx)
         state[:n] = z[k]
@@ -337,34 +348,35 @@ def _observable(model: KinematicModel, z: Array, q: Array, zd: Array, dt: float)
         state[ne : ne + len(r.pose)] = q[k]
         F_k, H_k = kernel(state, np.zeros(len(model.inputs)), r.parameter_values)
         F_k, H_k = F_k.reshape(ne, ne) * unit / unit[:, None], H_k.reshape(-1, ne) * unit
-        F_k, H_k = F_k[:kept, :kept], H_k[:, :kept]
+        F_k, H_k = F_k[:determined, :determined], H_k[:, :determined]
         rows, block = [], H_k
-        for _ in range(kept):
+        for _ in range(determined):
             size = np.linalg.norm(block, axis=1, keepdims=True)
             block = block / np.where(size > 0, size, 1.0)
             rows.append(block)
             block = block @ F_k
         singular = np.linalg.svd(np.vstack(rows), compute_uv=False)
-        least = min(least, int((singular > LIMITS.rank * singular[0]).sum()))
+        least = min(least, int(is_measured(singular, singular[0]).sum()))
     return least
 
 
 def _problems(model: KinematicModel, usable: Array, output_rank: int, observable: int) -> list[str]:
     s = model.stepper
-    found = []
+    problems = []
     if not usable.any():
-        found.append(
+        problems.append(
             f"the inputs {', '.join(model.inputs)} do not determine {', '.join(model.independent)} at any pose (S has "
             f"less than rank {s.n} everywhere): add a sensor that moves differently."
         )
     if output_rank < s.n:
-        found.append(
+        problems.append(
             f"the positions among the outputs ({', '.join(model.outputs)}) determine {output_rank} of {s.n} "
             "independent coordinates: add one that does not follow from the others."
         )
     if usable.any() and output_rank == s.n and observable < s.order * s.n:
-        found.append(f"only {observable} of the {s.order * s.n} states {', '.join(model.states.names)} are observable.")
-    return found
+        names = ", ".join(model.states.names)
+        problems.append(f"only {observable} of the {s.order * s.n} states {names} are observable.")
+    return problems
 
 
 def _place(z: Mapping[str, float]) -> str:
@@ -374,20 +386,20 @@ def _place(z: Mapping[str, float]) -> str:
 def _findings(
     model: KinematicModel, blind: bool, worst: Mapping[str, float], output_rank: int, dim: Mapping[str, float]
 ) -> list[Finding]:
-    s, found = model.stepper, []
+    s, findings = model.stepper, []
     if blind:
         problem = f"Near {_place(worst)} the inputs do not determine the independent coordinates"
         advice = (Advice("Use {}.", Argument("switching", Call("da.estimate.Switching"))),) * (s.switching is None)
         problem += "." if s.switching is None else ": the switching model takes over there."
-        found.append(Finding("singular-pose", problem, {"pose": dict(worst)}, advice=advice))
+        findings.append(Finding("singular-pose", problem, {"pose": dict(worst)}, advice=advice))
     if output_rank < s.n:
         problem = (
             f"At some poses, as near {_place(dim)}, the outputs determine fewer coordinates than there are; there the "
             "estimate relies on the inputs."
         )
-        found.append(Finding("unobservable", problem, {"pose": dict(dim)}, {"rank": output_rank, "needed": s.n}))
+        findings.append(Finding("unobservable", problem, {"pose": dict(dim)}, {"rank": output_rank, "needed": s.n}))
     if s.scheme == "newmark" and s.form == "velocity" and s.gamma <= 0.5:
         problem = "With gamma = 1/2 an error of the highest derivative alternates undamped."
         advice = (Advice("Use gamma > 1/2, or give that row process noise."),)
-        found.append(Finding("undamped-error", problem, {"argument": "gamma"}, {"gamma": s.gamma}, advice))
-    return found
+        findings.append(Finding("undamped-error", problem, {"argument": "gamma"}, {"gamma": s.gamma}, advice))
+    return findings

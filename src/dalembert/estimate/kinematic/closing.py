@@ -11,7 +11,6 @@ form first: an open chain is solved joint by joint. J has full column rank where
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
@@ -26,17 +25,6 @@ SX = ca.SX
 CORRECTIONS = 3  # of Newton's method from one sample to the next: 0.1 rad -> 5e-3 -> 1e-5 -> 1e-10
 
 
-@dataclass(frozen=True)
-class PivotLimits:
-    """Which plain numbers may be pivots of an elimination."""
-
-    share: float = 0.1  # of the largest number of its row: errors grow by ten at most in a step
-    least: float = 1e-9  # rows are those of lengths of order one: a smaller entry is a difference of such numbers
-
-
-PIVOT = PivotLimits()
-
-
 class SparseRows:
     """J x = r, J with at least as many rows as columns (SX)."""
 
@@ -48,26 +36,26 @@ class SparseRows:
         for i, j, value in zip(sparsity.row(), sparsity.get_col(), J.nonzeros(), strict=True):
             rows[i][j] = value
         self.pivots: list[tuple[int, int, float, dict[int, Any], list[tuple[int, Any]]]] = []
-        left = set(range(J.shape[0]))
-        while (found := _constant_pivot(rows, left)) is not None:
-            i, j, pivot = found
-            left.remove(i)
+        remaining = set(range(J.shape[0]))
+        while (entry := _constant_pivot(rows, remaining)) is not None:
+            i, j, pivot = entry
+            remaining.remove(i)
             row = {k: value for k, value in rows[i].items() if k != j}
             below = []
-            for other in left:
-                if j not in rows[other]:
+            for m in remaining:
+                if j not in rows[m]:
                     continue
-                factor = rows[other].pop(j) / pivot
-                below.append((other, factor))
+                factor = rows[m].pop(j) / pivot
+                below.append((m, factor))
                 for k, value in row.items():
-                    total = rows[other].get(k, SX(0)) - factor * value
+                    total = rows[m].get(k, SX(0)) - factor * value
                     if total.is_zero():
-                        rows[other].pop(k, None)
+                        rows[m].pop(k, None)
                     else:
-                        rows[other][k] = total
+                        rows[m][k] = total
             self.pivots.append((i, j, pivot, row, below))
         gone = {pivot[1] for pivot in self.pivots}
-        self.rows = sorted(left)
+        self.rows = sorted(remaining)
         self.columns = [j for j in range(J.shape[1]) if j not in gone]
         self.rest = SX(len(self.rows), len(self.columns))
         place = {j: k for k, j in enumerate(self.columns)}
@@ -80,13 +68,13 @@ class SparseRows:
         """x for a column or for several side by side."""
         y: list[Any] = [right[i, :] for i in range(self.shape[0])]
         for i, _, _, _, below in self.pivots:
-            for other, factor in below:
-                y[other] = y[other] - factor * y[i]
+            for m, factor in below:
+                y[m] = y[m] - factor * y[i]
         x: list[Any] = [None] * self.shape[1]
         if self.orthogonal is not None:
-            found = self.orthogonal.solve(ca.vertcat(*[y[i] for i in self.rows]))
+            solution = self.orthogonal.solve(ca.vertcat(*[y[i] for i in self.rows]))
             for k, j in enumerate(self.columns):
-                x[j] = found[k, :]
+                x[j] = solution[k, :]
         for i, j, pivot, row, _ in reversed(self.pivots):
             total = y[i]
             for k, value in row.items():
@@ -107,19 +95,19 @@ class _Blocks:
         self.parts: list[tuple[list[int], list[int], list[int], Any, _Orthogonal]] = []
         for k in range(count):  # lower block triangular: from the first block down
             mine = list(rows[row_ends[k] : row_ends[k + 1]])
-            own, solved = list(columns[column_ends[k] : column_ends[k + 1]]), list(columns[: column_ends[k]])
+            unknowns, solved = list(columns[column_ends[k] : column_ends[k + 1]]), list(columns[: column_ends[k]])
             beside = matrix[mine, solved] if solved else None
-            self.parts.append((mine, own, solved, beside, _Orthogonal(matrix[mine, own])))
+            self.parts.append((mine, unknowns, solved, beside, _Orthogonal(matrix[mine, unknowns])))
 
     def solve(self, right: Expr) -> Expr:
         x: list[Any] = [None] * self.columns
-        for rows, own, solved, beside, block in self.parts:
+        for rows, unknowns, solved, beside, block in self.parts:
             r = right[rows, :]
             if beside is not None:
                 r = r - beside @ ca.vertcat(*[x[j] for j in solved])
-            found = block.solve(r)
-            for k, j in enumerate(own):
-                x[j] = found[k, :]
+            solution = block.solve(r)
+            for k, j in enumerate(unknowns):
+                x[j] = solution[k, :]
         return ca.vertcat(*x)
 
 
@@ -145,9 +133,8 @@ class _Orthogonal:
     def solve(self, right: Expr) -> Expr:
         y = []
         for q in self.Q:
-            part = q.T @ right
-            y.append(part)
-            right = right - q @ part
+            y.append(q.T @ right)
+            right = right - q @ y[-1]
         n = len(self.Q)
         x: list[Any] = [None] * n
         for j in reversed(range(n)):
@@ -164,19 +151,24 @@ def least_squares(matrix: Expr, right: Expr) -> Expr:
     return _Orthogonal(matrix).solve(right)
 
 
-def _constant_pivot(rows: list[dict[int, Any]], left: set[int]) -> tuple[int, int, float] | None:
+def _constant_pivot(
+    rows: list[dict[int, Any]],
+    remaining: set[int],
+    share: float = 0.1,  # of the largest number of its row: errors grow by ten at most in a step
+    least: float = 1e-9,  # rows are those of lengths of order one: a smaller entry is a difference of such numbers
+) -> tuple[int, int, float] | None:
     """A plain number in a remaining row, not small beside the row's other numbers; the one with the least fill."""
     counts: dict[int, int] = {}
-    for i in left:
+    for i in remaining:
         for j in rows[i]:
             counts[j] = counts.get(j, 0) + 1
     best: tuple[int, int, int] | None = None
-    for i in sorted(left):
+    for i in sorted(remaining):
         numbers = {j: abs(float(value)) for j, value in rows[i].items() if value.is_constant()}
         largest = max(numbers.values(), default=0.0)
         for j, size in numbers.items():
             work = (len(rows[i]) - 1) * (counts[j] - 1)
-            if size > max(PIVOT.share * largest, PIVOT.least) and (best is None or work < best[0]):
+            if size > max(share * largest, least) and (best is None or work < best[0]):
                 best = (work, i, j)
     if best is None:
         return None
@@ -204,7 +196,7 @@ class Closing:
         gap = self.residual(closed, z, p, t)
         slopes = [-(N @ rows.solve(ca.densify(ca.jacobian(gap, by)))) for by in (z, p, t)]
         jacobian = ca.Function(
-            "jac_close", [q, z, p, t, closed], [SX(eqs.nq, eqs.nq), *(ca.densify(one) for one in slopes)],
+            "jac_close", [q, z, p, t, closed], [SX(eqs.nq, eqs.nq), *(ca.densify(slope) for slope in slopes)],
             ["q", "z", "p", "t", "out_closed"], ["jac_closed_q", "jac_closed_z", "jac_closed_p", "jac_closed_t"],
             {"cse": True},
         )  # fmt: skip

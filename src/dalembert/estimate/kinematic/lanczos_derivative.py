@@ -10,24 +10,35 @@ two-sided, so it looks M samples ahead. Applied again it gives second derivative
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 
-from dalembert.core.arguments import whole_number
+from dalembert.core.declare import ArgumentKind, Scope, checked, count, instance
 from dalembert.core.errors import DataError
 from dalembert.record import Record
 
 
+def _read_points(name: str, value: object, scope: Scope) -> int:
+    if not isinstance(value, int) or value < 3 or value % 2 == 0:
+        raise DataError("out-of-range", f"{name} must be an odd number of at least 3, got {value!r}.")
+    return value
+
+
+Samples = Annotated[Record, instance(Record), "evenly sampled channels"]
+Points = Annotated[int, ArgumentKind("an odd number from 3", _read_points), "samples of a line"]
+Order = Annotated[int, count(1), "number of applications: 1 for rates, 2 for accelerations"]
+
+
+@checked
 def lanczos_derivative(
-    record: Record, names: str | Sequence[str] | None = None, *, points: int = 7, order: int = 1
+    record: Samples, names: str | Sequence[str] | None = None, *, points: Points = 7, order: Order = 1
 ) -> Record:
     """Derivatives of evenly sampled channels by Lanczos' differentiator.
 
     Parameters
     ----------
     names : channels; None: all.
-    points : odd number of samples of a line, at least 3.
-    order : number of applications: 1 for rates, 2 for accelerations.
 
     Returns
     -------
@@ -41,11 +52,6 @@ def lanczos_derivative(
     >>> da.estimate.lanczos_derivative(da.Record(t, t[:, None] ** 2, ["x"]), points=3)["x"].round(12)
     array([0.2, 0.4, 0.6, 0.8, 1. , 1.2, 1.4])
     """
-    if not isinstance(record, Record):
-        raise DataError("wrong-type", f"expected a record, got {type(record).__name__}.")
-    if not isinstance(points, int) or points < 3 or points % 2 == 0:
-        raise DataError("out-of-range", f"points must be an odd number of at least 3, got {points!r}.")
-    whole_number("order", order, least=1)
     chosen = record if names is None else record.select(*([names] if isinstance(names, str) else names))
     half = points // 2
     if len(chosen) <= 2 * half * order:

@@ -72,8 +72,8 @@ class KinematicModel:
     def states(self) -> Channels:
         """The estimated states: z, ż, z̈ by their names."""
         r = self.relations
-        kept = (r.coordinates, r.rates, r.accelerations)[: self.stepper.blocks]
-        return Channels([n for c in kept for n in c.names], [u for c in kept for u in c.units])
+        levels = (r.coordinates, r.rates, r.accelerations)[: self.stepper.blocks]
+        return Channels([n for c in levels for n in c.names], [u for c in levels for u in c.units])
 
     @property
     def carried(self) -> Channels:
@@ -102,16 +102,16 @@ class KinematicModel:
         """
         r = self.relations
         if isinstance(values, State):
-            given, begin = r.read(values), np.array(values.q)
+            coordinates, begin = r.read(values), np.array(values.q)
         else:
-            given, begin = {**self.start, **self.read_values(values)}, None
-        z, pose = r.start({n: x for n, x in given.items() if n in r.coordinates.index}, begin)
-        higher = [float(given.get(n, 0.0)) for n in self.states.names[self.stepper.n :]]
+            coordinates, begin = {**self.start, **self.read_values(values)}, None
+        z, pose = r.start({n: x for n, x in coordinates.items() if n in r.coordinates.index}, begin)
+        higher = [float(coordinates.get(n, 0.0)) for n in self.states.names[self.stepper.n :]]
         return np.concatenate((z, higher, pose, np.zeros(int(self.stepper.remembers))))
 
     def read_values(self, values: Mapping[str, float] | None) -> dict[str, float]:
         """Values of states under their full names, checked."""
-        found = {}
+        numbers = {}
         if values is not None and not isinstance(values, Mapping):
             raise ModelError(
                 "wrong-type",
@@ -126,8 +126,8 @@ class KinematicModel:
                     f"start: {unknown_name('state', name, self.states.names, repr(self.name))}",
                     Advice("To choose how loops are closed give a state, {}.", Call("da.assemble", Argument("guess"))),
                 )
-            found[full] = real_number(f"start: {name!r}", value)
-        return found
+            numbers[full] = real_number(f"start: {name!r}", value)
+        return numbers
 
     def relation(
         self, values: Mapping[str, float] | None = None, *, x: Array | None = None, t: float = 0.0
@@ -184,16 +184,16 @@ class KinematicModel:
         s, r = self.stepper, self.relations
         x, e = MX.sym("x", s.nx), MX.sym("e", s.blocks * s.n)
         p, t = MX.sym("p", len(r.parameters)), MX.sym("t")
-        found = {"step": s.step()}
+        functions = {"step": s.step()}
         if s.nx > s.blocks * s.n:
             ne = s.blocks * s.n
             blocks, pose, flag = s.split(x)
             pose = r.close(pose, blocks[0] + e[: s.n], p, t)
             moved = ca.vertcat(x[:ne] + e, pose, *([flag] if s.remembers else []))
-            found["retract"] = ca.Function("retract", [x, e, p, t], [ca.densify(moved)])
+            functions["retract"] = ca.Function("retract", [x, e, p, t], [ca.densify(moved)])
             x0 = MX.sym("x0", s.nx)
-            found["difference"] = ca.Function("difference", [x, x0, p, t], [x[:ne] - x0[:ne]])
-        return found
+            functions["difference"] = ca.Function("difference", [x, x0, p, t], [x[:ne] - x0[:ne]])
+        return functions
 
     def outputs_function(self, names: Sequence[str]) -> ca.Function:
         """(x, u, p, t) -> the named quantities, as far as the state determines them."""

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
-from dalembert.core.arguments import one_of, positive_number
+from dalembert.core.arguments import positive_number
+from dalembert.core.declare import checked, instance, one_of, positive
 from dalembert.core.errors import ModelError, require_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import State
@@ -22,20 +23,32 @@ from dalembert.estimate.kinematic.relations import find_relations
 from dalembert.estimate.kinematic.step import METHODS, SCHEMES, KinematicStep
 from dalembert.estimate.kinematic.switching import Switching
 
+Order = Annotated[str, one_of(*LEVEL[1:]), "level of the inputs"]
+Method = Annotated[str, one_of(*METHODS), "of integration"]
+NewmarkForm = Annotated[str, one_of("velocity", "displacement"), "of Newmark's formula"]
+Newmark = Annotated[float, positive, "number of Newmark's formula"]
+SwitchingRule = Annotated[
+    Switching,
+    instance(Switching, advice=[Advice("Give {}.", Call("da.estimate.Switching"))]),
+    "near singular poses",
+    ModelError,
+]
 
+
+@checked
 def model_kinematics(
     model: object,
     *,
     independent: str | Sequence[str],
     inputs: str | Sequence[str],
     outputs: str | Sequence[str],
-    order: str = "acceleration",
+    order: Order = "acceleration",
     scheme: int | str | None = "constraint",
-    method: str = "euler",
-    form: str = "velocity",
-    beta: float = 0.3025,
-    gamma: float = 0.6,
-    switching: Switching | None = None,
+    method: Method = "euler",
+    form: NewmarkForm = "velocity",
+    beta: Newmark = 0.3025,
+    gamma: Newmark = 0.6,
+    switching: SwitchingRule | None = None,
     weights: Mapping[str, float] | None = None,
     use_current: bool = False,
     start: Mapping[str, float] | State | None = None,
@@ -77,50 +90,39 @@ def model_kinematics(
     >>> model.states.names
     ('A.angle', 'A.rate', 'A.acceleration')
     """
-    one_of("order", order, LEVEL[1:])
     level, chosen = LEVEL.index(order), _scheme(scheme)
-    one_of("method", method, tuple(METHODS))
-    _check_newmark(chosen, method, form, beta, gamma, level)
+    _check_newmark(chosen, method, form, level)
     if use_current and (chosen != "constraint" or method == "rk4"):
         fits = Advice("Use {} and the method 'euler' or 'heun'.", Argument("scheme", "constraint"))
         raise ModelError(
             "conflicting-arguments", "inputs of the current sample do not fit this scheme or method.", fits
         )
-    if switching is not None and not isinstance(switching, Switching):
-        raise ModelError(
-            "wrong-type",
-            f"switching has the wrong type: {switching!r}.",
-            Advice("Give {}.", Call("da.estimate.Switching")),
-        )
     at, named = (start, None) if isinstance(start, State) else (None, start)
     relations = find_relations(model, independent, units, at)
-    given = tuple(relations.names(inputs, "inputs"))
+    measured = tuple(relations.names(inputs, "inputs"))
     read = tuple(relations.names(outputs, "outputs"))
-    check_levels(relations, given, read, level, chosen)
-    weight = _weights(weights, given)
+    check_levels(relations, measured, read, level, chosen)
+    weight = _weights(weights, measured)
     stepper = KinematicStep(
-        relations, given, weight, level, chosen, method, form, beta, gamma, switching, 1.0, use_current
+        relations, measured, weight, level, chosen, method, form, beta, gamma, switching, 1.0, use_current
     )
-    made = KinematicModel(stepper, read, {}, workspace)
-    made = replace(made, start=made.read_values(named) if at is None else relations.read(at))
-    made.state()  # checks the initial state
+    observer = KinematicModel(stepper, read, {}, workspace)
+    observer = replace(observer, start=observer.read_values(named) if at is None else relations.read(at))
+    observer.state()  # checks the initial state
     if switching is not None and switching.distance is None:
-        made = replace(made, stepper=replace(stepper, scale=largest_determinant(made, workspace)))
-    return made
+        observer = replace(observer, stepper=replace(stepper, scale=largest_determinant(observer, workspace)))
+    return observer
 
 
 def _scheme(given: Any) -> str | None:
-    found = SCHEMES.get(given) if isinstance(given, int) else given
-    if given is not None and found not in SCHEMES.values():
+    name = SCHEMES.get(given) if isinstance(given, int) else given
+    if given is not None and name not in SCHEMES.values():
         problem = f"scheme must be 1 'constraint', 2 'newmark', 3 'both' or None, got {given!r}."
         raise ModelError("unknown-choice", problem)
-    return found
+    return name
 
 
-def _check_newmark(scheme: str | None, method: str, form: str, beta: float, gamma: float, level: int) -> None:
-    one_of("form", form, ("velocity", "displacement"))
-    for name, value in (("beta", beta), ("gamma", gamma)):
-        positive_number(name, value)
+def _check_newmark(scheme: str | None, method: str, form: str, level: int) -> None:
     if form == "displacement" and scheme in ("newmark", "both"):
         if level == 1:
             problem = "the displacement form of Newmark's formula needs accelerations as inputs."

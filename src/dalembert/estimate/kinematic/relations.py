@@ -14,7 +14,6 @@ above stand for what they add.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
@@ -40,21 +39,6 @@ from dalembert.solve.position.prescribed_motion import (
 )
 
 SX = ca.SX
-
-
-@dataclass(frozen=True)
-class PoseLimits:
-    """Limits of closing poses and of the choice of coordinates that determine them."""
-
-    lead: float = 0.05  # longest step of a coordinate on the way from the drawing to a start [rad or m]
-    steps: float = 1e4  # most of these steps: 500 rad
-    open: float = 1e-10  # gap of a pose that passes for closed, times (1 + largest coordinate)
-    passes: int = 2  # calls of Newton's method from pose to pose of a record, whose steps may be long
-    dead: float = 1e-6  # of a coordinate's own gradient: less motion than this leaves the pose open
-    better: float = 1e-4  # of the same: other coordinates are advised where they are 100 times better
-
-
-LIMITS = PoseLimits()
 
 
 class MachineRelations:
@@ -92,25 +76,25 @@ class MachineRelations:
         self.known: Mapping[str, Measurable]
         self._forced, self.known = self._catalogue()
         self._check_freedom()
-        own = {*self.coordinates.names, *self.rates.names, *self.accelerations.names}
+        independent_names = {*self.coordinates.names, *self.rates.names, *self.accelerations.names}
         joints = [
             name
             for k in eqs.recorded_measures
             for name in (eqs.measures.names[k], eqs.measure_rates.names[k], self._second(k))
         ]
         sensors = [name for name in eqs.outputs.names if name in self.known]
-        self.further = tuple(name for name in dict.fromkeys([*joints, *sensors]) if name not in own)
+        self.further = tuple(name for name in dict.fromkeys([*joints, *sensors]) if name not in independent_names)
 
     def _targets(self, independent: Sequence[str]) -> Targets:
         eqs = self.eqs
-        known = [*eqs.measures.names, *positional_outputs(eqs)]
+        positions = [*eqs.measures.names, *positional_outputs(eqs)]
         full = [eqs.full_name(name) for name in independent]
-        for name, given in zip(full, independent, strict=True):
-            if name not in known:
+        for name, word in zip(full, independent, strict=True):
+            if name not in positions:
                 higher = name in eqs.measure_rates.index or name in eqs.outputs.index
                 why = " Independent coordinates are positions." if higher else ""
                 raise ModelError(
-                    "unknown-name", f"independent: {unknown_name('coordinate', given, known, repr(eqs.name))}{why}"
+                    "unknown-name", f"independent: {unknown_name('coordinate', word, positions, repr(eqs.name))}{why}"
                 )
             if full.count(name) > 1:
                 raise ModelError("duplicate", f"the independent coordinates name {name!r} twice.")
@@ -123,23 +107,23 @@ class MachineRelations:
         """Outputs that need forces, and every quantity that needs motion only."""
         eqs, h = self.eqs, self.eqs.functions["outputs"]
         forced = {eqs.outputs.names[i] for k in (3, 4, 5) for i in h.jac_sparsity(0, k).row()}
-        known: dict[str, Measurable] = {}
+        catalogue: dict[str, Measurable] = {}
         moving = {i for k in (0, 1, 2) for i in h.jac_sparsity(0, k).row()}
         self._still = {name for k, name in enumerate(eqs.outputs.names) if k not in moving} - forced
         for k, (name, unit) in enumerate(zip(eqs.measures.names, eqs.measures.units, strict=True)):
-            known[name] = Measurable(unit, 0)
-            known[eqs.measure_rates.names[k]] = Measurable(eqs.measure_rates.units[k], 1)
-            known[self._second(k)] = Measurable(per_second(unit, 2), 2)
+            catalogue[name] = Measurable(unit, 0)
+            catalogue[eqs.measure_rates.names[k]] = Measurable(eqs.measure_rates.units[k], 1)
+            catalogue[self._second(k)] = Measurable(per_second(unit, 2), 2)
         order = np.zeros(eqs.ny, dtype=int)
         for level, argument in ((1, 1), (2, 2)):
             order[list(set(h.jac_sparsity(0, argument).row()))] = level
         for name, unit, level in zip(eqs.outputs.names, eqs.outputs.units, order, strict=True):
             if name not in forced and name not in self._still:
-                known[name] = Measurable(unit, int(level))
+                catalogue[name] = Measurable(unit, int(level))
         for names, level in ((self.coordinates, 0), (self.rates, 1), (self.accelerations, 2)):
             for name, unit in zip(names.names, names.units, strict=True):
-                known.setdefault(name, Measurable(unit, level))
-        return forced, known
+                catalogue.setdefault(name, Measurable(unit, level))
+        return forced, catalogue
 
     def _check_freedom(self) -> None:
         """As many coordinates as degrees of freedom, independent at some pose near the drawing."""
@@ -147,11 +131,11 @@ class MachineRelations:
         random = np.random.default_rng(0)
         project = eqs.cache("projection kernel", lambda: Kernel(projection_function(eqs, 4)))
         still, q = np.zeros(eqs.nv), self.begin
-        found, freedom = 0, eqs.nv
+        determined, freedom = 0, eqs.nv
         for _ in range(3):  # it may be a dead point: look beside it too
             J = self._stack(q, eqs.p, 0.0)[0]
             A = J[: len(eqs.rows)]
-            found, freedom = max(found, rank(J)), min(freedom, eqs.nv - rank(A))
+            determined, freedom = max(determined, rank(J)), min(freedom, eqs.nv - rank(A))
             Z = null_space(A)
             change = Z @ (0.05 * random.normal(size=Z.shape[1]))
             q = project(q + eqs.kernel("kinematics")(q, eqs.p, 0.0)[0] @ change, still, eqs.p, 0.0)[0]
@@ -162,7 +146,7 @@ class MachineRelations:
                 f"({', '.join(self.targets.names)}) are named.",
                 Advice(f"Name {freedom}."),
             )
-        if n > freedom or found < eqs.nv:
+        if n > freedom or determined < eqs.nv:
             raise ModelError(
                 "dependent-coordinates",
                 f"the coordinates {', '.join(self.targets.names)} are not independent in {eqs.name!r}, which has "
@@ -171,7 +155,7 @@ class MachineRelations:
             )
 
     def names(self, given: object, what: str) -> list[str]:
-        found: list[str] = []
+        sensors: list[str] = []
         for name in name_list(given, what):
             full = self.eqs.full_name(name)
             parts = [f"{full}.{axis}" for axis in "xyz" if f"{full}.{axis}" in self.known]
@@ -189,8 +173,8 @@ class MachineRelations:
                 raise ModelError(
                     "unknown-name", f"{what}: {unknown_name('sensor or coordinate', full, self.known, repr(self.name))}"
                 )
-            found += [full] if full in self.known else parts
-        return found
+            sensors += [full] if full in self.known else parts
+        return sensors
 
     def close(self, pose: Expr, z: Expr, p: Expr, t: Expr) -> Expr:
         return self.closing.close(pose, z, p, t)
@@ -205,12 +189,12 @@ class MachineRelations:
         y = eqs.functions["outputs"](pose, v, a, *[SX.zeros(k) for k in (len(eqs.rows), eqs.nz, eqs.nu)], p, t)
         second = S @ a + bias
         entries = []
-        own = {name: SX(x[k]) for channels, x in ((self.coordinates, z), (self.rates, zd), (self.accelerations, zdd))
+        direct = {name: SX(x[k]) for channels, x in ((self.coordinates, z), (self.rates, zd), (self.accelerations, zdd))
                for k, name in enumerate(channels.names)}  # fmt: skip
         seconds = {self._second(k): k for k in range(len(eqs.measures))}
         for name in names:
-            if name in own:
-                entries.append(own[name])
+            if name in direct:
+                entries.append(direct[name])
             elif name in eqs.outputs.index:
                 entries.append(y[eqs.outputs.index[name]])
             elif name in eqs.measures.index:
@@ -238,17 +222,24 @@ class MachineRelations:
         return {n: float(x) for c, values in ((self.coordinates, z), (self.rates, zd))
                 for n, x in zip(c.names, values.ravel(), strict=True)}  # fmt: skip
 
-    def start(self, values: Mapping[str, float], begin: Array | None = None) -> tuple[Array, Array]:
+    def start(
+        self,
+        values: Mapping[str, float],
+        begin: Array | None = None,
+        lead: float = 0.05,  # longest step of a coordinate on the way from the drawing to a start [rad or m]
+        most: float = 1e4,  # of these steps: 500 rad
+        closed: float = 1e-10,  # gap of a pose, times (1 + largest coordinate)
+    ) -> tuple[Array, Array]:
         """Step by step from where the loops are closed as they should be, so that they stay closed that way."""
         eqs = self.eqs
         q = np.array(self.begin if begin is None else begin)
         at = self._stack(q, eqs.p, 0.0)[1]
         wanted = np.array([values.get(n, x) for n, x in zip(self.coordinates.names, at, strict=True)])
-        steps = int(min(LIMITS.steps, np.ceil(np.abs(wanted - at).max(initial=0.0) / LIMITS.lead)))
+        steps = int(min(most, np.ceil(np.abs(wanted - at).max(initial=0.0) / lead)))
         gap = np.zeros(1)
-        for part in np.linspace(0.0, 1.0, steps + 1)[1:]:
-            q, gap = self._lead(q, at + part * (wanted - at), eqs.p, 0.0)
-        if not gap[0] <= LIMITS.open * (1 + np.abs(q).max()):
+        for share in np.linspace(0.0, 1.0, steps + 1)[1:]:
+            q, gap = self._lead(q, at + share * (wanted - at), eqs.p, 0.0)
+        if not gap[0] <= closed * (1 + np.abs(q).max()):
             measures = {n: float(x) for n, x in values.items() if n in eqs.measures.index}
             try:  # the straight way is barred: any other
                 q = np.array(assemble(eqs, measures).q)
@@ -257,30 +248,37 @@ class MachineRelations:
         self._check_regular(q, wanted)
         return wanted, q
 
-    def follow(self, z: Array, times: Array, begin: Array | None = None) -> tuple[Array, Array]:
-        """Poses (K, nq) at coordinates z (K, n) one after another, each led to from the last, and their gaps."""
+    def follow(self, z: Array, times: Array, begin: Array | None = None, passes: int = 2) -> tuple[Array, Array]:
+        """Poses (K, nq) at coordinates z (K, n) one after another, each led to from the last, and their gaps.
+
+        passes : calls of Newton's method from pose to pose of a record, whose steps may be long.
+        """
         eqs = self.eqs
         q = self.begin if begin is None else begin
         poses, gaps = np.empty((len(z), eqs.nq)), np.empty(len(z))
         for k, row in enumerate(z):
-            for _ in range(LIMITS.passes):
+            for _ in range(passes):
                 q, gap = self._lead(q, row, eqs.p, times[k])
             poses[k], gaps[k] = q, gap[0]
         return poses, gaps
 
-    def _check_regular(self, q: Array, z: Array) -> None:
-        """Whether the independent coordinates fix the pose at q: how far each free motion moves them."""
+    def _check_regular(self, q: Array, z: Array, dead: float = 1e-6, good: float = 1e-4) -> None:
+        """Whether the independent coordinates fix the pose at q: how far each free motion moves them.
+
+        dead : of a coordinate's own gradient: less motion than this leaves the pose open.
+        good : of the same; other coordinates are advised where they are 100 times better.
+        """
         eqs, nr = self.eqs, len(self.eqs.rows)
         J = self._stack(q, eqs.p, 0.0)[0]
         free = null_space(J[:nr])
-        if _least(J[nr:] @ free, J[nr:]) > LIMITS.dead:
+        if _least(J[nr:] @ free, J[nr:]) > dead:
             return
         s = eqs.kernel("measures")(q, np.zeros(eqs.nv), eqs.p, 0.0)[2].reshape(-1, eqs.nv)
         joints = [k for k in eqs.recorded_measures if np.linalg.norm(s[k]) > 0]
         moved = s[joints] @ free / np.linalg.norm(s[joints], axis=1)[:, None]
         better = [joints[k] for k in ties.pivot_columns(moved.T)[1][: free.shape[1]]] if joints else []
         hint = ""
-        if len(better) == free.shape[1] and _least(s[better] @ free, s[better]) > LIMITS.better:
+        if len(better) == free.shape[1] and _least(s[better] @ free, s[better]) > good:
             hint = f", such as {', '.join(eqs.measures.names[k] for k in sorted(better))}"
         here = ", ".join(f"{n} = {x:.4g}" for n, x in zip(self.coordinates.names, z, strict=True))
         raise ModelError(
@@ -339,27 +337,28 @@ class FormulaRelations:
         self.parameter_values: tuple[float, ...] = ()
         z, zd, zdd, t = (SX.sym(name, size) for name, size in (("z", len(each)), ("zd", len(each)),
                                                                ("zdd", len(each)), ("t", 1)))  # fmt: skip
-        given = call_user(function, f"kinematic formula {self.name!r}", _FormulaView(self.coordinates, z, t))
-        if not isinstance(given, Mapping) or not given:
-            problem = f"formula {self.name!r} must return a mapping of names to expressions, got {given!r}."
+        formulas = call_user(function, f"kinematic formula {self.name!r}", _FormulaView(self.coordinates, z, t))
+        if not isinstance(formulas, Mapping) or not formulas:
+            problem = f"formula {self.name!r} must return a mapping of names to expressions, got {formulas!r}."
             raise ModelError("wrong-type", problem)
-        known = {n: Measurable(u, k) for k, c in enumerate((self.coordinates, self.rates, self.accelerations))
+        catalogue = {n: Measurable(u, k) for k, c in enumerate((self.coordinates, self.rates, self.accelerations))
                  for n, u in zip(c.names, c.units, strict=True)}  # fmt: skip
         expressions = {n: x[k] for c, x in ((self.coordinates, z), (self.rates, zd), (self.accelerations, zdd))
                        for k, n in enumerate(c.names)}  # fmt: skip
-        for name, value in given.items():
+        for name, value in formulas.items():
             h = SX(value)
-            if name in known or h.shape != (1, 1):
+            if name in catalogue or h.shape != (1, 1):
                 problem = f"kinematic formula: {name!r} must be one new quantity, got shape {h.shape}."
-                raise ModelError("taken-name" if name in known else "wrong-shape", problem)
+                raise ModelError("taken-name" if name in catalogue else "wrong-shape", problem)
             hd = ca.jacobian(h, z) @ zd + ca.jacobian(h, t)
             hdd = ca.jacobian(h, z) @ zdd + ca.jacobian(hd, z) @ zd + ca.jacobian(hd, t)
-            for level, one in enumerate((h, hd, hdd)):
+            for level, expression in enumerate((h, hd, hdd)):
                 label = _dot(name, level)
-                known[label], expressions[label] = Measurable(per_second(units.get(name, ""), level), level), one
-        self.known: Mapping[str, Measurable] = known
+                catalogue[label] = Measurable(per_second(units.get(name, ""), level), level)
+                expressions[label] = expression
+        self.known: Mapping[str, Measurable] = catalogue
         self.further = tuple(
-            name for name in known if name not in independent and not name.startswith(tuple(independent))
+            name for name in catalogue if name not in independent and not name.startswith(tuple(independent))
         )
         self._function = ca.Function(
             "formula", [z, zd, zdd, t], [ca.densify(ca.vertcat(*expressions.values()))], {"cse": True}
@@ -367,10 +366,10 @@ class FormulaRelations:
         self._place = {name: k for k, name in enumerate(expressions)}
 
     def names(self, given: object, what: str) -> list[str]:
-        found = name_list(given, what)
-        for name in found:
+        quantities = name_list(given, what)
+        for name in quantities:
             require_name("quantity", name, self.known, repr(self.name), error=ModelError, argument=what)
-        return found
+        return quantities
 
     def close(self, pose: Expr, z: Expr, p: Expr, t: Expr) -> Expr:
         return pose

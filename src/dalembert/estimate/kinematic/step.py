@@ -127,13 +127,13 @@ class KinematicStep:
     def distance(self) -> ca.Function:
         """(pose, z, ż, p, t) -> distance from the singular poses; by default det(SᵀWS) over its scale."""
         pose, z, zd, p, t = self.symbols()
-        own = None if self.switching is None else self.switching.distance
-        if own is None:
+        distance = None if self.switching is None else self.switching.distance
+        if distance is None:
             S, _ = self.affine(self.inputs, self.order, pose, z, SX.zeros(self.n), p, t)
             value = gram_determinant(ca.diag(ca.DM(self.weights) ** 0.5) @ S) / self.scale
         else:
             view = _DistanceView(self.relations, pose, z, zd, p, t)
-            value = SX(call_user(own, "the distance of Switching", view))
+            value = SX(call_user(distance, "the distance of Switching", view))
             if value.shape != (1, 1):
                 raise ModelError("wrong-shape", f"the distance of Switching must be one number, got {value.shape}.")
         return ca.Function("distance", [pose, z, zd, p, t], [ca.densify(value)], {"cse": True})
@@ -154,8 +154,8 @@ class KinematicStep:
             return self.switching.inside(distance(pose, y[0], y[1] if len(y) > 1 else zero, p, t), before)
 
         def top(near: Expr, pose: Expr, y: Sequence[Any], t: Expr) -> Expr:
-            found = constraint(pose, y[0], y[1] if order == 2 else zero, u, near, p, t)
-            return found if self.switching is None else ca.if_else(near, held, found)
+            rates = constraint(pose, y[0], y[1] if order == 2 else zero, u, near, p, t)
+            return rates if self.switching is None else ca.if_else(near, held, rates)
 
         held = blocks[order] if self.scheme is not None else zero  # what walks at random
         start = blocks[:order]

@@ -15,11 +15,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import casadi as ca
 
-from dalembert.core.arguments import positive_number, real_number
+from dalembert.core.declare import checked, number, positive
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
 from dalembert.expressions import Expr
@@ -28,6 +28,11 @@ from dalembert.expressions.quantities import is_real
 SX = ca.SX
 
 
+Number = Annotated[float, number, "of a coordinate"]
+Positive = Annotated[float, positive, "of a distance"]
+
+
+@checked
 @dataclass(frozen=True)
 class Window:
     """Distance of a coordinate, or of a sum of multiples of coordinates, from ``centre`` + k ``period``.
@@ -36,11 +41,8 @@ class Window:
     """
 
     coordinate: str | tuple[tuple[str, float], ...]
-    centre: float = 0.0
-    period: float | None = math.pi
-
-    def __post_init__(self) -> None:
-        real_number("centre", self.centre), self.period is None or positive_number("period", self.period)
+    centre: Number = 0.0
+    period: Positive | None = math.pi
 
     def __call__(self, s: Any) -> Any:
         terms = ((self.coordinate, 1.0),) if isinstance(self.coordinate, str) else self.coordinate
@@ -51,6 +53,7 @@ class Window:
         return ca.fabs(ca.atan2(ca.sin(off * turn), ca.cos(off * turn))) / turn
 
 
+@checked
 @dataclass(frozen=True)
 class Switching:
     """When the constraint is left out near singular poses.
@@ -69,12 +72,11 @@ class Switching:
     Switching(enter=0.08, leave=None, distance=Window(coordinate='B.angle', centre=0.0, period=3.141592653589793))
     """
 
-    enter: float
+    enter: Positive
     leave: float | None = None
     distance: Callable[[Any], Any] | None = None
 
     def __post_init__(self) -> None:
-        positive_number("enter", self.enter)
         if self.leave is not None and not (is_real(self.leave) and self.enter <= self.leave < math.inf):
             raise ModelError(
                 "out-of-range",

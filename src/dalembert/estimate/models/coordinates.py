@@ -12,7 +12,6 @@ Coordinates of joints come first, then turns of bodies, then their places.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -25,51 +24,38 @@ from dalembert.solve.position.chart import Chart
 from dalembert.solve.position.tangent import Candidate, measure_candidate, split, turn_candidates
 
 
-@dataclass(frozen=True)
-class ChoiceLimits:
-    """Limits of the choice of coordinates."""
-
-    rays: int = 4  # directions of motion that are explored
-    steps: int = 48  # steps forward and back: 48 × 0.15 rad is more than a turn
-    stride: float = 0.15  # largest change of a coordinate in a step [rad or m]
-    newton: int = 3  # iterations that close a pose: 0.15 -> 1e-2 -> 1e-4 -> 1e-8
-    residual: float = 1e-6  # of a closed pose [m or rad], after these iterations
-    lasting: float = 0.1  # score from which on a coordinate is suitable: its rates have at most 10 times the errors
-    possible: float = 1e-6  # score from which on it is independent at all, where none is suitable
-    still: float = 1e-12  # of a direction of unit size that the joints leave none of: some thousand roundings
-    large: int = 60  # speeds of a machine; above it the initial pose alone decides
-
-
-LIMITS = ChoiceLimits()
-
-
-def choose_coordinates(eqs: EquationsOfMotion, chart: Chart) -> list[str]:
+def choose_coordinates(
+    eqs: EquationsOfMotion,
+    chart: Chart,
+    lasting: float = 0.1,  # score from which on a coordinate is suitable: its rates have at most 10 times the errors
+    possible: float = 1e-6,  # score from which on it is independent at all, where none is suitable
+) -> list[str]:
     """Names of independent coordinates for a machine that starts at the chart's state."""
-    measures, joints = ([measure_candidate(eqs, k) for k in part] for part in (eqs.positions, eqs.recorded_measures))
+    measures, joints = ([measure_candidate(eqs, k) for k in rows] for rows in (eqs.positions, eqs.recorded_measures))
     turns = turn_candidates(eqs, chart.x, world=False)
     groups = [joints, *turns, [c for c in measures if c not in joints]]
     candidates = [c for group in groups for c in group]
     count = len(chart.positions)
-    seen = [view for q in _poses(eqs, chart) if (view := _gradients(eqs, q, chart.x.t, candidates)).shape[1] == count]
-    if not seen:
+    slopes = (_gradients(eqs, q, chart.x.t, candidates) for q in _poses(eqs, chart))
+    views = np.array([S for S in slopes if S.shape[1] == count])  # (poses, candidates, freedoms)
+    if not len(views):
         return [c.name for c in chart.positions]
-    views = np.array(seen)  # (poses, candidates, freedoms)
     largest = np.maximum(np.linalg.norm(views, axis=2).max(axis=0), 1e-300)
     places = np.cumsum([0, *map(len, groups)])
-    taken: list[int] = []
-    while len(taken) < count:
-        left = np.linalg.norm(views, axis=2).min(axis=0) / largest
-        left[taken] = 0.0
-        best = [int(a + ties.first_largest(left[a:b])) for a, b in pairwise(places) if b > a]
-        good = [k for k in best if left[k] >= LIMITS.lasting] or [
-            k for k in best if left[k] >= (1.0 - ties.THRESHOLDS.largest) * left.max() > LIMITS.possible
+    chosen: list[int] = []
+    while len(chosen) < count:
+        score = np.linalg.norm(views, axis=2).min(axis=0) / largest
+        score[chosen] = 0.0
+        best = [int(a + ties.first_largest(score[a:b])) for a, b in pairwise(places) if b > a]
+        good = [k for k in best if score[k] >= lasting] or [
+            k for k in best if score[k] >= (1.0 - ties.THRESHOLDS.largest) * score.max() > possible
         ]
         if not good:
             return [c.name for c in chart.positions]
-        taken.append(good[0])
+        chosen.append(good[0])
         along = views[:, good[0]] / np.maximum(np.linalg.norm(views[:, good[0]], axis=1, keepdims=True), 1e-300)
         views = views - np.einsum("pcf,pf->pc", views, along)[:, :, None] * along[:, None]
-    return [candidates[k].name for k in sorted(taken)]
+    return [candidates[k].name for k in sorted(chosen)]
 
 
 def _gradients(eqs: EquationsOfMotion, q: Array, t: float, candidates: list[Candidate]) -> Array:
@@ -86,32 +72,42 @@ def _gradients(eqs: EquationsOfMotion, q: Array, t: float, candidates: list[Cand
     return np.asarray(np.array(rows).reshape(len(candidates), eqs.nv) @ Z)
 
 
-def _poses(eqs: EquationsOfMotion, chart: Chart) -> list[Array]:
+def _poses(
+    eqs: EquationsOfMotion,
+    chart: Chart,
+    rays: int = 4,  # directions of motion that are explored
+    steps: int = 48,  # forward and back: 48 × 0.15 rad is more than a turn
+    stride: float = 0.15,  # largest change of a coordinate in a step [rad or m]
+    newton: int = 3,  # iterations that close a pose: 0.15 -> 1e-2 -> 1e-4 -> 1e-8
+    residual: float = 1e-6,  # of a closed pose [m or rad], after these iterations
+    still: float = 1e-12,  # of a direction of unit size that the joints leave none of: some thousand roundings
+    large: int = 60,  # speeds of a machine; above it the initial pose alone decides
+) -> list[Array]:
     """Poses along some ways that the joints allow, the start first."""
     start, t, p = chart.x.q, chart.x.t, eqs.p
-    found = [start]
-    if eqs.nv > LIMITS.large:
-        return found
-    project = Kernel(projection_function(eqs, LIMITS.newton))
+    poses = [start]
+    if eqs.nv > large:
+        return poses
+    project = Kernel(projection_function(eqs, newton))
     random = np.random.default_rng(0)
     free = split(chart.T.A[eqs.holonomic_rows])[4].shape[1]
-    for ray in range(min(LIMITS.rays, free)):
+    for ray in range(min(rays, free)):
         first = random.normal(size=eqs.nv) if ray else np.ones(eqs.nv)
         for sign in (1.0, -1.0):
             q, direction = start, sign * first
-            for _ in range(LIMITS.steps):
+            for _ in range(steps):
                 A = eqs.kernel("rows")(q, 0 * direction, np.zeros(eqs.nz), np.zeros(eqs.nu), p, t)[0]
                 Z = split(A.reshape(len(eqs.rows), eqs.nv)[eqs.holonomic_rows])[4]
                 direction = Z @ (Z.T @ direction)
                 size = float(np.abs(direction).max(initial=0.0))
-                if size < LIMITS.still:
+                if size < still:
                     break
                 N = eqs.kernel("kinematics")(q, p, t)[0].reshape(eqs.nq, eqs.nv)
                 direction = direction / size
-                trial = project(q + LIMITS.stride * (N @ direction), 0 * direction, p, t)[0]
+                trial = project(q + stride * (N @ direction), 0 * direction, p, t)[0]
                 gap = eqs.kernel("position")(trial, p, t)[0]
-                if not np.isfinite(trial).all() or np.abs(gap).max(initial=0.0) > LIMITS.residual:
+                if not np.isfinite(trial).all() or np.abs(gap).max(initial=0.0) > residual:
                     break
                 q = trial
-                found.append(q)
-    return found
+                poses.append(q)
+    return poses

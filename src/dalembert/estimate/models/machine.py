@@ -10,14 +10,14 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from dalembert.core.arguments import one_of, positive_number, whole_number
+from dalembert.core.arguments import one_of, positive_number
 from dalembert.core.errors import ModelError, require_name, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import Channels, EquationsOfMotion, State
 from dalembert.estimate.models.machine_functions import MachineFunctions, further_channels
 from dalembert.estimate.models.manifold import Manifold, Tangent, independent
 from dalembert.estimate.models.process import Names, Process, find_places, process
-from dalembert.estimate.models.runge_kutta import MOST_STEPS
+from dalembert.estimate.models.runge_kutta import SUBSTEPS
 from dalembert.expressions import Array
 from dalembert.numerics.runge_kutta import Tableau, find_tableau
 from dalembert.solve.position.assemble import assemble, check_start, check_weightless
@@ -81,7 +81,7 @@ def machine_process(
     table = _tableau(method)
     one_of("closing", closing, ("independent", "projection"))
     for label, count in (("steps", steps), ("newton_steps", newton_steps)):
-        whole_number(label, count, 1, MOST_STEPS)
+        SUBSTEPS(label, count)
     if dt is not None:
         positive_number("dt", dt)
     named = None if coordinates is None else [coordinates] if isinstance(coordinates, str) else list(coordinates)
@@ -120,12 +120,12 @@ def place(machine: MachineFunctions, at: State | None, given: Mapping[str, float
               "guess": eqs.coordinates.names}  # fmt: skip
     parts: dict[str, dict[str, float]] = {kind: {} for kind in tables}
     for name, value in given.items():
-        kind = next((kind for kind, known in tables.items() if eqs.full_name(name) in known), None)
+        kind = next((kind for kind, names_ in tables.items() if eqs.full_name(name) in names_), None)
         if kind is None:
-            known = dict.fromkeys(known for table in tables.values() for known in table)
+            names_ = dict.fromkeys(word for table in tables.values() for word in table)
             where = f"equations {eqs.name!r}"
             raise ModelError(
-                "unknown-name", f"start: {unknown_name('coordinate, rate or internal state', name, known, where)}"
+                "unknown-name", f"start: {unknown_name('coordinate, rate or internal state', name, names_, where)}"
             )
         parts[kind][name] = value
     walking = parts.pop("unknown")
@@ -188,22 +188,22 @@ def _read_outputs(eqs: EquationsOfMotion, outputs: Names) -> tuple[list[tuple[st
               "q": eqs.coordinates, "v": eqs.speeds, "z": eqs.internal}  # fmt: skip
     places: list[tuple[str, int]] = []
     names: list[str] = []
-    for given in [outputs] if isinstance(outputs, str) else outputs:
-        if not isinstance(given, str):
-            raise ModelError("bad-name", f"outputs must be names of sensors or coordinates, got {given!r}.")
-        place = _place(tables, given, eqs.full_name(given))
-        axes = [name for name in eqs.outputs.names if name.startswith(f"{given}.")]
+    for word in [outputs] if isinstance(outputs, str) else outputs:
+        if not isinstance(word, str):
+            raise ModelError("bad-name", f"outputs must be names of sensors or coordinates, got {word!r}.")
+        place = _place(tables, word, eqs.full_name(word))
+        axes = [name for name in eqs.outputs.names if name.startswith(f"{word}.")]
         if place is not None:
             places.append(place)
-            names.append(given)
+            names.append(word)
         elif axes:
             places += [("sensor", eqs.outputs.index[name]) for name in axes]
             names += axes
         else:
-            known = (*eqs.outputs.names, *eqs.measures.names, *eqs.measure_rates.names, *eqs.internal.names)
+            readable = (*eqs.outputs.names, *eqs.measures.names, *eqs.measure_rates.names, *eqs.internal.names)
             raise ModelError(
                 "unknown-name",
-                f"outputs: {unknown_name('sensor or coordinate', given, known, f'equations {eqs.name!r}')}",
+                f"outputs: {unknown_name('sensor or coordinate', word, readable, f'equations {eqs.name!r}')}",
             )
     if not names:
         raise ModelError("empty", "no outputs are named: a filter needs something measured.")

@@ -85,23 +85,23 @@ class MachineFunctions:
         def function(name: str, inputs: list[Any], value: Expr) -> ca.Function:
             return build_function(name, inputs, [value])
 
-        found = {
+        functions = {
             "step": self.step(),
             "outputs": function("outputs", [x, u, p, t], self.outputs(x, u, p, t)),
             "difference": function("difference", [x, x0, p, t], self.difference(x, x0, p, t)),
             "report": function("report", [x, u, p, t], self.report(x, u, p, t)),
         }
         if self.flat or not isinstance(self.manifold, Independent):
-            found["rate"] = function("rate", [x, u, p, t], self.rate(x, u, p, t))
-            found["retract"] = function("retract", [x, e, p, t], self.retract(x, e, p, t))
-            return found
+            functions["rate"] = function("rate", [x, u, p, t], self.rate(x, u, p, t))
+            functions["retract"] = function("retract", [x, e, p, t], self.retract(x, e, p, t))
+            return functions
         X, U, P, T, _ = self.symbols(MX)
-        found["rate"] = ca.Function("rate", [X, U, P, T], [self.rate(X, U, P, T)])
-        found["retract"] = self.retract_in_parts(self.manifold)
-        found["slope"] = function("slope", [x, x0, p, t], self.slope(self.manifold, x, x0, p, t))
+        functions["rate"] = ca.Function("rate", [X, U, P, T], [self.rate(X, U, P, T)])
+        functions["retract"] = self.retract_in_parts(self.manifold)
+        functions["slope"] = function("slope", [x, x0, p, t], self.slope(self.manifold, x, x0, p, t))
         if self.lands:
-            found["step_slopes"] = step_slopes(self)
-        return found
+            functions["step_slopes"] = step_slopes(self)
+        return functions
 
     @property
     def flat(self) -> bool:
@@ -211,17 +211,17 @@ class MachineFunctions:
         walking = Channels([eqs.inputs.names[k] for k in self.unknown], [eqs.inputs.units[k] for k in self.unknown])
         tables = {"q": eqs.coordinates, "v": eqs.speeds, "z": eqs.internal, "d": walking, "measure": eqs.measures,
                   "rate": eqs.measure_rates, "sensor": eqs.outputs}  # fmt: skip
-        found: dict[str, tuple[str, int, str, str]] = {}
+        outputs: dict[str, tuple[str, int, str, str]] = {}
         for kind, channels in tables.items():
             for k in recorded if kind in ("measure", "rate") else range(len(channels)):
                 name, unit = channels.names[k], channels.units[k]
                 if name not in eqs.unrecorded and (kind != "sensor" or self._is_reported(k)):
-                    found.setdefault(name, (kind, k, name, unit))
+                    outputs.setdefault(name, (kind, k, name, unit))
         for kind, channels in further_channels(eqs).items():
             for k, (name, unit) in enumerate(zip(channels.names, channels.units, strict=True)):
                 if name in self.more:
-                    found.setdefault(name, (kind, k, name, unit))
-        return list(found.values())
+                    outputs.setdefault(name, (kind, k, name, unit))
+        return list(outputs.values())
 
     def _is_reported(self, sensor: int) -> bool:
         """Whether a sensor is reported: one that needs accelerations or reactions only where it is measured."""

@@ -62,8 +62,8 @@ class FactoredRows:
     def correction(self, residual: Expr) -> Expr:
         """δ with M δ = Aᵀ μ and A δ = -residual."""
         change, mu = self.factor.accelerations(SX.zeros(self.M.shape[0]), -still(residual), 0)
-        rest, _ = self.factor.accelerations(self.A.T @ mu - self.M @ change, -residual - self.A @ change, 0)
-        return change + rest
+        correction, _ = self.factor.accelerations(self.A.T @ mu - self.M @ change, -residual - self.A @ change, 0)
+        return change + correction
 
 
 def rates(eqs: EquationsOfMotion, s: Symbols) -> tuple[list[Any], FactoredRows]:

@@ -61,13 +61,13 @@ def _substep(
     none = MX.zeros(lam.shape[0], machine.ne), MX.zeros(p.shape[0], machine.ne), MX.zeros(1, machine.ne)
     for node, row in zip(nodes[:-1], rows, strict=False):
         stage, change = at(row)
-        given = [*stage, u, p, t + node * h, stages[-1][3] if stages else lam]
-        value, slope = along(F, given, [*change, du, none[1], none[2], none[0]])
+        arguments = [*stage, u, p, t + node * h, stages[-1][3] if stages else lam]
+        value, slope = along(F, arguments, [*change, du, none[1], none[2], none[0]])
         stages.append(value)
         changes.append(slope)
     (last, dlast), (base, dbase) = at(rows[-1]), at(weights[:-1])
-    given = [*last, stages[-1][3], *base, h * weights[-1], u, p, t + h]
-    return along(landing, given, [*dlast, none[0], *dbase, none[2], du, none[1], none[2]])
+    arguments = [*last, stages[-1][3], *base, h * weights[-1], u, p, t + h]
+    return along(landing, arguments, [*dlast, none[0], *dbase, none[2], du, none[1], none[2]])
 
 
 def along(function: ca.Function, given: list[Any], changes: list[Any]) -> tuple[list[Any], list[Any]]:

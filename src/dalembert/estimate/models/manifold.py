@@ -261,8 +261,8 @@ class Independent:
 
     def retract_in_parts(self, symbols: dict[str, Any]) -> tuple[Any, Any]:
         """The same in calls of one function for each kind of step, which is compiled once: for large machines."""
-        s, made = symbols, {name: SX.sym(name, x.shape[0]) for name, x in symbols.items()}
-        q, v, q0, v0, e_s, e_w, p, t = (made[name] for name in ("q", "v", "q0", "v0", "e_s", "e_w", "p", "t"))
+        s, copies = symbols, {name: SX.sym(name, x.shape[0]) for name, x in symbols.items()}
+        q, v, q0, v0, e_s, e_w, p, t = (copies[name] for name in ("q", "v", "q0", "v0", "e_s", "e_w", "p", "t"))
         w0, going = SX.sym("w0", len(self.moving)), SX.sym("going")
 
         def part(name: str, inputs: list[Any], outputs: tuple[Any, ...]) -> ca.Function:
@@ -334,8 +334,8 @@ class Independent:
         s = self.eqs.symbols()
         value, rate, _, _ = self.eqs.functions["measures"](s.q, s.v, s.p, s.t)
         arguments = ca.vertcat(s.q, s.v, s.p, s.t)
-        found: tuple[dict[int, Array], dict[int, Array]] = ({}, {})
-        kinds = zip((value, rate), (0, self.eqs.nq), (self.chosen, self.moving), found, strict=True)
+        factors: tuple[dict[int, Array], dict[int, Array]] = ({}, {})
+        kinds = zip((value, rate), (0, self.eqs.nq), (self.chosen, self.moving), factors, strict=True)
         for expressions, first, candidates, shares in kinds:
             rows = {}
             for k, c in enumerate(candidates):
@@ -351,7 +351,7 @@ class Independent:
                 (place,) = (j for j in row if j not in shares)
                 share = np.eye(len(candidates))[ready[0]] - sum(c * shares[j] for j, c in row.items() if j != place)
                 shares[place] = np.asarray(share / row[place])
-        return found
+        return factors
 
     def difference(self, q: Expr, v: Expr, q0: Expr, v0: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
         return self._values(q, q0, p, t)[0], self._speeds(q, v, p, t)[0] - self._speeds(q0, v0, p, t)[0]

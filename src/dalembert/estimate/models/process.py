@@ -148,7 +148,7 @@ def process(
     if (identified := getattr(model, "identified", None)) is not None:  # of `identify.auto`, which need not be loaded
         return process(identified, outputs=outputs, inputs=inputs, dt=dt, **options)
     hints = [Advice("Give {} of it.", Call("da.equations"))] if type(model).__name__ == "Mechanism" else []
-    hints += [Advice(f"Give its attribute {part!r}.") for part in ("system", "process") if hasattr(model, part)][:1]
+    hints += [Advice(f"Give its attribute {word!r}.") for word in ("system", "process") if hasattr(model, word)][:1]
     problem = "a filter needs a linear model, equations of motion, a user model or a kinematic model, got "
     raise ModelError("wrong-type", f"{problem}{type(model).__name__}.", *hints)
 
@@ -227,12 +227,12 @@ def machine_names(model: StateSpace) -> tuple[str, ...]:
 
 def operating_point(model: StateSpace, outputs: list[str], inputs: list[str]) -> tuple[Array, Array, Array] | None:
     """(x₀, u₀, y₀) of `da.linearize`, or None where all of it is zero."""
-    known = model.provenance.get("reference")
-    if not known:
+    reference = model.provenance.get("reference")
+    if not reference:
         return None
-    point = [np.array([float(known.get(name, 0.0)) for name in names])
+    point = [np.array([float(reference.get(name, 0.0)) for name in names])
              for names in (machine_names(model), inputs, outputs)]  # fmt: skip
-    return (point[0], point[1], point[2]) if any(part.any() for part in point) else None
+    return (point[0], point[1], point[2]) if any(column.any() for column in point) else None
 
 
 def find_places(wanted: Names, known: tuple[str, ...], kind: str) -> list[int]:

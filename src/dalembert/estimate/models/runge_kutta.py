@@ -15,11 +15,12 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.core.declare import count
 from dalembert.expressions import Array, Expr
 from dalembert.numerics.runge_kutta import Tableau
 
 SX, MX = ca.SX, ca.MX
-MOST_STEPS = 1000  # of one interval: all are in one expression
+SUBSTEPS = count(1, 1000)  # of one interval: all are in one expression
 
 
 def step_function(rate: ca.Function, method: Tableau, substeps: int = 1) -> ca.Function:
@@ -58,10 +59,10 @@ def implicit_function(rate: ca.Function, method: Tableau) -> ca.Function:
     n, stages, leading = rate.size1_in(0), len(method.weights), method.leading
     x, u, p, t, h = (SX.sym(name, size) for name, size in zip("xupth", _sizes(rate), strict=True))
     unknown = SX.sym("k", n * (stages - leading))
-    known: list[Any] = []
+    rates: list[Any] = []
     for row, node in zip(method.matrix[:leading], method.nodes, strict=False):
-        known.append(rate(x + h * _combine(row, known) if row.any() else x, u, p, t + node * h))
-    all_stages = [*known, *ca.vertsplit(unknown, n)]
+        rates.append(rate(x + h * _combine(row, rates) if row.any() else x, u, p, t + node * h))
+    all_stages = [*rates, *ca.vertsplit(unknown, n)]
     residual = [
         k - rate(x + h * _combine(row, all_stages), u, p, t + node * h)
         for row, node, k in zip(method.matrix[leading:], method.nodes[leading:], all_stages[leading:], strict=True)
@@ -72,9 +73,9 @@ def implicit_function(rate: ca.Function, method: Tableau) -> ca.Function:
     solver = ca.rootfinder("closing", "fast_newton", equations, options)
     ending = ca.Function("ending", [unknown, x, u, p, t, h], [x + h * _combine(np.array(method.weights), all_stages)])
     X = [MX.sym(name, size) for name, size in zip("xupth", _sizes(rate), strict=True)]
-    found = solver(np.zeros(unknown.shape[0]), *X)  # from rest: the rate at x would throw stiff stages far away
-    gap = ca.norm_inf(equations(found, *X)) / (1 + ca.norm_inf(found))
-    after = ending(found, *X) + ca.if_else(gap <= method.tolerance, 0, np.nan)
+    solution = solver(np.zeros(unknown.shape[0]), *X)  # from rest: the rate at x would throw stiff stages far away
+    gap = ca.norm_inf(equations(solution, *X)) / (1 + ca.norm_inf(solution))
+    after = ending(solution, *X) + ca.if_else(gap <= method.tolerance, 0, np.nan)
     return ca.Function("implicit", X, [after], ["x", "u", "p", "t", "h"], ["after"])
 
 

@@ -15,11 +15,11 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.core.arguments import real_number, whole_number
+from dalembert.core.arguments import real_number
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.equations import Channels
 from dalembert.estimate.models.process import Names, Process, find_places, process
-from dalembert.estimate.models.runge_kutta import MOST_STEPS, step_function
+from dalembert.estimate.models.runge_kutta import SUBSTEPS, step_function
 from dalembert.expressions import Array, call_user
 from dalembert.numerics.runge_kutta import Tableau, find_tableau
 
@@ -64,7 +64,7 @@ class UserModel:
     ) -> None:  # fmt: skip
         self.name, self.continuous, self.dt = name, bool(continuous), dt
         self.states, self.inputs, self.outputs = (
-            _channels(given, kind) for given, kind in ((states, "state"), (inputs, "input"), (outputs, "output"))
+            _channels(names, kind) for names, kind in ((states, "state"), (inputs, "input"), (outputs, "output"))
         )
         if not len(self.states) or not len(self.outputs):
             raise ModelError("empty", "a model for a filter needs at least one state and one output.")
@@ -72,7 +72,7 @@ class UserModel:
             name: real_number(f"parameter {name!r}", value) for name, value in (parameters or {}).items()
         }
         self.method = find_tableau(method)
-        self.substeps = whole_number("substeps", substeps, 1, MOST_STEPS)
+        self.substeps = SUBSTEPS("substeps", substeps)
         self.angles = frozenset(angles)
         find_places(list(angles), self.outputs.names, "output")
         self.start = _start(start, self.states)
@@ -172,11 +172,11 @@ def _arguments(function: Callable[..., Any], label: str, least: tuple[str, ...])
     if not callable(function):
         raise ModelError("wrong-type", f"{label} must be a function of {', '.join(ARGUMENTS)}, got {function!r}.")
     try:
-        given = inspect.signature(function).parameters.values()
+        parameters_ = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return least
-    plain = [a for a in given if a.kind in (a.POSITIONAL_ONLY, a.POSITIONAL_OR_KEYWORD) and a.default is a.empty]
-    if any(a.kind is a.VAR_POSITIONAL for a in given):
+    plain = [a for a in parameters_ if a.kind in (a.POSITIONAL_ONLY, a.POSITIONAL_OR_KEYWORD) and a.default is a.empty]
+    if any(a.kind is a.VAR_POSITIONAL for a in parameters_):
         return ARGUMENTS
     if not len(least) <= len(plain) <= len(ARGUMENTS):
         problem = f"{label} takes {len(plain)} arguments; expected the first {len(least)} to 4 of x, u, t, p."

@@ -1,25 +1,34 @@
 """Geometry of a measurement: places of sensors, the direction in which each measures, lines between places.
 
-As a table, one row per place; ``to`` names the places to which lines go, and a place without a direction has no sensor:
+As a table, one row per place; ``to`` names the places to which lines go, and a place without a direction has no sensor.
+A direction is an axis or a vector. Places of one ``floor`` move as a rigid plate; one that ``follows`` others moves as
+they do, or as a weighted sum of them:
 
-    name,x [mm],y [mm],z [mm],direction,to
-    ground,0,0,0,,a1
-    a1,0,0,230,x,a2
-    a2,0,0,510,-x,
+    name,x [mm],y [mm],z [mm],direction,to,floor,follows
+    ground,0,0,0,,a1,,
+    a1,0,0,230,x,a2,first,
+    a2,400,0,230,0.6 0.8 0,a1,first,
+    b2,400,300,230,,a2,first,
+    middle,0,0,115,,,,0.5*ground 0.5*a1
 
-As TOML: ``lines = [["ground", "a1"]]`` and a table ``[places]`` with ``a1 = [0, 0, 0.23, "x"]`` in metres. As a
-universal file: nodes (sets 15 and 2411) and trace lines (82), where channels are called ``12+X`` after their node.
+As TOML: ``lines = [["ground", "a1"]]`` and tables ``[places]`` with ``a1 = [0, 0, 0.23, "x"]`` in metres (the direction
+also as ``[0.6, 0.8, 0]``), ``[floors]`` with ``first = ["a1", "a2", "b2"]``, ``[follows]`` with ``middle = {ground =
+0.5, a1 = 0.5}``. As a universal file: nodes (sets 15 and 2411) and trace lines (82), where channels are called ``12+X``
+after their node.
 """
 
 from __future__ import annotations
 
 import csv
+import math
 import os
 import re
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -42,10 +51,15 @@ DIRECTIONS = ("x", "y", "z", "-x", "-y", "-z")
 LARGEST = 4 * 1024**2  # bytes of a file: 50 000 places
 SHOWN = 8  # names in a message
 _NAMES = ("name", "sensor", "channel", "place", "point", "node", "coordinate", "label")
-_COLUMNS = {"direction": ("direction", "way", "axis", "dir"), "to": ("to", "line", "lines", "connected to")}
+_COLUMNS = {"direction": ("direction", "way", "axis", "dir"), "to": ("to", "line", "lines", "connected to"),
+            "floor": ("floor", "plate", "rigid"), "follows": ("follows", "slave of", "slave")}  # fmt: skip
+_BETWEEN = re.compile(r"[\s;|]+")
+_PARTS = re.compile(r"[\s;|*]+")  # numbers and names of a cell
 LABEL = re.compile(r"(?:.*\.)?(?P<place>.+?)(?P<sign>[+-])(?P<axis>[XYZ])")
 
-Place = tuple[float, float, float] | tuple[float, float, float, str]
+Direction = str | tuple[float, float, float]
+Place = tuple[float, float, float] | tuple[float, float, float, Direction]
+Follows = Mapping[str, Mapping[str, float]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +67,8 @@ class Geometry(Mapping[str, Place]):
     """Places by name, ``(x, y, z)`` [m] and the direction of a sensor there, and the lines between them.
 
     lines : pairs of names; None where the file has none.
+    floors : names of the places of every rigid plate
+    follows : place -> other places and the weights with which it moves as they do
 
     Examples
     --------
@@ -62,6 +78,8 @@ class Geometry(Mapping[str, Place]):
 
     places: Mapping[str, Place]
     lines: tuple[tuple[str, str], ...] | None = None
+    floors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    follows: Follows = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Place:
         return self.places[name]
@@ -74,7 +92,7 @@ class Geometry(Mapping[str, Place]):
 
     def replace(self, more: Mapping[str, Place]) -> Geometry:
         """Copy with other or further places."""
-        return Geometry({**self.places, **more}, self.lines)
+        return replace(self, places={**self.places, **more})
 
     def match(self, channels: Sequence[str]) -> tuple[Geometry, list[Finding]]:
         """The places of these channels, and the differences: sensors without a channel, channels without a place.
@@ -106,7 +124,7 @@ class Geometry(Mapping[str, Place]):
             problem = f"{len(without)} of {len(channels)} channels have no place or no direction, and are not drawn: "
             problem += f"{', '.join(without[:SHOWN])}{', ...' if len(without) > SHOWN else ''}."
             findings.append(Finding("no-place", problem, {"channels": without}))
-        return Geometry(found, self.lines), findings
+        return replace(self, places=found), findings
 
 
 def read_geometry(path: str | os.PathLike[str]) -> Geometry:
@@ -131,16 +149,73 @@ def read_geometry(path: str | os.PathLike[str]) -> Geometry:
         raise FileFormatError("unknown-suffix", problem, path=str(path))
     require_file(file, LARGEST)
     try:
-        places, lines = readers[suffix](file)
-        if not places:
+        read: _Read = readers[suffix](file)
+        if not read.places:
             raise FileFormatError("empty", "there is no place in the file.")
-        for a, b in lines or ():
+        for a, b in read.lines:
             for name in (a, b):
-                if name not in places:
-                    raise FileFormatError("unknown-name", unknown_name("place", name, places, "the lines"))
-        return Geometry(places, tuple(lines) if lines else None)
+                if name not in read.places:
+                    raise FileFormatError("unknown-name", unknown_name("place", name, read.places, "the lines"))
+        _check_motion(read)
+        floors = {floor: tuple(names) for floor, names in read.floors.items()}
+        return Geometry(read.places, tuple(read.lines) or None, floors, read.follows)
     except FileFormatError as error:
         raise with_path(error, file) from error
+
+
+@dataclass(eq=False)
+class _Read:
+    """Contents of a file; line_of : line of the file of a place or floor, where it is known."""
+
+    places: dict[str, Place] = field(default_factory=dict)
+    lines: list[tuple[str, str]] = field(default_factory=list)
+    floors: dict[str, list[str]] = field(default_factory=dict)
+    follows: dict[str, dict[str, float]] = field(default_factory=dict)
+    line_of: Callable[[str], int | None] = lambda name: None
+
+
+def _check_motion(read: _Read) -> None:
+    """Refuse floors and followers of unknown places, and places whose motion is given twice or by themselves."""
+    floor_of: dict[str, str] = {}
+    for floor, names in read.floors.items():
+        for name in names:
+            if name not in read.places:
+                problem = unknown_name("place", name, read.places, f"floor {floor!r:.80}")
+                raise FileFormatError("unknown-name", problem, line=read.line_of(floor))
+            if name in floor_of or name in read.follows:
+                other = f"in floor {floor_of[name]!r:.80}" if name in floor_of else "follows other places"
+                problem = f"place {name!r:.80} is in floor {floor!r:.80} and {other}."
+                raise FileFormatError("duplicate", problem, line=read.line_of(name))
+            floor_of[name] = floor
+    for name, others in read.follows.items():
+        for other in (name, *others):
+            if other not in read.places:
+                problem = unknown_name("place", other, read.places, f"what {name!r:.80} follows")
+                raise FileFormatError("unknown-name", problem, line=read.line_of(name))
+        if len(read.places[name]) == 4:
+            problem = f"place {name!r:.80} has a sensor and follows other places; it moves by one of the two."
+            raise FileFormatError("conflicting-arguments", problem, line=read.line_of(name))
+    try:
+        TopologicalSorter(read.follows).prepare()
+    except CycleError as error:
+        circle = error.args[1]
+        problem = f"place {circle[0]!r:.80} follows itself: {' to '.join(map(repr, circle[:SHOWN]))}."
+        raise FileFormatError("circular-definition", problem, line=read.line_of(circle[0])) from None
+
+
+def direction_vector(way: Direction) -> tuple[float, float, float]:
+    """Unit vector of a direction.
+
+    Examples
+    --------
+    >>> direction_vector("-y"), direction_vector((3.0, 4.0, 0.0))
+    ((0.0, -1.0, 0.0), (0.6, 0.8, 0.0))
+    """
+    if isinstance(way, str):
+        sign, axis = (-1.0 if way.startswith("-") else 1.0), way.lstrip("-")
+        return tuple(sign if axis == one else 0.0 for one in "xyz")  # type: ignore[return-value]
+    size = math.hypot(*way)
+    return tuple(one / size for one in way)  # type: ignore[return-value]
 
 
 def with_path(error: FileFormatError, file: Path) -> FileFormatError:
@@ -155,7 +230,7 @@ def with_path(error: FileFormatError, file: Path) -> FileFormatError:
 # ---- as a table
 
 
-def _table(path: Path) -> tuple[dict[str, Place], list[tuple[str, str]]]:
+def _table(path: Path) -> _Read:
     _, encoding = count_lines(path, LARGEST)
     try:
         with path.open(encoding=encoding, newline=None) as file:
@@ -166,23 +241,45 @@ def _table(path: Path) -> tuple[dict[str, Place], list[tuple[str, str]]]:
     (line, head), *body = rows
     names = [plain_cell(cell) for cell in head]
     columns = _columns(names, line)
-    decimal = "," if any(has_comma(cell) for _, row in body for cell in row) else "."
-    places: dict[str, Place] = {}
-    lines: list[tuple[str, str]] = []
+    decimal = "," if any(has_comma(part) for _, row in body for cell in row for part in _PARTS.split(cell)) else "."
+    numbers: dict[str, int] = {}
+    read = _Read(line_of=numbers.get)
     for number, row in body:
         if len(row) < len(names) or any(row[len(names) :]):
             raise FileFormatError("ragged-row", describe_ragged(len(row), names, ",", "row"), line=number)
         name = plain_cell(row[columns["name"][0]])
         if not name:
             raise FileFormatError("bad-name", "a place has no name.", line=number)
-        if name in places:
+        if name in read.places:
             raise FileFormatError("taken-name", f"two places are named {name!r:.80}.", line=number)
         position = tuple(_coordinate(row, columns.get(axis), decimal, number) for axis in "xyz")
-        way = row[columns["direction"][0]].lower().lstrip("+") if "direction" in columns else ""
-        places[name] = _place(name, position, "" if is_missing(way) else way, number)
-        others = row[columns["to"][0]] if "to" in columns else ""
-        lines += [(name, other) for other in re.split(r"[\s;|]+", others) if other]
-    return places, lines
+        cells = {kind: row[columns[kind][0]] if kind in columns else "" for kind in _COLUMNS}
+        cells = {kind: "" if is_missing(cell) else cell for kind, cell in cells.items()}
+        way: Direction | list[Any] = cells["direction"].lower().lstrip("+")
+        if len(parts := [part for part in _BETWEEN.split(cells["direction"]) if part]) > 1:
+            way = [float(with_point(part, decimal)) if is_number(part, decimal) else part for part in parts]
+        read.places[name] = _place(name, position, way, number)
+        numbers[name] = number
+        read.lines += [(name, other) for other in _BETWEEN.split(cells["to"]) if other]
+        if cells["floor"]:
+            floor = plain_cell(cells["floor"])
+            read.floors.setdefault(floor, []).append(name)
+            numbers.setdefault(floor, number)
+        if cells["follows"]:
+            read.follows[name] = _weights(name, cells["follows"], decimal, number)
+    return read
+
+
+def _weights(name: str, cell: str, decimal: str, line: int) -> dict[str, float]:
+    """``0.5*a1 0.5*a2`` as weights by place; a name alone has the weight 1."""
+    found: dict[str, float] = {}
+    for term in filter(None, _BETWEEN.split(cell)):
+        before, star, other = term.partition("*")
+        if star and not is_number(before, decimal):
+            problem = f"{name!r:.80} follows {cell!r:.80}: expected names, or weights and names as in 0.5*a1 0.5*a2."
+            raise FileFormatError("not-a-number", problem, line=line)
+        found[other if star else term] = float(with_point(before, decimal)) if star else 1.0
+    return found
 
 
 def _split(texts: list[tuple[int, str]]) -> list[tuple[int, list[str]]]:
@@ -213,7 +310,7 @@ def _columns(names: list[str], line: int) -> dict[str, tuple[int, float]]:
         else:
             known = next((kind for kind, words in _COLUMNS.items() if short in words), None)
             if known is None:
-                expected = ("name", "x", "y", "z", "direction", "to")
+                expected = ("name", "x", "y", "z", *_COLUMNS)
                 raise FileFormatError("unknown-argument", unknown_name("column", cell, expected), line=line)
             found.setdefault(known, (k, 1.0))
     if "name" not in found:
@@ -230,53 +327,100 @@ def _coordinate(row: list[str], column: tuple[int, float] | None, decimal: str, 
     return float(with_point(cell, decimal)) * column[1]
 
 
-def _place(name: str, position: Sequence[float], way: str, line: int | None = None) -> Place:
+def _place(name: str, position: Sequence[float], way: Direction | Sequence[Any], line: int | None = None) -> Place:
     x, y, z = position
     if not way:
         return x, y, z
-    if way not in DIRECTIONS:
-        problem = f"the direction of {name!r:.80} is {way!r:.40}; expected one of {', '.join(DIRECTIONS)}."
-        raise FileFormatError("unknown-choice", problem, line=line)
-    return x, y, z, way
+    if isinstance(way, str):
+        if way in DIRECTIONS:
+            return x, y, z, way
+    elif len(way) == 3 and all(map(_is_number, way)):
+        vector = tuple(map(float, way))
+        if 0.0 < math.hypot(*vector) <= MOST:
+            return x, y, z, direction_vector(vector)  # type: ignore[arg-type]
+    shown = way if isinstance(way, str) else " ".join(map(str, way))
+    problem = (
+        f"the direction of {name!r:.80} is {shown!r:.40}; expected one of {', '.join(DIRECTIONS)}, or three numbers "
+        "that are not all 0, as in 0.6 0.8 0."
+    )
+    raise FileFormatError("unknown-choice", problem, line=line)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MOST
 
 
 # ---- as TOML and as a universal file
 
 
-def _toml(path: Path) -> tuple[dict[str, Place], list[tuple[str, str]]]:
+def _toml(path: Path) -> _Read:
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # broken text, or a number of thousands of digits
         found = re.search(r"at line (\d+)", str(error))
         line = int(found[1]) if found else None
         raise FileFormatError("bad-syntax", f"this is not TOML ({error}).", line=line) from error
     for key in document:
-        if key not in ("places", "lines"):
-            raise FileFormatError("unknown-argument", unknown_name("key", key, ("places", "lines")))
+        if key not in _TABLES:
+            raise FileFormatError("unknown-argument", unknown_name("key", key, _TABLES), line=find_line(text, key))
     given, pairs = document.get("places"), document.get("lines", [])
     if not isinstance(given, dict):
         raise FileFormatError("missing-argument", "there is no table [places].",
                               Advice('Write [places] and under it a1 = [0, 0, 0.2, "x"].'))  # fmt: skip
-    places: dict[str, Place] = {}
+    read = _Read(line_of=partial(find_line, text))
     for name, words in given.items():
         parts = list(words) if isinstance(words, list) else []
-        way = parts.pop() if parts and isinstance(parts[-1], str) else ""
-        numbers = [one for one in parts if isinstance(one, int | float) and not isinstance(one, bool)]
-        if len(numbers) != len(parts) or len(parts) not in (2, 3) or not all(abs(x) <= MOST for x in numbers):
+        way = parts.pop() if parts and isinstance(parts[-1], str | list) else ""
+        if len(parts) not in (2, 3) or not all(map(_is_number, parts)):
             problem = f"place {name!r:.80}: expected two or three coordinates [m] and a direction, not {words!r:.80}."
-            raise FileFormatError("wrong-shape", problem)
-        places[name] = _place(name, [*map(float, numbers), *([0.0] if len(numbers) == 2 else [])], way.lstrip("+"))
-    if not isinstance(pairs, list) or not all(
-        isinstance(one, list) and len(one) >= 2 and all(isinstance(name, str) for name in one) for one in pairs
-    ):
+            raise FileFormatError("wrong-shape", problem, line=read.line_of(name))
+        position = [*map(float, parts), *([0.0] if len(parts) == 2 else [])]
+        try:
+            read.places[name] = _place(name, position, way.lstrip("+") if isinstance(way, str) else way or [0])
+        except FileFormatError as error:
+            raise FileFormatError(error.code, error.finding.problem, line=read.line_of(name)) from None
+    if not isinstance(pairs, list) or not all(_is_list_of_names(one, 2) for one in pairs):
         raise FileFormatError("wrong-shape", 'lines must be lists of names: lines = [["ground", "a1"]].')
-    return places, [pair for one in pairs for pair in pairwise(one)]
+    read.lines = [pair for one in pairs for pair in pairwise(one)]
+    floors, follows = document.get("floors", {}), document.get("follows", {})
+    for table, entries in (("floors", floors), ("follows", follows)):
+        for name, words in entries.items() if isinstance(entries, dict) else [(table, None)]:
+            if table == "floors" and _is_list_of_names(words, 1):
+                read.floors[name] = words
+            elif table == "follows" and isinstance(words, str):
+                read.follows[name] = {words: 1.0}
+            elif table == "follows" and isinstance(words, dict) and words and all(map(_is_number, words.values())):
+                read.follows[name] = {other: float(weight) for other, weight in words.items()}
+            else:
+                problem = f"{name!r:.80} in [{table}]: expected such as {_TABLES[table]}."
+                raise FileFormatError("wrong-shape", problem, line=find_line(text, name, table))
+    return read
 
 
-def _universal(path: Path) -> tuple[dict[str, Place], list[tuple[str, str]]]:
+_TABLES = {"places": "", "lines": "", "floors": 'first = ["a1", "a2"]', "follows": "middle = {a1 = 0.5, a2 = 0.5}"}
+
+
+def _is_list_of_names(words: Any, least: int) -> bool:
+    return isinstance(words, list) and len(words) >= least and all(isinstance(name, str) for name in words)
+
+
+def find_line(text: str, key: str, table: str = "") -> int | None:
+    """Line of a key of TOML, in its table; None where it is written in another way."""
+    inside = not table
+    for number, line in enumerate(text.splitlines(), 1):
+        start = line.partition("=")[0].strip()
+        if start.startswith("["):
+            start, inside = start.strip("[] \t"), start.strip("[] \t") == table or not table
+        if inside and start.strip("\"'") == key:
+            return number
+    return None
+
+
+def _universal(path: Path) -> _Read:
     found = read_sets(path, LARGEST)
     if not found.nodes:
         problem = "the file has no nodes (set 15 or 2411)."
         raise FileFormatError("empty", problem)
     places: dict[str, Place] = {str(node): _place(str(node), position, "") for node, position in found.nodes.items()}
-    return places, [(str(a), str(b)) for a, b in found.lines]
+    return _Read(places, [(str(a), str(b)) for a, b in found.lines])

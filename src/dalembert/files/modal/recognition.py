@@ -20,12 +20,12 @@ from dalembert.files.modal.column_words import ModalQuantity, read_word
 from dalembert.files.modal.format import LIMITS
 from dalembert.files.modal.formats.json_document import is_modal, load_document
 from dalembert.files.modal.table_layout import FREQUENCIES, find_heading
-from dalembert.files.modal.universal_sets import find_kinds
 from dalembert.files.tables.body import number_lines
 from dalembert.files.tables.clock import is_time_name
 from dalembert.files.tables.encoding import count_lines
 from dalembert.files.tables.header import plain_cell
 from dalembert.files.tables.header_units import read_heading
+from dalembert.files.tables.universal import find_kinds
 
 TABLES = (".csv", ".tsv", ".txt", ".dat")
 _START = 1 << 18  # first bytes of a table, in which its heading is searched

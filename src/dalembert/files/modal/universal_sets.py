@@ -10,7 +10,7 @@ six digits (E13.5).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import TextIO
 import numpy as np
 
 from dalembert.core.errors import FileFormatError
-from dalembert.files.tables.universal import UniversalLines, read_function
+from dalembert.files.tables.universal import UniversalLines, begin_sets, read_function, skip_set
 
 VALUES = {1: 1, 2: 3, 3: 6}  # values per node by characteristic
 NORMAL, COMPLEX = (2,), (3, 7)  # analyses
@@ -55,7 +55,7 @@ def read_sets(path: Path, max_bytes: int) -> UniversalSets:
     found, length, size = UniversalSets(), 1.0, path.stat().st_size
     with path.open("rb") as file:
         lines = UniversalLines(file)
-        for number, head in _begins(lines):
+        for number, head in begin_sets(lines):
             found.kinds.add(number)
             if number == "55":
                 _read_55(lines, found)
@@ -67,42 +67,14 @@ def read_sets(path: Path, max_bytes: int) -> UniversalSets:
                 length = _read_length(lines)
             elif number.startswith("58"):  # may have bytes that look like -1 by chance
                 read_function(lines, head, size, max_bytes)
-                _skip(lines)
+                skip_set(lines)
             else:
-                _skip(lines)
+                skip_set(lines)
     if length != 1.0:
         found.nodes = {node: (x / length, y / length, z / length) for node, (x, y, z) in found.nodes.items()}
     known = [pair for pair in found.lines if all(node in found.nodes for node in pair)]
     found.lines = list(dict.fromkeys(known))
     return found
-
-
-def find_kinds(path: Path) -> set[str]:
-    """Numbers of the sets of a file; the search ends at the first measured function (58)."""
-    found: set[str] = set()
-    with path.open("rb") as file:
-        lines = UniversalLines(file)
-        for number, _ in _begins(lines):
-            found.add(number)
-            if number.startswith("58"):
-                break
-            _skip(lines)
-    return found
-
-
-def _begins(lines: UniversalLines) -> Iterator[tuple[str, str]]:
-    """Number and first line of every set; the caller reads to its end."""
-    while (text := lines.next()) is not None:
-        if text.strip() == "-1":
-            head = lines.next()
-            if head is None:
-                return
-            yield head[:6].strip(), head
-
-
-def _skip(lines: UniversalLines) -> None:
-    while (text := lines.next()) is not None and text.strip() != "-1":
-        pass
 
 
 def _read_55(lines: UniversalLines, found: UniversalSets) -> None:
@@ -120,7 +92,7 @@ def _read_55(lines: UniversalLines, found: UniversalSets) -> None:
     reals = _reals(lines, head[1])
     if analysis not in (*NORMAL, *COMPLEX):
         found.others.add(analysis)
-        _skip(lines)
+        skip_set(lines)
         return
     need = 4 if analysis in NORMAL else 2
     if len(reals) < (1 if analysis in NORMAL else 2):
@@ -165,7 +137,7 @@ def _read_length(lines: UniversalLines) -> float:
     """Factor of lengths: SI = number / factor."""
     lines.require()
     factors = _numbers(lines, lines.require(), 25)
-    _skip(lines)
+    skip_set(lines)
     return factors[0] if factors and np.isfinite(factors[0]) and factors[0] > 0 else 1.0
 
 

@@ -21,6 +21,8 @@ from dalembert.files.models.values.laws import InputLaw
 from dalembert.files.models.values.scopes import Folders, Parts, Scope, Skip, Where, describe_unknown
 from dalembert.model import Body, Mechanism
 from dalembert.model.check import coordinate_names, mode_names
+from dalembert.model.mechanism import NamedStart
+from dalembert.model.orientation import rotation
 
 LIBRARY = Path(__file__).resolve().parents[2] / "library"
 
@@ -193,15 +195,34 @@ def _include(source: ModelSource, outer: Scope, name: str, table: Any) -> None:
 def _add_start(scope: Scope) -> None:
     table, m = scope.model.start, scope.m
     for key in ("position", "velocity", "guess", "internal"):
-        for name, raw in getattr(table, key).items():
-            where: Where = ("start", key, name)
-            with scope.part(where):
-                m.start.setdefault(key, {})[scope.full(name)] = float(scope.number(raw, "", where))
-                if key != "internal":
-                    scope.parts.laws.append((scope.source, where, [scope.full(name)], scope.prefix))
+        if found := _targets(scope, getattr(table, key), ("start", key)):
+            m.start.setdefault(key, {}).update(found)
+    for own, one in scope.model.starts.items():
+        parts = (_targets(scope, getattr(one, key), ("starts", own, key)) for key in ("position", "velocity", "inputs"))
+        m.starts[scope.full(own)] = NamedStart(*parts)
+    for k, name in enumerate(scope.model.loops):
+        joint, where = scope.full(name), ("loops", k)
+        if joint in (known := [one.name for one in m.joints]) or scope.parts.is_refused(joint):
+            m.loops.append(joint)
+        else:
+            scope.source.report(where, "unknown-name", describe_unknown("joint", name, known))
     if table.t != 0.0 and not scope.prefix:
         with scope.part(("start", "t")):
             m.start["t"] = float(scope.get(table, "t", ("start",)))
+
+
+def _targets(scope: Scope, given: Mapping[str, Any], where: Where) -> dict[str, Any]:
+    """Numbers by name, and rotations as quaternions; the names are checked in the whole mechanism."""
+    found: dict[str, Any] = {}
+    for name, raw in given.items():
+        own = (*where, name)
+        with scope.part(own):
+            value = scope.numbers(raw, "", own)
+            turned = isinstance(value, list)
+            found[scope.full(name)] = rotation(quaternion=[*map(float, value)]) if turned else float(value)
+            if where[-1] not in ("internal", "inputs") and not turned:
+                scope.parts.laws.append((scope.source, own, [scope.full(name)], scope.prefix))
+    return found
 
 
 def _add_simulation(scope: Scope) -> None:
@@ -315,8 +336,8 @@ def _candidates(m: Mechanism, names: Mapping[str, str], where: Where) -> tuple[s
     """Word for the names that are possible at this place, and these names."""
     rates = _rates(m)
     full = list(dict.fromkeys(names.values()))
-    if where[0] == "start":
-        return "coordinate", [*full, *rates] if where[1] == "velocity" else full
+    if where[0] in ("start", "starts"):
+        return "coordinate", [*full, *rates] if where[-2] == "velocity" else full
     inner = [name for force in m.forces for name, _ in force.states()]
     return "quantity", [*full, *rates, *m.inputs(), *m.parameters, *inner]
 

@@ -29,6 +29,7 @@ from dalembert.model.joints.limits import KEYS
 from dalembert.model.options import Declared, Option
 from dalembert.model.orientation import as_rotation, split_pose
 
+DEFAULTS = ("loops", "start", "starts", "simulate")  # not written where they are empty
 _NAMES = {"absolute": "abs", "minimum": "min", "maximum": "max"}
 
 
@@ -55,6 +56,9 @@ def write_model(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
             temporary.write_bytes(binary_stl(body.mesh + np.array([*map(float, body.center), 0.0, 0.0, 0.0][:3])))
         table = document.setdefault("ground", {}) if body.is_ground else document["bodies"][body.name]
         table["picture"] = {"mesh": name, "scale": 1.0}
+        if body.colors:
+            colors = [{"first": first, "count": n, "color": f"#{color:06x}"} for first, n, color in body.colors]
+            table["picture"]["colors"] = colors
     written: dict[int, str] = {}
     for body in mechanism.bodies:
         if body.flexible is not None:
@@ -90,8 +94,9 @@ class Document:
         self.refused += [f"parameter {name!r}: in a file this name means something else." for name in wrong]
         if m.parameters:
             found["parameters"] = dict(m.parameters)
-        if m.ground.points:
-            found["ground"] = {"points": self.points(m.ground)}
+        ground = {"points": self.points(m.ground), "shapes": self.collisions(m.ground)}
+        if any(ground.values()):
+            found["ground"] = {key: value for key, value in ground.items() if value}
         sections: list[tuple[str, Any, Callable[..., dict[str, Any]]]] = [
             ("bodies", m.bodies, self.body),
             ("joints", m.joints, self.joint),
@@ -105,8 +110,14 @@ class Document:
         for title, parts, table in sections:
             if parts:
                 found[title] = {part.name: table(part) for part in parts}
-        defaults = {"start": start_table(self, m.start), "simulate": simulation_table(self, m.simulation)}
-        found |= {title: table for title, table in defaults.items() if table}
+        states = {}
+        for name, one in m.starts.items():
+            parts = {"position": one.position, "velocity": one.velocity, "inputs": one.inputs}
+            states[name] = {key: _targets(part) for key, part in parts.items() if part}
+        found["loops"] = list(m.loops)
+        found["start"], found["starts"] = start_table(self, m.start), states
+        found["simulate"] = simulation_table(self, m.simulation)
+        found = {title: table for title, table in found.items() if table or title not in DEFAULTS}
         if self.refused:
             title = f"mechanism {m.name!r} cannot be written to a file:"
             raise ModelError("not-writable", "\n  - ".join([title, *self.refused]))
@@ -192,7 +203,18 @@ class Document:
             table["center"] = self.values(body.center, what)
         if body.points and body.flexible is None:
             table["points"] = self.points(body)
+        if body.shapes:
+            table["shapes"] = self.collisions(body)
+        if body.as_given:
+            table["as_given"] = True
         return table
+
+    def collisions(self, body: Body) -> list[dict[str, Any]]:
+        return [
+            {"type": one.kind, "size": list(one.size), "position": list(one.place)}
+            | ({} if one.axes == IDENTITY else {"rotation": [list(row) for row in one.axes]})
+            for one in body.shapes
+        ]
 
     def inertia(self, body: Body, what: str) -> Any:
         if body.shape is not None:
@@ -368,12 +390,19 @@ def start_table(document: Document, start: Mapping[str, Any]) -> dict[str, Any]:
     table: dict[str, Any] = {}
     for key, value in start.items():
         if key in ("position", "velocity", "guess", "internal") and isinstance(value, Mapping):
-            table[key] = {name: float(x) for name, x in value.items()}
+            table[key] = _targets(value)
         elif key == "t":
             table[key] = float(value)
         else:
             document.refused.append(f"start[{key!r}] has no place in a file.")
     return table
+
+
+def _targets(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Numbers by name; rotations as quaternions."""
+    return {
+        name: [float(c) for c in x.quaternion] if hasattr(x, "quaternion") else float(x) for name, x in given.items()
+    }
 
 
 def simulation_table(document: Document, simulation: Mapping[str, Any]) -> dict[str, Any]:

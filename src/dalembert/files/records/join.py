@@ -152,12 +152,14 @@ def _on_grid(clock: FloatArray, data: FloatArray, grid: FloatArray, step: float)
 
 def _delays(joined: Record, labels: Sequence[str], step: float) -> list[str]:
     """Delays of the files behind the first one, each by the channel of the same name that agrees best."""
+    from dalembert.identify.records.drivers import beside_accelerations
     from dalembert.identify.records.synchronise import delay
 
-    found = []
+    found: list[str] = []
+    beside = beside_accelerations(joined.names)
     for label in labels[1:]:
         best: tuple[float, float, str] | None = None
-        for name in (one for one in joined.names if one.startswith(f"{label}.")):
+        for name in (one for one in joined.names if one.startswith(f"{label}.") and one not in beside):
             quantity = name.removeprefix(f"{label}.")
             if f"{labels[0]}.{quantity}" not in joined.names:
                 continue

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -58,6 +58,7 @@ class NodeReader:
     quiet: set[str] = field(default_factory=set)  # notes that do not change the motion, listed without a warning
     drawing: bool = False  # problems of pictures leave them out
     odd: list[str] = field(default_factory=list)  # such problems, in words
+    materials: dict[str, int] = field(default_factory=dict)  # colours 0xRRGGBB by the name of their material
     impossible: list[tuple[XmlNode, str]] = field(default_factory=list)  # inertias no body can have, taken as they are
     strict: ClassVar[bool] = True  # whether such an inertia is refused, as MuJoCo does
     foreign: ClassVar[bool] = True  # whether the format lets other programs add names of their own
@@ -210,11 +211,13 @@ class NodeReader:
             self.problem(node, "out-of-range", problem, Advice("Give {}.", Argument("scale", "0.001 0.001 0.001")))
         return np.asarray(found)
 
-    def draw(self, node: XmlNode, shapes: Iterable[FloatArray | None]) -> FloatArray | None:
-        """One picture (n, 3, 3) of the shapes of a body; None where pictures are not wanted, or without a shape."""
+    def draw(self, node: XmlNode, shapes: Iterable[tuple[FloatArray | None, int | None]]) -> dict[str, Any]:
+        """``mesh`` (n, 3, 3) and ``colors`` of a body, from the triangles and colours 0xRRGGBB of its shapes; the mesh
+        is None where pictures are not wanted, or without a shape."""
         parts: list[FloatArray] = []
-        self.drawing = True
-        for triangles in shapes if self.meshes.wanted else ():
+        colors: list[tuple[int, int, int]] = []
+        self.drawing, first = True, 0
+        for triangles, color in shapes if self.meshes.wanted else ():
             if triangles is None:
                 continue
             if self.meshes.drawn + len(triangles) > LIMITS.triangles:
@@ -223,8 +226,24 @@ class NodeReader:
                 break
             self.meshes.drawn += len(triangles)
             parts.append(triangles)
+            if color is not None:
+                same = bool(colors) and colors[-1][2] == color and sum(colors[-1][:2]) == first
+                begin = colors.pop()[0] if same else first
+                colors.append((begin, first + len(triangles) - begin, color))
+            first += len(triangles)
         self.drawing = False
-        return np.concatenate(parts) if parts else None
+        return {"mesh": np.concatenate(parts) if parts else None, "colors": tuple(colors)}
+
+    def color(self, node: XmlNode) -> tuple[int | None, float]:
+        """Colour 0xRRGGBB and opacity by the attribute rgba, whose numbers are cut off at 0 and 1; None without it."""
+        if "rgba" not in node.attributes:
+            return None, 1.0
+        count = len(self.odd)
+        red, green, blue, alpha = np.clip(self.numbers(node, "rgba", 4), 0.0, 1.0).tolist()
+        if len(self.odd) > count:
+            return None, 1.0
+        red, green, blue = (round(255 * part) for part in (red, green, blue))
+        return red << 16 | green << 8 | blue, alpha
 
     # -- names ------------------------------------------------------------------------------------------------------
     def check_names(

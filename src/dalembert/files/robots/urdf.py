@@ -93,19 +93,30 @@ class UrdfReader(NodeReader):
         J = self.check_inertia(tensor, f"link {name!r}", mass, J) if used else J
         return mass, origin.place, origin.axes @ J @ origin.axes.T
 
-    def triangles(self, link: XmlNode) -> FloatArray | None:
-        """Triangles of the picture, in the link's axes."""
+    def picture(self, link: XmlNode) -> dict[str, Any]:
+        """Triangles of the picture in the link's axes, and their colours."""
         return self.draw(link, self._shapes(link))
 
-    def _shapes(self, link: XmlNode) -> Iterator[FloatArray]:
+    def _shapes(self, link: XmlNode) -> Iterator[tuple[FloatArray, int | None]]:
         for visual in link.all("visual"):
             origin, geometry = self.origin(visual), visual.first("geometry")
+            material = visual.first("material")
+            color = None if material is None else self.read_material(material)
             for shape in geometry.children if geometry is not None else ():
                 count = len(self.odd)
                 made = self._shape(shape)
                 del self.odd[count + 1 :]  # one reason for a picture
                 if made is not None and len(self.odd) == count:
-                    yield made @ origin.axes.T + origin.place
+                    yield made @ origin.axes.T + origin.place, color
+
+    def read_material(self, node: XmlNode) -> int | None:
+        """Colour of a material: its own, or the first one of its name."""
+        name, own = node.attributes.get("name", ""), node.first("color")
+        color = None if own is None else self.color(own)[0]
+        if color is None:
+            return self.materials.get(name)
+        self.materials.setdefault(name, color)
+        return color
 
     def _shape(self, shape: XmlNode) -> FloatArray | None:
         if shape.tag == "box":
@@ -280,6 +291,10 @@ def build_urdf(
     if len(links) == 1 and base == "fixed":
         reader.problem(root, "no-bodies", f"the only link {top!r} is the ground.", Advice("Use {}.", BASE))
     reader.problems.raise_if_any()
+    reader.drawing = True
+    for node in root.all("material"):
+        reader.read_material(node)
+    reader.drawing = False
     m = Mechanism((root.attributes.get("name") or "").strip() or file.stem.strip() or "robot")
     try:
         _build(reader, m, links, joints, top, base, actuated)
@@ -386,18 +401,20 @@ def _build(
         known = len(reader.impossible)
         mass, center, inertia = reader.inertia(link, used=not grounded)
         solids.append((name, mass, poses[name] @ Origin(center), inertia))
-        triangles = reader.triangles(link)
+        picture = reader.picture(link)
         if grounded:
-            bodies[name] = m.ground = replace(m.ground, mesh=triangles)
+            bodies[name] = m.ground = replace(m.ground, **picture)
             continue
         own = name if name != m.ground.name else f"{name}_link"
         pose = poses[name]
         odd = len(reader.impossible) > known
         made = m.add_body(
-            own, mass=mass, inertia=inertia.tolist(), center=tuple(center.tolist()), mesh=triangles,
+            own, mass=mass, inertia=inertia.tolist(), center=tuple(center.tolist()), mesh=picture["mesh"],
             position=(pose @ Origin(center)).place.tolist(), rotation=pose.axes.tolist(),
         )  # fmt: skip
-        bodies[name] = m.bodies[-1] = replace(made, as_given=odd, shapes=reader.collisions(link))
+        bodies[name] = m.bodies[-1] = replace(
+            made, as_given=odd, shapes=reader.collisions(link), colors=picture["colors"]
+        )
     if reader.impossible:
         _check_definite(reader, joints, poses, solids, top, base)
     for joint in joints:

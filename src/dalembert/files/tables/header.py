@@ -29,8 +29,9 @@ def read_head(found: TextTable, max_bytes: int) -> tuple[list[str], list[str] | 
         names.pop()
     if all(is_number(cell, found.decimal) for cell in names):
         problem = "the first row holds numbers; expected the names of the columns."
-        advice = Advice("Give {} for a file without names and time.", *BY_RATE)
-        raise FileFormatError("no-header", problem, advice, line=line)
+        advice = [Advice("Give {} for a file without names and time.", *BY_RATE)]
+        advice.append(Advice("Give {} where its first column is time.", Argument("time", "channel1")))
+        raise FileFormatError("no-header", problem, *advice, line=line)
     seen: set[str] = set()
     for i, name in enumerate(names):
         if not name:

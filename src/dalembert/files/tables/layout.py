@@ -89,7 +89,7 @@ def find_table(
     _, start, chosen, decimal, rows = best
     header = _header_above(rows, start, decimal)
     if start == 0 and any(map(str.strip, above)):  # numpy.savetxt writes the names as a comment
-        for mark in (chosen, BLANKS):
+        for mark in (*(() if chosen == BLANKS else (chosen,)), *DELIMITERS, BLANKS):
             names = split_cells(above[-1].lstrip("# "), mark)
             if len(names) == len(rows[0]) and not all(is_number(name, decimal) for name in names):
                 return TextTable(chosen, decimal, (some[0][0] - 1, names), (some[0][0], rows[0]))

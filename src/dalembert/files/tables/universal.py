@@ -19,6 +19,17 @@ from dalembert.core.errors import FileFormatError
 from dalembert.files.tables.bounds import LIMITS, check_size
 
 _REAL, _COMPLEX = (2, 4), (5, 6)  # types of numbers: single, double precision
+# contents of data sets and kinds of functions, by number
+SETS = {
+    "15": "nodes", "781": "nodes", "2411": "nodes", "82": "trace lines", "2431": "trace lines", "780": "elements",
+    "2412": "elements", "18": "coordinate systems", "2420": "coordinate systems", "55": "data at nodes",
+    "2414": "data at nodes", "151": "header", "164": "units", "58": "functions", "1858": "notes on functions",
+}  # fmt: skip
+FUNCTIONS = (
+    "general", "time response", "auto spectrum", "cross spectrum", "frequency response", "transmissibility",
+    "coherence", "autocorrelation", "cross-correlation", "power spectral density", "energy spectral density",
+    "probability density", "spectrum",
+)  # fmt: skip
 DIRECTIONS = ("", "+X", "+Y", "+Z", "+RX", "+RY", "+RZ")
 # quantities of an axis and their SI units: general, displacement, velocity, acceleration, force, reaction, pressure ...
 _SI = {
@@ -60,21 +71,41 @@ def functions(path: Path, max_bytes: int) -> Iterator[Function58]:
     size, taken = path.stat().st_size, 0
     with path.open("rb") as file:
         lines = UniversalLines(file)
-        while (text := lines.next()) is not None:
-            if text.strip() != "-1":
-                continue
-            number = lines.next()
-            if number is None:
+        for number, head in begin_sets(lines):
+            if number == "58":
+                one = read_function(lines, head, size, max_bytes - taken)
+                taken += one.values.nbytes
+                yield one
+            skip_set(lines)
+
+
+def find_kinds(path: Path) -> tuple[str, ...]:
+    """Numbers of the sets of a file in its order, each once; the search ends at the first measured function (58)."""
+    found: list[str] = []
+    with path.open("rb") as file:
+        lines = UniversalLines(file)
+        for number, _ in begin_sets(lines):
+            found.append(number)
+            if number.startswith("58"):
+                break
+            skip_set(lines)
+    return tuple(dict.fromkeys(found))
+
+
+def begin_sets(lines: UniversalLines) -> Iterator[tuple[str, str]]:
+    """Number and first line of every set; the caller reads to its end."""
+    while (text := lines.next()) is not None:
+        if text.strip() == "-1":
+            head = lines.next()
+            if head is None:
                 return
-            if number[:6].strip() != "58":
-                while (text := lines.next()) is not None and text.strip() != "-1":
-                    pass
-                continue
-            one = read_function(lines, number, size, max_bytes - taken)
-            taken += one.values.nbytes
-            yield one
-            while (text := lines.next()) is not None and text.strip() != "-1":
-                pass
+            yield head[:6].strip(), head
+
+
+def skip_set(lines: UniversalLines) -> None:
+    """Read to the end of a set."""
+    while (text := lines.next()) is not None and text.strip() != "-1":
+        pass
 
 
 class UniversalLines:
@@ -90,7 +121,11 @@ class UniversalLines:
         self.number += 1
         if not raw.endswith(b"\n") and len(raw) == LIMITS.short_line:
             raise FileFormatError("bad-syntax", "a line is too long for a universal file.", line=self.number)
-        return raw.decode("latin-1").rstrip("\r\n")
+        try:
+            text = raw.decode("utf-8")
+        except UnicodeDecodeError:
+            text = raw.decode("latin-1")
+        return text.rstrip("\r\n")
 
     def require(self) -> str:
         text = self.next()

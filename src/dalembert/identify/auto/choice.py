@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.arrays import ComplexArray, FloatArray
-from dalembert.core.errors import DataError
+from dalembert.core.errors import DataError, problem_of
 from dalembert.core.findings import Finding
 from dalembert.core.text import count_noun
 from dalembert.identify.auto.mode_classes import judge_modes
@@ -189,7 +189,7 @@ def _add_deviations(model: Identified, data: Data) -> Identified:
     try:
         return deviations(model, data)
     except (DataError, np.linalg.LinAlgError) as error:
-        return model.add_notes(f"there are no standard deviations: {error}")
+        return model.add_notes(f"there are no standard deviations: {problem_of(error)}")
 
 
 # ---- the choice

@@ -14,8 +14,9 @@ it lacks none.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,16 +73,37 @@ class ModeThresholds:
 THRESHOLDS = ModeThresholds()
 
 
+class Judged(Protocol):
+    """What the evidence on modes needs of a model: its order, sample time and standard deviations."""
+
+    @property
+    def order(self) -> int: ...
+    @property
+    def dt(self) -> float: ...
+    @property
+    def frequency_deviations_hz(self) -> FloatArray | None: ...
+    @property
+    def damping_deviations(self) -> FloatArray | None: ...
+
+
 def judge_modes(
     model: Identified, projection: Projection, training: Sequence[Record], data: Data, setting: Setting,
     scale: TimeScale | None,
 ) -> tuple[ModeJudgement, ...]:  # fmt: skip
     """Class and reasons of every mode that oscillates, in their order."""
-    modes, limit = model.underdamped_modes(), THRESHOLDS
+    modes = model.underdamped_modes()
     hard = _find_hard_reasons(model, modes, data, scale)
     evidence = _collect_evidence(model, modes, projection, training, setting)
-    sd_f, sd_z = model.frequency_deviations_hz, model.damping_deviations
     harmonics = find_harmonics(modes.frequencies_hz, measure_strength(model, data))
+    return weigh_evidence(model, modes, hard, evidence, harmonics)
+
+
+def weigh_evidence(
+    model: Judged, modes: Modes, hard: Sequence[Sequence[str]], evidence: Mapping[str, FloatArray],
+    harmonics: Collection[int] = (),
+) -> tuple[ModeJudgement, ...]:  # fmt: skip
+    """Class and reasons of every mode, from the reasons by which it is of the fit only and from shares of models."""
+    limit, sd_f, sd_z = THRESHOLDS, model.frequency_deviations_hz, model.damping_deviations
     judged = []
     for k in range(len(modes)):
         lacks = [name for name, shares in evidence.items() if shares[k] < limit.orders]
@@ -177,12 +199,12 @@ def _collect_evidence(
 ) -> dict[str, FloatArray]:
     """Share of the orders at which every mode appears: by order, method, and the worse half of the data."""
     evidence: dict[str, FloatArray] = {}
-    evidence["orders"] = _find_shares(model, modes, projection)
-    evidence["methods"] = _find_shares(model, modes, project(projection.hankel, setting.other_method))
+    evidence["orders"] = find_shares(model, modes, projection)
+    evidence["methods"] = find_shares(model, modes, project(projection.hankel, setting.other_method))
     halves = []
     for half in halve(training):
         try:
-            halves.append(_find_shares(model, modes, setting.project(setting.read(half))))
+            halves.append(find_shares(model, modes, setting.project(setting.read(half))))
         except (DalembertError, np.linalg.LinAlgError):
             continue  # too short, or a channel is constant
     if len(halves) == 2:
@@ -199,7 +221,7 @@ def halve(training: Sequence[Record]) -> tuple[tuple[Record, ...], tuple[Record,
     return (run.between(None, middle),), (run.between(middle, None),)
 
 
-def _find_shares(model: Identified, modes: Modes, projection: Projection) -> FloatArray:
+def find_shares(model: Judged, modes: Modes, projection: Projection) -> FloatArray:
     """Share of the orders from that of the model on, at which a pole near each mode appears."""
     hankel = projection.hankel
     rank = int(np.count_nonzero(projection.values > RANK * projection.values[0]))  # noise-free data show no more states
@@ -221,7 +243,7 @@ def _find_shares(model: Identified, modes: Modes, projection: Projection) -> Flo
 
 
 def _same_mode(
-    model: Identified, modes: Modes, k: int, shape: FloatArray, s: ComplexArray, shapes: ComplexArray, duration: float
+    model: Judged, modes: Modes, k: int, shape: FloatArray, s: ComplexArray, shapes: ComplexArray, duration: float
 ) -> np.ndarray:
     """Which poles s (p,) with their shapes (p, ny) are mode k, within tolerances and deviations."""
     limit = THRESHOLDS

@@ -51,6 +51,7 @@ REASONS = {
     "orders": "models of other orders do not have it",
     "methods": "another method does not find it",
     "parts": "it does not appear in both halves of the record",
+    "set-ups": "it does not appear in both halves of the set-ups",
     "harmonic": "it is a multiple of a stronger mode, as of a spring that is not linear",
     "deviations": "its standard deviations are large",
 }

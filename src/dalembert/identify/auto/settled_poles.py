@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
-from dalembert.core.errors import DataError
+from dalembert.core.errors import DataError, problem_of
 from dalembert.core.findings import Finding
 from dalembert.identify.auto.preparation import Setting
 from dalembert.identify.likelihood.refine import refine
@@ -157,7 +157,7 @@ def refine_once(found: Identified, training: Sequence[Record], noise: str, decis
     try:
         better = refine.quiet(found, training, noise=noise)
     except (DataError, np.linalg.LinAlgError) as error:
-        decisions.append(f"could not refine it ({error}); it has no standard deviations")
+        decisions.append(f"could not refine it ({problem_of(error).rstrip('.')}); it has no standard deviations")
         return found
     if better.system is found.system:
         decisions.append("kept it: refinement by maximum likelihood found nothing more likely")

@@ -15,6 +15,7 @@ from dalembert.identify.auto.settled_poles import THRESHOLDS as SETTLED
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.model.quality import Fit, Residuals
 from dalembert.identify.subspace.stabilization import Stabilization
+from dalembert.linear.modes import Modes
 
 
 @dataclass(frozen=True)
@@ -70,10 +71,10 @@ def find_doubts(
     return found if fit_in.mean > SETTLED.exact_fit else found + _examine_residuals(model, residuals)
 
 
-def find_duplicates(model: Identified) -> list[tuple[int, int]]:
+def find_duplicates(model: Identified | Modes) -> list[tuple[int, int]]:
     """Pairs of modes, from 0, with one shape and nearly one frequency."""
-    modes, limit = model.underdamped_modes(), THRESHOLDS
-    if len(model.outputs) < limit.duplicate_outputs:
+    modes, limit = model if isinstance(model, Modes) else model.underdamped_modes(), THRESHOLDS
+    if len(modes.coordinates) < limit.duplicate_outputs:
         return []
     f, mac = modes.frequencies_hz, modes.mac()
     pairs = ((i, j) for j in range(len(f)) for i in range(j))

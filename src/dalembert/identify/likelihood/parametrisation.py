@@ -13,7 +13,7 @@ import numpy as np
 from dalembert.core.arrays import BoolArray, ComplexArray, FloatArray
 from dalembert.core.errors import DataError
 from dalembert.identify.likelihood.modal_likelihood import ModalModel
-from dalembert.linear.eigen.roots import DEFECTIVE
+from dalembert.linear.eigen.roots import is_defective
 from dalembert.numerics import ties
 from dalembert.numerics.balancing import balance_matrix
 
@@ -23,7 +23,7 @@ class PoleLimits:
     """Poles that a search can begin with; decays are those of one sample, -ln |λ|."""
 
     # perturbation that separates coinciding poles, relative to the largest entry of A: a double pole moves by its root,
-    # 1e-3, and the condition of its vectors becomes the inverse of that, 1e3, far below DEFECTIVE; the data decide the
+    # 1e-3, and the condition of its vectors becomes the inverse of that, 1e3, far below 1e7; the data decide the
     # rest
     separation: float = 1e-6
     # a slower pole has lost nothing after a record of 1e8 samples; BORDER of `refine` reports poles near it
@@ -65,7 +65,7 @@ def _decompose(A: FloatArray) -> tuple[ComplexArray, ComplexArray, bool]:
     for step in (0.0, 1.0, 10.0, 100.0, 1000.0):
         trial = balanced + step * LIMITS.separation * size * spread
         values, V = np.linalg.eig(trial)
-        if np.linalg.cond(V) < DEFECTIVE:
+        if not is_defective(V):
             return values.astype(complex), (scaling[:, None] * V).astype(complex), step > 0.0
     raise DataError(
         "rank-deficient",

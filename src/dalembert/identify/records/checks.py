@@ -37,10 +37,11 @@ def find_name(kind: str, name: str, known: Iterable[str], where: str, **place: o
 def list_records(record: object) -> tuple[Record, ...]:
     """One record or several, as a tuple; nothing else."""
     runs = (record,) if isinstance(record, Record) else record
-    if isinstance(runs, (str, Mapping)) or not isinstance(runs, Iterable):
+    if isinstance(runs, (str, Mapping)) or hasattr(runs, "columns") or not isinstance(runs, Iterable):
         raise DataError(
-            "wrong-type", f"identification needs a Record or a sequence of Records, got {type(record).__name__}."
-        )
+            "wrong-type", f"identification needs a Record or a sequence of Records, got {type(record).__name__}.",
+            *([Advice("Use {}.", Call("da.Record.from_pandas"))] if hasattr(runs, "columns") else []),
+        )  # fmt: skip
     runs = tuple(runs)
     if not runs:
         raise DataError("empty", "identification needs at least one Record; the sequence is empty.")

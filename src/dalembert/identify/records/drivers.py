@@ -1,7 +1,8 @@
 """Which channels drive the others: by unit, by name, and by cause and effect in the data; and which are left out.
 
 Of one sensor the acceleration is taken, and not the angles, rates and integrals that it writes too. Beside a measured
-force the voltage or current of the drive, and copies of the force, are neither inputs nor outputs.
+force the voltage or current of the drive, and copies of the force, are neither inputs nor outputs. A channel that is
+another times a number, or its integral, is left out.
 
 A force or torque drives where other channels move. Names that test engineers give to inputs (force, shaker, ground, u)
 count next. Where neither is clear, the data decide: the response of an effect to its cause begins after it. With the
@@ -12,7 +13,7 @@ the cause of y, and on both sides when it is the effect or when both follow from
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -22,7 +23,7 @@ from dalembert.record import Record
 
 _NAMES = re.compile(
     r"(^|[^a-z])(force|hammer|shaker|input|excitation|exciter|ground|base|bottom|table|drive|torque|motor|command"
-    r"|kraft|anregung|eingang|boden)|^u\d*$|^u_|^uval|^in\d*$",
+    r"|kraft|anregung|eingang|boden)|^[uf]\d*$|^u_|^uval|^in\d*$",
     re.IGNORECASE,
 )
 _FORCES = ("N", "N m", "Nm")
@@ -55,6 +56,11 @@ class DriverThresholds:
     most : channels that are compared, each with each: 132 transforms of a minute of data take a second.
     copy : largest part of a channel, root mean square, that is not the force times a number: a shaker with its
         amplifier follows its voltage to some per cent, a structure does not follow its force.
+    same : largest part of a channel that is not another times a number: five digits of a file round to 1e-5, two
+        sensors differ by their noise.
+    integral : largest part of the steps of a channel that are not another: sums and trapezoids of a program leave
+        rounding, its high-pass filter some parts in a thousand; a sensor of its own differs by its noise.
+    stretch : samples in the middle of a record that are compared, for a table of 100 channels in half a second.
     """
 
     causal: float = 0.85
@@ -63,6 +69,9 @@ class DriverThresholds:
     least: int = 2048
     most: int = 12
     copy: float = 0.1
+    same: float = 1e-4
+    integral: float = 1e-2
+    stretch: int = 1 << 16
 
 
 THRESHOLDS = DriverThresholds()
@@ -91,8 +100,14 @@ class Drivers:
 def find_drivers(record: Record) -> Drivers:
     """Inputs and outputs of a record, and channels that are neither; no inputs where nothing indicates one."""
     moving = [name for name in record.names if _moves(record[name])]
-    beside = _beside_accelerations(record, moving)
-    found = _find_drivers(record, [name for name in moving if name not in beside])
+    beside = beside_accelerations(moving)
+    named = [name for name in moving if name not in beside]
+    found = _find_drivers(record, named)
+    repeats: dict[str, str] = {}
+    for names in (sorted(found.inputs, key=lambda name: not _is_force(record, name)), [*found.outputs]):
+        repeats |= _repeats(record, names)
+    if repeats:
+        found = _find_drivers(record, [name for name in named if name not in repeats])
     drives = {
         name: "drives the force" for name in (*found.inputs, *found.outputs)
         if any(_is_force(record, one) for one in found.inputs) and not _is_force(record, name)
@@ -101,12 +116,42 @@ def find_drivers(record: Record) -> Drivers:
     if len(drives) == len(found.outputs):
         drives = {}
     kept = [tuple(name for name in names if name not in drives) for names in (found.inputs, found.outputs)]
-    return replace(found, inputs=kept[0], outputs=kept[1], left_out={**drives, **beside})
+    dead = {name: "constant" for name in record.names if moving and name not in moving}
+    return replace(found, inputs=kept[0], outputs=kept[1], left_out={**drives, **repeats, **beside, **dead})
+
+
+def _repeats(record: Record, names: list[str]) -> dict[str, str]:
+    """Channels that are others times a number, or integrals of others."""
+    if len(names) < 2:
+        return {}
+    first = max(0, (len(record) - THRESHOLDS.stretch) // 2)
+    x = np.nan_to_num(np.column_stack([record[name][first : first + THRESHOLDS.stretch] for name in names]))
+    alike = _correlate(x[1:], x[1:]) >= 1 - THRESHOLDS.same**2
+    steps = np.diff(x, axis=0)  # by the rule of trapezoids, or sums with the value before or after
+    sums = [_correlate(steps, y) for y in (x[1:] + x[:-1], x[:-1], x[1:])]
+    integrals = np.max(sums, axis=0) >= 1 - THRESHOLDS.integral**2
+    found: dict[str, str] = {}
+    origin = dict(zip(names, names, strict=True))
+    for i, name in enumerate(names):
+        for j, other in enumerate(names):
+            if origin[other] != name and (integrals[i, j] or (j < i and alike[i, j])):
+                found[name] = f"{'a copy' if alike[i, j] else 'an integral'} of another channel"
+                origin[name] = origin[other]
+                break
+    return found
+
+
+def _correlate(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Squares of the correlations of the columns of two tables."""
+    a, b = (np.where(np.ptp(y, axis=0) > 0, y - y.mean(axis=0), 0.0) for y in (a, b))
+    a, b = (y / np.maximum(np.abs(y).max(axis=0), np.finfo(float).tiny) for y in (a, b))
+    norms = np.outer((a * a).sum(axis=0), (b * b).sum(axis=0))
+    return np.asarray((a.T @ b) ** 2 / np.where(norms > 0, norms, 1.0))
 
 
 def _is_force(record: Record, name: str) -> bool:
     unit = record.units[name]
-    return unit in _FORCES or (not unit and re.search(r"force|kraft|torque", name, re.IGNORECASE) is not None)
+    return unit in _FORCES or (not unit and re.search(r"force|kraft|torque|^f\d*$", name, re.IGNORECASE) is not None)
 
 
 def _is_drive(record: Record, name: str) -> bool:
@@ -126,7 +171,7 @@ def _follows(record: Record, name: str, inputs: tuple[str, ...]) -> bool:
     return False
 
 
-def _beside_accelerations(record: Record, names: list[str]) -> dict[str, str]:
+def beside_accelerations(names: Iterable[str]) -> dict[str, str]:
     """Angles, rates and integrals of sensors that write an acceleration too."""
     kinds = {name: next((kind for kind, word in _WORDS.items() if word.search(name)), "") for name in names}
     sensor = {name: _sensor(name, kinds[name]) for name in names if kinds[name]}

@@ -25,7 +25,7 @@ from dalembert.core.errors import DataError
 from dalembert.identify.likelihood.filter_sums import CONJUGATIONS, UNDAMPED, Moments, multiply_filtered, real_products
 from dalembert.identify.model.playback import free_motion
 from dalembert.identify.records.data import Data
-from dalembert.linear.eigen.roots import DEFECTIVE
+from dalembert.linear.eigen.roots import is_defective
 from dalembert.linear.recursions import march
 
 ALIKE = 0.7  # least over largest weight of outputs: their noise is alike, and a second pass would change little
@@ -135,7 +135,7 @@ def find_filters(A: FloatArray) -> ModalFilters | None:
     """Modal coordinates of A, or None where it has no full set of eigenvectors."""
     values, vectors = np.linalg.eig(A)
     values, vectors = values.astype(np.complex128), vectors.astype(np.complex128)
-    if len(A) and np.linalg.cond(vectors) > DEFECTIVE:
+    if is_defective(vectors):
         return None
     up, flat = values.imag > 0.0, values.imag == 0.0
     return ModalFilters(values[up], values[flat].real, np.hstack([vectors[:, up], vectors[:, flat]]))

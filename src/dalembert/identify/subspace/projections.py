@@ -49,7 +49,8 @@ class Projection:
     """Γ of every order at once.
 
     ``vectors`` (i·ny, k) and ``values`` (k,): Γ of order n is ``vectors[:, :n] √values[:n]``, outputs scaled;
-    ``explained`` and ``innovations``: L32 and L33.
+    ``explained`` and ``innovations``: L32 and L33; ``sensors`` (sensors, k): first rows of Γ at all sensors, where Γ
+    has those of the references only.
     """
 
     method: str
@@ -59,6 +60,7 @@ class Projection:
     explained: FloatArray
     innovations: FloatArray
     meaning: str
+    sensors: FloatArray | None = None
 
     def correlations(self) -> FloatArray:
         """Canonical correlations of past and future given the future inputs, (k,)."""

@@ -252,18 +252,19 @@ def make_diagram(
 def find_poles(projection: Projection, orders: list[int], dt: float, limits: Tolerances) -> Poles:
     """Poles with Im z >= 0 of every order and how each compares with the order before."""
     gamma = projection.observability(orders[-1])
+    first = gamma[0] if projection.sensors is None else projection.sensors
     n = orders[-1]
     Q, R = np.linalg.qr(gamma[:-1].reshape(-1, n))
     below = Q.T @ gamma[1:].reshape(-1, n)
     columns: list[list[Any]] = [[] for _ in range(7)]
-    last_s, last_shapes = np.zeros(0, dtype=np.complex128), np.zeros((0, gamma.shape[1]), dtype=np.complex128)
+    last_s, last_shapes = np.zeros(0, dtype=np.complex128), np.zeros((0, len(first)), dtype=np.complex128)
     states = projection.rank if projection.noise_free else n  # further ones of noise-free data are rounding
     for order in orders:
         m = min(order, states)
         values, psi = np.linalg.eig(scipy.linalg.solve_triangular(R[:m, :m], below[:m, :m]))
         listed = (values.imag >= 0.0) & (values != 0.0)
         s = np.log(values[listed].astype(np.complex128)) / dt
-        shapes = (gamma[0, :, :m] @ psi[:, listed]).T
+        shapes = (first[:, :m] @ psi[:, listed]).T
         size = np.linalg.norm(shapes, axis=1)
         shapes = shapes / np.where(size > 0.0, size, 1.0)[:, None]
         compared = _compare(s, shapes, last_s, last_shapes, limits)

@@ -17,7 +17,6 @@ The undamped modes Φ come first (Lanczos). Then
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,61 +34,47 @@ from dalembert.numerics.sparse.sparse_factor import Factor
 Rows = tuple[ComplexArray, Any]  # eigenvalues (k,); shapes (n, k), real where all modes are
 
 
-@dataclass(frozen=True)
-class DampingLimits:
-    """When a matrix is diagonal in the undamped modes, and when an eigenvalue found by Arnoldi's method is real."""
-
-    # Misfit up to which a matrix counts as α M + β K: far above rounding of the sum, far below a modelling difference.
-    fit: float = 1e-11
-    # Misfit of CΦ = MΦD after one inverse: shapes come out of Lanczos to 1e-10 or better.
-    uncoupled: float = 1e-8
-    # Discriminant of s² + d s + μ, relative to its terms, of a double root: 500 roundings.
-    critical: float = 1e-13
-    # |Im s| / |s| of a real eigenvalue: Arnoldi's method converges to 1e-12 or better.
-    real: float = 1e-9
-    # Force of H or K_loss on a rigid body, relative to the largest entries: a rigid body at rest feels rounding only.
-    at_rest: float = 1e-12
-
-
-LIMITS = DampingLimits()
-
-
 def solve(system: Any, count: int, near: float, band: tuple[float, float] | None) -> Rows:
     """Eigenvalues and shapes (mass-normalised, n x k) of a sparse SecondOrder, unsorted."""
     M, K = system.M, system.K
     full = storage.nonzero(system.G) or storage.nonzero(system.H)
-    found = lanczos.in_band(M, K, *band) if band else lanczos.nearest(M, K, count, near)
+    modes = lanczos.in_band(M, K, *band) if band else lanczos.nearest(M, K, count, near)
     if not full:
-        rows = _uncouple(system, found)
+        rows = _uncouple(system, modes)
         if rows is not None:
             return rows
     if band:  # damping moves a few modes over the ends of the band: look a little wider
         near = float(np.sqrt(0.5 * (band[0] ** 2 + band[1] ** 2))) if band[0] > 0.0 else 0.0
-        count = len(found.mu) + 4
-    return _companion(system, found, count, near)
+        count = len(modes.mu) + 4
+    return _companion(system, modes, count, near)
 
 
-def _uncouple(system: Any, found: Undamped) -> Rows | None:
+def _uncouple(
+    system: Any,
+    modes: Undamped,
+    uncoupled: float = 1e-8,  # misfit of CΦ = MΦD after one inverse: shapes come out of Lanczos to 1e-10 or better
+    critical: float = 1e-13,  # discriminant of s² + d s + μ, relative to its terms, of a double root: 500 roundings
+) -> Rows | None:
     """Rows of a system whose damping the undamped modes uncouple; None for the others."""
-    mu, V = found.mu, found.shapes
-    damping = _modal(system.C, system, found)
-    loss = _modal(system.K_loss, system, found)
+    mu, V = modes.mu, modes.shapes
+    damping = _modal(system.C, system, modes, uncoupled)
+    loss = _modal(system.K_loss, system, modes, uncoupled)
     if damping is None or loss is None:
         return None
-    turned = quadratic.turn([damping, loss], mu, LIMITS.uncoupled)
+    turned = quadratic.turn([damping, loss], mu, uncoupled)
     if turned is None:
         return None
     (d, kappa), Q = turned
     shapes = V @ Q if np.any(damping) or np.any(loss) else V
     if np.any(loss):
         return quadratic.hysteretic_roots(d, mu + 1j * kappa), shapes
-    values, places = quadratic.rows(d, mu, LIMITS.critical)
+    values, places = quadratic.rows(d, mu, critical)
     return values, shapes[:, places]
 
 
-def _modal(matrix: Any, system: Any, found: Undamped) -> FloatArray | None:
+def _modal(matrix: Any, system: Any, modes: Undamped, uncoupled: float = 1e-8) -> FloatArray | None:
     """ΦᵀXΦ where X maps the modes onto themselves, XΦ = MΦ(ΦᵀXΦ); None where it does not."""
-    mu, V = found.mu, found.shapes
+    mu, V = modes.mu, modes.shapes
     if not storage.nonzero(matrix):
         return np.zeros((len(mu), len(mu)))
     if (fit := rayleigh_fit(matrix, system.M, system.K)) is not None:
@@ -97,15 +82,17 @@ def _modal(matrix: Any, system: Any, found: Undamped) -> FloatArray | None:
     image = matrix @ V
     D = V.T @ image
     D = 0.5 * (D + D.T)
-    left = found.factor.solve(np.asfortranarray(image - (system.M @ V) @ D))
-    right = found.factor.solve(np.asfortranarray(image))
-    if np.abs(left).max() > LIMITS.uncoupled * np.abs(right).max():
+    misfit = modes.factor.solve(np.asfortranarray(image - (system.M @ V) @ D))
+    if np.abs(misfit).max() > uncoupled * np.abs(modes.factor.solve(np.asfortranarray(image))).max():
         return None
     return np.asarray(D)
 
 
-def rayleigh_fit(matrix: Any, M: Any, K: Any) -> tuple[float, float] | None:
-    """(α, β) with X = α M + β K, entry by entry; None where there are none. Dense or sparse."""
+def rayleigh_fit(matrix: Any, M: Any, K: Any, misfit: float = 1e-11) -> tuple[float, float] | None:
+    """(α, β) with X = α M + β K, entry by entry; None where there are none. Dense or sparse.
+
+    ``misfit`` : far above rounding of the sum, far below a modelling difference.
+    """
     if storage.is_sparse(matrix):
         inner = [[float((a.multiply(b)).sum()) for b in (M, K, matrix)] for a in (M, K)]
     else:
@@ -116,19 +103,18 @@ def rayleigh_fit(matrix: Any, M: Any, K: Any) -> tuple[float, float] | None:
     scale = np.array([np.sqrt(mm) or 1.0, np.sqrt(kk) or 1.0])
     normal = np.array([[mm, mk], [mk, kk]]) / np.outer(scale, scale)
     alpha, beta = np.linalg.lstsq(normal, np.array([mx, kx]) / scale, rcond=None)[0] / scale
-    rest = matrix - alpha * M - beta * K
-    if abs(rest).max() <= LIMITS.fit * abs(matrix).max():
-        return float(alpha), float(beta)
-    return None
+    fits = abs(matrix - alpha * M - beta * K).max() <= misfit * abs(matrix).max()
+    return (float(alpha), float(beta)) if fits else None
 
 
-def _companion(system: Any, found: Undamped, count: int, near: float) -> Rows:
+def _companion(system: Any, modes: Undamped, count: int, near: float, rounding: float = 1e-9) -> Rows:
+    """Rows by Arnoldi's method, which converges to 1e-12 or better: ``rounding`` is |Im s| / |s| of a real one."""
     M, C = system.M, system.C_full
     hysteretic = storage.nonzero(system.K_loss)
     K = system.K_full + 1j * system.K_loss if hysteretic else system.K_full
-    elastic = np.sqrt(np.abs(found.mu[found.mu != 0.0]))
+    elastic = np.sqrt(np.abs(modes.mu[modes.mu != 0.0]))
     gamma = float(np.median(elastic)) if len(elastic) else near or 1.0
-    rigid = _at_rest(system, found.shapes[:, found.mu == 0.0])
+    rigid = _at_rest(system, modes.shapes[:, modes.mu == 0.0])
     zeros = quadratic.zeros(rigid, C, rigid) if rigid.shape[1] else 0
     if near > 0.0:
         shift: complex = 1j * near
@@ -141,11 +127,11 @@ def _companion(system: Any, found: Undamped, count: int, near: float) -> Rows:
     if zeros and near == 0.0:
         moving = np.argsort(np.abs(values), kind="stable")[zeros:]
         values, vectors = values[moving], vectors[:, moving]
-    upper = values.imag >= -(quadratic.DECAY if hysteretic else LIMITS.real) * np.abs(values)
+    upper = quadratic.is_upper(values, hysteretic, rounding)
     values, vectors = values[upper], vectors[:, upper]
-    real = np.abs(values.imag) <= LIMITS.real * np.abs(values)
+    real = np.abs(values.imag) <= rounding * np.abs(values)
     values = np.asarray(np.where(real, values.real, values), dtype=np.complex128)
-    if not (storage.nonzero(system.C) or storage.nonzero(system.H) or hysteretic) and np.all(found.mu >= 0.0):
+    if not (storage.nonzero(system.C) or storage.nonzero(system.H) or hysteretic) and np.all(modes.mu >= 0.0):
         values = np.asarray(1j * values.imag, dtype=np.complex128)  # conservative and K ≥ 0: exactly imaginary
     if near == 0.0 and rigid.shape[1]:
         values = np.concatenate([np.zeros(rigid.shape[1]), values])
@@ -153,13 +139,13 @@ def _companion(system: Any, found: Undamped, count: int, near: float) -> Rows:
     return values, vectors
 
 
-def _at_rest(system: Any, rigid: FloatArray) -> FloatArray:
-    """The null space common to K, H and K_loss."""
+def _at_rest(system: Any, rigid: FloatArray, rounding: float = 1e-12) -> FloatArray:
+    """The null space common to K, H and K_loss: a rigid body at rest feels rounding of their largest entries only."""
     for matrix in (system.H, system.K_loss):
         if rigid.shape[1] and storage.nonzero(matrix):
             image = matrix @ rigid
             _, singular, Vt = np.linalg.svd(image, full_matrices=False)
-            floor = LIMITS.at_rest * float(abs(matrix).max()) * float(np.abs(rigid).max()) * np.sqrt(len(rigid))
+            floor = rounding * float(abs(matrix).max()) * float(np.abs(rigid).max()) * np.sqrt(len(rigid))
             rank = int(np.count_nonzero(singular > floor))
             rigid = rigid @ Vt[rank:].T
     return rigid

@@ -7,7 +7,6 @@ M, C, K ≥ 0 (H = 0): no eigenvalue with Re s > 0;  all > 0: asymptotically sta
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,21 +20,6 @@ from dalembert.numerics.sparse.sparse_factor import Factor
 
 if TYPE_CHECKING:
     from dalembert.linear.second_order import SecondOrder
-
-
-@dataclass(frozen=True)
-class ClassificationLimits:
-    """When an eigenvalue is zero, and when damping is critical."""
-
-    # Eigenvalues of a sparse matrix with unit diagonal below this are zero: its factor is good to some 1e-15.
-    zero: float = 1e-13
-    # Relative difference of two real eigenvalues that are one: a double eigenvalue is found to √ε only.
-    critical: float = 1e-7
-    # Damping ratio below which a mode is undamped: rounding of a companion form is some hundred times 2⁻⁵².
-    undamped: float = 1e-12
-
-
-LIMITS = ClassificationLimits()
 
 
 @frozen(init=False)
@@ -115,16 +99,16 @@ def definiteness(matrix: Any) -> str:
         scale = 1.0 / np.sqrt(size)
         values = np.linalg.eigvalsh(scale[:, None] * matrix * scale)
         floor = zero_tolerance(len(matrix)) * np.abs(values).max()
-        negative, zero, positive = (int(np.count_nonzero(part)) for part in
+        negative, zero, positive = (int(np.count_nonzero(sign)) for sign in
                                     (values < -floor, np.abs(values) <= floor, values > floor))  # fmt: skip
     if positive and negative:
         return "indefinite"
     return f"{'positive' if positive else 'negative'} {'semidefinite' if zero else 'definite'}"
 
 
-def _sparse_signs(matrix: Any, size: Any) -> tuple[int, int, int] | None:
-    """Negative, zero, positive eigenvalues from the inertia on both sides of zero."""
-    margin = scipy.sparse.diags_array(LIMITS.zero * size, format="csc")
+def _sparse_signs(matrix: Any, size: Any, zero: float = 1e-13) -> tuple[int, int, int] | None:
+    """Negative, zero, positive eigenvalues from the inertia on both sides of zero; a factor is good to some 1e-15."""
+    margin = scipy.sparse.diags_array(zero * size, format="csc")
     try:
         below, above = Factor(matrix + margin).negative, Factor(matrix - margin).negative
     except ArithmeticError:
@@ -151,16 +135,22 @@ def _dampings(modes: Modes) -> tuple[str, ...]:
     return tuple(_damping(complex(s), z, real) for s, z in zip(values, modes.damping_ratios, strict=True))
 
 
-def _damping(s: complex, ratio: float, real: Any) -> str:
+def _damping(
+    s: complex,
+    ratio: float,
+    real: Any,
+    critical: float = 1e-7,  # relative difference of two real eigenvalues that are one: found to √ε only
+    undamped: float = 1e-12,  # damping ratio of none: rounding of a companion form is some hundred times 2⁻⁵²
+) -> str:
     if s == 0.0:
         return "rigid body"
     if s.imag == 0.0:
         if s.real > 0.0:
             return "growing"
         # Two equal real eigenvalues: on the boundary between one oscillation and two decays.
-        twice = np.count_nonzero(np.abs(real - s.real) <= LIMITS.critical * abs(s)) > 1
+        twice = np.count_nonzero(np.abs(real - s.real) <= critical * abs(s)) > 1
         return "critically damped" if twice else "overdamped"
-    if abs(ratio) <= LIMITS.undamped:
+    if abs(ratio) <= undamped:
         return "undamped"
     return "underdamped" if ratio > 0.0 else "growing"
 

@@ -34,8 +34,10 @@ from dalembert.core.errors import DataError
 from dalembert.core.text import list_names
 from dalembert.numerics import ties
 
-# A scaled pivot (or reciprocal condition number) below this is singular: 2⁻⁵² with room for a hundred coordinates.
-SINGULAR = 1e-13
+
+def is_rounding(value: Any, size: Any, share: float = 1e-13) -> Any:
+    """Whether a scaled pivot, or a reciprocal condition number, is zero: 2⁻⁵² with room for a hundred coordinates."""
+    return value <= share * size
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class FirstOrder:
     F: FloatArray
     X: FloatArray
     X_f: FloatArray
-    kept: tuple[str, ...]  # names of the a and p
+    positions: tuple[str, ...]  # names of the a and p
     rated: tuple[str, ...]  # names of the a, whose w follow
 
 
@@ -97,16 +99,16 @@ def separate(M: FloatArray, C: FloatArray, K: Any, names: Sequence[str]) -> Sepa
         M[b], M[:, b] = 0.0, 0.0
     # Damping of the massless part: right null vectors give the algebraic coordinates, left ones their equations.
     C_bb = C[np.ix_(b, b)]
-    right, q_ = _null_coordinates(C_bb)
+    T_null, q_ = _null_coordinates(C_bb)
     symmetric = np.array_equal(C_bb, C_bb.T)
-    left, rows = (right, q_) if symmetric else _null_coordinates(C_bb.T)
+    W_null, rows = (T_null, q_) if symmetric else _null_coordinates(C_bb.T)
     q, p = [b[i] for i in q_], [b[i] for i in _others(range(len(b)), q_)]
-    if right is not None or left is not None or rows != q_:
+    if T_null is not None or W_null is not None or rows != q_:
         T_b, W_b = np.eye(n), np.eye(n)
-        T_b[np.ix_(b, b)] = np.eye(len(b)) if right is None else right
+        T_b[np.ix_(b, b)] = np.eye(len(b)) if T_null is None else T_null
         # The algebraic equations take the places of the algebraic coordinates.
         order = _places(len(b), q_, rows)
-        W_b[np.ix_(b, b)] = (np.eye(len(b)) if left is None else left)[:, order]
+        W_b[np.ix_(b, b)] = (np.eye(len(b)) if W_null is None else W_null)[:, order]
         M, C, K = _congruent(W_b, M, T_b), _congruent(W_b, C, T_b), _congruent(W_b, K, T_b)
         T = T_b if T is None else T @ T_b
         W = W_b if W is None else W @ W_b
@@ -116,7 +118,7 @@ def separate(M: FloatArray, C: FloatArray, K: Any, names: Sequence[str]) -> Sepa
         raise DataError("no-mass", f"no coordinate has mass or damping ({shown}): the system has no motion.")
     scale = np.abs(C).max(initial=0.0)
     for block in (np.ix_(a, q), np.ix_(q, a)):  # zero for every damping matrix ≥ 0, up to rounding
-        C[block] = np.where(np.abs(C[block]) <= SINGULAR * scale, 0.0, C[block])
+        C[block] = np.where(is_rounding(np.abs(C[block]), scale), 0.0, C[block])
     _refuse_undetermined_motion(M, C, K, a, q, names)
     return Separated(M, C, K, a, p, q, T, W, _rename(T, names))
 
@@ -127,13 +129,13 @@ def condense(parts: Separated) -> Condensed:
     T = np.eye(n) if parts.T is None else parts.T
     if not q:
         return Condensed(parts.M, parts.C, parts.K, T, parts.names)
-    kept = _others(range(n), q)
-    K_kq = parts.K[np.ix_(kept, q)]
-    follow = -np.linalg.solve(parts.K[np.ix_(q, q)], parts.K[np.ix_(q, kept)])
-    block = np.ix_(kept, kept)
+    dynamic = _others(range(n), q)
+    K_kq = parts.K[np.ix_(dynamic, q)]
+    follow = -np.linalg.solve(parts.K[np.ix_(q, q)], parts.K[np.ix_(q, dynamic)])
+    block = np.ix_(dynamic, dynamic)
     return Condensed(
         parts.M[block], parts.C[block], parts.K[block] + K_kq @ follow,
-        T[:, kept] + T[:, q] @ follow, tuple(parts.names[i] for i in kept),
+        T[:, dynamic] + T[:, q] @ follow, tuple(parts.names[i] for i in dynamic),
     )  # fmt: skip
 
 
@@ -141,24 +143,24 @@ def first_order(parts: Separated) -> FirstOrder:
     """First-order form on the massive and damped coordinates and the rates (``w``) of the massive ones."""
     n, a, p, q = len(parts.M), parts.a, parts.p, parts.q
     M, C, K = parts.M, parts.C, parts.K
-    kept = sorted([*a, *p])
-    nz = len(kept) + len(a)
+    dynamic = sorted([*a, *p])
+    nz = len(dynamic) + len(a)
     # Every quantity is a row block over (z, Wᵀf).
     kind = K.dtype  # complex for a complex stiffness
     xi, rate = np.zeros((n, nz + n), dtype=kind), np.zeros((n, nz + n), dtype=kind)
     force = np.hstack([np.zeros((n, nz)), np.eye(n)])
-    xi[kept, range(len(kept))] = 1.0
-    w = np.eye(len(a), nz + n, len(kept))
+    xi[dynamic, range(len(dynamic))] = 1.0
+    w = np.eye(len(a), nz + n, len(dynamic))
     mass = scipy.linalg.lu_factor(M[np.ix_(a, a)]) if a else None
     rate[a] = w
     if q:
         drift = scipy.linalg.lu_solve(mass, C[np.ix_(a, q)]) if mass else np.zeros((0, len(q)))
         inner = K[np.ix_(q, q)] - C[np.ix_(q, a)] @ drift
-        xi[q] = np.linalg.solve(inner, force[q] - C[np.ix_(q, a)] @ w - K[np.ix_(q, kept)] @ xi[kept])
+        xi[q] = np.linalg.solve(inner, force[q] - C[np.ix_(q, a)] @ w - K[np.ix_(q, dynamic)] @ xi[dynamic])
         rate[a] -= drift @ xi[q]
     if p:
         rate[p] = np.linalg.solve(C[np.ix_(p, p)], force[p] - C[np.ix_(p, a)] @ rate[a] - K[p] @ xi)
-    rows = [rate[kept]]
+    rows = [rate[dynamic]]
     if mass:
         massive = [*a, *p]
         rows.append(scipy.linalg.lu_solve(mass, force[a] - C[np.ix_(a, massive)] @ rate[massive] - K[a] @ xi))
@@ -169,7 +171,7 @@ def first_order(parts: Separated) -> FirstOrder:
     names = parts.names
     return FirstOrder(
         motion[:, :nz], motion[:, nz:], X[:, :nz], X[:, nz:],
-        tuple(names[i] for i in kept), tuple(names[i] for i in a),
+        tuple(names[i] for i in dynamic), tuple(names[i] for i in a),
     )  # fmt: skip
 
 
@@ -181,7 +183,7 @@ def is_singular(matrix: FloatArray) -> bool:
     if scaled is None:
         return True
     values = np.linalg.svd(scaled[0], compute_uv=False)
-    return bool(values[-1] <= SINGULAR * values[0])
+    return bool(is_rounding(values[-1], values[0]))
 
 
 def is_positive(M: FloatArray) -> bool:
@@ -196,7 +198,7 @@ def is_positive(M: FloatArray) -> bool:
     except np.linalg.LinAlgError:
         return False
     reciprocal, _ = scipy.linalg.lapack.dpocon(factor.T, np.abs(scaled).sum(axis=0).max())
-    return bool(reciprocal > len(M) * SINGULAR)
+    return not is_rounding(reciprocal, len(M))
 
 
 def _scale(matrix: FloatArray) -> tuple[FloatArray, FloatArray] | None:
@@ -217,24 +219,24 @@ def _null_coordinates(matrix: FloatArray) -> tuple[FloatArray | None, list[int]]
     n = len(matrix)
     zero = ~(matrix.any(axis=0) | matrix.any(axis=1))
     b = np.flatnonzero(zero).tolist()
-    rest = _others(range(n), b)
-    inner = matrix[np.ix_(rest, rest)]
-    if not rest or not is_singular(inner):
+    others = _others(range(n), b)
+    inner = matrix[np.ix_(others, others)]
+    if not others or not is_singular(inner):
         return None, b
     rows = np.abs(inner).max(axis=1)
     scaled = inner / np.where(rows > 0.0, rows, 1.0)[:, None]
     columns = np.abs(scaled).max(axis=0)
     columns[columns == 0.0] = 1.0
     _, values, Vt = np.linalg.svd(scaled / columns)
-    null = Vt[values <= SINGULAR * values[0]].T / columns[:, None]
+    null = Vt[is_rounding(values, values[0])].T / columns[:, None]
     null /= np.linalg.norm(null, axis=0)
     chosen = ties.pivot_columns(null.T)[1][: null.shape[1]]
     basis = null @ np.linalg.inv(null[chosen])
-    basis[np.abs(basis) <= SINGULAR * np.abs(basis).max(axis=0)] = 0.0
+    basis[is_rounding(np.abs(basis), np.abs(basis).max(axis=0))] = 0.0
     basis[chosen] = np.eye(len(chosen))
     T = np.eye(n)
-    T[np.ix_(rest, [rest[i] for i in chosen])] = basis
-    return T, sorted([*b, *(rest[i] for i in chosen)])
+    T[np.ix_(others, [others[i] for i in chosen])] = basis
+    return T, sorted([*b, *(others[i] for i in chosen)])
 
 
 def _places(n: int, q: list[int], rows: list[int]) -> list[int]:
@@ -251,7 +253,7 @@ def _congruent(W: FloatArray | None, matrix: FloatArray, T: FloatArray | None) -
     if W is None or T is None:
         return matrix.copy()
     result = W.T @ matrix @ T
-    result[np.abs(result) <= SINGULAR * (np.abs(W).T @ np.abs(matrix) @ np.abs(T))] = 0.0
+    result[is_rounding(np.abs(result), np.abs(W).T @ np.abs(matrix) @ np.abs(T))] = 0.0
     return result
 
 

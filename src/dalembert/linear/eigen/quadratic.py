@@ -30,10 +30,15 @@ from dalembert.linear.eigen import massless
 from dalembert.numerics import ties
 
 Rows = tuple[ComplexArray, ComplexArray]  # eigenvalues (k,), shapes (n, k)
-# |Im s| / |s| up to which an eigenvalue of a system with complex stiffness is a decay, not half of an oscillation.
-DECAY = 1e-3
-# Modal mass φᴴMφ relative to the sum of magnitudes below which a shape moves no mass: 5000 roundings.
-MASSLESS = 1e-12
+
+
+def is_upper(s: ComplexArray, hysteretic: bool, rounding: float = 0.0, decay: float = 1e-3) -> Any:
+    """Which eigenvalues get a row: Im s ≥ 0, up to rounding.
+
+    A complex stiffness has no conjugate pairs: a decay, |Im s| / |s| up to 1e-3, may come out on either side of the
+    real axis.
+    """
+    return s.imag >= -(decay if hysteretic else rounding) * np.abs(s)
 
 
 def zero_tolerance(n: int) -> float:
@@ -56,28 +61,30 @@ def solve(
     parts = massless.separate(M, C + G, stiffness, names)
     if parts.coupled:
         return _first_order(parts, stiffness, C + G)
-    rest = massless.condense(parts)
-    values, shapes = _dispatch(rest, bool(C.any()), bool(G.any()), bool(H.any()), hysteretic)
-    return values, rest.T @ shapes
+    condensed = massless.condense(parts)
+    values, shapes = _dispatch(condensed, bool(C.any()), bool(G.any()), bool(H.any()), hysteretic)
+    return values, condensed.T @ shapes
 
 
-def _dispatch(rest: massless.Condensed, damped: bool, gyroscopic: bool, circulatory: bool, hysteretic: bool) -> Rows:
-    M, C, K = rest.M, rest.C, rest.K
+def _dispatch(
+    condensed: massless.Condensed, damped: bool, gyroscopic: bool, circulatory: bool, hysteretic: bool
+) -> Rows:
+    M, C, K, names = condensed.M, condensed.C, condensed.K, condensed.names
     factor = _cholesky(M) if massless.is_positive(M) else None
     if factor is None or circulatory:
-        return _companion(M, C, K, rest.names)
+        return _companion(M, C, K, names)
     if hysteretic:
-        return _hysteretic(factor, M, C, K, rest.names, gyroscopic)
+        return _hysteretic(factor, M, C, K, names, gyroscopic)
     # To undamped modal coordinates, x = L⁻ᵀ Q η: M = I, K = diag μ with its zeros exact, C = D. The companion form
     # is more accurate too: its small eigenvalues are no longer lost in the rounding of the stiffest mode.
     mu, Q = stiffness_modes(factor, M, K)
     D = Q.T @ _congruent(factor, C) @ Q
-    found = None
+    structured = None
     if not gyroscopic:
-        found = classical(D, mu)
+        structured = classical(D, mu)
     elif not damped and mu.min() >= 0.0:
-        found = _gyroscopic(D, mu)
-    values, shapes = found or _companion(np.eye(len(mu)), D, np.diag(mu), rest.names)
+        structured = _gyroscopic(D, mu)
+    values, shapes = structured or _companion(np.eye(len(mu)), D, np.diag(mu), names)
     return values, scipy.linalg.solve_triangular(factor, Q @ shapes, lower=True, trans="T")
 
 
@@ -136,17 +143,17 @@ def turn(parts: Sequence[FloatArray], mu: FloatArray, tolerance: float) -> tuple
     """
     n = len(mu)
     Q = np.eye(n)
-    sizes = [float(np.abs(part).max(initial=0.0)) or 1.0 for part in parts]
+    sizes = [float(np.abs(matrix).max(initial=0.0)) or 1.0 for matrix in parts]
     # Matrices with common eigenvectors share them with a sum of incommensurable weights.
-    blend = sum((part / size * weight for part, size, weight in zip(parts, sizes, (1.0, 0.6180339887), strict=False)),
-                np.zeros((n, n)))  # fmt: skip
+    weighted = (matrix / size * w for matrix, size, w in zip(parts, sizes, (1.0, 0.6180339887), strict=False))
+    blend = sum(weighted, np.zeros((n, n)))
     apart = np.flatnonzero(np.diff(mu) > tolerance * np.abs(mu).max(initial=0.0)) + 1
     for group in np.split(np.arange(n), apart):
         block = np.ix_(group, group)
         Q[block] = np.linalg.eigh(0.5 * (blend[block] + blend[block].T))[1]
     diagonals = []
-    for part, size in zip(parts, sizes, strict=True):
-        turned = Q.T @ part @ Q
+    for matrix, size in zip(parts, sizes, strict=True):
+        turned = Q.T @ matrix @ Q
         diagonal = np.diag(turned).copy()
         if np.abs(turned - np.diag(diagonal)).max(initial=0.0) > tolerance * size:
             return None
@@ -184,7 +191,7 @@ def _hysteretic(
 ) -> Rows:
     """Complex stiffness; real shapes where K_loss (and C) is diagonal in the undamped modes."""
     mu, Q = stiffness_modes(factor, M, K.real)
-    loss, D = (Q.T @ _congruent(factor, part) @ Q for part in (K.imag, C))
+    loss, D = (Q.T @ _congruent(factor, matrix) @ Q for matrix in (K.imag, C))
     turned = None if gyroscopic else turn([loss, D], mu, 100.0 * zero_tolerance(len(mu)))
     if turned is None:
         return _companion(M, C, K, names)
@@ -224,8 +231,7 @@ def _first_order(parts: massless.Separated, K: Any, C: FloatArray) -> Rows:
     null = singular <= zero_tolerance(n) * singular.max()
     still = zeros(U[:, null].conj(), C, Vt[null].conj().T) if null.any() else 0
     moving = np.argsort(np.abs(values), kind="stable")[still:]
-    # A complex stiffness has no conjugate pairs: a decay may come out on either side of the real axis.
-    moving = moving[values[moving].imag >= -(DECAY * np.abs(values[moving]) if np.iscomplexobj(K) else 0.0)]
+    moving = moving[is_upper(values[moving], np.iscomplexobj(K))]
     values = np.concatenate([np.zeros(np.count_nonzero(null)), values[moving]])
     return values, np.hstack([Vt[null].conj().T.astype(np.complex128), first.X @ Z[:, moving]])
 
@@ -270,8 +276,11 @@ def _congruent(factor: FloatArray, matrix: FloatArray) -> FloatArray:
     return result
 
 
-def normalise(shapes: ComplexArray, M: Any) -> FloatArray | ComplexArray:
-    """φᴴ M φ = 1 (largest component 1 for a mode without mass); largest component real and positive."""
+def normalise(shapes: ComplexArray, M: Any, massless: float = 1e-12) -> FloatArray | ComplexArray:
+    """φᴴ M φ = 1 (largest component 1 for a mode without mass); largest component real and positive.
+
+    ``massless`` : modal mass relative to the sum of magnitudes below which a shape moves no mass: 5000 roundings.
+    """
     size = np.abs(shapes)
     largest = size.max(axis=0, initial=0.0)
     if not largest.all():
@@ -284,7 +293,7 @@ def normalise(shapes: ComplexArray, M: Any) -> FloatArray | ComplexArray:
     if not shapes.imag.any():
         shapes = np.ascontiguousarray(shapes.real)
     modal = np.einsum("ik,ik->k", shapes.conj(), M @ shapes).real
-    floor = MASSLESS * np.einsum("ik,ik->k", np.abs(shapes), abs(M) @ np.abs(shapes))
+    floor = massless * np.einsum("ik,ik->k", np.abs(shapes), abs(M) @ np.abs(shapes))
     massive = modal > floor
     shapes[:, massive] /= np.sqrt(modal[massive])
     return shapes

@@ -29,12 +29,6 @@ if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace
 
 EPS = float(np.finfo(np.float64).eps)
-# Poles that deflation calls zero must be small in the plain eigenvalues too: far from normal matrices can be
-# singular to rounding while no eigenvalue is small.
-SMALL = 1e-3
-# Condition of eigenvectors, columns of length 1, beyond which a matrix counts as defective: half of the digits are
-# lost; a defective pair gives 1/√ε = 7e7.
-DEFECTIVE = 1e7
 
 
 @frozen(init=False)
@@ -125,6 +119,14 @@ class Roots:
         return f"{count_noun(len(self), self.kind)}{time}" + (f"\n{self.table()}" if len(self) else "")
 
 
+def is_defective(vectors: ComplexArray, condition: float = 1e7) -> bool:
+    """Whether eigenvectors, columns of length 1, are dependent: half of the digits are lost.
+
+    A defective pair gives 1/√ε = 7e7.
+    """
+    return bool(len(vectors)) and not np.linalg.cond(vectors) < condition
+
+
 def eigenvalues(A: FloatArray) -> ComplexArray:
     """Of a real matrix, always complex in type."""
     return np.linalg.eigvals(A).astype(np.complex128)
@@ -168,32 +170,34 @@ def null_levels(A: FloatArray, size: float) -> tuple[FloatArray, FloatArray, int
     N is strictly lower triangular, in blocks; the last k columns of V span the null space of A.
     ``size`` is that of the numbers A was computed from, which determines its rounding.
     """
-    V, rest, first = np.eye(len(A)), A, 0
+    V, R, first = np.eye(len(A)), A, 0
     floor = 10.0 * len(A) * EPS * size
-    while len(rest):
-        _, singular, Vt = np.linalg.svd(rest)
+    while len(R):
+        _, singular, Vt = np.linalg.svd(R)
         null = int(np.count_nonzero(singular <= floor))
         if null == 0:
             break
         first = first or null
-        V[:, : len(rest)] = V[:, : len(rest)] @ Vt.T
-        turned = Vt @ rest @ Vt.T  # the last `null` columns are zero
-        rest = turned[: len(rest) - null, : len(rest) - null]
-    return V, rest, first
+        V[:, : len(R)] = V[:, : len(R)] @ Vt.T
+        turned = Vt @ R @ Vt.T  # the last `null` columns are zero
+        R = turned[: len(R) - null, : len(R) - null]
+    return V, R, first
 
 
-def _deflate(A: FloatArray, shift: float) -> tuple[ComplexArray, FloatArray, int, int]:
+# Poles that deflation calls zero must be small in the plain eigenvalues too, 1e-3: far from normal matrices can be
+# singular to rounding while no eigenvalue is small.
+def _deflate(A: FloatArray, shift: float, share: float = 1e-3) -> tuple[ComplexArray, FloatArray, int, int]:
     """Eigenvalues other than ``shift``; V and k of :func:`null_levels` of A - shift I; its multiplicity."""
     shifted = A - shift * np.eye(len(A))
     every = eigenvalues(A)
     plain = np.sort(np.abs(every - shift))
     size = float(np.linalg.norm(A))  # for a short sample time A - I is small, but its rounding is not
-    small = max(SMALL * float(np.linalg.norm(shifted)), SMALL**2 * size)
+    small = max(share * float(np.linalg.norm(shifted)), share**2 * size)
     if len(A) and plain[0] <= small:
-        V, rest, first = null_levels(shifted, size)
-        count = len(A) - len(rest)
+        V, R, first = null_levels(shifted, size)
+        count = len(A) - len(R)
         if count and plain[count - 1] <= small:
-            return eigenvalues(rest) + shift, V, first, count
+            return eigenvalues(R) + shift, V, first, count
     return every, np.eye(len(A)), 0, 0
 
 
@@ -264,17 +268,17 @@ def zeros(system: StateSpace) -> Roots:
     # D is square and invertible now. On the null space of [C, D] the pencil is A_f - λ E_f, with E_f invertible.
     W = scipy.linalg.qr(np.hstack([C, D]).T)[0][:, m:] if m else np.eye(n)
     F, E = np.hstack([A, B]) @ W, W[:n]
-    rest = rest_point(system)
-    values, count = _pencil_values(F - rest / rate * E, E)
-    values = rest + rate * values[np.isfinite(values)]
-    return Roots(np.concatenate([np.full(count, rest), values]), system.dt, "zero", system.provenance)
+    integrator = rest_point(system)
+    values, count = _pencil_values(F - integrator / rate * E, E)
+    values = integrator + rate * values[np.isfinite(values)]
+    return Roots(np.concatenate([np.full(count, integrator), values]), system.dt, "zero", system.provenance)
 
 
-def _pencil_values(F: FloatArray, E: FloatArray) -> tuple[ComplexArray, int]:
+def _pencil_values(F: FloatArray, E: FloatArray, share: float = 1e-3) -> tuple[ComplexArray, int]:
     """λ of F - λ E (of size 1, E invertible), those at 0 counted separately.
 
     Every accelerometer adds a double 0, which rounding would split as it does a double pole: null spaces of F are
-    deflated one Jordan level after the other, as in :func:`null_levels`.
+    deflated one Jordan level after the other, as in :func:`null_levels`; ``share`` as in :func:`_deflate`.
     """
     every = scipy.linalg.eigvals(F, E)
     rest_F, rest_E, count = F, E, 0
@@ -287,7 +291,7 @@ def _pencil_values(F: FloatArray, E: FloatArray) -> tuple[ComplexArray, int]:
         keep = len(rest_F) - null
         Q = scipy.linalg.qr(rest_E @ Vt[keep:].T)[0][:, null:]
         rest_F, rest_E, count = Q.T @ rest_F @ Vt[:keep].T, Q.T @ rest_E @ Vt[:keep].T, count + null
-    if not count or np.sort(np.abs(every))[count - 1] > SMALL:
+    if not count or np.sort(np.abs(every))[count - 1] > share:
         return every, 0
     return (scipy.linalg.eigvals(rest_F, rest_E) if len(rest_F) else every[:0]), count
 
@@ -303,10 +307,10 @@ def _full_row_rank(
         if rank == len(D):
             break
         C, D = U.T @ C, (U.T @ D)[:rank]
-        seen, C = C[rank:], C[:rank]
+        pinning, C = C[rank:], C[:rank]
         if not len(A):
             break
-        _, singular, Vt = np.linalg.svd(seen)
+        _, singular, Vt = np.linalg.svd(pinning)
         pinned = int(np.count_nonzero(singular > floor))
         if pinned == 0:
             break

@@ -35,22 +35,6 @@ if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace
 
 EPS = float(np.finfo(np.float64).eps)
-DENSE = 1000  # coordinates of a sparse system that is judged through all its eigenvalues
-
-
-@dataclass(frozen=True)
-class DoubtLimits:
-    """Discs around eigenvalues within which rounding may have moved them, relative to ‖A‖."""
-
-    # multiple of the first-order bound ε √m / |yᴴx|: 1600 eigenvalues of 400 random matrices of order 2 to 6, half of
-    # them nearly defective, differed from those of 50 digits by 4.3 times the bound at most, 99 % of them by 1.7
-    sure: float = 100.0
-    # largest disc: a quadruple eigenvalue is split by ε^(1/4) = 1e-4, and ten times that is allowed
-    widest: float = 1e-3
-
-
-DOUBT = DoubtLimits()
-
 ASYMPTOTIC, BOUNDED, UNSTABLE = "asymptotically stable", "stable", "unstable"
 
 
@@ -120,15 +104,15 @@ class Stability:
         return f"Stability: {self.table()}"
 
 
-def judge_second_order(system: SecondOrder) -> Stability:
+def judge_second_order(system: SecondOrder, dense: int = 1000) -> Stability:
     """Whether the free motions of a system decay, stay bounded or grow.
 
-    A sparse system of more than 1000 coordinates is judged by its energy (Kelvin-Tait-Chetaev) where that decides, else
-    refused: reduce it first.
+    A sparse system of more than ``dense`` coordinates is judged by its energy (Kelvin-Tait-Chetaev) where that
+    decides, else refused: reduce it first.
     """
     if storage.nonzero(system.K_loss):
         return _hysteretic(system)
-    if system.is_sparse and system.nq > DENSE:
+    if system.is_sparse and system.nq > dense:
         return _by_energy(system)
     return judge(_normal_form(system.dense()))
 
@@ -138,7 +122,16 @@ def judge_state_space(system: StateSpace) -> Stability:
     return judge(scipy.linalg.matrix_balance(system.A)[0], discrete=system.dt is not None)
 
 
-def judge(A: FloatArray, *, discrete: bool = False) -> Stability:
+def judge(
+    A: FloatArray,
+    *,
+    discrete: bool = False,
+    # multiple of the first-order bound ε √m / |yᴴx| of an eigenvalue: 1600 eigenvalues of 400 random matrices of order
+    # 2 to 6, half of them nearly defective, differed from those of 50 digits by 4.3 times the bound at most
+    sure: float = 100.0,
+    # largest disc, of ‖A‖: a quadruple eigenvalue is split by ε^(1/4) = 1e-4, and ten times that is allowed
+    widest: float = 1e-3,
+) -> Stability:
     """Verdict on ``z′ = A z``, or ``z[k+1] = A z[k]``; A well scaled."""
     m = len(A)
     if m == 0:
@@ -146,7 +139,7 @@ def judge(A: FloatArray, *, discrete: bool = False) -> Stability:
     values, left, right = scipy.linalg.eig(A, left=True, right=True)
     overlap = np.abs(np.einsum("ik,ik->k", left.conj(), right))
     norm = float(np.linalg.norm(A, 2))
-    doubt = np.minimum(DOUBT.sure * EPS * np.sqrt(m) * norm / np.maximum(overlap, EPS), DOUBT.widest * norm)
+    doubt = np.minimum(sure * EPS * np.sqrt(m) * norm / np.maximum(overlap, EPS), widest * norm)
     tolerance = 100.0 * m * EPS * max(norm, 1.0 if discrete else 0.0)
     beyond = np.abs(values) - 1.0 if discrete else values.real
     unsure = np.abs(beyond) <= np.maximum(doubt, tolerance)

@@ -34,56 +34,6 @@ from dalembert.numerics.sparse import nested_dissection as dissection
 from dalembert.numerics.sparse.sparse_factor import Factor
 
 TINY = float(np.finfo(np.float64).tiny)
-# Width of a matrix (:func:`ordering.width`) from which dense fronts pay: above that for one solution, because SuperLU
-# solves three times faster with a factor of the same size, and Lanczos solves a hundred times.
-WIDE = 2500
-
-
-@dataclass(frozen=True)
-class LanczosLimits:
-    """Shifts of the inverse, and when a search is complete."""
-
-    # Shift of a system with rigid-body modes, relative to the median of K_ii/M_ii; wide of both the rounding of K and
-    # the lowest modes of meshes up to some hundred elements long. Corrected where the lowest mode is outside:
-    free_shift: float = 1e-9
-    # ... μ below this multiple of the shift is found from a difference with four digits less than the shift has,
-    lowest: float = 1e-4
-    # ... and above this one the shift has lost half of the digits of the rigid bodies.
-    highest: float = 1e8
-    # Widening of a band at both ends: an end that is a frequency itself is included.
-    band: float = 1e-9
-    # Modes of one search: their shapes for 100 000 coordinates take 1.6 GB.
-    most: int = 2000
-    # Steps of the search for missed modes: of 600 whose ω² lie 1 % apart 10 find a missed one, 19 where it is 0.1 %.
-    second_search: int = 20
-    # Gain of a Ritz value over the smallest kept one that shows a missed mode: kept values are good to 1e-10.
-    missed: float = 1e-6
-    # Squared length of the rest of an image at which a Krylov space is closed: (1e-10)², two passes leave 1e-15.
-    closed: float = 1e-20
-    # Change of a shape at which its inverse iteration ends: some hundred roundings.
-    converged: float = 1e-13
-    # Inverse iterations of one: the projection on all shapes that follows needs its space, not its last digit.
-    iterations: int = 60
-    # Error of ΦᵀMΦ = 1 below which shapes stay unchanged: some tens of rounding errors.
-    orthonormal: float = 1e-14
-    # Relative steps away from a target that is an eigenvalue to the last digit.
-    beside: tuple[float, ...] = (0.0, 1e-6, 1e-4, 1e-3)
-
-
-LANCZOS = LanczosLimits()
-
-
-@dataclass(frozen=True)
-class ZeroLimits:
-    """When μ counts as zero, from its ratio to its own rounding: rigid bodies are found at some tens of it."""
-
-    # Ratio up to which μ may be zero.
-    doubt: float = 100.0
-    # Gap to the next ratio that makes it zero: a slender mesh has modes as close to their rounding, but no gap.
-    gap: float = 100.0
-
-
-LIMITS = ZeroLimits()
 
 
 @dataclass(frozen=True)
@@ -96,7 +46,18 @@ class Undamped:
     shift: float
 
 
-def nearest(M: object, K: object, count: int, frequency: float = 0.0) -> Undamped:
+def nearest(
+    M: object,
+    K: object,
+    count: int,
+    frequency: float = 0.0,
+    # shift of a system with rigid-body modes, relative to the median of K_ii/M_ii; wide of both the rounding of K and
+    # the lowest modes of meshes up to some hundred elements long; corrected where the lowest mode is outside:
+    free_shift: float = 1e-9,
+    # μ below the first multiple of the shift is found from a difference with four digits less than the shift has, and
+    # above the second one the shift has lost half of the digits of the rigid bodies
+    reach: tuple[float, float] = (1e-4, 1e8),
+) -> Undamped:
     """The ``count`` modes with μ nearest to ``frequency``² [rad²/s²]; rigid bodies and the softest ones for 0."""
     _refuse_negative_mass(M)
     if frequency > 0.0:
@@ -106,26 +67,34 @@ def nearest(M: object, K: object, count: int, frequency: float = 0.0) -> Undampe
     factor = make(0.0)
     if factor is not None and not _is_free(M, K, factor):
         return _clean(_solve(M, K, count, factor, 0.0), K)
-    shift = -LANCZOS.free_shift * _local_stiffness(M, K)
+    shift = -free_shift * _local_stiffness(M, K)
     for _ in range(3):
         # None: neither K nor K + |σ| M is positive definite, so K is indefinite: SuperLU factors it or fails.
         factor = make(shift) or _factor_at(M, K, shift)
         modes = _clean(_solve(M, K, count, factor, shift), K)
         elastic = np.abs(modes.mu[modes.mu != 0.0])
         lowest = elastic.min(initial=np.inf)
-        if not len(elastic) or LANCZOS.lowest <= lowest / -shift <= LANCZOS.highest:
+        if not len(elastic) or reach[0] <= lowest / -shift <= reach[1]:
             break
         shift = -lowest
     return modes
 
 
-def in_band(M: Any, K: Any, low: float, high: float) -> Undamped:
-    """All modes with low ≤ ω ≤ high [rad/s], counted by the inertia of K - ω² M at both ends."""
+def widen(low: float, high: float, share: float = 1e-9) -> tuple[float, float]:
+    """A band a little wider at both ends: an end that is a frequency itself is included."""
+    return low * (1.0 - share), high * (1.0 + share)
+
+
+def in_band(M: Any, K: Any, low: float, high: float, most: int = 2000) -> Undamped:
+    """All modes with low ≤ ω ≤ high [rad/s], counted by the inertia of K - ω² M at both ends.
+
+    ``most`` : the shapes of 2000 modes for 100 000 coordinates take 1.6 GB.
+    """
     _refuse_negative_mass(M)
-    top, upper = _count_below(M, K, (high * (1.0 + LANCZOS.band)) ** 2)
-    below = 0 if low == 0.0 else _count_below(M, K, (low * (1.0 - LANCZOS.band)) ** 2)[0]
-    count = top - below
-    if count > LANCZOS.most:
+    bottom, top = widen(low, high)
+    number, upper = _count_below(M, K, top**2)
+    count = number - (0 if low == 0.0 else _count_below(M, K, bottom**2)[0])
+    if count > most:
         raise DataError("too-large", f"{count} modes lie between {low:g} and {high:g} rad/s; choose a narrower band.")
     if count == 0:
         return Undamped(np.zeros(0), np.zeros((M.shape[0], 0)), upper, high**2)
@@ -165,12 +134,18 @@ def _solve(M: Any, K: Any, count: int, factor: Any, shift: float) -> Undamped:
     return _orthonormal(modes, M)
 
 
-def _find_missed_mode(modes: Undamped, M: Any) -> FloatArray | None:
+def _find_missed_mode(
+    modes: Undamped,
+    M: Any,
+    steps: int = 20,  # of 600 modes whose ω² lie 1 % apart 10 steps find a missed one, 19 where it is 0.1 %
+    closed: float = 1e-20,  # squared length of the rest of an image, of a closed Krylov space: two passes leave 1e-15
+    missed: float = 1e-6,  # gain of a Ritz value over the smallest θ, which is good to 1e-10
+) -> FloatArray | None:
     """The shape of a missed mode; None where no mode is missed."""
     V = modes.shapes
     MV = M @ V
-    n, kept = V.shape
-    steps = min(LANCZOS.second_search, n - kept)
+    n = len(V)
+    steps = min(steps, n - V.shape[1])
     if steps < 2:
         return None
     smallest = float(np.min(1.0 / np.abs(modes.mu - modes.shift)))
@@ -189,7 +164,7 @@ def _find_missed_mode(modes: Undamped, M: Any) -> FloatArray | None:
             x = outside(x)
             x = x - basis[:, :j] @ (heavy[:, :j].T @ x)
         size = float(x @ (M @ x))
-        if size <= LANCZOS.closed * float(image @ (M @ image)):  # the space is closed: the rest is rounding
+        if size <= closed * float(image @ (M @ image)):  # the space is closed: the rest is rounding
             steps = j
             break
         basis[:, j] = x / np.sqrt(size)
@@ -201,20 +176,27 @@ def _find_missed_mode(modes: Undamped, M: Any) -> FloatArray | None:
     theta, Q = np.linalg.eigh(T[:steps, :steps])
     best = int(np.argmax(np.abs(theta)))
     # A Ritz value never exceeds its eigenvalue, so one above the smallest kept value is a missed mode.
-    if abs(theta[best]) <= smallest * (1.0 + LANCZOS.missed):
+    if abs(theta[best]) <= smallest * (1.0 + missed):
         return None
     return np.asarray(basis[:, :steps] @ Q[:, best])
 
 
-def _join(modes: Undamped, extra: FloatArray, M: Any, count: int) -> Undamped:
+def _join(
+    modes: Undamped,
+    extra: FloatArray,
+    M: Any,
+    count: int,
+    iterations: int = 60,  # the projection on all shapes that follows needs their space, not its last digit
+    converged: float = 1e-13,  # change of a shape: some hundred roundings
+) -> Undamped:
     """Converge the missed shape by inverse iteration beside the others, then keep the nearest ``count``."""
     V = modes.shapes
-    for _ in range(LANCZOS.iterations):
+    for _ in range(iterations):
         before = extra / np.sqrt(extra @ (M @ extra))
         extra = modes.factor.solve(M @ before)
         extra -= V @ (V.T @ (M @ extra))
         theta = float(before @ (M @ extra))
-        if np.abs(extra - theta * before).max() <= LANCZOS.converged * np.abs(extra).max():
+        if np.abs(extra - theta * before).max() <= converged * np.abs(extra).max():
             break
     wide = np.column_stack([V, extra / np.sqrt(extra @ (M @ extra))])
     image = modes.factor.solve(np.asfortranarray(M @ wide))
@@ -226,11 +208,11 @@ def _join(modes: Undamped, extra: FloatArray, M: Any, count: int) -> Undamped:
     return Undamped(mu[order], wide @ Q[:, keep[order]], modes.factor, modes.shift)
 
 
-def _orthonormal(modes: Undamped, M: Any) -> Undamped:
-    """ΦᵀMΦ = 1 to rounding, each shape changed as little as its own error."""
+def _orthonormal(modes: Undamped, M: Any, rounding: float = 1e-14) -> Undamped:
+    """ΦᵀMΦ = 1 to some tens of rounding errors, each shape changed as little as its own error."""
     V = modes.shapes
     gram = V.T @ (M @ V)
-    if np.abs(gram - np.eye(len(gram))).max() > LANCZOS.orthonormal:
+    if np.abs(gram - np.eye(len(gram))).max() > rounding:
         # Symmetric square root: no shape is favoured, repeated ones stay in their own space.
         values, Q = np.linalg.eigh(gram)
         V = V @ (Q / np.sqrt(values)) @ Q.T
@@ -249,22 +231,21 @@ def _clean(modes: Undamped, K: object) -> Undamped:
     return replace(modes, mu=np.where(zero, 0.0, modes.mu))
 
 
-def _zeros(ratio: FloatArray) -> Any:
+def _zeros(ratio: FloatArray, doubt: float = 100.0, gap: float = 100.0) -> Any:
     """Which μ are zero, from their ratios to their own rounding.
 
     Rigid bodies are found at some tens of it, and a gap follows; a long slender mesh brings its lowest modes as close
-    to their rounding, but without a gap.
+    to their rounding, but without a gap. ``doubt`` : ratio up to which μ may be zero; ``gap`` to the next ratio.
     """
-    doubtful = ratio <= LIMITS.doubt
-    rest = ratio[~doubtful].min(initial=np.inf)
-    return doubtful if rest >= LIMITS.gap * ratio[doubtful].max(initial=0.0) else ratio <= 1.0
+    doubtful = ratio <= doubt
+    return doubtful if ratio[~doubtful].min(initial=np.inf) >= gap * ratio[doubtful].max(initial=0.0) else ratio <= 1.0
 
 
-def _is_free(M: Any, K: Any, factor: Any) -> bool:
-    """Whether the softest motions have no more energy than their rounding."""
+def _is_free(M: Any, K: Any, factor: Any, doubt: float = 100.0) -> bool:
+    """Whether the softest motions have no more energy than their rounding; ``doubt`` as in :func:`_zeros`."""
     random = np.random.default_rng(0)
     x = _softest(M, K, factor, random.normal(size=(M.shape[0], 1)))
-    if x is None or x[0] > LIMITS.doubt:
+    if x is None or x[0] > doubt:
         return x is None
     block = _softest(M, K, factor, random.normal(size=(M.shape[0], min(8, M.shape[0]))))  # is there a gap?
     return block is None or bool(_zeros(block).any())
@@ -289,13 +270,15 @@ def _local_stiffness(M: Any, K: Any) -> float:
     return float(np.median(stiffness[both] / mass[both])) if both.any() else 1.0
 
 
-def _maker(M: Any, K: Any) -> Callable[[float], Any]:
+def _maker(M: Any, K: Any, wide: int = 2500) -> Callable[[float], Any]:
     """Function of the shift that factors K - σ M, or gives None where that fails.
 
-    Wide matrices (solids) go to the multifrontal Cholesky factor, which needs them positive definite.
+    Wide matrices (solids) go to the multifrontal Cholesky factor, which needs them positive definite. ``wide`` : width
+    (:func:`ordering.width`) from which dense fronts pay: above that for one solution, because SuperLU solves three
+    times faster with a factor of the same size, and Lanczos solves a hundred times.
     """
     pattern = abs(K) + abs(M)
-    if K.shape[0] >= ordering.LARGE and _is_connected(pattern) and ordering.width(pattern) >= WIDE:
+    if K.shape[0] >= ordering.LARGE and _is_connected(pattern) and ordering.width(pattern) >= wide:
         tree = dissection.dissect(pattern)
 
         def make(shift: float) -> Any:
@@ -332,15 +315,17 @@ def _factor_at(M: Any, K: Any, shift: float) -> Factor:
         ) from error
 
 
-def _factor_near(M: Any, K: Any, target: float) -> tuple[Factor, float]:
-    """Factor at the target, or beside it where the target is an eigenvalue to the last digit."""
-    for step in LANCZOS.beside[:-1]:
+def _factor_near(
+    M: Any, K: Any, target: float, beside: tuple[float, ...] = (0.0, 1e-6, 1e-4, 1e-3)
+) -> tuple[Factor, float]:
+    """Factor at the target, or ``beside`` it, relative, where the target is an eigenvalue to the last digit."""
+    for step in beside[:-1]:
         shift = target * (1.0 + step)
         try:
             return Factor(K - shift * M), shift
         except ArithmeticError:
             continue
-    shift = target * (1.0 + LANCZOS.beside[-1])
+    shift = target * (1.0 + beside[-1])
     return _factor_at(M, K, shift), shift
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
+from dalembert.core.declare import checked
 from dalembert.core.errors import DataError
-from dalembert.linear.channels import place
+from dalembert.linear.channels import AnySystem, InputName, OutputName
 from dalembert.linear.families.track_eigenvalues import EigenvalueBranches, track_eigenvalues
-from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
 
 
+@checked
 def root_locus(
-    system: SecondOrder | StateSpace, gains: ArrayLike, *, input: str | None = None, output: str | None = None
+    system: AnySystem, gains: ArrayLike, *, input: InputName = None, output: OutputName = None
 ) -> EigenvalueBranches:
     """Closed-loop eigenvalues over the gain k of the feedback u = -k y from one output to one input.
 
@@ -24,11 +25,9 @@ def root_locus(
     >>> round(locus.crossings[0].value, 9), round(locus.crossings[0].eigenvalue.imag ** 2, 9)
     (60.0, 11.0)
     """
-    if not isinstance(system, (SecondOrder, StateSpace)):
-        raise DataError("wrong-type", f"root_locus needs a SecondOrder or a StateSpace, got {type(system).__name__}.")
     first = system if isinstance(system, StateSpace) else system.state_space()
-    j = place("input", input, first.inputs, "this system")
-    i = place("output", output, first.outputs, "this system")
+    assert input is not None and output is not None
+    i, j = first.outputs.index(output), first.inputs.index(input)
     b, c, d = first.B[:, [j]], first.C[[i]], float(first.D[i, j])
 
     def close_loop(gain: float) -> StateSpace:

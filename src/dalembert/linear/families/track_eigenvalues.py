@@ -11,42 +11,29 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.core.arrays import ComplexArray, FloatArray, frozen
+from dalembert.core.arrays import ComplexArray, FloatArray
+from dalembert.core.declare import checked, function
 from dalembert.core.errors import DataError
 from dalembert.core.progress import Progress, Setting
+from dalembert.core.results import result
 from dalembert.core.tables import align_columns
 from dalembert.core.text import count_noun
 from dalembert.linear.families.tracking import TrackedSpectra, jumps
-from dalembert.linear.families.whirl import WHIRL, find_whirl
+from dalembert.linear.families.whirl import find_whirl
 from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
 from dalembert.record.checks import numbers
 
-# Relative width at which a crossing is taken as found: doubles have no more.
-PRECISION = 2e-15
-COLUMNS_SHOWN = 8
-ROWS_SHOWN = 20
-
-
-@dataclass(frozen=True)
-class BoundaryLimits:
-    """How a crossing of the stability boundary is paired and named."""
-
-    # Distance, relative to the smallest step of the parameter, of the changes of s and -s that are one crossing: both
-    # are found to rounding, and differ by the tolerance of the axis only.
-    together: float = 1e-3
-    # Distance beyond a crossing, relative to the step, where its unstable side is looked at (100 precisions at least).
-    beside: float = 1e-12
-    # |Im s| of the largest eigenvalue, above which the crossing is flutter: a double zero is computed to √ε = 1.5e-8.
-    flutter: float = 1e-6
-
-
-BOUNDARY = BoundaryLimits()
+SystemOfParameter = Annotated[
+    Callable[[float], SecondOrder | StateSpace],
+    function,
+    "of one number; returns a system",
+]
 
 
 @dataclass(frozen=True)
@@ -77,7 +64,7 @@ class CriticalSpeed:
     and for motions along or about its axis"""
 
 
-@frozen
+@result
 class EigenvalueBranches:
     """Eigenvalues along a parameter, each column one followed branch; frozen. Made by :func:`track_eigenvalues`.
 
@@ -121,11 +108,13 @@ class EigenvalueBranches:
         size = np.abs(self.eigenvalues)
         return np.divide(-self.eigenvalues.real, size, out=np.zeros(size.shape), where=size > 0.0) + 0.0
 
-    def table(self, *, most: int = ROWS_SHOWN) -> str:
-        """Frequency of every branch [Hz] and stability along the parameter; then boundaries and critical speeds."""
-        rows = range(len(self))
-        shown = rows if len(self) <= most else np.unique(np.linspace(0, len(self) - 1, most).round().astype(int))
-        branches = min(COLUMNS_SHOWN, self.eigenvalues.shape[1])
+    def table(self) -> str:
+        """Frequency of every branch [Hz] and stability along the parameter; then boundaries and critical speeds.
+
+        At most 20 values and 8 branches.
+        """
+        shown = np.unique(np.linspace(0, len(self) - 1, min(len(self), 20)).round().astype(int))
+        branches = min(8, self.eigenvalues.shape[1])
         head = [self._label(), *(f"f{b + 1} [Hz]" for b in range(branches)), "stable"]
         cells = [
             [f"{self.values[i]:.6g}", *(f"{x:.5g}" for x in self.frequencies_hz[i, :branches]),
@@ -145,9 +134,9 @@ class EigenvalueBranches:
             what = f"{critical.speed:.9g} {self.unit}".rstrip()
             how = f" ({critical.whirl} whirl)" if critical.whirl else ""
             lines.append(f"critical speed, order {critical.order:g}: {what}{how}")
-        for one in self.coincidences:
-            what = f"{one.speed:.9g} {self.unit}".rstrip()
-            lines.append(f"no critical speed, order {one.order:g}: torsion or axial motion meets it at {what}")
+        for meeting in self.coincidences:
+            what = f"{meeting.speed:.9g} {self.unit}".rstrip()
+            lines.append(f"no critical speed, order {meeting.order:g}: torsion or axial motion meets it at {what}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -158,15 +147,15 @@ class EigenvalueBranches:
         return f"{self.parameter}{f' [{self.unit}]' if self.unit else ''}"
 
 
+@checked
 def track_eigenvalues(
-    build: Callable[[float], SecondOrder | StateSpace],
+    build: SystemOfParameter,
     values: ArrayLike,
     *,
     parameter: str = "parameter",
     unit: str = "",
     orders: ArrayLike = (),
     count: int | None = None,
-    tolerance: float = PRECISION,
     progress: Setting = None,
 ) -> EigenvalueBranches:
     """Eigenvalues of a family of systems, tracked along its parameter.
@@ -179,7 +168,6 @@ def track_eigenvalues(
     parameter, unit : its name and unit
     orders : multiples k of the parameter (a speed in rad/s) whose meeting with natural frequencies is sought
     count : modes of each system; recommended for large sparse ones (default: their ``modes()``)
-    tolerance : relative, of crossings and critical speeds
     progress : None shows a bar on a terminal after two seconds; True, False, or a function of the fraction done
 
     Returns
@@ -191,30 +179,26 @@ def track_eigenvalues(
     --------
     >>> def coupled(alpha):    # two oscillators with circulatory coupling 0.3: flutter for |alpha| < 0.3
     ...     return SecondOrder.from_full(np.eye(2), None, [[1 - alpha, 0.3], [-0.3, 1 + alpha]])
-    >>> found = track_eigenvalues(coupled, np.linspace(-0.95, 0.95, 20), parameter="alpha")
-    >>> [(round(c.value, 9), c.becomes, c.motion) for c in found.crossings]
+    >>> branches = track_eigenvalues(coupled, np.linspace(-0.95, 0.95, 20), parameter="alpha")
+    >>> [(round(c.value, 9), c.becomes, c.motion) for c in branches.crossings]
     [(-0.3, 'unstable', 'flutter'), (0.3, 'stable', 'flutter')]
     """
     at = _check_values(values)
     multiples = numbers(orders, "orders").ravel().tolist()
-    if not callable(build):
-        raise DataError(
-            "wrong-type", f"build must be a function of one number that returns a system, got {type(build).__name__}."
-        )
     spectra = TrackedSpectra(build, parameter, count)
     with Progress(progress, f"eigenvalues over {parameter}") as bar:
         branches = spectra.follow(at, bar)
     grid = at.tolist()
-    crossings = _boundaries(spectra, grid, tolerance)
+    crossings = _boundaries(spectra, grid)
     critical = [
-        one for order in multiples for a, b in pairwise(grid) for one in _critical(spectra, a, b, order, tolerance)
+        meeting for order in multiples for a, b in pairwise(grid) for meeting in _critical(spectra, a, b, order)
     ]
-    critical.sort(key=lambda one: (one[0].order, one[0].speed))
+    critical.sort(key=lambda meeting: (meeting[0].order, meeting[0].speed))
     stable = np.array([not (spectra.growth(float(value)) > 0.0).any() for value in at])
     return EigenvalueBranches(
         values=at, eigenvalues=_upper_half(branches), parameter=parameter, unit=unit, crossings=tuple(crossings),
-        critical_speeds=tuple(one for one, counts in critical if counts),
-        coincidences=tuple(one for one, counts in critical if not counts), stable=stable,
+        critical_speeds=tuple(speed for speed, counts in critical if counts),
+        coincidences=tuple(speed for speed, counts in critical if not counts), stable=stable,
         provenance={**spectra.provenance, "method": "track_eigenvalues"},
     )  # fmt: skip
 
@@ -222,28 +206,37 @@ def track_eigenvalues(
 # ---- inside
 
 
-def _boundaries(spectra: TrackedSpectra, values: list[float], precision: float) -> list[AxisCrossing]:
-    growing = [one for a, b in pairwise(values) for one in jumps(spectra.growth, a, b, precision)]
+def _boundaries(
+    spectra: TrackedSpectra,
+    values: list[float],
+    precision: float = 2e-15,  # relative width of a crossing: doubles have no more
+    together: float = 1e-3,  # of the step, of the changes of s and -s that are one crossing: the axis has a tolerance
+    beyond: float = 1e-12,  # of the step, where the unstable side is looked at (100 precisions at least)
+) -> list[AxisCrossing]:
+    growing = [jump for a, b in pairwise(values) for jump in jumps(spectra.growth, a, b, precision)]
     if not growing:
         return []
-    decaying = [one for a, b in pairwise(values) for one in jumps(spectra.decay, a, b, precision)]
+    decaying = [jump for a, b in pairwise(values) for jump in jumps(spectra.decay, a, b, precision)]
     step = min(b - a for a, b in pairwise(values))
-    found = []
+    crossings = []
     for value, change in growing:
         # the same eigenvalues at -τ: the nearest change of the other sign
-        near = [other for other, back in decaying if back == -change and abs(other - value) <= BOUNDARY.together * step]
-        where = 0.5 * (value + min(near, key=lambda other, at=value: abs(other - at))) if near else value  # type: ignore[misc]
-        beside = max(100.0 * precision * abs(value), BOUNDARY.beside * step)
-        found.append(_crossing(spectra, value, where, change, beside))
-    return found
+        near = [(abs(x - value), x) for x, back in decaying if back == -change and abs(x - value) <= together * step]
+        where = 0.5 * (value + min(near)[1]) if near else value
+        beside = max(100.0 * precision * abs(value), beyond * step)
+        crossings.append(_crossing(spectra, value, where, change, beside))
+    return crossings
 
 
-def _crossing(spectra: TrackedSpectra, edge: float, where: float, change: int, beside: float) -> AxisCrossing:
+def _crossing(
+    spectra: TrackedSpectra, edge: float, where: float, change: int, beside: float, oscillating: float = 1e-6
+) -> AxisCrossing:
+    """``oscillating`` : |Im s|, of the largest eigenvalue, of flutter; a double zero is computed to √ε = 1.5e-8."""
     s = spectra.quick(edge + np.sign(change) * beside)  # just on the unstable side
     excess = s.real - spectra.axis_tolerance(s)
     s = s[excess > 0.0] if (excess > 0.0).any() else s
     leaving = s[int(np.argmin(np.abs(s.real)))]
-    flutter = abs(leaving.imag) > BOUNDARY.flutter * np.abs(spectra.quick(edge)).max()
+    flutter = abs(leaving.imag) > oscillating * np.abs(spectra.quick(edge)).max()
     there = spectra.quick(where)
     there = there[int(np.argmin(np.abs(there - leaving)))]
     eigenvalue = complex(0.0, abs(there.imag) if flutter else 0.0)
@@ -253,27 +246,30 @@ def _crossing(spectra: TrackedSpectra, edge: float, where: float, change: int, b
 
 
 def _critical(
-    spectra: TrackedSpectra, a: float, b: float, order: float, precision: float
+    spectra: TrackedSpectra, a: float, b: float, order: float, precision: float = 2e-15
 ) -> list[tuple[CriticalSpeed, bool]]:
     """Meetings between a and b, and whether each is a critical speed."""
-    found = []
+    meetings = []
     for speed, _ in jumps(lambda value: spectra.excess(value, order), a, b, precision):
         s = spectra.quick(speed)
         met = s[int(np.argmin(np.abs(s.imag - order * abs(speed))))]
         motion, counts = _motion(spectra, speed, complex(met))
-        found.append((CriticalSpeed(float(speed), order, complex(met), motion), counts))
-    return found
+        meetings.append((CriticalSpeed(float(speed), order, complex(met), motion), counts))
+    return meetings
 
 
-def _motion(spectra: TrackedSpectra, speed: float, met: complex) -> tuple[str, bool]:
-    """Whirl of the modes of a rotor at an eigenvalue, and whether any of them whirls; all count elsewhere."""
+def _motion(spectra: TrackedSpectra, speed: float, met: complex, distance: float = 1e-9) -> tuple[str, bool]:
+    """Whirl of the modes of a rotor at an eigenvalue, and whether any of them whirls; all count elsewhere.
+
+    ``distance`` of the mode from the eigenvalue, relative: far above its rounding, far below that of two modes.
+    """
     axis = spectra.provenance.get("rotor")
     system = spectra.build(speed) if axis is not None else None
     if not isinstance(system, SecondOrder):
         return "", True
     modes = system.modes(spectra.count)
     shapes = modes.shapes.astype(np.complex128)
-    near = np.flatnonzero(np.abs(modes.eigenvalues - met) <= WHIRL.met * abs(met))
+    near = np.flatnonzero(np.abs(modes.eigenvalues - met) <= distance * abs(met))
     motions = [find_whirl(system, shapes[:, k], np.array(axis), np.sign(speed)) for k in near]
     return next(((motion, True) for motion in motions if motion), ("", False))
 

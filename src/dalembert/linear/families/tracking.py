@@ -28,31 +28,6 @@ from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
 from dalembert.numerics import ties
 
-
-@dataclass(frozen=True)
-class TrackingLimits:
-    """When eigenvalues along a parameter count as zero, as one, or as the same mode."""
-
-    # Real part relative to the eigenvalue (or to the largest, for those near 0): a double eigenvalue is computed to
-    # √ε = 1.5e-8 of the norm.
-    axis: float = 1e-7
-    # Part of the largest eigenvalue below which one is near 0, and measured against the largest.
-    near_zero: float = 1e-6
-    # Distance of two crossings relative to the interval: one that is found twice differs by rounding of the bisection.
-    together: float = 1e-12
-    # Smallest MAC of a pair of shapes that needs no halving: above 0.5 no other of orthogonal shapes is as similar.
-    alike: float = 0.6
-    # Largest number of halvings: a veering narrower than 2⁻⁷, a hundredth of a step, counts as a crossing.
-    halvings: int = 7
-    # Weight of the distance of eigenvalues (of the largest) beside the MAC: it decides between similar shapes only.
-    distance: float = 0.3
-    # Frequencies and their differences, of the largest eigenvalue, that are more than rounding.
-    frequency: float = 1e-9
-    # Absolute precision of a crossing near zero, of the relative one at the larger end of the interval.
-    root: float = 1e-3
-
-
-LIMITS = TrackingLimits()
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -120,24 +95,30 @@ class TrackedSpectra:
         order: Any = ties.by_modulus(self(values[0]).values)
         table = [self(values[0]).values[order]]
         for a, b in pairwise(values):
-            order = self._pair(float(a), float(b), LIMITS.halvings)[order]
+            order = self._pair(float(a), float(b))[order]
             table.append(self(float(b)).values[order])
             bar.update(len(table) / len(values))
         return np.array(table)
 
-    def _pair(self, a: float, b: float, halvings: int) -> Any:
+    def _pair(
+        self,
+        a: float,
+        b: float,
+        halvings: int = 7,  # at most: a veering narrower than 2⁻⁷, a hundredth of a step, counts as a crossing
+        distance: float = 0.3,  # weight of the distance of eigenvalues beside the MAC: for similar shapes
+        similar: float = 0.6,  # MAC that needs no halving: above 0.5 no other of orthogonal shapes is as similar
+    ) -> Any:
         """For every eigenvalue at ``a`` the number of its continuation at ``b``."""
         from scipy.optimize import linear_sum_assignment  # a third of the import time of this folder
 
-        one, two = self(a), self(b)
-        alike = np.abs(one.shapes.conj().T @ two.shapes) ** 2
-        scale = max(float(np.abs(two.values).max(initial=0.0)), np.finfo(np.float64).tiny)
-        apart = np.abs(one.values[:, None] - two.values) / scale
-        rows, columns = linear_sum_assignment(LIMITS.distance * np.minimum(apart, 1.0) - alike)
+        before, after = self(a), self(b)
+        mac = np.abs(before.shapes.conj().T @ after.shapes) ** 2
+        scale = max(float(np.abs(after.values).max(initial=0.0)), np.finfo(np.float64).tiny)
+        apart = np.abs(before.values[:, None] - after.values) / scale
+        rows, columns = linear_sum_assignment(distance * np.minimum(apart, 1.0) - mac)
         middle = 0.5 * (a + b)
-        sure = alike[rows, columns].min(initial=1.0) >= LIMITS.alike and not _overtakes(
-            one.values, two.values[columns], scale
-        )
+        alike = mac[rows, columns].min(initial=1.0) >= similar
+        sure = alike and not _overtakes(before.values, after.values[columns], scale)
         if halvings == 0 or sure or middle in (a, b):
             return columns
         # the spectra in between are needed once only
@@ -149,11 +130,15 @@ class TrackedSpectra:
 
     # ---- counts
 
-    def axis_tolerance(self, s: ComplexArray) -> FloatArray:
-        """(k,) τ: below it a real part is zero."""
+    def axis_tolerance(self, s: ComplexArray, rounding: float = 1e-7, zero: float = 1e-6) -> FloatArray:
+        """(k,) τ: below it a real part is zero.
+
+        Relative to the eigenvalue, or to the largest for those near ``zero`` of it: a double eigenvalue is computed to
+        √ε = 1.5e-8 of the norm.
+        """
         size = np.abs(s)
         largest = size.max(initial=0.0)
-        result: FloatArray = LIMITS.axis * np.where(size > LIMITS.near_zero * largest, size, largest)
+        result: FloatArray = rounding * np.where(size > zero * largest, size, largest)
         return result
 
     def growth(self, value: float) -> FloatArray:
@@ -166,25 +151,32 @@ class TrackedSpectra:
         s = self.quick(value)
         return np.asarray(-s.real - self.axis_tolerance(s))
 
-    def excess(self, value: float, order: float) -> FloatArray:
-        """(k,) excess of each frequency over order x value."""
+    def excess(self, value: float, order: float, rounding: float = 1e-7) -> FloatArray:
+        """(k,) excess of each frequency over order x value; ``rounding`` as in :meth:`axis_tolerance`."""
         s = self.quick(value)
-        return np.asarray(s.imag - max(order * abs(value), LIMITS.axis * np.abs(s).max(initial=0.0)))
+        return np.asarray(s.imag - max(order * abs(value), rounding * np.abs(s).max(initial=0.0)))
 
     def quick(self, value: float) -> ComplexArray:
         """Eigenvalues at a value that need not be kept."""
         return self.known[value].values if value in self.known else self._make(value).values
 
 
-def _overtakes(before: ComplexArray, after: ComplexArray, scale: float) -> bool:
+def _overtakes(before: ComplexArray, after: ComplexArray, scale: float, rounding: float = 1e-9) -> bool:
     """Whether an oscillation overtakes another in frequency: a crossing, or a veering too narrow to be seen."""
-    upper = (before.imag > LIMITS.frequency * scale) & (after.imag > LIMITS.frequency * scale)
+    upper = (before.imag > rounding * scale) & (after.imag > rounding * scale)
     first, last = before.imag[upper], after.imag[upper]
     moved = (first[:, None] - first) * (last[:, None] - last)
-    return bool((moved < -((LIMITS.frequency * scale) ** 2)).any())
+    return bool((moved < -((rounding * scale) ** 2)).any())
 
 
-def jumps(gaps: Callable[[float], FloatArray], a: float, b: float, precision: float) -> list[tuple[float, int]]:
+def jumps(
+    gaps: Callable[[float], FloatArray],
+    a: float,
+    b: float,
+    precision: float,
+    root_share: float = 1e-3,  # absolute precision near zero, of the relative one at the larger end of the interval
+    together: float = 1e-12,  # distance, of the interval, of a crossing that is found twice: rounding of the bisection
+) -> list[tuple[float, int]]:
     """Places where gaps change sign between a and b, and the change of the number of positive ones; ascending.
 
     The m-th largest of continuous gaps is continuous, whichever of them it is: one bracketed root for every m.
@@ -195,20 +187,18 @@ def jumps(gaps: Callable[[float], FloatArray], a: float, b: float, precision: fl
     from scipy.optimize import brentq
 
     change = 1 if last > first else -1
-    found: list[tuple[float, int]] = []
+    roots: list[tuple[float, int]] = []
     for m in range(min(first, last) + 1, max(first, last) + 1):
 
         def level(value: float, m: int = m) -> float:
             return float(np.sort(gaps(value))[-m])
 
-        root = float(
-            brentq(level, a, b, xtol=LIMITS.root * precision * max(abs(a), abs(b)), rtol=max(precision, 4.0 * EPS))
-        )
-        found.append((root, change))
+        xtol = root_share * precision * max(abs(a), abs(b))
+        roots.append((float(brentq(level, a, b, xtol=xtol, rtol=max(precision, 4.0 * EPS))), change))
     merged: list[tuple[float, int]] = []
-    for root, by in sorted(found):
+    for root, by in sorted(roots):
         # near zero the rounding of the eigenvalues keeps roots apart, not their own precision
-        near = max(4.0 * precision * abs(root), LIMITS.together * (b - a))
+        near = max(4.0 * precision * abs(root), together * (b - a))
         if merged and root - merged[-1][0] <= near:
             merged[-1] = (merged[-1][0], merged[-1][1] + by)
         else:

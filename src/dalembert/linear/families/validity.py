@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.core.arguments import known_units, real_number, unique_names
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError
+from dalembert.core.results import result
 from dalembert.core.tables import align_columns
 from dalembert.core.text import count_noun, list_names
 from dalembert.linear.channels import places
@@ -72,8 +73,8 @@ class Validity:
         units: Mapping[str, str] | None = None,
     ) -> None:
         where = "this Validity"
-        given = (coordinates,) if isinstance(coordinates, str) else tuple(coordinates)
-        axes = unique_names("coordinate", given, ("",) * len(given), where)
+        axes = (coordinates,) if isinstance(coordinates, str) else tuple(coordinates)
+        axes = unique_names("coordinate", axes, ("",) * len(axes), where)
         if not measures:
             raise DataError(
                 "empty", "a region of validity needs at least one measure, such as {'spring': {'x1': 1.0}}."
@@ -150,9 +151,9 @@ class Validity:
             return np.asarray(points[list(self.coordinates)])
         if isinstance(points, Mapping):
             places("coordinate", [*points], self.coordinates, "this Validity")
-            given = [numbers(points.get(name, 0.0), f"coordinate {name!r}") for name in self.coordinates]
+            columns = [numbers(points.get(name, 0.0), f"coordinate {name!r}") for name in self.coordinates]
             try:
-                return np.column_stack([np.atleast_1d(part) for part in np.broadcast_arrays(*given)])
+                return np.column_stack([np.atleast_1d(x) for x in np.broadcast_arrays(*columns)])
             except ValueError as error:
                 raise DataError(
                     "wrong-shape", f"the coordinates of the points have different lengths ({error})."
@@ -166,7 +167,7 @@ class Validity:
         return array
 
 
-@frozen
+@result
 class Regions:
     """Result of :meth:`Validity.classify`: one region per configuration; frozen.
 

@@ -21,28 +21,21 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 
-from dalembert.core.arguments import one_of
 from dalembert.core.arrays import ComplexArray, FloatArray
+from dalembert.core.declare import checked
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.linear import storage
-from dalembert.linear.channels import input_units, is_second_order
+from dalembert.linear.channels import SecondOrderSystem, input_units
 from dalembert.linear.eigen import quadratic
 from dalembert.linear.modes import Modes
 from dalembert.linear.recursions import march, march_varying, require_finite, uniform_step
-from dalembert.linear.responses.excitation import HOLDS, initial_state, sample_inputs
+from dalembert.linear.responses.excitation import Hold, initial_state, sample_inputs
 from dalembert.linear.responses.superposition import modal_basis
 from dalembert.record import Record
 
 if TYPE_CHECKING:
     from dalembert.linear.second_order import SecondOrder
-
-# Off-diagonal modal damping, relative to the largest, that is rounding: then the modes uncouple. Likewise the
-# difference of repeated ω², relative to the largest: such modes may be rotated among themselves.
-UNCOUPLED = 1e-9
-# Radii within which the series below are exact to rounding: 23 terms for short steps, 9 near critical damping.
-SHORT = 0.5
-NEARLY_CRITICAL = 0.3
 
 Kernels = tuple[FloatArray, FloatArray, FloatArray, FloatArray]  # k g, m h, J₁, J₂
 
@@ -73,13 +66,14 @@ def release_function(mass: ArrayLike, damping: ArrayLike, stiffness: ArrayLike, 
     return np.where(t > 0.0, g, 1.0)
 
 
+@checked
 def duhamel(
-    system: SecondOrder,
+    system: SecondOrderSystem,
     inputs: Record | Mapping[str, Any] | None = None,
     *,
     times: ArrayLike | None = None,
     start: Mapping[str, float] | ArrayLike | None = None,
-    hold: str = "first",
+    hold: Hold = "first",
     modes: Modes | None = None,
 ) -> Record:
     """Response by Duhamel's integral in modal coordinates, exact for inputs linear between samples.
@@ -104,7 +98,6 @@ def duhamel(
     >>> duhamel(oscillator, {"f": 1.0}, times=[0.0, 3.0])["x"].round(7)
     array([0.       , 0.0752229])
     """
-    one_of("hold", hold, HOLDS)
     shapes, damping, stiffness = _uncouple(system, modes)
     t, u = sample_inputs(inputs, system.inputs, times, units=input_units(system), where="this SecondOrder")
     names = [*system.coordinates, *(f"{name}.rate" for name in system.coordinates)]
@@ -125,16 +118,19 @@ def duhamel(
 # ---- kernels
 
 
-def kernels(a: FloatArray, w2: FloatArray, t: FloatArray) -> Kernels:
-    """k g, m h, J₁ = ∫ m h, J₂ = ∫ J₁ at t ≥ 0, for a = c/2m and w2 = k/m; all of one shape (N,)."""
+def kernels(a: FloatArray, w2: FloatArray, t: FloatArray, radius: float = 0.5, critical: float = 0.3) -> Kernels:
+    """k g, m h, J₁ = ∫ m h, J₂ = ∫ J₁ at t ≥ 0, for a = c/2m and w2 = k/m; all of one shape (N,).
+
+    Within the radii the series are exact to rounding: 23 terms for short steps, 9 near critical damping.
+    """
     z = w2 - a * a
-    short = np.maximum(np.abs(a), np.sqrt(np.abs(w2))) * t < SHORT
-    critical = ~short & (np.abs(z) * t * t < NEARLY_CRITICAL**2)
+    short = np.maximum(np.abs(a), np.sqrt(np.abs(w2))) * t < radius
+    double = ~short & (np.abs(z) * t * t < critical**2)
     result: Kernels = (np.empty_like(t), np.empty_like(t), np.empty_like(t), np.empty_like(t))
-    for mask, branch in ((short, _short), (critical, _critical), (~short & ~critical, _apart)):
+    for mask, branch in ((short, _short), (double, _critical), (~short & ~double, _apart)):
         if mask.any():
-            for whole, part in zip(result, branch(a[mask], w2[mask], t[mask]), strict=True):
-                whole[mask] = part
+            for kernel, values in zip(result, branch(a[mask], w2[mask], t[mask]), strict=True):
+                kernel[mask] = values
     return result
 
 
@@ -193,9 +189,9 @@ def _phi1(x: ComplexArray) -> ComplexArray:
     return result
 
 
-def _phi2(x: ComplexArray) -> ComplexArray:
-    """(eˣ - 1 - x)/x²."""
-    small = np.abs(x) < SHORT
+def _phi2(x: ComplexArray, radius: float = 0.5) -> ComplexArray:
+    """(eˣ - 1 - x)/x²; within the radius a series of 21 terms."""
+    small = np.abs(x) < radius
     safe = np.where(small, 1.0, x)
     series = np.zeros_like(x)
     for j in range(20, -1, -1):
@@ -209,8 +205,7 @@ def _phi2(x: ComplexArray) -> ComplexArray:
 
 def _oscillator(m: ArrayLike, c: ArrayLike, k: ArrayLike, times: ArrayLike) -> tuple[FloatArray, FloatArray, Kernels]:
     try:
-        given = [np.asarray(value, dtype=np.float64) for value in (m, c, k, times)]
-        mass, damping, stiffness, t = np.broadcast_arrays(*given)
+        mass, damping, stiffness, t = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in (m, c, k, times)))
     except (TypeError, ValueError) as error:
         raise DataError(
             "wrong-shape", f"mass, damping, stiffness and times must be numbers of one shape ({error})."
@@ -220,7 +215,7 @@ def _oscillator(m: ArrayLike, c: ArrayLike, k: ArrayLike, times: ArrayLike) -> t
     flat = kernels(
         (damping / (2.0 * mass)).ravel(), (stiffness / mass).ravel(), np.maximum(t, 0.0).ravel().astype(np.float64)
     )
-    g, h, J1, J2 = (part.reshape(t.shape) for part in flat)
+    g, h, J1, J2 = (kernel.reshape(t.shape) for kernel in flat)
     return mass, t, (g, h, J1, J2)
 
 
@@ -248,14 +243,14 @@ def _convolve(
     return q, rate
 
 
-def _uncouple(system: SecondOrder, modes: Modes | None) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Shapes (n, k) of unit modal mass, modal damping and stiffness (k,)."""
-    if not is_second_order(system):
-        raise DataError(
-            "wrong-type",
-            f"duhamel needs a SecondOrder, got {type(system).__name__}.",
-            Advice("Use {}.", Call("da.linear.response")),
-        )
+def _uncouple(
+    system: SecondOrder, modes: Modes | None, rounding: float = 1e-9
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Shapes (n, k) of unit modal mass, modal damping and stiffness (k,).
+
+    ``rounding`` : off-diagonal modal damping, relative to the largest, of modes that uncouple; likewise the difference
+    of repeated ω²: such modes may be rotated among themselves.
+    """
     for symbol, what in (("G", "gyroscopic"), ("H", "circulatory"), ("K_loss", "hysteretic")):
         if storage.nonzero(getattr(system, symbol)):
             raise DataError(
@@ -280,7 +275,7 @@ def _uncouple(system: SecondOrder, modes: Modes | None) -> tuple[FloatArray, Flo
             "M is not positive definite: Duhamel's integral needs mass everywhere.",
             Advice("Use {}.", Call("da.linear.response")),
         ) from error
-    turned = quadratic.turn([turn.T @ reduced.C @ turn], stiffness, UNCOUPLED)
+    turned = quadratic.turn([turn.T @ reduced.C @ turn], stiffness, rounding)
     if turned is None:
         raise DataError(
             "coupled-modes",

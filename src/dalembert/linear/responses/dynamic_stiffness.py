@@ -12,14 +12,13 @@ Three ways, all backward stable:
 - sparse LU per frequency, refined once.
 
 Every solution contains a **probe**: one more right-hand side that excites all modes. Where the probe exceeds
-1 / `SINGULAR` the matrix is singular to working precision and the other columns are rounding. An error then reports a
+1e13 the matrix is singular to working precision and the other columns are rounding. An error then reports a
 resonance with its frequency, even where the selected inputs do not excite it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +27,6 @@ import scipy.linalg
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DataError
 from dalembert.linear import storage
-from dalembert.linear.eigen.massless import SINGULAR
 from dalembert.linear.responses.frequency_response import both_units
 from dalembert.numerics.balancing import balance_matrix
 from dalembert.numerics.sparse.sparse_factor import Factor
@@ -36,24 +34,6 @@ from dalembert.numerics.sparse.sparse_factor import Factor
 if TYPE_CHECKING:
     from dalembert.linear.second_order import SecondOrder
     from dalembert.linear.state_space import StateSpace
-
-# Numbers processed together: 64 MB of complex doubles.
-CHUNK = 4_000_000
-
-
-@dataclass(frozen=True)
-class SchurLimits:
-    """When a Schur form of the first-order matrix takes the place of one LU per frequency."""
-
-    # It costs as much as some hundred LUs of half its size ...
-    frequencies: int = 200
-    # ... and below this number of coordinates LU is fast enough.
-    size: int = 24
-    # Smallest over largest pivot of the factor of M: L⁻¹ would cost six digits that the LU does not need.
-    mass: float = 1e-6
-
-
-SCHUR = SchurLimits()
 
 Pages = Iterator[tuple[slice, ComplexArray]]  # frequencies, X (frequencies, n, columns)
 
@@ -65,8 +45,8 @@ def solve_second_order(system: SecondOrder, w: FloatArray, F: FloatArray) -> Pag
         return
     K, C, M = system.K_full + 1j * system.K_loss, system.C_full, system.M
     n, columns = len(M), F.shape[1] + 1
-    solver = _second_order_schur(system) if len(w) > SCHUR.frequencies and n > SCHUR.size else None
-    step = max(1, CHUNK // (n * columns if solver else n * (n + columns)))
+    solver = _second_order_schur(system) if _pays(len(w), n) else None
+    step = _pages(n * columns if solver else n * (n + columns))
     for chunk in _chunks(len(w), step):
         wc = w[chunk]
         scale = _scale(np.diag(K), np.diag(C), np.diag(M), wc)
@@ -88,8 +68,8 @@ def solve_resolvent(system: StateSpace, w: FloatArray, B: FloatArray) -> Pages:
     A, scaling = balance_matrix(system.A)
     s = np.asarray(1j * w if system.dt is None else np.exp(1j * w * system.dt), dtype=np.complex128)
     n, columns = len(A), B.shape[1] + 1
-    solver = _schur(A) if len(w) > SCHUR.frequencies and n > SCHUR.size else None
-    step = max(1, CHUNK // (n * columns if solver else n * (n + columns)))
+    solver = _schur(A) if _pays(len(w), n) else None
+    step = _pages(n * columns if solver else n * (n + columns))
     rows = np.abs(A).sum(axis=1)
     for chunk in _chunks(len(w), step):
         sc = s[chunk]
@@ -107,6 +87,19 @@ def solve_resolvent(system: StateSpace, w: FloatArray, B: FloatArray) -> Pages:
 
 
 # ---- the three ways
+
+
+def _pays(frequencies: int, n: int, most: int = 200, small: int = 24) -> bool:
+    """Whether a Schur form of the first-order matrix takes the place of one LU per frequency.
+
+    It costs as much as some hundred LUs of half its size; below ``small`` coordinates LU is fast enough.
+    """
+    return frequencies > most and n > small
+
+
+def _pages(page: int, numbers: int = 4_000_000) -> int:
+    """Frequencies that are solved together: 64 MB of complex doubles."""
+    return max(1, numbers // page)
 
 
 def _solve_pages(Z: ComplexArray, right: ComplexArray, w: FloatArray) -> ComplexArray:
@@ -140,14 +133,19 @@ def _schur(A: Any) -> Callable[[ComplexArray, ComplexArray], ComplexArray]:
     return solve
 
 
-def _second_order_schur(system: SecondOrder) -> Callable[[FloatArray, ComplexArray], ComplexArray] | None:
-    """As Z(ω)⁻¹ R by the Schur form of the first-order matrix; None where M is not positive definite."""
+def _second_order_schur(
+    system: SecondOrder, pivot: float = 1e-6
+) -> Callable[[FloatArray, ComplexArray], ComplexArray] | None:
+    """As Z(ω)⁻¹ R by the Schur form of the first-order matrix; None where M is not positive definite.
+
+    ``pivot`` : smallest over largest of the factor of M; L⁻¹ would cost six digits that the LU does not need.
+    """
     try:
         L = np.linalg.cholesky(system.M)
     except np.linalg.LinAlgError:
         return None
-    if np.diag(L).min() <= SCHUR.mass * np.diag(L).max():
-        return None  # L⁻¹ would cost accuracy that the LU does not need
+    if np.diag(L).min() <= pivot * np.diag(L).max():
+        return None
     half = scipy.linalg.solve_triangular
 
     def congruent(matrix: ComplexArray) -> ComplexArray:
@@ -232,11 +230,11 @@ def _with_probe(F: FloatArray, scale: FloatArray) -> ComplexArray:
     return right
 
 
-def _refuse_resonance(probe: ComplexArray, w: FloatArray) -> None:
-    """``probe`` (pages, n): its scaled solution."""
+def _refuse_resonance(probe: ComplexArray, w: FloatArray, most: float = 1e13) -> None:
+    """``probe`` (pages, n): its scaled solution; ``most``: 500 roundings of its inverse."""
     with np.errstate(invalid="ignore"):
         growth = np.abs(probe).max(axis=1)
-        bad = ~(growth * SINGULAR <= 1.0)  # also NaN
+        bad = ~(growth <= most)  # also NaN
     if bad.any():
         raise DataError("resonance", resonance(float(w[int(np.argmax(bad))])))
 

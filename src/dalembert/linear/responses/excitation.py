@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import real_number
 from dalembert.core.arrays import FloatArray
+from dalembert.core.declare import one_of
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.linear.channels import places
 from dalembert.record import Record
 from dalembert.record.checks import check_time, numbers
 
-HOLDS = ("zero", "first")  # constant from each sample to the next, or linear between samples
+Hold = Annotated[str, one_of("zero", "first"), "inputs held from each sample to the next, or linear in between"]
 
 
 def sample_inputs(
@@ -40,15 +41,15 @@ def sample_inputs(
         raise DataError(
             "wrong-type", f"inputs must be a Record or name channels, such as {{'force': 1.0}}; got {inputs!r}."
         )
-    given = dict(inputs or {})
-    places("input", [*given], names, where)
+    sources = dict(inputs or {})
+    places("input", [*sources], names, where)
     if times is None:
-        times = _own_times(given, dt)
+        times = _sample_times(sources, dt)
     t = np.array(check_time(times))
     u = np.zeros((len(t), len(names)))
     for j, name in enumerate(names):
-        if name in given:
-            u[:, j] = _channel(given[name], name, t, (units or {}).get(name))
+        if name in sources:
+            u[:, j] = _channel(sources[name], name, t, (units or {}).get(name))
     return t, u
 
 
@@ -60,8 +61,7 @@ def _from_record(record: Record, names: Sequence[str], times: ArrayLike | None, 
             "a Record has its own times.",
             Advice("Use {} instead.", Call("Record.resample", Argument("times"))),
         )
-    found = [name for name in names if name in record.names]
-    if names and not found:
+    if names and not any(name in record.names for name in names):
         wanted = ", ".join(names[:10])
         raise DataError(
             "unknown-name",
@@ -71,17 +71,17 @@ def _from_record(record: Record, names: Sequence[str], times: ArrayLike | None, 
     t = np.array(record.time)
     u = np.zeros((len(t), len(names)))
     for j, name in enumerate(names):
-        if name in found:
+        if name in record.names:
             _refuse_other_unit(name, record.units.get(name), units.get(name))
             u[:, j] = _require_finite(record[name], name, t)
     return t, u
 
 
-def _own_times(given: Mapping[str, Any], dt: float | None) -> Any:
-    records = [source for source in given.values() if isinstance(source, Record)]
+def _sample_times(sources: Mapping[str, Any], dt: float | None) -> Any:
+    records = [source for source in sources.values() if isinstance(source, Record)]
     if records:
         return records[0].time
-    lengths = {len(source) for source in given.values() if np.ndim(source) == 1 and not callable(source)}
+    lengths = {len(source) for source in sources.values() if np.ndim(source) == 1 and not callable(source)}
     if dt is not None and len(lengths) == 1:
         return dt * np.arange(lengths.pop())
     raise DataError(

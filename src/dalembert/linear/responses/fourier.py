@@ -12,33 +12,35 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.core.arguments import one_of, positive_number, real_number, whole_number
+from dalembert.core.arguments import positive_number, real_number
 from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
+from dalembert.core.declare import checked, count, positive
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
+from dalembert.core.results import result
 from dalembert.core.tables import align_columns
 from dalembert.linear import storage
-from dalembert.linear.channels import is_second_order, is_state_space, places
+from dalembert.linear.channels import AnySystem, SecondOrderSystem, is_second_order, is_state_space, places
 from dalembert.linear.modes import Modes
-from dalembert.linear.responses.excitation import HOLDS, call_signal
+from dalembert.linear.responses.excitation import Hold, call_signal
 from dalembert.linear.responses.harmonic import frequency_response
 from dalembert.linear.responses.superposition import modal_frequency_response
 from dalembert.record import Record
 from dalembert.record.checks import numbers
 
-if TYPE_CHECKING:
-    from dalembert.linear.second_order import SecondOrder
-    from dalembert.linear.state_space import StateSpace
+Period = Annotated[float, positive, "T [s]"]
+Harmonics = Annotated[int, count(), "how many, besides the mean"]
+Samples = Annotated[int, count(1), "of the record over one period; eight per shortest wave where left out"]
 
-# A harmonic of the load below this, relative to the largest, is rounding and is ignored.
-NEGLIGIBLE = 1e-14
-SAME_PERIOD = 1e-12  # relative: a period that is a sum of thousands of steps
-GAUSS_POINTS = 16
+
+def is_negligible(amplitudes: Any, largest: Any = 1.0, rounding: float = 1e-14) -> Any:
+    """Which harmonics are rounding of the largest."""
+    return amplitudes <= rounding * largest
 
 
 @frozen(init=False)
@@ -100,8 +102,8 @@ class FourierSeries:
         t = np.asarray(times, dtype=np.float64)
         return synthesis(self.amplitudes[:, None], self.period, t.ravel())[:, 0].reshape(t.shape)
 
-    def table(self, *, most: int = 12) -> str:
-        """Harmonic, frequency, amplitude and phase of the largest ones.
+    def table(self) -> str:
+        """Harmonic, frequency, amplitude and phase of the twelve largest ones.
 
         Examples
         --------
@@ -110,8 +112,8 @@ class FourierSeries:
                1               1          2          -90
         """
         size, angle = np.abs(self.amplitudes), np.degrees(np.angle(self.amplitudes))
-        shown = np.sort(np.argsort(-size, kind="stable")[:most])
-        shown = shown[size[shown] > NEGLIGIBLE * size.max()]
+        shown = np.sort(np.argsort(-size, kind="stable")[:12])
+        shown = shown[~is_negligible(size[shown], size.max())]
         head = ("harmonic", "frequency [Hz]", "amplitude", "phase [deg]")
         rows = [(str(n), f"{n / self.period:.6g}", f"{size[n]:.5g}", f"{angle[n] + 0.0:.5g}") for n in shown]
         return align_columns(head, rows)
@@ -120,12 +122,13 @@ class FourierSeries:
         return f"FourierSeries: period {self.period:.6g} s, {len(self.amplitudes) - 1} harmonics\n{self.table()}"
 
 
+@checked
 def fourier_series(
     signal: Callable[[Any], Any] | ArrayLike,
-    period: float,
-    harmonics: int,
+    period: Period,
+    harmonics: Harmonics,
     *,
-    hold: str = "first",
+    hold: Hold = "first",
     breaks: ArrayLike = (),
 ) -> FourierSeries:
     """Fourier series of one period of a signal.
@@ -144,14 +147,12 @@ def fourier_series(
     >>> (square.sines * np.pi / 4).round(12)[1:4] + 0.0
     array([1.        , 0.        , 0.33333333])
     """
-    T = positive_number("the period [s]", period)
-    count = whole_number("harmonics", harmonics)
     if callable(signal):
-        return FourierSeries(T, _integrate(signal, T, count, breaks))
+        return FourierSeries(period, _integrate(signal, period, harmonics, breaks))
     values = numbers(signal, "the signal")
     if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
         raise DataError("not-finite", f"the signal must be finite samples of one dimension, got shape {values.shape}.")
-    return FourierSeries(T, _transform(values, count, one_of("hold", hold, HOLDS)))
+    return FourierSeries(period, _transform(values, harmonics, hold))
 
 
 def _transform(values: FloatArray, harmonics: int, hold: str) -> ComplexArray:
@@ -175,7 +176,7 @@ def _integrate(signal: Callable[[Any], Any], T: float, harmonics: int, breaks: A
     edges = np.unique(
         np.concatenate([np.linspace(a, b, 1 + int(np.ceil((b - a) / panel))) for a, b in itertools.pairwise(jumps)])
     )
-    x, weight = np.polynomial.legendre.leggauss(GAUSS_POINTS)
+    x, weight = np.polynomial.legendre.leggauss(16)
     middle, half = 0.5 * (edges[1:] + edges[:-1]), 0.5 * np.diff(edges)
     t = (middle[:, None] + half[:, None] * x).ravel()
     w = (half[:, None] * weight).ravel()
@@ -200,7 +201,7 @@ def harmonic_frequencies(period: float, count: int) -> FloatArray:
     return np.array(2.0 * np.pi / period * np.arange(count), dtype=np.float64)
 
 
-@frozen
+@result
 class PeriodicResponse:
     """Steady response to a periodic load: one period in time, and its harmonics; frozen.
 
@@ -222,12 +223,12 @@ class PeriodicResponse:
         """(harmonics + 1,) complex amplitudes of an output."""
         return self.amplitudes[:, places("output", [output], self.outputs, "this PeriodicResponse")[0]]
 
-    def table(self, *, most: int = 12) -> str:
-        """Modulus of the largest harmonics of every output (at most six)."""
+    def table(self) -> str:
+        """Modulus of the twelve largest harmonics of every output (at most six)."""
         size = np.abs(self.amplitudes)
         weight = (size / np.maximum(size.max(axis=0), np.finfo(np.float64).tiny)).max(axis=1)
-        shown = np.sort(np.argsort(-weight, kind="stable")[:most])
-        shown = shown[weight[shown] > NEGLIGIBLE]
+        shown = np.sort(np.argsort(-weight, kind="stable")[:12])
+        shown = shown[~is_negligible(weight[shown])]
         units = self.record.units
         names = (f"{name} [{units[name]}]" if units.get(name) else name for name in self.outputs[:6])
         head = ("harmonic", "frequency [Hz]", *names)
@@ -235,23 +236,21 @@ class PeriodicResponse:
         return align_columns(head, rows)
 
     def __repr__(self) -> str:
-        kept = "" if self.kept is None else f", {len(self.kept)} modes"
-        return (
-            f"PeriodicResponse: period {self.period:.6g} s, {len(self.amplitudes) - 1} harmonics{kept}\n{self.table()}"
-        )
+        modes = "" if self.kept is None else f", {len(self.kept)} modes"
+        harmonics = len(self.amplitudes) - 1
+        return f"PeriodicResponse: period {self.period:.6g} s, {harmonics} harmonics{modes}\n{self.table()}"
 
 
+@checked
 def periodic_response(
-    system: SecondOrder | StateSpace,
+    system: AnySystem,
     inputs: Mapping[str, Any],
-    period: float,
+    period: Period,
     *,
-    harmonics: int = 50,
-    samples: int | None = None,
-    hold: str = "first",
-    breaks: ArrayLike = (),
+    harmonics: Harmonics = 50,
+    samples: Samples | None = None,
+    hold: Hold = "first",
     modes: int | Modes | None = None,
-    static_correction: bool = True,
 ) -> PeriodicResponse:
     """Steady state under periodic inputs, harmonic by harmonic.
 
@@ -259,15 +258,14 @@ def periodic_response(
     ----------
     system : SecondOrder or continuous StateSpace
         The free motion has decayed. Hysteretic damping is allowed.
-    inputs : mapping of input names to a FourierSeries, a function of time, samples of one period, or a constant
+    inputs : mapping of input names to a FourierSeries, a smooth function of time, samples of one period, or a constant
     period : T [s]
     harmonics : of the loads, besides the mean
     samples : of the record over one period; eight per shortest wave when left out
-    hold, breaks : as in :func:`fourier_series`
+    hold : as in :func:`fourier_series`
     modes : int or Modes, optional
-        Superpose only these; a number keeps that many modes, those that the harmonics of the load excite most.
-    static_correction : bool
-        With ``modes``: add the static response of the others.
+        Superpose only these, with the static response of the others; a number keeps that many modes, those that the
+        harmonics of the load excite most.
 
     Examples
     --------
@@ -277,20 +275,15 @@ def periodic_response(
     >>> abs(steady["x"]).round(6)[[1, 3, 5]]
     array([0.423473, 0.084278, 0.012112])
     """
-    T = positive_number("the period [s]", period)
-    if not (is_second_order(system) or is_state_space(system)):
-        raise DataError(
-            "wrong-type", f"periodic_response needs a SecondOrder or a StateSpace, got {type(system).__name__}."
-        )
     if is_state_space(system) and system.dt is not None:
         raise DataError(
             "sample-time-mismatch",
             "a periodic response needs a continuous system.",
             Advice("Make one with {}.", Call("StateSpace.to_continuous")),
         )
-    loads = _loads(system, inputs, T, whole_number("harmonics", harmonics), hold, breaks)
-    w = harmonic_frequencies(T, len(loads))
-    kept = None
+    loads = _loads(system, inputs, period, harmonics, hold)
+    w = harmonic_frequencies(period, len(loads))
+    numbers: tuple[int, ...] | None = None
     chosen = modes
     if modes is not None:
         if not is_second_order(system):
@@ -301,33 +294,33 @@ def periodic_response(
             )
         if not isinstance(modes, Modes):
             every = system.modes()
-            kept = excited_modes(system, every, w, loads, modes)
-            chosen = Modes(every.eigenvalues[list(kept)], every.shapes[:, list(kept)], every.coordinates)
+            numbers = excited_modes(system, every, w, loads, modes)
+            chosen = Modes(every.eigenvalues[list(numbers)], every.shapes[:, list(numbers)], every.coordinates)
         else:
-            kept = tuple(range(len(modes)))
-    driven = np.abs(loads).max(axis=1) > NEGLIGIBLE * np.abs(loads).max()
+            numbers = tuple(range(len(modes)))
+    driven = ~is_negligible(np.abs(loads).max(axis=1), np.abs(loads).max())
     amplitudes = np.zeros((len(w), system.ny), dtype=np.complex128)
     for still in (True, False):  # at rest there is no loss: K_loss belongs to ω > 0
-        part = np.flatnonzero(driven & ((w == 0.0) == still))
-        if len(part):
+        lines = np.flatnonzero(driven & ((w == 0.0) == still))
+        if len(lines):
             model = system
             if still and is_second_order(system) and storage.nonzero(system.K_loss):
                 model = system.replace(K_loss=None)
-            H = _transfer(model, w[part], chosen, static_correction)
-            amplitudes[part] = np.einsum("fyu,fu->fy", H, loads[part])
-    count = max(200, 8 * len(w)) if samples is None else whole_number("samples", samples, 1)
-    t: FloatArray = T / count * np.arange(count, dtype=np.float64)
+            H = _transfer(model, w[lines], chosen)
+            amplitudes[lines] = np.einsum("fyu,fu->fy", H, loads[lines])
+    N = max(200, 8 * len(w)) if samples is None else samples
+    t: FloatArray = period / N * np.arange(N, dtype=np.float64)
     units = {name: system.units[name] for name in system.outputs if name in system.units}
     how = {**system.provenance, "method": "Fourier series", "harmonics": len(w) - 1}
-    record = Record(t, synthesis(amplitudes, T, t), system.outputs, units, provenance=how)
+    record = Record(t, synthesis(amplitudes, period, t), system.outputs, units, provenance=how)
     return PeriodicResponse(
-        period=T, frequencies=w, loads=loads, amplitudes=amplitudes, inputs=system.inputs, outputs=system.outputs,
-        kept=kept, record=record,
+        period=period, frequencies=w, loads=loads, amplitudes=amplitudes, inputs=system.inputs, outputs=system.outputs,
+        kept=numbers, record=record,
     )  # fmt: skip
 
 
 def excited_modes(
-    system: SecondOrder, modes: Modes, frequencies: FloatArray, loads: ComplexArray, count: int
+    system: SecondOrderSystem, modes: Modes, frequencies: FloatArray, loads: ComplexArray, count: int
 ) -> tuple[int, ...]:
     """Numbers (0-based, ascending) of the ``count`` modes that harmonic loads move most.
 
@@ -342,23 +335,22 @@ def excited_modes(
     return tuple(sorted(int(k) for k in np.argsort(-share, kind="stable")[:count]))
 
 
-def _transfer(system: Any, w: FloatArray, modes: Any, static_correction: bool) -> ComplexArray:
+def _transfer(system: Any, w: FloatArray, modes: Any) -> ComplexArray:
     inputs, outputs = system.inputs, system.outputs
     if modes is None:
         return frequency_response(system, w, kind="output", inputs=inputs, outputs=outputs).values
-    return modal_frequency_response(
-        system, modes, w, kind="output", inputs=inputs, outputs=outputs, static_correction=static_correction
-    ).values
+    return modal_frequency_response(system, modes, w, kind="output", inputs=inputs, outputs=outputs).values
 
 
-def _loads(system: Any, inputs: Any, T: float, harmonics: int, hold: str, breaks: ArrayLike) -> ComplexArray:
+def _loads(system: Any, inputs: Any, T: float, harmonics: int, hold: str, rounding: float = 1e-12) -> ComplexArray:
+    """(harmonics + 1, nu); ``rounding`` of a period that is a sum of thousands of steps."""
     if not isinstance(inputs, Mapping) or not inputs:
         raise DataError("wrong-type", f"inputs must name channels, such as {{'force': samples}}; got {inputs!r}.")
     loads = np.zeros((harmonics + 1, system.nu), dtype=np.complex128)
     columns = places("input", [*inputs], system.inputs, f"this {type(system).__name__}")
     for column, (name, signal) in zip(columns, inputs.items(), strict=True):
         if isinstance(signal, FourierSeries):
-            if abs(signal.period - T) > SAME_PERIOD * T:
+            if abs(signal.period - T) > rounding * T:
                 raise DataError(
                     "sample-time-mismatch",
                     f"the series of input {name!r} has the period {signal.period:.9g} s, not {T:.9g} s.",
@@ -367,7 +359,7 @@ def _loads(system: Any, inputs: Any, T: float, harmonics: int, hold: str, breaks
         elif not callable(signal) and np.ndim(signal) == 0:
             F = np.array([real_number(f"input {name!r}", signal)])
         else:
-            F = fourier_series(signal, T, harmonics, hold=hold, breaks=breaks).amplitudes
+            F = fourier_series(signal, T, harmonics, hold=hold).amplitudes
         loads[: len(F), column] = F
     if not loads.any():
         raise DataError("no-motion", "all loads are zero: there is no response.")

@@ -13,21 +13,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.core.arguments import known_units, name_or_number, real_number, take_names
+from dalembert.core.arguments import known_units, name_or_number, take_names
 from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
+from dalembert.core.declare import checked, number
 from dalembert.core.errors import DataError, require_name
 from dalembert.core.tables import align_columns
 from dalembert.core.text import list_names
 from dalembert.linear.channels import place, places
 
 KINDS = ("receptance", "mobility", "accelerance", "output")
-# Rows of a printed table: one screen.
-ROWS_SHOWN = 20
+
+
+Prominence = Annotated[float, number, "rise above the higher valley beside it, as a fraction of the magnitude"]
 
 
 @dataclass(frozen=True)
@@ -128,25 +130,22 @@ class FrequencyResponse:
             raise DataError(
                 "bad-name", f"an entry is picked by names, fr[output, input]; got {pair!r}. values has the numbers."
             )
-        output, given = (pair, None) if isinstance(pair, str) else pair
-        i, j = self._place(output, given)
+        output, input = (pair, None) if isinstance(pair, str) else pair
+        i, j = self._place(output, input)
         return self.values[:, i, j]
 
     def magnitude(self, output: str, input: str | None = None) -> FloatArray:
         """(nf,) modulus, in :meth:`unit`."""
         return np.abs(self[output, input])
 
-    def phase(self, output: str, input: str | None = None, *, unwrap: bool = False) -> FloatArray:
-        """(nf,) argument [rad], between -π and π; with ``unwrap`` continuous along the frequencies."""
-        angle = np.angle(self[output, input])
-        return np.unwrap(angle) if unwrap else angle
+    def phase(self, output: str, input: str | None = None) -> FloatArray:
+        """(nf,) argument [rad], between -π and π."""
+        return np.angle(self[output, input])
 
-    def decibels(self, output: str, input: str | None = None, *, reference: float = 1.0) -> FloatArray:
-        """(nf,) 20 log₁₀(magnitude / reference); an exact zero counts as the smallest positive number, not -inf."""
-        if not (np.isfinite(reference) and reference > 0.0):
-            raise DataError("not-positive", f"the reference of decibels must be positive, got {reference!r}.")
+    def decibels(self, output: str, input: str | None = None) -> FloatArray:
+        """(nf,) 20 log₁₀(magnitude); an exact zero counts as the smallest positive number, not -inf."""
         size = np.maximum(self.magnitude(output, input), np.finfo(np.float64).tiny)
-        result: FloatArray = 20.0 * np.log10(size / reference)
+        result: FloatArray = 20.0 * np.log10(size)
         return result
 
     def unit(self, output: str, input: str | None = None) -> str:
@@ -171,7 +170,8 @@ class FrequencyResponse:
             provenance=self.provenance,
         )  # fmt: skip
 
-    def peaks(self, output: str, input: str | None = None, *, prominence: float = 0.0) -> tuple[Peak, ...]:
+    @checked
+    def peaks(self, output: str, input: str | None = None, *, prominence: Prominence = 0.0) -> tuple[Peak, ...]:
         """Local maxima of the magnitude inside the grid, ascending in frequency.
 
         Parameters
@@ -185,19 +185,19 @@ class FrequencyResponse:
         if len(size) < 3:
             return ()
         inner = (size[1:-1] > size[:-2]) & (size[1:-1] >= size[2:])
-        found = np.flatnonzero(inner) + 1
-        if real_number("prominence", prominence) > 0.0 and len(found):
+        tops = np.flatnonzero(inner) + 1
+        if prominence > 0.0 and len(tops):
             from scipy.signal import find_peaks
 
-            found, about = find_peaks(size, prominence=0.0)
-            found = found[about["prominences"] >= prominence * size[found]]
+            tops, about = find_peaks(size, prominence=0.0)
+            tops = tops[about["prominences"] >= prominence * size[tops]]
         hertz = self.frequencies_hz
-        return tuple(Peak(float(self.frequencies[k]), float(hertz[k]), float(size[k]), float(angle[k])) for k in found)
+        return tuple(Peak(float(self.frequencies[k]), float(hertz[k]), float(size[k]), float(angle[k])) for k in tops)
 
     # ---- as text
 
-    def table(self, output: str | None = None, input: str | None = None, *, most: int = ROWS_SHOWN) -> str:
-        """Frequency, magnitude and phase of one entry, at up to ``most`` frequencies spread over the grid.
+    def table(self, output: str | None = None, input: str | None = None) -> str:
+        """Frequency, magnitude and phase of one entry, at up to 20 frequencies spread over the grid.
 
         Examples
         --------
@@ -211,7 +211,7 @@ class FrequencyResponse:
         i, j = self._place(self.outputs[0] if output is None else output, first)
         unit = self.unit(self.outputs[i], self.inputs[j])
         count = len(self)
-        rows = range(count) if count <= most else np.unique(np.linspace(0, count - 1, most).round().astype(int))
+        rows = np.unique(np.linspace(0, count - 1, min(count, 20)).round().astype(int))  # one screen
         head = ("frequency [Hz]", f"magnitude{f' [{unit}]' if unit else ''}", "phase [deg]")
         cells = []
         for k in rows:

@@ -16,11 +16,12 @@ from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import take_names, unique_names
 from dalembert.core.arrays import ComplexArray, FloatArray
+from dalembert.core.declare import checked
 from dalembert.core.errors import DataError, require_name, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.progress import Progress, Setting
 from dalembert.linear import storage
-from dalembert.linear.channels import input_units, is_second_order, is_state_space, places
+from dalembert.linear.channels import AnySystem, input_units, is_state_space, places
 from dalembert.linear.responses.dynamic_stiffness import solve_resolvent, solve_second_order
 from dalembert.linear.responses.frequency_response import KINDS, FrequencyResponse, check_frequencies
 
@@ -28,16 +29,14 @@ if TYPE_CHECKING:
     from dalembert.linear.second_order import SecondOrder
     from dalembert.linear.state_space import StateSpace
 
-# Largest number of coordinates used as inputs or outputs without names.
-ALL_COORDINATES = 100
-NYQUIST = 1e-12  # relative excess over π/dt that is rounding of 2π f and of dt
 SUFFIX = {"receptance": "", "mobility": "/s", "accelerance": "/s²", "output": ""}
 
 Names = str | Iterable[str] | None
 
 
+@checked
 def frequency_response(
-    system: SecondOrder | StateSpace,
+    system: AnySystem,
     frequencies: ArrayLike,
     *,
     kind: str | None = None,
@@ -79,10 +78,6 @@ def frequency_response(
     w = check_frequencies(frequencies)
     if is_state_space(system):
         return _of_state_space(system, w, kind, inputs, outputs)
-    if not is_second_order(system):
-        raise DataError(
-            "wrong-type", f"frequency_response needs a SecondOrder or a StateSpace, got {type(system).__name__}."
-        )
     ports = Ports(system, kind or _usual_kind(system, outputs), inputs, outputs)
     values = np.empty((len(w), len(ports.outputs), len(ports.inputs)), dtype=np.complex128)
     with Progress(progress, "frequency response") as bar:
@@ -100,9 +95,7 @@ def _usual_kind(system: SecondOrder, outputs: Names) -> str:
     return "output" if names <= set(system.outputs) and not names <= set(system.coordinates) else "receptance"
 
 
-def harmonic_response(
-    system: SecondOrder | StateSpace, frequency: float, amplitudes: Mapping[str, complex], *, kind: str | None = None
-) -> dict[str, complex]:
+def harmonic_response(system: AnySystem, frequency: float, amplitudes: Mapping[str, complex]) -> dict[str, complex]:
     """Complex amplitude of every output when all inputs are harmonic at one frequency.
 
     Parameters
@@ -110,7 +103,6 @@ def harmonic_response(
     system : SecondOrder or StateSpace
     frequency : [rad/s]
     amplitudes : complex amplitude of each input by name; left-out ones are zero
-    kind : as in :func:`frequency_response`
 
     Examples
     --------
@@ -121,7 +113,7 @@ def harmonic_response(
     """
     if not isinstance(amplitudes, Mapping) or not amplitudes:
         raise DataError("wrong-type", f"amplitudes must name inputs, such as {{'force': 1.0}}; got {amplitudes!r}.")
-    response = frequency_response(system, [frequency], kind=kind, inputs=tuple(amplitudes))
+    response = frequency_response(system, [frequency], inputs=tuple(amplitudes))
     u = np.array([_amplitude(name, value) for name, value in amplitudes.items()])
     return {name: complex(y) for name, y in zip(response.outputs, response.values[0] @ u, strict=True)}
 
@@ -148,15 +140,13 @@ class Ports:
     """Inputs and outputs of a second-order system: forces F (n, nu) and rows of the outputs."""
 
     def __init__(self, system: SecondOrder, kind: str, inputs: Names, outputs: Names) -> None:
-        if not is_second_order(system):
-            raise DataError("wrong-type", f"this needs a SecondOrder, got {type(system).__name__}.")
         require_name("kind of frequency response", kind, KINDS)
         self.system, self.kind = system, kind
         self.inputs = _choose_names(inputs, system.inputs or system.coordinates, "inputs")
-        known = system.outputs if kind == "output" else system.coordinates
-        self.outputs = _choose_names(outputs, known, "outputs")
+        readable = system.outputs if kind == "output" else system.coordinates
+        self.outputs = _choose_names(outputs, readable, "outputs")
         where = "this SecondOrder"
-        self.rows = places("output" if kind == "output" else "coordinate", self.outputs, known, where)
+        self.rows = places("output" if kind == "output" else "coordinate", self.outputs, readable, where)
         self.F = self._forces(where)
 
     def _forces(self, where: str) -> FloatArray:
@@ -212,13 +202,14 @@ class Ports:
 
 
 def _of_state_space(
-    system: StateSpace, w: FloatArray, kind: str | None, inputs: Names, outputs: Names
+    system: StateSpace, w: FloatArray, kind: str | None, inputs: Names, outputs: Names, rounding: float = 1e-12
 ) -> FrequencyResponse:
+    """``rounding`` : relative excess over π/dt, of 2π f and of dt."""
     if kind not in (None, "output"):
         raise DataError(
             "unknown-choice", f"a StateSpace has outputs, not coordinates: kind must be 'output', got {kind!r}."
         )
-    if system.dt is not None and np.abs(w).max() * system.dt > np.pi * (1.0 + NYQUIST):
+    if system.dt is not None and np.abs(w).max() * system.dt > np.pi * (1.0 + rounding):
         raise DataError(
             "out-of-range",
             f"{np.abs(w).max():.6g} rad/s is above the Nyquist frequency of this StateSpace, "
@@ -241,9 +232,10 @@ def _of_state_space(
     )  # fmt: skip
 
 
-def _choose_names(given: Names, default: Sequence[str], what: str) -> tuple[str, ...]:
-    if given is None:
-        if len(default) > ALL_COORDINATES:
+def _choose_names(chosen: Names, default: Sequence[str], what: str, most: int = 100) -> tuple[str, ...]:
+    """``most`` : coordinates used as inputs or outputs without names."""
+    if chosen is None:
+        if len(default) > most:
             raise DataError(
                 "missing-argument",
                 f"this system has {len(default)} possible {what}, such as {default[0]!r}.",
@@ -251,5 +243,5 @@ def _choose_names(given: Names, default: Sequence[str], what: str) -> tuple[str,
             )
         return tuple(default)
     kind = what.removesuffix("s")
-    names = take_names(kind, given)
+    names = take_names(kind, chosen)
     return unique_names(kind, names, ("",) * len(names), "the call")

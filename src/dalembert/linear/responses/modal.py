@@ -29,11 +29,6 @@ from dalembert.linear.responses.superposition import modal_basis, static_residua
 if TYPE_CHECKING:
     from dalembert.linear.second_order import SecondOrder
 
-# Off-diagonal terms of C̄ below this, relative to √(c̄_ii c̄_jj), are rounding of the shapes; where that vanishes,
-# relative to a millionth of the largest term.
-UNCOUPLED = 1e-9
-UNDAMPED = 1e-6
-
 
 def undamped_modes(system: SecondOrder, count: int | None = None) -> Modes:
     """Modes of M x″ + K x = 0: one real shape per mode, also where K < 0."""
@@ -82,8 +77,8 @@ def modal(
         changes["C"] = np.diag(np.diag(reduced.C))
     if static_correction and system.nu:
         elastic = system.replace(K_loss=None)
-        own = basis if modes is None else modal_basis(elastic, modes)
-        residual = static_residual(elastic, own, storage.dense(system.B))
+        span = basis if modes is None else modal_basis(elastic, modes)
+        residual = static_residual(elastic, span, storage.dense(system.B))
         changes["D"] = reduced.D + np.asarray(system.Y_position @ residual)
     how = {"modal form": f"{reduced.nq} of {system.nq}", "static correction": bool(static_correction)}
     return reduced.replace(**changes, provenance={**system.provenance, **how})
@@ -100,7 +95,7 @@ def modal_damping(system: SecondOrder, ratios: ArrayLike, modes: Modes | None = 
     modes : Modes, optional
         Real undamped modes of the system; computed when left out.
     """
-    if system.nq > storage.LIMITS.dense:
+    if storage.is_large(system.nq):
         raise DataError(
             "too-large",
             f"modal damping fills all of C: {system.nq} x {system.nq} numbers. Reduce the system first "
@@ -112,17 +107,16 @@ def modal_damping(system: SecondOrder, ratios: ArrayLike, modes: Modes | None = 
             "not-finite", f"ratios must be finite numbers, one per mode or one for all; got shape {zeta.shape}."
         )
     if modes is None:
-        dense = system.dense(force=True)
-        modes = undamped_modes(dense, None if zeta.ndim == 0 else len(zeta))
+        modes = undamped_modes(system.dense(), None if zeta.ndim == 0 else len(zeta))
     if zeta.ndim and len(zeta) > len(modes):
         raise DataError("wrong-shape", f"{len(zeta)} damping ratios were given for {len(modes)} modes.")
-    kept = modes if zeta.ndim == 0 else modes.select(range(1, len(zeta) + 1))
-    if np.iscomplexobj(kept.shapes):
+    damped = modes if zeta.ndim == 0 else modes.select(range(1, len(zeta) + 1))
+    if np.iscomplexobj(damped.shapes):
         raise DataError(
             "not-supported", "modal damping needs the real modes of the undamped system; these are complex."
         )
-    weight = 2.0 * zeta * kept.frequencies / kept.modal_masses
-    P = kept.momenta
+    weight = 2.0 * zeta * damped.frequencies / damped.modal_masses
+    P = damped.momenta
     result: FloatArray = np.real((P * weight) @ P.T)
     return 0.5 * (result + result.T)
 
@@ -163,21 +157,24 @@ def energy_damping(modes: Modes, parts: Mapping[str, tuple[Any, float]]) -> Floa
     return 0.5 * sum((shares[name] * float(eta) for name, (_, eta) in parts.items()), np.zeros(len(modes)))
 
 
-def equivalent_viscous(system: SecondOrder, count: int | None = None) -> SecondOrder:
+def equivalent_viscous(system: SecondOrder) -> SecondOrder:
     """The system with viscous modal damping in place of K_loss: the same damping at each resonance.
 
-    ζ = ½ φᵀK_loss φ / φᵀKφ of the lowest ``count`` undamped modes (all when left out); the others are left undamped.
+    ζ = ½ φᵀK_loss φ / φᵀKφ of all undamped modes, the 20 lowest of a sparse system; the others are left undamped.
     """
-    modes = undamped_modes(system, count)
+    modes = undamped_modes(system)
     shares = modes.energy_shares({"loss": system.K_loss})["loss"]
     C = modal_damping(system, 0.5 * shares, modes) + storage.dense(system.C)
     return system.replace(C=C, K_loss=None)
 
 
-def _diagonal_if_so(matrix: FloatArray) -> FloatArray:
-    """A matrix whose off-diagonal part is rounding, without it."""
+def _diagonal_if_so(matrix: FloatArray, rounding: float = 1e-9, undamped: float = 1e-6) -> FloatArray:
+    """A matrix whose off-diagonal part is rounding of the shapes, without it.
+
+    Relative to √(c̄_ii c̄_jj); where that vanishes, to a millionth of the largest term.
+    """
     size = np.sqrt(np.abs(np.outer(np.diag(matrix), np.diag(matrix))))
     off = np.abs(matrix - np.diag(np.diag(matrix)))
-    if np.all(off <= UNCOUPLED * np.maximum(size, UNDAMPED * np.abs(matrix).max(initial=0.0))):
+    if np.all(off <= rounding * np.maximum(size, undamped * np.abs(matrix).max(initial=0.0))):
         return np.diag(np.diag(matrix))
     return matrix

@@ -14,19 +14,20 @@ inertia of N balances, by a bordered solve:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse
 from numpy.typing import ArrayLike
 
-from dalembert.core.arguments import number_names, one_of, real_number, whole_number
-from dalembert.core.arrays import FloatArray
+from dalembert.core.arguments import number_names
+from dalembert.core.arrays import ComplexArray, FloatArray
+from dalembert.core.declare import checked, count, instance, number, one_of
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.linear import storage
-from dalembert.linear.channels import is_second_order
+from dalembert.linear.channels import SecondOrderSystem
 from dalembert.linear.modes import Modes
 from dalembert.linear.responses.dynamic_stiffness import resonance, solve_second_order, sparse_solve
 from dalembert.linear.responses.frequency_response import FrequencyResponse, check_frequencies
@@ -35,30 +36,11 @@ from dalembert.linear.responses.harmonic import Names, Ports, mirror
 if TYPE_CHECKING:
     from dalembert.linear.second_order import SecondOrder
 
-# Columns of shapes below this, after the others are projected out, do not extend the span: √ε, because the norm of a
-# rest of that size has no digit left.
-SPAN_TOLERANCE = 1e-8
-# Condition number of a stiffness matrix without a digit left.
-SINGULAR_CONDITION = 1e15
-
-
-@dataclass(frozen=True)
-class GridSpacing:
-    """Points of a frequency grid around a natural frequency."""
-
-    # Distances in half-power half-widths: from the top of the peak, which falls by 0.5 % there, to where the
-    # modulus is 1/30 of it.
-    first: float = 0.1
-    last: float = 30.0
-    # Smallest damping ratio that the points resolve: a peak of 5000 times the static response.
-    damping: float = 1e-4
-    # Damping ratio of a mode without damping, whose peak has no height, ...
-    undamped: float = 1e-9
-    # ... and the relative distance that points keep from it.
-    away: float = 1e-6
-
-
-SPACING = GridSpacing()
+ModesOfSystem = Annotated[Modes, instance(Modes, advice=[Advice("Take {}.", Call("SecondOrder.modes"))]), "some or all"]
+Frequency = Annotated[float, number, "[rad/s]"]
+Points = Annotated[int, count(), "evenly spread ones"]
+PointsPerMode = Annotated[int, count(), "points added on either side of each natural frequency in the band"]
+Spacing = Annotated[str, one_of("log", "linear"), "of the even points"]
 SINGULAR_STIFFNESS = (
     "static correction needs a stiffness that is singular only in the rigid-body modes among the given ones. "
     "Give all rigid-body modes, or static_correction=False."
@@ -82,9 +64,10 @@ class Basis:
         return self.reduced.M
 
 
+@checked
 def modal_frequency_response(
-    system: SecondOrder,
-    modes: Modes,
+    system: SecondOrderSystem,
+    modes: ModesOfSystem,
     frequencies: ArrayLike,
     *,
     kind: str = "receptance",
@@ -117,9 +100,9 @@ def modal_frequency_response(
     ports = Ports(system, kind, inputs, outputs)
     basis = modal_basis(system, modes)
     values = np.empty((len(w), len(ports.outputs), len(ports.inputs)), dtype=np.complex128)
-    rest = static_residual(system, basis, ports.F) if static_correction else np.zeros_like(ports.F)
+    residual = static_residual(system, basis, ports.F) if static_correction else np.zeros_like(ports.F)
     for chunk, eta in solve_second_order(basis.reduced, np.abs(w), basis.V.T @ ports.F):
-        values[chunk] = ports.read(np.abs(w[chunk]), basis.V @ eta + rest)
+        values[chunk] = ports.read(np.abs(w[chunk]), basis.V @ eta + residual)
     how = {"method": "superposition of modes", "modes": len(modes), "static correction": static_correction}
     return ports.result(w, mirror(w, values), how)
 
@@ -139,8 +122,8 @@ def modal_basis(system: SecondOrder, modes: Modes) -> Basis:
     V = _span(modes.shapes)
     project = {}
     for symbol in ("M", "C", "G", "K", "H", "K_loss"):
-        part = np.asarray(V.T @ (getattr(system, symbol) @ V))
-        project[symbol] = 0.5 * (part - part.T) if symbol in "GH" else 0.5 * (part + part.T)
+        X = np.asarray(V.T @ (getattr(system, symbol) @ V))
+        project[symbol] = 0.5 * (X - X.T) if symbol in "GH" else 0.5 * (X + X.T)
     read = {
         symbol: np.asarray(getattr(system, symbol) @ V) for symbol in ("Y_position", "Y_velocity", "Y_acceleration")
     }
@@ -155,13 +138,16 @@ def modal_basis(system: SecondOrder, modes: Modes) -> Basis:
     return Basis(V, np.ascontiguousarray(modes.shapes.real[:, rigid]), reduced)
 
 
-def _span(shapes: Any) -> FloatArray:
-    """Independent real columns that span Re and Im of the shapes; a real shape is kept unchanged."""
+def _span(shapes: Any, dependent: float = 1e-8) -> FloatArray:
+    """Independent real columns that span Re and Im of the shapes; a real shape is kept unchanged.
+
+    ``dependent`` : √ε, the norm of a column after the others are projected out; a rest of that size has no digit left.
+    """
     columns = shapes if not np.iscomplexobj(shapes) else np.hstack([shapes.real, shapes.imag])
     size = np.linalg.norm(columns, axis=0)
-    columns, size = columns[:, size > SPAN_TOLERANCE * size.max()], size[size > SPAN_TOLERANCE * size.max()]
+    columns, size = columns[:, size > dependent * size.max()], size[size > dependent * size.max()]
     _, R, order = scipy.linalg.qr(columns / size, mode="economic", pivoting=True)
-    rank = int(np.count_nonzero(np.abs(np.diag(R)) > SPAN_TOLERANCE))
+    rank = int(np.count_nonzero(np.abs(np.diag(R)) > dependent))
     return np.ascontiguousarray(columns[:, np.sort(order[:rank])])
 
 
@@ -171,26 +157,28 @@ def static_residual(system: SecondOrder, basis: Basis, F: FloatArray) -> Any:
     K, Kr = system.K_full, reduced.K_full
     if storage.nonzero(system.K_loss):
         K, Kr = K + 1j * system.K_loss, Kr + 1j * reduced.K_loss
-    whole = bordered_solve(K, np.asarray(system.M @ N), F)
-    kept = bordered_solve(Kr, np.asarray(V.T @ (system.M @ N)), V.T @ F)
-    return whole - V @ kept
+    eta = bordered_solve(Kr, np.asarray(V.T @ (system.M @ N)), V.T @ F)
+    return bordered_solve(K, np.asarray(system.M @ N), F) - V @ eta
 
 
-def bordered_solve(K: Any, border: FloatArray, F: FloatArray) -> Any:
-    """x of K x + border λ = F, borderᵀ x = 0; the border (n, r) spans the null space of K."""
+def bordered_solve(K: Any, border: FloatArray, F: FloatArray, condition: float = 1e15) -> Any:
+    """x of K x + border λ = F, borderᵀ x = 0; the border (n, r) spans the null space of K.
+
+    ``condition`` : number of a stiffness matrix without a digit left.
+    """
     n, r = border.shape
     scale = float(abs(K).max()) / (float(np.abs(border).max(initial=0.0)) or 1.0)
-    right = np.vstack([F, np.zeros((r, F.shape[1]))])
+    load = np.vstack([F, np.zeros((r, F.shape[1]))])
     if scipy.sparse.issparse(K):
         edge = scipy.sparse.csc_array(scale * border)
-        whole = scipy.sparse.block_array([[K, edge], [edge.T, None]]).tocsc() if r else K.tocsc()
-        x = sparse_solve(whole, right.astype(whole.dtype))
+        bordered = scipy.sparse.block_array([[K, edge], [edge.T, None]]).tocsc() if r else K.tocsc()
+        x = sparse_solve(bordered, load.astype(bordered.dtype))
         singular = x is None or not np.isfinite(x).all()
     else:
         dense = np.block([[K, scale * border], [scale * border.T, np.zeros((r, r))]])
         try:
-            x = np.linalg.solve(dense, right)
-            singular = np.linalg.cond(dense) > SINGULAR_CONDITION
+            x = np.linalg.solve(dense, load)
+            singular = np.linalg.cond(dense) > condition
         except np.linalg.LinAlgError:
             singular = True
     if singular:
@@ -198,8 +186,15 @@ def bordered_solve(K: Any, border: FloatArray, F: FloatArray) -> Any:
     return x[:n]
 
 
+@checked
 def frequency_grid(
-    system: SecondOrder, low: float, high: float, points: int = 400, *, per_mode: int = 24, spacing: str = "log"
+    system: SecondOrderSystem,
+    low: Frequency,
+    high: Frequency,
+    points: Points = 400,
+    *,
+    per_mode: PointsPerMode = 24,
+    spacing: Spacing = "log",
 ) -> FloatArray:
     """Frequencies for a smooth curve: evenly spread, and closer around every resonance.
 
@@ -223,11 +218,6 @@ def frequency_grid(
     >>> bool(np.abs(grid - 2.0).min() < 1e-3), len(grid) > 50
     (True, True)
     """
-    one_of("spacing", spacing, ("log", "linear"))
-    if not is_second_order(system):
-        raise DataError("wrong-type", f"a frequency grid needs a SecondOrder, got {type(system).__name__}.")
-    low, high = real_number("low", low), real_number("high", high)
-    points, per_mode = whole_number("points", points), whole_number("per_mode", per_mode)
     floor = 0.0 if spacing == "linear" else np.finfo(float).tiny
     if not floor <= low < high or points < 2:
         raise DataError(
@@ -241,11 +231,26 @@ def frequency_grid(
     even = np.geomspace(low, high, points) if spacing == "log" else np.linspace(low, high, points)
     modes = system.modes(band=(low, high)) if system.is_sparse else system.modes()
     s = modes.eigenvalues[modes.eigenvalues.imag > 0.0]
-    centre, width = s.imag, np.maximum(np.abs(s.real), SPACING.damping * s.imag)
-    reach = np.geomspace(SPACING.first, SPACING.last, per_mode)
-    around = centre[:, None] + width[:, None] * np.concatenate([-reach[::-1], [0.0], reach])
-    grid = np.unique(np.concatenate([even, around[(around >= low) & (around <= high)]]))
-    undamped = centre[np.abs(s.real) <= SPACING.undamped * s.imag]
-    for w in undamped:
-        grid = grid[np.abs(grid - w) > SPACING.away * w]
+    around = _points_around(s, per_mode)
+    return _without_undamped(np.unique(np.concatenate([even, around[(around >= low) & (around <= high)]])), s)
+
+
+def _points_around(
+    s: ComplexArray,
+    count: int,
+    # distances in half-power half-widths: from the top of the peak, which falls by 0.5 % there, to 1/30 of it
+    span: tuple[float, float] = (0.1, 30.0),
+    damping: float = 1e-4,  # smallest ratio that the points resolve: a peak of 5000 times the static response
+) -> FloatArray:
+    """(k, 2 count + 1) frequencies around eigenvalues (k,)."""
+    width = np.maximum(np.abs(s.real), damping * s.imag)
+    reach = np.geomspace(*span, count)
+    result: FloatArray = s.imag[:, None] + width[:, None] * np.concatenate([-reach[::-1], [0.0], reach])
+    return result
+
+
+def _without_undamped(grid: FloatArray, s: ComplexArray, undamped: float = 1e-9, away: float = 1e-6) -> FloatArray:
+    """The grid without points at modes without damping, whose peaks have no height; distances are relative."""
+    for w in s.imag[np.abs(s.real) <= undamped * s.imag]:
+        grid = grid[np.abs(grid - w) > away * w]
     return grid

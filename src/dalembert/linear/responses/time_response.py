@@ -12,21 +12,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 
-from dalembert.core.arguments import one_of, real_number, whole_number
+from dalembert.core.arguments import whole_number
 from dalembert.core.arrays import FloatArray
+from dalembert.core.declare import checked, number
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.linear import storage
-from dalembert.linear.channels import input_units, is_second_order, is_state_space, place
+from dalembert.linear.channels import AnySystem, InputName, input_units, is_second_order, is_state_space
 from dalembert.linear.modes import Modes
 from dalembert.linear.recursions import march, march_held, require_finite
-from dalembert.linear.responses.excitation import HOLDS, initial_state, sample_inputs
+from dalembert.linear.responses.excitation import Hold, initial_state, sample_inputs
 from dalembert.linear.responses.superposition import Basis, modal_basis, static_residual
 from dalembert.numerics.balancing import balance_matrix
 from dalembert.numerics.sample_times import TOLERANCES
@@ -39,23 +40,20 @@ if TYPE_CHECKING:
 
     System: TypeAlias = SecondOrder | StateSpace
 
-# Condition of the eigenvectors up to which the modal sum loses no more than four digits of sixteen.
-EIGENVECTOR_CONDITION = 1e4
-# A sparse system beyond this needs modes: its exponential is a dense matrix of twice the size.
-SPARSE_LIMIT = 500
-UNEVEN = 1e-3  # of the sample time: jitter of a clock in measured times; a sampled model has no shorter one
+At = Annotated[float, number, "time of the initial state [s], at most the first of the times"]
 HOLD_NAMES = {"zero": "zero-order hold", "first": "first-order hold"}
 
 Start = Mapping[str, float] | ArrayLike | None
 
 
+@checked
 def response(
-    system: System,
+    system: AnySystem,
     inputs: Record | Mapping[str, Any] | None = None,
     *,
     times: ArrayLike | None = None,
     start: Start = None,
-    hold: str = "zero",
+    hold: Hold = "zero",
     states: bool = False,
     with_inputs: bool = False,
     modes: Modes | int | None = None,
@@ -95,7 +93,6 @@ def response(
     >>> response(cart, {"push": 2.0}, times=[0.0, 1.0, 2.0])["position"]
     array([0., 1., 4.])
     """
-    one_of("hold", hold, HOLDS)
     plan = _plan(system, modes, static_correction)
     t, u = sample_inputs(inputs, system.inputs, times, dt=plan.system.dt, units=input_units(system), where=plan.where)
     x0 = plan.initial(start)
@@ -114,15 +111,8 @@ def response(
     return plan.record(t, path, u, how, states=states, with_inputs=with_inputs)
 
 
-def free_response(
-    system: System,
-    start: Start,
-    times: ArrayLike,
-    *,
-    at: float = 0.0,
-    states: bool = False,
-    modes: Modes | int | None = None,
-) -> Record:
+@checked
+def free_response(system: AnySystem, start: Start, times: ArrayLike, *, at: At = 0.0, states: bool = False) -> Record:
     """Motion from an initial state without inputs, in closed form.
 
     Parameters
@@ -131,7 +121,7 @@ def free_response(
     start : as in :func:`response`; the state at the time ``at``
     times : (N,) increasing [s]
     at : [s], at most the first of the times (a discrete system counts its samples from here)
-    states, modes : as in :func:`response`
+    states : as in :func:`response`
 
     Examples
     --------
@@ -140,9 +130,8 @@ def free_response(
     >>> free_response(mass, {"x": 1.0}, [0.5, 1.0])["x"].round(12) + 0.0
     array([ 0., -1.])
     """
-    plan = _plan(system, modes, False)
+    plan = _plan(system, None, False)
     t = np.array(check_time(times))
-    at = real_number("at", at)
     if t[0] < at:
         raise DataError(
             "out-of-range",
@@ -153,11 +142,11 @@ def free_response(
     return plan.record(t, path, np.zeros((len(t), system.nu)), how, states=states, with_inputs=False)
 
 
+@checked
 def step_response(
-    system: System, times: ArrayLike, *, input: str | None = None, amplitude: float = 1.0, states: bool = False,
-    modes: Modes | int | None = None, static_correction: bool = True,
-) -> Record:  # fmt: skip
-    """Response from rest to one input switched on at the first of the times.
+    system: AnySystem, times: ArrayLike, *, input: InputName = None, modes: Modes | int | None = None
+) -> Record:
+    """Response from rest to one input switched on, to 1, at the first of the times.
 
     Examples
     --------
@@ -166,20 +155,16 @@ def step_response(
     >>> step_response(lag, [0.0, np.log(2.0)])["x1"].round(12)
     array([0. , 0.5])
     """
-    name = _input_name(system, input)
-    return response(
-        system, {name: amplitude}, times=times, states=states, modes=modes, static_correction=static_correction
-    )
+    assert input is not None
+    return response(system, {input: 1.0}, times=times, modes=modes)
 
 
-def impulse_response(
-    system: System, times: ArrayLike, *, input: str | None = None, amplitude: float = 1.0, states: bool = False,
-    modes: Modes | int | None = None,
-) -> Record:  # fmt: skip
-    """Response from rest to an impulse of one input at t = 0, at times not before.
+@checked
+def impulse_response(system: AnySystem, times: ArrayLike, *, input: InputName = None) -> Record:
+    """Response from rest to a unit impulse of one input at t = 0, at times not before.
 
-    Continuous: an impulse of ``amplitude`` [input unit x s]; a direct term D would repeat the impulse itself in the
-    outputs, which no sample shows, and is left out. Discrete: one sample of ``amplitude`` at t = 0.
+    Continuous: an impulse of 1 [input unit x s]; a direct term D would repeat the impulse itself in the outputs, which
+    no sample shows, and is left out. Discrete: one sample of 1 at t = 0.
 
     Examples
     --------
@@ -188,29 +173,28 @@ def impulse_response(
     >>> impulse_response(mass, [0.0, 3.0])["x"]
     array([0. , 1.5])
     """
-    name = _input_name(system, input)
-    plan = _plan(system, modes, False)
+    assert input is not None
+    plan = _plan(system, None, False)
     t = np.array(check_time(times))
     if t[0] < 0.0:
         raise DataError(
             "out-of-range", f"the impulse is at t = 0; times must not start before it (they start at {t[0]:.6g} s)."
         )
     first = plan.system
-    amplitude = real_number("amplitude", amplitude)
-    j = system.inputs.index(name)
-    push = amplitude * first.B[:, j]
+    j = system.inputs.index(input)
+    push = first.B[:, j]
     if first.dt is None:
         path, how = _free(first, push, t)
-        return plan.record(t, path, np.zeros((len(t), system.nu)), f"impulse, {how}", states=states, with_inputs=False)
+        return plan.record(t, path, np.zeros((len(t), system.nu)), f"impulse, {how}", states=False, with_inputs=False)
     u = np.zeros((len(t), system.nu))
-    u[0, j] = amplitude * (t[0] == 0.0)
+    u[0, j] = float(t[0] == 0.0)
     samples = _samples(first.dt, t)
     path = (
         _powers(first.A, push, samples - 1)
         if samples[0]
         else np.vstack([0 * push, _powers(first.A, push, samples[1:] - 1)])
     )
-    return plan.record(t, require_finite(path, t), u, "impulse, recursion", states=states, with_inputs=False)
+    return plan.record(t, require_finite(path, t), u, "impulse, recursion", states=False, with_inputs=False)
 
 
 # ---- inside
@@ -263,17 +247,8 @@ class _Plan:
         return Record(t, np.hstack(data), names, units, provenance={**self.source.provenance, **about})
 
 
-def _require_system(system: object) -> None:
-    if not (is_second_order(system) or is_state_space(system)):
-        raise DataError("wrong-type", f"a response needs a SecondOrder or a StateSpace, got {type(system).__name__}.")
-
-
-def _input_name(system: System, name: str | None) -> str:
-    _require_system(system)
-    return system.inputs[place("input", name, system.inputs, f"this {type(system).__name__}")]
-
-
-def _plan(system: System, modes: Modes | int | None, static_correction: bool) -> _Plan:
+def _plan(system: System, modes: Modes | int | None, static_correction: bool, sparse: int = 500) -> _Plan:
+    """``sparse`` : coordinates beyond which modes are needed, as the exponential is dense and of twice the size."""
     if is_state_space(system):
         if modes is not None:
             raise DataError(
@@ -282,7 +257,6 @@ def _plan(system: System, modes: Modes | int | None, static_correction: bool) ->
                 Advice("Reduce a StateSpace with {}.", Call("StateSpace.balanced_truncation")),
             )
         return _Plan(system, system, None, 0)
-    _require_system(system)
     if storage.nonzero(system.K_loss):
         raise DataError(
             "not-supported",
@@ -290,7 +264,7 @@ def _plan(system: System, modes: Modes | int | None, static_correction: bool) ->
             "frequency_response or periodic_response, or put an equivalent viscous damping C in its place.",
         )
     if modes is None:
-        if system.is_sparse and system.nq > SPARSE_LIMIT:
+        if system.is_sparse and system.nq > sparse:
             raise DataError(
                 "too-large",
                 f"this sparse SecondOrder has {system.nq} coordinates: a time response needs a basis.",
@@ -307,13 +281,16 @@ def _plan(system: System, modes: Modes | int | None, static_correction: bool) ->
     return _Plan(system, reduced.state_space(), basis, len(chosen))
 
 
-def _free(system: StateSpace, start: FloatArray, since: FloatArray) -> tuple[FloatArray, str]:
-    """States (N, nx) after the times ``since`` (N,) ≥ 0."""
+def _free(system: StateSpace, start: FloatArray, since: FloatArray, condition: float = 1e4) -> tuple[FloatArray, str]:
+    """States (N, nx) after the times ``since`` (N,) ≥ 0.
+
+    ``condition`` : of the eigenvectors, up to which the modal sum loses no more than four digits of sixteen.
+    """
     if system.dt is not None:
         return require_finite(_powers(system.A, start, _samples(system.dt, since)), since), "recursion"
     A, scaling = balance_matrix(system.A)
     values, shapes = np.linalg.eig(A)
-    if np.linalg.cond(shapes) <= EIGENVECTOR_CONDITION if len(A) else True:
+    if np.linalg.cond(shapes) <= condition if len(A) else True:
         amplitudes = np.linalg.solve(shapes, (start / scaling).astype(np.complex128))
         with np.errstate(over="ignore", invalid="ignore"):
             motion = np.exp(np.multiply.outer(since, values)) @ (shapes * amplitudes).T
@@ -327,13 +304,13 @@ def _free(system: StateSpace, start: FloatArray, since: FloatArray) -> tuple[Flo
 def _samples(dt: float, since: FloatArray) -> Any:
     """(N,) whole numbers of samples."""
     count = since / dt
-    whole = np.round(count)
-    if np.abs(count - whole).max() > TOLERANCES.written * max(1.0, float(np.abs(count).max()) * TOLERANCES.written):
-        off = since[int(np.abs(count - whole).argmax())]
+    apart = np.abs(count - np.round(count))
+    if apart.max() > TOLERANCES.written * max(1.0, float(np.abs(count).max()) * TOLERANCES.written):
+        off = since[int(apart.argmax())]
         raise DataError(
             "sample-time-mismatch", f"t = {off:.9g} s is no multiple of the sample time {dt:.9g} s of this StateSpace."
         )
-    return whole.astype(np.int64)
+    return np.round(count).astype(np.int64)
 
 
 def _powers(A: FloatArray, start: FloatArray, samples: Any) -> FloatArray:
@@ -346,11 +323,12 @@ def _powers(A: FloatArray, start: FloatArray, samples: Any) -> FloatArray:
     return result
 
 
-def _refuse_other_sampling(dt: float, t: FloatArray) -> None:
+def _refuse_other_sampling(dt: float, t: FloatArray, jitter: float = 1e-3) -> None:
+    """``jitter`` of a clock in measured times, of the sample time; a sampled model has no shorter one."""
     if len(t) < 2:
         return
     steps = np.diff(t)
-    if np.abs(steps - dt).max() > UNEVEN * dt:
+    if np.abs(steps - dt).max() > jitter * dt:
         worst = float(steps[int(np.abs(steps - dt).argmax())])
         raise DataError(
             "sample-time-mismatch",

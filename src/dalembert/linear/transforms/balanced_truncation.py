@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.linalg
 
-from dalembert.core.arguments import number_names, real_number
-from dalembert.core.arrays import FloatArray, assign, frozen
+from dalembert.core.arguments import number_names
+from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
+from dalembert.core.results import result
 from dalembert.core.tables import align_columns
 from dalembert.linear.eigen.roots import EPS, solve
 from dalembert.linear.transforms import gramians
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace
 
 
-@frozen(init=False)
+@result
 class BalancedTruncation:
     """A reduced system and the bound of its error.
 
@@ -38,8 +39,6 @@ class BalancedTruncation:
     full : StateSpace
     hankel_values : (nx,)
         Hankel singular values of the full system, descending.
-    bound : float
-        Upper bound of the H-infinity norm of the error.
     T, T_left : (nx, r), (r, nx)
         x ≈ T z and z = T_left x; T_left T = I.
     method : "truncation" or "match dc"
@@ -64,19 +63,14 @@ class BalancedTruncation:
     system: StateSpace
     full: StateSpace
     hankel_values: FloatArray
-    bound: float
     T: FloatArray
     T_left: FloatArray
     method: str
 
-    def __init__(
-        self, system: StateSpace, full: StateSpace, hankel_values: FloatArray, T: FloatArray, T_left: FloatArray,
-        method: str,
-    ) -> None:  # fmt: skip
-        bound = 2.0 * float(hankel_values[system.nx :].sum())
-        assign(
-            self, system=system, full=full, hankel_values=hankel_values, bound=bound, T=T, T_left=T_left, method=method
-        )
+    @property
+    def bound(self) -> float:
+        """Upper bound of the H-infinity norm of the error."""
+        return 2.0 * float(self.hankel_values[self.system.nx :].sum())
 
     @cached_property
     def error(self) -> PeakGain:
@@ -147,9 +141,7 @@ def balanced_truncation(
 ) -> BalancedTruncation:
     """See :meth:`StateSpace.balanced_truncation`."""
     if (order is None) == (tolerance is None):
-        raise DataError(
-            "conflicting-arguments", "a balanced truncation needs either an order or a tolerance, and not both."
-        )
+        raise DataError("conflicting-arguments", "a balanced truncation needs an order or a tolerance, and not both.")
     sigma, T, T_left = _transformation(system, "balanced truncation")
     r = _order(sigma, T.shape[1], order, tolerance)
     method = "match dc" if match_dc else "truncation"
@@ -161,22 +153,16 @@ def balanced_truncation(
 
 def _order(sigma: FloatArray, most: int, order: int | None, tolerance: float | None) -> int:
     if tolerance is not None:
-        tolerance = real_number("tolerance", tolerance)
-        if tolerance < 0.0:
-            raise DataError(
-                "negative", f"tolerance is the largest H-infinity error allowed, 0 or more; got {tolerance!r}."
-            )
         bounds = 2.0 * np.append(np.cumsum(sigma[::-1])[::-1], 0.0)
         return min(int(np.argmax(bounds <= tolerance)), most)
-    if isinstance(order, bool) or not isinstance(order, (int, np.integer)) or not 0 <= order <= len(sigma):
-        raise DataError("not-a-count", f"order must be a whole number from 0 to {len(sigma)}, got {order!r}.")
+    assert order is not None
     if order > most:
         raise DataError(
-            "out-of-range",
+            "not-a-count" if order > len(sigma) else "out-of-range",
             f"only {most} of {len(sigma)} balanced states are above rounding: order {order} would keep noise. "
             f"Choose {most} or fewer.",
         )
-    return int(order)
+    return order
 
 
 def _static_rest(full: StateSpace, r: int) -> StateSpace:

@@ -10,47 +10,35 @@ Kalman         states split into controllable or not, observable or not; the fir
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import matrix as real_matrix
-from dalembert.core.arguments import number_names, real_number, square, whole_number
-from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
+from dalembert.core.arguments import number_names, square
+from dalembert.core.arrays import ComplexArray, FloatArray
+from dalembert.core.declare import checked, count, refused_as
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
+from dalembert.core.results import result
 from dalembert.core.tables import align_columns
 from dalembert.core.text import complex_text
-from dalembert.linear.eigen.roots import DEFECTIVE, EPS, Roots, eigenvalues, integrators_last, rest_point, solve
-from dalembert.linear.transforms.gramians import DAMPING_FLOOR
+from dalembert.linear.channels import SecondOrderSystem, StateSpaceSystem
+from dalembert.linear.eigen.roots import EPS, Roots, eigenvalues, integrators_last, is_defective, rest_point, solve
+from dalembert.linear.transforms.gramians import is_inside
 from dalembert.numerics.balancing import balance_matrix, balance_system
 
 if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace
 
 
-@dataclass(frozen=True)
-class FormLimits:
-    """When a transformation is singular, and when a direction belongs to a subspace."""
-
-    # Condition number of a matrix with rows and columns of size one: a larger one leaves less than two digits.
-    condition: float = 0.01 / EPS
-    # A step of the staircase weaker than this, relative to A, is rounding: a change of states of condition 1e5 leaves
-    # that much of a zero.
-    weakest: float = 1e-11
-    # Sine of the angle between a direction and a subspace that contains it: bases of a staircase are good to √ε at a
-    # repeated eigenvalue.
-    inside: float = 1e-8
+SymmetricForm = Annotated[int, refused_as("unknown-choice", count(1, 2)), "1, or 2 where K is not singular"]
+Blocks = Annotated[int, count(1, 100_000), "powers of A, nx where left out: zero or infinite long before"]
 
 
-LIMITS = FormLimits()
-MOST_BLOCKS = 100_000  # powers of A: they are zero or infinite long before
-
-
-@frozen(init=False)
+@result
 class ModalForm:
     """Diagonal form A = Ψ Λ Ψ⁻¹, complex.
 
@@ -74,26 +62,20 @@ class ModalForm:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
 
-    def __init__(self, system: StateSpace, eigenvalues: ComplexArray, vectors: ComplexArray) -> None:
-        assign(
-            self, eigenvalues=eigenvalues, vectors=vectors, B=np.linalg.solve(vectors, system.B.astype(complex)),
-            C=system.C @ vectors, dt=system.dt, inputs=system.inputs, outputs=system.outputs,
-        )  # fmt: skip
-
     def table(self) -> str:
         """Eigenvalue, its strongest input and its strongest output."""
         rows = []
         for i, value in enumerate(self.eigenvalues):
             source = self.inputs[int(np.argmax(np.abs(self.B[i])))] if self.inputs else "-"
-            seen = self.outputs[int(np.argmax(np.abs(self.C[:, i])))] if self.outputs else "-"
-            rows.append((complex_text(value), source, seen))
+            sensor = self.outputs[int(np.argmax(np.abs(self.C[:, i])))] if self.outputs else "-"
+            rows.append((complex_text(value), source, sensor))
         return align_columns(("eigenvalue", "strongest input", "strongest output"), rows)
 
     def __repr__(self) -> str:
         return f"ModalForm: {len(self.eigenvalues)} states\n{self.table()}"
 
 
-@frozen
+@result
 class KalmanForm:
     """Controllable and observable parts of a system.
 
@@ -133,8 +115,8 @@ class KalmanForm:
         names = ("controllable, observable", "controllable only", "observable only", "neither")
         start = 0
         for name, size in zip(names, self.sizes, strict=True):
-            part = self.system.A[start : start + size, start : start + size]
-            values = Roots(eigenvalues(part)).values
+            block = slice(start, start + size)
+            values = Roots(eigenvalues(self.system.A[block, block])).values
             poles = ", ".join(complex_text(s) for s in values[:4]) + (", ..." if size > 4 else "") or "-"
             rows.append((name, str(size), poles))
             start += size
@@ -152,17 +134,20 @@ def similarity(system: StateSpace, T: ArrayLike, states: object, how: str = "sim
     r = _nonzero(np.abs(T_).max(axis=1, initial=0.0))
     c = _nonzero(np.abs(T_ / r[:, None]).max(axis=0, initial=0.0))
     E = T_ / r[:, None] / c
-    condition = float(np.linalg.cond(E)) if nx else 1.0
-    if not condition < LIMITS.condition:
-        raise DataError(
-            "singular-matrix", f"T is singular (condition number {condition:.1e}); its columns must be independent."
-        )
+    if nx and not is_invertible(E):
+        problem = f"T is singular (condition number {np.linalg.cond(E):.1e}); its columns must be independent."
+        raise DataError("singular-matrix", problem)
     return system.replace(
         A=solve(E, system.A @ T_ / r[:, None]) / c[:, None], B=solve(E, system.B / r[:, None]) / c[:, None],
         C=system.C @ T_,
         states=number_names("z", nx) if states is None else states,
         provenance={**system.provenance, "states": how},
     )  # fmt: skip
+
+
+def is_invertible(matrix: FloatArray, condition: float = 0.01 / EPS) -> bool:
+    """Whether two digits of an inverse are left, of a matrix with rows and columns of size one."""
+    return bool(np.linalg.cond(matrix) < condition)
 
 
 def _nonzero(sizes: FloatArray) -> FloatArray:
@@ -172,17 +157,17 @@ def _nonzero(sizes: FloatArray) -> FloatArray:
 
 def monic(A1: ArrayLike, A2: ArrayLike, F: ArrayLike | None) -> tuple[FloatArray, FloatArray | None]:
     """-A1⁻¹ A2 and A1⁻¹ F."""
-    left = square("A1", A1)
-    n = len(left)
-    right = real_matrix("A2", A2, n, n, "the size of A1")
-    rows = np.abs(left).max(axis=1)
-    if not rows.all() or np.linalg.cond(left / rows[:, None]) > LIMITS.condition:
+    A1_ = square("A1", A1)
+    n = len(A1_)
+    A2_ = real_matrix("A2", A2, n, n, "the size of A1")
+    rows = np.abs(A1_).max(axis=1)
+    if not rows.all() or not is_invertible(A1_ / rows[:, None]):
         raise DataError(
             "singular-matrix",
             "A1 is singular: some equations are algebraic. Eliminate them (and as many states) first.",
         )
-    B = None if F is None else solve(left, real_matrix("F", F, n, None, "one row per equation", vector="column"))
-    return -solve(left, right), B
+    B = None if F is None else solve(A1_, real_matrix("F", F, n, None, "one row per equation", vector="column"))
+    return -solve(A1_, A2_), B
 
 
 def diagonal(system: StateSpace) -> tuple[ComplexArray, ComplexArray]:
@@ -191,11 +176,10 @@ def diagonal(system: StateSpace) -> tuple[ComplexArray, ComplexArray]:
         return np.zeros(0, complex), np.zeros((0, 0), complex)
     A, scale = balance_matrix(system.A)
     values, psi = np.linalg.eig(A)
-    condition = float(np.linalg.cond(psi))
-    if not condition < DEFECTIVE:
+    if is_defective(psi):
         raise DataError(
             "not-diagonalizable",
-            f"A has no full set of independent eigenvectors (their condition number is {condition:.1e}), as with a "
+            f"A has no full set of independent eigenvectors (condition number {np.linalg.cond(psi):.1e}), as with a "
             "free mass or critical damping.",
             Advice("There is no modal form. {} always exists.", Call("StateSpace.schur_form")),
         )
@@ -206,7 +190,9 @@ def diagonal(system: StateSpace) -> tuple[ComplexArray, ComplexArray]:
 
 def modal_form(system: StateSpace) -> ModalForm:
     """See :meth:`StateSpace.modal_form`."""
-    return ModalForm(system, *diagonal(system))
+    values, psi = diagonal(system)
+    B = np.linalg.solve(psi, system.B.astype(complex)).astype(np.complex128)
+    return ModalForm(values, psi, B, system.C @ psi, system.dt, system.inputs, system.outputs)
 
 
 def real_modal(system: StateSpace) -> StateSpace:
@@ -250,14 +236,14 @@ def stable_split(system: StateSpace) -> tuple[StateSpace, StateSpace]:
     """See :meth:`StateSpace.stable_split`."""
     # Rounding moves a repeated pole at 0 (z = 1) to both sides of the boundary: that block is separated first.
     A, scale = balance_matrix(system.A)
-    V, left = integrators_last(A, rest_point(system))
-    floor = DAMPING_FLOOR * float(np.abs(eigenvalues(A)).max(initial=0.0))
+    V, r = integrators_last(A, rest_point(system))
+    largest = float(np.abs(eigenvalues(A)).max(initial=0.0))
 
     def inside(re: float, im: float) -> bool:
-        return re < -floor if system.dt is None else bool(np.hypot(re, im) < 1.0 - DAMPING_FLOOR)
+        return bool(is_inside(-re, largest) if system.dt is None else is_inside(1.0 - np.hypot(re, im)))
 
-    T, W, k = scipy.linalg.schur(V[:, :left].T @ A @ V[:, :left], sort=inside) if left else (A[:0, :0], A[:0, :0], 0)
-    U = np.hstack([V[:, :left] @ W, V[:, left:]])
+    T, W, k = scipy.linalg.schur(V[:, :r].T @ A @ V[:, :r], sort=inside) if r else (A[:0, :0], A[:0, :0], 0)
+    U = np.hstack([V[:, :r] @ W, V[:, r:]])
     T = U.T @ A @ U
     # T = [[T1, X], [0, T2]]; with T1 Y - Y T2 = -X the states (x1 - Y x2, x2) do not act on each other.
     Y = scipy.linalg.solve_sylvester(T[:k, :k], -T[k:, k:], -T[:k, k:]) if 0 < k < system.nx else T[:k, k:]
@@ -267,11 +253,11 @@ def stable_split(system: StateSpace) -> tuple[StateSpace, StateSpace]:
         A=T[:k, :k], B=B[:k] - Y @ B[k:], C=C[:, :k], states=number_names("z", k),
         provenance={**provenance, "states": "stable part"},
     )  # fmt: skip
-    rest = system.replace(
+    remainder = system.replace(
         A=T[k:, k:], B=B[k:], C=C[:, k:] + C[:, :k] @ Y, D=np.zeros_like(system.D),
         states=number_names("w", system.nx - k), provenance={**provenance, "states": "rest"},
     )  # fmt: skip
-    return stable, rest
+    return stable, remainder
 
 
 def reachable(A: FloatArray, B: FloatArray, tolerance: float) -> FloatArray:
@@ -292,38 +278,39 @@ def reachable(A: FloatArray, B: FloatArray, tolerance: float) -> FloatArray:
     return basis
 
 
-def kalman(system: StateSpace, tolerance: float | None) -> KalmanForm:
+def kalman(system: StateSpace, tolerance: float) -> KalmanForm:
     """See :meth:`StateSpace.kalman`."""
     n = system.nx
-    cut = LIMITS.weakest if tolerance is None else real_number("tolerance", tolerance)
-    if cut < 0.0:
-        raise DataError("negative", f"tolerance is a relative size from 0, got {tolerance!r}.")
     A, B, C, scale = balance_system(system.A, system.B, system.C)
-    R = reachable(A, B, cut)
-    seen = reachable(A.T, C.T, cut)
-    N = scipy.linalg.null_space(seen.T) if seen.shape[1] else np.eye(n)
+    R = reachable(A, B, tolerance)
+    observable = reachable(A.T, C.T, tolerance)
+    N = scipy.linalg.null_space(observable.T) if observable.shape[1] else np.eye(n)
     both, R_only = _split(R, N)  # R∩N, and the rest of R
     _, N_only = _split(N, R)
     joined = np.hstack([R_only, both, N_only])
-    rest = scipy.linalg.null_space(joined.T) if joined.shape[1] else np.eye(n)
-    T = np.hstack([R_only, both, rest, N_only])
-    sizes = (R_only.shape[1], both.shape[1], rest.shape[1], N_only.shape[1])
+    O_only = scipy.linalg.null_space(joined.T) if joined.shape[1] else np.eye(n)
+    T = np.hstack([R_only, both, O_only, N_only])
+    sizes = (R_only.shape[1], both.shape[1], O_only.shape[1], N_only.shape[1])
     form = similarity(system, scale[:, None] * T, None, "Kalman decomposition")
     return KalmanForm(system=form, T=scale[:, None] * T, sizes=sizes)
 
 
-def _split(R: FloatArray, N: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Bases of R ∩ N and of its complement in R, from the principal angles between the two."""
+def _split(R: FloatArray, N: FloatArray, parallel: float = 1e-8) -> tuple[FloatArray, FloatArray]:
+    """Bases of R ∩ N and of its complement in R, from the principal angles between the two.
+
+    ``parallel`` : sine of an angle that is zero; bases of a staircase are good to √ε at a repeated eigenvalue.
+    """
     if not (R.shape[1] and N.shape[1]):
         return R[:, :0], R
     # sin of the angle between a direction of R and N, from its part normal to N: cos would not resolve small angles.
     _, sine, Vt = np.linalg.svd(R - N @ (N.T @ R))
     sine = np.append(sine, np.zeros(len(Vt) - len(sine)))
-    inside = sine < LIMITS.inside
+    inside = sine < parallel
     return R @ Vt[inside].T, R @ Vt[~inside].T
 
 
-def controllability_matrix(system: StateSpace, blocks: int | None = None) -> FloatArray:
+@checked
+def controllability_matrix(system: StateSpaceSystem, blocks: Blocks | None = None) -> FloatArray:
     """[B, A B, ..., A^(blocks-1) B], (nx, blocks nu); ``blocks`` is nx when left out.
 
     For rank decisions use :func:`dalembert.control.controllability`, which does not raise A to powers.
@@ -334,11 +321,11 @@ def controllability_matrix(system: StateSpace, blocks: int | None = None) -> Flo
     >>> controllability_matrix(StateSpace([[1, 1], [0, 1]], [0, 1], dt=1.0), 3).tolist()
     [[0.0, 1.0, 2.0], [1.0, 1.0, 1.0]]
     """
-    _require_state_space(system, "a controllability matrix")
     return _powers(system.A, system.B, blocks)
 
 
-def observability_matrix(system: StateSpace, blocks: int | None = None) -> FloatArray:
+@checked
+def observability_matrix(system: StateSpaceSystem, blocks: Blocks | None = None) -> FloatArray:
     """[C; C A; ...; C A^(blocks-1)], (blocks ny, nx); ``blocks`` is nx when left out.
 
     For rank decisions use :func:`dalembert.control.observability`, which does not raise A to powers.
@@ -349,30 +336,18 @@ def observability_matrix(system: StateSpace, blocks: int | None = None) -> Float
     >>> observability_matrix(StateSpace([[1, 1], [0, 1]], C=[[1, 0]], dt=1.0), 3).tolist()
     [[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]]
     """
-    _require_state_space(system, "an observability matrix")
     return _powers(system.A.T, system.C.T, blocks).T
 
 
-def _require_state_space(system: object, what: str) -> None:
-    if not all(hasattr(system, name) for name in ("A", "B", "C", "states")):  # StateSpace itself builds on this module
-        raise DataError(
-            "wrong-type",
-            f"{what} needs a StateSpace, got {type(system).__name__}.",
-            Advice("A SecondOrder has {}.", Call("SecondOrder.state_space")),
-        )
-
-
 def _powers(A: FloatArray, B: FloatArray, blocks: int | None) -> FloatArray:
-    count = len(A) if blocks is None else whole_number("blocks", blocks, 1, MOST_BLOCKS)
-    found = [B]
-    for _ in range(count - 1):
-        found.append(A @ found[-1])
-    return np.hstack(found)
+    products = [B]
+    for _ in range((len(A) if blocks is None else blocks) - 1):
+        products.append(A @ products[-1])
+    return np.hstack(products)
 
 
 def markov(system: StateSpace, count: int) -> FloatArray:
     """See :meth:`StateSpace.markov`."""
-    count = whole_number("the number of Markov parameters", count, 1)
     result = np.zeros((count, system.ny, system.nu))
     result[0] = system.D
     column = system.B
@@ -382,7 +357,8 @@ def markov(system: StateSpace, count: int) -> FloatArray:
     return result
 
 
-def symmetric_form(system: Any, form: int = 1) -> tuple[FloatArray, FloatArray, FloatArray]:
+@checked
+def symmetric_form(system: SecondOrderSystem, form: SymmetricForm = 1) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Symmetric first-order matrices ``V z′ = S z + N u`` of a second-order system, z = (x, x′).
 
     Parameters
@@ -405,18 +381,14 @@ def symmetric_form(system: Any, form: int = 1) -> tuple[FloatArray, FloatArray, 
     >>> np.linalg.solve(V, S).tolist()
     [[0.0, 1.0], [-4.0, -0.5]]
     """
-    if form not in (1, 2):
-        raise DataError("unknown-choice", f"there are two symmetric forms, 1 and 2; got {form!r}.")
-    if not hasattr(system, "coordinates"):  # second_order imports this module, so its class is not available here
-        raise DataError("wrong-type", f"a symmetric form needs a SecondOrder, got {type(system).__name__}.")
     dense = system.dense() if system.is_sparse else system
     M, C, K, B = dense.M, dense.C, dense.K, dense.B
-    odd = [symbol for symbol, part in (("G", dense.G), ("H", dense.H)) if np.any(part)]
+    odd = [symbol for symbol, matrix in (("G", dense.G), ("H", dense.H)) if np.any(matrix)]
     if odd:
         raise DataError(
             "not-symmetric", f"{' and '.join(odd)} is not symmetric: this system has no symmetric first-order form."
         )
-    if np.any(getattr(dense, "K_loss", 0.0)):
+    if np.any(dense.K_loss):
         raise DataError("not-supported", "hysteretic damping (K_loss) has no first-order form in time.")
     zero, none = np.zeros_like(M), np.zeros_like(B)
     _refuse_singular("M", M)
@@ -428,6 +400,6 @@ def symmetric_form(system: Any, form: int = 1) -> tuple[FloatArray, FloatArray, 
 
 def _refuse_singular(symbol: str, matrix: FloatArray) -> None:
     size = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(matrix)), np.finfo(np.float64).tiny))
-    if not np.all(np.diag(matrix)) or np.linalg.cond(size[:, None] * matrix * size) > LIMITS.condition:
+    if not np.all(np.diag(matrix)) or not is_invertible(size[:, None] * matrix * size):
         hint = " Use form 1." if symbol == "K" else ""
         raise DataError("singular-matrix", f"{symbol} is singular: V of this symmetric form would be too.{hint}")

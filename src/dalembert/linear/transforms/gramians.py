@@ -11,7 +11,7 @@ not depend on units; the residual is checked after every solve.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg
@@ -27,10 +27,10 @@ from dalembert.numerics.balancing import balance_matrix, balance_system
 if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace
 
-# Distance of a pole to the stability boundary, relative to the largest pole, below which its damping is rounding.
-DAMPING_FLOOR = 100.0 * EPS
-# Lyapunov residual relative to the norms of its terms; the factorisation reaches about n ε.
-RESIDUAL_TOLERANCE = 1e-9
+
+def is_inside(margin: Any, largest: Any = 1.0, rounding: float = 100.0 * EPS) -> Any:
+    """Whether a pole is inside the stability boundary by more than rounding of the largest pole."""
+    return margin > rounding * largest
 
 
 def stability_margin(system: StateSpace) -> FloatArray:
@@ -43,7 +43,7 @@ def stability_margin(system: StateSpace) -> FloatArray:
 
 def is_stable(system: StateSpace) -> bool:
     """Whether every pole is inside the stability boundary, by more than rounding."""
-    return bool(np.all(stability_margin(system) > DAMPING_FLOOR))
+    return bool(np.all(is_inside(stability_margin(system))))
 
 
 def require_stable(system: StateSpace, what: str) -> None:
@@ -51,7 +51,7 @@ def require_stable(system: StateSpace, what: str) -> None:
     if is_stable(system):
         return
     values = poles(system).values
-    bad = values[~(stability_margin(system) > DAMPING_FLOOR)]
+    bad = values[~is_inside(stability_margin(system))]
     shown = ", ".join(complex_text(value) for value in bad[:4]) + (", ..." if len(bad) > 4 else "")
     raise DataError(
         "unstable",
@@ -131,8 +131,8 @@ def _discrete(T: ComplexArray, B: ComplexArray) -> ComplexArray:
         beta = b.conj() * (rate / size)
         if k:
             # (I - λ̄ T₁) r = λ̄ t ρ + B₁ β;   B̂ = [B₁, w] Q, w = T₁ r + t ρ, Q orthonormal, normal to (β, λ̄)
-            left = np.asfortranarray(np.eye(k) - lam.conjugate() * T[:k, :k])
-            r, _ = trtrs(left, lam.conjugate() * T[:k, k] * rho + B[:k] @ beta)
+            triangle = np.asfortranarray(np.eye(k) - lam.conjugate() * T[:k, :k])
+            r, _ = trtrs(triangle, lam.conjugate() * T[:k, k] * rho + B[:k] @ beta)
             R[:k, k] = r
             w = T[:k, :k] @ r + T[:k, k] * rho
             phase = lam.conjugate() / radius if radius else 1.0
@@ -140,17 +140,18 @@ def _discrete(T: ComplexArray, B: ComplexArray) -> ComplexArray:
     return R
 
 
-def _check(A: FloatArray, B: FloatArray, L: FloatArray, dt: float | None) -> None:
+def _check(A: FloatArray, B: FloatArray, L: FloatArray, dt: float | None, tolerance: float = 1e-9) -> None:
+    """Refuse a poor Lyapunov residual, relative to the norms of its terms; the factorisation reaches about n ε."""
     P = L @ L.T
-    right = B @ B.T
+    source = B @ B.T
     if dt is None:
         product = A @ P
-        residual, scale = product + product.T + right, 2.0 * np.linalg.norm(product)
+        residual, scale = product + product.T + source, 2.0 * np.linalg.norm(product)
     else:
         product = A @ P @ A.T
-        residual, scale = product - P + right, np.linalg.norm(product) + np.linalg.norm(P)
-    relative = float(np.linalg.norm(residual)) / max(float(scale + np.linalg.norm(right)), np.finfo(np.float64).tiny)
-    if not relative <= RESIDUAL_TOLERANCE:
+        residual, scale = product - P + source, np.linalg.norm(product) + np.linalg.norm(P)
+    relative = float(np.linalg.norm(residual)) / max(float(scale + np.linalg.norm(source)), np.finfo(np.float64).tiny)
+    if not relative <= tolerance:
         raise ConvergenceError(
             "no-convergence",
             f"the Lyapunov equation is solved only to {relative:.1e} (relative residual); "

@@ -13,7 +13,6 @@ An algebraic loop with I - K D singular has no solution, or many: that is refuse
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,19 +27,6 @@ from dalembert.linear.eigen.roots import EPS, solve
 
 if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace
-
-
-@dataclass(frozen=True)
-class LoopLimits:
-    """When direct terms close a loop with gain 1, and which inputs are in it."""
-
-    # Singular value of I - K D, over the larger of 1 and its largest, per input: error of the product and of the SVD.
-    singular: float = 10.0 * EPS
-    # Component of the vector of its null space, of the largest: the SVD leaves ε over the distance to the next value.
-    named: float = 1e-6
-
-
-LOOP = LoopLimits()
 
 
 def append(systems: Iterable[StateSpace], how: str = "append") -> StateSpace:
@@ -99,17 +85,15 @@ _KINDS = ("states", "inputs", "outputs")
 
 
 def _distinct(names: Sequence[str]) -> tuple[str, ...]:
-    taken = set(names)
-    seen: set[str] = set()
-    result = []
+    originals = set(names)
+    distinct: dict[str, None] = {}
     for name in names:
         new, count = name, 1
-        while new in seen or (count > 1 and new in taken):
+        while new in distinct or (count > 1 and new in originals):
             count += 1
             new = f"{name}#{count}"
-        seen.add(new)
-        result.append(new)
-    return tuple(result)
+        distinct[new] = None
+    return tuple(distinct)
 
 
 def _common_dt(systems: Sequence[StateSpace]) -> float | None:
@@ -124,23 +108,33 @@ def _common_dt(systems: Sequence[StateSpace]) -> float | None:
     return steps.pop() if steps else None
 
 
-def close(whole: StateSpace, K: FloatArray, E: FloatArray, F: FloatArray, **names: Any) -> StateSpace:
-    """u = K y + E w and z = F y around ``whole``; w and z are the new inputs and outputs."""
-    loop = np.eye(whole.nu) - K @ whole.D
-    if whole.nu:
-        _, singular, Vt = np.linalg.svd(loop)
-        if singular[-1] <= LOOP.singular * whole.nu * max(1.0, singular[0]):
-            part = np.abs(Vt[-1])
-            at = [name for name, size in zip(whole.inputs, part, strict=True) if size > LOOP.named * part.max()]
-            raise DataError(
-                "algebraic-loop",
-                f"algebraic loop: the direct terms close a loop with gain 1 through {list_names(at, {})}, so its "
-                "signals are not determined. Add a lag (or a delay of one sample) to the loop.",
-                where={"inputs": tuple(at)},
-            )
-    X, Y = solve(loop, K @ whole.C), solve(loop, E)
-    return whole.replace(
-        A=whole.A + whole.B @ X, B=whole.B @ Y, C=F @ (whole.C + whole.D @ X), D=F @ whole.D @ Y, **names
+def _refuse_algebraic_loop(
+    loop: FloatArray,
+    inputs: Sequence[str],
+    singular: float = 10.0 * EPS,  # of I - K D, over the larger of 1 and its largest, per input: error of the SVD
+    share: float = 1e-6,  # component of its null vector: the SVD leaves ε over the distance to the next value
+) -> None:
+    if not len(loop):
+        return
+    _, sigma, Vt = np.linalg.svd(loop)
+    if sigma[-1] <= singular * len(loop) * max(1.0, sigma[0]):
+        null = np.abs(Vt[-1])
+        at = [name for name, size in zip(inputs, null, strict=True) if size > share * null.max()]
+        raise DataError(
+            "algebraic-loop",
+            f"algebraic loop: the direct terms close a loop with gain 1 through {list_names(at, {})}, so its "
+            "signals are not determined. Add a lag (or a delay of one sample) to the loop.",
+            where={"inputs": tuple(at)},
+        )
+
+
+def close(joined: StateSpace, K: FloatArray, E: FloatArray, F: FloatArray, **names: Any) -> StateSpace:
+    """u = K y + E w and z = F y around ``joined``; w and z are the new inputs and outputs."""
+    loop = np.eye(joined.nu) - K @ joined.D
+    _refuse_algebraic_loop(loop, joined.inputs)
+    X, Y = solve(loop, K @ joined.C), solve(loop, E)
+    return joined.replace(
+        A=joined.A + joined.B @ X, B=joined.B @ Y, C=F @ (joined.C + joined.D @ X), D=F @ joined.D @ Y, **names
     )
 
 
@@ -154,12 +148,12 @@ def series(first: StateSpace, second: StateSpace) -> StateSpace:
             f"and the second {count_noun(second.nu, 'input')}; select(...) picks among them.",
         )
     _same_units(first, second)
-    whole = append([first, second], "series")
-    K = np.zeros((whole.nu, whole.ny))
+    joined = append([first, second], "series")
+    K = np.zeros((joined.nu, joined.ny))
     K[first.nu :, : first.ny] = np.eye(first.ny)
     return close(
-        whole, K, np.eye(whole.nu, first.nu), np.eye(whole.ny)[first.ny :],
-        inputs=first.inputs, outputs=second.outputs, units=_units(whole, first, second),
+        joined, K, np.eye(joined.nu, first.nu), np.eye(joined.ny)[first.ny :],
+        inputs=first.inputs, outputs=second.outputs, units=_units(joined, first, second),
     )  # fmt: skip
 
 
@@ -172,12 +166,12 @@ def parallel(first: StateSpace, second: StateSpace, sign: float = 1.0) -> StateS
             f"parallel: the first system has {first.nu} inputs and {first.ny} outputs, "
             f"the second {second.nu} and {second.ny}; both must agree.",
         )
-    whole = append([first, second], "parallel")
+    joined = append([first, second], "parallel")
     E = np.vstack([np.eye(first.nu)] * 2)
     F = np.hstack([np.eye(first.ny), sign * np.eye(first.ny)])
     return close(
-        whole, np.zeros((whole.nu, whole.ny)), E, F,
-        inputs=first.inputs, outputs=first.outputs, units=_units(whole, first, first),
+        joined, np.zeros((joined.nu, joined.ny)), E, F,
+        inputs=first.inputs, outputs=first.outputs, units=_units(joined, first, first),
     )  # fmt: skip
 
 
@@ -204,20 +198,20 @@ def feedback(first: StateSpace, second: StateSpace | None, sign: int) -> StateSp
         )
     _same_units(first, second)
     _same_units(second, first)
-    whole = append([first, second], "feedback")
+    joined = append([first, second], "feedback")
     K = np.block([
         [np.zeros((first.nu, first.ny)), sign * np.eye(first.nu)],
         [np.eye(first.ny), np.zeros((first.ny, first.nu))],
     ])  # fmt: skip
     return close(
-        whole, K, np.eye(whole.nu, first.nu), np.eye(first.ny, whole.ny),
-        inputs=first.inputs, outputs=first.outputs, units=_units(whole, first, first),
+        joined, K, np.eye(joined.nu, first.nu), np.eye(first.ny, joined.ny),
+        inputs=first.inputs, outputs=first.outputs, units=_units(joined, first, first),
     )  # fmt: skip
 
 
-def _units(whole: StateSpace, inputs: StateSpace, outputs: StateSpace) -> dict[str, str]:
-    """Units of the states of ``whole`` and of the remaining inputs and outputs."""
-    units = {name: whole.units[name] for name in whole.states if name in whole.units}
+def _units(joined: StateSpace, inputs: StateSpace, outputs: StateSpace) -> dict[str, str]:
+    """Units of the states of ``joined`` and of the remaining inputs and outputs."""
+    units = {name: joined.units[name] for name in joined.states if name in joined.units}
     units.update({name: inputs.units[name] for name in inputs.inputs if name in inputs.units})
     units.update({name: outputs.units[name] for name in outputs.outputs if name in outputs.units})
     return units
@@ -226,11 +220,11 @@ def _units(whole: StateSpace, inputs: StateSpace, outputs: StateSpace) -> dict[s
 def _same_units(first: StateSpace, second: StateSpace) -> None:
     """Refuse outputs of the first and inputs of the second, joined in order, in different units."""
     for out, into in zip(first.outputs, second.inputs, strict=True):
-        one, other = first.units.get(out), second.units.get(into)
-        if one and other and one != other:
+        sent, expected = first.units.get(out), second.units.get(into)
+        if sent and expected and sent != expected:
             raise DataError(
                 "unit-mismatch",
-                f"output {out!r} and input {into!r} are joined but have different units, {one} and {other}; "
+                f"output {out!r} and input {into!r} are joined but have different units, {sent} and {expected}; "
                 "put a gain between them.",
             )
 
@@ -281,25 +275,25 @@ def connect(
     parts: list[StateSpace]
     if isinstance(systems, Mapping):
         _require_state_spaces(list(systems.values()))
-        parts = [_prefix(part, prefix) for prefix, part in systems.items()]
+        parts = [_prefix(system, prefix) for prefix, system in systems.items()]
     else:
         parts = _several(systems)
-    into = [name for part in parts for name in part.inputs]
-    out = [name for part in parts for name in part.outputs]
+    into = [name for system in parts for name in system.inputs]
+    out = [name for system in parts for name in system.outputs]
     _check_signals(parts, out)
-    whole = append(parts, "connect")
+    joined = append(parts, "connect")
     free = list(dict.fromkeys(name for name in into if name not in out))
-    given = free if inputs is None else take_names("input", inputs)
+    entering = free if inputs is None else take_names("input", inputs)
     shown = out if outputs is None else take_names("output", outputs)
-    for kind, names, known in (("input", given, into), ("output", shown, out)):
-        places(kind, names, known, "the connected systems")
+    for kind, names, among in (("input", entering, into), ("output", shown, out)):
+        places(kind, names, among, "the connected systems")
     K = np.array([[float(a == b) for b in out] for a in into]).reshape(len(into), len(out))
-    E = np.array([[float(a == b) for b in given] for a in into]).reshape(len(into), len(given))
+    E = np.array([[float(a == b) for b in entering] for a in into]).reshape(len(into), len(entering))
     F = np.array([[float(a == b) for b in out] for a in shown]).reshape(len(shown), len(out))
-    units = {name: whole.units[name] for name in whole.states if name in whole.units}
-    signals = {name: part.units[name] for part in parts for name in part.inputs + part.outputs if name in part.units}
-    units.update({name: signals[name] for name in [*given, *shown] if name in signals})
-    return close(whole, K, E, F, inputs=given, outputs=shown, units=units)
+    units = {name: joined.units[name] for name in joined.states if name in joined.units}
+    signals = {name: s.units[name] for s in parts for name in s.inputs + s.outputs if name in s.units}
+    units.update({name: signals[name] for name in [*entering, *shown] if name in signals})
+    return close(joined, K, E, F, inputs=entering, outputs=shown, units=units)
 
 
 def _prefix(part: StateSpace, prefix: str) -> StateSpace:
@@ -311,9 +305,9 @@ def _prefix(part: StateSpace, prefix: str) -> StateSpace:
 def _check_signals(parts: Sequence[StateSpace], out: Sequence[str]) -> None:
     problems = [f"{name!r} is the output of two systems" for name in dict.fromkeys(out) if out.count(name) > 1]
     units: dict[str, str] = {}
-    for part in parts:
-        for name in part.inputs + part.outputs:
-            unit = part.units.get(name)
+    for system in parts:
+        for name in system.inputs + system.outputs:
+            unit = system.units.get(name)
             if unit and units.setdefault(name, unit) != unit:
                 problems.append(f"{name!r} is in {units[name]} here and in {unit} there")
     if problems:

@@ -35,12 +35,6 @@ from dalembert.numerics.balancing import balance_system
 if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace
 
-MOST_ROUNDS = 50
-# An eigenvalue is a candidate crossing when its real part is below this, relative to its modulus and (smaller)
-# to the largest one: pairs that meet on the axis at a peak are split to about √ε.
-AXIS = 1e-5
-ZERO = 1e-12
-
 
 @dataclass(frozen=True)
 class PeakGain:
@@ -147,7 +141,9 @@ def _bilinear(system: StateSpace) -> tuple[FloatArray, FloatArray, FloatArray, F
     return A, B, C, system.D - system.C @ solve(right, system.B)
 
 
-def _peak(A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, tolerance: float) -> tuple[float, float]:
+def _peak(
+    A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, tolerance: float, rounds: int = 50
+) -> tuple[float, float]:
     gain = TransferGain(A, B, C, D)
     best, omega = gain(math.inf), math.inf
     if not (len(A) and B.any() and C.any()):
@@ -156,7 +152,7 @@ def _peak(A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, tolerance:
     s = s[s.imag >= 0.0]
     resonances = np.sqrt(np.maximum(s.imag**2 - s.real**2, 0.0))
     best, omega = _rise(gain, np.concatenate([[0.0], np.abs(s), resonances]), best, omega)
-    for _ in range(MOST_ROUNDS):
+    for _ in range(rounds):
         if best == 0.0:
             return 0.0, 0.0
         crossings = _crossings(A, B, C, D, (1.0 + tolerance) * best)
@@ -172,7 +168,7 @@ def _peak(A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, tolerance:
         best, omega = higher, at
     else:
         raise ConvergenceError(
-            "no-convergence", f"the H-infinity norm still rises after {MOST_ROUNDS} rounds (now {best:.6g})."
+            "no-convergence", f"the H-infinity norm still rises after {rounds} rounds (now {best:.6g})."
         )
     return _refine(gain, best, omega, s) if math.isfinite(omega) else (best, omega)
 
@@ -184,8 +180,14 @@ def _rise(gain: TransferGain, frequencies: FloatArray, best: float, omega: float
     return (values[i], float(tried[i])) if values[i] > best else (best, omega)
 
 
-def _crossings(A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, gamma: float) -> FloatArray:
-    """Frequencies, ascending, where some singular value of G(iω) equals γ, possibly with false ones."""
+def _crossings(
+    A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, gamma: float, axis: float = 1e-5, zero: float = 1e-12
+) -> FloatArray:
+    """Frequencies, ascending, where some singular value of G(iω) equals γ, possibly with false ones.
+
+    ``axis``, ``zero`` : real part of a candidate, relative to its modulus and (smaller) to the largest one: pairs that
+    meet on the axis at a peak are split to about √ε.
+    """
     # Inputs scaled by √γ give both off-diagonal blocks similar norms.
     R = np.eye(D.shape[1]) - (D.T @ D) / gamma**2
     half = scipy.linalg.cholesky(R, lower=True)
@@ -196,9 +198,8 @@ def _crossings(A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, gamma
     values = scipy.linalg.eigvals(hamiltonian, check_finite=False, overwrite_a=True)
     values = values[values.imag >= 0.0]
     size = np.abs(values)
-    near = np.abs(values.real) <= AXIS * size + ZERO * size.max(initial=0.0)
-    found: FloatArray = np.unique(values.imag[near])
-    return found
+    frequencies: FloatArray = np.unique(values.imag[np.abs(values.real) <= axis * size + zero * size.max(initial=0.0)])
+    return frequencies
 
 
 def _refine(gain: TransferGain, best: float, omega: float, s: ComplexArray) -> tuple[float, float]:
@@ -207,7 +208,7 @@ def _refine(gain: TransferGain, best: float, omega: float, s: ComplexArray) -> t
 
     width = float(np.min(np.abs(1j * omega - s)))
     low, high = max(omega - width, 0.0), omega + width
-    found = minimize_scalar(
+    peak = minimize_scalar(
         lambda w: -gain(w), bounds=(low, high), method="bounded", options={"xatol": 1e-10 * max(width, 1e-300)}
     )
-    return (-float(found.fun), float(found.x)) if -found.fun > best else (best, omega)
+    return (-float(peak.fun), float(peak.x)) if -peak.fun > best else (best, omega)

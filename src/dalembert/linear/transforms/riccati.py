@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import ArrayLike
+from typing import Annotated, Any
 
-from dalembert.core.arguments import matrix, one_of, square
-from dalembert.core.arrays import FloatArray, frozen
+import numpy as np
+
+from dalembert.core.arrays import FloatArray
+from dalembert.core.declare import ArgumentKind, Scope, checked, matrix, one_of, symmetric
 from dalembert.core.errors import DataError
+from dalembert.core.results import result
 from dalembert.core.text import count_noun
-from dalembert.linear import storage
 from dalembert.linear.eigen.roots import Roots
 from dalembert.numerics import riccati
 
 
-@frozen
+def _read_inputs(name: str, value: Any, scope: Scope) -> FloatArray:
+    B: FloatArray = matrix("n", "m", vector="column").read(name, value, scope)
+    if not B.size:
+        raise DataError("empty", f"{name} has no column: the Riccati equation needs an input.")
+    return B
+
+
+System = Annotated[Any, matrix("n", "n"), "A"]
+Inputs = Annotated[Any, ArgumentKind("a matrix (n, m)", _read_inputs), "B"]
+StateWeight = Annotated[Any, symmetric("n"), "Q"]
+InputWeight = Annotated[Any, symmetric("m"), "R, positive definite"]
+CrossTerm = Annotated[Any, matrix("n", "m", vector="column"), "cross term"]
+Descriptor = Annotated[Any, matrix("n", "n"), "E, invertible"]
+Method = Annotated[str, one_of("automatic", "schur", "doubling"), "solver"]
+
+
+@result
 class RiccatiSolution:
     """Stabilising solution of a Riccati equation.
 
@@ -45,9 +62,10 @@ class RiccatiSolution:
         return f"RiccatiSolution: {count_noun(len(self.X), 'state')}, {self.table()}"
 
 
+@checked
 def care(
-    A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, S: ArrayLike | None = None, E: ArrayLike | None = None,
-    *, method: str = "automatic",
+    A: System, B: Inputs, Q: StateWeight, R: InputWeight, S: CrossTerm | None = None, E: Descriptor | None = None,
+    *, method: Method = "automatic",
 ) -> RiccatiSolution:  # fmt: skip
     """Stabilising solution of the continuous algebraic Riccati equation.
 
@@ -67,12 +85,13 @@ def care(
     >>> solution.residual < 1e-14
     True
     """
-    return _solve(None, method, *_read_matrices(A, B, Q, R, S, E))
+    return _solve(None, method, A, B, Q, R, S, E)
 
 
+@checked
 def dare(
-    A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, S: ArrayLike | None = None, E: ArrayLike | None = None,
-    *, method: str = "automatic", dt: float = 1.0,
+    A: System, B: Inputs, Q: StateWeight, R: InputWeight, S: CrossTerm | None = None, E: Descriptor | None = None,
+    *, method: Method = "automatic", dt: float = 1.0,
 ) -> RiccatiSolution:  # fmt: skip
     """Stabilising solution of the discrete algebraic Riccati equation; arguments as of :func:`care`.
 
@@ -86,41 +105,14 @@ def dare(
     >>> dare(1.0, 1.0, 1.0, 1.0).X.round(6).tolist()
     [[1.618034]]
     """
-    return _solve(dt, method, *_read_matrices(A, B, Q, R, S, E))
-
-
-def _read_matrices(A: object, B: object, Q: object, R: object, S: object, E: object) -> tuple[FloatArray, ...]:
-    A_ = square("A", A)
-    n = len(A_)
-    B_ = matrix("B", B, n, None, "one row per state", vector="column")
-    m = B_.shape[1]
-    if m == 0:
-        raise DataError("empty", "B has no column: the Riccati equation needs an input.")
-    Q_ = symmetric("Q", matrix("Q", Q, n, n, "the size of A"))
-    R_ = symmetric("R", matrix("R", R, m, m, "one row and column per input"))
-    S_ = np.zeros((n, m)) if S is None else matrix("S", S, n, m, "as B", vector="column")
-    E_ = np.eye(n) if E is None else matrix("E", E, n, n, "the size of A")
-    return A_, B_, Q_, R_, S_, E_
-
-
-def symmetric(symbol: str, value: FloatArray) -> FloatArray:
-    """The symmetric part; a skew part above rounding is an error."""
-    apart = np.abs(value - value.T)
-    if apart.max(initial=0.0) > storage.LIMITS.asymmetry * np.abs(value).max(initial=0.0):
-        i, j = np.unravel_index(int(apart.argmax()), apart.shape)
-        raise DataError(
-            "not-symmetric",
-            f"{symbol} must be symmetric: {symbol}[{i}, {j}] = {value[i, j]:g}, {symbol}[{j}, {i}] = {value[j, i]:g}.",
-        )
-    half: FloatArray = 0.5 * (value + value.T)
-    return half
+    return _solve(dt, method, A, B, Q, R, S, E)
 
 
 def _solve(
-    dt: float | None, method: str, A: FloatArray, B: FloatArray, Q: FloatArray, R: FloatArray, S: FloatArray,
-    E: FloatArray,
+    dt: float | None, method: str, A: FloatArray, B: FloatArray, Q: FloatArray, R: FloatArray, S: FloatArray | None,
+    E: FloatArray | None,
 ) -> RiccatiSolution:  # fmt: skip
-    one_of("method", method, ("automatic", "schur", "doubling"))
-    found = riccati.solve(riccati.RiccatiProblem(dt, A, B, Q, R, S, E), method)
-    poles = Roots(found.poles, dt)
-    return RiccatiSolution(X=found.X, K=found.K, poles=poles, residual=found.residual, method=found.method)
+    S_, E_ = np.zeros_like(B) if S is None else S, np.eye(len(A)) if E is None else E
+    solution = riccati.solve(riccati.RiccatiProblem(dt, A, B, Q, R, S_, E_), method)
+    poles = Roots(solution.poles, dt)
+    return RiccatiSolution(solution.X, solution.K, poles, solution.residual, solution.method)

@@ -12,8 +12,7 @@ logarithm is the exact inverse, [[A_c, B_c], [0, 0]] dt = log [[A, B], [0, I]], 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg
@@ -32,19 +31,6 @@ if TYPE_CHECKING:
 NAMES = {"zoh": "zero-order hold", "foh": "first-order hold", "tustin": "Tustin"}
 
 
-@dataclass(frozen=True)
-class ConversionLimits:
-    """When a system has no counterpart in the other time, or a doubtful one."""
-
-    # Relative accuracy to which exp(log A) must return A: the logarithm of an ill-conditioned A gives no warning.
-    logarithm: float = 1e-9
-    # Distance to the Nyquist frequency, relative to it, within which a pole may be the alias of one above.
-    nyquist: float = 0.01
-    # Distance to the singularity of the Tustin map within which a pole counts as singular: some 500 roundings of 1.
-    pole: float = 1e-13
-
-
-LIMITS = ConversionLimits()
 ALIASED = "poles above Nyquist"
 
 
@@ -103,7 +89,7 @@ def _sample_held_input(
     system: StateSpace, step: float, *, linear: bool
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     A, constant, ramp = compute_exact_step(system.A, system.B, step)
-    if not all(np.isfinite(part).all() for part in (A, constant, ramp)):
+    if not all(np.isfinite(matrix).all() for matrix in (A, constant, ramp)):
         raise DataError(
             "diverged", f"the state grows beyond the number range within dt = {step:g} s; use a smaller dt."
         )
@@ -126,22 +112,27 @@ def _bilinear_step(step: float, prewarp: float | None) -> float:
     return float(np.tan(0.5 * prewarp * step) / prewarp)
 
 
+def _is_infinite(distance: Any, rounding: float = 1e-13) -> bool:
+    """Whether the Tustin map is singular at a pole, from its distance: some 500 roundings of 1."""
+    return bool(np.any(np.abs(distance) < rounding))
+
+
 def _tustin(system: StateSpace, h: float) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     identity = np.eye(system.nx)
-    left = identity - h * system.A
-    if np.any(np.abs(1.0 - h * eigenvalues(system.A)) < LIMITS.pole):
+    denominator = identity - h * system.A
+    if _is_infinite(1.0 - h * eigenvalues(system.A)):
         raise DataError(
             "no-solution", f"a pole at {1.0 / h:g} rad/s is mapped to infinity by Tustin at this dt; choose another dt."
         )
-    A = solve(left, identity + h * system.A)
-    B = solve(left, 2.0 * h * system.B)
-    C = solve(left.T, system.C.T).T
+    A = solve(denominator, identity + h * system.A)
+    B = solve(denominator, 2.0 * h * system.B)
+    C = solve(denominator.T, system.C.T).T
     return A, B, C, system.D + 0.5 * system.C @ B
 
 
 def _tustin_inverse(system: StateSpace, h: float) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     right = np.eye(system.nx) + system.A
-    if np.any(np.abs(1.0 + eigenvalues(system.A)) < LIMITS.pole):
+    if _is_infinite(1.0 + eigenvalues(system.A)):
         raise DataError(
             "no-solution", "a pole at z = -1 comes from infinity under Tustin: there is no continuous system."
         )
@@ -151,7 +142,12 @@ def _tustin_inverse(system: StateSpace, h: float) -> tuple[FloatArray, FloatArra
     return A, B, C, system.D - 0.5 * C @ system.B
 
 
-def _logarithm(system: StateSpace, aliases: int) -> tuple[FloatArray, FloatArray]:
+def _logarithm(
+    system: StateSpace,
+    aliases: int,
+    nyquist: float = 0.01,  # distance to the Nyquist frequency, relative, within which a pole may be an alias
+    accuracy: float = 1e-9,  # to which exp(log A) must return A: the logarithm of an ill-conditioned A does not warn
+) -> tuple[FloatArray, FloatArray]:
     step = system.dt
     assert step is not None
     nx, nu = system.B.shape
@@ -159,12 +155,12 @@ def _logarithm(system: StateSpace, aliases: int) -> tuple[FloatArray, FloatArray
         return system.A, system.B
     z = eigenvalues(system.A)
     _refuse_negative(z)
-    near = np.abs(np.angle(z)) > np.pi * (1.0 - LIMITS.nyquist)
+    near = np.abs(np.angle(z)) > np.pi * (1.0 - nyquist)
     if aliases or near.any():
         what = (
             f"{count_noun(aliases, 'pole pair')} above the Nyquist frequency before sampling, returned as aliases"
             if aliases
-            else f"{np.count_nonzero(near)} of {len(z)} poles within {100 * LIMITS.nyquist:g} % of the Nyquist "
+            else f"{np.count_nonzero(near)} of {len(z)} poles within {100 * nyquist:g} % of the Nyquist "
             "frequency may be aliases"
         )
         warnings.warn(DalembertWarning("aliasing", f"{what} (dt = {step:g} s, principal logarithm)."), stacklevel=4)
@@ -172,7 +168,7 @@ def _logarithm(system: StateSpace, aliases: int) -> tuple[FloatArray, FloatArray
     block[:nx, :nx], block[:nx, nx:] = system.A, system.B
     log = np.real(scipy.linalg.logm(block))
     gap = float(np.abs(scipy.linalg.expm(log) - block).max(initial=0.0))
-    if not gap <= LIMITS.logarithm * max(1.0, float(np.abs(block).max(initial=1.0))):
+    if not gap <= accuracy * max(1.0, float(np.abs(block).max(initial=1.0))):
         raise ConvergenceError(
             "no-convergence",
             f"the matrix logarithm returns A only to {gap:.1e}; A is too ill-conditioned.",

@@ -29,6 +29,8 @@ from dalembert.model.check import mode_names
 from dalembert.model.flexible import BodyPicture, FlexibleBodyData
 from dalembert.model.joints import Joint
 
+Colors = tuple[tuple[int, int, int], ...]  # first triangle, number of them, 0xRRGGBB
+
 MOST_TRIANGLES = 4000  # of one mesh in a picture
 MOST_NUMBERS = 300_000  # of the modes of a flexible body in a picture: 2 MB of text in a record
 PIECES = 8  # of a line between two nodes
@@ -95,7 +97,10 @@ def _body(body: Body, own: Sequence[Place]) -> SceneBody:
 
 
 def _mesh(body: Body) -> SceneShape | None:
-    return None if body.mesh is None else SceneShape("mesh", triangles=tuple(simplify_mesh(body.mesh)))
+    if body.mesh is None:
+        return None
+    triangles, colors = simplify_mesh(body.mesh, body.colors)
+    return SceneShape("mesh", triangles=tuple(triangles), colors=colors)
 
 
 def _flexible_body(body: Body, data: FlexibleBodyData) -> SceneBody:
@@ -216,17 +221,23 @@ def _round_digits(values: FloatArray) -> Any:
     return np.round(values, DIGITS - math.ceil(math.log10(largest))) if largest > 0.0 else np.zeros_like(values)
 
 
-def simplify_mesh(triangles: Any) -> list[Any]:
+def simplify_mesh(triangles: Any, colors: Colors = ()) -> tuple[list[Any], Colors]:
     """Triangles as a picture needs them, at most `MOST_TRIANGLES`: corners in one cell of a grid become one."""
+    owner = np.zeros(len(triangles))  # number of its colour, 0 without
+    for k, (first, count, _) in enumerate(colors, 1):
+        owner[first : first + count] = k
     low, high = triangles.min(axis=(0, 1)), triangles.max(axis=(0, 1))
     size = float((high - low).max()) or 1.0
-    found, cells = triangles, 128
+    found, left, cells = triangles, colors, 128
     while len(found) > MOST_TRIANGLES and cells > 4:
         numbers = np.rint((triangles - low) * (cells / size))
         a, b, c = numbers[:, 0], numbers[:, 1], numbers[:, 2]
         flat = (a == b).all(axis=1) | (b == c).all(axis=1) | (c == a).all(axis=1)
-        found = np.unique(numbers[~flat].reshape(-1, 9), axis=0).reshape(-1, 3, 3) * (size / cells) + low
+        rows = np.unique(np.column_stack([owner, numbers.reshape(-1, 9)])[~flat], axis=0)  # colours stay together
+        found = rows[:, 1:].reshape(-1, 3, 3) * (size / cells) + low
+        ends = np.searchsorted(rows[:, 0], np.arange(len(colors) + 2)).tolist()
+        left = tuple((ends[k], ends[k + 1] - ends[k], color) for k, (*_, color) in enumerate(colors, 1))
         cells = cells * 3 // 4
     digits = max(0, 6 - math.floor(math.log10(size)))
     rounded: list[Any] = np.round(found, digits).tolist()
-    return rounded
+    return rounded, left

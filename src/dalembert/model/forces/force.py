@@ -27,9 +27,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, dataclass_
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.registry import Registry
-from dalembert.model.bodies import Scalar, name_of
-from dalembert.model.joints import Joint
+from dalembert.model.bodies import Body, Scalar, name_of
+from dalembert.model.joints import Joint, unit_along
 from dalembert.model.options import REQUIRED, Declared, Kind, declare, option
+from dalembert.record.units import in_si
 
 if TYPE_CHECKING:
     from typing import Concatenate, ParamSpec
@@ -145,6 +146,7 @@ class ForceMethods:
 
     forces: list[Force]
     joints: list[Joint]
+    bodies: list[Body]
 
     def add_stops(
         self, *, stiffness: Scalar, damping: Scalar = 0.0, joints: Iterable[str | Joint] | None = None
@@ -193,7 +195,7 @@ def _attach(name: str, kind: type[Force]) -> None:
     parameters = inspect.signature(kind).parameters
 
     def add(self: ForceMethods, *arguments: Any, **options: Any) -> Force:
-        given = {*list(parameters)[: len(arguments)], *options}
+        given = {**dict(zip(parameters, arguments, strict=False)), **options}
         what = f"{name} {(*arguments, options.get('name'))[0]!r}"
         for key in [key for key in options if key not in parameters]:
             if key == "joint" and "input" in parameters:  # a force or torque on a body
@@ -204,6 +206,10 @@ def _attach(name: str, kind: type[Force]) -> None:
         for key, one in kind.options().items():
             if one.default is REQUIRED and key not in given:
                 raise ModelError("missing-argument", f"{what} needs {key}: {one.doc}.", where={"argument": key})
+        unit = unit_along(name_of(joint, what), self.joints, self.bodies) if (joint := given.get("joint")) else "m"
+        for key, one in kind.options().items():
+            if one.about and isinstance(options.get(key), str):
+                options[key] = in_si(options[key], one.kind_along(unit), what=f"{what}: {key}", error=ModelError)
         made = kind(*arguments, **options)
         self.forces.append(made)
         return made

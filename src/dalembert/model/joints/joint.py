@@ -9,7 +9,7 @@ through entry points of the group ``dalembert.joints``: modules that register a 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -248,6 +248,18 @@ class JointMethods:
         def add_rolling_discs(
             self, name: str, a: Place, b: Place, *, radius: Scalar, second_radius: Scalar, inside: bool = False
         ) -> Joint: ...
+
+
+def unit_along(name: str, joints: Iterable[Joint], bodies: Iterable[Body]) -> str:
+    """Unit of a coordinate, or of the first one of a joint; nothing where it is unknown."""
+    owner, _, part = name.rpartition(".")
+    for joint in joints:
+        if joint.name in (name, owner):
+            units = [unit for coordinate, _, unit in joint.coordinates if part == coordinate or joint.name == name]
+            return units[0] if units else ""
+    if any(body.name == owner for body in bodies):
+        return "rad" if part == "angle" else "m" if part in ("x", "y", "z") else ""
+    return ""
 
 
 def _attach(name: str, kind: JointKind) -> None:

@@ -11,7 +11,7 @@ from dalembert.core.findings import Advice, Argument
 from dalembert.equations.channels import CoordinateLimits
 from dalembert.expressions.quantities import is_real
 from dalembert.model.options import Option
-from dalembert.record.units import in_si
+from dalembert.record.units import in_si, per_second
 
 if TYPE_CHECKING:
     from dalembert.model.joints.joint import Coordinate
@@ -29,7 +29,8 @@ def limits_option(coordinates: Sequence[Coordinate]) -> Option:
 
 def read_limits(coordinates: Iterable[Coordinate], given: GivenLimits, what: str) -> dict[str, CoordinateLimits]:
     """Limits by the coordinate's name."""
-    names = [c.name for c in coordinates]
+    units = {c.name: c.unit for c in coordinates}
+    names = [*units]
     if given is None:
         return {}
     if len(names) == 1 and not (isinstance(given, Mapping) and names[0] in given):
@@ -39,21 +40,22 @@ def read_limits(coordinates: Iterable[Coordinate], given: GivenLimits, what: str
     for name in given:
         if name not in names:
             raise _refuse("unknown-name", unknown_name("coordinate", name, names, f"limits of {what}"), names)
-    return {name: _read_one(own, f"limits of {what}") for name, own in given.items()}
+    return {name: _read_one(own, units[name], f"limits of {what}") for name, own in given.items()}
 
 
-def _read_one(given: Any, what: str) -> CoordinateLimits:
+def _read_one(given: Any, unit: str, what: str) -> CoordinateLimits:
     if isinstance(given, CoordinateLimits):
         given = {key: getattr(given, key) for key in KEYS}
     if not isinstance(given, Mapping):
         raise _refuse("wrong-type", f"{what} must be named numbers, got {given!r}.")
     values: dict[str, float] = {}
+    units = dict(zip(KEYS, (unit, unit, per_second(unit), {"rad": "N m", "m": "N"}.get(unit, "")), strict=True))
     for key, value in given.items():
         if key not in KEYS:
             raise _refuse("unknown-argument", unknown_name("limit", key, KEYS, what))
         if value is None:
             continue
-        value = in_si(value, what=f"{what}: {key}", error=ModelError)
+        value = in_si(value, units[key], what=f"{what}: {key}", error=ModelError)
         if not is_real(value) or not math.isfinite(value):
             raise _refuse("not-a-number", f"{what}: {key} must be a finite number, got {value!r}.")
         values[key] = float(value)

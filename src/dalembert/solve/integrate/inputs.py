@@ -15,7 +15,7 @@ from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel, call_user
 from dalembert.record import Record
-from dalembert.record.units import conversion
+from dalembert.record.units import conversion, in_si
 
 MX = ca.MX
 
@@ -75,7 +75,7 @@ def read_inputs(eqs: EquationsOfMotion, given: Mapping[str, Any] | Record | None
             key.append(("function", expression.serialize()))
         else:
             try:
-                values[k] = float(source)
+                values[k] = float(in_si(source, eqs.inputs.units[k], what=f"input {name!r}"))
             except (TypeError, ValueError):
                 raise DataError(
                     "wrong-type", f"input {name!r} must be a number, a function of time or a Record, got {source!r}."

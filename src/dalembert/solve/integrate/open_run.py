@@ -12,6 +12,7 @@ from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
 from dalembert.numerics.sample_times import TOLERANCES, count_intervals, is_same_time
 from dalembert.record import Record
+from dalembert.record.units import in_si
 from dalembert.solve.integrate.events import Event, as_events
 from dalembert.solve.integrate.inputs import read_inputs
 from dalembert.solve.integrate.method import Method, check_method
@@ -46,7 +47,7 @@ def open_run(
 
 def end_time(until: Any, begin: float) -> float:
     try:
-        end = float(until)
+        end = float(in_si(until, "time", what="until"))
     except (TypeError, ValueError):
         raise DataError("not-a-number", f"until must be a number of seconds, got {until!r}.") from None
     if not np.isfinite(end) or end <= begin:
@@ -57,6 +58,7 @@ def end_time(until: Any, begin: float) -> float:
 def sample_times(begin: float, end: float, every: Any, step: float | None) -> Array:
     if every is None:
         every = (end - begin) / 1000 if step is None else step
+    every = in_si(every, "time", what="every")
     if np.ndim(every) == 1:
         times = np.asarray(every, dtype=float)
         if not (np.all(np.isfinite(times)) and np.all(np.diff(times) > 0)):

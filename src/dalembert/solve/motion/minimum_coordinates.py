@@ -348,6 +348,7 @@ class _Reduction:
             placement=Placement(tuple(map(float, start)), tuple(map(float, eqs.state().z))), shorthands=eqs.shorthands,
             recorded_measures=tuple(range(len(measures))), scene=None if eqs.quaternions else eqs.scene,
             resting_inputs=eqs.resting_inputs, unrecorded=eqs.unrecorded | {name for name, _ in seeds},
+            elastic=() if modes is not None else tuple(name for name in eqs.elastic if name in coordinates.index),
         )  # fmt: skip
 
 

@@ -74,7 +74,7 @@ def shape_of(shape: Mapping[str, Any] | None, planar: bool) -> dict[str, Any] | 
     kind, axis = str(shape.get("kind")), shape.get("axis") or "z"
     if kind == "mesh":
         triangles = np.asarray(shape["triangles"], dtype=np.float64)  # (n, 3, 3) in body axes [m]
-        return {"kind": "mesh", "triangles": triangles.reshape(-1, 9)}
+        return {"kind": "mesh", "triangles": triangles.reshape(-1, 9), "colors": list(map(list, shape["colors"]))}
     size = [float(v) for v in shape.get("size", [])]
     if kind == "sphere":
         return {"kind": kind, "radius": float(shape.get("radius", size[0] if size else 0.0))}

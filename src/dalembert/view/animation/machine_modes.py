@@ -17,8 +17,7 @@ from dalembert.core.arrays import ComplexArray
 from dalembert.core.errors import DataError, ModelError
 from dalembert.core.findings import Advice, Call
 from dalembert.equations import EquationsOfMotion, State
-from dalembert.linear.modes import LIMITS as MOTION
-from dalembert.linear.modes import Modes, damping_text
+from dalembert.linear.modes import Modes, damping_text, is_undamped, turns
 from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
 from dalembert.model import Mechanism
@@ -211,9 +210,8 @@ def _shapes(eqs: EquationsOfMotion, state: State, data: dict[str, Any], motion: 
     factor = np.min([limit / np.maximum(value, DRAWING.still * limit) for limit, value in limits], axis=0)
     every = np.hstack([found.reshape(len(found), -1), *compared]) * factor[:, None]
     phase = np.array([_find_phase(one) for one in every])
-    in_step = np.abs((every * phase[:, None]).imag).max(axis=1, initial=0.0) < MOTION.in_step * np.abs(every).max(
-        axis=1, initial=0.0
-    )
+    imaginary = np.abs((every * phase[:, None]).imag).max(axis=1, initial=0.0)
+    in_step = ~turns(imaginary, np.abs(every).max(axis=1, initial=0.0))
 
     def draw(shapes: ComplexArray) -> ComplexArray:
         scaled: ComplexArray = shapes * (factor * phase).reshape(-1, *[1] * (shapes.ndim - 1))
@@ -261,7 +259,7 @@ def _words(s: complex) -> dict[str, Any]:
     note = damping_text(damping) or "undamped"
     return {
         "title": f"{size / (2.0 * np.pi):.4g} Hz",
-        "note": note + (", grows" if damping < -MOTION.undamped else ""),
+        "note": note + (", grows" if damping < 0.0 and not is_undamped(damping) else ""),
         "kind": "",
     }
 

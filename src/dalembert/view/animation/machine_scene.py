@@ -211,7 +211,8 @@ def _along_joints(shape: SceneShape | None, points: Sequence[Sequence[float]], p
         return None
     far = max(points, key=lambda p: float(np.linalg.norm(p)), default=(0.0, 0.0, 0.0))
     along = planar and shape.kind == "rod" and np.linalg.norm(far) > 0.0
-    return {"kind": shape.kind, "size": shape.size, "axis": far if along else shape.axis, "triangles": shape.triangles}
+    return {"kind": shape.kind, "size": shape.size, "axis": far if along else shape.axis, "triangles": shape.triangles,
+            "colors": shape.colors}  # fmt: skip
 
 
 def _ground(scene: Scene) -> Array:

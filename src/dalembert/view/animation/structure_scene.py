@@ -16,8 +16,7 @@ import numpy as np
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.findings import Advice, Argument
-from dalembert.linear.modes import LIMITS as MOTION
-from dalembert.linear.modes import Modes, damping_text
+from dalembert.linear.modes import Modes, damping_text, turns
 from dalembert.numerics import ties
 from dalembert.record import Record
 from dalembert.structures import Frame, Solid
@@ -87,7 +86,7 @@ def _collect_modes(structure: Structure, modes: Modes) -> _Shapes:
     shapes = np.asarray(modes.shapes)
     largest = np.take_along_axis(shapes, ties.first_largest(shapes)[None, :], axis=0)
     shapes = shapes / np.where(np.abs(largest) > 0.0, largest, 1.0)
-    turning = np.iscomplexobj(shapes) and bool(np.abs(shapes.imag).max() > MOTION.in_step)
+    turning = np.iscomplexobj(shapes) and bool(turns(np.abs(shapes.imag).max()))
     hertz, damping = modes.frequencies_hz, modes.damping_ratios
     titles = [f"{value:.4g} Hz" for value in hertz]
     notes = [damping_text(zeta) for zeta in damping]

@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 from dalembert.estimate.engine.consistency import Consistency
 from dalembert.estimate.engine.metrics import Comparison
 from dalembert.estimate.judge.local_observability import LocalObservability
-from dalembert.estimate.judge.observed_directions import LIMITS
+from dalembert.estimate.judge.observed_directions import is_weak, weak_value
 from dalembert.view.plots.figures import (
     BLUE,
     COLORS,
@@ -47,7 +47,7 @@ def plot_observability(found: LocalObservability, *, title: str | None = None) -
     places = np.arange(len(states))
     bars.barh(places, np.ones(len(states)), color=PALE, height=0.62)
     bars.barh(places, 1.0 - left, color=BLUE, height=0.62)
-    words = [f"{100.0 * share:.0f} % unseen" if share > WORTH_A_WORD else "weakly" if kept > LIMITS.seen else ""
+    words = [f"{100.0 * share:.0f} % unseen" if share > WORTH_A_WORD else "weakly" if is_weak(kept) else ""
              for share, kept in zip(shares, left, strict=True)]  # fmt: skip
     for k, word in enumerate(words):
         if word:
@@ -62,12 +62,12 @@ def plot_observability(found: LocalObservability, *, title: str | None = None) -
     sizes = np.maximum(found.singular_values, FLOOR)
     numbers = np.arange(1, len(sizes) + 1)
     low = 0.3 * max(FLOOR, min(float(sizes.min()), found.floor))
-    colors = [RED if size < found.floor else COLORS[4] if size < LIMITS.weak else BLUE for size in sizes]
+    colors = [RED if size < found.floor else COLORS[4] if size < weak_value() else BLUE for size in sizes]
     values.bar(numbers, sizes - low, bottom=low, color=colors, width=0.7)
     values.set_yscale("log")
-    values.set_ylim(low, 3.0 * max(float(sizes.max()), LIMITS.weak))
+    values.set_ylim(low, 3.0 * max(float(sizes.max()), weak_value()))
     log_ticks(values.yaxis)
-    for level, word in ((LIMITS.weak, "weakly seen below"), (found.floor, "not seen below")):
+    for level, word in ((weak_value(), "weakly seen below"), (found.floor, "not seen below")):
         values.axhline(level, color=INK, lw=0.9, ls="--")
         values.annotate(word, (0.99, level), (0, 2), xycoords=("axes fraction", "data"), textcoords="offset points",
                         ha="right", va="bottom", fontsize=8, color=INK,

@@ -45,7 +45,7 @@ _DRAWN: dict[str, tuple[str, str]] = {
     "identify.spectral.spectra.Spectra": ("spectrum", "plot_spectra"),
     "identify.records.survey.Survey": ("spectrum", "plot_survey"),
     "identify.output_only.frequency_domain_modes.FrequencyDomainModes": ("spectrum", "plot_singular_values"),
-    "identify.output_only.merged_modes.MergedModes": ("spectrum", "plot_merged_modes"),
+    "identify.setups.merged_modes.MergedModes": ("spectrum", "plot_merged_modes"),
     "control.judge.margins.Margins": ("linear.loops", "plot_margins"),
     "control.state_feedback.state_feedback.StateFeedback": ("linear.loops", "plot_design"),
     "control.state_feedback.output_feedback.OutputFeedback": ("linear.loops", "plot_design"),

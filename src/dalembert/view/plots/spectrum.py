@@ -10,8 +10,8 @@ import numpy as np
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
 from dalembert.identify.output_only.frequency_domain_modes import FrequencyDomainModes
-from dalembert.identify.output_only.merged_modes import MergedModes
 from dalembert.identify.records.survey import Survey, spectrum
+from dalembert.identify.setups.merged_modes import MergedModes
 from dalembert.identify.spectral.spectra import Spectra, psd_unit, spectra
 from dalembert.record import Record
 from dalembert.view.plots.figures import (
@@ -233,7 +233,10 @@ def plot_survey(drawn: Survey, *, record: Record, title: str | None = None) -> F
             ax.tick_params(labelsize=7)
             ax.margins(x=0)
     axes[-1][0].set_xlabel("time [s]", fontsize=8)
-    axes[-1][1].set_xlabel("frequency [Hz]", fontsize=8)
+    last = next((row[1] for row in axes[::-1] if row[1].axison), None)  # axes that are off show no ticks
+    if last is not None:
+        last.set_xlabel("frequency [Hz]", fontsize=8)
+        last.tick_params(labelbottom=True)
     more = len(drawn.channels) - len(shown)
     if title or more:
         figure.suptitle(f"{title or ''}{f' ({more} more channels)' if more else ''}", fontsize=9)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert.core.atomic_files import write_text
 from dalembert.core.errors import DalembertError
+from dalembert.core.findings import Finding, Speaker
 from dalembert.view.plots import themes
 from dalembert.view.reports.mathml import mathml
 
@@ -209,6 +210,12 @@ def write_page(
 ) -> None:
     """Write :func:`html_page` to a file, whole or not at all."""
     write_text(path, html_page(title, pieces, provenance))
+
+
+def list_warnings(findings: Iterable[Finding], speak: Speaker) -> list[Piece]:
+    """Findings under a heading, with advice in the words of the reader; nothing where there are none."""
+    texts = tuple(found.text(speak) for found in findings)
+    return [Heading("Warnings"), Listing(texts)] if texts else []
 
 
 def _html(piece: Piece) -> str:

@@ -24,7 +24,7 @@ _WRITERS: dict[str, tuple[str, str]] = {
         "identification.output_only_report",
         "output_only_report",
     ),
-    "identify.output_only.merged_modes.MergedModes": ("identification.output_only_report", "output_only_report"),
+    "identify.setups.merged_modes.MergedModes": ("identification.output_only_report", "output_only_report"),
 }
 
 

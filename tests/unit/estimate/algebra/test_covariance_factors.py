@@ -9,7 +9,6 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from dalembert.estimate.algebra import covariance_factors as kernels
 from dalembert.estimate.algebra.covariance_factors import (
     factor,
     half_product,
@@ -44,7 +43,7 @@ def test_a_factor_is_that_of_numpy(kind: Any, n: int) -> None:
 
 
 def test_a_factor_of_many_rows_goes_by_blocks() -> None:
-    P = positive(3 * kernels.BLOCK + 5)
+    P = positive(3 * 24 + 5)
     assert np.abs(number(factor, ca.MX, P) - np.linalg.cholesky(P)).max() < 1e-11
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from contextlib import nullcontext
+from functools import partial
 
 import numpy as np
 import pytest
@@ -156,11 +157,11 @@ def test_an_estimate_is_written_and_read_back_as_a_record(tmp_path):
 
 
 def test_covariances_that_were_too_many_to_keep_are_computed_again(monkeypatch):
-    import dalembert.estimate.engine.estimate as result
+    import dalembert.estimate.engine.run as engine
 
     record = pushed(300)
     kept = kalman().run(record)
-    monkeypatch.setattr(result, "KEPT", 10)
+    monkeypatch.setattr(engine, "kept_columns", partial(engine.kept_columns, most=10))
     lean = kalman().run(record)
     assert lean._filter_states is None
     assert lean.covariances() == pytest.approx(kept.covariances(), rel=1e-14)
@@ -342,7 +343,7 @@ def test_a_filter_that_has_settled_goes_on_as_if_it_had_not(form, monkeypatch):
     monkeypatch.setattr(settled.ConvergedFilter, "samples", lambda s, m, d: (used.append(len(d)), original(s, m, d))[1])
     fast = filter_.run(record)
     assert sum(used) > 1000
-    monkeypatch.setattr(settled, "UNCHANGED", -1.0)
+    monkeypatch.setattr(settled.ConvergedFilter, "ready", lambda s, data: False)
     full = filter_.run(record)
     assert fast.states == pytest.approx(full.states, rel=1e-12, abs=1e-12)
     assert fast.nis == pytest.approx(full.nis, rel=1e-10, abs=1e-12)

@@ -153,9 +153,8 @@ def test_slopes_of_the_criterion_are_those_of_differences(against):
     problem = diagonal_problem()
     record = problem.simulate(np.random.default_rng(1), 300)
     filter_ = da.estimate.Kalman(problem.system, Q=0.3, R=0.3, P0=1.0)
-    task = Task(
-        filter_, record, find_entries(filter_, ["Q", "R"]), None if against == "likelihood" else record, None, 1.0
-    )
+    truth = None if against == "likelihood" else record
+    task = Task(filter_, record, find_entries(filter_, ["Q", "R"]), truth, 1.0)
     value, slope, curvature = task.slopes(task.first)
     assert value == pytest.approx(task.plain(task.first), rel=1e-12)
     for k in range(len(slope)):

@@ -183,3 +183,17 @@ def test_a_joint_moves_a_mass_of_1e_15_kg_at_least(mass: float, refused: bool) -
     )  # fmt: skip
     MjcfModel._check_masses(one, SimpleNamespace(walk=lambda: [None, body]))
     assert codes == ["massless-body"] * refused
+
+
+def test_ranges_of_tendons_do_not_act_and_are_listed_once(tmp_path: Path) -> None:
+    fixed = '<fixed {}><joint joint="elbow" coef="1"/></fixed>'
+    many = ("range='-1 1'", "range='-2 2'", "range='-1 1' limited='false' frictionloss='1'")
+    (tmp_path / "m.xml").write_text(
+        changed("</mujoco>", f"<tendon>{''.join(map(fixed.format, many))}</tendon></mujoco>"), encoding="utf-8"
+    )
+    with pytest.warns(ModelWarning) as caught:
+        m = da.read_mjcf(tmp_path / "m.xml")
+    assert len(caught) == 1
+    text = str(caught[0].message)
+    assert "range of <fixed> of <tendon> (2)" in text and "frictionloss of <fixed> of <tendon> (1)" in text
+    assert sum("of <tendon>" in one.problem for one in m.left_out) >= 2

@@ -99,4 +99,4 @@ def test_a_pole_speaks_for_one_mode_only(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(mode_classes, "find_poles", lambda *_: poles)
     hankel = SimpleNamespace(rows=30, ny=len(modes.shapes), nu=0, scales=np.ones(len(modes.shapes)), columns=1000)
     projection: Any = SimpleNamespace(hankel=hankel, values=np.ones(6))
-    assert mode_classes._find_shares(given, modes, projection).tolist() == [0.0, 1.0]
+    assert mode_classes.find_shares(given, modes, projection).tolist() == [0.0, 1.0]

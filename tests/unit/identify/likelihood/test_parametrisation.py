@@ -7,7 +7,6 @@ import pytest
 
 from dalembert.core.arrays import FloatArray
 from dalembert.identify.likelihood.parametrisation import LIMITS, modal_model
-from dalembert.linear.eigen.roots import DEFECTIVE
 
 
 def model(A: FloatArray) -> tuple[object, tuple[str, ...]]:
@@ -37,4 +36,4 @@ def test_coinciding_poles_are_separated_by_the_root_of_the_perturbation() -> Non
     assert changes == ("coinciding poles of the initial model separated",)
     apart = np.abs(np.exp(found.poles) - 0.5)  # type: ignore[attr-defined]
     assert 0.1 * np.sqrt(LIMITS.separation) < apart.max() < 2.0 * np.sqrt(LIMITS.separation)
-    assert 10.0 / np.sqrt(LIMITS.separation) < DEFECTIVE
+    assert 10.0 / np.sqrt(LIMITS.separation) < 1e7  # eigenvectors are defective

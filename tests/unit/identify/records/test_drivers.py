@@ -25,6 +25,7 @@ def test_a_force_and_the_names_of_test_engineers_say_who_drives() -> None:
     assert by_unit.inputs == ("q",) and by_unit.outputs == ("p",) and by_unit.certain
     assert find_drivers(da.Record(t, data, ["ground_ax", "roof_ax"])).inputs == ("ground_ax",)
     assert find_drivers(da.Record(t, data, ["u", "y"])).inputs == ("u",)
+    assert find_drivers(da.Record(t, data, ["F", "a1"])).inputs == ("F",)
     assert find_drivers(da.Record(t, data, ["a1", "a2"])).inputs == ()
 
 
@@ -64,3 +65,32 @@ def test_channels_are_chosen_by_kind() -> None:
     force = RNG.normal(size=400)
     near = np.column_stack([force, 0.3 * force + 0.01 * RNG.normal(size=400), RNG.normal(size=400)])
     assert find(["force", "monitor", "a1"], None, near) == (("force",), ("a1",), {"monitor"})
+
+
+def test_copies_and_integrals_are_left_out_whatever_their_names() -> None:
+    t = 0.01 * np.arange(20_000)
+    force = WHITE[:, None]
+    near, far = (resonance(WHITE, f, 0.02) + 0.01 * RNG.normal(size=t.size) for f in (0.03, 0.11))
+    velocity = np.concatenate([[0.0], np.cumsum(near[1:] + near[:-1])]) * 0.005
+    rounded = np.array([float(f"{x:.5g}") for x in -3 * far])
+    data = np.column_stack([force, near, far, velocity, np.cumsum(velocity) * 0.01, rounded, near - far])
+    names = ["Force", "c1", "c2", "c3", "c4", "c5", "c6"]
+    found = find_drivers(da.Record(t, data, names))
+    assert found.inputs == ("Force",) and found.outputs == ("c1", "c2", "c6")
+    assert set(found.left_out) == {"c3", "c4", "c5"}
+    assert {word for why in found.left_out.values() for word in ("copy", "integral") if word in why} == {
+        "copy",
+        "integral",
+    }
+    dead = da.Record(t, np.column_stack([near, np.full(t.size, 3.7), far]), ["p", "q", "r"])
+    assert find_drivers(dead).outputs == ("p", "r") and find_drivers(dead).left_out == {"q": "constant"}
+    # a laser with noise of its own at the place of an accelerometer is no integral of it
+    laser = velocity + 0.03 * np.diff(velocity, append=0.0).std() * RNG.normal(size=t.size)
+    beside = da.Record(t, np.column_stack([WHITE, near, far, laser]), ["Force", "a1", "a2", "laser"])
+    assert find_drivers(beside).outputs == ("a1", "a2", "laser")
+    # sine and cosine are integrals of each other: one is left
+    wave = np.column_stack([WHITE, np.sin(0.1 * t), np.cos(0.1 * t)])
+    assert find_drivers(da.Record(t, wave, ["Force", "p", "q"])).outputs in (("p",), ("q",))
+    # the cause is found behind its copy
+    twice = da.Record(t, np.column_stack([2 * WHITE, near, WHITE]), ["p", "q", "r"])
+    assert find_drivers(twice).inputs == ("p",) and find_drivers(twice).outputs == ("q",)

@@ -6,6 +6,7 @@ Tolerance: shift-invert returns θ = 1/(μ - σ) to some ε times the condition 
 from __future__ import annotations
 
 from contextlib import nullcontext
+from functools import partial
 
 import numpy as np
 import pytest
@@ -132,7 +133,7 @@ def test_massless_coordinates_follow_statically_in_sparse_systems_too():
 )  # fmt: skip
 @pytest.mark.parametrize("which", [{}, {"near": 0.1}])
 def test_sparse_and_dense_systems_of_every_kind_have_the_same_modes(parts, which, monkeypatch):
-    monkeypatch.setattr("dalembert.linear.second_order.SMALL", 50)
+    monkeypatch.setattr("dalembert.linear.second_order._is_small", lambda n, count: n <= 50)
     # The companion form of either size resolves s to √-free 1e-9 of the largest wanted one.
     assert_same_modes(SecondOrder(masses(L), chain(L), **parts), 8, rtol=1e-8, **which)
 
@@ -240,7 +241,7 @@ def solid(m: int, *, free: bool) -> tuple[scipy.sparse.csc_array, scipy.sparse.c
 @pytest.mark.parametrize("free", [False, True])
 def test_wide_matrices_give_the_frequencies_of_the_separated_problem(free, monkeypatch):
     # Product shapes: μ is a sum of three one-dimensional ones. Limits lowered, so that dense fronts do the work.
-    monkeypatch.setattr("dalembert.linear.eigen.undamped_modes.WIDE", 50)
+    monkeypatch.setattr(lanczos, "_maker", partial(lanczos._maker, wide=50))
     monkeypatch.setattr("dalembert.numerics.sparse.ordering.LARGE", 500)
     m = 9
     K, M = solid(m, free=free)

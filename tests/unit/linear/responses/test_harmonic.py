@@ -340,9 +340,9 @@ def test_peaks_stand_at_the_resonances():
     assert len(pair().peaks("left", "push", prominence=0.5)) == 2
 
 
-def test_phase_unwraps_and_decibels_never_reach_minus_infinity():
+def test_phase_is_principal_and_decibels_never_reach_minus_infinity():
     fr = FrequencyResponse(np.arange(5.0), np.exp(-2j * np.arange(5)))
-    np.testing.assert_allclose(fr.phase("y1", unwrap=True), -2.0 * np.arange(5), rtol=0, atol=1e-14)
+    np.testing.assert_allclose(np.unwrap(fr.phase("y1")), -2.0 * np.arange(5), rtol=0, atol=1e-14)
     assert np.isfinite(FrequencyResponse([1.0], [0.0]).decibels("y1")).all()
 
 
@@ -381,11 +381,6 @@ def test_a_large_system_asks_for_names_instead_of_a_million_entries():
         frequency_response(chain(200), [1.0])
 
 
-def test_a_state_space_knows_no_receptance():
-    with raises(DataError, "unknown-choice", "'output'", "kind"):
-        frequency_response(chain(2).state_space(), [1.0], kind="receptance")
-
-
 # --- grid -------------------------------------------------------------------------------------------------------------
 
 
@@ -401,11 +396,6 @@ def test_the_grid_catches_a_sharp_peak_to_a_percent():
 def test_the_grid_steps_around_undamped_resonances():
     system = chain(5, c=0.0)
     frequency_response(system, frequency_grid(system, 0.01, 3.0))
-
-
-def test_an_empty_band_is_refused():
-    with raises(DataError, "out-of-range"):
-        frequency_grid(chain(2), 0.0, 1.0)
 
 
 def test_outputs_of_its_own_are_what_a_system_answers_for_by_default():

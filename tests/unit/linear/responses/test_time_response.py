@@ -221,11 +221,6 @@ def test_a_start_that_does_not_fit_is_refused(start, words):
         free_response(pair(), start, [1.0])
 
 
-def test_unknown_holds_are_refused():
-    with raises(DataError, "unknown-choice", "'zero'", "hold"):
-        response(pair(), {}, times=[0.0, 1.0], hold="second")
-
-
 def test_hysteretic_damping_has_no_time_response():
     system = SecondOrder(1.0, 1.0, K_loss=0.1, B=[1.0])
     with raises(DataError, "not-supported"):
@@ -317,13 +312,11 @@ def test_the_impulse_of_a_discrete_system_gives_its_markov_parameters():
     y = impulse_response(system, 0.1 * np.arange(5))["y1"]
     expected = [0.5] + [(system.C @ np.linalg.matrix_power(system.A, k) @ system.B).item() for k in range(4)]
     np.testing.assert_allclose(y, expected, rtol=1e-14)
-    three = impulse_response(StateSpace(0.5, 2.0, 1.0, 7.0, dt=0.1), 0.1 * np.arange(4), amplitude=3.0)["y1"]
-    np.testing.assert_allclose(three, [21.0, 6.0, 3.0, 1.5], rtol=1e-14)
+    pulse = impulse_response(StateSpace(0.5, 2.0, 1.0, 7.0, dt=0.1), 0.1 * np.arange(4))["y1"]
+    np.testing.assert_allclose(3.0 * pulse, [21.0, 6.0, 3.0, 1.5], rtol=1e-14)
 
 
-def test_an_impulse_before_the_blow_is_refused_and_inputs_must_be_named():
-    with raises(DataError, "out-of-range"):
-        impulse_response(StateSpace(-1.0, 1.0), [-1.0, 0.0])
+def test_inputs_must_be_named():
     with raises(DataError, "missing-argument"):
         step_response(pair(), [0.0, 1.0])
     with raises(DataError, "unknown-name", "'pull'"):
@@ -381,19 +374,6 @@ def test_a_gain_without_states_passes_its_input_on():
     np.testing.assert_array_equal(gain.response({"u1": 1.0, "u2": [0.0, 3.0]}, times=[0.0, 1.0])["y1"], [2.0, 5.0])
     np.testing.assert_array_equal(gain.frequency_response([0.0, 7.0]).values, [[[2.0, 1.0]]] * 2)
     assert gain.free_response([], [0.0, 1.0])["y1"].tolist() == [0.0, 0.0]
-
-
-def test_a_state_space_takes_no_modes():
-    with raises(DataError, "not-supported"):
-        step_response(StateSpace(-1.0, 1.0), [0.0, 1.0], modes=3)
-
-
-def test_an_input_named_like_an_output_is_recorded_beside_it():
-    mass = SecondOrder(1.0, 0.0, B=[1.0], coordinates="x", inputs="x")
-    moved = mass.response({"x": 2.0}, times=[0.0, 1.0], with_inputs=True)
-    assert moved.names == ("x", "x (input)")
-    np.testing.assert_allclose(moved["x (input)"], 2.0)
-    np.testing.assert_allclose(moved["x"], [0.0, 1.0])
 
 
 @pytest.mark.parametrize(("factor", "how"), [(0.9, "sum of modes"), (1.1, "matrix exponential")])

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 import dalembert as da
 from dalembert.files.modal.geometry import Geometry
 from dalembert.identify import IdentificationWarning, Identified
 from dalembert.linear.modes import Modes
-from dalembert.view.animation.shape_scene import Spot, read_places, shape_animation
+from dalembert.view.animation.shape_scene import Spot, find_motion, read_places, shape_animation
 from tests.helpers.findings import raises, warns
 
 CHANNELS = ["a1", "a2"]
@@ -46,6 +48,8 @@ def test_channels_at_one_place_move_one_spot() -> None:
         ({"a3": (0, 0, "x")}, "unknown-name"),
         ({"a1": (0, 0)}, "missing-argument"),
         ({"a1": (0, 0, "up")}, "unknown-choice"),
+        ({"a1": (0, 0, (0, 0, 0))}, "unknown-choice"),
+        ({"a1": (0, 0, (1, 2))}, "unknown-choice"),
         ({"a1": (0, "x")}, "wrong-shape"),
         ({"a1": (0, float("nan"), "x")}, "wrong-shape"),
         ({"a1": 3}, "wrong-shape"),
@@ -121,3 +125,55 @@ def test_channels_of_universal_files_move_the_node_they_name() -> None:
     shapes = Modes([1j], [[1.0], [0.5]], ["12+X", "12-Z"])
     spots = read_places(Geometry({"11": (0.0, 0.0, 0.0), "12": (0.0, 0.0, 1.0)}), shapes.coordinates)
     assert spots["12"].follows == {"12+X": "x", "12-Z": "-z"}
+
+
+# ---- oblique sensors, rigid floors, places that follow others
+
+
+def test_oblique_sensors_at_one_place_give_the_displacement_that_they_measure() -> None:
+    rng = np.random.default_rng(1)
+    ways = rng.normal(size=(3, 3))
+    places = {f"s{k}": (0.0, 0.0, 1.0, tuple(way)) for k, way in enumerate(ways)}
+    truth = rng.normal(size=3)
+    units = ways / np.linalg.norm(ways, axis=1)[:, None]
+    for count in (1, 2, 3):
+        channels = list(places)[:count]
+        found = find_motion(read_places({name: places[name] for name in channels}, channels), channels)[0]
+        moved = found @ (units[:count] @ truth)
+        assert units[:count] @ moved == pytest.approx(units[:count] @ truth)  # every sensor sees what it measured
+        assert np.linalg.norm(moved) <= np.linalg.norm(truth) + 1e-12  # and nothing else moves
+    assert moved == pytest.approx(truth)
+
+
+@given(st.integers(0, 10_000))
+def test_a_rigid_floor_moves_as_its_sensors_do(seed: int) -> None:
+    """Six sensors in general directions determine the motion of a plate; its other corners move with it."""
+    rng = np.random.default_rng(seed)
+    at, ways = rng.uniform(-3.0, 3.0, size=(6, 3)), rng.normal(size=(6, 3))
+    rows = np.hstack([ways, np.cross(at - at.mean(axis=0), ways)])
+    assume(np.linalg.cond(rows) < 1e4)
+    shift, turn, corner = rng.normal(size=3), rng.normal(size=3), rng.normal(size=3)
+    names = [f"s{k}" for k in range(6)]
+    places = {name: (*map(float, p), tuple(map(float, n))) for name, p, n in zip(names, at, ways)}
+    places["corner"] = tuple(map(float, corner))
+    geometry = Geometry(places, None, {"floor": (*names, "corner")})
+    units = ways / np.linalg.norm(ways, axis=1)[:, None]
+    measured = np.einsum("ij,ij->i", units, shift + np.cross(turn, at))
+    found = find_motion(read_places(geometry, names), names) @ measured
+    # condition 1e4, and the rotation is scaled by 1e-3: ε 1e7
+    assert found[-1] == pytest.approx(shift + np.cross(turn, corner), abs=1e-6)
+
+
+def test_a_floor_of_which_two_directions_are_known_does_not_turn() -> None:
+    places = {"a1": (0.0, 0.0, 3.0, "x"), "a2": (0.0, 0.0, 3.0, "y"), "far": (4.0, 3.0, 3.0)}
+    found = find_motion(read_places(Geometry(places, None, {"top": ("a1", "far")}), CHANNELS), CHANNELS)
+    assert found[1] @ [1.0, 0.5] == pytest.approx([1.0, 0.5, 0.0], abs=1e-5)
+
+
+def test_places_that_follow_others_move_by_their_weights() -> None:
+    places = {"a1": (0.0, 0.0, 1.0, "x"), "a2": (4.0, 0.0, 1.0, "y"), "mid": (2.0, 0.0, 1.0), "end": (5.0, 0.0, 1.0)}
+    geometry = Geometry(places, None, {}, {"end": {"mid": 2.0}, "mid": {"a1": 0.5, "a2": 0.5}})
+    made = data(shape_animation(modes(((1.0, 1.0), (0.5, -1.0))), read_places(geometry, CHANNELS)))
+    spots = made["shapes"][0, :4]
+    assert spots[2] == pytest.approx(0.5 * (spots[0] + spots[1])) and spots[3] == pytest.approx(2.0 * spots[2])
+    assert "fixed" not in made["marks"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.core.errors import DataError
-from dalembert.identify import efdd, merge_setups
+from dalembert.identify import efdd, merge_setups, survey
 from dalembert.record import Record
 from dalembert.view import plot
 from tests.helpers.ambient_chain import ambient
@@ -63,3 +63,14 @@ def test_merged_set_ups_show_their_shapes_at_all_sensors() -> None:
     merged = merge_setups.quiet(setups, method="preger")
     titles = [ax.get_title(loc="left") for ax in plot(merged).axes]
     assert sum(title.startswith("mode") for title in titles) == len(merged.modes)
+
+
+def test_the_last_spectrum_of_a_survey_has_the_frequencies_whichever_channel_it_belongs_to() -> None:
+    run = swing()
+    data = np.column_stack([run.data, np.full(len(run), 3.0)])
+    steady = Record(run.time, data, [*run.names, "supply"], ["rad", "rad/s", "N", "V"])
+    axes = plot(survey(steady), record=steady).axes
+    labelled = [ax for ax in axes if ax.get_xlabel().startswith("frequency")]
+    assert [ax.axison for ax in labelled] == [True]
+    labelled[0].figure.canvas.draw()
+    assert any(tick.label1.get_visible() and tick.label1.get_text() for tick in labelled[0].xaxis.get_major_ticks())

@@ -16,7 +16,7 @@ import numpy as np
 from dalembert.core.errors import FileFormatError, require_name
 from dalembert.core.findings import Advice, Call
 from dalembert.files.modal.format import MODAL_FORMATS, ModalFormat
-from dalembert.files.modal.geometry import Geometry
+from dalembert.files.modal.geometry import Geometry, direction_vector
 from dalembert.files.modal.modal_values import ModalValues, to_modes
 from dalembert.files.modal.universal_sets import (
     NORMAL,
@@ -161,8 +161,12 @@ def _places(modes: Modes, geometry: Geometry | None) -> tuple[list[tuple[int, in
             place = matched[name]
             if len(place) != 4:
                 raise FileFormatError("missing-argument", f"place {name!r:.80} has no direction.")
-            axis = "xyz".index(place[3].lstrip("-"))
-            found.append((numbers[place[:3]], axis, -1.0 if place[3].startswith("-") else 1.0))
+            vector = direction_vector(place[3])
+            axes = [k for k in range(3) if vector[k]]
+            if len(axes) != 1:
+                problem = f"{name!r:.80} measures along {place[3]}: a universal file has directions x, y and z only."
+                raise FileFormatError("unknown-choice", problem, Advice("Write .json or .csv."))
+            found.append((numbers[place[:3]], axes[0], vector[axes[0]]))
         _refuse_twice(found, modes)
         return found, 3, ()
     labels = [_LABEL.fullmatch(name) for name in modes.coordinates]

@@ -22,6 +22,7 @@ from dalembert.files.models.schema.kinds import (
     Position,
     Pressure,
     RadiusLength,
+    Target,
     Time,
     Value,
 )
@@ -38,6 +39,7 @@ from dalembert.model.sensors import SENSORS
 if TYPE_CHECKING:
     Inertia = Any
     BodyRotation = Any
+    Lengths = Any
 
 
 # -- bodies ---------------------------------------------------------------------------------------------------------
@@ -68,11 +70,20 @@ class InertiaTable(ShapeTable):
     scale: Length | None = Field(None, description="one unit of the mesh, '1 mm' by default")
 
 
+class ColorTable(FileTable):
+    """Triangles of one colour."""
+
+    first: int = Field(ge=0, description="number of the first triangle, counted from zero")
+    count: int = Field(ge=1, description="number of triangles")
+    color: Annotated[str, Field(pattern="^#[0-9a-f]{6}$")] = Field(description="such as `#ff8000`")
+
+
 class PictureTable(FileTable):
     """A triangle mesh by which pictures show a body."""
 
     mesh: Text = Field(description="an STL file beside this one, in the coordinates of the body")
     scale: Length | None = Field(None, description="one unit of the mesh, '1 mm' by default")
+    colors: list[ColorTable] = Field([], max_length=LIMITS.list, description="colours of its triangles")
 
 
 class RotationTable(FileTable):
@@ -112,6 +123,7 @@ class BeamTable(FileTable):
         description="how the start and the end are held in its modes, which bend along y; when left out, its frame is "
         "a mean axis, and static shapes of both ends are added to modes held there",
     )
+    end_mass: Mass | None = Field(None, description="mass point at a free end, part of its modes")
     pieces: int | None = Field(
         None,
         ge=1,
@@ -137,12 +149,24 @@ if not TYPE_CHECKING:
         ("table", InertiaTable),
         hint="a number, three principal values, a 3x3 matrix or a shape such as {rod = 0.2}",
     )
+    Lengths = quantities("length", 1, 2, 3)
     BodyRotation = either(
         ("vector", quantities("number", 4)),
         ("matrix", matrix("number")),
         ("table", RotationTable),
         hint="a quaternion (scalar first), a 3x3 matrix or {axis, angle}",
     )
+
+
+class CollisionTable(FileTable):
+    """A shape by which a body touches the ground (`add_ground`)."""
+
+    type: Literal["sphere", "capsule", "cylinder", "box", "plane"] = Field(
+        description="its kind; a plane of the ground"
+    )
+    size: Lengths = Field(description="radius; radius and length; three edges")
+    position: Position = Field([0.0, 0.0, 0.0], description="of its centre, in the body")
+    rotation: BodyRotation | None = Field(None, description="of its axes, in the body")
 
 
 class BodyTable(FileTable):
@@ -156,6 +180,8 @@ class BodyTable(FileTable):
     center: Position | None = Field(None, description="centre of mass, where the body's origin is elsewhere")
     points: dict[Text, Position] = Field({}, description="named points")
     picture: PictureTable | None = Field(None, description="how pictures show it; else by its inertia or its points")
+    shapes: list[CollisionTable] = Field([], max_length=LIMITS.list, description="by which it touches the ground")
+    as_given: bool = Field(False, description="take the inertia as it is, also where no body can have it")
     flexible: Text | None = Field(
         None, description="data file of a flexible body beside this one (.npz, .SID_FEM, .toml); its nodes are points"
     )
@@ -169,6 +195,7 @@ class GroundTable(FileTable):
 
     points: dict[Text, Position] = Field({}, description="by name, in world axes")
     picture: PictureTable | None = Field(None, description="parts on the ground, in pictures of this file")
+    shapes: list[CollisionTable] = Field([], max_length=LIMITS.list, description="planes that robots stand on")
 
 
 # -- joints and what prescribes motion ------------------------------------------------------------------------------
@@ -213,11 +240,21 @@ class IncludeTable(FileTable):
 class StartTable(FileTable):
     """Where the motion starts, as `da.assemble` takes it."""
 
-    position: dict[Text, Value] = Field({}, description="values that joint or body coordinates must have, by name")
+    position: dict[Text, Target] = Field(
+        {}, description="values that joint or body coordinates must have, by name; of `plate.rotation` a quaternion"
+    )
     velocity: dict[Text, Value] = Field({}, description="values that their rates must have, by name")
     guess: dict[Text, Value] = Field({}, description="decides which way loops are closed")
     internal: dict[Text, Value] = Field({}, description="motor currents and lags")
     t: Time = Field(0.0, description="time at the start")
+
+
+class NamedStartTable(FileTable):
+    """An initial state by name, such as the home pose of a robot (`--start home`), with its inputs."""
+
+    position: dict[Text, Target] = Field({}, description="as in `start`")
+    velocity: dict[Text, Value] = Field({}, description="as in `start`")
+    inputs: dict[Text, Value] = Field({}, description="values of inputs")
 
 
 class SimulateTable(FileTable):
@@ -260,6 +297,8 @@ class Model(FileTable):
     start: StartTable = Field(
         default_factory=lambda: StartTable.model_validate({}), description="where the motion starts"
     )
+    starts: dict[Text, NamedStartTable] = Field({}, max_length=LIMITS.list, description="initial states, by name")
+    loops: list[Text] = Field([], max_length=LIMITS.parts, description="joints at which joint coordinates cut loops")
     simulate: SimulateTable = Field(
         default_factory=lambda: SimulateTable.model_validate({}), description="defaults of a simulation"
     )

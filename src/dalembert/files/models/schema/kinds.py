@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     Mass = Any
     Number = Any
     OneOrMore = Any
+    Target = Any
     Pair = Any
     Place = Any
     Position = Any
@@ -37,6 +38,7 @@ else:
     Direction, Axis, Pair = quantities("", 2, 3), quantities("", 3), quantities("", 2)  # of any length
     Position, Edges, RadiusLength = (quantities("length", *n) for n in ((2, 3), (2, 3), (1, 2)))
     Rotation3 = matrix("number")
+    Target = either(("number", Value), ("vector", quantities("number", 4)), hint="a number, or a quaternion")
     OneOrMore = either(("number", Law), ("vector", list[Law]), hint="an expression or a list of them")
     Gravity = either(
         ("number", quantity("acceleration")),

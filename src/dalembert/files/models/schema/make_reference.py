@@ -15,7 +15,7 @@ from dalembert.record.units import UNITS
 INTRODUCTION = Path(__file__).with_name("reference_start.md")
 SECTIONS = (
     "include", "ground", "bodies", "joints", "couplers", "drivers", "constraints", "variables", "forces", "sensors",
-    "start", "simulate",
+    "start", "starts", "simulate",
 )  # fmt: skip
 _KIND = re.compile(r"^([a-z ]+): a number(?: \[(.*)\])?, or a text")
 

@@ -13,9 +13,10 @@ from dalembert.files.models.text.limits import LIMITS
 from dalembert.files.models.values.mesh_mass import mesh_mass, mesh_triangles
 from dalembert.files.models.values.places import own_point, plain
 from dalembert.files.models.values.scopes import Scope, Where
-from dalembert.model.bodies import read_mesh, unit
+from dalembert.model.bodies import CollisionShape, read_mesh, rotation_matrix, unit
 from dalembert.model.inertia import Composite, Shape, box, composite, cylinder, rod, sphere
 
+SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "box": 3, "plane": 1}  # least number of lengths of a shape
 _SHAPES = ("rod", "box", "cylinder", "sphere")
 
 
@@ -28,7 +29,11 @@ def add_bodies(scope: Scope) -> None:
         with scope.part(where):
             path, scale = _mesh_file(scope, picture, where)
             mesh = read_mesh("ground", mesh_triangles(path, picture.mesh, scale), ())
-            scope.ground = scope.m.ground = replace(scope.m.ground, mesh=mesh)
+            scope.ground = scope.m.ground = replace(scope.m.ground, mesh=mesh, colors=_colors(picture))
+    if scope.model.ground.shapes and scope.ground.is_ground and not scope.prefix:
+        with scope.part(("ground", "shapes")):
+            shapes = _read_shapes(scope, scope.model.ground, ("ground",))
+            scope.ground = scope.m.ground = replace(scope.m.ground, shapes=shapes)
     add_points(scope, scope.ground, points, ("ground", "points"))
     for name, table in scope.model.bodies.items():
         where = ("bodies", name)
@@ -41,6 +46,10 @@ def add_bodies(scope: Scope) -> None:
             else:
                 refuse_keys(scope, table, ("stiffness", "damping"), "a flexible body", where)
                 body = scope.m.add_body(scope.full(name), **_arguments(scope, table, where))
+                colors = () if table.picture is None else _colors(table.picture)
+                shapes = _read_shapes(scope, table, where)
+                if colors or shapes or table.as_given:
+                    body = scope.m.bodies[-1] = replace(body, colors=colors, shapes=shapes, as_given=table.as_given)
             scope.parts.bodies[body.name] = body
             add_points(scope, body, table.points, (*where, "points"))
 
@@ -66,6 +75,25 @@ def _arguments(scope: Scope, table: Any, where: Where) -> dict[str, Any]:
         path, scale = _mesh_file(scope, table.picture, (*where, "picture"))
         given["mesh"] = mesh_triangles(path, table.picture.mesh, scale)
     return given
+
+
+def _colors(picture: Any) -> tuple[tuple[int, int, int], ...]:
+    return tuple((one.first, one.count, int(one.color[1:], 16)) for one in picture.colors)
+
+
+def _read_shapes(scope: Scope, table: Any, where: Where) -> tuple[CollisionShape, ...]:
+    """Shapes of contact with the ground."""
+    found = []
+    for k, one in enumerate(table.shapes):
+        own: Where = (*where, "shapes", k)
+        size, place = (tuple(plain(scope.get(one, key, own), scope, own)) for key in ("size", "position"))
+        if len(size) < SIZES[one.type] or min(size) < 0.0:
+            problem = f"a {one.type} has {SIZES[one.type]} lengths that are not negative, got {list(size)}."
+            raise scope.refuse((*own, "size"), "out-of-range", problem)
+        turned = None if one.rotation is None else _rotation(scope, one.rotation, (*own, "rotation"))
+        axes = rotation_matrix(turned, "the rotation of a shape")
+        found.append(CollisionShape(one.type, size, place, axes))
+    return tuple(found)
 
 
 def read_drawn_pose(scope: Scope, table: Any, where: Where) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def factors(scope: Scope, table: Any, where: Where) -> dict[str, Any]:
 
 # -- beams ---------------------------------------------------------------------------------------------------------
 def _beam(scope: Scope, name: str, table: Any, where: Where) -> FlexibleBodyData | FlexiblePieces:
-    from dalembert.structures import Beam, flexible_body
+    from dalembert.structures import Beam, End, flexible_body
 
     length = _number(scope, table, "length", where)
     if not length > 0.0:
@@ -63,6 +63,9 @@ def _beam(scope: Scope, name: str, table: Any, where: Where) -> FlexibleBodyData
     gauges = {key: _gauge(scope, one, (*where, "gauges", key)) for key, one in table.gauges.items()}
     how: dict[str, Any] = {"modes": table.modes, "stiffening": table.stiffening,
                            "damping": _number(scope, table, "damping", where, default=None)}  # fmt: skip
+    if table.end_mass is not None and (table.ends is None or table.ends[1] != "free"):
+        problem = 'a mass at the end needs ends = [..., "free"].'
+        raise scope.refuse((*where, "end_mass"), "ineffective-argument", problem)
     if table.pieces is not None:
         for key in ("ends", "damping"):
             if key in table.model_fields_set:
@@ -73,7 +76,8 @@ def _beam(scope: Scope, name: str, table: Any, where: Where) -> FlexibleBodyData
     if table.ends is not None:
         if "elements" in table.model_fields_set:
             raise scope.refuse((*where, "elements"), "ineffective-argument", "modes of given ends need no elements.")
-        beam = Beam(length, section, material, left=table.ends[0], right=table.ends[1])
+        right = table.ends[1] if table.end_mass is None else End(mass=_number(scope, table, "end_mass", where))
+        beam = Beam(length, section, material, left=table.ends[0], right=right)
         return flexible_body(beam, name=name, nodes=nodes, gauges=gauges or None, **how)
     return _frame(name, nodes, section, material, gauges, table.elements, scope.m.planar, how)
 

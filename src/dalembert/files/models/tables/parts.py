@@ -12,7 +12,7 @@ from dalembert.files.models.values.scopes import Scope, Where
 from dalembert.model.actuators import ACTUATORS
 from dalembert.model.couplings import COUPLERS
 from dalembert.model.forces import FORCES
-from dalembert.model.joints import JOINTS, JointKind
+from dalembert.model.joints import JOINTS, JointKind, unit_along
 from dalembert.model.options import Option
 from dalembert.model.sensors import SENSORS
 
@@ -119,7 +119,7 @@ _SECTIONS: dict[str, Callable[[Scope, str, Any, Where], None]] = {
 def _read_options(scope: Scope, options: Mapping[str, Option], table: Any, where: Where) -> dict[str, Any]:
     """Those options of a kind that the table gives."""
     joint = next((getattr(table, key) for key, one in options.items() if one.form in ("coordinate", "joint")), None)
-    unit = "m" if joint is None else _unit(scope, joint)
+    unit = "m" if joint is None else unit_along(scope.full(joint), scope.m.joints, scope.m.bodies)
     found = {}
     for key, one in options.items():
         raw = getattr(table, key)
@@ -137,22 +137,7 @@ def _dimension(one: Option, table: Any, unit: str) -> str:
     """Kind of a number, "" where any is right: it may depend on the coordinate, or on other values of the table."""
     if one.refine is not None:
         return one.refine(dict(table))
-    if not one.about:
-        return one.form
-    return {"m": one.form, "rad": one.about}.get(unit, "")
-
-
-def _unit(scope: Scope, joint: str) -> str:
-    """Unit of a coordinate, or of the first one of a joint; nothing where it is unknown."""
-    full = scope.full(joint)
-    owner, _, part = full.rpartition(".")
-    for found in scope.m.joints:
-        if found.name in (full, owner):
-            units = [unit for name, _, unit in found.coordinates if part == name or found.name == full]
-            return units[0] if units else ""
-    if any(body.name == owner for body in scope.m.bodies):
-        return "rad" if part == "angle" else "m"
-    return ""
+    return one.kind_along(unit)
 
 
 def _read_laws(scope: Scope, raws: Any, where: Where) -> Any:

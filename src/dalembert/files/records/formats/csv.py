@@ -64,7 +64,7 @@ def read(path: Path, how: Reading) -> Record:
                 _one_mark(how.delimiter),
                 header_first="status" in about or how.skip is not None,
                 above=list(above_table),
-                nameless=how.dt is not None,
+                nameless=how.dt is not None or (how.time or "").startswith("channel"),
             )
         cells, units, above = read_head(found, how.max_bytes)
         clock = require_time(cells, how.time, how.dt, line=found.header[0] if found.header else None)

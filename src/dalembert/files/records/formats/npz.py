@@ -51,7 +51,10 @@ def _arrays(path: Path, max_bytes: int) -> Mapping[str, Any]:
         mapped = np.load(path, mmap_mode="r", allow_pickle=False)
         check_size(mapped.size, 1, max_bytes)
         fields = mapped.dtype.names
-        return {name: mapped[name] for name in fields} if fields else {"channel": mapped}
+        if fields or mapped.ndim != 2:
+            return {name: mapped[name] for name in fields} if fields else {"channel": mapped}
+        columns = mapped if mapped.shape[0] >= mapped.shape[1] else mapped.T
+        return {f"channel{k + 1}": columns[:, k] for k in range(columns.shape[1])}
     with zipfile.ZipFile(path) as archive:
         size = sum(member.file_size for member in archive.infolist())
     if size > max_bytes:

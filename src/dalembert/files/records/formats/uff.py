@@ -17,7 +17,7 @@ from dalembert.core.findings import Advice, Argument, Call
 from dalembert.files.records.format import RECORD_FORMATS, Reading, RecordFormat
 from dalembert.files.tables.header_units import read_unit_cell
 from dalembert.files.tables.headings import describe_headings
-from dalembert.files.tables.universal import Function58, functions
+from dalembert.files.tables.universal import FUNCTIONS, SETS, Function58, find_kinds, functions
 from dalembert.linear.responses.frequency_response import FrequencyResponse
 from dalembert.record import Record
 
@@ -46,10 +46,11 @@ def read(path: Path, how: Reading) -> Record:
     found = [one for one in every if one.kind in (TIME, 0) and not np.iscomplexobj(one.values)]
     if not found:
         kinds = sorted({one.kind for one in every})
-        raise FileFormatError(
-            "not-supported", f"the file holds functions of kind {', '.join(map(str, kinds))}, no time responses.",
-            Advice("Read frequency responses by {}.", Call("dalembert.files.read_frequency_response")),
-        )  # fmt: skip
+        advice = Advice("Read frequency responses by {}.", Call("dalembert.files.read_frequency_response"))
+        contents = [FUNCTIONS[kind] if 0 <= kind < len(FUNCTIONS) else f"function of kind {kind}" for kind in kinds]
+        contents = contents or [f"{SETS.get(number, 'other data')} (set {number})" for number in find_kinds(path)]
+        problem = f"the file holds no time response, but {', '.join(contents) or 'no data set'}."
+        raise FileFormatError("not-supported", problem, *([advice] if FRF in kinds else []))
     times = _abscissa(found)
     headings = [read_unit_cell(name, one.units[0]) for name, one in zip(_names(found), found, strict=True)]
     data = np.column_stack([one.values * h.factor[0] / h.factor[1] for one, h in zip(found, headings, strict=True)])

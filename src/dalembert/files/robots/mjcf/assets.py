@@ -18,6 +18,7 @@ ATTRIBUTES = (
     "name", "class", "file", "scale", "vertex", "face", "normal", "texcoord", "refpos", "refquat", "inertia",
     "content_type", "smoothnormal", "maxhullvert", "builtin", "params", "material", "octree_maxdepth", "needsdf",
 )  # fmt: skip
+WHITE = 0xFFFFFF  # of a material without a colour
 MOST_POINTS = 100_000  # in the text of a model
 
 
@@ -46,8 +47,11 @@ class MeshAssets:
 def read_assets(document: MjcfDocument) -> MeshAssets:
     reader, found = document.reader, MeshAssets()
     for raw in document.parts("asset"):
+        if raw.tag == "material":
+            _read_material(reader, reader.classes.complete(reader, raw, ""))
+            continue
         if raw.tag != "mesh":
-            if raw.tag not in ("texture", "material", "hfield", "skin", "include"):
+            if raw.tag not in ("texture", "hfield", "skin", "include"):
                 reader.note(raw, f"<{raw.tag}> of <asset>")
             continue
         node = reader.classes.complete(reader, raw, "")
@@ -57,6 +61,15 @@ def read_assets(document: MjcfDocument) -> MeshAssets:
             reader.problem(node, "duplicate", f"mesh {name!r} is given twice.")
         found.nodes[name] = node
     return found
+
+
+def _read_material(reader: MjcfReader, node: XmlNode) -> None:
+    reader.drawing = True
+    color = reader.color(node)[0]
+    reader.drawing = False
+    white = color in (None, WHITE)
+    if not (white and "texture" in node.attributes):  # a texture has colours of its own
+        reader.materials[node.attributes.get("name", "")] = WHITE if color is None else color
 
 
 def _read_mesh(reader: MjcfReader, node: XmlNode) -> FloatArray | None:

@@ -38,6 +38,7 @@ SIZES = {
 }
 COLLIDING = ("sphere", "capsule", "cylinder", "box", "plane")  # shapes of contacts with the ground
 ALONG = ("capsule", "cylinder", "ellipsoid", "box")  # may be given by two ends
+GREY = 0x808080  # colour of geoms without one, which a material replaces
 SHOWN = 2  # largest group that MuJoCo shows; collision shapes have higher ones
 ATTRIBUTES = (
     "name", "class", "type", "size", "fromto", "mass", "density", "group", "mesh", "contype", "conaffinity", "condim",
@@ -173,6 +174,13 @@ class Geom:
         )
         axes: Any = tuple(map(tuple, self.origin.axes.tolist()))
         return CollisionShape(self.kind, tuple(size.tolist()), tuple(self.origin.place.tolist()), axes)
+
+    def color(self, reader: MjcfReader) -> tuple[int | None, float]:
+        """Colour 0xRRGGBB and opacity: its own, else that of its material."""
+        own, opacity = reader.color(self.node)
+        if own in (None, GREY):
+            return reader.materials.get(self.node.attributes.get("material", ""), own), opacity
+        return own, opacity
 
     def triangles(self) -> FloatArray | None:
         """Its surface in the frame of the body."""

@@ -174,7 +174,8 @@ TENDON_ATTRIBUTES = (
     "frictionloss", "springlength", "stiffness", "damping", "user", "margin", "armature", "actuatorfrclimited",
     "actuatorfrcrange", "material", "rgba", "width",
 )  # fmt: skip
-TENDON_UNREAD = ("range", "frictionloss", "armature", "actuatorfrcrange")
+# attributes that do not act, and those that switch them off
+TENDON_UNREAD = {"range": "limited", "frictionloss": "", "armature": "", "actuatorfrcrange": "actuatorfrclimited"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,8 +209,8 @@ def read_tendons(document: MjcfDocument, joints: Mapping[str, MjcfJoint], taken:
         node = reader.classes.complete(reader, raw, "")
         reader.check_names(node, ("joint",), TENDON_ATTRIBUTES)
         name, parts = node.attributes.get("name") or f"tendon{number}", []
-        for key in TENDON_UNREAD:
-            if np.any(reader.values(node, key)) and node.attributes.get("limited") != "false":
+        for key, switch in TENDON_UNREAD.items():
+            if np.any(reader.values(node, key)) and node.attributes.get(switch) != "false":
                 reader.note(node, f"{key} of <fixed> of <tendon>")
         for part in node.all("joint"):
             joint = joints.get(part.attributes.get("joint", ""))

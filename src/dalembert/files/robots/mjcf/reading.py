@@ -9,8 +9,8 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
-from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DalembertError, FileFormatError
 from dalembert.files.models.text.sources import ModelFileError
 from dalembert.files.robots.mesh_files import MeshFiles
@@ -196,7 +196,7 @@ class MjcfModel:
     # -- the mechanism ------------------------------------------------------------------------------------------------
     def build(self, m: Mechanism) -> None:
         world, poses = self.tree.world, {WORLD: Origin()}
-        m.ground = replace(m.ground, mesh=self._picture(world), points=self._sites(world), shapes=self._shapes(world))
+        m.ground = replace(m.ground, **self._picture(world), points=self._sites(world), shapes=self._shapes(world))
         bodies: dict[str, Body] = {WORLD: m.ground}
         efforts = self._efforts()
         for body in list(world.walk())[1:]:
@@ -211,13 +211,14 @@ class MjcfModel:
                 )  # fmt: skip
                 join(m, add_effort_limit(joint, efforts), parent, near, between)
                 near, parent = Origin(), between
+            picture = self._picture(body)
             own = bodies[body.name] = m.add_body(
                 body.name if body.name != "ground" else free_name("ground", self.taken, "_body"), mass=solid.mass,
-                inertia=symmetric(solid.inertia), center=solid.center.tolist(), mesh=self._picture(body),
+                inertia=symmetric(solid.inertia), center=solid.center.tolist(), mesh=picture["mesh"],
                 position=(pose.place + pose.axes @ solid.center).tolist(), rotation=pose.axes.tolist(),
                 points=self._sites(body),
             )  # fmt: skip
-            own = bodies[body.name] = m.bodies[-1] = replace(own, shapes=self._shapes(body))
+            own = bodies[body.name] = m.bodies[-1] = replace(own, shapes=self._shapes(body), colors=picture["colors"])
             if body.carried and any(self.gravity):
                 lift = [-body.carried * solid.mass * g for g in self.gravity]
                 m.add_force(f"{body.name}.gravcomp", own.at(*solid.center.tolist()), force=lift)
@@ -262,10 +263,11 @@ class MjcfModel:
                 found[one.target.name] = known + one.effort if one.effort > 0 and known >= 0 else -1.0
         return {name: value for name, value in found.items() if value > 0}
 
-    def _picture(self, body: MjcfBody) -> FloatArray | None:
+    def _picture(self, body: MjcfBody) -> dict[str, Any]:
         shown = [geom for geom in body.geoms if geom.group <= SHOWN] or body.geoms
         shown = [geom for geom in shown if not geom.collides] or shown  # shapes of contact hide the visual ones
-        return self.reader.draw(body.node, (geom.triangles() for geom in shown))
+        shown = [geom for geom in shown if geom.color(self.reader)[1] > 0.0] or shown
+        return self.reader.draw(body.node, ((geom.triangles(), geom.color(self.reader)[0]) for geom in shown))
 
 
 def add_effort_limit(joint: MjcfJoint, efforts: dict[str, float]) -> MjcfJoint:

@@ -8,8 +8,7 @@ import numpy as np
 from matplotlib.patches import Patch
 
 from dalembert.core.errors import DataError
-from dalembert.linear.modes import LIMITS as MOTION
-from dalembert.linear.modes import Modes, damping_text
+from dalembert.linear.modes import Modes, damping_text, turns
 from dalembert.numerics import ties
 from dalembert.structures.continuous.continuous_modes import ContinuousModes
 from dalembert.view.plots.figures import (
@@ -123,7 +122,7 @@ def _bars(ax: Axes, modes: Modes, number: int, group: Any, unit: str) -> None:
     shape = (whole / largest if largest else whole)[group]
     place = np.arange(len(group))
     label = unit
-    if np.iscomplexobj(shape) and np.abs(shape.imag).max() > MOTION.in_step * max(np.abs(shape).max(), STILL):
+    if np.iscomplexobj(shape) and turns(np.abs(shape.imag).max(), max(np.abs(shape).max(), STILL)):
         ax.bar(place - 0.2, shape.real, 0.4, color=colors)
         ax.bar(place + 0.2, shape.imag, 0.4, color=colors, alpha=0.4)
         label = f"re, im (pale) {unit}".strip()

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Speaker, in_python
 from dalembert.core.tables import spread
 from dalembert.core.text import count_noun
 from dalembert.identify.auto.result import CLASSES, AutoIdentified
@@ -31,7 +32,18 @@ from dalembert.view.reports.identification.workbench import (
     evidence_of_model,
     workbench_data,
 )
-from dalembert.view.reports.pages import Heading, Listing, Moving, Picture, Piece, Table, Text, Workbench, write_page
+from dalembert.view.reports.pages import (
+    Heading,
+    Listing,
+    Moving,
+    Picture,
+    Piece,
+    Table,
+    Text,
+    Workbench,
+    list_warnings,
+    write_page,
+)
 
 
 def identification_report(
@@ -40,6 +52,7 @@ def identification_report(
     *,
     places: Mapping[str, Any] | None = None,
     provenance: Mapping[str, Any] | None = None,
+    speak: Speaker = in_python,
     title: str = "Identification report",
 ) -> None:
     """Write a self-contained HTML page on ``result`` of :func:`dalembert.identify.auto`.
@@ -48,20 +61,21 @@ def identification_report(
     ----------
     places : where channels measure, and which way: ``{"a1": (0, 0, 0.2, "x"), "ground": (0, 0, 0)}`` [m]; with them the
         page plays the mode shapes
-    provenance : further entries at the end
+    provenance : further entries at the end.  speak : writes arguments and functions in the advice of warnings
     """
     if not isinstance(result, AutoIdentified):
         raise DataError("wrong-type", f"a report is made of an AutoIdentified, not of a {type(result).__name__}.")
     records = (*result.training, *result.held_out)
     origins = origin.identified_origin(result.identified, records, {**(provenance or {}), **result.provenance})
     files = origin.find_files(provenance or {})
-    pieces = identification_pieces(result, places=places)
+    pieces = identification_pieces(result, places=places, speak=speak)
     write_page(path, title, add_workbench(pieces, evidence_of_auto(result), places, files), origins)
 
 
 def identification_pieces(
-    result: AutoIdentified, prefix: str = "", *, places: Mapping[str, Any] | None = None, summary: bool = True
-) -> list[Piece]:
+    result: AutoIdentified, prefix: str = "", *, places: Mapping[str, Any] | None = None, summary: bool = True,
+    speak: Speaker = in_python,
+) -> list[Piece]:  # fmt: skip
     """Contents of the page; ``prefix`` goes before the names of the pictures."""
     model = result.identified
     pictures = _pictures(result, prefix)
@@ -70,7 +84,7 @@ def identification_pieces(
     pieces += [Heading("Modes"), *class_tables(result)]
     pieces += animate_shapes(model, places, [k for k in result.by_class() if result.judgements[k].grade != CLASSES[2]])
     pieces += [pictures.pop(view) for view in ("shapes", "mac") if view in pictures]
-    pieces += _warnings(result)
+    pieces += list_warnings(result.findings, speak)
     pieces += [Heading("Steps and reasons"), Listing(result.decisions)]
     if len(result.trials) > 1:
         rows = tuple(
@@ -189,11 +203,6 @@ _VIEWS = {
 }
 
 
-def _warnings(result: AutoIdentified | Identified) -> list[Piece]:
-    texts = tuple(one.text() for one in result.findings)
-    return [Heading("Warnings"), Listing(texts)] if texts else []
-
-
 def fit_table(result: AutoIdentified) -> Table:
     """Fit per output, on training and held-out data."""
     columns: list[Any] = [("training", result.training_fit)]
@@ -252,6 +261,7 @@ def identified_report(
     records: Record | Sequence[Record],
     places: Mapping[str, Any] | None = None,
     provenance: Mapping[str, Any] | None = None,
+    speak: Speaker = in_python,
     title: str = "Identification report",
 ) -> None:
     """Write a self-contained HTML page on an identified model.
@@ -261,7 +271,7 @@ def identified_report(
     result : an ``Identified`` by any method.  records : data it was found from
     places : where channels measure, and which way: ``{"a1": (0, 0, 0.2, "x"), "ground": (0, 0, 0)}`` [m]; with them the
         page plays the mode shapes
-    provenance : further entries at the end
+    provenance : further entries at the end.  speak : writes arguments and functions in the advice of warnings
     """
     if not isinstance(result, Identified):
         raise DataError("wrong-type", f"a report is made of an Identified, not of a {type(result).__name__}.")
@@ -285,7 +295,7 @@ def identified_report(
         Picture("playback", figure, "Measured outputs and outputs of the model."),
         Picture("poles", plot(result.system, title="Poles"), "Poles of the model."),
     ]
-    pieces += _warnings(result)
+    pieces += list_warnings(result.findings, speak)
     if result.notes:
         pieces += [Heading("What was done"), Listing(tuple(result.notes))]
     origins = origin.identified_origin(result, found, {**(provenance or {}), **result.provenance})

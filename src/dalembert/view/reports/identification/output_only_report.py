@@ -6,16 +6,27 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from dalembert.core.findings import Speaker, in_python
 from dalembert.core.tables import spread
 from dalembert.core.text import count_noun
 from dalembert.identify.model.collinearity import modal_phase_collinearity
 from dalembert.identify.output_only.frequency_domain_modes import FrequencyDomainModes
-from dalembert.identify.output_only.merged_modes import MergedModes
+from dalembert.identify.setups.merged_modes import MergedModes
 from dalembert.view.animation.shape_scene import read_places, shape_animation
 from dalembert.view.plots.figures import list_names
 from dalembert.view.plots.plot import plot
 from dalembert.view.reports import origin
-from dalembert.view.reports.pages import Heading, Listing, Moving, Picture, Piece, Table, Text, write_page
+from dalembert.view.reports.pages import (
+    Heading,
+    Listing,
+    Moving,
+    Picture,
+    Piece,
+    Table,
+    Text,
+    list_warnings,
+    write_page,
+)
 
 METHODS = {
     "fdd": "frequency domain decomposition", "efdd": "enhanced frequency domain decomposition",
@@ -30,6 +41,7 @@ def output_only_report(
     *,
     places: Mapping[str, Any] | None = None,
     provenance: Mapping[str, Any] | None = None,
+    speak: Speaker = in_python,
     title: str = "Modes from outputs alone",
 ) -> None:
     """Write a self-contained HTML page on modes from outputs alone.
@@ -38,7 +50,7 @@ def output_only_report(
     ----------
     places : where channels measure, and which way: ``{"a1": (0, 0, 0.2, "x"), "ground": (0, 0, 0)}`` [m]; with them the
         page plays the mode shapes
-    provenance : further entries at the end
+    provenance : further entries at the end.  speak : writes arguments and functions in the advice of warnings
     """
     modes = result.structural_modes
     pieces: list[Piece] = [Text(_summary(result))]
@@ -56,15 +68,14 @@ def output_only_report(
         pieces.append(Picture("shapes", plot(modes, mode=shown, title="Mode shapes at the sensors"), words))
     if isinstance(result, MergedModes):
         pieces += _setups(result)
-    texts = tuple(one.text() for one in result.findings)
-    pieces += [Heading("Warnings"), Listing(texts)] if texts else []
+    pieces += list_warnings(result.findings, speak)
     pieces += [Heading("What was done"), Listing(result.notes)]
     kept = {key: value for key, value in result.provenance.items() if isinstance(value, str | int | float)}
     write_page(path, title, pieces, {**(provenance or {}), **kept, **origin.versions()})
 
 
 def _summary(result: FrequencyDomainModes | MergedModes) -> str:
-    count = len(result.modes) - len(result.machines)
+    count = len(result.structural_modes)
     sines = f" and {count_noun(len(result.machines), 'steady sine')}, as of machines," if result.machines else ""
     hertz = result.structural_modes.frequencies_hz
     swings = f" Their frequencies are {list_names(f'{f:.4g}' for f in hertz)} Hz." if len(hertz) else ""
@@ -81,12 +92,18 @@ def _modes_table(result: FrequencyDomainModes | MergedModes) -> Table:
         (
             str(k + 1), spread(result.frequencies_hz[k], None if sd_f is None else float(sd_f[k])),
             "" if zeta is None else spread(100.0 * zeta[k], None if sd_z is None else 100.0 * float(sd_z[k])),
-            f"{mpc[k]:.3f}", "harmonic of a machine" if k in result.machines else "mode",
+            f"{mpc[k]:.3f}", _class(result, k),
         )
         for k in range(len(result.modes))
     ]  # fmt: skip
     about = "Modes" + (" (± one standard deviation)" if sd_f is not None else "")
-    return Table(("", "frequency [Hz]", "damping ratio [%]", "phase collinearity", "kind"), tuple(rows), about)
+    return Table(("", "frequency [Hz]", "damping ratio [%]", "phase collinearity", "class"), tuple(rows), about)
+
+
+def _class(result: FrequencyDomainModes | MergedModes, k: int) -> str:
+    if isinstance(result, MergedModes):
+        return ": ".join(filter(None, (result.class_of(k), result.judgements[k].text())))
+    return "harmonic of a machine" if k in result.machines else "mode"
 
 
 def _setups(result: MergedModes) -> list[Piece]:

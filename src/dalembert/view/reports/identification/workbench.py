@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,7 @@ from dalembert.identify.spectral.spectra import Spectra, psd_unit
 from dalembert.identify.subspace.projections import INPUT_METHODS, OUTPUT_METHODS
 from dalembert.identify.subspace.stabilization import Stabilization, stabilization
 from dalembert.record import Record
-from dalembert.view.animation.shape_scene import AXES, Spot
+from dalembert.view.animation.shape_scene import Spot, find_motion, join_spots
 from dalembert.view.plots.figures import with_unit
 from dalembert.view.plots.identification import band_of_interest, measure_outputs
 
@@ -170,17 +169,15 @@ def _first_choice(drawn: Stabilization, evidence: ModalEvidence) -> list[int]:
 
 
 def _places(spots: Mapping[str, Spot], outputs: Sequence[str]) -> dict[str, Any]:
+    motion, number = find_motion(spots, outputs), {name: k for k, name in enumerate(spots)}
     listed = [
         {
             "name": name if "[" not in name else "", "at": list(spot.position),
-            "moves": [
-                [outputs.index(channel), AXES[way.lstrip("-")], -1 if way.startswith("-") else 1]
-                for channel, way in spot.follows.items()
-            ],
+            "moves": [[int(c), int(axis), own[axis, c]] for axis, c in zip(*np.nonzero(own))],
         }
-        for name, spot in spots.items()
+        for (name, spot), own in zip(spots.items(), motion)
     ]  # fmt: skip
-    return {"spots": listed, "lines": [list(pair) for pair in pairwise(range(len(listed)))]}
+    return {"spots": listed, "lines": [[number[a], number[b]] for a, b in join_spots(spots)]}
 
 
 # ---- the measured response and that of the model

@@ -96,3 +96,24 @@ def test_functions_have_the_same_abscissas_to_a_millionth(difference: float, ref
     both = [SimpleNamespace(x=one, values=one, line=1) for one in (x, x * (1.0, 1.0 + difference, 1.0))]
     with raises(FileFormatError, "wrong-shape") if refused else nullcontext():
         _abscissa(both)
+
+
+def test_a_file_without_functions_names_its_data_sets(tmp_path: Path) -> None:
+    mesh = f"{-1:6d}\n{2411:6d}\n{1:10d}{0:10d}{0:10d}{11:10d}\n{0.0:25.16E}{0.0:25.16E}{0.0:25.16E}\n{-1:6d}\n"
+    trace = f"{-1:6d}\n{82:6d}\n{1:10d}{1:10d}{1:10d}\nNONE\n{1:10d}\n{-1:6d}\n"
+    (tmp_path / "mesh.unv").write_text(mesh + trace, encoding="ascii")
+    with raises(FileFormatError, "not-supported", "nodes (set 2411), trace lines (set 82)"):
+        da.read_record(tmp_path / "mesh.unv")
+    (tmp_path / "empty.uff").write_text("nothing\n", encoding="ascii")
+    with raises(FileFormatError, "not-supported", "no data set"):
+        da.read_record(tmp_path / "empty.uff")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_units_are_read_in_either_encoding(tmp_path: Path, encoding: str) -> None:
+    record = da.Record(0.002 * np.arange(50), RNG.normal(size=(50, 1)), ["tip"], ["m/s^2"])
+    da.write_record(record, tmp_path / "r.uff")
+    text = (tmp_path / "r.uff").read_text(encoding="ascii").replace("m/s^2 ", "m/s²  ").replace("tip", "Flügel")
+    (tmp_path / "r.uff").write_text(text, encoding=encoding)
+    back = da.read_record(tmp_path / "r.uff")
+    assert back.units == {"Flügel": "m/s²"}

@@ -7,19 +7,24 @@ preger   the covariances of all set-ups are brought to one excitation, then iden
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dalembert.core.arguments import one_of, whole_number
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.text import list_names
+from dalembert.identify.auto.time_scale import reduce_rate
+from dalembert.identify.auto.validation import find_no_sound_mode
 from dalembert.identify.model.identified import Identified, take_identified
-from dalembert.identify.output_only.merged_modes import MergedModes
-from dalembert.identify.output_only.poser import SetupModes, identify_setup, join_setups, modes_of_model
-from dalembert.identify.output_only.preger import identify_at_once
 from dalembert.identify.records.checks import common_sample_time, common_units, list_records
 from dalembert.identify.records.data import Data, read_data
 from dalembert.identify.records.reporting import report_findings
+from dalembert.identify.setups.merged_modes import MergedModes
+from dalembert.identify.setups.one_quantity import find_conversion
+from dalembert.identify.setups.poser import SetupModes, identify_setup, join_setups, modes_of_model
+from dalembert.identify.setups.preger import identify_at_once
+from dalembert.identify.setups.setup_classes import find_common_scale
 from dalembert.record import Record
 
 if TYPE_CHECKING:
@@ -47,7 +52,7 @@ def merge_setups(
         estimation re-scaling: the covariances of every set-up brought to a common excitation, then one SSI; suits many
         set-ups and modes that are close.
     most : largest order of the stabilization diagrams, optional
-        60 for PoSER, 16 per reference and at most 40 for PreGER: far larger orders split modes in two.
+        60 for PoSER, 40 for PreGER, whose poles of all sensors scatter at larger ones.
     rows : block rows of past and future, optional
 
     Returns
@@ -77,21 +82,38 @@ def merge_setups(
     if runs:
         common_sample_time(runs)
         common_units(runs, shared)
-    parts: list[Any] = [
-        one if model else read_data.quiet(_plain(one), (), (*shared, *own), detrend="mean")
-        for one, model, own in zip(given, models, moved)
-    ]
-    doubts = [one for part in parts if isinstance(part, Data) for one in part.findings]
+    channels = [(*shared, *own) for own in moved]
+    units = {
+        name: unit for one, model in zip(given, models)
+        for name, unit in (take_identified(one).system.units if model else list_records(one)[0].units).items()
+    }  # fmt: skip
+    conversion = find_conversion((*shared, *sum(moved, ())), units)
+    parts: list[Any] = [one if model else _read(one, own) for one, model, own in zip(given, models, channels)]
+    measured = [part for part in parts if isinstance(part, Data)]
+    doubts = [*conversion.findings, *(one for part in measured for one in part.findings)]
+    scale = find_common_scale(measured) if measured else None
+    if scale is not None and scale.factor > 1:
+        parts = [
+            _read(reduce_rate(list_records(one), scale.factor), own) if isinstance(part, Data) else part
+            for one, part, own in zip(given, parts, channels)
+        ]
     if method == "preger":
-        return identify_at_once(parts, shared, moved, most, rows, doubts)
-    found: list[SetupModes] = [
-        identify_setup(part, most, rows) if isinstance(part, Data) else modes_of_model(part) for part in parts
-    ]
-    return join_setups(found, shared, moved, doubts)
+        assert scale is not None
+        merged = identify_at_once(parts, shared, moved, most, rows, scale, conversion, doubts)
+    else:
+        found: list[SetupModes] = []
+        for part in parts:
+            if isinstance(part, Data):
+                assert scale is not None
+                found.append(identify_setup(part, most, rows, scale))
+            else:
+                found.append(modes_of_model(part))
+        merged = join_setups(found, shared, moved, scale, conversion, doubts)
+    return replace(merged, findings=(*merged.findings, *find_no_sound_mode(merged.judgements)))
 
 
-def _plain(setup: Any) -> Any:
-    return setup if isinstance(setup, Record) else list(setup)
+def _read(setup: Any, channels: Sequence[str]) -> Data:
+    return read_data.quiet(list_records(setup), (), channels, detrend="mean")
 
 
 def find_references(names: Sequence[Sequence[str]], given: str | Iterable[str] | None) -> tuple[str, ...]:

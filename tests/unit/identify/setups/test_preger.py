@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
-from dalembert.identify.output_only import preger
-from dalembert.identify.output_only.preger import merge_hankels
+from dalembert.identify.auto.time_scale import TimeScale
+from dalembert.identify.records.data import Data
+from dalembert.identify.setups.preger import choose_size, merge_hankels
 
 
 def test_exact_covariances_of_other_excitations_give_one_observability_matrix() -> None:
@@ -24,7 +23,8 @@ def test_exact_covariances_of_other_excitations_give_one_observability_matrix() 
         G = level * rng.normal(size=(4, 2))  # another excitation
         return np.array([np.hstack([C[sensors] @ powers[a + b] @ G for b in range(rows)]) for a in range(rows)])
 
-    merged = merge_hankels([hankel([0, 1, 2, 3], 1.0), hankel([0, 1, 4], 30.0)], 2, 4)
+    U, S, moved = merge_hankels([hankel([0, 1, 2, 3], 1.0), hankel([0, 1, 4], 30.0)], 2, 4)
+    merged = np.concatenate([(U * S).reshape(rows, 2, 4), moved], axis=1)
     assert merged.shape == (rows, 5, 4)
     whole = np.vstack([C @ power for power in powers[:rows]])
     # the same columns in another basis of states: nothing of one is outside of the other, but for rounding
@@ -44,22 +44,12 @@ def test_a_direction_with_a_thousandth_of_its_size_in_a_set_up_counts_as_that(sh
     # its share in the first is q / (q + ½). The moved sensor of the first set-up moves as the reference does.
     q = 0.5 * share / (1.0 - share)
     weak, even = np.diag(np.sqrt([1.0 - q, q])), np.diag(np.sqrt([0.5, 0.5]))
-    merged = merge_hankels([np.stack([weak, weak], axis=1), even[:, None]], 1, 2)
-    assert merged[:, 1] == pytest.approx(merged[:, 0] * [1.0, kept])
+    U, S, moved = merge_hankels([np.stack([weak, weak], axis=1), even[:, None]], 1, 2)
+    assert moved[:, 0] == pytest.approx(U * S * [1.0, kept])
 
 
-@pytest.mark.parametrize(("references", "order"), [(1, 16), (2, 32), (3, 40)])
-def test_the_largest_order_is_16_per_reference_and_40_in_all(
-    references: int, order: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Ended(Exception):
-        pass
-
-    def end(hankels: Any, count: int, order: int) -> None:
-        raise Ended(order)
-
-    monkeypatch.setattr(preger, "_scale", lambda parts, count: ([], []))
-    monkeypatch.setattr(preger, "merge_hankels", end)
-    with pytest.raises(Ended) as ended:
-        preger.identify_at_once([], ("a", "b", "c")[:references], [], None, None, [])
-    assert ended.value.args == (order,)
+@pytest.mark.parametrize(("references", "rows"), [(1, 41), (2, 30), (3, 30)])
+def test_block_rows_have_room_for_the_largest_order(references: int, rows: int) -> None:
+    y = np.random.default_rng(0).normal(size=(4000, references + 1))
+    part = Data((y[:, :0],), (y,), 0.1, (), tuple("abcd"[: references + 1]), {}, None, {})
+    assert choose_size([part], references, None, None, TimeScale(0.1, 5.0, 5.0, 1, None, False)) == (rows, 40)

@@ -9,22 +9,26 @@ have standard deviations (Reynders, Magalhães, De Roeck and Cunha 2009).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.findings import Finding
+from dalembert.identify.auto.mode_classes import find_shares
+from dalembert.identify.auto.preparation import Setting
+from dalembert.identify.auto.time_scale import TimeScale
 from dalembert.identify.model.identified import take_identified
-from dalembert.identify.output_only.merged_modes import MergedModes
 from dalembert.identify.records.data import Data
+from dalembert.identify.setups.merged_modes import MergedModes
+from dalembert.identify.setups.one_quantity import Conversion
+from dalembert.identify.setups.setup_classes import ColumnModes, find_common_sines, judge_setups
 from dalembert.identify.spectral.machine_harmonics import (
     MachineHarmonic,
     describe_machine_harmonics,
     find_machine_harmonics,
 )
-from dalembert.identify.subspace.hankel_factor import choose_rows, compress_hankel
 from dalembert.identify.subspace.projections import project
 from dalembert.identify.subspace.stabilization import LARGEST_ORDER, Stabilization, Tolerances, make_diagram
 from dalembert.linear.modes import Modes
@@ -43,6 +47,10 @@ class PairThresholds:
     # References at a node: their root mean square, relative to that of all sensors of the set-up. Shapes are known to
     # some per cent, so that below this the error of a scale is a third or more.
     node: float = 0.1
+    # Share of the upper half of the orders in which a set-up must have a pole of a mode that half of the others have as
+    # a stable column, within this difference of frequency: two poles may take turns at neighbouring orders.
+    orders: float = 0.5
+    near: float = 0.01
 
 
 THRESHOLDS = PairThresholds()
@@ -61,28 +69,44 @@ class SetupModes:
     machines: Mapping[int, MachineHarmonic]
     units: Mapping[str, str]
     provenance: Mapping[str, Any]
+    evidence: Mapping[str, FloatArray] = field(default_factory=dict)
+    drawn: Stabilization | None = None
+    dt: float = 0.0
+    duration: float = np.inf
 
 
-def identify_setup(data: Data, most: int | None, rows: int | None) -> SetupModes:
-    """Modes of one set-up: the stable columns of its stabilization diagram by SSI-data."""
-    projection = project(compress_hankel(data, choose_rows(data, None, rows)), "ssi_data")
+def identify_setup(data: Data, most: int | None, rows: int | None, scale: TimeScale) -> SetupModes:
+    """Modes of one set-up: the stable columns of its stabilization diagram by SSI-data, with the evidence on them."""
+    setting = Setting((), data.outputs, "mean", False, rows, scale.rows)
+    projection = setting.project(data)
     room = min(projection.room, most or LARGEST_ORDER)
-    modes = average_columns(make_diagram(projection, list(range(2, room + 1, 2)), data, "ssi_data", Tolerances()))
+    drawn = make_diagram(projection, list(range(2, room + 1, 2)), data, "ssi_data", Tolerances())
+    modes = average_columns(drawn)
+    model = ColumnModes(2 * len(modes), data.dt)
+    other = project(projection.hankel, setting.other_method)
+    evidence = {"orders": find_shares(model, modes, projection), "methods": find_shares(model, modes, other)}
     return SetupModes(
         modes, modes.frequencies_hz, modes.damping_ratios, None, None, find_machine_harmonics(data, modes), data.units,
-        data.provenance,
+        data.provenance, evidence, drawn, data.dt, data.duration,
     )  # fmt: skip
 
 
 def average_columns(drawn: Stabilization) -> Modes:
-    """One mode for each stable column of a diagram: mean frequency and damping ratio, principal direction of its
-    shapes. A single pole of a column would be chosen by rounding where two are as near to the middle."""
+    """One mode for each stable column of a diagram: median frequency and damping ratio, since some orders split a mode,
+    and principal direction of its shapes. A single pole of a column would be chosen by rounding where two are as near
+    to the middle."""
     shapes = np.zeros((drawn.shapes.shape[1], len(drawn.counts)), dtype=np.complex128)
+    hertz, zeta = np.zeros(len(drawn.counts)), np.zeros(len(drawn.counts))
     for k in range(len(drawn.counts)):
-        column = drawn.shapes[drawn.clusters == k + 1]
-        shape = np.linalg.eigh(column.T @ column.conj())[1][:, -1]
-        shapes[:, k] = shape / shape[ties.first_largest(shape[:, None])[0]]
-    return Modes(_eigenvalues(drawn.frequency_means, drawn.damping_means), shapes, drawn.modes.coordinates)
+        hertz[k], zeta[k], shapes[:, k] = _average_poles(drawn, drawn.clusters == k + 1)
+    return Modes(_eigenvalues(hertz, zeta), shapes, drawn.modes.coordinates)
+
+
+def _average_poles(drawn: Stabilization, own: Any) -> tuple[float, float, ComplexArray]:
+    """Frequency [Hz], damping ratio and shape of some poles of a diagram."""
+    shape = np.linalg.eigh(drawn.shapes[own].T @ drawn.shapes[own].conj())[1][:, -1]
+    shape = shape / shape[ties.first_largest(shape[:, None])[0]]
+    return float(np.median(drawn.frequencies_hz[own])), float(np.median(drawn.damping_ratios[own])), shape
 
 
 def _eigenvalues(hertz: FloatArray, zeta: FloatArray) -> ComplexArray:
@@ -102,21 +126,23 @@ def modes_of_model(given: Any) -> SetupModes:
 
 
 def join_setups(
-    found: Sequence[SetupModes], references: tuple[str, ...], moved: Sequence[tuple[str, ...]],
-    findings: Sequence[Finding],
+    found: Sequence[SetupModes], references: tuple[str, ...], moved: Sequence[tuple[str, ...]], scale: TimeScale | None,
+    conversion: Conversion, findings: Sequence[Finding],
 ) -> MergedModes:  # fmt: skip
     """The merged modes of all set-ups: those that every one of them has."""
-    chains, lost = _pair(found, references)
+    found = [replace(one, modes=conversion.apply(one.modes)) for one in found]
+    chains, lost = _pair(found, references, conversion)
     doubts = [*findings, *lost]
-    columns, macs, machines = [], [], {}
-    for number, chain in enumerate(chains):
+    columns, macs = [], []
+    for chain in chains:
         shape, mac, nodes = _join_shapes(found, chain, references, moved)
         columns.append(shape)
         macs.append(mac)
         doubts += nodes
-        sines = [one.machines[k] for one, k in zip(found, chain) if k in one.machines]
-        if sines:
-            machines[number] = sines[0]
+    machines = find_common_sines([
+        {number: one.machines[chain[j]] for number, chain in enumerate(chains) if chain[j] in one.machines}
+        for j, one in enumerate(found)
+    ])  # fmt: skip
     hertz = np.array([[one.hertz[k] for one, k in zip(found, chain)] for chain in chains]).reshape(-1, len(found)).T
     damping = np.array([[one.damping[k] for one, k in zip(found, chain)] for chain in chains]).reshape(hertz.T.shape).T
     sd_f, sd_z = (_deviations(found, chains, name) for name in ("frequency_deviations_hz", "damping_deviations"))
@@ -124,47 +150,104 @@ def join_setups(
     zeta, z_deviations = _average(damping, sd_z)
     shapes = np.array(columns).reshape(len(chains), -1).T if chains else np.zeros((len(references + sum(moved, ())), 0))
     how = "unweighted" if sd_f is None else "weighted by their deviations"
+    modes = Modes(_eigenvalues(f, zeta), shapes, (*references, *sum(moved, ())))
+    model = ColumnModes(2 * len(modes), found[0].dt, f_deviations, z_deviations)
+    shares = [{name: values[chain[j]] for name, values in one.evidence.items()}
+              for chain in chains for j, one in enumerate(found)]  # fmt: skip
+    evidence = {
+        name: np.array([own[name] for own in shares]).reshape(len(chains), -1).mean(axis=1)
+        for name in found[0].evidence if all(name in one.evidence for one in found)
+    }  # fmt: skip
     return MergedModes(
-        modes=Modes(_eigenvalues(f, zeta), shapes, (*references, *sum(moved, ()))), method="poser",
-        references=references, setups=tuple(moved), frequency_deviations_hz=f_deviations,
-        damping_deviations=z_deviations,
+        modes=modes, method="poser",
+        judgements=judge_setups(model, modes, evidence, machines, scale, max(one.duration for one in found)),
+        time_scale=scale, unit=conversion.unit, references=references, setups=tuple(moved),
+        frequency_deviations_hz=f_deviations, damping_deviations=z_deviations,
         setup_frequencies_hz=hertz, setup_damping_ratios=damping, reference_mac=np.array(macs), stabilization=None,
         machines=machines, units={name: unit for one in found for name, unit in one.units.items()},
-        notes=(f"means of {len(found)} set-ups, {how}",),
+        notes=(*([] if scale is None else [scale.describe()]), f"means of {len(found)} set-ups, {how}",
+               *conversion.note()),
         findings=(*doubts, *describe_machine_harmonics(machines)),
         provenance={"method": "poser", "set-ups": [dict(one.provenance) for one in found]},
     )  # fmt: skip
 
 
-def _pair(found: Sequence[SetupModes], references: Sequence[str]) -> tuple[list[list[int]], list[Finding]]:
-    """Modes that all set-ups have, as the numbers of one mode in each; findings on modes missing in some set-ups."""
+def _pair(
+    found: list[SetupModes], references: Sequence[str], conversion: Conversion
+) -> tuple[list[list[int]], list[Finding]]:
+    """Modes that all set-ups have, as the numbers of one mode in each; findings on modes missing in some set-ups.
+
+    A mode of half of the set-ups at least is added to those whose diagram has its poles without a stable column.
+    """
     limit = THRESHOLDS
-    base = found[0]
-    partners: list[dict[int, int]] = [{k: k for k in range(len(base.hertz))}]
-    for other in found[1:]:
-        mac = _mac_at(base, other, references)
-        apart = np.abs(base.hertz[:, None] - other.hertz[None, :]) / base.hertz[:, None]
+    chains: list[dict[int, int]] = []  # number of the mode by set-up
+    for j, other in enumerate(found):
+        heads = [next(iter(chain.items())) for chain in chains]
+        hertz = np.array([found[i].hertz[k] for i, k in heads])
+        mac = np.array([_mac_at(found[i], other, references)[k] for i, k in heads]).reshape(
+            len(heads), len(other.hertz)
+        )
+        apart = np.abs(hertz[:, None] - other.hertz[None, :]) / hertz[:, None]
         cost = apart / limit.frequency + 1.0 - mac
         cost[(apart > limit.frequency) | (mac < limit.mac)] = np.inf
-        own: dict[int, int] = {}
+        taken: set[int] = set()
         for flat in np.argsort(cost, axis=None, kind="stable"):
-            i, j = divmod(int(flat), len(other.hertz))
-            if np.isfinite(cost[i, j]) and i not in own and j not in own.values():
-                own[i] = j
-        partners.append(own)
-    findings, chains = [], []
-    for k in np.argsort(base.hertz, kind="stable"):
-        missing = [j + 1 for j, own in enumerate(partners) if int(k) not in own]
+            c, k = divmod(int(flat), len(other.hertz))
+            if np.isfinite(cost[c, k]) and j not in chains[c] and k not in taken:
+                chains[c][j] = k
+                taken.add(k)
+        chains += [{j: k} for k in range(len(other.hertz)) if k not in taken]
+    findings, whole = [], []
+    means = [float(np.mean([found[j].hertz[k] for j, k in chain.items()])) for chain in chains]
+    for f, chain in ((means[c], chains[c]) for c in np.argsort(means, kind="stable")):
+        absent = [j for j in range(len(found)) if j not in chain]
+        if 2 * len(absent) <= len(found):
+            for j in absent:
+                added = _add_mode(found[j], f, next((found[i], k) for i, k in chain.items()), references, conversion)
+                if added is not None:
+                    found[j], chain[j] = added, len(added.hertz) - 1
+        missing = [j + 1 for j in absent if j not in chain]
         if not missing:
-            chains.append([own[int(k)] for own in partners])
+            whole.append([chain[j] for j in range(len(found))])
         elif 2 * len(missing) <= len(found):
             words = ", ".join(map(str, missing))
             problem = (
-                f"the mode of set-up 1 at {base.hertz[k]:.5g} Hz has no partner in set-up {words}, with a frequency "
-                f"within {100 * limit.frequency:g} % and a MAC of {limit.mac:g} at the references: it is left out."
+                f"the mode at {f:.5g} Hz has no partner in set-up {words}, with a frequency within "
+                f"{100 * limit.frequency:g} % and a MAC of {limit.mac:g} at the references: it is left out."
             )
-            findings.append(Finding("unpaired-mode", problem, {}, {"hertz": float(base.hertz[k]), "setups": missing}))
-    return chains, findings
+            findings.append(Finding("unpaired-mode", problem, {}, {"hertz": f, "setups": missing}))
+    return whole, findings
+
+
+def _add_mode(
+    one: SetupModes, f: float, like: tuple[SetupModes, int], references: Sequence[str], conversion: Conversion
+) -> SetupModes | None:
+    """A set-up with one more mode, from poles of its diagram near f [Hz] that belong to no column; None without such.
+
+    like : another set-up and the number of its mode
+    """
+    if one.drawn is None:
+        return None
+    drawn, limit = one.drawn, THRESHOLDS
+    apart = np.abs(drawn.frequencies_hz - f) / f
+    own = np.flatnonzero((drawn.clusters == 0) & (apart < limit.near) & (drawn.damping_ratios > 0.0))
+    own = own[np.argsort(apart[own], kind="stable")]
+    own = own[np.unique(drawn.orders[own], return_index=True)[1]]  # the nearest of each order
+    orders = np.unique(drawn.orders)
+    upper = orders[len(orders) // 2 :]
+    share = float(np.isin(upper, drawn.orders[own]).mean())
+    if share < limit.orders:
+        return None
+    hertz, zeta, shape = _average_poles(drawn, own)
+    pole = _eigenvalues(np.array([hertz]), np.array([zeta]))
+    extra = conversion.apply(Modes(pole, shape[:, None], one.modes.coordinates))
+    made = replace(
+        one, modes=Modes(np.append(one.modes.eigenvalues, extra.eigenvalues),
+                         np.hstack([one.modes.shapes, extra.shapes]), one.modes.coordinates),
+        hertz=np.append(one.hertz, hertz), damping=np.append(one.damping, zeta),
+        evidence={name: np.append(values, share) for name, values in one.evidence.items()},
+    )  # fmt: skip
+    return made if _mac_at(like[0], made, references)[like[1], -1] >= limit.mac else None
 
 
 def _mac_at(first: SetupModes, second: SetupModes, references: Sequence[str]) -> FloatArray:

@@ -1,0 +1,107 @@
+"""Mode shapes of sensors that measure different quantities, brought to one: that of the first reference.
+
+Motion at a pole s is φ e^{st}: its velocity is s φ, its acceleration s² φ. So a row of a shape measured as the n-th
+derivative becomes one of the m-th by the factor s^{m-n}, and by that of the units. Angles do not become lengths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Argument, Finding
+from dalembert.core.text import list_names
+from dalembert.linear.modes import Modes
+from dalembert.numerics import ties
+from dalembert.record.units import Dimension, normalise_spelling, read_whole_unit
+
+GRAVITY = 9.80665  # m/s², of accelerometers in g
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """How the rows of a shape become one quantity: by a factor and a power of the pole each; the unit of the result."""
+
+    factors: Mapping[str, float]
+    powers: Mapping[str, int]
+    unit: str
+    findings: tuple[Finding, ...] = ()
+
+    def note(self) -> list[str]:
+        """A note where shapes are changed."""
+        changed = [name for name, power in self.powers.items() if power or self.factors[name] != 1.0]
+        if not changed:
+            return []
+        return [
+            f"shapes are in [{self.unit}] at all sensors: {list_names(changed, {})} converted by the pole of a mode"
+        ]
+
+    def apply(self, modes: Modes) -> Modes:
+        """Modes with all rows in the same quantity, largest component 1."""
+        rows = [(self.factors.get(name, 1.0), self.powers.get(name, 0)) for name in modes.coordinates]
+        if not len(modes) or all(row == (1.0, 0) for row in rows):
+            return modes
+        shapes = np.array([factor * modes.eigenvalues**power for factor, power in rows]) * modes.shapes
+        return Modes(
+            modes.eigenvalues, shapes / shapes[ties.first_largest(shapes), np.arange(len(modes))], modes.coordinates
+        )
+
+
+def find_conversion(names: Sequence[str], units: Mapping[str, str]) -> Conversion:
+    """The conversion of all sensors to the quantity of the first; refused where there is none."""
+    spelled = {name: normalise_spelling(units.get(name, "")) for name in names}
+    known = {name: unit for name, unit in spelled.items() if unit}
+    same = dict.fromkeys(names, 1.0), dict.fromkeys(names, 0)
+    if len(set(known.values())) < 2 and len(known) in (0, len(names)):
+        return Conversion(*same, next(iter(known.values()), ""))
+    first = next(iter(known))
+    read = {name: _read(unit) for name, unit in known.items()}
+    alike = [
+        unit == known[first] or (read[name] is not None and read[name] == read[first]) for name, unit in known.items()
+    ]
+    different = [name for name, is_alike in zip(known, alike) if not is_alike]
+    blank = [name for name in names if name not in known]
+    if different and blank:
+        raise DataError(
+            "unit-mismatch",
+            f"{list_names(blank, {})} have no unit, while {first!r} is in [{known[first]}] and {different[0]!r} in "
+            f"[{known[different[0]]}]: shapes would mix quantities.",
+            Advice("Give the units with {}.", Argument("units")),
+            where={"channel": blank[0]},
+        )
+    base = read[first]
+    factors, powers = same
+    for name in different:
+        one = read[name]
+        if base is None or one is None or base[1][1] != one[1][1]:
+            raise DataError(
+                "unit-mismatch",
+                f"{name!r} is in [{known[name]}] and {first!r} in [{known[first]}]: no mode shape has both, since one "
+                "does not follow from the other. Merge the sensors of each quantity by themselves.",
+                Advice("Or correct the units with {}.", Argument("units")),
+                where={"channel": name},
+            )
+        factors[name], powers[name] = one[0] / base[0], int(one[1][2] - base[1][2])
+    return Conversion(factors, powers, known[first], _describe_blank(blank, known[first]))
+
+
+def _describe_blank(blank: Sequence[str], unit: str) -> tuple[Finding, ...]:
+    if not blank:
+        return ()
+    problem = f"{list_names(blank, {})} have no unit: taken as [{unit}], as the other sensors are."
+    return (Finding("missing-unit", problem, {"channels": list(blank)}, {}, (Advice("Give {}.", Argument("units")),)),)
+
+
+def _read(unit: str) -> tuple[float, Dimension] | None:
+    """SI factor and dimension of a displacement or angle or of a derivative of it; None for other units."""
+    if unit in ("g", "gal"):
+        return (GRAVITY if unit == "g" else 0.01), (0.0, 1.0, -2.0, 0.0)
+    try:
+        (times, over), dimension = read_whole_unit(unit)
+    except DataError:
+        return None
+    kg, m, s, a = dimension
+    return (times / over, dimension) if (kg, a) == (0.0, 0.0) and m in (0.0, 1.0) and s in (0.0, -1.0, -2.0) else None

@@ -1,0 +1,1 @@
+"""Slow and fast models of machines whose fast coordinates are stiff, and singular perturbations."""
