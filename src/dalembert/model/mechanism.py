@@ -181,7 +181,7 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
             problem = f"parameter {name!r} already has the value {self.parameters[name]:g}."
             raise ModelError("taken-name", problem, where={"parameter": name})
         self.parameters[name] = float(value)
-        return Quantity.parameter(name, value)
+        return Quantity.parameter(name, float(value))
 
     def add_body(
         self,

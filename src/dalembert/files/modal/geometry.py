@@ -31,7 +31,7 @@ from functools import partial
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -401,7 +401,7 @@ def _toml(path: Path) -> _Read:
 _TABLES = {"places": "", "lines": "", "floors": 'first = ["a1", "a2"]', "follows": "middle = {a1 = 0.5, a2 = 0.5}"}
 
 
-def _is_list_of_names(words: Any, least: int) -> bool:
+def _is_list_of_names(words: Any, least: int) -> TypeGuard[list[str]]:
     return isinstance(words, list) and len(words) >= least and all(isinstance(name, str) for name in words)
 
 

@@ -89,12 +89,12 @@ def read_places(given: Mapping[str, Any], channels: Sequence[str]) -> dict[str, 
         )
     spot_of = {name: at[_place(name, words)[0]] for name, words in given.items()}
     for floor, names in geometry.floors.items():
-        for one in {spot_of[name] for name in names}:
-            found[one] = replace(found[one], floor=floor)
+        for place in {spot_of[name] for name in names}:
+            found[place] = replace(found[place], floor=floor)
     for name, others in geometry.follows.items():
-        own = found[spot_of[name]]
-        if not own.follows and own.floor is None:
-            found[spot_of[name]] = replace(own, others={spot_of[other]: weight for other, weight in others.items()})
+        spot = found[spot_of[name]]
+        if not spot.follows and spot.floor is None:
+            found[spot_of[name]] = replace(spot, others={spot_of[other]: weight for other, weight in others.items()})
     if not geometry.lines:
         return found
     to: dict[str, list[str]] = {name: [] for name in found}
