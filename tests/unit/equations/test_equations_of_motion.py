@@ -116,7 +116,7 @@ SIMULATE = [
     ("running a name", lambda e: da.simulate("arm", 1.0), da.errors.ModelError, ("str", "da.equations")),
     ("an end in the past", lambda e: da.simulate(e, -1.0), da.errors.DataError, ("until", "-1")),
     ("an end at the start", lambda e: da.simulate(e, 0.0), da.errors.DataError, ("until", "0")),
-    ("an end of text", lambda e: da.simulate(e, "1 s"), da.errors.DataError, ("until", "'1 s'")),
+    ("an end of text", lambda e: da.simulate(e, "soon"), da.errors.DataError, ("until", "'soon'")),
     ("an end of NaN", lambda e: da.simulate(e, NAN), da.errors.DataError, ("until", "nan")),
     ("an end of None", lambda e: da.simulate(e, None), da.errors.DataError, ("until", "None")),
     ("an interval of zero", lambda e: da.simulate(e, 0.1, every=0), da.errors.DataError, ("every", "0")),

@@ -280,7 +280,8 @@ class Model(FileTable):
     parameters: dict[Text, Value] = Field({}, description="numbers by name that eqs.replace(...) can change later")
     include: dict[Text, IncludeTable] = Field({}, max_length=64, description="other model files, by name")
     ground: GroundTable = Field(
-        default_factory=lambda: GroundTable(points={}, picture=None, shapes=[]), description="named points of the ground"
+        default_factory=lambda: GroundTable(points={}, picture=None, shapes=[]),
+        description="points of the ground, by name",
     )
     bodies: dict[Text, BodyTable] = Field({}, max_length=LIMITS.bodies, description="bodies, by name")
     joints: dict[Text, Any] = Field({})  # see `model_type`

@@ -50,8 +50,10 @@ def build_centroidal_momentum(tree: LinkTree) -> list[Expr]:
     space, center = tree.space, _center(tree)
     found = Wrench(SX(space.dim, 1), SX(space.turns, 1))
     for link, own in _select_moving(tree):
-        momentum, rates = own.spatial.momentum(space, link.velocity), tree.v[list(own.columns)]
-        momentum = momentum + Wrench(own.coupling.f @ rates, own.coupling.n @ rates)
+        momentum = own.spatial.momentum(space, link.velocity)
+        if own.columns:
+            rates = tree.v[list(own.columns)]
+            momentum = momentum + Wrench(own.coupling.f @ rates, own.coupling.n @ rates)
         found = found + FrameChange(space, link.pose.R, link.pose.r - center).wrench_out(momentum)
     return [ca.vertcat(found.f, found.n)]
 
