@@ -281,7 +281,7 @@ class Model(FileTable):
     include: dict[Text, IncludeTable] = Field({}, max_length=64, description="other model files, by name")
     ground: GroundTable = Field(
         default_factory=lambda: GroundTable(points={}, picture=None, shapes=[]),
-        description="points of the ground, by name",
+        description="named points of the ground",
     )
     bodies: dict[Text, BodyTable] = Field({}, max_length=LIMITS.bodies, description="bodies, by name")
     joints: dict[Text, Any] = Field({})  # see `model_type`
