@@ -296,7 +296,7 @@ CASES |= {
 QUICK = (
     "fdd: shake table", "efdd: shake table", "efdd: robot arm", "efdd: building", "fdd: dependent channels",
     "fdd: one motion", "efdd: ambient with a machine", "poser: shake table", "preger: shake table",
-    "poser: noise-free", "robot: noise-free positions",
+    "poser: noise-free", "preger: noise-free", "robot: noise-free positions",
     "preger: heavily damped chain", "preger: oversampled frame", "poser: oversampled frame",
     "robot: arm", "robot: joint at rest", "robot: four-bar of Adams",
     "update: shake table", "update: repeated at the end", "update: repeated at first", "physical: frame",

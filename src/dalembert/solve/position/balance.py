@@ -59,12 +59,19 @@ def forces_at_play(eqs: EquationsOfMotion, f: Array, A: Any, lam: Array, inertia
     return _largest_of(eqs.cache("vectors", lambda: _number(zip(eqs.speeds.owners, eqs.speeds.units, strict=True))), F)
 
 
-def rounded_forces(eqs: EquationsOfMotion, K: Any, F: Array, x: Array, mass: Array) -> Array:
+def rounded_forces(eqs: EquationsOfMotion, K: Any, A: Any, F: Array, x: Array, mass: Array) -> Array:
     """Forces whose rounding is left in a sum: those of the stiffness K at the size x of the coordinates, and those of a
-    body along its other coordinates, for a lever of nothing is rounding too. A coordinate without mass has those of the
-    bodies around it.
+    body along its other coordinates, for a lever of nothing is rounding too, or of a body joined to it, for a reaction
+    is known as well as the larger of the forces on its two sides. A coordinate without mass has those of the bodies
+    around it.
     """
-    work = _largest_of(eqs.cache("owners", lambda: _number(eqs.speeds.owners)), F * x)
+    owners = eqs.cache("owners", lambda: _number(eqs.speeds.owners))
+    work = _largest_of(owners, F * x)
+    rows, columns = A.nonzero()
+    reactions, joined = np.zeros(A.shape[0]), work.copy()
+    np.maximum.at(reactions, rows, work[columns])
+    np.maximum.at(joined, columns, reactions[rows])
+    work = _largest_of(owners, joined)
     return np.asarray(abs(K) @ x + np.where(mass > 0.0, work, work.max(initial=0.0)) / x)
 
 
@@ -117,7 +124,7 @@ def find_unsteady(
     inertia = np.abs(T.M @ x.a) + np.abs(T.R1_v) @ np.abs(x.v)  # what turning makes of speeds may cancel inside f
     F = forces_at_play(eqs, T.f, T.A, x.lam, inertia)
     mass = T.M.diagonal()
-    rounded = along @ rounded_forces(eqs, T.R1_x, F, sizes(eqs, x.q, x.t, mass), mass)
+    rounded = along @ rounded_forces(eqs, T.R1_x, T.A, F, sizes(eqs, x.q, x.t, mass), mass)
     scales = measure_scales(along @ F, M.diagonal(), rounded, precision)
     shares = scales.shares(M @ change, M, change, accepted)
     if not shares.max(initial=0.0) > accepted:

@@ -458,11 +458,11 @@ def differentiate(times: Array, values: Array, order: int) -> tuple[Array, Array
         np.asarray(spline(times[::k], values[::k]).derivative(order)(times[::k])) for k in (1, 2, 4)
     )
     change = found[::2] - half
-    share = 1.0
-    if len(times[::4]) >= LEAST:
-        before = float(np.abs(half[::2] - quarter).max(initial=0.0))
-        ratio = before / max(float(np.abs(change).max(initial=0.0)), 1e-300)
-        share = 1 / (min(ratio, 2.0 ** (DEGREE - 1)) - 1) if ratio > 2 else 1.0
+    share: Array | float = 1.0
+    if len(times[::4]) >= LEAST:  # every channel by its own rate: beside a slow one a fast one may not be resolved
+        before = np.abs(half[::2] - quarter).max(axis=0)
+        ratio = before / np.maximum(np.abs(change).max(axis=0), 1e-300)
+        share = np.where(ratio > 2.0, 1.0 / (np.clip(ratio, 2.0, 2.0 ** (DEGREE - 1)) - 1.0), 1.0)
     error = np.zeros_like(found)
     error[::2] = share * change
     inner = error[1:-1:2]

@@ -213,7 +213,7 @@ class Rest:
         left, F = now.f + now.A.T @ lam, forces_at_play(eqs, now.f, now.A, lam)
         now = self.forces(q, z, lam)
         extent = np.maximum(self.extent, sizes(eqs, q, self.t, mass))  # it may have sunk far from a drawing at a point
-        scales = measure_scales(F, mass, rounded_forces(eqs, now.K, F, extent, mass))
+        scales = measure_scales(F, mass, rounded_forces(eqs, now.K, now.A, F, extent, mass))
         return Place(q, z, lam, left, now.g, a, now, scales, self.units_of_work(now))
 
     def units_of_work(self, now: Forces) -> Array:

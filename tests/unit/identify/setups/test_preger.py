@@ -38,8 +38,8 @@ def test_exact_covariances_of_other_excitations_give_one_observability_matrix() 
 # ---- edges of thresholds
 
 
-@pytest.mark.parametrize(("share", "kept"), [(0.9e-3, 0.9), (1.1e-3, 1.0)])
-def test_a_direction_with_a_thousandth_of_its_size_in_a_set_up_counts_as_that(share: float, kept: float) -> None:
+@pytest.mark.parametrize(("share", "kept"), [(0.9e-6, 0.9), (1.1e-6, 1.0)])
+def test_a_direction_with_a_millionth_of_its_size_in_a_set_up_counts_as_that(share: float, kept: float) -> None:
     # Two directions of the states. The second has q of the squares of the first set-up and half of those of the other:
     # its share in the first is q / (q + ½). The moved sensor of the first set-up moves as the reference does.
     q = 0.5 * share / (1.0 - share)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.solve.position.balance import forces_at_play, measure_scales, sizes
+from dalembert.solve.position.balance import forces_at_play, measure_scales, rounded_forces, sizes
 from tests.helpers.flexible_parts import straight_bar
 
 ONE = np.ones(1)
@@ -55,3 +55,16 @@ def test_the_components_of_a_vector_share_the_largest_and_modes_do_not() -> None
     mass = np.array([2.0, 2.0, 0.1, *[0.5] * (eqs.nv - 3)])
     # lengths by the farthest place, 4 m; √(2 kg / 0.5) of a mode moves as much as 1 m of the body
     assert sizes(eqs, da.assemble(eqs).q, 0.0, mass).tolist() == pytest.approx([4.0, 4.0, 1.0, *[8.0] * (eqs.nv - 3)])
+
+
+def test_a_reaction_rounds_by_the_larger_of_the_forces_on_its_two_sides() -> None:
+    """A light body at a joint of a loaded one has the rounding of the load, one farther away has none of it."""
+    m = da.Mechanism("chain", planar=True, gravity=0)
+    bodies = [m.add_body(name, mass=1.0, inertia=1.0) for name in ("loaded", "light", "far")]
+    for k, (first, second) in enumerate(zip(bodies, bodies[1:])):
+        m.add_revolute(f"pin{k}", first.at(1, 0), second.at(-1, 0))
+    eqs = da.equations(m)
+    A = np.array([[1.0, 1, 1, 1, 1, 1, 0, 0, 0], [0.0, 0, 0, 1, 1, 1, 1, 1, 1]])
+    F = np.array([0.0, 0.0, 7.0, *np.zeros(6)])
+    rounded = rounded_forces(eqs, np.zeros((9, 9)), A, F, np.ones(9), np.ones(9))
+    assert rounded.tolist() == [7.0] * 6 + [0.0] * 3
