@@ -207,6 +207,7 @@ CODES: dict[str, str] = {
     "close-modes": "modes nearer to each other than their bandwidth",
     "coarse-lines": "lines of a spectrum too wide for the damping of a mode",
     "coloured-residuals": "residuals that are not white",
+    "column-not-in-model": "a stable column of the diagram that the model lacks",
     "coordinate-count": "another number of coordinates than of modes",
     "dependent-residuals": "residuals that depend on the inputs",
     "duplicate-modes": "two modes with one shape and nearly one frequency",

@@ -21,7 +21,7 @@ import numpy as np
 from dalembert.core.arguments import whole_number
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Finding
-from dalembert.identify.auto.mode_classes import judge_modes, measure_strength
+from dalembert.identify.auto.mode_classes import find_missing_columns, judge_modes, measure_strength
 from dalembert.identify.auto.nonlinearity import decide_nonlinearity, describe_nonlinearity
 from dalembert.identify.auto.order_trials import choose_tried_order, find_equal_order, identify_stable
 from dalembert.identify.auto.preparation import (
@@ -173,6 +173,7 @@ def auto(
     decisions.append(f"judged the structure: {bent.text()}")
     findings += scale.findings() + describe_nonlinearity(bent)
     findings += find_doubts(model, kept, drawn, fit_in, fit_out, residuals, data.duration)
+    findings += find_missing_columns(model, drawn, scale)
     return AutoIdentified(
         identified=model, stabilization=drawn, trials=trials, fit=fit_out, training_fit=fit_in, residuals=residuals,
         frf=_measure_frf(part, setting, model, lines, list_records(parts)), training=training, held_out=held,

@@ -47,8 +47,8 @@ CHOSEN = CLASSES[3]
 # Findings on the automatic model: they do not apply to another one.
 OF_THE_MODEL = frozenset(
     {
-        "coloured-residuals", "dependent-residuals", "duplicate-modes", "equal-orders", "few-periods",
-        "near-nyquist", "negative-damping", "no-convergence", "no-sound-mode", "overfit", "oversampled",
+        "coloured-residuals", "column-not-in-model", "dependent-residuals", "duplicate-modes", "equal-orders",
+        "few-periods", "near-nyquist", "negative-damping", "no-convergence", "no-sound-mode", "overfit", "oversampled",
         "poles-at-stability-limit", "poor-fit", "uncertain-damping", "unmeasured-forces", "unstable-model",
         "unstable-poles",
     }

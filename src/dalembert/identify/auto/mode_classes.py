@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DalembertError
+from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.identify.auto.preparation import Setting
 from dalembert.identify.auto.result import CLASSES, ModeJudgement
 from dalembert.identify.auto.settled_poles import find_endless
@@ -176,6 +177,25 @@ def assign_poles(drawn: Stabilization, modes: Modes) -> NDArray[np.intp]:
     near &= (drawn.damping_ratios > 0.0)[:, None]
     best = np.argmin(np.where(near, apart, np.inf), axis=1)
     return np.where(near[np.arange(len(f)), best], best, -1)
+
+
+def find_missing_columns(model: Identified, drawn: Stabilization, scale: TimeScale) -> list[Finding]:
+    """A finding on vibrations of the excited band that every larger order of the diagram has, and the model has not."""
+    modes, orders = assign_poles(drawn, model.underdamped_modes()), np.unique(drawn.orders)
+    hertz, first = [], []
+    for k in np.flatnonzero(scale.excites(drawn.frequency_means) & (drawn.damping_means < THRESHOLDS.heavy)):
+        column = drawn.clusters == k + 1
+        present = np.unique(drawn.orders[column])
+        unbroken = len(present) == np.count_nonzero(orders >= present[0])
+        if unbroken and (modes[column] < 0).all():
+            hertz.append(float(drawn.frequency_means[k]))
+            first.append(int(present[0]))
+    if not hertz:
+        return []
+    names = ", ".join(f"{f:.5g} Hz (from order {order})" for f, order in zip(hertz, first, strict=True))
+    problem = f"the model of order {model.order} lacks stable columns of the diagram: {names}."
+    larger = Advice("Compare with a larger order, {}.", Argument("order", max(*first, model.order + 2)))
+    return [Finding("column-not-in-model", problem, {}, {"hertz": hertz, "orders": first}, (larger,))]
 
 
 def measure_strength(model: Identified, data: Data) -> FloatArray:

@@ -105,6 +105,16 @@ def test_an_order_that_is_asked_for_is_taken():
     assert result.fit.mean < 94.0
 
 
+def test_a_stable_column_of_the_diagram_that_the_model_lacks_is_a_finding():
+    result = auto(measured(2000), "force", order=4)
+    truth = frame().modes().frequencies_hz
+    absent = [f for f in truth if np.min(np.abs(result.frequencies_hz - f)) > 0.02 * f]
+    (column,) = (one for one in result.findings if one.code == "column-not-in-model")
+    assert len(absent) == 1
+    assert np.allclose(column.evidence["hertz"], absent, rtol=0.01)
+    assert column.evidence["orders"] == [8]  # order 6 has the pole, and the next one shows that it is stable
+
+
 def test_without_inputs_modes_come_from_the_outputs_alone():
     run = measured(6000, noise=0.01).select("a1", "a2", "a3")
     with warnings.catch_warnings():
