@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from dalembert.control.judge.vibration_reduction import reduction as reduction
     from dalembert.control.servo.computed_torque import computed_torque as computed_torque
     from dalembert.control.servo.custom_law import custom_law as custom_law
+    from dalembert.control.servo.joint_pid import JointPID as JointPID
+    from dalembert.control.servo.joint_pid import joint_pid as joint_pid
     from dalembert.control.servo.pid import PID as PID
     from dalembert.control.servo.pid import pid as pid
     from dalembert.control.servo.realizability import Realizability as Realizability

@@ -142,12 +142,10 @@ def _matrices(c: PID) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, l
     return np.diag(a), b[:, None], out[None, :], np.array([[D]]), states
 
 
-def _law(c: PID) -> Law:
+def act(c: PID, error: Any, x: Any, feed_forward: Any = 0.0) -> tuple[Any, Any]:
+    """The input within its limits, and the next state (continuous: its rate), as expressions."""
     A, B, C, D, states = _matrices(c)
-    y, x, r = ca.MX.sym("reads", 1), ca.MX.sym("state", len(states)), ca.MX.sym("references", 1)
-    p, t = ca.MX.sym("p", 0), ca.MX.sym("t")
-    error: Any = r - y
-    command = ca.DM(C) @ x + ca.DM(D) @ error if states else ca.DM(D) @ error
+    command = (ca.DM(C) @ x if states else 0.0) + ca.DM(D) @ error + feed_forward
     held = apply_limits(command, c.drives, c.limits)
     after: Any = ca.DM(A) @ x + ca.DM(B) @ error if states else ca.MX(0, 1)
     if c.limits and c.ki:
@@ -157,6 +155,19 @@ def _law(c: PID) -> Law:
             low, high = c.limits[c.driven]
             wait *= fade_in(beyond, np.array([high - low if np.isfinite(high - low) else 1.0]))
         after[0] -= wait * float(B[0, 0]) * error
+    return held, after
+
+
+def state_names(c: PID) -> list[str]:
+    """The states of a controller: of the integral and of the filter, where it has them."""
+    return _matrices(c)[-1]
+
+
+def _law(c: PID) -> Law:
+    states = state_names(c)
+    y, x, r = ca.MX.sym("reads", 1), ca.MX.sym("state", len(states)), ca.MX.sym("references", 1)
+    p, t = ca.MX.sym("p", 0), ca.MX.sym("t")
+    held, after = act(c, r - y, x)
     function = ca.Function("pid", [y, x, r, p, t], [ca.densify(held), ca.densify(after)])
     return Law(
         "PID", (c.reads,), c.drives, function, c.dt, state=Channels(states, [""] * len(states)),
