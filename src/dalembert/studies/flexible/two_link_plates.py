@@ -114,7 +114,7 @@ def _shake(two: TwoTimeScale, q: FloatArray) -> FloatArray:
     """Motion of the joints by the fast motion, -M_ss⁻¹ M_sf: momentum is kept."""
     n = len(q)
     M = two.eqs.kernel("inertia")(np.concatenate([q, np.zeros(two.eqs.nq - n)]), two.eqs.p, 0.0)[0]
-    shake: FloatArray = -np.linalg.solve(M[:n, :n], M[:n, n:])
+    shake: FloatArray = -np.asarray(np.linalg.solve(M[:n, :n], M[:n, n:]), dtype=float)
     return shake
 
 
