@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import casadi as ca
@@ -18,17 +17,6 @@ from dalembert.symbolic.motion import CLOSING, RANK
 
 if TYPE_CHECKING:
     from dalembert.symbolic.derivation import Derivation
-
-
-@dataclass(frozen=True)
-class ContradictionLimits:
-    """Limits for constraints that contradict each other: Newton's method closes them from no initial pose."""
-
-    open: float = 1e-6  # residual that stays open: Newton's method ends near 1e-15 where there is a solution
-    starts: int = 4  # poses from which it is tried: a closed chain has few ways to close
-
-
-CONTRADICTION = ContradictionLimits()
 
 
 def check_derivation(d: Derivation) -> None:
@@ -62,30 +50,34 @@ def _scale_rows(rows: Array) -> Array:
     return np.asarray(rows / np.where(lengths > 0, lengths, 1.0))
 
 
-def _refuse_contradiction(d: Derivation) -> None:
+def _refuse_contradiction(
+    d: Derivation,
+    gap: float = 1e-6,  # residual that stays open: Newton's method ends near 1e-15 where there is a solution
+    starts: int = 4,  # poses from which it is tried: a closed chain has few ways to close
+) -> None:
     """Refuse dependent holonomic rows without a common pose; a Gauss-Newton search from a few poses decides."""
-    rows = [one for one in d.motion.ordered if one.level == HOLONOMIC]
+    rows = [row for row in d.motion.ordered if row.level == HOLONOMIC]
     if not rows:
         return
     s = d.system
-    phi = ca.vertcat(*(one.expression for one in rows))
+    phi = ca.vertcat(*(row.expression for row in rows))
     f = ca.Function("phi", [s.q, s.p, s.t], [phi, ca.jacobian(phi, s.q)])
     random = np.random.default_rng(3)
     p = [1.0 if x is None else x for x in s.parameter_values.values()]
     best = np.full(len(rows), np.inf)
 
     def at(q: Array) -> tuple[Array, Array]:
-        value, J = (np.array(one) for one in f(q, p, 0.0))
+        value, J = map(np.array, f(q, p, 0.0))
         return value[:, 0], J
 
-    for _ in range(CONTRADICTION.starts):
+    for _ in range(starts):
         q = np.array([s.drawn[name] for name in s.coordinate_names]) + random.normal(size=s.q.shape[0])
         q, _ = close_rows(at, q, rank=CLOSING.rank, settled=CLOSING.step, most=CLOSING.steps)
         value = np.array(f(q, p, 0.0)[0])[:, 0]
         if np.isfinite(value).all() and np.abs(value).max() < np.abs(best).max():
             best = value
-    if np.abs(best).max() > CONTRADICTION.open:
-        bad = [rows[k].name for k in np.flatnonzero(np.abs(best) > CONTRADICTION.open)]
+    if np.abs(best).max() > gap:
+        bad = [rows[k].name for k in np.flatnonzero(np.abs(best) > gap)]
         raise ModelError(
             "conflicting-arguments", f"constraints {', '.join(map(repr, bad))} of system {s.name!r} contradict each "
             "other: no pose fulfils them.", where={"rows": bad}, evidence={"residual": float(np.abs(best).max())},

@@ -7,7 +7,6 @@ one were found is counted by Sylvester's law: K + λ K_g has as many negative pi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,20 +23,6 @@ from dalembert.numerics.sparse.sparse_factor import Factor as InertiaFactor
 from dalembert.structures.analysis.prestress import solve, stiffness_under
 from dalembert.structures.assembly import stiffness_factor as factors
 from dalembert.structures.assembly.structure import Structure, needs_structure
-
-
-@dataclass(frozen=True)
-class BucklingLimits:
-    """When an eigenvalue 1/λ counts as zero, or two of them as equal."""
-
-    # 1/λ of a load that does nothing, relative to the largest |1/λ|: an idle column beside a loaded one has 2e-19.
-    zero: float = 1e-10
-    # Relative difference of two 1/λ: the error of Lanczos is 3e-10 for a column of 200 elements, 9e-10 for 600.
-    # Factors are counted so far beyond the last one wanted, so that one exactly at the end is among them.
-    equal: float = 1e-7
-
-
-LIMITS = BucklingLimits()
 
 
 @frozen
@@ -123,7 +108,7 @@ def find_buckling(structure: Structure, load: Any, *, count: int = 5) -> Bucklin
             f"stiffness of structure {structure.name!r} is not positive definite: it has buckled already "
             "under its prestress.",
         ) from error
-    keep = inverse > LIMITS.zero * scale
+    keep = _is_loaded(inverse, scale)
     if not keep.any():
         raise DataError(
             "no-buckling",
@@ -138,8 +123,19 @@ def find_buckling(structure: Structure, load: Any, *, count: int = 5) -> Bucklin
     )
 
 
-def _largest(K: Any, K_g: Any, count: int, factor: factors.StiffnessFactor) -> tuple[FloatArray, FloatArray]:
-    """μ descending, with shapes, of ``-K_g φ = μ K φ``."""
+def _is_loaded(inverse: FloatArray, scale: float, zero: float = 1e-10) -> Any:
+    """Whether 1/λ is above zero, relative to the largest |1/λ|: an idle column beside a loaded one has 2e-19."""
+    return inverse > zero * scale
+
+
+def _largest(
+    K: Any, K_g: Any, count: int, factor: factors.StiffnessFactor, equal: float = 1e-7
+) -> tuple[FloatArray, FloatArray]:
+    """μ descending, with shapes, of ``-K_g φ = μ K φ``.
+
+    equal : relative difference of two μ that are one (Lanczos errs by 3e-10 for a column of 200 elements, 9e-10 for
+    600). Factors are counted so far beyond the last one wanted, so that one exactly at the end is among them.
+    """
     n = int(K.shape[0])
     if n <= factors.DENSE_EIGEN or 2 * count > n:
         mu, shapes = scipy.linalg.eigh(-K_g.toarray(), K.toarray())
@@ -147,8 +143,8 @@ def _largest(K: Any, K_g: Any, count: int, factor: factors.StiffnessFactor) -> t
     extra = count
     for _ in range(4):
         mu, shapes = _lanczos(K, K_g, extra, factor)
-        below = _count_below(K, K_g, (1 + LIMITS.equal) / mu[count - 1]) if mu[count - 1] > 0 else None
-        if not below or (below <= extra and mu[below - 1] * (1 + 2 * LIMITS.equal) >= mu[count - 1]):
+        below = _count_below(K, K_g, (1 + equal) / mu[count - 1]) if mu[count - 1] > 0 else None
+        if not below or (below <= extra and mu[below - 1] * (1 + 2 * equal) >= mu[count - 1]):
             return mu[:count], shapes[:, :count]
         extra = max(below, 2 * extra)
     raise ConvergenceError(

@@ -22,7 +22,7 @@ from dalembert.core.arguments import real_number
 from dalembert.core.arrays import FloatArray, assign
 from dalembert.core.errors import DataError, ModelError
 from dalembert.core.findings import Advice, Argument
-from dalembert.structures.analysis.statics import LIMITS, load_vector, named_group, solve_static
+from dalembert.structures.analysis.statics import is_rounding, load_vector, named_group, solve_static
 from dalembert.structures.assembly.element_group import on_rotations
 from dalembert.structures.assembly.stiffness_factor import StiffnessFactor
 from dalembert.structures.assembly.structure import Structure, needs_structure
@@ -107,13 +107,13 @@ def solve(structure: Structure, load: Any, *, hanging: bool = True) -> Solved:
 def _solve_hanging(structure: Structure, load: Any) -> FloatArray:
     """(N,) displacements of a structure with free motions, if the load is in balance without them."""
     try:
-        found = solve_static(structure, load, inertia_relief=True)
+        solution = solve_static(structure, load, inertia_relief=True)
     except ModelError:  # a free motion without mass
         return solve_static(structure, load).u
     f = load_vector(structure, load)[0]
-    if found.acceleration is not None and np.abs(found.load - f).max() > LIMITS.balance * np.abs(f).max():
+    if solution.acceleration is not None and not is_rounding(solution.load - f, f):
         return solve_static(structure, load).u  # refuses, with the names of the motions
-    return found.u
+    return solution.u
 
 
 def stiffness_under(structure: Structure, solution: Solved) -> sp.csc_array:

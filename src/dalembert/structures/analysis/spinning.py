@@ -37,19 +37,6 @@ from dalembert.structures.assembly.structure import Structure, needs_structure, 
 
 
 @dataclass(frozen=True)
-class MassLimits:
-    """When entries of the mass matrix count as zero or as equal, relative to the masses they belong to."""
-
-    # Rest of M after the elements are subtracted: about 1e4 additions of 1e-15.
-    rest: float = 1e-11
-    # Difference of the masses of one point by direction: far above rounding, far below any that is meant.
-    uneven: float = 1e-9
-
-
-LIMITS = MassLimits()
-
-
-@dataclass(frozen=True)
 class PointMasses:
     """points (k,), mass (k,), offset (k, 3) and inertia (k, 3, 3) about the centre of each mass.
 
@@ -167,10 +154,10 @@ def find_spin(structure: Structure, rotation: FloatArray, centre: FloatArray) ->
     G, K, f = sp.csc_array((N, N)), sp.csc_array((N, N)), np.zeros(N)
     loads: dict[int, Any] = {}
     for number, group in enumerate(structure.groups):
-        own = group.spin(structure.positions, rotation, centre)
-        if own is not None:
-            G, K, f = G + own.G, K + own.K, f + own.f
-            loads[number] = own.loads
+        effects = group.spin(structure.positions, rotation, centre)
+        if effects is not None:
+            G, K, f = G + effects.G, K + effects.K, f + effects.f
+            loads[number] = effects.loads
     masses = find_point_masses(structure)
     if masses.shared is not None:
         G_s, K_s, f_s = _spin_shared_masses(structure, masses.shared, rotation, centre)
@@ -250,25 +237,30 @@ def find_point_masses(structure: Structure) -> PointMasses:
     return _bodies(structure, points, blocks, keep)
 
 
-def _rest(structure: Structure) -> sp.csc_array:
-    """M without the elements; exactly zero where rounding is left."""
+def _rest(structure: Structure, rounding: float = 1e-11) -> sp.csc_array:
+    """M without the elements; exactly zero where rounding is left: about 1e4 additions of 1e-15."""
     M = structure.M
     for group in structure.groups:
-        own = group.own_mass()
-        if own is not None:
-            M = M - own
+        mass = group.own_mass()
+        if mass is not None:
+            M = M - mass
     at = sp.csc_array(M).tocoo()
     size = np.sqrt(np.abs(structure.M.diagonal()))
     i, j = at.coords
-    kept = np.abs(at.data) > LIMITS.rest * size[i] * size[j]
-    return sp.csc_array((at.data[kept], (i[kept], j[kept])), shape=M.shape)
+    there = np.abs(at.data) > rounding * size[i] * size[j]
+    return sp.csc_array((at.data[there], (i[there], j[there])), shape=M.shape)
+
+
+def _differs(difference: Any, mass: Any, uneven: float = 1e-9) -> Any:
+    """Whether masses differ by direction: far above rounding, far below any difference that is meant."""
+    return difference > uneven * mass
 
 
 def _bodies(structure: Structure, points: Any, blocks: FloatArray, keep: Any) -> PointMasses:
     moving = [way for way in keep if way < 3]
     each = blocks[:, moving, moving]
     mass = each.mean(axis=1)
-    uneven = np.flatnonzero(np.abs(each - mass[:, None]).max(axis=1) > LIMITS.uneven * np.abs(mass))
+    uneven = np.flatnonzero(_differs(np.abs(each - mass[:, None]).max(axis=1), np.abs(mass)))
     if len(uneven):
         point = structure.points[points[uneven[0]]]
         raise DataError(
@@ -280,14 +272,14 @@ def _bodies(structure: Structure, points: Any, blocks: FloatArray, keep: Any) ->
     offset = np.zeros((len(points), 3))
     for way, sign, i, j in ((0, 1, 1, 5), (1, -1, 0, 5), (0, -1, 2, 4), (2, 1, 0, 4), (1, 1, 2, 3), (2, -1, 1, 3)):
         # m u̇ₓ takes m (θ̇ × c)ₓ, and so on: blocks[way of c, ...] from translation i and rotation j
-        found = sign * blocks[:, i, j] / np.where(mass == 0, 1.0, mass)
-        offset[:, way] = np.where(found != 0, found, offset[:, way])
+        arm = sign * blocks[:, i, j] / np.where(mass == 0, 1.0, mass)
+        offset[:, way] = np.where(arm != 0, arm, offset[:, way])
     c = bodies.cross_matrix(offset)
     inertia = blocks[:, 3:, 3:] + mass[:, None, None] * (c @ c)
     turning = np.array([way - 3 for way in keep if way > 2], dtype=np.int64)
-    known = np.zeros((3, 3), bool)
-    known[np.ix_(turning, turning)] = True
-    return PointMasses(points, mass, offset, np.where(known, inertia, 0.0))
+    about = np.zeros((3, 3), bool)
+    about[np.ix_(turning, turning)] = True
+    return PointMasses(points, mass, offset, np.where(about, inertia, 0.0))
 
 
 def _read_shared_mass(structure: Structure, rest: sp.csc_array) -> sp.csc_array:
@@ -299,9 +291,7 @@ def _read_shared_mass(structure: Structure, rest: sp.csc_array) -> sp.csc_array:
     each = [sp.csc_array(rest[k::d, k::d]) for k in moving]
     size = abs(rest).max()
     mixed = np.abs(at.data[(here != there) | ~np.isin(here, moving)])
-    if mixed.max(initial=0.0) > LIMITS.uneven * size or any(
-        abs(part - each[0]).max() > LIMITS.uneven * size for part in each[1:]
-    ):
+    if any(_differs(gap, size) for gap in (mixed.max(initial=0.0), *(abs(m - each[0]).max() for m in each[1:]))):
         raise DataError(
             "not-supported",
             f"structure {structure.name!r} has masses that join points, beside those of its elements, and differ by "

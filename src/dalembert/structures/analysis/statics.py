@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -33,24 +32,6 @@ from dalembert.structures.beams.beam_stresses import BeamResult
 
 # Structures up to this many free coordinates keep their factors for the next load.
 KEPT = 20_000
-
-
-@dataclass(frozen=True)
-class BalanceLimits:
-    """When the work and the forces of a static solution count as zero, relative to the size of their terms.
-
-    Rounding leaves some 1e-16 of the terms (3e-16 of the weight of a hanging chain of 39 bars).
-    """
-
-    # Negative work of a load, relative to the sum of its absolute terms: beyond it the structure has buckled.
-    work: float = 1e-9
-    # Forces that inertia would have to take up, relative to the largest of the load: below it a load is in balance.
-    balance: float = 1e-9
-    # Forces beside the load cases, relative to the largest force: below it the table does not mention them.
-    mention: float = 1e-9
-
-
-LIMITS = BalanceLimits()
 
 
 class Named:
@@ -170,10 +151,10 @@ class StaticSolution:
 
         NaN for a bent beam whose section has no height and width: its extreme fibres are not known.
         """
-        found: dict[str, float] = {}
+        largest: dict[str, float] = {}
         for each in self.stresses(whole_number("stations", stations, 1), total=total):
-            found.update(each if isinstance(each, dict) else {})
-        return found
+            largest.update(each if isinstance(each, dict) else {})
+        return largest
 
     def stresses(self, stations: int = 5, *, total: bool = False) -> list[Any]:
         """Stresses of every group of elements; ``total`` as for :meth:`beam`.
@@ -186,11 +167,13 @@ class StaticSolution:
     def table(self, most: int = 12) -> str:
         """The largest displacements and the reactions."""
         s = self.structure
-        rest = self.load - sum((factor * s.loads[case] for case, factor in self.factors.items()), np.zeros(len(self.u)))
+        beside = self.load - sum(
+            (factor * s.loads[case] for case, factor in self.factors.items()), np.zeros(len(self.u))
+        )
         if self.acceleration is not None:
-            rest = rest + s.M @ self.acceleration
+            beside = beside + s.M @ self.acceleration
         cases = [f"{factor:g} {case}" for case, factor in self.factors.items()]
-        if np.abs(rest).max() > LIMITS.mention * np.abs(self.load).max():
+        if not is_rounding(beside, self.load):
             cases.append("given forces")
         what = " + ".join(cases) or "prescribed displacements"
         lines = [f"Static solution of {s.name!r} under {what}; strain energy {self.strain_energy:.6g} J"]
@@ -248,11 +231,11 @@ def solve_static(structure: Structure, load: Any = None, *, inertia_relief: bool
         raise report_free_motions(structure, K, motions)
     if motions.shape[1]:
         x, free = _relieve_by_inertia(structure, K, right, motions)
-        taken = structure.expand(free)
-        return StaticSolution(structure, structure.expand(x, prescribed=True), f - structure.M @ taken, factors, taken)
+        a = structure.expand(free)
+        return StaticSolution(structure, structure.expand(x, prescribed=True), f - structure.M @ a, factors, a)
     x = factor.solve(right)
     x = x + factor.solve(right - K @ x)  # one refinement: slender meshes lose half the digits otherwise
-    if x @ right < -LIMITS.work * (np.abs(x) @ np.abs(right)):
+    if _has_buckled(x, right):
         raise ModelError(
             "not-stable",
             f"structure {structure.name!r} is not stable: it has buckled under its prestress.",
@@ -262,26 +245,36 @@ def solve_static(structure: Structure, load: Any = None, *, inertia_relief: bool
     return StaticSolution(structure, structure.expand(x, prescribed=True), f, factors)
 
 
+def is_rounding(forces: FloatArray, load: FloatArray, share: float = 1e-9) -> bool:
+    """Whether forces are zero beside the load: rounding leaves 3e-16 of the weight of a hanging chain of 39 bars."""
+    return bool(np.abs(forces).max() <= share * np.abs(load).max())
+
+
+def _has_buckled(x: FloatArray, right: FloatArray, negative: float = 1e-9) -> bool:
+    """Whether a load does negative work, beyond rounding (1e-16) of the sum of its absolute terms."""
+    return bool(x @ right < -negative * (np.abs(x) @ np.abs(right)))
+
+
 def named_group(structure: Structure, name: str) -> ElementGroup:
     """The group of the element called ``name``; an error names the nearest known one."""
     for group in structure.groups:
         if name in group.names:
             return group
-    known = [one for group in structure.groups for one in group.names]
+    known = [element for group in structure.groups for element in group.names]
     problem = unknown_name("beam, bar or other element", name, known, f"structure {structure.name!r}")
     raise DataError("unknown-name", problem, where={"element": name, "structure": structure.name})
 
 
 def _factor_stiffness(structure: Structure) -> tuple[sp.csc_array, StiffnessFactor, FloatArray]:
     """Stiffness, its factors and the free motions; kept with a structure of moderate size for the next load."""
-    kept = structure.__dict__.get("_statics")
-    if kept is None:
+    statics = structure.__dict__.get("_statics")
+    if statics is None:
         K = structure.reduce(structure.K)
         factor = StiffnessFactor(K)
-        kept = (K, factor, free_motions(structure, K, factor))
+        statics = (K, factor, free_motions(structure, K, factor))
         if len(structure.free) <= KEPT:
-            structure.__dict__["_statics"] = kept
-    return kept
+            structure.__dict__["_statics"] = statics
+    return statics
 
 
 def load_vector(structure: Structure, load: Any) -> tuple[FloatArray, dict[str, float]]:

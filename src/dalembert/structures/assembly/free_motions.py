@@ -5,8 +5,6 @@ K x = 0,   x = R c (rigid, R of `Structure.rigid_motions`) or inner (bars withou
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.csgraph
@@ -20,48 +18,33 @@ from dalembert.structures.assembly.stiffness_factor import StiffnessFactor
 from dalembert.structures.assembly.structure import Structure
 
 
-@dataclass(frozen=True)
-class FreedomLimits:
-    """When a motion counts as free, each relative to a size of its own."""
+def free_motions(
+    structure: Structure, K: sp.csc_array, factor: StiffnessFactor, independent: float = 1e-6
+) -> FloatArray:
+    """(n, k) motions of the free coordinates that cost nothing: rigid ones first, then mechanisms.
 
-    # Part of a rigid motion that supports hold, relative to its size: far above rounding of positions (1e-16).
-    held: float = 1e-9
-    # Forces of a motion, relative to the sum of their absolute terms: about 500 rounding errors of 2e-16.
-    force: float = 1e-13
-    # Distance of two points at one place, relative to the size of the structure: likewise.
-    same_place: float = 1e-9
-    # Length of a unit free motion less its rigid part: far above rounding, far below a motion of its own (near 1).
-    independent: float = 1e-6
-    # Pivot of unit motions in row-reduced form that is one: their null space is known to √ε = 1.5e-8.
-    pivot: float = 1e-7
-    # Component of that form that is zero: 5000 roundings.
-    zero: float = 1e-12
-    # 1 - |cos| of an axis that is parallel to x, y or z: an angle of 4e-5 rad, which four digits do not show.
-    parallel: float = 1e-9
-    # Share of the largest part from which a coordinate of a mechanism is named.
-    named: float = 1e-3
-
-
-LIMITS = FreedomLimits()
-
-
-def free_motions(structure: Structure, K: sp.csc_array, factor: StiffnessFactor) -> FloatArray:
-    """(n, k) motions of the free coordinates that cost nothing: rigid ones first, then mechanisms."""
+    independent : length of a unit motion less its rigid part; far above rounding, far below a mechanism (near 1).
+    """
     rigid = structure.rigid_motions() @ rigid_freedom(structure, K)
-    known = rigid[structure.free_index]
-    found = factor.free_motions()
-    if not found.shape[1]:
-        return known
-    if known.shape[1]:  # the rest of the null space beside the rigid motions
-        basis = np.linalg.qr(known)[0]
-        found = found / np.linalg.norm(found, axis=0)
-        found = found - basis @ (basis.T @ found)
-        left, size, _ = np.linalg.svd(found, full_matrices=False)
-        found = left[:, size > LIMITS.independent]
-    return np.column_stack([known, found])
+    rigid = rigid[structure.free_index]
+    mechanisms = factor.free_motions()
+    if not mechanisms.shape[1]:
+        return rigid
+    if rigid.shape[1]:  # the rest of the null space beside the rigid motions
+        basis = np.linalg.qr(rigid)[0]
+        mechanisms = mechanisms / np.linalg.norm(mechanisms, axis=0)
+        mechanisms = mechanisms - basis @ (basis.T @ mechanisms)
+        U, size, _ = np.linalg.svd(mechanisms, full_matrices=False)
+        mechanisms = U[:, size > independent]
+    return np.column_stack([rigid, mechanisms])
 
 
-def rigid_freedom(structure: Structure, K: sp.csc_array) -> FloatArray:
+def rigid_freedom(
+    structure: Structure,
+    K: sp.csc_array,
+    held: float = 1e-9,  # part of a rigid motion that supports hold: far above rounding of positions (1e-16)
+    force: float = 1e-13,  # of a motion, relative to its absolute terms: about 500 rounding errors of 2e-16
+) -> FloatArray:
     """(m, k) combinations of the rigid motions that supports and springs to the ground leave free.
 
     Rotations come first, one axis each; then translations.
@@ -73,28 +56,32 @@ def rigid_freedom(structure: Structure, K: sp.csc_array) -> FloatArray:
     scaled = R * scale
     x = scaled[structure.free_index]
     # energy of the rigid motions, and the part of them that the supports prevent
-    force = K @ x
+    resisted = K @ x
     weight = np.abs(K) @ np.abs(x)
-    stretch = force / max(float(weight.max()), 1e-300)
-    seen = np.vstack([scaled[structure.held], stretch * (LIMITS.held / LIMITS.force)])
+    stretch = resisted / max(float(weight.max()), 1e-300)
+    prevented = np.vstack([scaled[structure.held], stretch * (held / force)])
     # the triangular factor has the same singular values and is only as large as the number of motions
-    _, values, vectors = np.linalg.svd(np.linalg.qr(seen, mode="r"))
-    rank = int((values > LIMITS.held * np.sqrt(len(names))).sum())
-    null = _drop_still(vectors[rank:].T, scaled[~structure.inactive])
+    _, values, vectors = np.linalg.svd(np.linalg.qr(prevented, mode="r"))
+    rank = int((values > held * np.sqrt(len(names))).sum())
+    null = _drop_still(vectors[rank:].T, scaled[~structure.inactive], held)
     order = sorted(range(len(names)), key=lambda k: names[k][0] != "r")
     freedom: FloatArray = _echelon(null[order].T).T[np.argsort(order)] * scale[:, None]
     return freedom
 
 
-def _drop_still(null: FloatArray, motions: FloatArray) -> FloatArray:
+def _drop_still(null: FloatArray, motions: FloatArray, held: float) -> FloatArray:
     """Combinations (m, k) without those that move nothing: a straight truss turns about its axis unseen."""
     if not null.shape[1]:
         return null
     _, size, turn = np.linalg.svd(np.linalg.qr(motions @ null, mode="r"))
-    return np.asarray(null @ turn[: int((size > LIMITS.held).sum())].T)
+    return np.asarray(null @ turn[: int((size > held).sum())].T)
 
 
-def _echelon(rows: FloatArray) -> FloatArray:
+def _echelon(
+    rows: FloatArray,
+    pivot: float = 1e-7,  # of unit motions: their null space is known to √ε = 1.5e-8
+    zero: float = 1e-12,  # 5000 roundings
+) -> FloatArray:
     """Row-reduced form with full pivoting inside each column order: simple combinations of the rows."""
     A = rows.copy()
     done = 0
@@ -102,15 +89,15 @@ def _echelon(rows: FloatArray) -> FloatArray:
         if done == len(A):
             break
         best = done + int(np.abs(A[done:, column]).argmax())
-        if abs(A[best, column]) < LIMITS.pivot:
+        if abs(A[best, column]) < pivot:
             continue
         A[[done, best]] = A[[best, done]]
         A[done] /= A[done, column]
-        for other in range(len(A)):
-            if other != done:
-                A[other] -= A[other, column] * A[done]
+        for i in range(len(A)):
+            if i != done:
+                A[i] -= A[i, column] * A[done]
         done += 1
-    A[np.abs(A) < LIMITS.zero] = 0.0
+    A[np.abs(A) < zero] = 0.0
     return A
 
 
@@ -129,33 +116,40 @@ def report_free_motions(structure: Structure, K: sp.csc_array, motions: FloatArr
     return ModelError("not-held", " ".join([problem, *parts]), *advice, where={"structure": structure.name})
 
 
-def _parts_words(structure: Structure) -> list[str]:
-    """Parts of the structure that nothing joins, and points at one place that may have been meant as one."""
+def _parts_words(structure: Structure, same_place: float = 1e-9) -> list[str]:
+    """Parts of the structure that nothing joins, and points at one place that may have been meant as one.
+
+    same_place : distance over the size of the structure; far above rounding of positions (1e-16).
+    """
     d, count = len(structure.directions), len(structure.points)
     joined = abs(structure.K) + abs(structure.C)
     to_free = sp.hstack([structure.T, structure.T_held])
     joined = (joined + abs(to_free @ to_free.T)).tocoo()
     graph = sp.csr_array((np.ones(joined.nnz), tuple(place // d for place in joined.coords)), shape=(count, count))
-    number, part = scipy.sparse.csgraph.connected_components(graph, directed=False)
+    number, component = scipy.sparse.csgraph.connected_components(graph, directed=False)
     if number == 1:
         return []
-    names = [[structure.points[i] for i in np.flatnonzero(part == k)] for k in range(min(number, 4))]
+    names = [[structure.points[i] for i in np.flatnonzero(component == k)] for k in range(min(number, 4))]
     shown = " | ".join(list_names(group, {}, most=6) for group in names) + (" | ..." if number > 4 else "")
     words = [f"It falls into {number} parts that nothing joins: {shown}."]
     order = np.lexsort(structure.positions.T)
     near = (
         np.abs(np.diff(structure.positions[order], axis=0)).max(axis=1)
-        <= LIMITS.same_place * np.ptp(structure.positions, axis=0).max()
+        <= same_place * np.ptp(structure.positions, axis=0).max()
     )
-    pairs = [sorted((order[k], order[k + 1])) for k in np.flatnonzero(near) if part[order[k]] != part[order[k + 1]]]
+    neighbours = ((order[k], order[k + 1]) for k in np.flatnonzero(near))
+    pairs = [sorted(pair) for pair in neighbours if component[pair[0]] != component[pair[1]]]
     words += [
         f"{structure.points[a]} and {structure.points[b]} are at one place, but two points." for a, b in pairs[:3]
     ]
     return words
 
 
-def _mechanism_words(structure: Structure, motions: FloatArray, most: int = 6) -> list[str]:
-    """One phrase each: every mechanism with a coordinate of its own, in which the others do nothing."""
+def _mechanism_words(structure: Structure, motions: FloatArray, most: int = 6, least: float = 1e-3) -> list[str]:
+    """One phrase each: every mechanism with a coordinate of its own, in which the others do nothing.
+
+    least : share of the largest part from which a coordinate is named, so that four digits show it.
+    """
     count = motions.shape[1]
     if not count:
         return []
@@ -163,7 +157,7 @@ def _mechanism_words(structure: Structure, motions: FloatArray, most: int = 6) -
     shapes = np.abs(motions @ np.linalg.inv(motions[pivots]))
     words = []
     for shape in shapes[:, np.argsort(pivots)].T[:most]:
-        largest = [structure.free[i] for i in ties.largest_first(shape)[:4] if shape[i] > LIMITS.named * shape.max()]
+        largest = [structure.free[i] for i in ties.largest_first(shape)[:4] if shape[i] > least * shape.max()]
         words.append(f"a mechanism that moves {list_names(largest, {})}")
     return words + ([f"{count - most} more mechanisms"] if count > most else [])
 
@@ -179,9 +173,10 @@ def _rigid_words(structure: Structure, motion: FloatArray) -> str:
     return f"rotation about {_axis(turn)} through ({place})"
 
 
-def _axis(vector: FloatArray) -> str:
+def _axis(vector: FloatArray, parallel: float = 1e-9) -> str:
+    """parallel : 1 - |cos|; an angle of 4e-5 rad, which four digits do not show."""
     unit = vector / np.linalg.norm(vector)
-    for way, one in zip("xyz", np.eye(3)):
-        if abs(abs(unit @ one) - 1) < LIMITS.parallel:
+    for way, direction in zip("xyz", np.eye(3)):
+        if abs(abs(unit @ direction) - 1) < parallel:
             return way
     return f"({', '.join(f'{value:.4g}' for value in unit)})"

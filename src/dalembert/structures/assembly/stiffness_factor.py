@@ -12,7 +12,6 @@ The error names the coordinates that take part in v.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,37 +35,6 @@ DENSE_EIGEN = 400
 DENSE_ALL = 3000
 # Largest block that a sparse solve makes in one go: 64 columns of 100 000 rows are 50 MB.
 COLUMNS = 64
-
-
-@dataclass(frozen=True)
-class SingularityLimits:
-    """When a matrix counts as singular, in coordinates scaled to a unit diagonal."""
-
-    # Resistance to the softest motion below which a further check follows (correct slender meshes are that soft).
-    suspicious: float = 1e-9
-    # |K v| of a motion that costs nothing is rounding of the sums in K v: some ε of the sum of their absolute terms,
-    # and those add up to a few times |v|.
-    zero: float = 50.0 * EPS
-    # As above for eigenvectors, which are only as exact as the eigensolver leaves them.
-    rigid: float = 1e4 * EPS
-    # Smallest pivot of a definite matrix.
-    pivot: float = 1e-14
-    # Smallest pivot of one that is surely no rounded semidefinite one, whose pivots rounding leaves at 1e-14 or so.
-    sound_pivot: float = 1e-10
-    # Shift of a search for motions that cost nothing: far above rounding, so that the factors exist; far below the
-    # stiffness that holds a coordinate.
-    search: float = 1e-10
-    # Shift of a free structure, of the middle of its spectrum, ...
-    free_shift: float = 1e-8
-    # ... and ω² over it from which the lowest elastic mode is found with 13 digits.
-    lowest: float = 1e-3
-    # μ = 1/(ω² - σ) of a motion without mass, of the largest, per coordinate: the error of symmetric eigenvalues.
-    massless: float = 10.0 * EPS
-    # Part of a motion, of its largest, from which a coordinate is named: eigensolvers leave 1e-8 of others.
-    named: float = 1e-6
-
-
-LIMITS = SingularityLimits()
 
 
 class StiffnessFactor:
@@ -119,18 +87,24 @@ class StiffnessFactor:
                 return 0.0
         return float(resistance(self.matrix, x[:, None])[0])
 
-    def free_motions(self) -> FloatArray:
-        """(n, k) motions that the matrix does not resist, k = 0 where it is regular."""
-        return null_space(self.matrix) if self.softest() < LIMITS.suspicious else np.zeros((self.n, 0))
+    def free_motions(self, suspicious: float = 1e-9) -> FloatArray:
+        """(n, k) motions that the matrix does not resist, k = 0 where it is regular.
+
+        suspicious : resistance below which the null space is searched (correct slender meshes are that soft).
+        """
+        return null_space(self.matrix) if self.softest() < suspicious else np.zeros((self.n, 0))
 
 
-def null_space(matrix: Matrix, *, start: int = 8) -> FloatArray:
-    """Motions v with ``matrix v = 0`` to working precision, by block inverse iteration."""
+def null_space(matrix: Matrix, *, start: int = 8, shift: float = 1e-10, zero: float = 50.0 * EPS) -> FloatArray:
+    """Motions v with ``matrix v = 0`` to working precision, by block inverse iteration.
+
+    shift : far above rounding, so that the factors exist; far below the stiffness that holds a coordinate.
+    zero : resistance; rounding of K v is some ε of its absolute terms, and those add up to a few times |v|.
+    """
     n = int(matrix.shape[0])
     size = sizes(matrix)
     scaling = scipy.sparse.diags_array(1.0 / size)
     scaled = scaling @ matrix @ scaling
-    shift = LIMITS.search
     identity = scipy.sparse.eye_array(n) if scipy.sparse.issparse(matrix) else np.eye(n)
     factor = StiffnessFactor(scaled + shift * identity, symmetric=abs(scaled - scaled.T).max() == 0.0)
     width = min(n, start)
@@ -140,10 +114,10 @@ def null_space(matrix: Matrix, *, start: int = 8) -> FloatArray:
     turn = np.linalg.svd(scaled @ block, full_matrices=False)[2]
     # the sums in block @ turn.T leave some n ε of stiff motions; one more iteration removes them
     motions = shift * factor.solve(block @ turn.T) / size[:, None]
-    zero = resistance(matrix, motions) <= LIMITS.zero
-    if zero.all() and width < n:
-        return null_space(matrix, start=4 * start)
-    return np.asarray(motions[:, zero])
+    free = resistance(matrix, motions) <= zero
+    if free.all() and width < n:
+        return null_space(matrix, start=4 * start, shift=shift, zero=zero)
+    return np.asarray(motions[:, free])
 
 
 def sizes(matrix: Matrix) -> FloatArray:
@@ -155,6 +129,11 @@ def resistance(matrix: Matrix, motions: FloatArray) -> FloatArray:
     """max|K v| / max|v| per column of ``motions`` (n, k), in coordinates of unit diagonal; rounding is some ε."""
     size = sizes(matrix)[:, None]
     return np.asarray(np.abs((matrix @ motions) / size).max(axis=0) / np.abs(motions * size).max(axis=0))
+
+
+def is_rigid(matrix: Matrix, shapes: FloatArray, rigid: float = 1e4 * EPS) -> Any:
+    """Whether eigenvectors (n, k) are motions that cost nothing, as exact as an eigensolver leaves them."""
+    return resistance(matrix, shapes) <= rigid
 
 
 def factor_regular(
@@ -177,10 +156,13 @@ def factor_regular(
     return factor
 
 
-def name_moving(motions: FloatArray, names: Sequence[str]) -> list[str]:
-    """Names of the coordinates that take part in any of the motions (n, k)."""
+def name_moving(motions: FloatArray, names: Sequence[str], least: float = 1e-6) -> list[str]:
+    """Names of the coordinates that take part in any of the motions (n, k).
+
+    least : of the largest part of a motion; eigensolvers leave 1e-8 of others.
+    """
     size = np.linalg.norm(motions / np.abs(motions).max(axis=0), axis=1)
-    return [names[int(i)] for i in np.flatnonzero(size > LIMITS.named)]
+    return [names[int(i)] for i in np.flatnonzero(size > least)]
 
 
 def lowest(M: Matrix, K: Matrix, count: int, factor: StiffnessFactor | None = None) -> tuple[FloatArray, FloatArray]:
@@ -203,7 +185,7 @@ def lowest(M: Matrix, K: Matrix, count: int, factor: StiffnessFactor | None = No
             squares, shapes = _lanczos(M, K, count, factor)
     squares, shapes = squares[:count], shapes[:, :count]
     shapes = shapes * np.where(shapes[ties.first_largest(shapes), range(shapes.shape[1])] < 0.0, -1.0, 1.0)
-    squares[resistance(K, shapes) <= LIMITS.rigid] = 0.0
+    squares[is_rigid(K, shapes)] = 0.0
     return squares, shapes
 
 
@@ -220,16 +202,19 @@ def lowest_below(
         count *= 2
 
 
-def dense_pairs(M: FloatArray, K: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """All pairs of a dense problem; M may be singular where K is definite."""
-    if _definite(M):
+def dense_pairs(M: FloatArray, K: FloatArray, massless: float = 10.0 * EPS) -> tuple[FloatArray, FloatArray]:
+    """All pairs of a dense problem; M may be singular where K is definite.
+
+    massless : μ of a motion without mass, of the largest, per coordinate; the error of symmetric eigenvalues.
+    """
+    if is_definite(M):
         squares, shapes = scipy.linalg.eigh(K, M)
         return squares, shapes
     idle = ~M.any(axis=0)
-    if idle.any() and not idle.all() and _definite(K[np.ix_(idle, idle)], LIMITS.sound_pivot):
+    if idle.any() and not idle.all() and is_surely_definite(K[np.ix_(idle, idle)]):
         return _without_idle(M, K, idle)
     # M only semidefinite: turned round, μ = 1/(ω² - σ); μ = 0 are motions without mass.
-    shift = 0.0 if _definite(K, LIMITS.sound_pivot) else _shift(M, K)
+    shift = 0.0 if is_surely_definite(K) else _shift(M, K)
     try:
         mu, shapes = scipy.linalg.eigh(M, K - shift * M)
     except np.linalg.LinAlgError as error:
@@ -239,12 +224,15 @@ def dense_pairs(M: FloatArray, K: FloatArray) -> tuple[FloatArray, FloatArray]:
             "no stiffness, or a negative one.",
         ) from error
     mu, shapes = mu[::-1], shapes[:, ::-1]
-    massive = mu > LIMITS.massless * len(M) * mu[0]
+    massive = mu > massless * len(M) * mu[0]
     mu, shapes = mu[massive], shapes[:, massive]
     return shift + 1.0 / mu, shapes / np.sqrt(mu)
 
 
-def _lanczos(M: Matrix, K: Matrix, count: int, factor: StiffnessFactor | None) -> tuple[FloatArray, FloatArray]:
+def _lanczos(
+    M: Matrix, K: Matrix, count: int, factor: StiffnessFactor | None, nearest: float = 1e-3
+) -> tuple[FloatArray, FloatArray]:
+    """nearest : ω² over the shift from which the lowest elastic mode has 13 digits."""
     n = int(M.shape[0])
     if count >= n:
         problem = f"all {n} modes of a sparse system are more than Lanczos gives."
@@ -256,9 +244,9 @@ def _lanczos(M: Matrix, K: Matrix, count: int, factor: StiffnessFactor | None) -
     for _ in range(3):
         factor = _factor_at(M, K, shift)
         squares, shapes = _near(M, K, count, factor, shift)
-        elastic = squares[resistance(K, shapes) > LIMITS.rigid]
+        elastic = squares[~is_rigid(K, shapes)]
         low = float(np.abs(elastic).min(initial=np.inf))
-        if low >= -LIMITS.lowest * shift or not np.isfinite(low):
+        if low >= -nearest * shift or not np.isfinite(low):
             break
         shift = -low  # far softer than its size lets one expect: modes were crowded, look again from nearer
     return squares, shapes
@@ -291,9 +279,9 @@ def _few_masses(M: Matrix, K: Matrix, massive: Any, factor: StiffnessFactor | No
 
 def _near(M: Matrix, K: Matrix, count: int, factor: Any, shift: float) -> tuple[FloatArray, FloatArray]:
     """Lanczos with factors of K - shift M; looks a second time for repeated modes that were passed over."""
-    found = lanczos._solve(M, K, count, factor, shift)
-    order = np.argsort(found.mu)
-    return found.mu[order], found.shapes[:, order]
+    pairs = lanczos._solve(M, K, count, factor, shift)
+    order = np.argsort(pairs.mu)
+    return pairs.mu[order], pairs.shapes[:, order]
 
 
 def _factor_at(M: Matrix, K: Matrix, shift: float) -> StiffnessFactor:
@@ -303,17 +291,23 @@ def _factor_at(M: Matrix, K: Matrix, shift: float) -> StiffnessFactor:
     return factor
 
 
-def _shift(M: Matrix, K: Matrix) -> float:
-    """σ < 0, small in the spectrum of a mesh: K - σ M is definite where K is semidefinite."""
+def _shift(M: Matrix, K: Matrix, share: float = 1e-8) -> float:
+    """σ < 0, a small share of the middle of the spectrum: K - σ M is definite where K is semidefinite."""
     mass, stiffness = M.diagonal(), K.diagonal()
     massive = mass > 0.0
     if not massive.any():
         raise DataError("no-mass", "the mass matrix is zero: there are no modes.")
     middle = float(np.median(np.abs(stiffness[massive]) / mass[massive]))
-    return -LIMITS.free_shift * middle if middle > 0.0 else -1.0
+    return -share * middle if middle > 0.0 else -1.0
 
 
-def _definite(matrix: FloatArray, pivot: float = LIMITS.pivot) -> bool:
+def is_surely_definite(matrix: FloatArray, pivot: float = 1e-10) -> bool:
+    """Whether a matrix is no rounded semidefinite one, whose pivots rounding leaves at 1e-14 or so."""
+    return is_definite(matrix, pivot)
+
+
+def is_definite(matrix: FloatArray, pivot: float = 1e-14) -> bool:
+    """Whether every pivot, scaled to a unit diagonal, is above ``pivot``: 50 roundings."""
     size = np.diag(matrix)
     if (size <= 0.0).any():
         return False

@@ -9,7 +9,7 @@ import numpy as np
 from dalembert.core.arrays import FloatArray, IntArray, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.tables import align_columns
-from dalembert.structures.assembly.places import LIMITS, is_on
+from dalembert.structures.assembly.places import is_on
 from dalembert.structures.beams import section_stresses
 from dalembert.structures.beams.internal_forces import Loaded
 
@@ -109,15 +109,19 @@ class BeamResult:
         return self.table()
 
 
-def along_beam(loaded: Loaded, beam: str, stations: Any, *, total: bool = False) -> BeamResult:
-    """Everything along one beam at evenly spaced stations, or at given places x [m]."""
+def along_beam(loaded: Loaded, beam: str, stations: Any, *, total: bool = False, rounding: float = 1e-14) -> BeamResult:
+    """Everything along one beam at evenly spaced stations, or at given places x [m].
+
+    rounding : relative distance before the end of an element that is the start of the next one; places are products
+    and quotients of lengths, each good to ε.
+    """
     group = loaded.group
     k = group.beams.index(beam)
-    own = np.arange(group.first[k], group.first[k + 1])
-    each = group.length[own[0]]
-    x = _places(beam, stations, float(each * len(own)))
-    place = np.minimum((x / each * (1 + LIMITS.next)).astype(np.int64), len(own) - 1)
-    e, local = own[place], np.clip(x - place * each, 0.0, each)
+    numbers = np.arange(group.first[k], group.first[k + 1])
+    each = group.length[numbers[0]]
+    x = _places(beam, stations, float(each * len(numbers)))
+    place = np.minimum((x / each * (1 + rounding)).astype(np.int64), len(numbers) - 1)
+    e, local = numbers[place], np.clip(x - place * each, 0.0, each)
     moved = loaded.deflections(e, local)
     stress = stresses_at(loaded, e, local, total=total)
     forces = internal_forces(loaded, e, local, total)
@@ -125,9 +129,9 @@ def along_beam(loaded: Loaded, beam: str, stations: Any, *, total: bool = False)
     E = np.array([m.E for m in group.materials])[group.material_of[e]]
     return BeamResult(
         beam=beam, x=x, **dict(zip(FORCES, forces.T.copy())), deflection=moved[:, :3],
-        rotation=moved[:, 3:], axes=group.R[own[0]].copy(), **stress,
+        rotation=moved[:, 3:], axes=group.R[numbers[0]].copy(), **stress,
         highest_strain=stress["highest"] / E, lowest_strain=stress["lowest"] / E,
-        shear_rule=section_stresses.shear_rule(group.sections[group.section_of[own[0], 0]]), of=of,
+        shear_rule=section_stresses.shear_rule(group.sections[group.section_of[numbers[0], 0]]), of=of,
     )  # fmt: skip
 
 

@@ -30,7 +30,7 @@ from dalembert.record import Record
 from dalembert.structures.assembly.materials import Material, is_number
 from dalembert.structures.assembly.materials import material as known_material
 from dalembert.structures.assembly.sections import Section
-from dalembert.structures.continuous.continuous_modes import PEAKS, ContinuousModes
+from dalembert.structures.continuous.continuous_modes import ContinuousModes, is_as_large
 from dalembert.structures.continuous.end_conditions import End
 from dalembert.structures.continuous.modal_system import modal_system
 
@@ -132,11 +132,14 @@ class LineModes(ContinuousModes):
         return f"LineModes of a body of {self.length:g} m, normalised {self.normalisation!r}\n{self.table()}"
 
 
-def _largest(angle: FloatArray, phase: FloatArray, ends: FloatArray) -> FloatArray:
-    """Largest deflection with its sign where it first occurs: ±1 at a peak kz - a = nπ, else at an end."""
-    first = np.ceil(-angle / np.pi - PEAKS.phase)
-    peak = first * np.pi <= phase + PEAKS.phase * np.pi
-    at_end = np.where(np.abs(ends[0]) >= np.abs(ends[1]) * (1.0 - PEAKS.equal), ends[0], ends[1])
+def _largest(angle: FloatArray, phase: FloatArray, ends: FloatArray, beyond: float = 1e-12) -> FloatArray:
+    """Largest deflection with its sign where it first occurs: ±1 at a peak kz - a = nπ, else at an end.
+
+    beyond : distance of a peak beyond an end, in half waves; rounding of a phase of up to 1000 half waves.
+    """
+    first = np.ceil(-angle / np.pi - beyond)
+    peak = first * np.pi <= phase + beyond * np.pi
+    at_end = np.where(is_as_large(np.abs(ends[0]), np.abs(ends[1])), ends[0], ends[1])
     return np.where(peak, np.where(first % 2 == 0, 1.0, -1.0), at_end)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.structures.continuous import harmonic_fields
 from dalembert.structures.continuous import wittrick_williams as spectrum
-from dalembert.structures.continuous.continuous_modes import PEAKS, ContinuousModes, gauss
+from dalembert.structures.continuous.continuous_modes import ContinuousModes, gauss, is_as_large
 from dalembert.structures.continuous.harmonic_fields import Waves
 from dalembert.structures.continuous.wittrick_williams import HeldBeam
 
@@ -143,7 +143,7 @@ def _amplitudes(b: FloatArray, each: tuple[Waves, ...], held: HeldBeam) -> Float
     first = 0
     while first < len(b):
         last = first + 1
-        while last < len(b) and b[last] - b[first] <= spectrum.LIMITS.close * b[last]:
+        while last < len(b) and not spectrum.is_apart(b[first], b[last]):
             last += 1
         if first < rigid:
             columns[:, first:last] = _rigid(held)[:, : last - first]
@@ -188,16 +188,19 @@ def _integrals(wave: Waves, column: FloatArray, held: HeldBeam) -> tuple[float, 
     return float(mass), float(stiffness), float(w @ u + moving @ u_end)
 
 
-def _largest(wave: Waves, column: FloatArray) -> float:
-    """Deflection of largest size, with its sign where it first occurs; the rotation if nothing deflects."""
+def _largest(wave: Waves, column: FloatArray, near: float = 0.95, turning: float = 1e-9) -> float:
+    """Deflection of largest size, with its sign where it first occurs; the rotation if nothing deflects.
+
+    near : sample over the largest from which a peak may be beside it; with 16 samples per half wave a peak exceeds its
+    nearest sample by 1/cos(π/32) - 1 = 0.5 %, ten times less than this leaves.
+    turning : deflection over length and rotation, below which a mode only turns its sections (thickness shear).
+    """
     z = np.linspace(0.0, 1.0, max(65, 1 + int(np.ceil(16.0 * wave.longest / np.pi))))
     values = np.einsum("fsz,s->fz", wave.fields(z), column)
-    if np.abs(values[U]).max() < PEAKS.turning * np.abs(values[PHI]).max():
+    if np.abs(values[U]).max() < turning * np.abs(values[PHI]).max():
         return _first_peak(np.abs(values[PHI]), values[PHI])
     size = np.abs(values[U])
-    inner = 1 + np.flatnonzero(
-        (size[1:-1] >= size[:-2]) & (size[1:-1] >= size[2:]) & (size[1:-1] > PEAKS.near * size.max())
-    )
+    inner = 1 + np.flatnonzero((size[1:-1] >= size[:-2]) & (size[1:-1] >= size[2:]) & (size[1:-1] > near * size.max()))
     places, step = z[inner], z[1]
     for _ in range(6 if len(inner) else 0):  # Newton on u′ = φ + s²V, u″ = M - s²λu, kept within one sample
         u, phi, moment, shear = np.einsum("fsz,s->fz", wave.fields(places), column)
@@ -210,5 +213,5 @@ def _largest(wave: Waves, column: FloatArray) -> float:
 
 
 def _first_peak(size: FloatArray, value: FloatArray) -> float:
-    at = int(np.flatnonzero(size >= size.max() * (1.0 - PEAKS.equal))[0])
+    at = int(np.flatnonzero(is_as_large(size, size.max()))[0])
     return float(np.copysign(size.max(), value[at]))

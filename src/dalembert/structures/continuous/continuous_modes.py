@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Self
 
@@ -26,22 +25,9 @@ from dalembert.structures.assembly.places import is_on
 _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
-@dataclass(frozen=True)
-class PeakLimits:
-    """Which deflection of a mode is its largest, and which of equal ones is the first."""
-
-    # Relative difference of sizes that are equal: eigenvalues of neighbours are separated to 1e-9.
-    equal: float = 1e-9
-    # Distance of a peak beyond an end, in half waves: rounding of a phase of up to 1000 half waves.
-    phase: float = 1e-12
-    # Sample relative to the largest from which a peak may be beside it: with 16 samples per half wave a peak exceeds
-    # its nearest sample by 1/cos(π/32) - 1 = 0.5 %, ten times less than this leaves.
-    near: float = 0.95
-    # Largest deflection over length and largest rotation, below which a mode only turns its sections (thickness shear).
-    turning: float = 1e-9
-
-
-PEAKS = PeakLimits()
+def is_as_large(size: FloatArray, largest: FloatArray, equal: float = 1e-9) -> FloatArray:
+    """Whether sizes are equal to the largest: eigenvalues of neighbours are separated to 1e-9."""
+    return np.asarray(size >= largest * (1.0 - equal))
 
 
 def gauss(waves: float) -> tuple[FloatArray, FloatArray]:

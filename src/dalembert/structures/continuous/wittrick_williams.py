@@ -16,6 +16,7 @@ sign, are bisected by N to the end.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -25,21 +26,6 @@ from dalembert.structures.continuous import harmonic_fields
 from dalembert.structures.continuous.harmonic_fields import Numbers
 
 EPS = float(np.finfo(np.float64).eps)
-
-
-@dataclass(frozen=True)
-class SpectrumLimits:
-    """When eigenvalues are one, and when a count between them is exact; relative, in b = λ^¼."""
-
-    # Eigenvalues closer than this are distinguished by counting only.
-    close: float = 1e-9
-    # ... and farther than this their number is checked by counting between them: the count is good to 1e-9.
-    apart: float = 1e-6
-    # Step in λ off a pole of a joint, where the count divides by zero: a thousandth of `close`.
-    beside: float = 1e-12
-
-
-LIMITS = SpectrumLimits()
 
 
 @dataclass(frozen=True)
@@ -53,14 +39,17 @@ class HeldBeam:
     mu: tuple[float, float]
     iota: tuple[float, float]
 
-    def rigid(self) -> FloatArray:
-        """Rigid motions without strain energy, as columns (a, c) of u = a + c z; (2, 0 to 2)."""
+    def rigid(self, zero: float = 1e-9) -> FloatArray:
+        """Rigid motions without strain energy, as columns (a, c) of u = a + c z; (2, 0 to 2).
+
+        zero : singular value; entries are 0 and 1.
+        """
         rows = [[1.0, side * 1.0] for side in (0, 1) if self.kt[side] > 0.0]
         rows += [[0.0, 1.0] for side in (0, 1) if self.kr[side] > 0.0]
         if not rows:
             return np.eye(2)
         _, sizes, right = np.linalg.svd(np.array(rows))
-        rank = int(np.count_nonzero(sizes > LIMITS.close))
+        rank = int(np.count_nonzero(sizes > zero))
         null: FloatArray = right[rank:].T
         return null
 
@@ -68,16 +57,24 @@ class HeldBeam:
         """(m, 2, 4) rows on (u, φ, M, V) that vanish at the end, for each λ (m,); springs count 1/``soft``."""
         sign = -1.0 if side == 0 else 1.0
         rows = np.zeros((len(lam), 2, 4), dtype=lam.dtype)
-        for row, (own, force, spring, mass) in enumerate(
+        for row, (motion, force, spring, mass) in enumerate(
             ((0, 3, self.kt[side], self.mu[side]), (1, 2, self.kr[side], self.iota[side]))
         ):
-            rows[:, row, own] = 1.0 if np.isinf(spring) else spring / soft - lam * mass
+            rows[:, row, motion] = 1.0 if np.isinf(spring) else spring / soft - lam * mass
             rows[:, row, force] = 0.0 if np.isinf(spring) else sign
         return rows
 
 
-def count_below(b: FloatArray, held: HeldBeam) -> IntArray:
-    """Number of eigenvalues λ < b⁴, rigid-body motions included; b (m,) > 0."""
+def is_apart(low: Any, high: Any, close: float = 1e-9) -> Any:
+    """Whether b = λ^¼ differ; closer eigenvalues are distinguished by counting only."""
+    return high - low > close * high
+
+
+def count_below(b: FloatArray, held: HeldBeam, beside: float = 1e-12) -> IntArray:
+    """Number of eigenvalues λ < b⁴, rigid-body motions included; b (m,) > 0.
+
+    beside : relative step in λ off a pole of a joint; a thousandth of the distance of eigenvalues that are apart.
+    """
     total = np.zeros(len(b), dtype=np.int64)
     lam = b**4
     halvings = _halvings(lam, held)
@@ -86,7 +83,7 @@ def count_below(b: FloatArray, held: HeldBeam) -> IntArray:
         try:
             total[chosen] = _count(lam[chosen], int(n), held)
         except np.linalg.LinAlgError:  # one of them sits exactly on a pole of a joint: look just beside it
-            total[chosen] = _count(lam[chosen] * (1.0 + LIMITS.beside), int(n), held)
+            total[chosen] = _count(lam[chosen] * (1.0 + beside), int(n), held)
     return total
 
 
@@ -174,21 +171,21 @@ def eigenvalues(count: int, held: HeldBeam) -> FloatArray:
     """The ``count`` lowest b = λ^¼, ascending, with zeros for rigid-body motions; as exact as doubles allow."""
     rigid = held.rigid().shape[1]
     wanted = np.arange(rigid, count)
-    found = np.zeros(count)
+    b = np.zeros(count)
     if not len(wanted):
-        return found
+        return b
     low, high = _isolate(wanted, rigid, held)
     ends = characteristic(low, held), characteristic(high, held)
-    simple = (high - low > LIMITS.close * high) & (ends[0] * ends[1] < 0.0)
-    found[wanted[simple]] = _chandrupatla(low[simple], high[simple], ends[0][simple], ends[1][simple], held)
+    simple = is_apart(low, high) & (ends[0] * ends[1] < 0.0)
+    b[wanted[simple]] = _chandrupatla(low[simple], high[simple], ends[0][simple], ends[1][simple], held)
     for i in np.flatnonzero(~simple):
-        found[wanted[i]] = _by_counting(float(low[i]), float(high[i]), int(wanted[i]), held)
-    _check(found[rigid:], rigid, held)
-    return found
+        b[wanted[i]] = _by_counting(float(low[i]), float(high[i]), int(wanted[i]), held)
+    _check(b[rigid:], rigid, held)
+    return b
 
 
 def _isolate(wanted: IntArray, rigid: int, held: HeldBeam) -> tuple[FloatArray, FloatArray]:
-    """Brackets with exactly one eigenvalue each, or narrower than `LIMITS.close`."""
+    """Brackets with exactly one eigenvalue each, or narrower than `is_apart` distinguishes."""
     top = (wanted[-1] + 2.0) * np.pi
     for _ in range(60):
         if count_below(np.array([top]), held)[0] > wanted[-1]:
@@ -203,7 +200,7 @@ def _isolate(wanted: IntArray, rigid: int, held: HeldBeam) -> tuple[FloatArray, 
     for _ in range(200):
         # 1e-3 of slack: at the middle of a symmetric bracket the pieces would often sit on a symmetric pole
         middle = low + (high - low) * 0.5007
-        open_ = ((below != wanted) | (above != wanted + 1) | (low == 0.0)) & (high - low > LIMITS.close * high)
+        open_ = ((below != wanted) | (above != wanted + 1) | (low == 0.0)) & is_apart(low, high)
         if not open_.any():
             break
         counted = count_below(middle[open_], held)
@@ -254,12 +251,12 @@ def _by_counting(low: float, high: float, index: int, held: HeldBeam) -> float:
             low = middle
 
 
-def _check(found: FloatArray, rigid: int, held: HeldBeam) -> None:
-    """Between neighbours that are clearly apart the count must equal the number found."""
-    gaps = np.flatnonzero(np.diff(found) > LIMITS.apart * found[1:])
+def _check(b: FloatArray, rigid: int, held: HeldBeam, apart: float = 1e-6) -> None:
+    """Between neighbours that are clearly apart the count, which is good to 1e-9, must equal the number found."""
+    gaps = np.flatnonzero(is_apart(b[:-1], b[1:], apart))
     # not halfway: there the joints of the pieces often have a pole, and the count is lost in rounding
     for fraction in (0.4637, 0.3719, 0.6143):
-        between = found[gaps] + fraction * (found[gaps + 1] - found[gaps])
+        between = b[gaps] + fraction * (b[gaps + 1] - b[gaps])
         if np.array_equal(count_below(between, held), gaps + 1 + rigid):
             return
     raise ConvergenceError(

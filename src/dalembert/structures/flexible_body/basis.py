@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -40,30 +41,6 @@ from dalembert.structures.solid.stresses import SolidGroup
 
 
 @dataclass(frozen=True)
-class BasisLimits:
-    """Limits for modes that are dependent, equal in frequency, or without motion along an axis."""
-
-    # Mass of a shape, relative to the largest (roots): a rigid shape minus its rigid motion is rounding.
-    nothing: float = 1e-11
-    # Smallest eigenvalue of the modal mass matrix, modes scaled to unit mass: below it, rounding (1e-16) of the shapes
-    # is amplified to 1e-6 of the independent part.
-    dependent: float = 1e-10
-    # Relative difference of ω² of modes that count as equal: above the error of eigensolvers of large meshes (1e-9).
-    equal: float = 1e-7
-    # Motion of a mode along one axis, relative to its largest: errors of eigensolvers are 1e-10 to 1e-12 of other
-    # modes.
-    axis: float = 1e-9
-    # Force against a rigid motion, relative to the sum of its absolute terms: rounding of K R is about 1e-15.
-    rigid: float = 1e-9
-    # A negative ω² beyond this share of the largest is an error: rounding of K (1e-15) over the softness of a mode is
-    # less.
-    negative: float = 1e-9
-
-
-LIMITS = BasisLimits()
-
-
-@dataclass(frozen=True)
 class ElasticModel:
     """A free structure: M, K on its free coordinates and the rigid motions R (N, 6) of all coordinates."""
 
@@ -79,21 +56,24 @@ class ElasticModel:
         return bool(self.structure.held.any())
 
 
-def make_body(structure: Structure, M_full: sp.csc_array) -> ElasticModel:
-    """The body of a structure; its stiffness must not resist rigid motions."""
+def make_body(structure: Structure, M_full: sp.csc_array, resisted: float = 1e-9) -> ElasticModel:
+    """The body of a structure; its stiffness must not resist rigid motions.
+
+    resisted : force relative to the sum of its absolute terms; rounding of K R is about 1e-15.
+    """
     R = structure.rigid_motions()
     force, terms = structure.K @ R, abs(structure.K) @ np.abs(R)
-    part = np.abs(force).max(axis=0) / np.maximum(terms.max(axis=0), 1e-300)
-    stopped = [name for name, size in zip(structure.rigid_names, part) if size > LIMITS.rigid]
+    share = np.abs(force).max(axis=0) / np.maximum(terms.max(axis=0), 1e-300)
+    stopped = [name for name, size in zip(structure.rigid_names, share) if size > resisted]
     if stopped:
         count = len(structure.rigid_names)
         raise ModelError(
             "few-rigid-modes",
             f"flexible body {structure.name!r} has {count - len(stopped)} rigid motions free of force instead "
-            f"of {count}: its stiffness resists {', '.join(stopped)} (force {max(part):.1e} of its terms).",
+            f"of {count}: its stiffness resists {', '.join(stopped)} (force {max(share):.1e} of its terms).",
             Advice("Remove springs to the ground, or correct the stiffness matrix."),
             where={"body": structure.name},
-            evidence={"free": count - len(stopped), "due": count, "resisted": part.tolist()},
+            evidence={"free": count - len(stopped), "due": count, "resisted": share.tolist()},
         )
     return ElasticModel(structure, structure.reduce(M_full), structure.reduce(structure.K), M_full, R)
 
@@ -203,16 +183,19 @@ def _elastic_modes(
     return body.structure.expand(shapes)
 
 
-def _motions_left(body: ElasticModel, held: IntArray) -> FloatArray:
-    """(r, k) combinations of the rigid motions that supports and held coordinates leave free."""
+def _motions_left(body: ElasticModel, held: IntArray, zero: float = 1e-9) -> FloatArray:
+    """(r, k) combinations of the rigid motions that supports and held coordinates leave free.
+
+    zero : singular value over the largest; positions are rounded to 1e-16.
+    """
     s = body.structure
-    seen = np.vstack([body.R[s.held], body.R[s.free_index[held]]])
-    if not len(seen):
+    rows = np.vstack([body.R[s.held], body.R[s.free_index[held]]])
+    if not len(rows):
         return np.eye(body.R.shape[1])
     size = float(np.abs(s.positions).max()) or 1.0
     scale = np.array([1.0 / size if name[0] == "r" else 1.0 for name in s.rigid_names])
-    _, values, vectors = np.linalg.svd(np.linalg.qr(seen * scale, mode="r"))
-    rank = int((values > LIMITS.rigid * values.max(initial=1.0)).sum())
+    _, values, vectors = np.linalg.svd(np.linalg.qr(rows * scale, mode="r"))
+    rank = int((values > zero * values.max(initial=1.0)).sum())
     return np.asarray(scale[:, None] * vectors[rank:].T)
 
 
@@ -257,7 +240,7 @@ def lowest_of_shapes(body: ElasticModel, shapes: FloatArray) -> tuple[FloatArray
     """
     s = body.structure
     size = np.abs(shapes).max(axis=1)[s.free_index]
-    held = np.flatnonzero(size <= LIMITS.axis * size.max(initial=0.0))
+    held = np.flatnonzero(_is_still(size, size.max(initial=0.0)))
     free = bool(_motions_left(body, held).shape[1])
     moved = remove_momentum(body, shapes) if free else shapes
     M, K = project(body, moved)
@@ -276,11 +259,11 @@ def attach_frame(body: ElasticModel, shapes: FloatArray, rows: sp.csr_array) -> 
     return np.asarray(shapes - body.R @ move)
 
 
-def has_mean_axis(body: ElasticModel) -> bool:
-    """Whether all rigid motions have inertia: points on a line have none about it."""
+def has_mean_axis(body: ElasticModel, zero: float = 1e-9) -> bool:
+    """Whether all rigid motions have inertia: points on a line have none about it, but for rounding (1e-15)."""
     inertia = body.R.T @ (body.M_full @ body.R)
     size = np.sqrt(np.diagonal(inertia))
-    return bool(size.all() and np.linalg.eigvalsh(inertia / np.outer(size, size))[0] > LIMITS.rigid)
+    return bool(size.all() and np.linalg.eigvalsh(inertia / np.outer(size, size))[0] > zero)
 
 
 def remove_momentum(body: ElasticModel, shapes: FloatArray) -> FloatArray:
@@ -297,31 +280,39 @@ class Diagonal:
     squares: FloatArray
 
 
-def diagonalise(body: ElasticModel, shapes: FloatArray, *, keep_all: bool = False) -> Diagonal:
-    """Orthogonal modes in the space of shapes (N, r); dependent ones are left out, or refused with ``keep_all``."""
+def diagonalise(
+    body: ElasticModel, shapes: FloatArray, *, keep_all: bool = False, nothing: float = 1e-11, dependent: float = 1e-10
+) -> Diagonal:
+    """Orthogonal modes in the space of shapes (N, r); dependent ones are left out, or refused with ``keep_all``.
+
+    nothing : mass of a shape over the largest (roots); a rigid shape minus its rigid motion is rounding.
+    dependent : eigenvalue of the modal mass, modes of unit mass; below it, rounding (1e-16) of the shapes is amplified
+    to 1e-6 of the independent part.
+    """
     shapes = quiet_axes(body.structure, shapes)
     M, _ = project(body, shapes)
     size = np.sqrt(np.maximum(np.diag(M), 0.0))
-    there = size > LIMITS.nothing * float(size.max(initial=0.0))
+    there = size > nothing * float(size.max(initial=0.0))
     if keep_all and not there.all():
         refuse_dependent(body.structure.name, int(np.argmin(size)), 0.0)
     scale = np.where(there, 1.0 / np.where(there, size, 1.0), 0.0)
     values, vectors = np.linalg.eigh(M * np.outer(scale, scale))
-    independent = values > LIMITS.dependent
+    independent = values > dependent
     if keep_all and not independent.all():
         refuse_dependent(body.structure.name, int(np.abs(vectors[:, 0]).argmax()), float(values[0]))
-    found, squares = shapes @ (scale[:, None] * vectors[:, independent]), np.zeros(0)
+    modes, squares = shapes @ (scale[:, None] * vectors[:, independent]), np.zeros(0)
     for _ in range(2):  # the second time with modes that are orthogonal up to rounding errors of the first
-        M, K = project(body, found)
+        M, K = project(body, modes)
         squares, turned = scipy.linalg.eigh(K, M)
-        found = found @ turned
+        modes = modes @ turned
     _refuse_negative(body.structure.name, squares)
-    found = quiet_axes(body.structure, _separate_axes(body, found, squares))
-    return Diagonal(found * _signs(body.structure, found), squares)
+    modes = quiet_axes(body.structure, _separate_axes(body, modes, squares))
+    return Diagonal(modes * _signs(body.structure, modes), squares)
 
 
-def _refuse_negative(name: str, squares: FloatArray) -> None:
-    if len(squares) and squares[0] < -LIMITS.negative * abs(squares[-1]):
+def _refuse_negative(name: str, squares: FloatArray, negative: float = 1e-9) -> None:
+    """negative : ω² over the largest; rounding of K (1e-15) over the softness of a mode is less."""
+    if len(squares) and squares[0] < -negative * abs(squares[-1]):
         raise ModelError(
             "negative-eigenvalue",
             f"flexible body {name!r}: the stiffness of mode 1 is negative, ω² = {squares[0]:.4g} rad²/s².",
@@ -331,14 +322,17 @@ def _refuse_negative(name: str, squares: FloatArray) -> None:
         )
 
 
-def refuse_rigid(body: ElasticModel, shapes: FloatArray) -> None:
-    """Refuse modes that can move the body without deformation: the frame moves already."""
+def refuse_rigid(body: ElasticModel, shapes: FloatArray, equal: float = 1e-9) -> None:
+    """Refuse modes that can move the body without deformation: the frame moves already.
+
+    equal : 1 - cos of the angle to a rigid motion; rounding leaves about 1e-15.
+    """
     momenta = body.M_full @ body.R
     to_unit = _to_unit_mass(body, body.R.T @ momenta, "rigid motions")
     modal = _to_unit_mass(body, project(body, shapes)[0], "modes")
     # cosines of the angles between the rigid motions and the modes, in the metric of the mass
     cosines = np.linalg.svd(to_unit @ (momenta.T @ shapes) @ modal.T, compute_uv=False)
-    rigid = int((cosines > 1.0 - LIMITS.rigid).sum())
+    rigid = int((cosines > 1.0 - equal).sum())
     if rigid:
         name = body.structure.name
         raise ModelError(
@@ -379,22 +373,27 @@ def refuse_dependent(name: str, mode: int, value: float) -> None:
     )
 
 
+def _is_still(size: Any, largest: Any, error: float = 1e-9) -> Any:
+    """Whether a motion is none beside the largest: eigensolvers leave 1e-10 to 1e-12 of other modes."""
+    return size <= error * largest
+
+
 def quiet_axes(structure: Structure, shapes: FloatArray) -> FloatArray:
     """Shapes with exact zeros along directions in which a mode moves only by errors of the eigensolver."""
     size = float(np.ptp(structure.positions, axis=0).max()) or 1.0
     scale = np.array([size if way[0] == "r" else 1.0 for way in structure.directions])
     each = shapes.reshape(len(structure.points), len(structure.directions), -1)
     largest = np.abs(each).max(axis=0) * scale[:, None]
-    still = largest <= LIMITS.axis * largest.max(axis=0)
+    still = _is_still(largest, largest.max(axis=0))
     return np.asarray(np.where(still[None], 0.0, each).reshape(shapes.shape))
 
 
 def _signs(structure: Structure, shapes: FloatArray) -> FloatArray:
     """(m,) that make the largest displacement of every mode positive, the largest rotation where nothing moves."""
     moving = np.tile([way[0] != "r" for way in structure.directions], len(structure.points))
-    found = np.where(moving[:, None], shapes, 0.0)
-    found = np.where(found.any(axis=0), found, shapes)
-    return np.where(found[ties.first_largest(found), np.arange(found.shape[1])] < 0.0, -1.0, 1.0)
+    motions = np.where(moving[:, None], shapes, 0.0)
+    motions = np.where(motions.any(axis=0), motions, shapes)
+    return np.where(motions[ties.first_largest(motions), np.arange(motions.shape[1])] < 0.0, -1.0, 1.0)
 
 
 def _separate_axes(body: ElasticModel, shapes: FloatArray, squares: FloatArray) -> FloatArray:
@@ -403,21 +402,24 @@ def _separate_axes(body: ElasticModel, shapes: FloatArray, squares: FloatArray) 
     weights = np.array([{"x": 3.0, "y": 2.0, "z": 1.0}.get(way, 0.0) for way in body.structure.directions])
     along = np.tile(weights, len(body.structure.points))[:, None]
     for cluster in equal_squares(squares):
-        part = shapes[:, cluster]
-        _, turn = np.linalg.eigh(-(part.T @ (along * part)))
-        shapes[:, cluster] = part @ turn
+        modes = shapes[:, cluster]
+        _, turn = np.linalg.eigh(-(modes.T @ (along * modes)))
+        shapes[:, cluster] = modes @ turn
     return shapes
 
 
-def equal_squares(squares: FloatArray) -> list[slice]:
-    """Groups of two and more neighbouring modes of the same frequency."""
-    found, first = [], 0
+def equal_squares(squares: FloatArray, equal: float = 1e-7) -> list[slice]:
+    """Groups of two and more neighbouring modes of the same frequency.
+
+    equal : relative difference of ω²; above the error of eigensolvers of large meshes (1e-9).
+    """
+    clusters, first = [], 0
     for k in range(1, len(squares) + 1):
-        if k == len(squares) or squares[k] - squares[k - 1] > LIMITS.equal * abs(squares[k]):
+        if k == len(squares) or squares[k] - squares[k - 1] > equal * abs(squares[k]):
             if k - first > 1:
-                found.append(slice(first, k))
+                clusters.append(slice(first, k))
             first = k
-    return found
+    return clusters
 
 
 def free_places(structure: Structure, names: Sequence[str]) -> IntArray:

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from dalembert.core.arrays import FloatArray, IntArray
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
-from dalembert.structures.assembly.places import LIMITS
+from dalembert.structures.assembly.places import is_flat
 from dalembert.structures.assembly.rotating_bodies import cross_matrix
 from dalembert.structures.assembly.structure import DIRECTIONS, Structure
 from dalembert.structures.solid.stresses import SolidGroup
@@ -179,7 +179,7 @@ def _mean_motion(structure: Structure, name: str, points: IntArray, place: Float
     J = np.sum(arms**2) * np.eye(3) - arms.T @ arms
     sizes = np.linalg.eigvalsh(J)
     flat = [2] if len(ways) < 3 else [0, 1, 2]
-    if (sizes[0] if len(flat) == 3 else J[2, 2]) <= LIMITS.line * sizes[-1]:
+    if is_flat(sizes[0] if len(flat) == 3 else J[2, 2], sizes[-1]):
         raise ModelError(
             "missing-rotations",
             f"flexible body {structure.name!r}: the {len(points)} points of node {name!r} lie on a line, so that its "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,26 +21,13 @@ from dalembert.structures.frame.numbering import number_points
 PLANAR = (0, 1, 5)
 
 
-@dataclass(frozen=True)
-class ReleaseLimits:
-    """When a rotation of a point counts as free because every beam there releases it."""
-
-    # Stiffness of the rotation, relative to the largest of the frame: condensed releases leave rounding of 1e-16 of it.
-    stiffness: float = 1e-12
-    # Eigenvalue of the rotations of the point, relative to the largest: a slanted axis adds rounding of its direction.
-    eigenvalue: float = 1e-10
-
-
-LIMITS = ReleaseLimits()
-
-
 @assemble_structure.register
 def frame_structure(frame: Frame) -> Structure:
     """Check a frame and assemble it."""
     frame.validate()
     model = assemble_elements(frame)
     names, d = model.numbering.names, len(model.keep)
-    matrices = {key: assembly.assemble(len(names), d, found) for key, found in model.blocks.items()}
+    matrices = {key: assembly.assemble(len(names), d, blocks) for key, blocks in model.blocks.items()}
     held, prescribed = _supports(frame, model)
     inactive = ~model.touched[:, list(model.keep)].ravel() & ~model.dependent & ~held
     if len(model.released):
@@ -80,25 +66,35 @@ def _supports(frame: Frame, model: FrameModel) -> tuple[BoolArray, FloatArray]:
     return held, prescribed
 
 
-def _free_turns(model: FrameModel, K: sp.csc_array, M: sp.csc_array, known: BoolArray) -> BoolArray:
-    """Rotations that every beam at the point has released: nothing turns with them, so they are no coordinates."""
+def _free_turns(
+    model: FrameModel, K: sp.csc_array, M: sp.csc_array, fixed: BoolArray, stiffness: float = 1e-12
+) -> BoolArray:
+    """Rotations that every beam at the point has released: nothing turns with them, so they are no coordinates.
+
+    stiffness : relative to the largest of the frame; condensed releases leave rounding of 1e-16 of it.
+    """
     keep, names, points = model.keep, model.numbering.names, model.released
     d = len(keep)
     turns = np.array([k for k, way in enumerate(keep) if way > 2])
     diagonals = [matrix.diagonal().reshape(-1, d)[:, turns] for matrix in (K, M)]
     free = np.ones_like(diagonals[0], bool)
     for diagonal in diagonals:
-        free &= diagonal <= LIMITS.stiffness * max(float(diagonal.max()), 1e-300)
+        free &= diagonal <= stiffness * max(float(diagonal.max()), 1e-300)
     result = np.zeros((len(names), d), bool)
     result[np.ix_(points, turns)] = free[points]
-    inactive: BoolArray = result.ravel() & ~known
+    inactive: BoolArray = result.ravel() & ~fixed
     if len(turns) == 3:
-        _refuse_slant(points, inactive | known, K, M, names, d)
+        _refuse_slant(points, inactive | fixed, K, M, names, d)
     return inactive
 
 
-def _refuse_slant(points: IntArray, out: BoolArray, K: sp.csc_array, M: sp.csc_array, names: Any, d: int) -> None:
-    """A free rotation about a slanted axis cannot be left out by name: raise an error instead of a singular model."""
+def _refuse_slant(
+    points: IntArray, out: BoolArray, K: sp.csc_array, M: sp.csc_array, names: Any, d: int, zero: float = 1e-10
+) -> None:
+    """A free rotation about a slanted axis cannot be left out by name: raise an error instead of a singular model.
+
+    zero : eigenvalue of the rotations over the largest; a slanted axis adds rounding of its direction.
+    """
     for point in points:
         rows = point * d + np.arange(3, 6)
         rows = rows[~out[rows]]
@@ -107,7 +103,7 @@ def _refuse_slant(points: IntArray, out: BoolArray, K: sp.csc_array, M: sp.csc_a
         blocks = [matrix[rows][:, rows].toarray() for matrix in (K, M)]
         both = sum(block / max(np.abs(block).max(), 1e-300) for block in blocks)
         values, vectors = np.linalg.eigh(both)
-        if values[0] < LIMITS.eigenvalue * values[-1]:
+        if values[0] < zero * values[-1]:
             axis = np.zeros(3)
             axis[rows - point * d - 3] = vectors[:, 0]
             raise ModelError(
@@ -134,5 +130,5 @@ def _loads(frame: Frame, model: FrameModel, M: sp.csc_array) -> dict[str, FloatA
             totals[load.case][model.numbering.index[load.point]] += load.force + load.moment
     for case, total in totals.items():
         on_elements = [group.case_load(case) for group in model.groups]
-        cases[case] = sum((one for one in on_elements if one is not None), total[:, list(keep)].ravel())
+        cases[case] = sum((load for load in on_elements if load is not None), total[:, list(keep)].ravel())
     return cases

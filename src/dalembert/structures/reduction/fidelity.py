@@ -14,7 +14,6 @@ those of each with its projection on the space of as many partners.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,19 +29,6 @@ from dalembert.structures.reduction.mode_pairs import WEIGHTS, pair_modes
 
 if TYPE_CHECKING:
     from dalembert.structures.reduction.reduction import Reduction
-
-
-@dataclass(frozen=True)
-class FrequencyLimits:
-    """When frequencies count as equal or as zero; eigensolvers of large meshes leave relative errors of 1e-9."""
-
-    # Relative difference of frequencies of repeated modes.
-    repeated: float = 1e-6
-    # Part of the highest frequency compared, below which one counts as zero: rigid bodies have no relative error.
-    zero: float = 1e-6
-
-
-LIMITS = FrequencyLimits()
 
 
 @frozen
@@ -80,10 +66,10 @@ class Fidelity:
     def frequency_errors(self) -> FloatArray:
         """(k,) \\|f - f*\\| / f [%]; 0 for a pair of rigid-body modes, infinite where only the reference is rigid."""
         f, g = self.frequencies, self.partner_frequencies
-        small = LIMITS.zero * max(f.max(initial=0.0), g.max(initial=0.0))
-        both, one = (f <= small) & (g <= small), f <= small
+        small = _zero(max(f.max(initial=0.0), g.max(initial=0.0)))
+        both, rigid = (f <= small) & (g <= small), f <= small
         with np.errstate(divide="ignore", invalid="ignore"):
-            error = 100.0 * np.abs(f - g) / np.where(one, 0.0, f)
+            error = 100.0 * np.abs(f - g) / np.where(rigid, 0.0, f)
         return np.where(both, 0.0, error)
 
     @property
@@ -251,11 +237,16 @@ def _comac(u: Any, v: Any) -> FloatArray:
         return np.asarray((u * v).sum(axis=1) ** 2 / ((u**2).sum(axis=1) * (v**2).sum(axis=1)))
 
 
-def group_repeats(frequencies: FloatArray) -> Sequence[np.ndarray[Any, np.dtype[np.intp]]]:
-    """Places of equal frequencies, group by group."""
+def _zero(highest: float, share: float = 1e-6) -> float:
+    """Frequency that counts as zero beside the highest: eigensolvers of large meshes leave 1e-9 of it."""
+    return share * highest
+
+
+def group_repeats(frequencies: FloatArray, repeated: float = 1e-6) -> Sequence[np.ndarray[Any, np.dtype[np.intp]]]:
+    """Places of equal frequencies, group by group; ``repeated``: relative difference, as above."""
     order = np.argsort(frequencies, kind="stable")
     f = frequencies[order]
-    gap = np.diff(f) > np.maximum(LIMITS.repeated * f[1:], LIMITS.zero * f[-1])
+    gap = np.diff(f) > np.maximum(repeated * f[1:], _zero(f[-1]))
     return np.split(order, np.flatnonzero(gap) + 1)
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,21 +32,6 @@ from dalembert.structures.reduction.reduction import Reduction
 
 Names = str | Iterable[str]
 HOLD = Advice("Make one of them a master for each such motion, or hold it by a spring.")
-
-
-@dataclass(frozen=True)
-class RoundingLimits:
-    """Relative error of a frequency that rounding of the reduced matrices may cause."""
-
-    # Warn above it: far above the error of eigensolvers of large meshes (1e-9), far below that of measured frequencies.
-    rounded: float = 1e-6
-    # Refuse above it: two modes 1 % apart can no longer be distinguished.
-    lost: float = 1e-2
-    # Share of the largest part from which a master is named among those that move alike.
-    named: float = 0.1
-
-
-LIMITS = RoundingLimits()
 
 
 class Partition:
@@ -106,21 +90,26 @@ def make_reduction(split: Partition, T: FloatArray, method: str, *, loads: Mappi
 
 
 def judge_rounding(split: Partition, method: str, M: FloatArray, K: FloatArray, squares: FloatArray,
-                    shapes: FloatArray) -> None:  # fmt: skip
+                   shapes: FloatArray, rounded: float = 1e-6, lost: float = 1e-2,
+                   least: float = 0.1) -> None:  # fmt: skip
     """Warn of frequencies that rounding of M and K (unit diagonal of M) changes, refuse where modes are lost.
 
     squares (k,) and shapes (r, k) at the scaled masters, xᵀMx = 1; none where M is not positive definite.
+    rounded : relative error that warns; far above that of eigensolvers (1e-9), far below that of measurements.
+    lost : relative error that is refused; two modes 1 % apart can no longer be distinguished.
+    least : share of the largest part from which a master is named among those that move alike.
     """
     error = np.inf
     if len(squares):
         size = np.abs(squares) + np.where(np.abs(squares) > 0.0, 0.0, np.abs(squares).max(initial=0.0) or 1.0)
         change = np.linalg.norm(K, 2) + size * np.linalg.norm(M, 2)
         error = float((0.5 * factors.EPS * change * (shapes**2).sum(axis=0) / size).max())
-    lost = error > LIMITS.lost or not massless.is_positive(M)  # as modes() of the small model will judge
-    if error <= LIMITS.rounded and not lost:
+    refused = error > lost or not massless.is_positive(M)  # as modes() of the small model will judge
+    if error <= rounded and not refused:
         return
     U, values, _ = np.linalg.svd(shapes if shapes.size else np.eye(len(M)))
-    alike = [name for name, part in zip(split.names, np.abs(U[:, -1]) > LIMITS.named * np.abs(U[:, -1]).max()) if part]
+    shares = np.abs(U[:, -1])
+    alike = [split.names[i] for i in np.flatnonzero(shares > least * shares.max())]
     condition = values[0] / values[-1] if values[-1] > 0.0 else np.inf
     words = (
         f"{method}: the masters do not distinguish the kept modes: {list_names(alike, {})} move nearly alike in them "
@@ -130,7 +119,7 @@ def judge_rounding(split: Partition, method: str, M: FloatArray, K: FloatArray, 
         "Choose masters further apart, where these modes differ, with {}.",
         Call("da.structures.choose_masters"), Call("da.structures.truncate_modal"),
     )  # fmt: skip
-    if lost:
+    if refused:
         raise DataError("ill-conditioned", f"{words}leaves no exact digit of a frequency.", advice)
     problem = f"{words}may change a frequency by {error:.0e} of its value."
     warnings.warn(ModelWarning("ill-conditioned", problem, advice, evidence={"error": error}), stacklevel=3)

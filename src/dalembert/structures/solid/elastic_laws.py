@@ -30,23 +30,6 @@ STRAINS = ("xx", "yy", "zz", "xy", "yz", "zx")
 
 
 @dataclass(frozen=True)
-class MaterialLimits:
-    """Materials that are refused."""
-
-    # Error of A Aᵀ = I of material axes: ten digits in a file leave 1e-10.
-    orthonormal: float = 1e-9
-    # Smallest eigenvalue of the compliance, scaled to a unit diagonal: below it some strain costs no energy.
-    energy: float = 1e-9
-    # Poisson's ratio: there bulk over shear modulus is 5000, and displacements lose four digits of volume change.
-    poisson: float = 0.4999
-    # Difference of G from E/2/(1 + ν): constants written with six digits.
-    isotropic: float = 1e-6
-
-
-LIMITS = MaterialLimits()
-
-
-@dataclass(frozen=True)
 class OrthotropicMaterial:
     """An elastic material with three planes of symmetry.
 
@@ -94,17 +77,13 @@ class OrthotropicMaterial:
             elif field.name in ("density", "loss_factor") and value < 0.0:
                 problems.append(f"{field.name} must not be negative, got {value}")
         axes = np.asarray(self.axes, dtype=np.float64)
-        if (
-            axes.shape != (3, 3)
-            or not np.allclose(axes @ axes.T, np.eye(3), rtol=0.0, atol=LIMITS.orthonormal)
-            or np.linalg.det(axes) < 0
-        ):
+        if axes.shape != (3, 3) or not _is_orthonormal(axes) or np.linalg.det(axes) < 0:
             problems.append("axes must be three orthonormal, right-handed rows")
         else:
             object.__setattr__(self, "axes", tuple(tuple(float(v) for v in row) for row in axes))
         if not problems:
             smallest = float(np.linalg.eigvalsh(_scaled_compliance(self)).min())
-            if smallest <= LIMITS.energy:
+            if not _stores_energy(smallest):
                 problems.append(
                     "the Poisson's ratios are too large for the moduli: some strain would release energy "
                     f"(smallest eigenvalue of the scaled compliance {smallest:.3g}, must be positive; "
@@ -160,16 +139,30 @@ def elasticity(material: SolidMaterial) -> FloatArray:
     return _isotropic(material)
 
 
-def _isotropic(material: Material) -> FloatArray:
+def _is_orthonormal(axes: FloatArray, error: float = 1e-9) -> bool:
+    """Whether A Aᵀ = I: ten digits in a file leave 1e-10."""
+    return bool(np.allclose(axes @ axes.T, np.eye(3), rtol=0.0, atol=error))
+
+
+def _stores_energy(smallest: float, least: float = 1e-9) -> bool:
+    """Whether every strain costs energy, by the smallest eigenvalue of the compliance of unit diagonal."""
+    return smallest > least
+
+
+def _isotropic(
+    material: Material,
+    most: float = 0.4999,  # Poisson's ratio: bulk over shear modulus is 5000, four digits of volume change are lost
+    digits: float = 1e-6,  # difference of G from E/2/(1 + ν): constants written with six digits
+) -> FloatArray:
     E, nu = material.E, material.poisson
-    if nu > LIMITS.poisson:
+    if nu > most:
         raise ModelError(
             "incompressible",
             f"material {material.name!r} has poisson = {nu}: elements with displacements alone lock where "
             "nothing can change its volume.",
-            Advice("Use at most {}.", Argument("poisson", LIMITS.poisson)),
+            Advice("Use at most {}.", Argument("poisson", most)),
         )
-    if abs(material.G - E / 2.0 / (1.0 + nu)) > LIMITS.isotropic * material.G:
+    if abs(material.G - E / 2.0 / (1.0 + nu)) > digits * material.G:
         raise ModelError(
             "not-isotropic",
             f"material {material.name!r} has G = {material.G:g} Pa, not E/2/(1 + poisson) = {E / 2 / (1 + nu):g} Pa, "

@@ -8,11 +8,13 @@ import pytest
 from dalembert.structures.assembly import stiffness_factor as factors
 
 
-@pytest.mark.parametrize(("name", "below", "above"), [("pivot", 5e-15, 2e-14), ("sound_pivot", 5e-11, 2e-10)])
+@pytest.mark.parametrize(
+    ("name", "below", "above"), [("is_definite", 5e-15, 2e-14), ("is_surely_definite", 5e-11, 2e-10)]
+)
 def test_a_matrix_is_definite_from_its_smallest_pivot_on(name: str, below: float, above: float):
     for pivot, definite in ((below, False), (above, True)):
         c = np.sqrt(1.0 - pivot)  # pivots 1 and 1 - c²
-        assert factors._definite(np.array([[1.0, c], [c, 1.0]]), getattr(factors.LIMITS, name)) == definite
+        assert getattr(factors, name)(np.array([[1.0, c], [c, 1.0]])) == definite
 
 
 EPS = 2.0**-52

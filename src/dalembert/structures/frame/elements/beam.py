@@ -29,17 +29,14 @@ THEORIES = ("timoshenko", "euler-bernoulli")
 CHUNK = 1024
 
 
-@dataclass(frozen=True)
-class GeometryLimits:
-    """When the geometry of a beam counts as degenerate."""
-
-    # Length of a beam relative to the size of the frame; coordinates of that size are rounded to 1e-16 of it.
-    length: float = 1e-12
-    # Sine of the angle between the beam and the direction of its height: below it the height has no sure direction.
-    angle: float = 1e-6
+def shortest_length(size: float, share: float = 1e-12) -> float:
+    """Length of a beam in a frame of this size; coordinates of that size are rounded to 1e-16 of it."""
+    return share * size
 
 
-LIMITS = GeometryLimits()
+def _is_along(flat: Any, height: Any, angle: float = 1e-6) -> Any:
+    """Whether the height points along the beam: below this sine it has no sure direction."""
+    return flat <= angle * height
 
 
 @dataclass(frozen=True)
@@ -149,16 +146,16 @@ class Beams(FrameElement):
     ) -> list[Finding]:
         start, end = (positions[[index[name] for name in names]] for names in (self.starts, self.ends))
         axes = orient(frame, self, start, end)
-        shortest = LIMITS.length * size
+        shortest = shortest_length(size)
         problems = [
             Finding("zero-length", f"{self.kind} {self.names[k]!r} has no length: {self.starts[k]!r} and "
                     f"{self.ends[k]!r} are at one place.", {self.kind: self.names[k]})
             for k in np.flatnonzero(axes.length <= shortest)
         ]  # fmt: skip
         if not frame.planar and any(self.ups):
-            given = np.array([up or (np.nan,) * 3 for up in self.ups])
-            flat = np.linalg.norm(np.cross(axes.R[:, 0], given), axis=1)
-            along = flat <= LIMITS.angle * np.linalg.norm(given, axis=1)
+            ups = np.array([up or (np.nan,) * 3 for up in self.ups])
+            flat = np.linalg.norm(np.cross(axes.R[:, 0], ups), axis=1)
+            along = _is_along(flat, np.linalg.norm(ups, axis=1))
             advice = (Advice("Give a direction across it: {}.", Argument("up")),)
             for k in np.flatnonzero(along & (axes.length > shortest)):
                 problem = f"{self.kind} {self.names[k]!r}: the direction of its height points along the beam."

@@ -15,7 +15,7 @@ from dalembert.structures.assembly import element_assembly as assembly
 from dalembert.structures.frame import arguments
 from dalembert.structures.frame.arguments import Matrix6
 from dalembert.structures.frame.element import FRAME_ELEMENTS, FrameElement, FrameModel
-from dalembert.structures.frame.elements.beam import LIMITS
+from dalembert.structures.frame.elements.beam import shortest_length
 
 if TYPE_CHECKING:
     from dalembert.structures.frame.frame import Frame
@@ -51,7 +51,7 @@ class SpringElement(FrameElement):
         if self.line is None or self.b is None:
             return []
         gap = positions[index[self.b]] - positions[index[self.a]]
-        if float(np.linalg.norm(gap)) > LIMITS.length * size:
+        if float(np.linalg.norm(gap)) > shortest_length(size):
             return []
         problem = f"spring {self.name!r} joins points at one place and has no line to act along."
         return [

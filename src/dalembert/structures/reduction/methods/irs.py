@@ -56,7 +56,7 @@ def irs(system: SecondOrder, masters: Names, *, iterations: int = 1) -> Reductio
     M, K = M / np.outer(scale, scale), K / np.outer(scale, scale)
     try:
         squares, shapes = scipy.linalg.eigh(K, M)
-        squares[factors.resistance(K, shapes) <= factors.LIMITS.rigid] = 0.0
+        squares[factors.is_rigid(K, shapes)] = 0.0
     except np.linalg.LinAlgError:  # not positive definite: more than lost
         squares, shapes = np.zeros(0), np.zeros((len(M), 0))
     judge_rounding(split, "IRS", M, K, squares, shapes)
