@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -61,7 +63,7 @@ def test_a_reaction_rounds_by_the_larger_of_the_forces_on_its_two_sides() -> Non
     """A light body at a joint of a loaded one has the rounding of the load, one farther away has none of it."""
     m = da.Mechanism("chain", planar=True, gravity=0)
     bodies = [m.add_body(name, mass=1.0, inertia=1.0) for name in ("loaded", "light", "far")]
-    for k, (first, second) in enumerate(zip(bodies, bodies[1:])):
+    for k, (first, second) in enumerate(pairwise(bodies)):
         m.add_revolute(f"pin{k}", first.at(1, 0), second.at(-1, 0))
     eqs = da.equations(m)
     A = np.array([[1.0, 1, 1, 1, 1, 1, 0, 0, 0], [0.0, 0, 0, 1, 1, 1, 1, 1, 1]])
