@@ -182,8 +182,8 @@ def carry_accelerations(moving: MovingTree, world: WorldMotion, turn: Expr, rate
         above += [A] * (stop - first)
         for j in range(first, stop):  # of the change of every S with ξ_j
             extra = world.own_psi[j, :]
-            if world.own_S.shape[1]:
-                at = slice(6 * (j - first), 6 * (j - first) + 6)
+            at = slice(6 * (j - first), 6 * (j - first) + 6)
+            if at.stop <= world.own_S.shape[1]:  # the rows are as wide as the widest joint needs whose S changes
                 extra = extra + sum((rates[i] * world.own_S[i, at] for i in range(first, stop)), SX(1, 6))
             own.append(ca.sparsify(extra))
         moved = (rates[j] * world.S[j, :] + world.w[j] * turn[j, :] for j in range(first, stop))
