@@ -23,7 +23,14 @@ from dalembert.core.errors import DataError
 from dalembert.core.findings import Finding
 from dalembert.identify.auto.mode_classes import find_missing_columns, judge_modes, measure_strength
 from dalembert.identify.auto.nonlinearity import decide_nonlinearity, describe_nonlinearity
-from dalembert.identify.auto.order_trials import choose_tried_order, find_equal_order, identify_stable
+from dalembert.identify.auto.order_trials import (
+    choose_tried_order,
+    describe_equal_orders,
+    find_equal_orders,
+    find_further_modes,
+    fits_as_well,
+    identify_stable,
+)
 from dalembert.identify.auto.preparation import (
     Setting,
     describe_split,
@@ -33,7 +40,7 @@ from dalembert.identify.auto.preparation import (
 )
 from dalembert.identify.auto.result import CLASSES, AutoIdentified, OrderTrial
 from dalembert.identify.auto.settled_poles import drop_modes, is_settled, refine_inside, refine_once
-from dalembert.identify.auto.time_scale import find_time_scale, reduce_rate
+from dalembert.identify.auto.time_scale import TimeScale, find_time_scale, reduce_rate
 from dalembert.identify.auto.validation import (
     find_doubts,
     find_duplicates,
@@ -156,7 +163,10 @@ def auto(
     model, more = _settle(found, training, part, projection, setting, orders if refined else None, decisions)
     if order is None:
         model, trials = _part_with_duplicates(model, trials, training, part, projection, setting, refined, decisions)
-        findings += find_equal_order(model, choice.order, trials, part, projection, setting)
+        model, trials, equal = _take_smaller(
+            model, choice.order, trials, training, part, projection, setting, refined, scale, decisions
+        )
+        findings += equal
     findings += [one for one in (*model.findings, *more) if one not in findings]
     drawn = _diagram(projection, part, setting, model.order)
     judgements = judge_modes(model, projection, training, part, setting, scale)
@@ -242,6 +252,36 @@ def _part_with_duplicates(
     again = refine_once(rest, training, noise, decisions)
     kept = is_settled(again, max(data.lengths)) and len(find_duplicates(again)) < len(twice)
     return (again if kept else model), trials
+
+
+def _take_smaller(
+    model: Identified, proposed: int, trials: tuple[OrderTrial, ...], training: Sequence[Record], data: Data,
+    projection: Projection, setting: Setting, refined: bool, scale: TimeScale, decisions: list[str],
+) -> tuple[Identified, tuple[OrderTrial, ...], list[Finding]]:  # fmt: skip
+    """The smallest of the models that fit as well, unless it lacks a sound mode; and a finding with both."""
+    orders = find_equal_orders(model.order, proposed, trials)
+    above = [order for order in orders if order > model.order]
+    second = setting.identify(data, projection, above[0]) if above else None
+    sound: set[int] | None = None
+    for order in (order for order in orders if order < model.order):
+        notes: list[str] = []
+        begin = setting.identify(data, projection, order)
+        lower, _ = _settle(begin, training, data, projection, setting, () if refined else None, notes)
+        if not fits_as_well(lower, model, training, setting):
+            continue
+        if sound is None:
+            judged = judge_modes(model, projection, training, data, setting, scale)
+            sound = {k for k, mode in enumerate(judged) if mode.grade == CLASSES[0]}
+        if sound.intersection(find_further_modes(model, lower)):
+            second = lower if second is None else second
+            continue
+        decisions += [
+            f"took order {lower.order}, the smaller of two that fit as well with the same sound modes",
+            *notes,
+        ]
+        marked = tuple(replace(trial, chosen=trial.order == lower.order) for trial in trials)
+        return lower, marked, [describe_equal_orders(lower, model, trials)]
+    return model, trials, [] if second is None else [describe_equal_orders(model, second, trials)]
 
 
 def _describe_repetition(lines: PeriodicLines) -> Finding:

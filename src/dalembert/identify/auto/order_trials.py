@@ -6,6 +6,7 @@ these disagree a series of orders are tried. Among the stable models
     lower     an order with a better fit of the unseen part replaces that of the criteria
     larger    an order is taken where every further mode leaves a clearly smaller residual of the unseen part; larger
               orders are tried as long as this is so
+    equal     of two models that fit as well, the smaller is taken unless it lacks a sound mode; a finding has both
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.identify.auto.preparation import Setting, split
 from dalembert.identify.auto.result import OrderTrial
 from dalembert.identify.model.identified import Identified
+from dalembert.identify.model.quality import Fit
 from dalembert.identify.records.data import Data
 from dalembert.identify.subspace.projections import Projection
 from dalembert.identify.subspace.stabilization import GAPS, OrderChoice, choose_order
@@ -78,9 +80,7 @@ class _Trials:
         except (DalembertError, np.linalg.LinAlgError):
             return None
         if np.isfinite(fit.mean):
-            # geometric mean, as in a likelihood: an output that no model explains does not dominate the others
-            left = float(np.exp(np.mean(np.log(np.maximum(100.0 - fit.percent, LEAST)))))
-            self.found[order] = OrderTrial(order, fit.mean, bool(model.system.is_stable), left=left)
+            self.found[order] = OrderTrial(order, fit.mean, bool(model.system.is_stable), left=_measure_left(fit))
         return self.found.get(order)
 
 
@@ -134,31 +134,47 @@ def identify_stable(
     return first or setting.identify(data, projection, order), trials
 
 
-def find_equal_order(
-    model: Identified, proposed: int, trials: Sequence[OrderTrial], data: Data, projection: Projection, setting: Setting
-) -> list[Finding]:
-    """A finding where the model and one of another order, up to that of the criteria, fit unseen data as well."""
-    percent = {trial.order: trial.percent for trial in trials if trial.stable and trial.order <= proposed}
-    left = {trial.order: trial.left for trial in trials if trial.order in percent}
-    taken = model.order
+def find_equal_orders(taken: int, proposed: int, trials: Sequence[OrderTrial]) -> list[int]:
+    """Other orders, up to that of the criteria, whose models fit unseen data as well as the one taken; ascending."""
+    left = {trial.order: trial.left for trial in trials if trial.stable and trial.order <= proposed}
     most = THRESHOLDS.as_good
-    equal = [k for k in left if taken in left and k != taken and 1.0 / most <= left[k] / left[taken] <= most]
-    if not equal:
-        return []
-    other = proposed if proposed in equal else min(equal)
-    f, g = model.frequencies_hz, setting.identify(data, projection, other).frequencies_hz
-    hertz = {
-        order: [float(x) for x in own if not np.isclose(x, rest, rtol=SAME_MODE, atol=0.0).any()]
-        for order, own, rest in ((taken, f, g), (other, g, f))
-    }
-    names = {order: ", ".join(f"{x:.4g}" for x in own) for order, own in hertz.items() if own}
-    differ = " ".join(f"Only order {order} has modes at {own} Hz." for order, own in names.items())
+    return sorted(k for k in left if taken in left and k != taken and 1.0 / most <= left[k] / left[taken] <= most)
+
+
+def fits_as_well(lower: Identified, model: Identified, records: Sequence[Record], setting: Setting) -> bool:
+    """Whether a smaller model of the same kind leaves as little of the records it was found from as a larger one."""
+    if lower.order >= model.order or lower.noise_model != model.noise_model:
+        return False
+    left = [_measure_left(setting.fit(one, records)) for one in (lower, model)]
+    return bool(left[0] <= THRESHOLDS.as_good * left[1])
+
+
+def find_further_modes(model: Identified, other: Identified) -> list[int]:
+    """Modes of a model whose frequencies another one lacks."""
+    rest = other.frequencies_hz
+    return [k for k, f in enumerate(model.frequencies_hz) if not np.isclose(f, rest, rtol=SAME_MODE, atol=0.0).any()]
+
+
+def describe_equal_orders(model: Identified, other: Identified, trials: Sequence[OrderTrial]) -> Finding:
+    """The finding that two orders are as good, the first of which was taken."""
+    percent = {trial.order: trial.percent for trial in trials}
+    pairs = ((model, other), (other, model))
+    hertz = {one.order: one.frequencies_hz[find_further_modes(one, rest)].tolist() for one, rest in pairs}
+    names = {order: ", ".join(f"{x:.4g}" for x in values) for order, values in hertz.items() if values}
+    differ = " ".join(f"Only order {order} has modes at {values} Hz." for order, values in names.items())
+    taken, second = hertz
     problem = (
-        f"models of order {taken} (fit {percent[taken]:.2f} %) and {other} (fit {percent[other]:.2f} %) are as good on "
-        f"a part of the training data kept aside; {taken} was taken. {differ or 'Their modes are the same.'}"
+        f"models of order {taken} (fit {percent[taken]:.2f} %) and {second} (fit {percent[second]:.2f} %) are as good "
+        f"on a part of the training data kept aside; {taken} was taken. {differ or 'Their modes are the same.'}"
     )
-    evidence = {"orders": [taken, other], "hertz": [hertz[taken], hertz[other]]}
-    return [Finding("equal-orders", problem, {}, evidence, (Advice("Compare with {}.", Argument("order", other)),))]
+    evidence = {"orders": [taken, second], "hertz": list(hertz.values())}
+    return Finding("equal-orders", problem, {}, evidence, (Advice("Compare with {}.", Argument("order", second)),))
+
+
+def _measure_left(fit: Fit) -> float:
+    """Residual in percent of the outputs: their geometric mean, as in a likelihood, so that an output that no model
+    explains does not dominate the others."""
+    return float(np.exp(np.mean(np.log(np.maximum(100.0 - fit.percent, LEAST)))))
 
 
 def _choose(trials: _Trials, proposed: int) -> int:

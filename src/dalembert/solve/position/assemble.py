@@ -108,6 +108,13 @@ class Units:
         return csc_matrix((data, J.indices, J.indptr), J.shape)
 
 
+def row_units(eqs: EquationsOfMotion, q: Array, t: float) -> Array:
+    """Units of the position rows of a machine at a pose, (rows,): gaps in these are shares of its size [m], or angles."""
+    still = np.zeros(eqs.nv)
+    A = eqs.kernel("rows").sparse(0, q, still, np.zeros(eqs.nz), np.zeros(eqs.nu), eqs.p, t)
+    return Units(eqs, q, t).rows(csc_matrix(A[eqs.holonomic_rows, :]))
+
+
 def assemble(
     eqs: EquationsOfMotion,
     position: Mapping[str, float] | None = None,

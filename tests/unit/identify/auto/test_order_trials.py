@@ -9,9 +9,15 @@ import numpy as np
 import pytest
 
 from dalembert.identify import auto
-from dalembert.identify.auto.order_trials import THRESHOLDS, _choose, _Trials, find_equal_order
+from dalembert.identify.auto.order_trials import (
+    THRESHOLDS,
+    _choose,
+    _Trials,
+    describe_equal_orders,
+    find_equal_orders,
+)
 from dalembert.identify.auto.result import OrderTrial
-from tests.helpers.decision_records import simulated
+from tests.helpers.decision_records import find_record, simulated
 
 
 def tried(**percents: float) -> Any:
@@ -31,8 +37,8 @@ def test_of_orders_whose_residuals_differ_by_a_millionth_the_smaller_is_taken(pe
 
 
 @pytest.mark.filterwarnings("ignore::dalembert.identify.IdentificationWarning")
-def test_a_mode_far_below_the_noise_leaves_two_orders_as_good_and_both_are_named() -> None:
-    test = simulated(1, (4.0, 9.0), 0.03, noise=1.0, samples=1000)
+def test_a_sound_mode_far_below_the_noise_leaves_two_orders_as_good_and_both_are_named() -> None:
+    test = simulated(4, (4.0, 9.0, 14.0), 0.005, noise=3.0, ny=1, samples=4000)
     for draw in range(3):
         moved = test.moved(draw)
         found = auto(moved.record, moved.inputs, moved.outputs)
@@ -45,17 +51,34 @@ def test_a_mode_far_below_the_noise_leaves_two_orders_as_good_and_both_are_named
 
 @pytest.mark.parametrize(
     ("left", "taken", "orders"),
-    [(20.38, 4, [4, 6]), (20.42, 4, []), (19.62, 4, [4, 6]), (19.58, 4, []), (20.38, 6, [6, 4]), (20.38, 8, [])],
+    [(20.38, 4, [6]), (20.42, 4, []), (19.62, 4, [6]), (19.58, 4, []), (20.38, 6, [4]), (20.38, 8, [])],
 )
 def test_orders_whose_residuals_differ_by_two_percent_are_as_good(left: float, taken: int, orders: list[int]) -> None:
     """Up to the order of the criteria: a larger one that fits as well is no better answer."""
-    model: Any = SimpleNamespace(order=taken, frequencies_hz=np.array([3.0, 8.0]))
-    other = SimpleNamespace(frequencies_hz=np.array([3.05, 5.0]))
-    setting: Any = SimpleNamespace(identify=lambda *given: other)
     trials = list(tried(n4=80.0, n6=100.0 - left, n8=80.0).found.values())
-    none: Any = None
-    found = find_equal_order(model, 6, trials, none, none, setting)
-    assert [one.evidence for one in found] == ([{"orders": orders, "hertz": [[8.0], [5.0]]}] if orders else [])
+    assert find_equal_orders(taken, 6, trials) == orders
+
+
+def test_the_finding_on_two_orders_names_the_modes_that_only_one_has() -> None:
+    taken: Any = SimpleNamespace(order=4, frequencies_hz=np.array([3.0, 8.0]))
+    other: Any = SimpleNamespace(order=6, frequencies_hz=np.array([3.05, 5.0]))
+    finding = describe_equal_orders(taken, other, list(tried(n4=80.0, n6=79.9).found.values()))
+    assert finding.evidence == {"orders": [4, 6], "hertz": [[8.0], [5.0]]}
+    assert "4 was taken" in finding.problem and "Only order 6 has modes at 5 Hz." in finding.problem
+
+
+@pytest.mark.filterwarnings("ignore::dalembert.identify.IdentificationWarning")
+def test_of_two_orders_that_fit_as_well_with_the_same_sound_modes_the_smaller_is_taken() -> None:
+    """A building of three floors on a shake table: order 12 leaves 0.3 % less of the training data than order 6, and
+    none of its further modes is sound; the fit of the data held out is the same to 0.02 %."""
+    table = find_record("shake table")
+    found = auto(table.record, table.inputs, table.outputs)
+    larger = auto(table.record, table.inputs, table.outputs, order=16)
+    (equal,) = (one for one in found.findings if one.code == "equal-orders")
+    assert found.order == 6 and equal.evidence["orders"][0] == 6 < equal.evidence["orders"][1]
+    assert [judged.grade for judged in found.judgements] == ["sound"] * 3
+    sound = [f for f, one in zip(larger.frequencies_hz, larger.judgements, strict=True) if one.grade == "sound"]
+    assert found.frequencies_hz == pytest.approx(sound, rel=0.01)
 
 
 def test_an_unstable_order_is_not_taken() -> None:

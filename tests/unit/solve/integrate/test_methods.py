@@ -116,20 +116,26 @@ def test_sundials_is_as_exact_as_its_tolerance_however_often_it_is_sampled(solve
     assert max(steps) < 1.5 * min(steps)
 
 
-def test_sundials_stops_where_a_joint_cannot_follow() -> None:
+def two_rods(length: float) -> tuple[da.EquationsOfMotion, State]:
+    """The second one's middle is driven from one length to beyond the reach of both, at 0.5 s."""
     m = da.Mechanism("reach", planar=True)
-    rods = [m.add_body(name, mass=1.0, inertia=da.rod(1.0)) for name in ("a", "b")]
-    m.add_revolute("A", m.ground.at(0, 0), rods[0].at(-0.5, 0))
-    m.add_revolute("B", rods[0].at(0.5, 0), rods[1].at(-0.5, 0))
-    m.add_driver("x", "b.x", lambda t: 1.0 + t)
+    rods = [m.add_body(name, mass=1.0, inertia=da.rod(length)) for name in ("a", "b")]
+    m.add_revolute("A", m.ground.at(0, 0), rods[0].at(-0.5 * length, 0))
+    m.add_revolute("B", rods[0].at(0.5 * length, 0), rods[1].at(-0.5 * length, 0))
+    m.add_driver("x", "b.x", lambda t: length * (1.0 + t))
     m.add_driver("y", "b.y", 0.0)
     eqs = da.equations(m)
-    start = da.assemble(eqs, guess={"A.angle": 0.8, "B.angle": -1.6})
+    return eqs, da.assemble(eqs, guess={"A.angle": 0.8, "B.angle": -1.6})
+
+
+@pytest.mark.parametrize("length", [1.0, 1e-4])
+def test_sundials_stops_where_a_joint_cannot_follow(length: float) -> None:
+    """A machine of a tenth of a millimetre is open where one of a metre is."""
+    eqs, start = two_rods(length)
     with pytest.raises(da.errors.ConvergenceError) as caught:
         da.simulate(eqs, 2.0, start=start, method=da.Sundials(), every=0.01)
-    # the rods lie in a line when b.x is 1.5
     assert 0.45 <= caught.value.record.time[-1] <= 0.5
-    assert caught.value.record["residual.position"].max() < 1e-5
+    assert caught.value.record["residual.position"].max() < 1e-5 * length
 
 
 def stiff_slider(rate: float) -> da.EquationsOfMotion:
@@ -433,11 +439,15 @@ def test_a_run_has_sixteen_pieces_of_4096_samples_at_most_and_512_looks_for_even
 
 
 @pytest.mark.parametrize(("gap", "sound"), [(0.9e-5, 2), (1.1e-5, 1)])
-def test_a_state_of_sundials_is_sound_with_joints_closed_to_1e_5(gap: float, sound: int) -> None:
-    steps = sundials.SundialsSteps.__new__(sundials.SundialsSteps)
-    gaps = SimpleNamespace(many=lambda *at: (np.array([[0.0], [gap]]),))
-    steps.eqs, steps.p = SimpleNamespace(holonomic_rows=[0], kernel=lambda name: gaps), np.zeros(0)  # type: ignore[assignment]
-    assert steps._count_sound(np.zeros((2, 1)), np.arange(2.0), 0.0) == sound
+@pytest.mark.parametrize(("length", "unit"), [(1.0, 1.0), (1e-4, 1e-3), (1e4, 1e3)])
+def test_a_state_of_sundials_is_sound_with_joints_closed_to_1e_5(
+    length: float, unit: float, gap: float, sound: int
+) -> None:
+    """Of a metre where places are 0.1 to 10 m away, else of a length as many times smaller or larger."""
+    eqs, start = two_rods(length)
+    steps = sundials.SundialsSteps(eqs, da.Sundials(), read_inputs(eqs, None), None, None)
+    states = start.q + np.outer([0.0, gap * unit], np.eye(eqs.nq)[eqs.coordinates.names.index("b.y")])
+    assert steps._count_sound(start.q, states, np.zeros(2), 0.0) == sound
 
 
 def test_redundant_rows_of_idas_have_a_billionth_of_their_mobility_and_multipliers_a_millionth() -> None:

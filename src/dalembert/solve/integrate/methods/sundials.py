@@ -37,6 +37,7 @@ from dalembert.solve.constrained.solve import (
 from dalembert.solve.integrate.column import Column, Layout
 from dalembert.solve.integrate.inputs import Inputs
 from dalembert.solve.integrate.method import Method, integrator, option
+from dalembert.solve.position.assemble import row_units
 
 MX = ca.MX
 SX = ca.SX
@@ -59,7 +60,9 @@ class SundialsLimits:
     looks: int = 512  # an event is looked for at least this often in a run: one that lasts 1/500 of it is found
     share: float = 0.02  # of the tolerance for one step: errors of a swinging pendulum add up to a hundred times that
     tightest: float = 1e-12  # smallest tolerance for SUNDIALS, unless the user gives a smaller one
-    open: float = 1e-5  # m or rad, of a joint after the projection: the motion has left it
+    # Of a joint after the projection, in units of the machine (1 m and 1 rad of one of ordinary size): the motion has
+    # left it.
+    open: float = 1e-5
     shortest: float = 1e-13  # step of CVODES, of a piece
     even: float = 1e-9  # relative difference of sample intervals that counts as none
 
@@ -198,7 +201,7 @@ class SundialsSteps:
         nq, nv, nz = eqs.nq, eqs.nv, eqs.nz
         at = times[:, None]
         q, v = self._project.many(y[:, :nq], y[:, nq : nq + nv], self.p, at)
-        sound = self._count_sound(q, times, t0)
+        sound = self._count_sound(part["q"], q, times, t0)
         z, work = y[:, nq + nv : nq + nv + nz], y[:, -1:]
         rows = np.asarray(self._begin.many(at, x[1], q, v, z, work, part["lam"], self.p, self.constants)[0])
         accepted, rejected = self.where["accepted"][0], self.where["rejected"][0]
@@ -207,15 +210,16 @@ class SundialsSteps:
         rows[:, rejected] = x[rejected]
         return rows[:sound]
 
-    def _count_sound(self, q: Array, times: Array, t0: float) -> int:
-        """How many states from the first on have their joints closed."""
+    def _count_sound(self, start: Array, q: Array, times: Array, t0: float) -> int:
+        """How many states from the first on have their joints closed, in units of the machine at the start."""
         eqs = self.eqs
         if not eqs.holonomic_rows:
             return len(times)
         gaps = np.abs(eqs.kernel("position").many(q, self.p, times[:, None])[0]).reshape(len(times), -1)
-        bad = np.flatnonzero(~(gaps.max(axis=1) <= LIMITS.open))
+        shares = gaps / row_units(eqs, start, t0)
+        bad = np.flatnonzero(~(shares.max(axis=1) <= LIMITS.open))
         if len(bad) and bad[0] == 0:
-            owner = eqs.rows[eqs.holonomic_rows[int(np.argmax(gaps[0]))]].owner
+            owner = eqs.rows[eqs.holonomic_rows[int(np.argmax(shares[0]))]].owner
             raise ConvergenceError(
                 "joint-open",
                 f"{owner!r} is open by {gaps[0].max():.1e} m at t = {times[0]:.6g} s. A driver or joint may be beyond "
