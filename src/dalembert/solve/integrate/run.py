@@ -69,7 +69,7 @@ THRESHOLDS = RunThresholds()
 
 def largest_gap(state: State) -> float:
     """Gap of a joint [m or rad] from which the machine of a run is open."""
-    return THRESHOLDS.gap * max(1.0, Units(state.eqs, state.q, state.t).length)
+    return THRESHOLDS.gap * Units(state.eqs, state.q, state.t).length
 
 
 class Run:
