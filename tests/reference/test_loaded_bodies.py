@@ -8,6 +8,7 @@ sine of its buckling). A narrow cantilever turns sideways under a force of 4.012
 from __future__ import annotations
 
 import warnings
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -115,6 +116,21 @@ def test_centrifugal_stiffness_alone_warns_of_other_tension(more: Any) -> None:
         turn(blade("centrifugal", **more))
     turn(blade(True, **more))
     turn(blade("centrifugal"))  # of its own rotation alone
+
+
+@pytest.mark.parametrize("more", [{"hub": 0.5}, {"tip": 0.5}], ids=["hub with radius", "mass at the tip"])
+def test_linear_models_and_steady_motions_warn_as_runs_do(more: Any) -> None:
+    for stiffening in ("centrifugal", True):
+        eqs = blade(stiffening, **more)
+        steady = da.assemble(eqs, velocity={"hub.angle": 30.0})
+
+        def expect(stiffening: Any = stiffening) -> Any:
+            return nullcontext() if stiffening is True else warns(da.errors.ModelWarning, "axial-load", "blade")
+
+        with expect():
+            da.linearize(eqs, at=steady, anywhere=True)
+        with expect():
+            da.equilibrium(eqs, rates={"hub": 30.0})
 
 
 def test_stiffness_by_forces_alone_warns_of_tension_by_acceleration() -> None:

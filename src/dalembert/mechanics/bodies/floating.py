@@ -387,8 +387,7 @@ class FloatingBody:
             return []
         where = {"body": name}
         cut = Advice("Cut it into pieces with a frame each: {}.", Call("da.structures.flexible_pieces"))
-        size = max(float(np.linalg.norm(node.place)) for node in data.nodes) or 1.0
-        moved = [self.displacement(node.name) for node in data.nodes]
+        size, moved = self._deflections()
         largest = ca.mmax(ca.vertcat(*(ca.dot(d, d) for d in moved))) / (RANGE.deflection * size) ** 2
         problem = f"nodes of the flexible body {name!r} move by more than {RANGE.deflection:.0%} of its size"
         found = [(Finding("large-deformation", problem, where, advice=(cut,)), ca.sqrt(largest))]
@@ -402,6 +401,20 @@ class FloatingBody:
             advice = Advice("Make the data with {}, or cut the body into pieces.", Argument("stiffening", True))
             found.append((Finding("no-stiffening", problem, where, advice=(advice,)), turning))
         return found
+
+    def _deflections(self) -> tuple[float, list[Expr]]:
+        """Size of the body from its first node, and displacements of its nodes from the tangent there.
+
+        Those from a mean axis are a third of them in a cantilever; which frame the data have makes no difference.
+        """
+        dim, (first, *others) = self.host.space.dim, self.data.nodes
+        still, turn = self.displacement(first.name), self._rotation(first.name)[0]
+        moved = [still - still]
+        for node in others:
+            arm = (node.place - first.place)[:dim]
+            carried = turn * ca.vertcat(-arm[1], arm[0]) if dim == 2 else ca.cross(turn, SX(ca.DM(arm)))
+            moved.append(self.displacement(node.name) - still - carried)
+        return max(float(np.linalg.norm(node.place - first.place)) for node in self.data.nodes) or 1.0, moved
 
     def load_assumptions(self, forces: Mapping[str, Expr]) -> list[tuple[Finding, Expr]]:
         """As `assumptions`, of forces on its nodes (world axes): the axial load that nothing stiffens.

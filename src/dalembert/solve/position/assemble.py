@@ -109,7 +109,7 @@ class Units:
 
 
 def row_units(eqs: EquationsOfMotion, q: Array, t: float) -> Array:
-    """Units of the position rows of a machine at a pose, (rows,): gaps in these are shares of its size [m], or angles."""
+    """Units of the position rows of a machine at a pose, (rows,): a length of its own, or 1 of angles."""
     still = np.zeros(eqs.nv)
     A = eqs.kernel("rows").sparse(0, q, still, np.zeros(eqs.nz), np.zeros(eqs.nu), eqs.p, t)
     return Units(eqs, q, t).rows(csc_matrix(A[eqs.holonomic_rows, :]))

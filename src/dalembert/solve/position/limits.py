@@ -11,6 +11,7 @@ from dalembert.core.findings import Advice, Call, Finding
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array
 from dalembert.record import Record
+from dalembert.solve.position.tangent import Instant
 
 # A limit counts as kept up to rounding: share of the limit, and [m, rad, N, ...] where the limit is zero.
 ROUNDING = 1e-9
@@ -47,9 +48,9 @@ def _describe_excess(channel: str, key: str, limit: float, value: float, motion:
     return Finding("out-of-range", problem, where, {"limit": limit, "value": value}, advice)
 
 
-def find_broken(eqs: EquationsOfMotion, motion: State | Record) -> list[Finding]:
-    """One finding for each assumption of the model that does not hold in a state or a run, where it holds least. A
-    state has no reactions: assumptions about loads are judged in runs alone."""
+def find_broken(eqs: EquationsOfMotion, motion: Instant | Record) -> list[Finding]:
+    """One finding for each assumption of the model that does not hold at an instant or in a run, where it holds
+    least."""
     if not eqs.assumptions:
         return []  # equations with assumptions about loads have others too
     findings = eqs.assumptions
@@ -62,12 +63,15 @@ def find_broken(eqs: EquationsOfMotion, motion: State | Record) -> list[Finding]
             return np.column_stack(values) if values else np.zeros((len(times), 0))
 
         states = [columns(part.names) for part in (eqs.coordinates, eqs.speeds)]
+        others = [columns(group.names) for group in (eqs.reaction_channels, eqs.internal, eqs.inputs)]
     else:
-        times, states = np.array([motion.t]), [motion.q[None], motion.v[None]]
+        x = motion
+        loads = eqs.kernel("reactions")(x.q, x.v, x.a, x.lam, x.z, x.u, eqs.p, x.t)[0]
+        times, states = np.array([x.t]), [x.q[None], x.v[None]]
+        others = [np.reshape(values, (1, -1)) for values in (loads, x.z, x.u)]
     numbers = eqs.p, times[:, None]
     excess = np.reshape(eqs.kernel("assumptions").many(*states, *numbers)[0], (len(times), -1))
-    if eqs.load_assumptions and isinstance(motion, Record):
-        others = (columns(group.names) for group in (eqs.reaction_channels, eqs.internal, eqs.inputs))
+    if eqs.load_assumptions:
         values = eqs.kernel("load_assumptions").many(*states, *others, *numbers)[0]
         findings, excess = (*findings, *eqs.load_assumptions), np.hstack([excess, np.reshape(values, (len(times), -1))])
     found = []

@@ -105,7 +105,8 @@ def equilibrium(
         state = _find_rest(eqs, start, guess, u, held, driven, t)
     else:
         state = _find_steady(eqs, start, guess, u, held, rates, t)
-    ModelWarning.report(find_broken(eqs, state))
+    x = Instant(state.q, state.v, state.z, u, t, np.zeros(eqs.nv), state.lam)
+    ModelWarning.report(find_broken(eqs, x if rates is None or not eqs.load_assumptions else accelerations(eqs, x)))
     return state
 
 

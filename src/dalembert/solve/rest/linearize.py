@@ -22,7 +22,7 @@ import numpy as np
 
 from dalembert.core.arguments import take_names
 from dalembert.core.errors import ModelError, ModelWarning
-from dalembert.core.findings import Advice, Argument, Call
+from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array
 from dalembert.linear import SecondOrder, StateSpace
@@ -32,6 +32,7 @@ from dalembert.solve.integrate.inputs import Inputs, read_inputs
 from dalembert.solve.integrate.stick_slip import fix_modes
 from dalembert.solve.position.assemble import assemble, check_start
 from dalembert.solve.position.chart import Chart
+from dalembert.solve.position.limits import find_broken
 from dalembert.solve.position.tangent import Instant, Saddle, Terms, accelerations, split, terms, terms_together
 from dalembert.solve.rest.equilibrium import equilibrium
 from dalembert.solve.rest.linear_matrices import LIMITS, StateMatrices, find_first_order, make_model, read_outputs
@@ -115,8 +116,11 @@ def linearize(
     many = not (at is None or isinstance(at, State))
     models: list[SecondOrder | StateSpace] = []
     chart: Chart | None = None
+    broken: dict[tuple[str, str], Finding] = {}
     for point in _evaluate(eqs, list(states), read_inputs(eqs, inputs), own=many, friction=friction):
         wanted = read_outputs(point.eqs, outputs)
+        if at is not None and not frozen:
+            broken |= {(one.code, repr(one.where)): one for one in find_broken(point.eqs, point.x)}
         if frozen:
             rest = point.eqs.state(point.x.q, None, point.x.z, point.x.t)
             models.append(_freeze(point.eqs, point.x, equilibrium(point.eqs, start=rest, inputs=inputs), named, wanted))
@@ -124,6 +128,7 @@ def linearize(
         model, used = _linearize_point(point, named, wanted, chart, anywhere=anywhere)
         chart = used if chart is None else chart
         models.append(model)
+    ModelWarning.report(list(broken.values()))
     return tuple(models) if many else models[0]
 
 

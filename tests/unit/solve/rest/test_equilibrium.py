@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -448,6 +449,19 @@ def test_rest_beyond_the_range_of_linear_deformations_is_reported_as_in_a_run() 
     """One piece of a soft strip under a load that bends it by its length."""
     strip = welded_pieces(1, 0.5, 0.001, 0.03, planar=True, force=(0, 10.0), modes=2)
     with warns(ModelWarning, "large-deformation", "'p0'"):
+        da.equilibrium(da.equations(strip))
+
+
+@pytest.mark.parametrize("reference", ["mean axis", "a"])
+@pytest.mark.parametrize(("deflection", "reported"), [(0.09, False), (0.11, True)])
+def test_a_strip_bent_by_a_tenth_of_its_length_is_reported_in_every_frame(
+    deflection: float, reported: bool, reference: str
+) -> None:
+    """F = 3 EI δ/L³; from its mean axis the strip bends by a third of that."""
+    stiffness = 3 * da.structures.material("steel").E * 0.03 * 0.001**3 / 12 / 0.5**2
+    force = (0, stiffness * deflection)
+    strip = welded_pieces(1, 0.5, 0.001, 0.03, planar=True, force=force, modes=2, stiffening=False, reference=reference)
+    with warns(ModelWarning, "large-deformation", "'p0'") if reported else nullcontext():
         da.equilibrium(da.equations(strip))
 
 
