@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -59,6 +61,42 @@ def arm() -> da.EquationsOfMotion:
     return da.equations(m, coordinates="joint")
 
 
+def string_under(load: float) -> Any:
+    c = da.symbolic.Continuum("string")
+    return da.symbolic.field_equation(c, kinetic=0.5 * c.rate**2, potential=0.5 * c.slope**2, load=load)
+
+
+def free_point() -> Any:
+    system = da.symbolic.System("point")
+    x = system.coordinate("x", "m")
+    system.add_kinetic(0.5 * system.rate(x) ** 2)
+    return system
+
+
+@cache
+def folder() -> Path:
+    return Path(tempfile.mkdtemp())
+
+
+def body_file() -> Path:
+    beam = da.structures.Beam(length=1.0, EI=80.0, rhoA=2.0, left="clamped", right="free")
+    file = folder() / "rod.npz"
+    da.write_flexible_body(da.structures.flexible_body(beam, name="rod", modes=2), file)
+    return file
+
+
+def modal_file() -> Path:
+    file = folder() / "modes.json"
+    da.write_modes(CHAIN.modes(), file)
+    return file
+
+
+def record_file() -> Path:
+    file = folder() / "run.csv"
+    da.write_record(RUN, file)
+    return file
+
+
 NOT_NUMBERS: dict[str, Callable[[float], Any]] = {
     "input_noise without inputs": lambda x: da.estimate.JointInputKalman(
         SAMPLED, unknown="u1", Q=1.0, R=1.0, P0=1.0, input_noise=x
@@ -84,6 +122,20 @@ NOT_NUMBERS: dict[str, Callable[[float], Any]] = {
     "frequency of a penalty": lambda x: da.symbolic.penalty(circle(), frequency=x),
     "centre of a window": lambda x: da.estimate.Window("B.angle", centre=x),
     "period of a window": lambda x: da.estimate.Window("B.angle", period=x),
+    "dt of a Riccati equation": lambda x: da.linear.dare(1.0, 1.0, 1.0, 1.0, dt=x),
+    "margin of kept modes": lambda x: da.structures.craig_bampton(CHAIN, "p1.x", modes=1, margin=x),
+    "angle of a rotation": lambda x: da.rotation(axis=(0, 0, 1), angle=x),
+    "part of a rotation vector": lambda x: da.rotation(vector=(0.0, x, 0.0)),
+    "pitch of a rotation": lambda x: da.rotation(tait_bryan=(0.0, x, 0.0)),
+    "seed of a grid": lambda x: da.sweeps.Grid({"x": [1.0, 2.0]}, seed=x),
+    "seed of points": lambda x: da.sweeps.Points({"x": [1.0, 2.0]}, seed=x),
+    "load of a continuum": lambda x: string_under(x),
+    "gauge of a symmetry": lambda x: da.symbolic.noether(free_point(), {"x": 1.0}, gauge=x),
+    "calls of a kernel": lambda x: da.tree.kernel(arm(), "inverse_dynamics", calls=x),
+    "length of a manipulability": lambda x: da.tree.manipulability(arm(), da.assemble(arm()), "arm", length=x),
+    "size of a body's file": lambda x: da.read_flexible_body(body_file(), max_bytes=10**9 * x),
+    "size of a modal file": lambda x: da.read_modes(modal_file(), max_bytes=10**9 * x),
+    "size of a record's file": lambda x: da.read_record(record_file(), max_bytes=10**9 * x),
 }
 
 
@@ -114,6 +166,7 @@ def resample(run: da.Record) -> Any:
 
 
 IDENTIFIED: dict[str, tuple[float, Callable[[da.Record, Any, Any], Any]]] = {
+    "gamma without correlations": (2, lambda r, fit, x: da.identify.okid_era(r, "force", "x", order=2, gamma=x)),
     "order of auto": (2, lambda r, fit, x: da.identify.auto(r, "force", "x", order=x, refined=False)),
     "dt of a bound": (0.05, lambda r, fit, x: da.identify.cramer_rao(fit, np.array(r["force"]), [1e-6], dt=x)),
     "dt of a delay": (0.05, lambda r, fit, x: da.identify.delay(r["x"], r["x"], x)),

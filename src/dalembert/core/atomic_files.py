@@ -110,7 +110,7 @@ def require_file(file: Path, largest: int, shown: str | None = None, *, argument
         raise FileFormatError("not-readable", f"cannot be read ({error}).", path=name) from None
     if not size:
         raise FileFormatError("empty", "the file is empty.", path=name)
-    if size > largest:
+    if not size <= largest:  # NaN allows nothing
         allowed = f"{argument} = {largest}" if argument else str(largest)
         problem = f"the file has {size} bytes, more than {allowed}."
         raise FileFormatError("too-large", problem, path=name, evidence={"bytes": size, "allowed": largest})

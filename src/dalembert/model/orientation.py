@@ -183,6 +183,7 @@ def rotation(
         e, angle = unit(axis, "the axis of a rotation"), in_si(angle, "angle", what="angle", error=ModelError)
         if isinstance(angle, str):
             raise ModelError("not-a-number", f"the angle of a rotation must be a number, got {angle!r}.")
+        (angle,) = _parts((angle,), 1, "the angle of a rotation")
         return Rotation((cos(angle / 2), *(c * sin(angle / 2) for c in e)))
     if vector is not None:
         angles = in_si(vector, "angle", what="vector", error=ModelError)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.core.arguments import whole_number
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
 from dalembert.expressions import Array
@@ -63,6 +64,7 @@ class Grid(Design):
     seed: int = 0
 
     def __post_init__(self) -> None:
+        whole_number("seed", self.seed)
         values = _values(self.axes)
         object.__setattr__(self, "axes", values)
         count = math.prod(map(len, values.values()))
@@ -87,6 +89,7 @@ class Points(Design):
     seed: int = 0
 
     def __post_init__(self) -> None:
+        whole_number("seed", self.seed)
         values = _values(self.axes)
         object.__setattr__(self, "axes", values)
         counts = {name: len(one) for name, one in values.items()}
@@ -170,8 +173,7 @@ def _check_random(axes: object, samples: object, seed: object) -> None:
             raise DataError("out-of-range", f"axis {name!r}: low must lie below high, got ({low:g}, {high:g}).")
     if isinstance(samples, bool) or not isinstance(samples, (int, np.integer)) or not 1 <= samples <= MOST:
         raise DataError("not-a-count", f"samples must be a whole number from 1 to {MOST}, got {samples!r}.")
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise DataError("not-a-count", f"seed must be a whole number, not negative, got {seed!r}.")
+    whole_number("seed", seed)
 
 
 def _spread(axes: Mapping[str, Any], unit: Array) -> Array:

@@ -105,6 +105,8 @@ class Continuum:
                 )  # fmt: skip
         if value.shape != (1, 1):
             raise ModelError("wrong-shape", f"{what} has the shape {value.shape}; it must be a scalar.")
+        if value.is_constant() and not value.is_regular():
+            raise ModelError("not-finite", f"{what} must be finite, got {value}.")
         return value
 
     def _total(self, expression: Any, variable: Any, step: tuple[int, int]) -> Any:

@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from dalembert.core.arguments import whole_number
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion, FunctionSource, State, require_equations
@@ -139,7 +140,7 @@ def kernel(eqs: EquationsOfMotion, name: str, *choices: Any, calls: int = 0) -> 
         problem = unknown_name("function", name, list(TREE_FUNCTIONS), "da.tree")
         raise ModelError("unknown-name", problem, where={"function": name})
     found = find_kernel(eqs, name, *choices)
-    found.expect(calls)
+    found.expect(whole_number("calls", calls))
     return found
 
 

@@ -100,7 +100,8 @@ def okid_era(
     """
     data = read_data.quiet(record, inputs, outputs, detrend=detrend, drift_matters=True)
     known = [*data.findings, *([] if order is None else data.check_order(order))]
-    window = HankelWindow(order, rows, columns, check_lags(gamma, delta, tau) if correlations else None)
+    lags = check_lags(gamma, delta, tau)
+    window = HankelWindow(order, rows, columns, lags if correlations else None)
 
     factors: dict[int, Triangle] = {}
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
-from dalembert.core.declare import ArgumentKind, Scope, checked, matrix, one_of, symmetric
+from dalembert.core.declare import ArgumentKind, Scope, above_and_below, checked, matrix, one_of, symmetric
 from dalembert.core.errors import DataError
 from dalembert.core.results import result
 from dalembert.core.text import count_noun
@@ -28,6 +28,7 @@ StateWeight = Annotated[Any, symmetric("n"), "Q"]
 InputWeight = Annotated[Any, symmetric("m"), "R, positive definite"]
 CrossTerm = Annotated[Any, matrix("n", "m", vector="column"), "cross term"]
 Descriptor = Annotated[Any, matrix("n", "n"), "E, invertible"]
+SampleTime = Annotated[float, above_and_below(0.0, np.inf), "sample time [s], for the frequencies of the poles only"]
 Method = Annotated[str, one_of("automatic", "schur", "doubling"), "solver"]
 
 
@@ -91,14 +92,9 @@ def care(
 @checked
 def dare(
     A: System, B: Inputs, Q: StateWeight, R: InputWeight, S: CrossTerm | None = None, E: Descriptor | None = None,
-    *, method: Method = "automatic", dt: float = 1.0,
+    *, method: Method = "automatic", dt: SampleTime = 1.0,
 ) -> RiccatiSolution:  # fmt: skip
     """Stabilising solution of the discrete algebraic Riccati equation; arguments as of :func:`care`.
-
-    Parameters
-    ----------
-    dt : float
-        Sample time [s], for the frequencies of the poles only.
 
     Examples
     --------

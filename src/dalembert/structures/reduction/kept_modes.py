@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from dalembert.core.arguments import positive_number
 from dalembert.core.arrays import FloatArray, Matrix
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice
@@ -48,12 +49,9 @@ def choose_modes(
     M: Matrix, K: Matrix, modes: ModesKept, up_to: float | None, margin: float, factor: StiffnessFactor | None = None
 ) -> KeptModes:
     """Lowest modes by count, by number or by frequency."""
+    margin = positive_number("margin", margin)
     if up_to is not None:
-        if not (np.isfinite(up_to) and up_to > 0.0 and np.isfinite(margin) and margin > 0.0):
-            raise DataError(
-                "not-positive", f"up_to and margin must be positive numbers, got {up_to!r} rad/s and {margin!r}."
-            )
-        squares, shapes = factors.lowest_below(M, K, margin * up_to, factor)
+        squares, shapes = factors.lowest_below(M, K, margin * positive_number("up_to", up_to), factor)
         return KeptModes(squares, shapes, range(1, len(squares) + 1))
     if modes is None or isinstance(modes, int | np.integer):
         count = int(M.shape[0]) if modes is None else int(modes)

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.core.arguments import positive_number
 from dalembert.core.arrays import IntArray
 from dalembert.core.errors import DataError, FileFormatError, MissingExtraError, ModelWarning, require_extra
 from dalembert.core.findings import Advice, Argument
@@ -140,6 +141,7 @@ def _format(file: Path, given: str | None) -> str:
 
 
 def _check_length(file: Path, limit: int, max_bytes: int) -> None:
+    positive_number("max_bytes", max_bytes)
     if not file.is_file():
         raise FileFormatError("no-such-file", "there is no such file.", path=str(file))
     size = file.stat().st_size

@@ -44,14 +44,17 @@ def noether(system: System, symmetry: Mapping[str, Any], *, name: str = "I", gau
     for one in symmetry:
         if one not in system.coordinate_names:
             raise ModelError("unknown-name", unknown_name("coordinate", one, system.coordinate_names, system.name))
+    gauge = SX(gauge)
+    if gauge.is_constant() and not gauge.is_regular():
+        raise ModelError("not-finite", f"the gauge must be finite, got {gauge}.")
     motion = in_rates(system)
     T, V = motion.kinetic, motion.potential
     xi = ca.vertcat(*(SX(symmetry.get(one, 0.0)) for one in system.coordinate_names))
-    if ca.depends_on(ca.vertcat(xi, SX(gauge)), motion.v):
+    if ca.depends_on(ca.vertcat(xi, gauge), motion.v):
         raise ModelError("not-supported", "a symmetry and its gauge are expressions of coordinates and time alone.")
     momenta = ca.gradient(T, motion.v)
     terms = [ca.gradient(T - V, system.q) * xi, momenta * motion.rate(xi)]
-    change = ca.sum1(terms[0]) + ca.sum1(terms[1]) - motion.rate(SX(gauge))
+    change = ca.sum1(terms[0]) + ca.sum1(terms[1]) - motion.rate(gauge)
     size = ca.sum1(ca.fabs(terms[0])) + ca.sum1(ca.fabs(terms[1])) + ca.fabs(T) + ca.fabs(V)
     along = motion.A @ xi if len(motion.rows) else SX(1, 1)
     points = motion.sample([change, size, ca.dot(motion.applied, xi), along])
@@ -67,5 +70,5 @@ def noether(system: System, symmetry: Mapping[str, Any], *, name: str = "I", gau
             )  # fmt: skip
     shown = ", ".join(symmetry)
     return Conserved(
-        name, ca.simplify(ca.dot(momenta, xi) - SX(gauge)), f"The Lagrangian has the given symmetry in {shown}"
+        name, ca.simplify(ca.dot(momenta, xi) - gauge), f"The Lagrangian has the given symmetry in {shown}"
     )

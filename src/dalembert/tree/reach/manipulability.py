@@ -105,12 +105,13 @@ def manipulability(
     0.479426
     """
     one_of("part", part, PARTS)
+    positive_number("length", length)
     dim = dimension(eqs, place)
     J = evaluate(eqs, state, "jacobian", place, "local_world_aligned")[0]
     rows = slice(0, dim) if part == "position" else slice(dim, None) if part == "rotation" else slice(None)
     J = np.array(J[..., rows, :])
     if part == "pose":
-        J[..., dim:, :] *= positive_number("length", length)
+        J[..., dim:, :] *= length
     names, Z = driven_speeds(eqs, state, joints)
     U, values, Vt = np.linalg.svd(J @ Z, full_matrices=False)
     speeds = np.swapaxes(Vt, -1, -2)
