@@ -62,8 +62,8 @@ flexible   machines of flexible bodies with the same modes as Exudyn's reduced-o
            step, and with native code; how far their time per step is from a line; equations of a body of 50 full modes.
 
 flexible-arm  an arm of two bending links (three modes each, 400 g, geared motors) under sampled joint PID for 2 s, the
-           tip within 1e-5 m of each engine's own converged run, in CPU seconds beside Exudyn with the same modes: at most
-           0.05 of its time. Without weight the motions of both must agree to 1e-5 m; with weight Exudyn's body turns as
+           tip within 1e-5 m of each engine's own converged run, in CPU seconds beside Exudyn with the same modes: at
+           most 0.05 of its time. Without weight both motions must agree to 1e-5 m; with weight Exudyn's body turns as
            if it were not bent. Then an implicit step in joint coordinates beside one in absolute coordinates (goal 1),
            and for arms of 2 to 4 links operations of M and bias beside those of written-out equations, with the CPU
            time from the description to their native code, at most 3 s.

@@ -93,7 +93,7 @@ def line_of(answer: Answer) -> dict[str, Any]:
     return found | {"status": answer.status, "reason": answer.reason}
 
 
-# --- the task: angles of the joints by time, and the weight that the loops know ----------------------------------------
+# --- the task: angles of the joints by time, and the weight that the loops know --------------------------------------
 
 
 def angles(time: Any) -> Any:
@@ -138,7 +138,8 @@ def rest(task: dict[str, Any], emit: Emit) -> None:
     eqs = tudor(task["gravity"])
     names = [f"{joint}.angle" for joint in JOINTS]
     state = da.equilibrium(eqs, hold=dict.fromkeys(names, 0.0), efforts=names)
-    emit({"modes": [state[name] for name in eqs.elastic], "pose": [state[f"link2.{name}"] for name in ("x", "y", "angle")]})
+    pose = [state[f"link2.{name}"] for name in ("x", "y", "angle")]
+    emit({"modes": [state[name] for name in eqs.elastic], "pose": pose})
 
 
 class Arm:

@@ -51,7 +51,7 @@ class Machine:
         self, name: str, beam: Beam, place: Any, velocity: Any = (0, 0, 0), turning: Any = (0, 0, 0), *,
         payload: float = 0.0,
     ) -> Any:  # fmt: skip
-        """A beam; velocity and angular velocity of its frame at the start; mass at its tip that the modes do not know."""
+        """A beam; velocity and angular velocity of its frame at the start; mass at its tip, unknown to its modes."""
         M = np.repeat(beam.masses, 3)
         shapes = beam.shapes.reshape(3 * len(beam.masses), -1)
         mesh = FEMinterface()

@@ -405,9 +405,10 @@ class JointCoordinates(Absolute):
         alone = {first + k: SX(self.number(e[2])) for k, e in enumerate(self.extra)}
         for k, inertia in (*alone.items(), *self.joint_inertia.items()):
             efforts[k] = efforts.get(k, SX(0)) + inertia * self.a[k]
-        A, b = self.rows.matrix(), self.rows.right_hand_side()
+        rows = self.rows
+        A, b = rows.matrix(), rows.right_hand_side()
         moved = ca.vertcat(*(efforts[k] for k in range(self.nv)))
-        sums = [moved - self._static_forces - A.T @ self.lam, self.rows.positions(), self.rows.velocities(), A @ self.a - b]
+        sums = [moved - self._static_forces - A.T @ self.lam, rows.positions(), rows.velocities(), A @ self.a - b]
         return share("balance", [self.q, self.v, self.a, self.lam, self.z, self.u, self.p, self.t], sums)
 
     @cached_property
