@@ -299,6 +299,15 @@ def test_validity_warns_where_epsilon_is_not_small(arm: da.EquationsOfMotion) ->
     assert len(falls[0]) == 1 and falls[0][0] < 3 and falls[1] == []
 
 
+def test_damping_is_no_sign_of_an_epsilon_that_is_not_small() -> None:
+    """A joint with 2 % damping whose motion is 17 times slower than its vibration: the series converges at once."""
+    two = da.separate_scales(elastic_joint(damping=2 * 0.02 * np.sqrt(400.0 / 3.0)), "twist")
+    times = np.linspace(0.0, np.pi, 201)
+    motion = two.feed_forward({"angle": lambda t: 0.3 * da.cos(2.0 * t)}, times=times)
+    run = two.input_rates(motion, cutoff_hz=60.0)
+    assert two.validity(run) == ()
+
+
 def test_bad_input_is_named_with_its_remedy(arm: da.EquationsOfMotion) -> None:
     x, y, a, b = (SX.sym(name) for name in ("x", "y", "x.rate", "y.rate"))
     tied = equations_from_expressions("tied", q=[x, y], v=[a, b], M=SX.eye(2), f=ca.vertcat(-x, -y), phi={"tie": x - y})
