@@ -169,8 +169,8 @@ class TwoTimeScale:
         """φ̈ - a_f: how far the manifold q_f = φ is from invariant, as accelerations of the fast coordinates.
 
         φ̈ is the exact second derivative along the slow motion of this order, a_f the acceleration of the whole machine
-        on the manifold. It falls with ε² at order 0 and with ε⁴ at order 2, with constant damping ratios in the end with
-        ε and ε³. Inputs have no third derivatives.
+        on the manifold. It falls with ε² at order 0 and with ε⁴ at order 2; with constant damping ratios in the end
+        with ε and ε³. Inputs have no third derivatives.
         """
         return self._values("residual", at, inputs)[0]
 

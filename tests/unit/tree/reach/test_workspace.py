@@ -147,4 +147,4 @@ def test_bending_links_keep_their_deformation_and_need_no_limits() -> None:
     modes = [eqs.coordinates.index[name] for name in eqs.elastic]
     np.testing.assert_array_equal(cloud.q[:, modes], np.broadcast_to(eqs.state().q[modes], (100, 6)))
     distance = np.linalg.norm(cloud.points, axis=1)
-    assert 0.05 < distance.min() and 0.7 < distance.max() < 0.819
+    assert distance.min() > 0.05 and 0.7 < distance.max() < 0.819
