@@ -213,6 +213,17 @@ def test_slow_and_fast_motion_together_follow_the_whole_machine() -> None:
     np.testing.assert_allclose(run["angle"] - run["twist.fast"] / 3, whole["angle"], atol=2e-5)
 
 
+@pytest.mark.spec("001-C46")
+def test_a_filter_takes_slow_and_fast_models_together() -> None:
+    """From angle and deflection of a joint that vibrates by 1e-3 rad, of which the filter does not know."""
+    both = da.equations(da.separate_scales(elastic_joint(stiffness=4000.0, damping=0.5), "twist"))
+    torque = {"torque": lambda t: da.sin(2 * t)}
+    run = da.simulate(both, 0.2, start=both.state(q=[0.0, 1e-3]), inputs=torque, every=2e-3)
+    found = da.estimate.ExtendedKalman(both, outputs=["angle", "twist"], Q=1e-8, R=1e-10).run(run)
+    late = np.abs(found["twist.fast"] - run["twist.fast"])[50:]
+    assert late.max() < 1e-6  # a thousandth of what it did not know
+
+
 @pytest.mark.slow
 @pytest.mark.spec("001-C46")
 def test_an_arm_that_begins_to_fall_and_vibrate_follows_the_whole_machine_better_at_order_two() -> None:
