@@ -14,6 +14,7 @@ import dalembert as da
 from dalembert.equations import equations_from_expressions
 from tests.helpers.c_equations import check, needs_compiler
 from tests.helpers.findings import raises
+from tests.helpers.joint_coordinates import clamped_points
 from tests.helpers.stiff_machines import elastic_joint, flexible_arm
 
 BENDS = ["bend0", "bend1", "bend2", "bend3"]
@@ -317,6 +318,18 @@ def test_damping_is_no_sign_of_an_epsilon_that_is_not_small() -> None:
     motion = two.feed_forward({"angle": lambda t: 0.3 * da.cos(2.0 * t)}, times=times)
     run = two.input_rates(motion, cutoff_hz=60.0)
     assert two.validity(run) == ()
+
+
+@pytest.mark.spec("001-C35")
+def test_epsilon_is_one_over_the_lowest_frequency_of_modes_of_any_size() -> None:
+    """Modes without unit mass: point masses on shapes at random."""
+    points = clamped_points(3, 2)
+    data = points.move_frame(points.places[0]).data()
+    assert np.abs(data.modal_mass - np.eye(2)).max() > 0.1
+    m = da.Mechanism("hinge", gravity=(0, 0, 0))
+    m.add_revolute("hinge", m.ground.at(0, 0, 0), m.add_flexible_body("body", data).at("n0"))
+    two = da.separate_scales(da.equations(m, coordinates="joint"))
+    assert two.epsilon == pytest.approx(1 / data.frequencies[0], rel=1e-12)
 
 
 def test_bad_input_is_named_with_its_remedy(arm: da.EquationsOfMotion) -> None:
