@@ -26,7 +26,7 @@ class Beam:
     """Along x, clamped at x = 0, with a round section.
 
     length [m]; area [m²]; density [kg/m³]; modulus [Pa]; modes : numbers of modes in bending along y and z, of
-    stretching and of twisting; elements : of equal length.
+    stretching and of twisting; elements : of equal length; end_mass : on the points of the last section [kg].
     """
 
     length: float
@@ -35,6 +35,7 @@ class Beam:
     modulus: float
     modes: tuple[int, int, int, int]
     elements: int = 20
+    end_mass: float = 0.0
 
     @property
     def second_moment(self) -> float:
@@ -55,7 +56,9 @@ class Beam:
         """Of the points, section after section."""
         weights = np.ones(self.elements + 1)
         weights[[0, -1]] = 0.5
-        return np.repeat(self.density * self.area * self.length / self.elements / POINTS * weights, POINTS)
+        weights *= self.density * self.area * self.length / self.elements
+        weights[-1] += self.end_mass
+        return np.repeat(weights / POINTS, POINTS)
 
     @property
     def offsets(self) -> Array:

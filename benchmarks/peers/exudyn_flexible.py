@@ -47,13 +47,18 @@ class Machine:
         self.gravity = [0.0, 0.0, -gravity]
         self.sensors: dict[str, int] = {}
 
-    def beam(self, name: str, beam: Beam, place: Any, velocity: Any = (0, 0, 0), turning: Any = (0, 0, 0)) -> Any:
-        """A beam; velocity and angular velocity of its frame at the start."""
+    def beam(
+        self, name: str, beam: Beam, place: Any, velocity: Any = (0, 0, 0), turning: Any = (0, 0, 0), *,
+        payload: float = 0.0,
+    ) -> Any:  # fmt: skip
+        """A beam; velocity and angular velocity of its frame at the start; mass at its tip, unknown to its modes."""
         M = np.repeat(beam.masses, 3)
         shapes = beam.shapes.reshape(3 * len(beam.masses), -1)
         mesh = FEMinterface()
         mesh.nodes = {"Position": beam.places}
-        mesh.massMatrix = csr_matrix(np.diag(M))
+        loaded = M.copy()
+        loaded[-3 * POINTS :] += payload / POINTS
+        mesh.massMatrix = csr_matrix(np.diag(loaded))
         weighted = M[:, None] * shapes
         mesh.stiffnessMatrix = csr_matrix((weighted * beam.motion[0]) @ weighted.T)
         mesh.modeBasis = {"matrix": shapes, "type": "NormalModes"}

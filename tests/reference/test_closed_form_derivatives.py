@@ -172,7 +172,7 @@ def whole(x: da.tree.ClosedForm) -> tuple[Any, Any]:
     return np.block([[x.Mtt, x.Mtq], [x.Mtq.T, x.Mqq]]), np.concatenate((x.Ct, x.Cq))
 
 
-@pytest.mark.spec("001-C41", "001-C42")
+@pytest.mark.spec("001-C41", "001-C42", "001-T9")
 @pytest.mark.parametrize("bent", [True, False], ids=["mass", "mass and bias"])
 def test_derivatives_by_deformations_are_those_of_the_appendix(bent: bool) -> None:
     """Of M at any deformation; of the bias where there is none."""

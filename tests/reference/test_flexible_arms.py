@@ -41,6 +41,7 @@ def tudor(load: float, *, drivers: bool = False) -> da.Mechanism:
     return m
 
 
+@pytest.mark.spec("001-T9")
 def test_links_have_the_published_frequencies() -> None:
     assert rod(LENGTHS[0], MOTOR).frequencies_hz == pytest.approx([4.733, 75.63, 241.8], rel=5e-3)
     assert rod(LENGTHS[1]).frequencies_hz == pytest.approx([22.90, 143.5, 401.8], rel=5e-3)
@@ -54,7 +55,7 @@ def free_fall(eqs: da.EquationsOfMotion, rtol: float) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.spec("001-C24")
+@pytest.mark.spec("001-C24", "001-T9")
 @pytest.mark.filterwarnings("ignore::dalembert.core.errors.SimulationWarning")
 def test_a_falling_arm_keeps_its_energy_and_loses_it_with_the_printed_term(monkeypatch: pytest.MonkeyPatch) -> None:
     """The source's factor 1 of the Coriolis acceleration changes the energy by 1.06e-3 J, whatever the steps."""
@@ -120,7 +121,7 @@ def stiff_beam(pieces: int) -> da.EquationsOfMotion:
     return da.equations(m, coordinates="joint")
 
 
-@pytest.mark.spec("001-C29")
+@pytest.mark.spec("001-C29", "001-T9")
 def test_a_link_cut_into_pieces_has_the_same_rigid_arm() -> None:
     """Columns of the welds are absent: BBt has six rows for every piece and a column for each hinge."""
     forms = []

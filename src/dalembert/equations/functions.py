@@ -7,9 +7,9 @@ A producer gives inertia and forces, and further functions that its machine has.
 
 P is the power of everything that V does not hold; with M(q) its term E_q q̇ cancels the Coriolis forces in f.
 A producer of large machines may give the ``tangent`` K, D: what matters of -∂f/∂ξ (dq = N dξ) and -∂f/∂v to implicit
-steps, whose iteration corrects the rest. Without it they differentiate everything. Where its functions call others that
-many bodies share, it gives the ``balance`` M v̇ - f - Aᵀλ, φ, φ̇, A v̇ - b of these steps and their ``matrices`` M, A too,
-and the steps call as well.
+steps, whose iteration corrects the rest. Without it they differentiate everything. Where it knows a shorter way than M
+and f, it gives the ``balance`` M v̇ - f - Aᵀλ, φ, φ̇, A v̇ - b of these steps; where its functions call others that many
+bodies share, their ``matrices`` M, A too, and the steps call as well.
 A producer with a faster algorithm than a factor of M gives ``mass_solve``: M⁻¹ a. It is used where there are no rows.
 """
 

@@ -380,11 +380,15 @@ class JointCoordinates(Absolute):
         if self.form == CLOSED:
             forces.add(range(self.nv), -self._closed[1], has_potential=True)
             return
+        self._static_forces = forces.potential_part + forces.other_part
         efforts = inverse_dynamics(*self.moving, gravity)
         forces.add(list(efforts), [-x for x in efforts.values()], has_potential=True)
 
     def own_functions(self) -> dict[str, Callable[[], ca.Function]]:
-        """M⁻¹ x by articulated bodies, where the links are all that moves and no row couples them."""
+        """M⁻¹ x by articulated bodies, where the links are all that moves and no row couples them; with flexible bodies
+        the balance of implicit steps by the recursion, in half the operations of M a - f."""
+        if self.form == RECURSIVE and any(inertia.columns for inertia in self.inertias):
+            return {"balance": self._balance}
         few = self.nv < SHORTER_THAN_FACTOR or self.nv != sum(len(link.columns) for link in self.links)
         if len(self.rows) or few or any(inertia.columns for inertia in self.inertias):
             return {}
@@ -395,6 +399,17 @@ class JointCoordinates(Absolute):
             return share("mass_solve", [self.q, self.p, self.t, self.a], [rates])
 
         return {"mass_solve": solve}
+
+    def _balance(self) -> ca.Function:
+        efforts, first = inverse_dynamics(*self.moving, self.vector(self.m.gravity), self.a), self.first_extra[1]
+        alone = {first + k: SX(self.number(e[2])) for k, e in enumerate(self.extra)}
+        for k, inertia in (*alone.items(), *self.joint_inertia.items()):
+            efforts[k] = efforts.get(k, SX(0)) + inertia * self.a[k]
+        rows = self.rows
+        A, b = rows.matrix(), rows.right_hand_side()
+        moved = ca.vertcat(*(efforts[k] for k in range(self.nv)))
+        sums = [moved - self._static_forces - A.T @ self.lam, rows.positions(), rows.velocities(), A @ self.a - b]
+        return share("balance", [self.q, self.v, self.a, self.lam, self.z, self.u, self.p, self.t], sums)
 
     @cached_property
     def tree(self) -> LinkTree:  # type: ignore[override]

@@ -55,7 +55,7 @@ def newton_limits(eqs: EquationsOfMotion, *, positions: bool) -> ca.Function:
     s, h = eqs.symbols(), SX.sym("h")
     rounding = TOLERANCE.rounding * (1 + _largest(s.q)) / h**2 if positions else 0
     tolerance = TOLERANCE.speed * (1 + _largest(s.v)) / h
-    M = eqs.functions["inertia"](s.q, s.p, s.t)
+    M = eqs.functions["inertia"](s.q, s.p, s.t) if eqs.rows else SX(0, 0)  # without multipliers nothing is a force
     largest = ca.mmax(ca.diag(M)) if M.nnz() else 0  # of all entries: M is positive
     limits = ca.vertcat(rounding, tolerance, largest)
     return ca.Function("limits", [s.q, s.v, s.p, s.t, h], [ca.densify(limits)])

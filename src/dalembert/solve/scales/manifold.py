@@ -93,7 +93,7 @@ class Expansion:
     """Expressions of one machine: manifold, slow accelerations, time derivatives along the slow motion.
 
     Symbols: q, v of the slow coordinates, z, inputs u with their derivatives ``du``, ``ddu``, parameters p, time t.
-    stiffer : factor of K, with the damping ratios kept: how the same machine would do at another ε.
+    stiffer : factor of K: how the same machine would do at another ε. D stays: it brings errors of ε² then, as M does.
     """
 
     def __init__(self, split: Split, stiffer: float = 1.0) -> None:
@@ -104,7 +104,7 @@ class Expansion:
         self.u, self.du, self.ddu = sym("u", eqs.nu), sym("du", eqs.nu), sym("ddu", eqs.nu)
         self.p, self.t = sym("p", len(eqs.parameters)), sym("t")
         K, D = split.expressions(self.p)
-        self.K, self.D = stiffer * K, np.sqrt(stiffer) * D
+        self.K, self.D = stiffer * K, D
         self._factor = MassFactor(self.K)
         # everything near the manifold, as expressions of fast coordinates x and speeds y
         self.x, self.y = sym("x", len(split.fast_q)), sym("y", len(split.fast_q))
@@ -113,7 +113,7 @@ class Expansion:
         M = eqs.functions["inertia"](full[0], self.p, self.t)
         F = eqs.functions["forces"](*full, self.z, self.u, self.p, self.t, SX(0, 1))
         s, f = list(split.slow_v), list(split.fast_v)
-        F -= split.v(SX.zeros(len(s)), (self.K - K) @ self.x + (self.D - D) @ self.y)
+        F -= split.v(SX.zeros(len(s)), (self.K - K) @ self.x)
         self.M_near, self.F_near = M, F
         self.F_s, self.g = F[s], F[f] + self.K @ self.x + self.D @ self.y
         self.M_s, self.M_f = M[s, s], M[f, s]

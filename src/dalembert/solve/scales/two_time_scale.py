@@ -2,8 +2,8 @@
 
     ε = 1 / ω_min ,   z₁ = K q_f ,   z₂ = ε K q̇_f ,   K̄ = ε² K
 
-with ω_min the lowest frequency of the stiffness against the modal masses: unit mass for modes of flexible bodies, the
-diagonal of M_ff in the pose as drawn for other coordinates. ε is in s/rad; only ε² K̄⁻¹ = K⁻¹ enters the equations.
+with ω_min the lowest frequency of the stiffness against the modal masses of flexible bodies, and against the diagonal
+of M_ff in the pose as drawn for other coordinates. ε is in s/rad; only ε² K̄⁻¹ = K⁻¹ enters the equations.
 `manifold` has the expansion, `slow_equations` the models made of it. Kokotović, Khalil and O'Reilly 1999; Spong,
 Khorasani and Kokotovic 1987; Scaglioni 2016, ch. 4.
 """
@@ -25,6 +25,8 @@ from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array, Kernel
 from dalembert.linear import StateSpace
+from dalembert.mechanics.tree.link_inertia import FloatingInertia
+from dalembert.mechanics.tree.link_tree import LinkTree
 from dalembert.solve.motion.minimum_coordinates import equations
 from dalembert.solve.scales.manifold import Expansion, Split
 from dalembert.solve.scales.slow_equations import FAST, input_channels, slow_equations
@@ -169,7 +171,8 @@ class TwoTimeScale:
         """φ̈ - a_f: how far the manifold q_f = φ is from invariant, as accelerations of the fast coordinates.
 
         φ̈ is the exact second derivative along the slow motion of this order, a_f the acceleration of the whole machine
-        on the manifold. It falls with ε² at order 0 and with ε⁴ at order 2. Inputs have no third derivatives.
+        on the manifold. It falls with ε² at order 0 and with ε⁴ at order 2; with constant damping ratios in the end
+        with ε and ε³. Inputs have no third derivatives.
         """
         return self._values("residual", at, inputs)[0]
 
@@ -279,12 +282,23 @@ def separate_scales(eqs: EquationsOfMotion, fast: str | Iterable[str] | None = N
     split = _split(eqs, names)
     K, _ = split.matrices(eqs.p)
     _require_stiffness(K, names)
-    M = eqs.kernel("inertia")(eqs.state().q, eqs.p, 0.0)[0]
-    modal = np.array([1.0 if name in eqs.elastic else M[k, k] for name, k in zip(names, split.fast_v, strict=True)])
-    lowest = scipy.linalg.eigh(K, np.diag(modal), eigvals_only=True)[0]
+    lowest = scipy.linalg.eigh(K, _modal_masses(eqs, names, split), eigvals_only=True)[0]
     two = TwoTimeScale(eqs, tuple(names), order, float(1 / np.sqrt(lowest)), split)
     _require_separation(two)
     return two
+
+
+def _modal_masses(eqs: EquationsOfMotion, names: list[str], split: Split) -> Array:
+    """Of modes those of their bodies (one without a tree), of other coordinates the diagonal of M as drawn."""
+    M = eqs.kernel("inertia")(eqs.state().q, eqs.p, 0.0)[0]
+    masses = np.diag([1.0 if name in eqs.elastic else M[k, k] for name, k in zip(names, split.fast_v, strict=True)])
+    place = {speed: k for k, speed in enumerate(split.fast_v)}
+    for inertia in eqs.tree.inertias if isinstance(eqs.tree, LinkTree) else ():
+        if isinstance(inertia, FloatingInertia):
+            modes = [(place[column], k) for k, column in enumerate(inertia.columns) if column in place]
+            at, own = (list(part) for part in zip(*modes, strict=True)) if modes else ([], [])
+            masses[np.ix_(at, at)] = np.asarray(inertia.data.modal_mass)[np.ix_(own, own)]
+    return masses
 
 
 def _refuse(eqs: EquationsOfMotion, names: list[str]) -> None:

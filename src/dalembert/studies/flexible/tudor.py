@@ -56,6 +56,11 @@ def arm(modes: int = 3, damping: float = 0.0, *, rotors: bool = False, gravity: 
     return m
 
 
+def loaded(modes: int = 3, damping: float = 0.0, *, rotors: bool = False) -> da.EquationsOfMotion:
+    """In joint coordinates, with 400 g."""
+    return da.equations(arm(modes, damping, rotors=rotors), coordinates="joint").replace(payload=PAYLOADS[-1])
+
+
 def matrices(eqs: da.EquationsOfMotion, payload: float, elbow: float = 0.0) -> tuple[FloatArray, FloatArray]:
     """M and K of joints, then modes, of an arm without gravity."""
     eqs = eqs.replace(payload=payload)
@@ -87,16 +92,12 @@ def frequencies() -> dict[str, Any]:
     }
 
 
-def hold(m: da.Mechanism, payload: float) -> tuple[State, dict[str, float]]:
+def hold(eqs: da.EquationsOfMotion) -> tuple[State, dict[str, float]]:
     """The arm at rest with both angles zero: its state, torques of the joints and sensors."""
-    for joint in ("shoulder", "elbow"):
-        m.add_driver(f"{joint}_hold", f"{joint}.angle", 0.0)
-    eqs = da.equations(m).replace(payload=payload)
-    state = da.equilibrium(eqs)
-    solved = da.forward_dynamics(eqs, state)
-    values = {f"{joint}_torque": float(solved[f"{joint}_hold.effort"]) for joint in ("shoulder", "elbow")}
-    run = da.simulate(eqs, SAMPLE, start=state, every=SAMPLE, progress=False)
-    return state, values | {name: float(run[name][0]) for name in ("tip.x", "tip.y", *STRAINS)}
+    state = da.equilibrium(eqs, hold=dict.fromkeys(JOINTS, 0.0), efforts=JOINTS)
+    torques = {name: float(state.efforts[joint]) for name, joint in zip(TORQUES, JOINTS, strict=True)}
+    solved = da.forward_dynamics(eqs, state, inputs=torques)
+    return state, torques | {name: float(solved[name]) for name in ("tip.x", "tip.y", *STRAINS)}
 
 
 def hold_linear(payload: float) -> dict[str, list[float]]:
@@ -147,32 +148,17 @@ def references(until: float) -> da.Record:
     return da.Record.from_channels(time, channels, dict.fromkeys(JOINTS, "rad"))
 
 
-def joint_loops(torques: dict[str, float], factor: float) -> Any:
-    """PID loops of both joints, which begin with the torques at rest."""
-    memory: dict[str, float] = {}
-    for joint in GAINS:
-        memory |= {f"{joint}_sum": torques[f"{joint}_torque"], f"{joint}_slope": 0.0, f"{joint}_error": 0.0}
-
-    def law(s: Any) -> Any:
-        commands, after = [], {}
-        for joint, (kp, ki, kd) in GAINS.items():
-            error = s.reference(f"{joint}.angle") - s[f"{joint}.angle"]
-            slope = (FILTER * s[f"{joint}_slope"] + error - s[f"{joint}_error"]) / (FILTER + SAMPLE)
-            commands.append(factor * (kp * error + kd * slope) + s[f"{joint}_sum"])
-            after[f"{joint}_sum"] = s[f"{joint}_sum"] + factor * ki * SAMPLE * error
-            after |= {f"{joint}_slope": slope, f"{joint}_error": error}
-        return commands, after
-
-    return da.control.custom_law("joint loops", law, TORQUES, dt=SAMPLE, memory=memory)
-
-
 def follow(angles: da.Record, factor: float, modes: int, damping: float) -> da.Record:
     """The arm with 400 g, whose joint loops follow recorded angles from rest."""
-    state, values = hold(arm(modes, damping, rotors=True), PAYLOADS[-1])
-    eqs = da.equations(arm(modes, damping, rotors=True)).replace(payload=PAYLOADS[-1])
+    eqs = loaded(modes, damping, rotors=True)
+    loops = [
+        da.control.pid(*(factor * gain for gain in gains), reads=f"{joint}.angle", drives=f"{joint}_torque",
+                       filter=FILTER, dt=SAMPLE)
+        for joint, gains in GAINS.items()
+    ]  # fmt: skip
     return da.simulate(
-        eqs, float(angles.time[-1]), start=eqs.state(q=state.q), references=angles.select(*JOINTS), every=SAMPLE,
-        controller=joint_loops(values, factor), method=da.GeneralizedAlpha(step=SAMPLE / 2), progress=False,
+        eqs, float(angles.time[-1]), start=hold(eqs)[0], references=angles.select(*JOINTS), every=SAMPLE,
+        controller=da.control.joint_pid(eqs, loops), method=da.GeneralizedAlpha(step=SAMPLE / 2), progress=False,
     )  # fmt: skip
 
 
@@ -229,7 +215,7 @@ def study(data: str | os.PathLike[str] | None = None) -> Outcome:
         step("frequencies")
         results = frequencies()
         step("statics")
-        _, held = hold(arm(), PAYLOADS[-1])
+        _, held = hold(loaded())
         linear = hold_linear(PAYLOADS[-1])
         step("free fall")
         falling, change, kinetic = free_fall()

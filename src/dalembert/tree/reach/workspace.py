@@ -191,7 +191,8 @@ def _draw(
     }
     inner = {k for block in eqs.quaternions for k in range(block.part.start, block.part.stop)}
     for k, (name, unit) in enumerate(zip(eqs.coordinates.names, eqs.coordinates.units, strict=True)):
-        if unit != "rad" and k not in limited and k not in inner and name not in eqs.unrecorded and not eqs.rows:
+        free = k not in limited and k not in inner and name not in (*eqs.unrecorded, *eqs.elastic)
+        if free and unit != "rad" and not eqs.rows:
             raise ModelError(
                 "no-limits", f"{name!r} has no limits, so that its workspace has no end.",
                 Advice("Give {}.", Argument("limits", {name: (-1.0, 1.0)})), where={"coordinate": name},

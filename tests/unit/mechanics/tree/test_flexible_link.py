@@ -10,7 +10,7 @@ import pytest
 
 import dalembert as da
 from dalembert.core.errors import ModelError
-from tests.helpers.joint_coordinates import random_state, random_tree
+from tests.helpers.joint_coordinates import close_loop, random_state, random_tree
 
 FUNCTIONS = ("mass_matrix", "inverse_dynamics", "forward_dynamics", "gravity", "center_of_mass", "centroidal_momentum")
 
@@ -46,6 +46,31 @@ def test_dynamics_are_those_of_the_equations(tree: da.EquationsOfMotion, seed: i
     np.testing.assert_allclose(da.tree.forward_dynamics(tree, state, tau), a, rtol=0, atol=1e-15 * np.linalg.cond(M))
     T, V = (x[0] for x in tree.kernel("energy")(state.q, state.v, [], tree.p, 0.0))
     assert da.tree.energies(tree, state) == pytest.approx((T, V), rel=1e-12)
+
+
+def test_the_balance_of_implicit_steps_is_that_of_mass_matrix_forces_and_rows() -> None:
+    """By the recursion at the accelerations: with a rotor, a spring, an input, a loop and an unknown of a joint."""
+    m = random_tree(["revolute", "spherical", "universal"], [False, True, False], 1, modes=[2, 1, 0], stiffening=True)
+    close_loop(m, "spherical", 1)
+    m.add_rotor("motor", "j0", inertia=0.01, ratio=20.0)
+    m.add_actuator("drive", joint="j0", input="torque")
+    m.add_spring("spring", a=m.ground.at(0, 0, 1), b=m.bodies[1].at("n2"), stiffness=30.0, damping=2.0)
+    rider = m.add_body("rider", mass=0.3, inertia=0.1)
+    m.add_point_on_curve("rail", m.ground, rider.at(0, 0, 0), curve=lambda s: (s, s * s, 0.1 * s))
+    eqs = da.equations(m, coordinates="joint", cut=["loop"])
+    assert eqs.rows
+    state, rng = random_state(eqs, 2), np.random.default_rng(2)
+    a, lam, u = rng.normal(size=eqs.nv), rng.normal(size=len(eqs.rows)), [0.7]
+    z = state.z
+    balance, phi, rates, plain = eqs.kernel("balance")(state.q, state.v, a, lam, z, u, eqs.p, 0.0)
+    (M,) = eqs.kernel("inertia")(state.q, eqs.p, 0.0)
+    (f,) = eqs.kernel("forces")(state.q, state.v, z, u, eqs.p, 0.0, lam)
+    A, b = eqs.kernel("rows")(state.q, state.v, z, u, eqs.p, 0.0)
+    exact = {"rtol": 0, "atol": 1e-12 * np.abs(M).max() * eqs.nv}  # sums of products of this size
+    np.testing.assert_allclose(balance, M @ a - f - A.T @ lam, **exact)
+    np.testing.assert_allclose(plain, A @ a - b, **exact)
+    np.testing.assert_allclose(phi, eqs.kernel("position")(state.q, eqs.p, 0.0)[0], **exact)
+    np.testing.assert_allclose(rates, eqs.kernel("rates")(state.q, state.v, eqs.p, 0.0)[0], **exact)
 
 
 @pytest.mark.parametrize("place", ["b0", "b0.n1", "b1.n0", "b1.n3", "j1", "j2", "b2", "b3.n2"])

@@ -14,6 +14,7 @@ import dalembert as da
 from dalembert.equations import equations_from_expressions
 from tests.helpers.c_equations import check, needs_compiler
 from tests.helpers.findings import raises
+from tests.helpers.joint_coordinates import clamped_points
 from tests.helpers.stiff_machines import elastic_joint, flexible_arm
 
 BENDS = ["bend0", "bend1", "bend2", "bend3"]
@@ -213,6 +214,17 @@ def test_slow_and_fast_motion_together_follow_the_whole_machine() -> None:
     np.testing.assert_allclose(run["angle"] - run["twist.fast"] / 3, whole["angle"], atol=2e-5)
 
 
+@pytest.mark.spec("001-C46")
+def test_a_filter_takes_slow_and_fast_models_together() -> None:
+    """From angle and deflection of a joint that vibrates by 1e-3 rad, of which the filter does not know."""
+    both = da.equations(da.separate_scales(elastic_joint(stiffness=4000.0, damping=0.5), "twist"))
+    torque = {"torque": lambda t: da.sin(2 * t)}
+    run = da.simulate(both, 0.2, start=both.state(q=[0.0, 1e-3]), inputs=torque, every=2e-3)
+    found = da.estimate.ExtendedKalman(both, outputs=["angle", "twist"], Q=1e-8, R=1e-10).run(run)
+    late = np.abs(found["twist.fast"] - run["twist.fast"])[50:]
+    assert late.max() < 1e-6  # a thousandth of what it did not know
+
+
 @pytest.mark.slow
 @pytest.mark.spec("001-C46")
 def test_an_arm_that_begins_to_fall_and_vibrate_follows_the_whole_machine_better_at_order_two() -> None:
@@ -297,6 +309,27 @@ def test_validity_warns_where_epsilon_is_not_small(arm: da.EquationsOfMotion) ->
         run = da.simulate(two.slow, 1e-3, start=state, inputs={"torque1": 1.0, "torque2": 0.3}, every=1e-3)
         falls.append([finding.evidence["fall"] for finding in two.validity(run) if "fall" in finding.evidence])
     assert len(falls[0]) == 1 and falls[0][0] < 3 and falls[1] == []
+
+
+def test_damping_is_no_sign_of_an_epsilon_that_is_not_small() -> None:
+    """A joint with 2 % damping whose motion is 17 times slower than its vibration: the series converges at once."""
+    two = da.separate_scales(elastic_joint(damping=2 * 0.02 * np.sqrt(400.0 / 3.0)), "twist")
+    times = np.linspace(0.0, np.pi, 201)
+    motion = two.feed_forward({"angle": lambda t: 0.3 * da.cos(2.0 * t)}, times=times)
+    run = two.input_rates(motion, cutoff_hz=60.0)
+    assert two.validity(run) == ()
+
+
+@pytest.mark.spec("001-C35")
+def test_epsilon_is_one_over_the_lowest_frequency_of_modes_of_any_size() -> None:
+    """Modes without unit mass: point masses on shapes at random."""
+    points = clamped_points(3, 2)
+    data = points.move_frame(points.places[0]).data()
+    assert np.abs(data.modal_mass - np.eye(2)).max() > 0.1
+    m = da.Mechanism("hinge", gravity=(0, 0, 0))
+    m.add_revolute("hinge", m.ground.at(0, 0, 0), m.add_flexible_body("body", data).at("n0"))
+    two = da.separate_scales(da.equations(m, coordinates="joint"))
+    assert two.epsilon == pytest.approx(1 / data.frequencies[0], rel=1e-12)
 
 
 def test_bad_input_is_named_with_its_remedy(arm: da.EquationsOfMotion) -> None:

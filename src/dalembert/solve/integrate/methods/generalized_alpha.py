@@ -150,7 +150,7 @@ def uses_tangent(eqs: EquationsOfMotion) -> bool:
 
 def shares_bodies(eqs: EquationsOfMotion) -> bool:
     """Whether the equations call functions that their bodies share, and the steps do so too."""
-    return uses_tangent(eqs) and "balance" in eqs.functions
+    return uses_tangent(eqs) and "matrices" in eqs.functions
 
 
 class AlphaStepper:
@@ -283,9 +283,14 @@ class AlphaStepper:
         eqs, F = self.eqs, self.eqs.functions
         A, b = F["rows"](q, v, z, u, p, t)
         M = F["inertia"](q, p, t)
-        balance = M @ a - F["forces"](q, v, z, u, p, t, lam) - A.T @ lam
+        if "balance" in F:
+            balance, phi, rates, plain = F["balance"](q, v, a, lam, z, u, p, t)
+        else:
+            balance = M @ a - F["forces"](q, v, z, u, p, t, lam) - A.T @ lam
+            phi, rates, plain = F["position"](q, p, t), F["rates"](q, v, p, t), A @ a - b
         internal = y - F["internal"](q, v, z, u, p, t, lam)
-        return internal, balance, self._gaps(q, v, a, A, b, p, t, h2, h1), A @ a - b, A, joint_row_weight(eqs, M, A)
+        gaps = self._choose_level(phi, rates, plain, h2, h1)
+        return internal, balance, gaps, plain, A, joint_row_weight(eqs, M, A)
 
     # -- rotations in the Jacobian -----------------------------------------------------------------------------------
     # With q₁ = q ∘ exp(ξ) a change of ξ turns the end of the step by T(ξ) dξ. In w = T da the joint rows keep the
@@ -321,14 +326,8 @@ class AlphaStepper:
         dy, w, dlam = ca.vertsplit(solve(factors[turns:], right), [0, eqs.nz, eqs.nz + eqs.nv, right.shape[0]])
         return ca.Function("solve", [factors, right], [ca.vertcat(dy, self._turn_back(factors[:turns], w), dlam)])
 
-    def _gaps(self, q: Any, v: Any, a: Any, A: Any, b: Any, p: Any, t: Any, h2: Any, h1: Any) -> Any:
-        """The joint rows at the level they are kept at, in units of acceleration."""
-        eqs = self.eqs
-        return self._choose_level(
-            eqs.functions["position"](q, p, t), eqs.functions["rates"](q, v, p, t), A @ a - b, h2, h1
-        )
-
     def _choose_level(self, phi: Any, rates: Any, plain: Any, h2: Any, h1: Any) -> Any:
+        """The joint rows at the level they are kept at, in units of acceleration."""
         entries: list[Any] = []
         position = rate = 0
         for k, row in enumerate(self.eqs.rows):
