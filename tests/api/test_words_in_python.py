@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pandas
@@ -27,6 +29,16 @@ def test_a_machine_is_simulated_from_named_coordinates_and_rates():
     np.testing.assert_array_equal(run["A.angle"], same["A.angle"])
     with raises(da.errors.ModelError, "unknown-name", "A.angel", "A.angle"):
         da.simulate(m, 0.5, start={"A.angel": 0.3})
+
+
+def test_a_machine_is_simulated_by_the_first_call_after_the_import():
+    """The maker of equations registers itself where its module is loaded."""
+    code = (
+        "import sys, dalembert as da; m = da.read_model('four-bar'); da.simulate(m, 1e-3, start={'A.angle': 1.0});"
+        "assert 'dalembert.linear' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_quantities_with_units_are_texts_in_python_as_in_model_files():

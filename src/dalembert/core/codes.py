@@ -234,6 +234,7 @@ CODES: dict[str, str] = {
     "poor-pair": "a measured mode without a good counterpart in the model",
     "poor-simulation": "a model that leaves most of an output unexplained",
     "repeated-poles": "modes with the same pole",
+    "rotor-harmonics": "lines at multiples of the speed of a rotor that varies, which are no modes",
     "shifted-modes": "natural frequencies that differ between set-ups of sensors",
     "uncertain-damping": "damping that the data hardly determine",
     "undriven-motion": "motion that does not decay and that no input drives",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Never
 
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Call
-from dalembert.equations import EquationsOfMotion, equations
+from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
 from dalembert.loop.actuators import ActuatorLimits
 from dalembert.loop.noise import Noise
@@ -104,11 +104,13 @@ def simulate(
 def _make_plant(model: object) -> StateSpace | EquationsOfMotion:
     """Equations of a mechanism, or a linear model as the plant of a loop; anything else is refused.
 
-    Linear systems are loaded where one is given.
+    Linear systems are loaded where one is given, and the maker of equations where a mechanism is.
     """
     from dalembert.model import Mechanism
 
     if isinstance(model, Mechanism):
+        from dalembert.mechanics import equations
+
         return equations(model)
     from dalembert.linear import SecondOrder, StateSpace
 

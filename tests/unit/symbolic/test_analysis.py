@@ -141,3 +141,20 @@ def test_a_force_along_a_symmetry_breaks_it():
     s.add_generalized_force("drag", x, -0.1 * s.rate(x))
     with raises(da.errors.ModelError, "not-supported"):
         S.noether(s, {"x": -y, "y": x})
+
+
+def test_the_effective_potential_of_a_heavy_top_reads_as_in_books():
+    """Goldstein (2002), eq. 5.60: V_eff = (p_ψ - p_φ cos θ)²/(2 A sin² θ) + p_φ²/(2 C) + m g l cos θ."""
+    s = S.System("top")
+    psi, theta, phi = s.coordinates("psi theta phi", "rad")
+    A, C, m, arm, g = (s.parameter(name, 1.0) for name in ("A", "C", "m", "l", "g"))
+    s.set_gravity((0, 0, -g))
+    turn = s.rotation("zxz", (psi, theta, phi))
+    s.add_body("top", m, ca.diag(ca.vertcat(A, A, C)), (0, 0, 0), rotation=turn)
+    s.add_potential(m * g * arm * da.cos(theta))
+    reduced = S.routh(s, {"psi": 0.1, "phi": 0.2})
+    potential, rate, _ = reduced.latex().splitlines()[1:-1]
+    assert potential.count("frac") == 4  # the square in full, and p_φ²/(2 C)
+    assert rate == r"\dot{\psi} &= \frac{- p_{\phi} \cos{\left(\theta \right)} + p_{\psi}}{A \sin^{2}{\left(\theta \right)}} \\"
+    assert "M &= A" in S.lagrange(reduced.system).latex()
+    assert "without psi, phi" in repr(reduced) and "SX(" not in repr(reduced) + repr(S.linearize(s, {"theta": 0}))

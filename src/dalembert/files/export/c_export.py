@@ -23,12 +23,13 @@ import numpy as np
 from dalembert.core.atomic_files import write_text
 from dalembert.core.errors import DataError, ModelError
 from dalembert.core.findings import Advice, Argument
-from dalembert.equations import Channels, EquationsOfMotion, equations
+from dalembert.equations import Channels, EquationsOfMotion
 from dalembert.expressions import Array, Kernel
 from dalembert.files.export import c_texts
 from dalembert.files.export.c_equations import equations_texts
 from dalembert.files.export.equation_functions import Name, NamedFunction, default_functions, named_functions
 from dalembert.loop.interfaces import Law, ObserverStep
+from dalembert.mechanics import equations
 from dalembert.record import Record
 
 MX = ca.MX

@@ -23,9 +23,10 @@ import casadi as ca
 from dalembert.core.atomic_files import write_text
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
-from dalembert.equations import ARGUMENTS, Channels, EquationsOfMotion, equations
+from dalembert.equations import ARGUMENTS, Channels, EquationsOfMotion
 from dalembert.expressions.machine_code.program import Untranslatable
 from dalembert.expressions.source_text import PYTHON, read_values, write_values
+from dalembert.mechanics import equations
 
 FRICTION_PASSES, FRICTION_TOLERANCE = 50, 1e-9
 

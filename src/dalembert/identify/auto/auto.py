@@ -1,7 +1,7 @@
 """Automatic identification: a model and its modes from records alone, with the reasons for every choice.
 
 1. read        records are checked; means are subtracted where they are offsets, not where the inputs are impacts;
-               steady sines, as of a rotating machine, are removed where there are no inputs
+               sines, as of a rotating machine, are removed where there are no inputs
 2. time scale  the band that is excited decides the rate of the model and the rows of the data (``time_scale.py``)
 3. hold out    the last third of a record, or the last of several records, is not used until the end
 4. order       three criteria (``stabilization.py``), then trials on a part of the training data (``order_trials.py``)
@@ -128,8 +128,10 @@ def auto(
     data = read_data.quiet(parts, inputs, outputs, drift_matters=True)
     findings = cuts + [one for one in data.findings if one.code != "offset"]  # means are subtracted
     setting, decisions = prepare(data, rows)
+    rotor = None
     if not setting.inputs:
         sines = remove_machine_sines(parts, data)
+        rotor = sines.rotor
         parts, findings, decisions = sines.records, [*findings, *sines.findings], [*decisions, *sines.decisions]
     scale = find_time_scale(setting.read(parts), impacts=setting.impacts)
     decisions.append(scale.describe())
@@ -169,7 +171,7 @@ def auto(
         findings += equal
     findings += [one for one in (*model.findings, *more) if one not in findings]
     drawn = _diagram(projection, part, setting, model.order)
-    judgements = judge_modes(model, projection, training, part, setting, scale)
+    judgements = judge_modes(model, projection, training, part, setting, scale, rotor)
     findings += find_no_sound_mode(judgements)
     fit_in, fit_out = setting.fit(model, training), setting.fit(model, held) if held else None
     findings += find_poor_fit(fit_in) + find_filled_gaps(data.provenance)
@@ -183,12 +185,12 @@ def auto(
     decisions.append(f"judged the structure: {bent.text()}")
     findings += scale.findings() + describe_nonlinearity(bent)
     findings += find_doubts(model, kept, drawn, fit_in, fit_out, residuals, data.duration)
-    findings += find_missing_columns(model, drawn, scale)
+    findings += find_missing_columns(model, drawn, scale, rotor)
     return AutoIdentified(
         identified=model, stabilization=drawn, trials=trials, fit=fit_out, training_fit=fit_in, residuals=residuals,
         frf=_measure_frf(part, setting, model, lines, list_records(parts)), training=training, held_out=held,
         decisions=tuple(decisions), findings=tuple(findings), judgements=judgements, time_scale=scale, periodic=lines,
-        nonlinearity=bent, provenance=dict(data.provenance),
+        nonlinearity=bent, provenance=dict(data.provenance), rotor=rotor,
     )  # fmt: skip
 
 

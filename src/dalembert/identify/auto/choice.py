@@ -129,7 +129,7 @@ def choose(result: AutoIdentified, choice: Mapping[str, Any] | PoleChoice) -> Au
     projection = setting.project(data)
     s = np.array([_pole(drawn, k) for k in places])
     model = _add_deviations(_make_model(data, projection, s, drawn.shapes[places]), data)
-    judged = judge_modes(model, projection, result.training, data, setting, result.time_scale)
+    judged = judge_modes(model, projection, result.training, data, setting, result.time_scale, result.rotor)
     fit_in, fit_out = setting.fit(model, result.training), None
     if result.held_out:
         fit_out = setting.fit(model, result.held_out)

@@ -32,6 +32,7 @@ from dalembert.identify.auto.validation import find_duplicates
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.records.data import Data
 from dalembert.identify.spectral.machine_harmonics import find_machine_harmonics
+from dalembert.identify.spectral.rotor_lines import RotorLines
 from dalembert.identify.subspace.projections import Projection, project
 from dalembert.identify.subspace.stabilization import Stabilization, Tolerances, find_poles
 from dalembert.identify.subspace.subspace import RANK
@@ -89,19 +90,20 @@ class Judged(Protocol):
 
 def judge_modes(
     model: Identified, projection: Projection, training: Sequence[Record], data: Data, setting: Setting,
-    scale: TimeScale | None,
+    scale: TimeScale | None, rotor: RotorLines | None = None,
 ) -> tuple[ModeJudgement, ...]:  # fmt: skip
-    """Class and reasons of every mode that oscillates, in their order."""
+    """Class and reasons of every mode that oscillates, in their order; rotor : whose lines were removed."""
     modes = model.underdamped_modes()
     hard = _find_hard_reasons(model, modes, data, scale)
     evidence = _collect_evidence(model, modes, projection, training, setting)
     harmonics = find_harmonics(modes.frequencies_hz, measure_strength(model, data))
-    return weigh_evidence(model, modes, hard, evidence, harmonics)
+    covered = set() if rotor is None else set(np.flatnonzero(rotor.covers(modes.frequencies_hz)))
+    return weigh_evidence(model, modes, hard, evidence, harmonics, covered)
 
 
 def weigh_evidence(
     model: Judged, modes: Modes, hard: Sequence[Sequence[str]], evidence: Mapping[str, FloatArray],
-    harmonics: Collection[int] = (),
+    harmonics: Collection[int] = (), covered: Collection[int] = (),
 ) -> tuple[ModeJudgement, ...]:  # fmt: skip
     """Class and reasons of every mode, from the reasons by which it is of the fit only and from shares of models."""
     limit, sd_f, sd_z = THRESHOLDS, model.frequency_deviations_hz, model.damping_deviations
@@ -114,6 +116,8 @@ def weigh_evidence(
                 lacks.append("deviations")
         if k in harmonics:
             lacks.append("harmonic")
+        if k in covered:
+            lacks.append("rotor")
         grade = CLASSES[0] if not lacks else CLASSES[1]
         if hard[k] or len(lacks) >= limit.lacking:
             grade = CLASSES[2]
@@ -179,11 +183,16 @@ def assign_poles(drawn: Stabilization, modes: Modes) -> NDArray[np.intp]:
     return np.where(near[np.arange(len(f)), best], best, -1)
 
 
-def find_missing_columns(model: Identified, drawn: Stabilization, scale: TimeScale) -> list[Finding]:
+def find_missing_columns(
+    model: Identified, drawn: Stabilization, scale: TimeScale, rotor: RotorLines | None = None
+) -> list[Finding]:
     """A finding on vibrations of the excited band that every larger order of the diagram has, and the model has not."""
     modes, orders = assign_poles(drawn, model.underdamped_modes()), np.unique(drawn.orders)
     hertz, first = [], []
-    for k in np.flatnonzero(scale.excites(drawn.frequency_means) & (drawn.damping_means < THRESHOLDS.heavy)):
+    wanted = scale.excites(drawn.frequency_means) & (drawn.damping_means < THRESHOLDS.heavy)
+    if rotor is not None:
+        wanted &= ~rotor.covers(drawn.frequency_means)
+    for k in np.flatnonzero(wanted):
         column = drawn.clusters == k + 1
         present = np.unique(drawn.orders[column])
         unbroken = len(present) == np.count_nonzero(orders >= present[0])

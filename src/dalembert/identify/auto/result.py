@@ -18,6 +18,7 @@ from dalembert.identify.model.identified import Identified
 from dalembert.identify.model.quality import Fit, Residuals
 from dalembert.identify.spectral.frf import FrfEstimate
 from dalembert.identify.spectral.periodic import PeriodicLines
+from dalembert.identify.spectral.rotor_lines import RotorLines
 from dalembert.identify.subspace.stabilization import Stabilization
 from dalembert.linear.modes import Modes
 from dalembert.linear.responses.frequency_response import FrequencyResponse
@@ -46,13 +47,14 @@ REASONS = {
     "not-excited": "nothing excites its frequency",
     "no-decay": "it does not decay within the record",
     "heavily-damped": "it decays at once",
-    "machine": "it is a steady sine, as of a rotating machine or of mains",
+    "machine": "it is a sine, as of a rotating machine or of mains",
     "duplicate": "it repeats another mode of the same shape",
     "orders": "models of other orders do not have it",
     "methods": "another method does not find it",
     "parts": "it does not appear in both halves of the record",
     "set-ups": "it does not appear in both halves of the set-ups",
     "harmonic": "it is a multiple of a stronger mode, as of a spring that is not linear",
+    "rotor": "it lies on a line of a rotor whose speed varies",
     "deviations": "its standard deviations are large",
 }
 
@@ -149,6 +151,8 @@ class AutoIdentified:
         Period of the inputs, and noise and distortion of the outputs line by line; None where inputs do not repeat.
     nonlinearity : Nonlinearity
         Whether the structure is linear, the level of distortion, and modes against the level of motion.
+    rotor : RotorLines or None
+        Lines of a rotor whose speed varies, which were removed from the records.
     """
 
     identified: Identified
@@ -167,6 +171,7 @@ class AutoIdentified:
     periodic: PeriodicLines | None
     nonlinearity: Nonlinearity
     provenance: Mapping[str, Any]
+    rotor: RotorLines | None = None
 
     # ---- the model
 

@@ -3,7 +3,8 @@
 A sine has poles on the unit circle. A model of random motion represents them badly: neighbouring modes become wrong, or
 the model is unstable. The frequency of every sine from `find_machine_harmonics` is the one that maximises
 |Σ w x e^{-iωt}|², with a Hann window w, in each record; all sines are fitted to the channels by least squares at once.
-Where a mode is mistaken for a sine, it loses a single line of width 1/T of its motion.
+Where a mode is mistaken for a sine, it loses a single line of width 1/T of its motion. Lines of a rotor whose speed
+varies are removed first, by its angle (``spectral/rotor_lines.py``).
 """
 
 from __future__ import annotations
@@ -27,43 +28,64 @@ from dalembert.identify.spectral.machine_harmonics import (
     MachineHarmonic,
     describe_machine_harmonics,
     find_machine_harmonics,
+    find_rotor,
 )
+from dalembert.identify.spectral.rotor_lines import RotorLines, remove_lines
 from dalembert.linear.modes import Modes
 from dalembert.record import Record
 
 
 @dataclass(frozen=True, eq=False)
 class WithoutSines:
-    """Records without steady sines, findings on the sines, and one decision in words where there were any."""
+    """Records without sines of machines, findings on the sines, decisions in words, and the lines of a rotor whose
+    speed varies, where there are any."""
 
     records: tuple[Record, ...]
     findings: tuple[Finding, ...]
     decisions: tuple[str, ...]
+    rotor: RotorLines | None = None
 
 
 def remove_machine_sines(record: Record | Sequence[Record], data: Data) -> WithoutSines:
-    """The records without steady sines in the outputs of ``data``, which were read from these records."""
-    runs = list_records(record)
-    found = _find_sines(data)
-    if not found:
-        return WithoutSines(runs, (), ())
-    cleaned = tuple(_subtract(run, data.outputs, list(found.values())) for run in runs)
-    words = ", ".join(f"{one.frequency_hz:.4g}" for one in found.values())
-    decision = f"removed {count_noun(len(found), 'steady sine')}, as of a rotating machine or of mains: {words} Hz"
-    return WithoutSines(cleaned, tuple(describe_machine_harmonics(found)), (decision,))
+    """The records without sines of machines in the outputs of ``data``, which were read from these records."""
+    runs, findings, decisions = list_records(record), [], []
+    peaks = _find_peaks(data)
+    rotor = None if peaks is None else find_rotor(*peaks)
+    if rotor is not None:
+        runs = tuple(_remove_lines(run, data.outputs, rotor, k) for k, run in enumerate(runs))
+        words = f"times {rotor.base_hz:.4g} Hz, of a rotor whose speed varies by {100.0 * rotor.variation:.2g} %"
+        decisions.append(f"removed the lines at {', '.join(map(str, rotor.multiples))} {words}")
+        findings.append(rotor.describe())
+        columns = [[run.names.index(name) for name in data.outputs] for run in runs]
+        peaks = _find_peaks(data.replace(y=tuple(run.data[:, own] for run, own in zip(runs, columns, strict=True))))
+    sines = {} if peaks is None else find_machine_harmonics(*peaks)
+    if sines:
+        runs = tuple(_subtract(run, data.outputs, list(sines.values())) for run in runs)
+        words = ", ".join(f"{one.frequency_hz:.4g}" for one in sines.values())
+        decisions.append(f"removed {count_noun(len(sines), 'steady sine')}, as of a rotating machine or of mains: {words} Hz")
+        findings += describe_machine_harmonics(sines)
+    return WithoutSines(runs, tuple(findings), tuple(decisions), rotor)
 
 
-def _find_sines(data: Data) -> dict[int, MachineHarmonic]:
-    """Sines among the peaks of the singular values; none where the data are too short for a spectrum."""
+def _find_peaks(data: Data) -> tuple[Data, Modes] | None:
+    """Data without means and the peaks of their singular values; None where they are too short for a spectrum."""
     blocks = max(THRESHOLDS.blocks, 2 * data.ny) + data.segments
     if min(2 * data.samples // blocks, min(data.lengths)) < THRESHOLDS.shortest_block:
-        return {}
+        return None
     level = data.replace(y=tuple(y - y.mean(axis=0) for y in data.y))
     found = decompose(level, None)
     peaks, _ = choose_peaks(level, found, None)
     hertz = np.array([found.hertz[one.line] for one in peaks])
     shapes = np.array([found.vectors[one.line, :, one.rank] for one in peaks]).reshape(len(peaks), data.ny)
-    return find_machine_harmonics(level, Modes(2j * np.pi * hertz, shapes.T * found.scales[:, None], data.outputs))
+    return level, Modes(2j * np.pi * hertz, shapes.T * found.scales[:, None], data.outputs)
+
+
+def _remove_lines(run: Record, outputs: Sequence[str], rotor: RotorLines, number: int) -> Record:
+    """The record without the lines of a rotor in its outputs."""
+    places = [run.names.index(name) for name in outputs]
+    values = np.array(run.data)
+    values[:, places] = remove_lines(values[:, places], rotor.angles[number], rotor.multiples)
+    return add_note(run, values, f"lines of a rotor at {rotor.base_hz:.4g} Hz removed{describe_channels(run, places)}")
 
 
 def _subtract(run: Record, outputs: Sequence[str], sines: Sequence[MachineHarmonic]) -> Record:

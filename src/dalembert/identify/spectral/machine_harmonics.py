@@ -23,6 +23,7 @@ import scipy.fft
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.findings import Finding
 from dalembert.identify.records.data import Data
+from dalembert.identify.spectral.rotor_lines import RotorLines, find_rotor_lines
 from dalembert.linear.modes import Modes
 
 
@@ -58,24 +59,37 @@ THRESHOLDS = HarmonicThresholds()
 @dataclass(frozen=True)
 class MachineHarmonic:
     """A steady sine: its frequency [Hz], the kurtosis of the motion there, and of which base [Hz] it is which multiple
-    (0 and None where no second one shows it)."""
+    (0 and None where no second one shows it); or a line of a rotor whose speed varies."""
 
     frequency_hz: float
     kurtosis: float
     multiple: int = 0
     base_hz: float | None = None
+    rotor: RotorLines | None = None
+
+
+def find_rotor(data: Data, modes: Modes) -> RotorLines | None:
+    """Lines of a rotor whose speed varies, among modes or peaks on the outputs of ``data``."""
+    return find_rotor_lines(data, modes.frequencies_hz, _weigh_outputs(data, modes))
+
+
+def _weigh_outputs(data: Data, modes: Modes) -> ComplexArray:
+    """(ny, k) weights by which the outputs are summed for every mode."""
+    sizes = np.sqrt(sum(np.einsum("ij,ij->j", y, y) for y in data.y) / data.samples)
+    return np.asarray(modes.shapes.conj() / np.where(sizes > 0.0, sizes, 1.0)[:, None] ** 2)
 
 
 def find_machine_harmonics(data: Data, modes: Modes) -> dict[int, MachineHarmonic]:
-    """Modes or peaks, numbered from 0, that are steady sines, as of a rotating machine.
+    """Modes or peaks, numbered from 0, that are sines, as of a rotating machine, of a speed that is steady or varies.
 
     modes : on the outputs of ``data``; damping ratios do not matter
     """
-    hertz = modes.frequencies_hz
-    sizes = np.sqrt(sum(np.einsum("ij,ij->j", y, y) for y in data.y) / data.samples)
-    weights = modes.shapes.conj() / np.where(sizes > 0.0, sizes, 1.0)[:, None] ** 2
+    hertz, weights, rotor = modes.frequencies_hz, _weigh_outputs(data, modes), find_rotor(data, modes)
+    varying = {} if rotor is None else rotor.given
     judged: dict[int, tuple[float, bool]] = {}
     for k, f in enumerate(hertz):
+        if k in varying:
+            continue
         others = np.abs(np.delete(hertz, k) - f)
         one = judge_line(data, float(f), weights[:, k], float(np.min(others, initial=np.inf)))
         if one is not None:
@@ -89,6 +103,8 @@ def find_machine_harmonics(data: Data, modes: Modes) -> dict[int, MachineHarmoni
             found[k] = MachineHarmonic(f, kurtosis, round(f / base), base)
         elif sure:
             found[k] = MachineHarmonic(f, kurtosis)
+    for k, order in varying.items():
+        found[k] = MachineHarmonic(float(hertz[k]), np.nan, order, rotor and rotor.base_hz, rotor)
     return found
 
 
@@ -160,9 +176,12 @@ def find_base(hertz: FloatArray) -> float | None:
 
 
 def describe_machine_harmonics(found: Mapping[int, MachineHarmonic]) -> list[Finding]:
-    """A finding on each steady sine."""
+    """A finding on each steady sine, and one on the lines of a rotor whose speed varies."""
     findings = []
     for one in found.values():
+        if one.rotor is not None:
+            findings += [one.rotor.describe()] if one.rotor.describe() not in findings else []
+            continue
         order = "" if one.base_hz is None else f" ({one.multiple} times {one.base_hz:.5g} Hz)"
         problem = (
             f"the motion at {one.frequency_hz:.5g} Hz{order} is a steady sine, as of a rotating machine or of mains, "

@@ -16,16 +16,15 @@ import numpy as np
 
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Call
+from dalembert.core.text import count_noun
 from dalembert.linear import SecondOrder
 from dalembert.symbolic.formalisms.lagrange import lagrange_forces
 from dalembert.symbolic.motion import in_rates
 from dalembert.symbolic.system import System
-from dalembert.symbolic.text.printing import equations_in_latex
-from dalembert.symbolic.text.simplify import simplify_terms
+from dalembert.symbolic.text.simplify import align_terms
 
 SX = ca.SX
 AT_REST = 1e-9  # force over the largest entry of K, C and M: numbers of nine digits
-FORM = 200_000  # products of terms for the text of one matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,14 +52,14 @@ class SymbolicLinear:
         """The equations and their matrices, lines of an ``aligned`` environment."""
         right = "B u" if self.system.input_names else "0"
         terms = [(name, getattr(self, name)) for name in ("M", "C", "K", *["B"] * bool(self.system.input_names))]
-        shown = simplify_terms(terms, FORM, search=False)[0]
-        lines = [f"M \\ddot{{x}} + C \\dot{{x}} + K x = {right}", *equations_in_latex(terms, shown)]
-        return (
-            "\\begin{aligned}\n" + " \\\\\n".join(one.replace(" = ", " &= ", 1) for one in lines) + "\n\\end{aligned}"
-        )
+        return align_terms(terms, f"M \\ddot{{x}} + C \\dot{{x}} + K x = {right}")
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"
+
+    def __repr__(self) -> str:
+        names, count = ", ".join(self.system.coordinate_names), len(self.system.input_names)
+        return f"SymbolicLinear of {names} with {count_noun(count, 'input')}; .latex() shows M, C, K, .numbers() computes"
 
 
 def linearize(

@@ -2,7 +2,9 @@
 
 T = ½ q̇ᵀ M q̇ + a · q̇ + T₀ ,   β = M_cc q̇_c + M_cs q̇_s + a_c   solved for q̇_c ,   R = T - V - β · q̇_c
 
-R is the Lagrangian of the other coordinates; -R at q̇_s = 0 is the effective potential.
+R is the Lagrangian of the other coordinates. With r = M_cc⁻¹ (β - a_c) it is R = T_s - V_eff,
+
+T_s = ½ q̇_sᵀ M_ss q̇_s + a_s · q̇_s + (M_cs q̇_s) · (r - ½ M_cc⁻¹ M_cs q̇_s) ,   V_eff = V - T₀ + ½ (β - a_c) · r
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ from dalembert.symbolic.block_solve import solve_mass
 from dalembert.symbolic.derivation import derive, quadratic_mass
 from dalembert.symbolic.motion import in_rates
 from dalembert.symbolic.system import System
+from dalembert.symbolic.text.printing import latex_name
+from dalembert.symbolic.text.simplify import align_terms
 
 SX = ca.SX
 
@@ -34,6 +38,17 @@ class RouthReduction:
     effective_potential: Any
     routhian: Any
     rates: Mapping[str, Any]
+
+    def latex(self) -> str:
+        """Effective potential and rates of the cyclic coordinates, lines of an ``aligned`` environment."""
+        rates = [(latex_name(f"{name}.rate"), one) for name, one in self.rates.items()]
+        return align_terms([("V_{\\mathrm{eff}}", self.effective_potential), *rates])
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"
+
+    def __repr__(self) -> str:
+        return f"RouthReduction without {', '.join(self.rates)}: {self.system!r}"
 
 
 def routh(system: System, momenta: Mapping[str, float]) -> RouthReduction:
@@ -69,34 +84,35 @@ def routh(system: System, momenta: Mapping[str, float]) -> RouthReduction:
             raise ModelError("not-supported", problem, where={"coordinate": name})
     motion = in_rates(system)
     names = system.coordinate_names
-    gone, kept = [names.index(name) for name in momenta], [k for k, name in enumerate(names) if name not in momenta]
+    kept = [k for k, name in enumerate(names) if name not in momenta]
     reduced = System(f"{system.name}, reduced", check_units=False)
     new = [reduced.coordinate(names[k], system.units[names[k]], drawn=system.drawn[names[k]]) for k in kept]
     values = {name: reduced.parameter(name, value, system.units.get(name, ""))
               for name, value in system.parameter_values.items()}  # fmt: skip
-    beta = [reduced.parameter(f"{name}.momentum", value) for name, value in momenta.items()]
+    beta = {name: reduced.parameter(f"{name}.momentum", value) for name, value in momenta.items()}
     inputs = [reduced.input(name, system.units[name]) for name in system.input_names]
-    T, v = motion.kinetic, motion.v
-    M = quadratic_mass(motion, "Routh's reduction")
-    offset = ca.substitute(ca.gradient(T, v), v, SX.zeros(v.shape[0]))
-    rates = SX.zeros(v.shape[0])
-    for k, one in zip(kept, new, strict=True):
-        rates[k] = reduced.rate(one)
-    rates[gone] = solve_mass(M[gone, gone], ca.vertcat(*beta) - M[gone, kept] @ rates[kept] - offset[gone])
     old = ca.vertcat(system.q, system.p, system.u, system.t)
     coordinates = SX.zeros(len(names))  # energies do not depend on the cyclic ones
-    for k, one in zip(kept, new, strict=True):
-        coordinates[k] = one
+    coordinates[kept] = ca.vertcat(SX(0, 1), *new)
     there = ca.vertcat(coordinates, ca.vertcat(SX(0, 1), *values.values()), ca.vertcat(SX(0, 1), *inputs), reduced.t)
-    rates = ca.substitute(rates, old, there)
-    routhian = ca.substitute(ca.substitute(T - motion.potential, old, there), v, rates)
-    routhian -= ca.dot(ca.vertcat(*beta), rates[gone])
-    own = ca.vertcat(*map(reduced.rate, new)) if new else SX(0, 1)
-    still = SX.zeros(own.shape[0])
-    effective = ca.simplify(-ca.substitute(routhian, own, still))
-    reduced.add_kinetic(routhian + effective)
+    T, v = motion.kinetic, motion.v
+    still = SX.zeros(v.shape[0])
+    parts = [quadratic_mass(motion, "Routh's reduction"), ca.substitute(ca.gradient(T, v), v, still),
+             ca.substitute(motion.potential - T, v, still)]  # fmt: skip
+    M, offset, potential = (ca.substitute(SX(one), old, there) for one in parts)
+    # shortest pivots first, which leaves short quotients
+    gone = sorted((names.index(name) for name in momenta), key=lambda k: ca.n_nodes(M[k, k]))
+    own = ca.vertcat(SX(0, 1), *map(reduced.rate, new))
+    free = ca.vertcat(*(beta[names[k]] for k in gone)) - offset[gone]
+    tied = M[gone, kept] @ own
+    at_rest, change = solve_mass(M[gone, gone], free), solve_mass(M[gone, gone], tied)
+    effective = potential + ca.dot(free, at_rest) / 2
+    kinetic = ca.dot(own, M[kept, kept] @ own) / 2 + ca.dot(offset[kept], own) + ca.dot(tied, at_rest - change / 2)
+    rates = SX.zeros(len(names))
+    rates[kept], rates[gone] = own, at_rest - change
+    reduced.add_kinetic(kinetic)
     reduced.add_potential(effective)
     for k, one in zip(kept, ca.vertsplit(ca.substitute(motion.applied, old, there)[kept]) if kept else [], strict=True):
         if not SX(one).is_zero():
             reduced.add_generalized_force(f"along {names[k]}", reduced.q[kept.index(k)], ca.substitute(one, v, rates))
-    return RouthReduction(reduced, effective, routhian, {names[k]: rates[k] for k in gone})
+    return RouthReduction(reduced, effective, kinetic - effective, {name: rates[names.index(name)] for name in momenta})

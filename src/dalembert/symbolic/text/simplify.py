@@ -14,7 +14,7 @@ from dalembert.core.errors import ModelError
 from dalembert.core.progress import Progress, Setting
 from dalembert.symbolic.text.convert import import_sympy
 from dalembert.symbolic.text.normal_form import normal_form
-from dalembert.symbolic.text.printing import LONG, count_operations
+from dalembert.symbolic.text.printing import LONG, count_operations, equations_in_latex
 
 SHORT = 30  # most operations for which SymPy's general simplification is tried
 GROWTH = 2  # a normal form with more operations than so many times those of the graph, and than LONG, is not shown
@@ -44,6 +44,13 @@ def simplify_terms(
                 shown[name] = simplify_expression(form) if search else form
         bar.update(1.0)
     return shown, tuple(left)
+
+
+def align_terms(terms: Sequence[tuple[str, Any]], first: str = "", operations: int = 200_000) -> str:
+    """Lines ``left = right`` of an ``aligned`` environment, in their normal forms; first : a line before them."""
+    shown = simplify_terms(terms, operations, search=False)[0]
+    lines = [*[first] * bool(first), *equations_in_latex(terms, shown)]
+    return "\\begin{aligned}\n" + " \\\\\n".join(one.replace(" = ", " &= ", 1) for one in lines) + "\n\\end{aligned}"
 
 
 def _entries(form: Any) -> Sequence[Any]:
