@@ -72,7 +72,9 @@ if TYPE_CHECKING:
     from dalembert.structures.solid.element import Locking as Locking
     from dalembert.structures.solid.element import SolidElement as SolidElement
     from dalembert.structures.solid.element import make_hexahedron as make_hexahedron
+    from dalembert.structures.solid.element import make_quadrilateral as make_quadrilateral
     from dalembert.structures.solid.element import make_tetrahedron as make_tetrahedron
+    from dalembert.structures.solid.element import make_triangle as make_triangle
     from dalembert.structures.solid.mesh_files import read_mesh as read_mesh
     from dalembert.structures.solid.meshes import Mesh as Mesh
     from dalembert.structures.solid.meshes import box_mesh as box_mesh
