@@ -1,0 +1,83 @@
+"""Interior modes of a system with its masters held, ranked by a method.
+
+Of large systems only the lowest modes are computed, as many as a method needs to leave little in the others; twice as
+many in each pass, so that all passes together cost as much as twice the last.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from dalembert.core.arrays import FloatArray
+from dalembert.core.declare import checked, count as a_count, instance, positive
+from dalembert.linear.second_order import SecondOrder
+from dalembert.numerics import ties
+from dalembert.structures.assembly import stiffness_factor as factors
+from dalembert.structures.ranking.method import HeldMasters, RankingMethod, Weights
+from dalembert.structures.ranking.ranking import Ranking
+from dalembert.structures.reduction.fidelity import group_repeats
+from dalembert.structures.reduction.partition import Names, Partition
+from dalembert.structures.reduction.reduction import Interior
+
+
+@checked
+def rank_modes(
+    system: SecondOrder,
+    masters: Names,
+    method: Annotated[RankingMethod, instance(RankingMethod), "how modes are ranked"],
+    *,
+    count: Annotated[int, a_count(1), "lowest interior modes that are computed and ranked"] | None = None,
+    rest: Annotated[float, positive, "share that modes not computed may hold where count is left out"] = 1e-3,
+    first: Annotated[int, a_count(1), "modes of the first pass; up to so many, all are computed"] = 400,
+) -> Ranking:
+    """Rank the modes of a system with its masters held: those to keep first come first.
+
+    Parameters
+    ----------
+    system : SecondOrder, dense or sparse; ``assemble_structure(part).system()`` of a frame or a solid
+    masters : coordinates, points or patterns: interfaces, loads, sensors
+    method : `InteriorModeRanking`, `EnergyBasedRanking`, `ByFrequency`, `EffectiveInterfaceMass`,
+        `OptimalModalReduction` or `MomentMatching`
+
+    Returns
+    -------
+    Ranking
+        ``first(k)`` is the argument ``modes`` of `craig_bampton` and of `flexible_body`.
+
+    Examples
+    --------
+    >>> from dalembert.structures import InteriorModeRanking
+    >>> chain = SecondOrder(np.diag([1, 1, 1, 1, 0.5]), np.diag([2, 2, 2, 2, 1]) - np.eye(5, k=1) - np.eye(5, k=-1))
+    >>> ranking = rank_modes(chain, "x3", InteriorModeRanking(modes=[1, 2]))
+    >>> ranking.first(ranking.size(0.02))
+    (2, 1)
+    """
+    held = HeldMasters.of(Partition(system, masters))
+    weigh = method.prepare(held)
+    s = len(held.split.second)
+    wanted = count or min(first, s)
+    while True:
+        squares, Phi = factors.lowest(held.M22, held.K22, wanted, held.factor)
+        every = wanted >= s or len(squares) < wanted
+        weights = weigh(squares, Phi)
+        more = min(2 * wanted, s if s <= factors.DENSE_ALL else s - 1)
+        if every or count or not weights.rest > rest or more == wanted:
+            break
+        wanted = more
+    return _sort(held, method, squares, Phi, weights._replace(rest=0.0) if every else weights)
+
+
+def _sort(held: HeldMasters, method: RankingMethod, squares: FloatArray, Phi: FloatArray, weights: Weights) -> Ranking:
+    omega = np.sqrt(np.abs(squares))
+    coefficients, shares = weights.coefficients.copy(), weights.shares.copy()
+    for group in group_repeats(omega) if len(omega) else ():
+        coefficients[group], shares[group] = coefficients[group].mean(), shares[group].mean()
+    order = ties.largest_first(coefficients)
+    kept = np.ones(len(omega), dtype=bool)
+    interior = Interior(slaves=held.split.slaves, B=held.B, Phi=Phi, omega=omega, kept=kept)
+    return Ranking(
+        order=order + 1, frequencies=omega[order], coefficients=coefficients[order], shares=shares[order],
+        rest=weights.rest, method=method, masters=held.split.names, interior=interior, full=held.split.system,
+    )  # fmt: skip
