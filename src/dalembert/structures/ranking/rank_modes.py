@@ -10,16 +10,12 @@ from typing import Annotated
 
 import numpy as np
 
-from dalembert.core.arrays import FloatArray
 from dalembert.core.declare import checked, count as a_count, instance, positive
 from dalembert.linear.second_order import SecondOrder
-from dalembert.numerics import ties
 from dalembert.structures.assembly import stiffness_factor as factors
-from dalembert.structures.ranking.method import HeldMasters, RankingMethod, Weights
-from dalembert.structures.ranking.ranking import Ranking
-from dalembert.structures.reduction.fidelity import group_repeats
+from dalembert.structures.ranking.method import HeldMasters, RankingMethod
+from dalembert.structures.ranking.ranking import Ranking, sort_modes
 from dalembert.structures.reduction.partition import Names, Partition
-from dalembert.structures.reduction.reduction import Interior
 
 
 @checked
@@ -66,18 +62,5 @@ def rank_modes(
         if every or count or not weights.rest > rest or more == wanted:
             break
         wanted = more
-    return _sort(held, method, squares, Phi, weights._replace(rest=0.0) if every else weights)
+    return sort_modes(held, method, squares, Phi, weights._replace(rest=0.0) if every else weights)
 
-
-def _sort(held: HeldMasters, method: RankingMethod, squares: FloatArray, Phi: FloatArray, weights: Weights) -> Ranking:
-    omega = np.sqrt(np.abs(squares))
-    coefficients, shares = weights.coefficients.copy(), weights.shares.copy()
-    for group in group_repeats(omega) if len(omega) else ():
-        coefficients[group], shares[group] = coefficients[group].mean(), shares[group].mean()
-    order = ties.largest_first(coefficients)
-    kept = np.ones(len(omega), dtype=bool)
-    interior = Interior(slaves=held.split.slaves, B=held.B, Phi=Phi, omega=omega, kept=kept)
-    return Ranking(
-        order=order + 1, frequencies=omega[order], coefficients=coefficients[order], shares=shares[order],
-        rest=weights.rest, method=method, masters=held.split.names, interior=interior, full=held.split.system,
-    )  # fmt: skip

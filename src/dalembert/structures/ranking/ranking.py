@@ -7,12 +7,16 @@ from typing import Annotated, Any
 import numpy as np
 
 from dalembert.core.arrays import FloatArray, IntArray
-from dalembert.core.declare import checked, count, positive
+from dalembert.core.declare import checked, count, instance, positive
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.results import column, result
 from dalembert.core.tables import align_columns
 from dalembert.linear.second_order import SecondOrder
+from dalembert.numerics import ties
+from dalembert.structures.ranking.method import HeldMasters, RankingMethod, Weights
+from dalembert.structures.reduction.fidelity import group_repeats
+from dalembert.structures.reduction.partition import Partition
 from dalembert.structures.reduction.reduction import Interior
 
 
@@ -66,6 +70,15 @@ class Ranking:
         self._known(k)
         return tuple(self.order[:k].tolist())
 
+    @checked
+    def by(self, method: Annotated[RankingMethod, instance(RankingMethod), "another ranking"]) -> Ranking:
+        """The same interior modes ranked by another method."""
+        held = HeldMasters.of(Partition(self.full, self.masters))
+        squares, Phi = self.interior.omega**2, self.interior.Phi
+        weights = method.prepare(held)(squares, Phi)
+        every = Phi.shape[1] == Phi.shape[0]
+        return sort_modes(held, method, squares, Phi, weights._replace(rest=0.0) if every else weights)
+
     def table(self, most: int = 20) -> str:
         """The first modes, and the share that each and those before it leave out."""
         head = ("interior mode", "frequency [Hz]", "coefficient", "left out")
@@ -77,3 +90,20 @@ class Ranking:
         if k > len(self):
             problem = f"{k} modes were requested, but only {len(self)} interior modes were computed."
             raise DataError("too-few-modes", problem, Advice("Compute more with {}.", Argument("count", k)))
+
+
+def sort_modes(
+    held: HeldMasters, method: RankingMethod, squares: FloatArray, Phi: FloatArray, weights: Weights
+) -> Ranking:
+    """Modes by falling coefficient; those of one frequency share theirs, ties go to the lowest."""
+    omega = np.sqrt(np.abs(squares))
+    coefficients, shares = weights.coefficients.copy(), weights.shares.copy()
+    for group in group_repeats(omega) if len(omega) else ():
+        coefficients[group], shares[group] = coefficients[group].mean(), shares[group].mean()
+    order = ties.largest_first(coefficients)
+    kept = np.ones(len(omega), dtype=bool)
+    interior = Interior(slaves=held.split.slaves, B=held.B, Phi=Phi, omega=omega, kept=kept)
+    return Ranking(
+        order=order + 1, frequencies=omega[order], coefficients=coefficients[order], shares=shares[order],
+        rest=weights.rest, method=method, masters=held.split.names, interior=interior, full=held.split.system,
+    )  # fmt: skip
