@@ -26,7 +26,7 @@ def rank_modes(
     *,
     count: Annotated[int, a_count(1), "lowest interior modes that are computed and ranked"] | None = None,
     rest: Annotated[float, positive, "share that modes not computed may hold where count is left out"] = 1e-3,
-    first: Annotated[int, a_count(1), "modes of the first pass; up to so many, all are computed"] = 400,
+    first: Annotated[int, a_count(1), "modes of the first pass, where there are too many for a dense solver"] = 100,
 ) -> Ranking:
     """Rank the modes of a system with its masters held: those to keep first come first.
 
@@ -53,7 +53,7 @@ def rank_modes(
     held = HeldMasters.of(Partition(system, masters))
     weigh = method.prepare(held)
     s = len(held.split.second)
-    wanted = count or min(first, s)
+    wanted = count or (s if s <= factors.DENSE_EIGEN else min(first, s))
     while True:
         squares, Phi = factors.lowest(held.M22, held.K22, wanted, held.factor)
         every = wanted >= s or len(squares) < wanted
