@@ -1,7 +1,7 @@
 """Rankings of interior modes of any structure: invariance, bounds, energies (spec 004, C50 to C56).
 
-Structures are random: M and K with condition numbers below 1e4, a third of the coordinates masters; sums of some tens of
-terms lose three digits at most.
+Structures are random: M and K with condition numbers below 1e4, a third of the coordinates masters; sums of some tens
+of terms lose three digits at most.
 """
 
 from __future__ import annotations

@@ -58,7 +58,9 @@ def forced_fidelity(
     *,
     gain_at: str | None = None,
     time: Annotated[float, number, "instant at which displacements are compared [s]"] = 0.0,
-    clearance: Annotated[float, positive, "relative distance from a natural frequency; nearer, motion is refused"] = 1e-7,
+    clearance: Annotated[
+        float, positive, "relative distance from a natural frequency; nearer, motion is refused"
+    ] = 1e-7,
 ) -> ForcedFidelity:
     """Compare the undamped motion by the first modes of a ranking with that of the full system.
 
@@ -92,7 +94,9 @@ def forced_fidelity(
     return ForcedFidelity(np.arange(len(moved)), mac, gain)
 
 
-def _by_modes(held: HeldMasters, Phi: FloatArray, squares: FloatArray, F: Any, omega: float, least: float = 1e-12) -> Any:
+def _by_modes(
+    held: HeldMasters, Phi: FloatArray, squares: FloatArray, F: Any, omega: float, least: float = 1e-12
+) -> Any:
     """(k + 1, m + k) complex (x1, η) by the first 0 ... k modes.
 
     least : relative distance of ω² from that of an interior mode, which itself is exact to 1e-12 or so.

@@ -14,7 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -55,9 +55,9 @@ class HeldMasters:
         solution[idle] = np.where(right[idle] != 0.0, np.inf, 0.0)
         return solution
 
-    def relative(self, x: FloatArray) -> FloatArray:
+    def relative(self, x: Any) -> Any:
         """x2 - B x1 of motions (n, k): what the static shapes of the masters leave to interior modes."""
-        return np.asarray(x[self.split.second] - self.B @ x[self.split.first])
+        return x[self.split.second] - self.B @ x[self.split.first]
 
 
 class Weights(NamedTuple):

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import numpy as np
-
-from dalembert.core.declare import checked, count as a_count, instance, positive
+from dalembert.core.declare import checked, instance, positive
+from dalembert.core.declare import count as a_count
 from dalembert.linear.second_order import SecondOrder
 from dalembert.structures.assembly import stiffness_factor as factors
 from dalembert.structures.ranking.method import HeldMasters, RankingMethod
@@ -63,4 +62,3 @@ def rank_modes(
             break
         wanted = more
     return sort_modes(held, method, squares, Phi, weights._replace(rest=0.0) if every else weights)
-

@@ -28,10 +28,8 @@ from dalembert.structures.solid.element import SOLID_ELEMENTS
 MOST_LAYERS = 8  # beyond this the bending of single cells is below 2 % of the energy
 
 
-def bending_shares(
-    points: FloatArray, cells: IntArray, kind: str, degree: int
-) -> tuple[FloatArray, FloatArray]:
-    """Share of the deflection that linear cells with incompatible modes allow when they bend in their worst direction, and their volumes.
+def bending_shares(points: FloatArray, cells: IntArray, kind: str, degree: int) -> tuple[FloatArray, FloatArray]:
+    """Share of the deflection of linear cells with incompatible modes that bend in their worst direction; volumes.
 
     degree : of integration of the stiffness.  Both results (e,).
     """

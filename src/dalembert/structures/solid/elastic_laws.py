@@ -11,8 +11,8 @@ and in a plane sheet, σ_zz = σ_yz = σ_zx = 0 (rows c), free strains follow th
 
     ε_c = −D_cc⁻¹ D_cp ε_p,    D → D_pp − D_pc D_cc⁻¹ D_cp
 
-Orthotropic laws are turned into the axes of the body by D = Tᵀ D' T with ε' = T ε: the strains are taken in the axes of the material
-before the law is applied (Pappalardo 2011 mixes the two frames).
+Orthotropic laws are turned into the axes of the body by D = Tᵀ D' T with ε' = T ε: the strains are taken in the axes of
+the material before the law is applied (Pappalardo 2011 mixes the two frames).
 """
 
 from __future__ import annotations

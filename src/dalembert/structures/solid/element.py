@@ -90,7 +90,7 @@ class SolidElement:
     @property
     def is_box(self) -> bool:
         """Whether the reference cell is a cube or a square, or a simplex."""
-        return self.corners == 2**self.dimension
+        return self.corners == int(2**self.dimension)
 
     @property
     def drawn(self) -> tuple[tuple[int, ...], ...]:

@@ -3,11 +3,12 @@
     K = ∫ Bᵀ D B dV,   M = ∫ ρ Nᵀ N dV,   f = ∫ Nᵀ b dV + ∫ Nᵀ t dA,   K_g = ∫ ∇Nᵀ σ ∇N dV ⊗ 1
 
 B holds ∂N/∂x = (∂x/∂ξ)⁻ᵀ ∂N/∂ξ in the order of strains xx, yy, zz, xy, yz, zx. Plane cells have d = 2 displacements,
-solid cells d = 3; the same law in six strains serves both (`elastic_laws.plane_stress`), and matrices of plane cells are
-those of the unit thickness.
+solid cells d = 3; the same law in six strains serves both (`elastic_laws.plane_stress`), and matrices of plane cells
+are those of the unit thickness.
 
-Linear hexahedra and quadrilaterals are far too stiff in bending. Nine (four) incompatible modes a_k (1 − s_k²), s = 2 ξ − 1, cure that (Wilson
-1973); their derivatives are taken with the Jacobian of the centre and scaled by its determinant,
+Linear hexahedra and quadrilaterals are far too stiff in bending. Nine (four) incompatible modes a_k (1 − s_k²),
+s = 2 ξ − 1, cure that (Wilson 1973); their derivatives are taken with the Jacobian of the centre and scaled by its
+determinant,
 
     ∂x φ_k = (j₀/j) J₀⁻ᵀ ∂ξ φ_k        so that ∫ ∂x φ_k dV = 0
 

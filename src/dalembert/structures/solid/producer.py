@@ -7,7 +7,8 @@ Interface points (translation and rotation θ of a point at p; in the plane θ i
                c = mean x_i,  r_i = x_i − c,  J = Σ (r_i² 1 − r_i r_iᵀ)
 
 The second is a condition A u_s = (u, θ) on the points, A = S (RᵀR)⁻¹ Rᵀ with their rigid motions R about c, which S
-carries to p. To keep the interface independent (it is to be a master), as many coordinates of the points, chosen by a QR factorisation with column pivoting of A, are eliminated instead.
+carries to p. To keep the interface independent (it is to be a master), as many coordinates of the points, chosen by a
+QR factorisation with column pivoting of A, are eliminated instead.
 """
 
 from __future__ import annotations
@@ -145,9 +146,7 @@ def _matrices(solid: Solid, group: SolidGroup) -> tuple[sp.csc_array, sp.csc_arr
         corners = mesh.points[mesh.cells[part]]
         laws = group.laws[group.material[part]] * solid.thickness
         K_parts[part] = solid_elements.stiffness(corners, laws, kind.name, group.degree, group.incompatible)[0]
-        M_parts[part] = solid_elements.mass(
-            corners, densities[part] * solid.thickness, kind.name, kind.mass_degree
-        )
+        M_parts[part] = solid_elements.mass(corners, densities[part] * solid.thickness, kind.name, kind.mass_degree)
     K = assemble_cells(mesh, K_parts, group.count, group.size)
     scalar = assembly.assemble(len(mesh.points), 1, [assembly.blocks(mesh.cells, M_parts)])
     M = widen(sp.kron(scalar, sp.eye_array(d), format="csc"), d, group.count, group.size)

@@ -106,7 +106,7 @@ def face_points(kind: str) -> tuple[tuple[int, ...], ...]:
 
 
 def lattice(kind: str) -> tuple[IntArray, int]:
-    """Points of a hexahedron or quadrilateral as places (nv, d) on a grid with 1 or 2 steps per side, and that number of steps."""
+    """Points of a box or square as places (nv, d) on a grid with 1 or 2 steps per side, and that number of steps."""
     steps = 1 if SOLID_ELEMENTS[kind].size == SOLID_ELEMENTS[kind].corners else 2
     return np.rint(SOLID_ELEMENTS[kind].reference * steps).astype(np.intp), steps
 

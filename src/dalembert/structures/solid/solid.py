@@ -75,7 +75,7 @@ class SolidPointLoad:
 
 
 class Solid:
-    """An elastic body made of solid or plane finite elements. Mutable; `da.structures.assemble_structure` makes the model.
+    """An elastic body of solid or plane finite elements. Mutable; `da.structures.assemble_structure` makes the model.
 
     Parameters
     ----------

@@ -84,8 +84,8 @@ class SolidGroup(ElementGroup):
     """The elements of a solid: recovers strains, stresses and the geometric stiffness.
 
     ``laws`` (nm, 6, 6) [Pa] and ``material`` (ne,) which of them each cell has; ``count`` points of the structure with
-    ``size`` coordinates each, the points of the mesh first. ``thickness`` of plane cells [m]; ``sheet`` (nm, 6, 6) their
-    strains from those in the plane, in plane stress.
+    ``size`` coordinates each, the points of the mesh first. ``thickness`` of plane cells [m]; ``sheet`` (nm, 6, 6) all
+    their strains from those in the plane, in plane stress.
     """
 
     name: str

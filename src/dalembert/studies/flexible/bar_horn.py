@@ -119,13 +119,13 @@ def sum_rule_gap(system: SecondOrder, masters: list[str], modes: tuple[int, ...]
     """Largest difference from 1 of the shares of the masters and of all interior modes in modes of the whole."""
     shapes = system.modes(max(modes)).shapes.real
     static = guyan(system, masters)
-    gaps = []
+    gaps: list[float] = []
     for mode in modes:
         u = shapes[:, mode - 1]
         u = u / np.sqrt(u @ (system.M @ u))
         at = [system.coordinates.index(name) for name in static.masters]
         part = (static.T.T @ (system.M @ u)) @ u[at]
-        gaps.append(abs(part + rank_modes(system, masters, InteriorModeRanking(modes=[mode])).bound(0) - 1.0))
+        gaps.append(abs(float(part) + rank_modes(system, masters, InteriorModeRanking(modes=[mode])).bound(0) - 1.0))
     return max(gaps)
 
 
@@ -167,9 +167,10 @@ def _imr(system: SecondOrder, masters: list[str], ranking: Ranking) -> dict[str,
             row[f"frequency_error_percent_{mode}"] = report.frequency_errors[mode - 1]
             row[f"nco_{mode}"] = report.nco[mode - 1]
         rows.append(row)
+    orders = {"IMR": ranking, "SBE": ranking.by(ByFrequency())}
     good = {
-        name: next(k for k in range(1, 31) if check(modes(k)).good()[[m - 1 for m in MODES]].all())
-        for name, modes in {"IMR": ranking.first, "SBE": lambda k: k}.items()
+        name: next(k for k in range(1, 31) if check(each.first(k)).good()[[m - 1 for m in MODES]].all())
+        for name, each in orders.items()
     }
     return {
         "order": ranking.order[:13], "coefficients": len(MODES) * ranking.coefficients[:13],
@@ -225,19 +226,19 @@ def _sonotrode(cells: tuple[int, int, int] = CELLS, interior: int = INTERIOR) ->
 
 
 def _pieces(results: dict[str, Any], ranking: Ranking) -> list[Piece]:
-    imr, sono = results["imr"], results["sonotrode"]
+    imr, sono, forced_at = results["imr"], results["sonotrode"], results["ebr"]["modes_needed"]
     first = Text(
         f"For {' and '.join(f'{f:.4f}' for f in results['frequencies_khz'])} kHz the bar horn needs "
         f"{imr['modes_needed']['IMR']} interior modes ranked for these modes, {imr['modes_needed']['SBE']} by "
-        f"frequency. Under a force 1 % above the first of them {results['ebr']['modes_needed']['1.01']['corner']['EBR']} "
-        f"modes by energy replace {results['ebr']['modes_needed']['1.01']['corner']['SBE']} by frequency. A solid "
-        f"sonotrode of {sono['coordinates']} coordinates needs {sono['modes_needed']['EBR']} by energy."
+        f"frequency. Under a force 1 % above the first of them {forced_at['1.01']['corner']['EBR']} modes by energy "
+        f"replace {forced_at['1.01']['corner']['SBE']} by frequency. A solid sonotrode "
+        f"of {sono['coordinates']} coordinates needs {sono['modes_needed']['EBR']} by energy."
     )
     errors = [(str(n + 7), f"{ours:.4f}", f"{theirs:.4f}")
               for n, (ours, theirs) in enumerate(zip(imr["error_percent"], PUBLISHED_ERRORS))]  # fmt: skip
     names = ("EBR", *comparisons((8,)))
     forced = [(f"{factor} f8, {place}", *(str(row[name]) for name in names))
-              for factor, places in results["ebr"]["modes_needed"].items() for place, row in places.items()]  # fmt: skip
+              for factor, places in forced_at.items() for place, row in places.items()]  # fmt: skip
     forced.append(("sonotrode, 1.001 f", *(str(sono["modes_needed"][name]) for name in names)))
     forced.append(("sonotrode, seconds", *(f"{sono['seconds'][name]:.2f}" for name in names)))
     return [

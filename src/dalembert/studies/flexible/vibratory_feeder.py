@@ -12,8 +12,16 @@ import matplotlib as mpl
 import numpy as np
 
 from dalembert.core.progress import step
-from dalembert.structures import EnergyBasedRanking, Frame, Material, Ranking, Section, assemble_structure
-from dalembert.structures import forced_fidelity, rank_modes
+from dalembert.structures import (
+    EnergyBasedRanking,
+    Frame,
+    Material,
+    Ranking,
+    Section,
+    assemble_structure,
+    forced_fidelity,
+    rank_modes,
+)
 from dalembert.studies.flexible.bar_horn import comparisons
 from dalembert.studies.runner import Outcome
 from dalembert.view.plots.figures import COLORS, STYLE, new_figure

@@ -32,7 +32,9 @@ class EnergyBasedRanking(RankingMethod):
 
     forces: Annotated[Forces, amplitudes, "on masters"]
     harmonics: Annotated[float | Sequence[float], frequencies, "of the forces"]
-    clearance: Annotated[float, positive, "relative distance from a natural frequency; nearer, motion is refused"] = 1e-7
+    clearance: Annotated[float, positive, "relative distance from a natural frequency; nearer, motion is refused"] = (
+        1e-7
+    )
 
     def prepare(self, held: HeldMasters) -> Weigh:
         split = held.split

@@ -48,7 +48,9 @@ def _read_weights(name: str, value: Any, scope: Scope) -> tuple[float, ...]:
 
 
 numbers_from_1 = ArgumentKind("numbers of modes from 1", _read_numbers, gives=("modes",))
-weights_of_modes = ArgumentKind("a number from 0 on for each of the modes; their sum is made 1", _read_weights, ("modes",))
+weights_of_modes = ArgumentKind(
+    "a number from 0 on for each of the modes; their sum is made 1", _read_weights, ("modes",)
+)
 
 
 @checked(
@@ -72,7 +74,7 @@ class InteriorModeRanking(RankingMethod):
     def prepare(self, held: HeldMasters) -> Weigh:
         shapes = self._shapes(held)
         alpha = np.full(shapes.shape[1], 1.0 / shapes.shape[1]) if self.weights is None else np.array(self.weights)
-        force, moved = (held.split.system.M @ shapes)[held.split.second], held.relative(shapes)
+        force, moved = (held.split.system.M @ shapes)[held.split.second], np.asarray(held.relative(shapes))
         weighed, total = held.M22 @ moved, alpha @ np.einsum("si,si->i", force, moved)
 
         def weigh(squares: FloatArray, Phi: FloatArray) -> Weights:
@@ -80,7 +82,8 @@ class InteriorModeRanking(RankingMethod):
             size = np.linalg.norm(parts, axis=1, keepdims=True)
             shares = alpha @ parts
             # modes without interior motion (rigid-body ones) ask for nothing
-            return Weights(alpha @ (parts / np.where(size > 0.0, size, 1.0)), shares, max(0.0, total - shares.sum()))
+            relative = alpha @ (parts / np.where(size > 0.0, size, 1.0))
+            return Weights(relative, shares, max(0.0, float(total - shares.sum())))
 
         return weigh
 

@@ -1,7 +1,7 @@
 """Optimal modal reduction (after Barbone, Givoli and Patlashenko 2003): interior modes by their force on the masters.
 
-The masters feel the interior through Σ k_σ k_σᵀ / (ω_σ² - ω²) with k_σ = K12 φ_σ. The coefficient is the norm of a term,
-divided by a power of the frequency,
+The masters feel the interior through Σ k_σ k_σᵀ / (ω_σ² - ω²) with k_σ = K12 φ_σ. The coefficient is the norm of a
+term, divided by a power of the frequency,
 
     coefficient |k_σ|² / ω_σ^power,   power 0, 2 (at rest) or 4 (what masses add to static shapes)
 
@@ -42,9 +42,12 @@ class OptimalModalReduction(RankingMethod):
 
     def prepare(self, held: HeldMasters) -> Weigh:
         K21 = storage.dense(held.split.part(held.split.system.K, 2, 1))
-        followed = {0: held.solve_mass, 2: lambda right: -held.B, 4: lambda right: held.factor.solve(held.M22 @ -held.B)}
+        if self.power == 0:
+            followed = held.solve_mass(K21)
+        else:
+            followed = -held.B if self.power == 2 else held.factor.solve(held.M22 @ -held.B)
         some = K21 != 0.0
-        total = float(np.sum(K21[some] * followed[self.power](K21)[some]))
+        total = float(np.sum(K21[some] * followed[some]))
 
         def weigh(squares: FloatArray, Phi: FloatArray) -> Weights:
             return share_of(np.sum((K21.T @ Phi) ** 2, axis=0) / np.abs(squares) ** (self.power / 2), total)
