@@ -60,7 +60,7 @@ class Ranking:
             problem = f"the {len(self)} interior modes computed leave out up to {self.bounds()[-1]:.3g}"
             raise DataError(
                 "too-few-modes", f"{problem}, more than {tolerance:g}.",
-                Advice("Compute more with a smaller {} or a larger {}.", Argument("rest"), Argument("count")),
+                Advice("Compute more with {}.", Argument("rest", tolerance)),
             )  # fmt: skip
         return int(enough[0])
 

@@ -52,7 +52,7 @@ BLOCK, CELLS = (0.130, 0.060, 0.048), (24, 12, 8)
 """Of the sonotrode: length, width and height [m], and its hexahedra."""
 FRONT = 0.4
 """Height of its front half over that of the rear half."""
-INTERIOR = 600
+INTERIOR = 400
 """Interior modes of the sonotrode that are computed."""
 STEPS = {"bar horn": 6.0, "sonotrode": 120.0}
 
