@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from dalembert.model.sensors import SENSORS as SENSORS
     from dalembert.solve.integrate.method import INTEGRATORS as INTEGRATORS
     from dalembert.structures.frame.element import FRAME_ELEMENTS as FRAME_ELEMENTS
+    from dalembert.structures.ranking.method import RANKINGS as RANKINGS
     from dalembert.structures.solid.element import SOLID_ELEMENTS as SOLID_ELEMENTS
 
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -42,6 +43,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "dalembert.filters": ("FILTERS",),
     "dalembert.frame_elements": ("FRAME_ELEMENTS",),
     "dalembert.solid_elements": ("SOLID_ELEMENTS",),
+    "dalembert.rankings": ("RANKINGS",),
     "dalembert.record_formats": ("RECORD_FORMATS",),
     "dalembert.model_formats": ("MODEL_FORMATS",),
     "dalembert.modal_formats": ("MODAL_FORMATS",),

@@ -192,6 +192,7 @@ CODES: dict[str, str] = {
     "offset": "a mean that hides the motion",
     "reduced-rate": "a record whose rate was reduced to the band that moves",
     "repeated-samples": "every sample is repeated several times",
+    "double-hit": "a hammer that hits twice within one record",
     "saturated-channel": "samples that stay at the limits of a sensor",
     "stuck-channel": "a channel that repeats one value for a while",
     "suspect-units": "channels whose sizes suggest a wrong unit",

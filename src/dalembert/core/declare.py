@@ -445,7 +445,7 @@ def _door(
             bound.apply_defaults()
         values = bound.arguments
         if relations:
-            given = {name: not _same(value, defaults[name]) for name, value in values.items()}
+            given = {name: not _same(values.get(name, default), default) for name, default in defaults.items()}
             for relation in relations:
                 relation.check(given)
         scope: Scope = {}

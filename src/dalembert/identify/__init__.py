@@ -71,6 +71,9 @@ if TYPE_CHECKING:
     from dalembert.identify.robot.robot import robot as robot
     from dalembert.identify.setups.merge_setups import merge_setups as merge_setups
     from dalembert.identify.setups.merged_modes import MergedModes as MergedModes
+    from dalembert.identify.shapes.expand_shapes import MeasuredLink as MeasuredLink
+    from dalembert.identify.shapes.expand_shapes import expand_shapes as expand_shapes
+    from dalembert.identify.shapes.to_elastic import to_elastic as to_elastic
     from dalembert.identify.spectral.frf import Coherence as Coherence
     from dalembert.identify.spectral.frf import FrfEstimate as FrfEstimate
     from dalembert.identify.spectral.frf import coherence as coherence
@@ -81,6 +84,9 @@ if TYPE_CHECKING:
     from dalembert.identify.spectral.markov import markov as markov
     from dalembert.identify.spectral.spectra import Spectra as Spectra
     from dalembert.identify.spectral.spectra import spectra as spectra
+    from dalembert.identify.spectral.split_impacts import Impact as Impact
+    from dalembert.identify.spectral.split_impacts import Impacts as Impacts
+    from dalembert.identify.spectral.split_impacts import split_impacts as split_impacts
     from dalembert.identify.structured.model import StructuredModel as StructuredModel
     from dalembert.identify.structured.model import Unknown as Unknown
     from dalembert.identify.structured.parametric_system import Affine as Affine

@@ -48,6 +48,22 @@ if TYPE_CHECKING:
     from dalembert.structures.frame.element import FrameElement as FrameElement
     from dalembert.structures.frame.element import RigidSlices as RigidSlices
     from dalembert.structures.frame.frame import Frame as Frame
+    from dalembert.structures.ranking.forced_fidelity import ForcedFidelity as ForcedFidelity
+    from dalembert.structures.ranking.forced_fidelity import forced_fidelity as forced_fidelity
+    from dalembert.structures.ranking.method import RANKINGS as RANKINGS
+    from dalembert.structures.ranking.method import RankingMethod as RankingMethod
+    from dalembert.structures.ranking.methods.by_frequency import ByFrequency as ByFrequency
+    from dalembert.structures.ranking.methods.effective_interface_mass import (
+        EffectiveInterfaceMass as EffectiveInterfaceMass,
+    )
+    from dalembert.structures.ranking.methods.energy_based_ranking import EnergyBasedRanking as EnergyBasedRanking
+    from dalembert.structures.ranking.methods.interior_mode_ranking import InteriorModeRanking as InteriorModeRanking
+    from dalembert.structures.ranking.methods.moment_matching import MomentMatching as MomentMatching
+    from dalembert.structures.ranking.methods.optimal_modal_reduction import (
+        OptimalModalReduction as OptimalModalReduction,
+    )
+    from dalembert.structures.ranking.rank_modes import rank_modes as rank_modes
+    from dalembert.structures.ranking.ranking import Ranking as Ranking
     from dalembert.structures.reduction.fidelity import Fidelity as Fidelity
     from dalembert.structures.reduction.fidelity import correlate as correlate
     from dalembert.structures.reduction.master_coordinates import choose_masters as choose_masters
@@ -72,7 +88,9 @@ if TYPE_CHECKING:
     from dalembert.structures.solid.element import Locking as Locking
     from dalembert.structures.solid.element import SolidElement as SolidElement
     from dalembert.structures.solid.element import make_hexahedron as make_hexahedron
+    from dalembert.structures.solid.element import make_quadrilateral as make_quadrilateral
     from dalembert.structures.solid.element import make_tetrahedron as make_tetrahedron
+    from dalembert.structures.solid.element import make_triangle as make_triangle
     from dalembert.structures.solid.mesh_files import read_mesh as read_mesh
     from dalembert.structures.solid.meshes import Mesh as Mesh
     from dalembert.structures.solid.meshes import box_mesh as box_mesh

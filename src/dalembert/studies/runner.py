@@ -82,6 +82,14 @@ STUDIES: dict[str, tuple[str, str]] = {
         "flexible.two_link_plates",
         "An arm of two thin plates: its tip in the plane and normal to it by slow and fast models.",
     ),
+    "bar-horn": (
+        "flexible.bar_horn",
+        "Interior modes of ultrasonic horns: ranked for two modes, and by energy under a force near resonance.",
+    ),
+    "vibratory-feeder": (
+        "flexible.vibratory_feeder",
+        "A vibratory feeder driven by two harmonics: sizes of its reduced model by six rankings of interior modes.",
+    ),
     "quick-return": (
         "symbolic.quick_return",
         "Whitworth's quick return: the torque that turns its crank at a steady speed.",

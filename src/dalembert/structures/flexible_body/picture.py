@@ -88,8 +88,8 @@ def _beam_lines(
 def _surface(group: SolidGroup) -> tuple[IntArray, IntArray]:
     """Points of the mesh (k,) and triangles (t, 3) between them."""
     mesh = group.mesh
-    cells, faces = mesh.surface()
-    corners = SOLID_ELEMENTS[mesh.kind].faces
+    cells, faces = mesh.skin()
+    corners = SOLID_ELEMENTS[mesh.kind].drawn
     triangles = []
     for number, face in enumerate(corners):
         own = mesh.cells[cells[faces == number]]

@@ -50,8 +50,8 @@ def read_source(source: Any, name: str | None, positions: Any, of: Any) -> tuple
 def _refuse_thin_interfaces(solid: Solid) -> None:
     """Rigid interfaces of one point, or of points on a line, turn without a stiffness."""
     for interface in solid.interfaces.values():
-        if interface.rigid and on_a_line(solid.mesh.points[interface.points]):
-            count = len(interface.points)
+        count = len(interface.points)
+        if interface.rigid and (count < 2 if solid.plane else on_a_line(solid.mesh.points[interface.points])):
             there = "1 point" if count == 1 else f"{count} points on a line"
             problem = f"flexible body {solid.name!r}: interface {interface.name!r} has {there}: it turns freely."
             advice = Advice(

@@ -1,6 +1,6 @@
-"""Stiffness against bending that linear hexahedra have by their shape alone.
+"""Stiffness against bending that linear hexahedra and quadrilaterals have by their shape alone.
 
-No cell of eight points that passes the patch test bends freely when it is a trapezoid (MacNeal 1987): its incompatible
+No linear cell that passes the patch test bends freely when it is a trapezoid (MacNeal 1987): its incompatible
 modes no longer cancel the shear. Each cell, of a material with E = 1 and ν = 0, is given the exact displacements of
 bending, σ_aa = x_b, that is, with x from the centre of the cell,
 
@@ -23,29 +23,30 @@ import numpy as np
 from dalembert.core.arrays import FloatArray, IntArray
 from dalembert.structures.solid import element_matrices as solid_elements
 from dalembert.structures.solid import shapes as solid_shapes
-from dalembert.structures.solid.element import HEX_FACES
+from dalembert.structures.solid.element import SOLID_ELEMENTS
 
 MOST_LAYERS = 8  # beyond this the bending of single cells is below 2 % of the energy
 
 
-def bending_shares(points: FloatArray, cells: IntArray, degree: int) -> tuple[FloatArray, FloatArray]:
-    """Share of the deflection that cells of hex8 allow when they bend in their worst direction, and their volumes.
+def bending_shares(points: FloatArray, cells: IntArray, kind: str, degree: int) -> tuple[FloatArray, FloatArray]:
+    """Share of the deflection of linear cells with incompatible modes that bend in their worst direction; volumes.
 
     degree : of integration of the stiffness.  Both results (e,).
     """
-    shares, volumes, layers = np.ones(len(cells)), np.empty(len(cells)), count_layers(cells)
-    weights, values, slopes = solid_shapes.at_quadrature("hex8", 3)
+    shares, volumes, layers = np.ones(len(cells)), np.empty(len(cells)), count_layers(cells, kind)
+    d = SOLID_ELEMENTS[kind].dimension
+    weights, values, slopes = solid_shapes.at_quadrature(kind, 3)
     law = np.diag([1.0, 1.0, 1.0, 0.5, 0.5, 0.5])[None]
-    middle = solid_shapes.shapes("hex8", np.full((1, 3), 0.5))[1][0]
-    for part in solid_elements.batches(len(cells), "hex8", 8):
-        x = points[cells[part]]
-        K = solid_elements.stiffness(x, law, "hex8", degree, True)[0]
+    middle = solid_shapes.shapes(kind, np.full((1, d), 0.5))[1][0]
+    for part in solid_elements.batches(len(cells), kind, 8):
+        x = points[cells[part], :d]
+        K = solid_elements.stiffness(x, law, kind, degree, True)[0]
         volume = solid_elements.gradients(x, slopes)[1] * weights
         volumes[part] = volume.sum(axis=1)
         x = x - (np.einsum("eq,qi,eia->ea", volume, values, x, optimize=True) / volumes[part, None])[:, None]
         lines = np.matmul(x.transpose(0, 2, 1), middle)
         lines = lines / np.linalg.norm(lines, axis=1, keepdims=True)
-        for a, b in itertools.permutations(range(3), 2):
+        for a, b in itertools.permutations(range(d), 2):
             along, across = lines[..., a], lines[..., b]
             across = across - along * np.sum(along * across, axis=1, keepdims=True)
             across = across / np.linalg.norm(across, axis=1, keepdims=True)
@@ -58,9 +59,10 @@ def bending_shares(points: FloatArray, cells: IntArray, degree: int) -> tuple[Fl
     return shares, volumes
 
 
-def count_layers(cells: IntArray) -> IntArray:
-    """(e, 3): cells from surface to surface of the body through each hexahedron, along its three axes."""
-    faces = np.sort(cells[:, np.array(HEX_FACES)].reshape(-1, 4), axis=1)
+def count_layers(cells: IntArray, kind: str) -> IntArray:
+    """(e, d): cells from surface to surface of the body through each cell, along its axes."""
+    corners = np.array(SOLID_ELEMENTS[kind].faces)
+    faces = np.sort(cells[:, corners].reshape(-1, corners.shape[1]), axis=1)
     order = np.lexsort(faces.T)
     shared = np.flatnonzero((faces[order[1:]] == faces[order[:-1]]).all(axis=1))
     beside = np.full(len(faces), -1)
@@ -69,4 +71,4 @@ def count_layers(cells: IntArray) -> IntArray:
     steps = np.zeros(len(faces), dtype=np.intp)
     for _ in range(MOST_LAYERS):
         steps = np.where(beside < 0, 0, 1 + steps[beyond])
-    return np.asarray(1 + steps.reshape(-1, 3, 2).sum(axis=2))
+    return np.asarray(1 + steps.reshape(-1, len(corners) // 2, 2).sum(axis=2))

@@ -7,8 +7,12 @@ the material,
 
     S = [[1/E1, −ν12/E1, −ν13/E1], [., 1/E2, −ν23/E2], [., ., 1/E3]] ⊕ diag(1/G12, 1/G23, 1/G13)
 
-turned into the axes of the body by D = Tᵀ D' T with ε' = T ε: the strains are taken in the axes of the material
-before the law is applied (Pappalardo 2011 mixes the two frames).
+and in a plane sheet, σ_zz = σ_yz = σ_zx = 0 (rows c), free strains follow those of the plane (rows p),
+
+    ε_c = −D_cc⁻¹ D_cp ε_p,    D → D_pp − D_pc D_cc⁻¹ D_cp
+
+Orthotropic laws are turned into the axes of the body by D = Tᵀ D' T with ε' = T ε: the strains are taken in the axes of
+the material before the law is applied (Pappalardo 2011 mixes the two frames).
 """
 
 from __future__ import annotations
@@ -137,6 +141,18 @@ def elasticity(material: SolidMaterial) -> FloatArray:
     if isinstance(material, OrthotropicMaterial):
         return material.elasticity()
     return _isotropic(material)
+
+
+def plane_stress(law: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(6, 6) law of a sheet without stress across it, and (6, 6) all strains from those in its plane."""
+    free, plane = [2, 4, 5], [0, 1, 3]
+    strains = np.zeros((6, 6))
+    strains[plane, plane] = 1.0
+    strains[np.ix_(free, plane)] = -np.linalg.solve(law[np.ix_(free, free)], law[np.ix_(free, plane)])
+    sheet = np.zeros((6, 6))
+    inside = (law @ strains)[np.ix_(plane, plane)]
+    sheet[np.ix_(plane, plane)] = 0.5 * (inside + inside.T)
+    return sheet, strains
 
 
 def _is_orthonormal(axes: FloatArray, error: float = 1e-9) -> bool:

@@ -2,10 +2,13 @@
 
     K = ∫ Bᵀ D B dV,   M = ∫ ρ Nᵀ N dV,   f = ∫ Nᵀ b dV + ∫ Nᵀ t dA,   K_g = ∫ ∇Nᵀ σ ∇N dV ⊗ 1
 
-B holds ∂N/∂x = (∂x/∂ξ)⁻ᵀ ∂N/∂ξ in the order of strains xx, yy, zz, xy, yz, zx.
+B holds ∂N/∂x = (∂x/∂ξ)⁻ᵀ ∂N/∂ξ in the order of strains xx, yy, zz, xy, yz, zx. Plane cells have d = 2 displacements,
+solid cells d = 3; the same law in six strains serves both (`elastic_laws.plane_stress`), and matrices of plane cells
+are those of the unit thickness.
 
-Linear hexahedra are far too stiff in bending. Nine incompatible modes a_k (1 − s_k²), s = 2 ξ − 1, cure that (Wilson
-1973); their derivatives are taken with the Jacobian of the centre and scaled by its determinant,
+Linear hexahedra and quadrilaterals are far too stiff in bending. Nine (four) incompatible modes a_k (1 − s_k²),
+s = 2 ξ − 1, cure that (Wilson 1973); their derivatives are taken with the Jacobian of the centre and scaled by its
+determinant,
 
     ∂x φ_k = (j₀/j) J₀⁻ᵀ ∂ξ φ_k        so that ∫ ∂x φ_k dV = 0
 
@@ -22,6 +25,7 @@ import numpy as np
 
 from dalembert.core.arrays import FloatArray, IntArray
 from dalembert.structures.solid import shapes as solid_shapes
+from dalembert.structures.solid.elastic_laws import VOIGT
 from dalembert.structures.solid.element import SOLID_ELEMENTS
 
 # Numbers in the strain matrices of one batch: 32 MB.
@@ -36,31 +40,27 @@ def batches(cells: int, kind: str, points: int) -> Iterator[slice]:
 
 
 def gradients(corners: FloatArray, slopes: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """∂N/∂x (e, q, nv, 3) and det ∂x/∂ξ (e, q) of cells at (e, nv, 3) from ∂N/∂ξ (q, nv, 3)."""
+    """∂N/∂x (e, q, nv, d) and det ∂x/∂ξ (e, q) of cells at (e, nv, 3) from ∂N/∂ξ (q, nv, d)."""
     # One product for all cells and points: x_ia ∂N_i/∂ξ_b.
-    J = np.matmul(corners.transpose(0, 2, 1)[:, None], slopes[None])
+    J = np.matmul(corners[..., : slopes.shape[2]].transpose(0, 2, 1)[:, None], slopes[None])
     return np.matmul(slopes[None], np.linalg.inv(J)), np.linalg.det(J)
 
 
 def strain_matrix(gradient: FloatArray) -> FloatArray:
-    """B (e, q, 6, 3 nv) of gradients (e, q, nv, 3)."""
-    e, q, nv, _ = gradient.shape
-    B = np.zeros((e, q, 6, nv, 3))
-    x, y, z = gradient[..., 0], gradient[..., 1], gradient[..., 2]
-    B[..., 0, :, 0] = x
-    B[..., 1, :, 1] = y
-    B[..., 2, :, 2] = z
-    B[..., 3, :, 0], B[..., 3, :, 1] = y, x
-    B[..., 4, :, 1], B[..., 4, :, 2] = z, y
-    B[..., 5, :, 0], B[..., 5, :, 2] = z, x
-    return B.reshape(e, q, 6, 3 * nv)
+    """B (e, q, 6, d nv) of gradients (e, q, nv, d)."""
+    e, q, nv, d = gradient.shape
+    B = np.zeros((e, q, 6, nv, d))
+    for k, (i, j) in enumerate(VOIGT):
+        if max(i, j) < d:
+            B[..., k, :, i], B[..., k, :, j] = gradient[..., j], gradient[..., i]
+    return B.reshape(e, q, 6, d * nv)
 
 
-def bubble_matrix(corners: FloatArray, places: FloatArray, determinants: FloatArray) -> FloatArray:
-    """B (e, q, 6, 9) of the incompatible modes of linear hexahedra at ``places`` (q, 3)."""
-    centre = np.full((1, 3), 0.5)
-    _, slopes = solid_shapes.shapes("hex8", centre)
-    J = np.matmul(corners.transpose(0, 2, 1)[:, None], slopes[None])[:, 0]
+def bubble_matrix(kind: str, corners: FloatArray, places: FloatArray, determinants: FloatArray) -> FloatArray:
+    """B (e, q, 6, d²) of the incompatible modes of linear hexahedra or quadrilaterals at ``places`` (q, d)."""
+    d = places.shape[1]
+    _, slopes = solid_shapes.shapes(kind, np.full((1, d), 0.5))
+    J = np.matmul(corners[..., :d].transpose(0, 2, 1)[:, None], slopes[None])[:, 0]
     inverse, size = np.linalg.inv(J), np.linalg.det(J)
     slope = -4.0 * (2.0 * places - 1.0)  # ∂/∂ξ of 1 − (2 ξ − 1)²
     gradient = slope[None, :, :, None] * inverse[:, None]
@@ -70,7 +70,7 @@ def bubble_matrix(corners: FloatArray, places: FloatArray, determinants: FloatAr
 def stiffness(
     corners: FloatArray, laws: FloatArray, kind: str, degree: int, incompatible: bool
 ) -> tuple[FloatArray, FloatArray | None]:
-    """Stiffness (e, 3 nv, 3 nv), and amplitudes of incompatible modes, (e, 9, 3 nv), for cells with laws (e, 6, 6)."""
+    """Stiffness (e, d nv, d nv), and amplitudes of incompatible modes, (e, d², d nv), for cells with laws (e, 6, 6)."""
     weights, _, slopes = solid_shapes.at_quadrature(kind, degree)
     gradient, size = gradients(corners, slopes)
     volume = (size * weights)[..., None, None]
@@ -79,7 +79,7 @@ def stiffness(
     if not incompatible:
         return 0.5 * (K + K.transpose(0, 2, 1)), None
     places, _ = solid_shapes.quadrature(kind, degree)
-    extra = bubble_matrix(corners, places, size)
+    extra = bubble_matrix(kind, corners, places, size)
     stressed = np.matmul(laws[:, None], extra) * volume
     K_ua, K_aa = _sum(B, stressed), _sum(extra, stressed)
     modes = np.asarray(-np.linalg.solve(K_aa, K_ua.transpose(0, 2, 1)), dtype=np.float64)
@@ -101,26 +101,32 @@ def geometric(corners: FloatArray, stresses: FloatArray, kind: str, degree: int)
     weights, _, slopes = solid_shapes.at_quadrature(kind, degree)
     gradient, size = gradients(corners, slopes)
     across = gradient.transpose(0, 1, 3, 2)
-    K = _sum(across, np.matmul(stresses, across) * (size * weights)[..., None, None])
+    d = gradient.shape[3]
+    K = _sum(across, np.matmul(stresses[..., :d, :d], across) * (size * weights)[..., None, None])
     return np.asarray(0.5 * (K + K.transpose(0, 2, 1)))
 
 
-def in_three_directions(scalar: FloatArray) -> FloatArray:
-    """(e, 3 nv, 3 nv) of scalar matrices (e, nv, nv): ⊗ 1."""
+def in_all_directions(scalar: FloatArray, d: int) -> FloatArray:
+    """(e, d nv, d nv) of scalar matrices (e, nv, nv): ⊗ 1."""
     e, nv, _ = scalar.shape
-    full = np.zeros((e, nv, 3, nv, 3))
-    for k in range(3):
+    full = np.zeros((e, nv, d, nv, d))
+    for k in range(d):
         full[:, :, k, :, k] = scalar
-    return full.reshape(e, 3 * nv, 3 * nv)
+    return full.reshape(e, d * nv, d * nv)
 
 
 def on_surface(
     points: FloatArray, cells: IntArray, faces: IntArray, kind: str, degree: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Shape functions (f, q, nv) and outward area vectors times weights (f, q, 3) [m²] on faces of cells (f, nv)."""
+    """Shape functions (f, q, nv) and outward area vectors times weights (f, q, 3) [m²] on faces of cells (f, nv).
+
+    Edges of plane cells have the area of the unit thickness.
+    """
     weights, values, slopes, ways = solid_shapes.on_faces(kind, degree)
     J = np.matmul(points[cells].transpose(0, 2, 1)[:, None], slopes[faces])
     tangents = np.matmul(J, ways[faces][:, None])
+    if tangents.shape[3] == 1:
+        return values[faces], np.cross(tangents[..., 0], [0.0, 0.0, 1.0]) * weights[:, None]
     return values[faces], np.cross(tangents[..., 0], tangents[..., 1]) * weights[:, None]
 
 

@@ -283,6 +283,9 @@ def _choose(raw: Any, file: Path, kind: str | None) -> str:
         name = _kind_of_type(block.type)
         if name in SOLID_ELEMENTS or name.startswith(_OTHER_SOLIDS):
             counts[name] = counts.get(name, 0) + len(block.data)
+    plane = {name for name in counts if name in SOLID_ELEMENTS and SOLID_ELEMENTS[name].dimension == 2}
+    if kind not in plane and len(plane) < len(counts):  # plane cells are the surface of the solid ones
+        counts = {name: count for name, count in counts.items() if name not in plane}
     there = ", ".join(f"{count} {name}" for name, count in counts.items())
     if kind is not None:
         if counts.get(kind, 0) == 0:

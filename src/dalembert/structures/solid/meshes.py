@@ -34,7 +34,7 @@ class Mesh:
 
     Parameters
     ----------
-    points : (np, 3) positions [m].
+    points : (np, 3) positions [m]; of plane cells also (np, 2), and all have the same z.
     cells : (ne, nv) numbers of points from 0, in the order of VTK: corners, middles of edges, of faces, centre.
     kind : name of a solid element, one of `SOLID_ELEMENTS`: ``"hex8"``, ``"tet10"``, ...
     point_sets, cell_sets : named numbers of points and of cells.
@@ -71,7 +71,11 @@ class Mesh:
         name: str = "mesh",
     ) -> None:
         size = SOLID_ELEMENTS[kind].size
+        if SOLID_ELEMENTS[kind].dimension == 2 and np.shape(points)[1:] == (2,):
+            points = np.pad(np.array(points), ((0, 0), (0, 1)))
         where = _numbers("points", points, 3, np.float64, name)
+        if SOLID_ELEMENTS[kind].dimension == 2 and len(where) and np.ptp(where[:, 2]) > PLANE * np.ptp(where[:, :2]):
+            raise DataError("not-planar", f"{name} has plane cells: z of all points must be the same.")
         corners = _numbers("cells", cells, size, np.intp, name)
         if not len(corners):
             raise DataError("empty", f"{name} has no cells.")
@@ -167,6 +171,11 @@ class Mesh:
         outer = np.sort(index[times == 1])
         return outer // len(faces), outer % len(faces)
 
+    def skin(self) -> tuple[IntArray, IntArray]:
+        """What pictures show: the surface, or all cells of a plane mesh, by cell (nf,) and number of the face (nf,)."""
+        every = np.arange(len(self.cells))
+        return self.surface() if SOLID_ELEMENTS[self.kind].dimension == 3 else (every, 0 * every)
+
     def faces_at(self, where: Where) -> tuple[IntArray, IntArray]:
         """Faces of the surface all of whose corners are among ``select(where)``: cells and face numbers."""
         member = np.zeros(len(self.points), dtype=bool)
@@ -181,7 +190,7 @@ class Mesh:
     # -- sizes -------------------------------------------------------------------------------------------------------
 
     def volumes(self) -> FloatArray:
-        """(ne,) volume of every cell [m³]."""
+        """(ne,) volume of every cell [m³], of a plane cell its area [m²]."""
         weights, _, slopes = solid_shapes.at_quadrature(self.kind, SOLID_ELEMENTS[self.kind].mass_degree)
         return np.asarray(_determinants(self.points, self.cells, slopes) @ weights)
 
@@ -215,12 +224,12 @@ def box_mesh(
     origin: Sequence[float] = (0.0, 0.0, 0.0),
     name: str = "box",
 ) -> Mesh:
-    """Mesh of a box, its edges along x, y, z.
+    """Mesh of a box, its edges along x, y, z, or of a rectangle.
 
     Parameters
     ----------
-    size : (3,) lengths of the sides [m].
-    divisions : (3,) cells along each side; for tetrahedra each of these boxes is cut into six.
+    size : (3,) lengths of the sides [m]; (2,) for plane cells.
+    divisions : (3,) or (2,) cells along each side; each of these boxes is cut into six tetrahedra or two triangles.
     kind : see :class:`Mesh`.
     origin : (3,) the corner with the smallest coordinates [m].
 
@@ -230,31 +239,33 @@ def box_mesh(
     Mesh(125 points, 48 tet10 cells, 1 x 1 x 1 m)
     """
     sides, steps, corner = (np.asarray(value, dtype=float) for value in (size, divisions, origin))
-    if sides.shape != (3,) or not np.all(np.isfinite(sides)) or np.any(sides <= 0.0):
-        raise DataError("not-positive", f"size of {name} must be three positive lengths, got {size!r}.")
-    if steps.shape != (3,) or np.any(steps < 1) or np.any(steps != np.rint(steps)):
+    cell = SOLID_ELEMENTS[kind]
+    d = cell.dimension
+    if sides.shape != (d,) or not np.all(np.isfinite(sides)) or np.any(sides <= 0.0):
+        raise DataError("not-positive", f"size of {name} must be {d} positive lengths, got {size!r}.")
+    if steps.shape != (d,) or np.any(steps < 1) or np.any(steps != np.rint(steps)):
         raise DataError(
-            "not-a-count", f"divisions of {name} must be three whole numbers of at least 1, got {divisions!r}."
+            "not-a-count", f"divisions of {name} must be {d} whole numbers of at least 1, got {divisions!r}."
         )
     if corner.shape != (3,) or not np.all(np.isfinite(corner)):
         raise DataError("wrong-shape", f"origin of {name} must be three finite numbers, got {origin!r}.")
-    cell = SOLID_ELEMENTS[kind]
     count = steps.astype(np.intp)
     fine = 1 if cell.size == cell.corners else 2
     pattern = _pattern(kind)
-    places = pattern.reshape(-1, 3)
+    places = pattern.reshape(-1, d)
     first = np.stack(np.meshgrid(*[np.arange(c) * fine for c in count[::-1]], indexing="ij"), axis=-1)
-    first = first.reshape(-1, 3)[:, ::-1]  # z slowest
+    first = first.reshape(-1, d)[:, ::-1]  # z slowest
     grid = count * fine + 1
     spot = first[:, None, :] + places[None]
-    number = spot[..., 0] + grid[0] * (spot[..., 1] + grid[1] * spot[..., 2])
-    z, y, x = np.meshgrid(*[np.arange(g) for g in grid[::-1]], indexing="ij")
-    points = np.stack([x.ravel(), y.ravel(), z.ravel()], axis=1) / (count * fine) * sides + corner
+    number = spot @ np.concatenate([[1], np.cumprod(grid[:-1])])
+    axes = np.meshgrid(*[np.arange(g) for g in grid[::-1]], indexing="ij")
+    points = np.broadcast_to(corner, (grid.prod(), 3)).copy()
+    points[:, :d] += np.stack([axis.ravel() for axis in axes[::-1]], axis=1) / (count * fine) * sides
     return Mesh(points, number.reshape(-1, cell.size), kind, name=name)
 
 
 def mesh_from_skfem(mesh: Any, *, name: str = "mesh") -> Mesh:
-    """A mesh of scikit-fem (`MeshHex`, `MeshTet`, `MeshTet2`, `MeshHex2`); boundaries and subdomains become sets."""
+    """A mesh of scikit-fem (`MeshHex`, `MeshTet2`, `MeshQuad`, ...); boundaries and subdomains become sets."""
     kinds = {name: kind for kind, cell in SOLID_ELEMENTS.items() for name in cell.skfem_meshes}
     kind = kinds.get(type(mesh).__name__)
     if kind is None:
@@ -269,10 +280,13 @@ def mesh_from_skfem(mesh: Any, *, name: str = "mesh") -> Mesh:
 
 
 def _pattern(kind: str) -> IntArray:
-    """Places of the points of the cells in one box, (cells, nv, 3), on a grid of 1 or 2 steps per side."""
-    if SOLID_ELEMENTS[kind].is_hexahedron:
+    """Places of the points of the cells in one box, (cells, nv, d), on a grid of 1 or 2 steps per side."""
+    if SOLID_ELEMENTS[kind].is_box:
         return solid_shapes.lattice(kind)[0][None]
-    corners = solid_shapes.lattice("hex8")[0][np.array(solid_shapes.corner_permutations())]
+    if SOLID_ELEMENTS[kind].dimension == 2:
+        corners = solid_shapes.lattice("quad4")[0][np.array(((0, 1, 2), (0, 2, 3)))]
+    else:
+        corners = solid_shapes.lattice("hex8")[0][np.array(solid_shapes.corner_permutations())]
     if not SOLID_ELEMENTS[kind].edges:
         return np.asarray(corners)
     ends = np.array([edge[:2] for edge in SOLID_ELEMENTS[kind].edges])
@@ -310,7 +324,7 @@ def _sets(what: str, given: Mapping[str, ArrayLike] | None, count: int, name: st
 def _determinants(points: FloatArray, cells: IntArray, slopes: FloatArray) -> FloatArray:
     """(ne, nq) determinants of ∂x/∂ξ, a few thousand cells at a time."""
     found = [
-        np.linalg.det(np.einsum("eia,qib->eqab", points[cells[k : k + 4000]], slopes, optimize=True))
+        np.linalg.det(np.einsum("eia,qib->eqab", points[cells[k : k + 4000], : slopes.shape[2]], slopes, optimize=True))
         for k in range(0, len(cells), 4000)
     ]
     return np.concatenate(found)
@@ -330,7 +344,7 @@ def _orient_cells(points: FloatArray, cells: IntArray, kind: str, name: str) -> 
         cells[inside_out] = cells[inside_out][:, solid_shapes.mirror_order(kind)]
         sizes[inside_out] = _determinants(points, cells[inside_out], slopes)
     side = np.ptp(points[cells], axis=1).max(axis=1)
-    bad = np.flatnonzero((sizes <= FLAT * side[:, None] ** 3).any(axis=1))
+    bad = np.flatnonzero((sizes <= FLAT * side[:, None] ** slopes.shape[2]).any(axis=1))
     if len(bad):
         first = int(bad[0])
         raise DataError(

@@ -1,13 +1,14 @@
 """From a solid to its structure: assembly, supports, interface points, loads.
 
-Interface points (six coordinates: translation and rotation θ of a point at p):
+Interface points (translation and rotation θ of a point at p; in the plane θ is about z):
 
     rigid      u_i = u + θ × (x_i − p)                                  the points follow
     averaging  θ = J⁻¹ Σ r_i × u_i,   u = mean u_i + θ × (p − c)        the interface follows
                c = mean x_i,  r_i = x_i − c,  J = Σ (r_i² 1 − r_i r_iᵀ)
 
-The second is a condition A u_s = (u, θ) on the points. To keep the interface independent (it is to be a master), six
-coordinates of the points, chosen by a QR factorisation with column pivoting of A, are eliminated instead.
+The second is a condition A u_s = (u, θ) on the points, A = S (RᵀR)⁻¹ Rᵀ with their rigid motions R about c, which S
+carries to p. To keep the interface independent (it is to be a master), as many coordinates of the points, chosen by a
+QR factorisation with column pivoting of A, are eliminated instead.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ from dalembert.core.errors import ModelError, ModelWarning
 from dalembert.core.findings import Advice
 from dalembert.structures.assembly import element_assembly as assembly
 from dalembert.structures.assembly.places import on_a_line
-from dalembert.structures.assembly.rotating_bodies import cross_matrix
 from dalembert.structures.assembly.structure import (
     DIRECTIONS,
     Structure,
@@ -32,7 +32,7 @@ from dalembert.structures.assembly.structure import (
 )
 from dalembert.structures.solid import element_matrices as solid_elements
 from dalembert.structures.solid.distortion import bending_shares
-from dalembert.structures.solid.elastic_laws import elasticity, volume_poisson
+from dalembert.structures.solid.elastic_laws import elasticity, plane_stress, volume_poisson
 from dalembert.structures.solid.element import SOLID_ELEMENTS
 from dalembert.structures.solid.solid import Interface, Solid
 from dalembert.structures.solid.stresses import SolidGroup, assemble_cells, widen
@@ -44,10 +44,13 @@ LEAST_BENDING = 0.9  # of the deflection: what is lost comes on top of the error
 def solid_structure(solid: Solid) -> Structure:
     """Check a solid and assemble it."""
     mesh, count = solid.mesh, len(solid.mesh.points) + len(solid.interfaces)
-    size = 6 if solid.interfaces else 3
+    size = len(solid.directions)
     _check(solid)
+    laws, sheet = np.stack([elasticity(material) for material in solid.materials]), None
+    if solid.plane == "stress":
+        laws, sheet = (np.stack(parts) for parts in zip(*(plane_stress(law) for law in laws)))
     group = SolidGroup(
-        name=solid.name, mesh=mesh, laws=np.stack([elasticity(material) for material in solid.materials]),
+        name=solid.name, mesh=mesh, laws=laws, sheet=sheet, thickness=solid.thickness,
         material=solid.material_of_cell, degree=solid.quadrature or SOLID_ELEMENTS[mesh.kind].stiffness_degree,
         incompatible=solid.incompatible, count=count, size=size,
     )  # fmt: skip
@@ -59,12 +62,12 @@ def solid_structure(solid: Solid) -> Structure:
     masters = [interface.position for interface in solid.interfaces.values()]
     held, prescribed = _supports(solid, count, size)
     inactive = np.zeros((count, size), dtype=bool)
-    inactive[: len(mesh.points), 3:] = True
+    inactive[: len(mesh.points), group.dimension :] = True
     links = _links(solid, count) if solid.interfaces else None
     return Structure(
-        solid.name, names, np.concatenate([mesh.points, np.reshape(masters, (-1, 3))]), DIRECTIONS[:size], M, K,
+        solid.name, names, np.concatenate([mesh.points, np.reshape(masters, (-1, 3))]), solid.directions, M, K,
         K_loss=K_loss, held=held, prescribed=prescribed, links=links, inactive=inactive.ravel(),
-        loads=_loads(solid, M, count, size), groups=(group,), damping=solid.damping,
+        loads=_loads(solid, M, count), groups=(group,), damping=solid.damping,
         provenance={"source": "solid", "name": solid.name, "elements": f"{len(mesh.cells)} {mesh.kind}",
                     "incompatible modes": solid.incompatible},
     )  # fmt: skip
@@ -73,7 +76,7 @@ def solid_structure(solid: Solid) -> Structure:
 def _warn_of_locking(solid: Solid, group: SolidGroup) -> None:
     kind = solid.mesh.kind
     locking = SOLID_ELEMENTS[kind].locking
-    if locking is None or group.incompatible or group.degree <= locking.free_degree:
+    if locking is None or solid.plane == "stress" or group.incompatible or group.degree <= locking.free_degree:
         return
     used = [solid.materials[k] for k in np.unique(group.material)]
     stiff = [f"{m.name!r} ({volume_poisson(m):.4g})" for m in used if volume_poisson(m) >= locking.limit]
@@ -87,7 +90,7 @@ def _warn_of_locking(solid: Solid, group: SolidGroup) -> None:
 
 def _warn_of_distortion(solid: Solid, degree: int) -> None:
     mesh = solid.mesh
-    shares, volumes = bending_shares(mesh.points, mesh.cells, degree)
+    shares, volumes = bending_shares(mesh.points, mesh.cells, mesh.kind, degree)
     mean = float(shares @ volumes / volumes.sum())
     if mean < LEAST_BENDING:
         worst = int(np.argmin(shares))
@@ -97,7 +100,7 @@ def _warn_of_distortion(solid: Solid, degree: int) -> None:
             "resist bending."
         )
         advice = (
-            Advice("Use hex20 cells."),
+            Advice(f"Use {'quad8' if solid.plane else 'hex20'} cells."),
             Advice("Use cells whose borders are square to each other, or shorter cells."),
         )
         where, evidence = {"solid": solid.name, "cell": worst}, {"bending": mean, "worst": float(shares[worst])}
@@ -121,9 +124,11 @@ def _check(solid: Solid) -> None:
         if held[interface.points].any():
             both = interface.points[held[interface.points]][0]
             problems.append(f"point p{both} is held by a support and follows interface {interface.name!r}")
-        if not interface.rigid and on_a_line(solid.mesh.points[interface.points]):
+        places = solid.mesh.points[interface.points]
+        if not interface.rigid and (len(places) < 2 if solid.plane else on_a_line(places)):
+            where = "are one" if solid.plane else "lie on a line"
             problems.append(
-                f"the points of averaging interface {interface.name!r} lie on a line, so its rotation is not determined"
+                f"the points of averaging interface {interface.name!r} {where}, so its rotation is not determined"
             )
     if problems:
         raise ModelError("conflicting-links", f"solid {solid.name!r}: " + "; ".join(problems) + ".")
@@ -134,16 +139,17 @@ def _matrices(solid: Solid, group: SolidGroup) -> tuple[sp.csc_array, sp.csc_arr
     mesh, kind = solid.mesh, SOLID_ELEMENTS[solid.mesh.kind]
     densities = np.array([material.density for material in solid.materials])[group.material]
     losses = np.array([material.loss_factor for material in solid.materials])[group.material]
-    K_parts = np.empty((len(mesh.cells), 3 * kind.size, 3 * kind.size))
+    d = kind.dimension
+    K_parts = np.empty((len(mesh.cells), d * kind.size, d * kind.size))
     M_parts = np.empty((len(mesh.cells), kind.size, kind.size))
     for part in solid_elements.batches(len(mesh.cells), kind.name, kind.size):
         corners = mesh.points[mesh.cells[part]]
-        laws = group.laws[group.material[part]]
+        laws = group.laws[group.material[part]] * solid.thickness
         K_parts[part] = solid_elements.stiffness(corners, laws, kind.name, group.degree, group.incompatible)[0]
-        M_parts[part] = solid_elements.mass(corners, densities[part], kind.name, kind.mass_degree)
+        M_parts[part] = solid_elements.mass(corners, densities[part] * solid.thickness, kind.name, kind.mass_degree)
     K = assemble_cells(mesh, K_parts, group.count, group.size)
     scalar = assembly.assemble(len(mesh.points), 1, [assembly.blocks(mesh.cells, M_parts)])
-    M = widen(sp.kron(scalar, sp.eye_array(3), format="csc"), group.count, group.size)
+    M = widen(sp.kron(scalar, sp.eye_array(d), format="csc"), d, group.count, group.size)
     K_loss = sp.csc_array(K.shape)
     if losses.any():
         K_loss = assemble_cells(mesh, K_parts * losses[:, None, None], group.count, group.size)
@@ -158,18 +164,18 @@ def _foundations(solid: Solid, group: SolidGroup) -> sp.csc_array:
         cells = mesh.cells[foundation.cells]
         values, areas = _surface(solid, foundation.cells, foundation.faces)
         scalar = np.einsum("fqi,fq,fqj->fij", values, np.linalg.norm(areas, axis=2), values, optimize=True)
-        nv = cells.shape[1]
-        full = np.einsum("fij,ab->fiajb", scalar, np.diag(foundation.stiffness)).reshape(-1, 3 * nv, 3 * nv)
-        three = assembly.assemble(len(mesh.points), 3, [assembly.blocks(cells, full)])
-        total = total + widen(three, group.count, group.size)
+        nv, d = cells.shape[1], group.dimension
+        full = np.einsum("fij,ab->fiajb", scalar, np.diag(foundation.stiffness[:d])).reshape(-1, d * nv, d * nv)
+        total = total + assemble_cells(mesh, full, group.count, group.size, cells)
     return total
 
 
 def _surface(solid: Solid, cells: IntArray, faces: IntArray) -> tuple[FloatArray, FloatArray]:
     kind = solid.mesh.kind
-    return solid_elements.on_surface(
+    values, areas = solid_elements.on_surface(
         solid.mesh.points, solid.mesh.cells[cells], faces, kind, SOLID_ELEMENTS[kind].mass_degree
     )
+    return values, areas * solid.thickness
 
 
 def _supports(solid: Solid, count: int, size: int) -> tuple[BoolArray, FloatArray]:
@@ -179,13 +185,15 @@ def _supports(solid: Solid, count: int, size: int) -> tuple[BoolArray, FloatArra
     for support in solid.supports:
         points = support.points if support.interface is None else [place[support.interface]]
         for way in support.ways:
-            held[points, way] = True
-            prescribed[points, way] = support.values[way]
+            column = solid.directions.index(DIRECTIONS[way])
+            held[points, column] = True
+            prescribed[points, column] = support.values[way]
     return held.ravel(), prescribed.ravel()
 
 
-def _loads(solid: Solid, M: sp.csc_array, count: int, size: int) -> dict[str, FloatArray]:
-    cases = {case: np.zeros((count, size)) for case in solid.cases}
+def _loads(solid: Solid, M: sp.csc_array, count: int) -> dict[str, FloatArray]:
+    cases = {case: np.zeros((count, 6)) for case in solid.cases}
+    keep = [DIRECTIONS.index(way) for way in solid.directions]
     for load in solid.surface_loads:
         values, areas = _surface(solid, load.cells, load.faces)
         area = np.linalg.norm(areas, axis=2)
@@ -201,19 +209,21 @@ def _loads(solid: Solid, M: sp.csc_array, count: int, size: int) -> dict[str, Fl
             row[:3] += push.force
             row[3:] += push.moment
     if solid.gravity.any() and M.nnz:
-        field = np.zeros((count, size))
+        field = np.zeros((count, 6))
         field[: len(solid.mesh.points), :3] = solid.gravity
-        cases["gravity"] = (M @ field.ravel()).reshape(count, size)
-    return {case: load.ravel() for case, load in cases.items()}
+        cases["gravity"] = np.zeros((count, 6))
+        cases["gravity"][:, keep] = (M @ field[:, keep].ravel()).reshape(count, -1)
+    return {case: load[:, keep].ravel() for case, load in cases.items()}
 
 
 def _links(solid: Solid, count: int) -> sp.csc_array:
-    """(N, N) of u = links w: the interfaces' six coordinates are independent, those of their points depend on them."""
-    N, first = 6 * count, len(solid.mesh.points)
+    """(N, N) of u = links w: the interfaces' coordinates are independent, those of their points depend on them."""
+    size, first = len(solid.directions), len(solid.mesh.points)
+    N = size * count
     independent = np.ones(N)
     rows, columns, values = [], [], []
     for k, interface in enumerate(solid.interfaces.values()):
-        own = 6 * (first + k) + np.arange(6)
+        own = size * (first + k) + np.arange(size)
         block, dependent, others = _rigid(solid, interface) if interface.rigid else _average(solid, interface)
         independent[dependent] = 0.0
         source = np.concatenate([own, others])
@@ -228,32 +238,38 @@ def _links(solid: Solid, count: int) -> sp.csc_array:
     return links
 
 
-def _coordinates(interface: Interface) -> IntArray:
-    """Numbers of the x, y, z of the points of an interface, (3 m,)."""
-    return np.asarray((6 * interface.points[:, None] + np.arange(3)).ravel())
+def _coordinates(solid: Solid, interface: Interface) -> IntArray:
+    """Numbers of the translations of the points of an interface, (d m,)."""
+    d = SOLID_ELEMENTS[solid.mesh.kind].dimension
+    return np.asarray((len(solid.directions) * interface.points[:, None] + np.arange(d)).ravel())
 
 
 def _rigid(solid: Solid, interface: Interface) -> tuple[FloatArray, IntArray, IntArray]:
-    """Block (3 m, 6), dependent coordinates (3 m,), no others."""
+    """Block (d m, r), dependent coordinates (d m,), no others; r = 6, in the plane 3."""
     arms = solid.mesh.points[interface.points] - interface.position
-    return rigid_motions(arms, DIRECTIONS[:3]), _coordinates(interface), np.zeros(0, dtype=np.intp)
+    return rigid_motions(arms, _moving(solid)), _coordinates(solid, interface), np.zeros(0, dtype=np.intp)
 
 
 def _average(solid: Solid, interface: Interface) -> tuple[FloatArray, IntArray, IntArray]:
-    """Block (6, 6 + 3 m − 6), the six dependent coordinates, the others (3 m − 6,)."""
-    places = solid.mesh.points[interface.points]
+    """Block (r, r + d m − r), the r dependent coordinates, the others (d m − r,)."""
+    places, ways = solid.mesh.points[interface.points], _moving(solid)
     centre = places.mean(axis=0)
     arms = places - centre
-    m = len(arms)
-    inertia = np.sum(arms**2) * np.eye(3) - arms.T @ arms
-    turning = np.linalg.solve(inertia, cross_matrix(arms).transpose(1, 0, 2).reshape(3, 3 * m))
-    shift = -cross_matrix((interface.position - centre)[None])[0]  # θ × d = −[d]× θ
-    A = np.concatenate([np.tile(np.eye(3) / m, m) + shift @ turning, turning])
+    R = rigid_motions(arms, ways)
+    r, d = R.shape[1], len(ways)
+    carry = np.eye(r)
+    carry[:d] = rigid_motions((interface.position - centre)[None], ways)
+    A = carry @ np.linalg.solve(R.T @ R, R.T)
     # Rotations weigh as translations at the radius of the set: the choice does not depend on units.
     radius = np.sqrt(np.mean(arms**2))
-    weights = np.array([1.0, 1.0, 1.0, radius, radius, radius])[:, None]
+    weights = np.where(np.arange(r) < d, 1.0, radius)[:, None]
     _, _, order = scipy.linalg.qr(weights * A, pivoting=True, mode="economic")
-    chosen, others = np.sort(order[:6]), np.sort(order[6:])
-    block = np.linalg.solve(A[:, chosen], np.concatenate([np.eye(6), -A[:, others]], axis=1))
-    number = _coordinates(interface)
+    chosen, others = np.sort(order[:r]), np.sort(order[r:])
+    block = np.linalg.solve(A[:, chosen], np.concatenate([np.eye(r), -A[:, others]], axis=1))
+    number = _coordinates(solid, interface)
     return block, number[chosen], number[others]
+
+
+def _moving(solid: Solid) -> tuple[str, ...]:
+    """Translations of the points."""
+    return tuple(way for way in solid.directions if way[0] != "r")

@@ -67,7 +67,7 @@ class ShapeReport:
 def shape_report(kind: str, *, incompatible: bool = False) -> ShapeReport:
     """Check the shape functions of a kind of solid element on a distorted cell.
 
-    ``incompatible``: with the incompatible modes of ``hex8``; they count against continuity.
+    ``incompatible``: with the incompatible modes of ``hex8`` or ``quad4``; they count against continuity.
 
     Examples
     --------
@@ -82,15 +82,17 @@ def shape_report(kind: str, *, incompatible: bool = False) -> ShapeReport:
     gradient, size = solid_elements.gradients(corners[None], slopes)
     B = solid_elements.strain_matrix(gradient)[0]
     rng = np.random.default_rng(3)
-    linear = rng.standard_normal((3, 3))
+    d = cell.dimension
+    linear = np.zeros((3, 3))
+    linear[:d, :d] = rng.standard_normal((d, d))
     turning = linear - linear.T
     exact = np.array([linear[0, 0], linear[1, 1], linear[2, 2], linear[0, 1] + linear[1, 0],
                       linear[1, 2] + linear[2, 1], linear[2, 0] + linear[0, 2]])  # fmt: skip
-    rigid = B @ (corners @ turning.T + rng.standard_normal(3)).ravel()
-    strain = B @ (corners @ linear.T).ravel()
+    rigid = B @ (corners @ turning[:d, :d].T + rng.standard_normal(d)).ravel()
+    strain = B @ (corners @ linear[:d, :d].T).ravel()
     jump = _jump(kind)
     if incompatible:
-        bubbles = solid_elements.bubble_matrix(corners[None], places, size)[0]
+        bubbles = solid_elements.bubble_matrix(kind, corners[None], places, size)[0]
         weights = solid_shapes.quadrature(kind, 4)[1] * size[0]
         # the modes stay at rest under constant strain if their own strains have no mean
         mean = np.abs(np.einsum("q,qij->ij", weights, bubbles)).max() / np.abs(bubbles).max()
@@ -111,10 +113,10 @@ def _distort(kind: str) -> FloatArray:
     """Points of the reference cell moved by a smooth map that the element can follow: straight edges stay straight."""
     reference = SOLID_ELEMENTS[kind].reference
     shear = np.array([[1.2, 0.3, -0.1], [0.1, 0.9, 0.2], [-0.2, 0.1, 1.1]])
-    moved = reference @ shear.T
-    if SOLID_ELEMENTS[kind].is_hexahedron:
-        x, y, z = reference.T
-        moved = moved + 0.1 * np.stack([x * y, y * z, x * z], axis=1)
+    d = reference.shape[1]
+    moved = reference @ shear[:d, :d].T
+    if SOLID_ELEMENTS[kind].is_box:
+        moved = moved + 0.1 * reference * np.roll(reference, -1, axis=1)
     return np.asarray(moved)
 
 
@@ -130,8 +132,8 @@ def _jump(kind: str) -> float:
 
 
 def _isotropy(kind: str, places: FloatArray, values: FloatArray) -> float:
-    """Change of the functions when x, y, z of the reference cell are exchanged in turn."""
-    turn = [1, 2, 0]
+    """Change of the functions when the axes of the reference cell are exchanged in turn."""
+    turn = np.roll(np.arange(places.shape[1]), -1)
     same = solid_shapes._same_places(SOLID_ELEMENTS[kind].reference[:, turn], SOLID_ELEMENTS[kind].reference)
     turned, _ = solid_shapes.shapes(kind, np.ascontiguousarray(places[:, turn]))
     return float(np.abs(turned[:, same] - values).max())

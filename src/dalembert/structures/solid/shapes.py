@@ -8,6 +8,9 @@ tet10       10      quadratic                     2, 4
 hex8         8      trilinear                     3, 3   (2 x 2 x 2 points)
 hex20       20      serendipity                   5, 5   (3 x 3 x 3 points)
 hex27       27      triquadratic                  5, 5   (3 x 3 x 3 points)
+quad4        4      bilinear, plane               3, 3   (2 x 2 points)
+quad8        8      serendipity, plane            5, 5   (3 x 3 points)
+tri6         6      quadratic, plane              2, 4
 
 Points are numbered as in VTK: corners, middles of edges, middles of faces, centre. The reference cells are the unit
 cube and the unit tetrahedron.
@@ -30,17 +33,17 @@ SAME = 1e-12  # distance in a reference cell of size 1: its coordinates are mult
 
 @lru_cache(maxsize=32)
 def quadrature(kind: str, degree: int) -> tuple[FloatArray, FloatArray]:
-    """Points (nq, 3) and weights (nq,) that integrate polynomials of ``degree`` over the reference cell."""
+    """Points (nq, d) and weights (nq,) that integrate polynomials of ``degree`` over the reference cell."""
     skfem = require_extra("skfem", "solids")
     points, weights = skfem.quadrature.get_quadrature(_make(kind).refdom, degree)
     return _readonly(np.ascontiguousarray(points.T)), _readonly(np.asarray(weights, dtype=np.float64))
 
 
 def shapes(kind: str, at: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Shape functions (nq, nv) and their derivatives (nq, nv, 3) at reference positions ``at`` (nq, 3)."""
+    """Shape functions (nq, nv) and their derivatives (nq, nv, d) at reference positions ``at`` (nq, d)."""
     element = _make(kind)
     values = np.empty((len(at), SOLID_ELEMENTS[kind].size))
-    slopes = np.empty((len(at), SOLID_ELEMENTS[kind].size, 3))
+    slopes = np.empty((len(at), SOLID_ELEMENTS[kind].size, at.shape[1]))
     for i, j in enumerate(_numbers_there(kind, element)):
         value, slope = element.lbasis(np.ascontiguousarray(at.T), j)
         values[:, i], slopes[:, i] = value, np.asarray(slope).T
@@ -49,7 +52,7 @@ def shapes(kind: str, at: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 @lru_cache(maxsize=32)
 def at_quadrature(kind: str, degree: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Weights (nq,), shape functions (nq, nv) and derivatives (nq, nv, 3) at the integration points."""
+    """Weights (nq,), shape functions (nq, nv) and derivatives (nq, nv, d) at the integration points."""
     places, weights = quadrature(kind, degree)
     values, slopes = shapes(kind, places)
     return weights, _readonly(values), _readonly(slopes)
@@ -57,18 +60,20 @@ def at_quadrature(kind: str, degree: int) -> tuple[FloatArray, FloatArray, Float
 
 @lru_cache(maxsize=16)
 def on_faces(kind: str, degree: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Weights (nq,), shape functions (nf, nq, nv), derivatives (nf, nq, nv, 3), face directions (nf, 3, 2).
+    """Weights (nq,), shape functions (nf, nq, nv), derivatives (nf, nq, nv, d), face directions (nf, d, d - 1).
 
-    Directions are the two edges of a face in the reference cell; their cross product looks outwards.
+    Directions are the two edges of a face in the reference cell; their cross product looks outwards. Of a plane cell
+    the one direction of an edge; its cross product with z looks outwards.
     """
     skfem = require_extra("skfem", "solids")
-    flat = skfem.ElementQuad1() if SOLID_ELEMENTS[kind].is_hexahedron else skfem.ElementTriP1()
-    places, weights = skfem.quadrature.get_quadrature(flat.refdom, degree)
-    reference = SOLID_ELEMENTS[kind].reference
+    cell = SOLID_ELEMENTS[kind]
+    flat = ("ElementQuad1" if cell.is_box else "ElementTriP1") if cell.dimension == 3 else "ElementLineP1"
+    places, weights = skfem.quadrature.get_quadrature(getattr(skfem, flat)().refdom, degree)
+    reference = cell.reference
     values, slopes, ways = [], [], []
-    for face in SOLID_ELEMENTS[kind].faces:
-        origin, first, last = reference[face[0]], reference[face[1]], reference[face[-1]]
-        way = np.stack([first - origin, last - origin], axis=1)
+    for face in cell.faces:
+        origin = reference[face[0]]
+        way = np.stack([reference[face[k]] - origin for k in (1, -1)[: cell.dimension - 1]], axis=1)
         value, slope = shapes(kind, origin + places.T @ way.T)
         values.append(value)
         slopes.append(slope)
@@ -80,7 +85,10 @@ def on_faces(kind: str, degree: int) -> tuple[FloatArray, FloatArray, FloatArray
 def mirror_order(kind: str) -> IntArray:
     """Order of the points that turns a cell inside out (its mirror image)."""
     reference = SOLID_ELEMENTS[kind].reference
-    image = reference * [-1, 1, 1] + [1, 0, 0] if SOLID_ELEMENTS[kind].is_hexahedron else reference[:, [1, 0, 2]]
+    image = reference.copy()
+    image[:, 0] = 1.0 - reference[:, 0]
+    if not SOLID_ELEMENTS[kind].is_box:
+        image[:, :2] = reference[:, 1::-1]
     return _same_places(image, reference)
 
 
@@ -90,14 +98,15 @@ def face_points(kind: str) -> tuple[tuple[int, ...], ...]:
     found = []
     for face in cell.faces:
         corners = cell.reference[list(face)]
-        normal = np.cross(corners[1] - corners[0], corners[-1] - corners[0])
+        side = corners[1] - corners[0]
+        normal = np.cross(side, corners[-1] - corners[0]) if cell.dimension == 3 else side[::-1] * [1, -1]
         flat = np.flatnonzero(np.abs((cell.reference - corners[0]) @ normal) < SAME)
         found.append((*face, *[int(i) for i in flat if i >= cell.corners]))
     return tuple(found)
 
 
 def lattice(kind: str) -> tuple[IntArray, int]:
-    """Points of a hexahedron as places (nv, 3) on a grid with 1 or 2 steps per side, and that number of steps."""
+    """Points of a box or square as places (nv, d) on a grid with 1 or 2 steps per side, and that number of steps."""
     steps = 1 if SOLID_ELEMENTS[kind].size == SOLID_ELEMENTS[kind].corners else 2
     return np.rint(SOLID_ELEMENTS[kind].reference * steps).astype(np.intp), steps
 

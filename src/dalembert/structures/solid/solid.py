@@ -12,6 +12,7 @@ import numpy as np
 from dalembert.core.arguments import real_number
 from dalembert.core.arrays import FloatArray, IntArray
 from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.findings import Advice, Argument
 from dalembert.structures.assembly import materials
 from dalembert.structures.assembly.damping import Damping
 from dalembert.structures.assembly.structure import DIRECTIONS
@@ -34,7 +35,7 @@ class SolidSupport:
 
 @dataclass(frozen=True, eq=False)
 class Interface:
-    """A point with six coordinates that represents a set of points."""
+    """A point that moves and turns and represents a set of points: six coordinates, three in the plane."""
 
     name: str
     points: IntArray
@@ -74,7 +75,7 @@ class SolidPointLoad:
 
 
 class Solid:
-    """An elastic body made of solid finite elements. Mutable; `da.structures.assemble_structure` makes the model.
+    """An elastic body of solid or plane finite elements. Mutable; `da.structures.assemble_structure` makes the model.
 
     Parameters
     ----------
@@ -82,11 +83,15 @@ class Solid:
     mesh : :class:`Mesh`.
     material : a `Material`, an `OrthotropicMaterial`, the name of one of the library, or a mapping from cell sets of
         the mesh to those (then every cell must be in one of the sets).
-    gravity : vector of the gravity field [m/s²]; None for 9.81 along −z, 0 for none.
-    incompatible : bending modes in linear hexahedra. None: yes for ``hex8``, which would be far too stiff in bending
-        without them. (Linear tetrahedra have no such cure: prefer ``tet10``.)
+    gravity : vector of the gravity field [m/s²]; None for 9.81 along −z (−y in the plane), 0 for none.
+    incompatible : bending modes in linear cells. None: yes for ``hex8`` and ``quad4``, which would be far too stiff in
+        bending without them. (Linear tetrahedra have no such cure: prefer ``tet10``.)
     quadrature : degree of integration of the stiffness instead of the usual one of the kind; 3 keeps hex20 from
         locking where the material is nearly incompressible (a warning names Poisson's ratios near 0.5).
+    plane : of a mesh of plane cells (``quad4``, ``quad8``, ``tri6``): ``"strain"`` for a slice of a long part, held
+        along z, ``"stress"`` for a sheet that is free along z. Points then move along x and y, interfaces also turn
+        about z; vectors have two components, or three with z = 0.
+    thickness : of plane cells [m].
 
     Points of the mesh are called ``"p0"``, ``"p1"``, ... by their number in the mesh.
 
@@ -110,6 +115,8 @@ class Solid:
         gravity: Any = None,
         incompatible: bool | None = None,
         quadrature: int | None = None,
+        plane: str | None = None,
+        thickness: float | None = None,
     ) -> None:
         if not isinstance(name, str) or not name:
             raise ModelError("bad-name", f"the name of a solid must be a non-empty text, got {name!r}.")
@@ -119,8 +126,11 @@ class Solid:
             )
         self.name, self.mesh = name, mesh
         self.materials, self.material_of_cell = _materials(name, mesh, material)
+        self.plane, self.thickness = _plane(name, mesh, plane, thickness)
         self.gravity = (
-            np.array([0.0, 0.0, -9.81]) if gravity is None else _vector(gravity, f"gravity of solid {name!r}")
+            np.array([0.0, -9.81, 0.0] if self.plane else [0.0, 0.0, -9.81])
+            if gravity is None
+            else self._vector(gravity, f"gravity of solid {name!r}")
         )
         has_modes = SOLID_ELEMENTS[mesh.kind].incompatible
         if incompatible and not has_modes:
@@ -140,6 +150,13 @@ class Solid:
         self.point_loads: list[SolidPointLoad] = []
         self.damping: Damping | None = None
 
+    @property
+    def directions(self) -> tuple[str, ...]:
+        """Of the points: translations, and with interfaces also rotations, which only these have."""
+        if self.plane:
+            return ("x", "y", "rz") if self.interfaces else ("x", "y")
+        return DIRECTIONS if self.interfaces else DIRECTIONS[:3]
+
     # -- supports ----------------------------------------------------------------------------------------------------
 
     def add_support(self, where: Where, directions: str = "xyz", *, values: Any = 0.0) -> None:
@@ -152,7 +169,7 @@ class Solid:
         values : displacement [m] (and rotation [rad]) along these directions, one for all or one each.
         """
         on_interface = isinstance(where, str) and where in self.interfaces
-        known = DIRECTIONS if on_interface else DIRECTIONS[:3]
+        known = [way for way in self.directions if on_interface or way[0] != "r"]
         asked = list(known) if directions == "fixed" else _WAY.findall(directions)
         if not asked or "".join(asked) != re.sub(r"[\s,]", "", directions if directions != "fixed" else "".join(known)):
             raise ModelError(
@@ -162,7 +179,8 @@ class Solid:
         if any(way not in known for way in asked):
             raise ModelError(
                 "not-supported",
-                f"points of solid {self.name!r} move along x, y and z; only an interface turns. Got {directions!r}.",
+                f"points of solid {self.name!r} move along {' '.join(known)}; got {directions!r}, and only interfaces "
+                "turn.",
             )
         given = np.broadcast_to(np.asarray(values, dtype=np.float64), (len(asked),))
         if not np.all(np.isfinite(given)):
@@ -179,7 +197,8 @@ class Solid:
         """Springs to the ground spread over faces: [N/m³] along x, y and z (three numbers, or one for all)."""
         cells, faces = self.mesh.faces_at(where)
         one = np.isscalar(stiffness)
-        k = _vector([real_number("stiffness", stiffness, ModelError)] * 3 if one else stiffness, "stiffness [N/m³]")
+        each = [real_number("stiffness", stiffness, ModelError)] * (2 if self.plane else 3) if one else stiffness
+        k = self._vector(each, "stiffness [N/m³]")
         if np.any(k < 0.0):
             raise ModelError(
                 "negative", f"a foundation of solid {self.name!r} must not have a negative stiffness, got {k.tolist()}."
@@ -187,7 +206,7 @@ class Solid:
         self.foundations.append(Foundation(cells, faces, k))
 
     def add_interface(self, name: str, where: Where, *, position: Any = None, rigid: bool = True) -> None:
-        """A point with six coordinates that represents a set of points, for joints and masters.
+        """A point that moves and turns and represents a set of points, for joints and masters.
 
         Parameters
         ----------
@@ -203,7 +222,7 @@ class Solid:
         if name in self.interfaces or (name[0] == "p" and name[1:].isdigit()):
             raise ModelError("taken-name", f"the name {name!r} is taken in solid {self.name!r}.")
         points = self.mesh.select(where)
-        place = self.mesh.points[points].mean(axis=0) if position is None else _vector(position, "position [m]")
+        place = self.mesh.points[points].mean(axis=0) if position is None else self._vector(position, "position [m]")
         self.interfaces[name] = Interface(name, points, place, bool(rigid))
 
     # -- loads -------------------------------------------------------------------------------------------------------
@@ -217,7 +236,7 @@ class Solid:
     def add_traction(self, name: str, where: Where, traction: Any) -> None:
         """Force per area (3,) [Pa] on the faces of the surface at ``where``."""
         cells, faces = self.mesh.faces_at(where)
-        pull = _vector(traction, "traction [Pa]")
+        pull = self._vector(traction, "traction [Pa]")
         self.surface_loads.append(SurfaceLoad(self._case(name), cells, faces, 0.0, pull))
 
     def add_force(self, name: str, where: Where, force: Any, *, moment: Any = None) -> None:
@@ -227,10 +246,16 @@ class Solid:
             raise ModelError(
                 "not-supported", f"a moment needs an interface of solid {self.name!r}; its points do not turn."
             )
-        turn = np.zeros(3) if moment is None else _vector(moment, "moment [N m]")
+        if self.plane and np.isscalar(moment):
+            turn = np.array([0.0, 0.0, real_number("moment", moment, ModelError)])
+        else:
+            turn = np.zeros(3) if moment is None else _vector(moment, "moment [N m]")
+        if self.plane and turn[:2].any():
+            raise ModelError("not-planar", f"solid {self.name!r} is plane: a moment acts about z, got {moment!r}.")
         points = np.zeros(0, dtype=np.intp) if on_interface else self.mesh.select(where)
         interface = str(where) if on_interface else None
-        self.point_loads.append(SolidPointLoad(self._case(name), points, interface, _vector(force, "force [N]"), turn))
+        push = self._vector(force, "force [N]")
+        self.point_loads.append(SolidPointLoad(self._case(name), points, interface, push, turn))
 
     def set_damping(self, damping: Damping | None) -> None:
         """`Rayleigh` or `ModalDamping` of the whole solid."""
@@ -242,6 +267,15 @@ class Solid:
         named = [load.case for load in self.surface_loads] + [load.case for load in self.point_loads]
         return tuple(dict.fromkeys(named))
 
+    def _vector(self, value: Any, what: str) -> FloatArray:
+        """Three numbers; in the plane two are enough, and the third is 0."""
+        if self.plane and np.shape(value) == (2,):
+            value = [*value, 0.0]
+        vector = _vector(value, what)
+        if self.plane and vector[2] != 0.0:
+            raise ModelError("not-planar", f"solid {self.name!r} is plane: {what} has no z, got {value!r}.")
+        return vector
+
     def _case(self, case: str) -> str:
         if not isinstance(case, str) or not case or case == "gravity":
             raise ModelError(
@@ -251,6 +285,29 @@ class Solid:
 
     def __repr__(self) -> str:
         return f"Solid({self.name!r}: {self.mesh!r}; {', '.join(m.name for m in self.materials)})"
+
+
+def _plane(name: str, mesh: Mesh, plane: Any, thickness: Any) -> tuple[str | None, float]:
+    """State of plane cells and their thickness; None and 1 for solid cells."""
+    if SOLID_ELEMENTS[mesh.kind].dimension == 3:
+        if plane is not None or thickness is not None:
+            raise ModelError(
+                "ineffective-argument", f"solid {name!r} has {mesh.kind} cells; plane and thickness are of plane cells."
+            )
+        return None, 1.0
+    if plane not in ("strain", "stress"):
+        raise ModelError(
+            "unknown-choice", f'solid {name!r} has plane cells: plane must be "strain" or "stress", got {plane!r}.',
+            Advice("Give {} for a slice of a long part.", Argument("plane", "strain")),
+            Advice("Give {} for a thin sheet.", Argument("plane", "stress")),
+        )  # fmt: skip
+    if thickness is None:
+        problem = f"solid {name!r} has plane cells without a thickness."
+        raise ModelError("missing-argument", problem, Advice("Give {} [m].", Argument("thickness")))
+    value = real_number("thickness", thickness, ModelError)
+    if value <= 0.0:
+        raise ModelError("not-positive", f"thickness of solid {name!r} must be above zero [m], got {thickness!r}.")
+    return plane, value
 
 
 def _materials(

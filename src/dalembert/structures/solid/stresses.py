@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
@@ -83,7 +84,8 @@ class SolidGroup(ElementGroup):
     """The elements of a solid: recovers strains, stresses and the geometric stiffness.
 
     ``laws`` (nm, 6, 6) [Pa] and ``material`` (ne,) which of them each cell has; ``count`` points of the structure with
-    ``size`` coordinates each, the points of the mesh first.
+    ``size`` coordinates each, the points of the mesh first. ``thickness`` of plane cells [m]; ``sheet`` (nm, 6, 6) all
+    their strains from those in the plane, in plane stress.
     """
 
     name: str
@@ -94,6 +96,13 @@ class SolidGroup(ElementGroup):
     incompatible: bool
     count: int
     size: int
+    thickness: float = 1.0
+    sheet: FloatArray | None = None
+
+    @property
+    def dimension(self) -> int:
+        """Displacements per point: 3, or 2 in the plane."""
+        return SOLID_ELEMENTS[self.mesh.kind].dimension
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -111,15 +120,15 @@ class SolidGroup(ElementGroup):
     def geometric_stiffness(self, state: Displaced | FloatArray) -> sp.csc_array:
         """(N, N) stiffness that the stresses of a state, or of displacements (N,), add to motions across them [N/m]."""
         found = self._geometric_cells(state)
-        return assemble_cells(self.mesh, solid_elements.in_three_directions(found), self.count, self.size)
+        return assemble_cells(self.mesh, solid_elements.in_all_directions(found, self.dimension), self.count, self.size)
 
     def project_geometric(self, state: Displaced | FloatArray, shapes: FloatArray) -> FloatArray:
         """(m, m) geometric stiffness of a state between shapes (N, m), cell by cell."""
-        m = shapes.shape[1]
-        moved = shapes.reshape(self.count, self.size, m)[: len(self.mesh.points), :3].reshape(-1, 3 * m)
+        m, d = shapes.shape[1], self.dimension
+        moved = shapes.reshape(self.count, self.size, m)[: len(self.mesh.points), :d].reshape(-1, d * m)
         cells, total = self._geometric_cells(state), np.zeros((m, m))
         for part in solid_elements.batches(len(cells), self.mesh.kind, m):
-            each = moved[self.mesh.cells[part]]  # (e, nv, 3 m)
+            each = moved[self.mesh.cells[part]]  # (e, nv, d m)
             force = np.matmul(cells[part], each)
             total += each.reshape(-1, m).T @ force.reshape(-1, m)
         return total
@@ -134,7 +143,7 @@ class SolidGroup(ElementGroup):
             stress = np.einsum("eij,eqj->eqi", self.laws[self.material[part]], strains[part])
             corners = self.mesh.points[self.mesh.cells[part]]
             found[part] = solid_elements.geometric(corners, tensor(stress), self.mesh.kind, self.degree)
-        return found
+        return found * self.thickness
 
     def stresses_of(self, state: Displaced, stations: int, *, total: bool) -> SolidStresses:
         return self.stresses(state.u + state.before if total and state.before is not None else state.u)
@@ -153,6 +162,8 @@ class SolidGroup(ElementGroup):
         )
         strains, positions = self._strains(u, places)
         stresses = np.einsum("eij,eqj->eqi", self.laws[self.material], strains)
+        if self.sheet is not None:
+            strains = np.einsum("eij,eqj->eqi", self.sheet[self.material], strains)
         values = stresses if direct else np.matmul(_fit(kind, places)[None], stresses)
         total = np.zeros((len(self.mesh.points), 6))
         np.add.at(total, self.mesh.cells, values)
@@ -166,7 +177,7 @@ class SolidGroup(ElementGroup):
         places, _ = solid_shapes.quadrature(kind, SOLID_ELEMENTS[kind].stress_degree)
         _, slopes = solid_shapes.shapes(kind, places)
         corners = self.mesh.points[cells[around]]
-        each = shapes.reshape(self.count, self.size, -1)[cells[around], :3]
+        each = shapes.reshape(self.count, self.size, -1)[cells[around], : self.dimension]
         moved = each.reshape(len(around), 1, -1, shapes.shape[1])
         gradient, size = solid_elements.gradients(corners, slopes)
         strain = np.matmul(solid_elements.strain_matrix(gradient), moved)
@@ -174,7 +185,7 @@ class SolidGroup(ElementGroup):
             laws = self.laws[self.material[around]]
             modes = solid_elements.stiffness(corners, laws, kind, self.degree, True)[1]
             assert modes is not None
-            bubbles = solid_elements.bubble_matrix(corners, places, size)
+            bubbles = solid_elements.bubble_matrix(kind, corners, places, size)
             strain = strain + np.matmul(bubbles, np.matmul(modes[:, None], moved))
         own = np.argmax(cells[around] == point, axis=1)
         found: FloatArray = np.einsum("eq,eqsm->sm", _fit(kind, places)[own], strain) / len(around)
@@ -183,7 +194,8 @@ class SolidGroup(ElementGroup):
     def _strains(self, u: FloatArray, places: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Strains (ne, q, 6) and positions (ne, q, 3) at reference ``places`` (q, 3) of every cell."""
         kind, cells = self.mesh.kind, self.mesh.cells
-        moved = np.asarray(u, dtype=np.float64).reshape(self.count, self.size)[: len(self.mesh.points), :3]
+        moved = np.asarray(u, dtype=np.float64).reshape(self.count, self.size)
+        moved = moved[: len(self.mesh.points), : self.dimension]
         values, slopes = solid_shapes.shapes(kind, places)
         strains = np.empty((len(cells), len(places), 6))
         positions = np.empty((len(cells), len(places), 3))
@@ -195,25 +207,28 @@ class SolidGroup(ElementGroup):
                 laws = self.laws[self.material[part]]
                 modes = solid_elements.stiffness(corners, laws, kind, self.degree, True)[1]
                 assert modes is not None
-                bubbles = solid_elements.bubble_matrix(corners, places, size)
+                bubbles = solid_elements.bubble_matrix(kind, corners, places, size)
                 strain = strain + np.matmul(bubbles, np.matmul(modes, shift)[:, None])
             strains[part] = strain[..., 0]
             positions[part] = np.matmul(values[None], corners)
         return strains, positions
 
 
-def assemble_cells(mesh: Mesh, matrices: FloatArray, count: int, size: int) -> sp.csc_array:
-    """Sum of element matrices (ne, 3 nv, 3 nv) on ``count`` points of ``size`` coordinates, x, y, z first."""
-    three = assembly.assemble(len(mesh.points), 3, [assembly.blocks(mesh.cells, matrices)])
-    return widen(three, count, size)
+def assemble_cells(
+    mesh: Mesh, matrices: FloatArray, count: int, size: int, cells: IntArray | None = None
+) -> sp.csc_array:
+    """Sum of matrices (ne, d nv, d nv) of cells on ``count`` points of ``size`` coordinates, translations first."""
+    d = SOLID_ELEMENTS[mesh.kind].dimension
+    moving = assembly.assemble(len(mesh.points), d, [assembly.blocks(mesh.cells if cells is None else cells, matrices)])
+    return widen(moving, d, count, size)
 
 
-def widen(three: Any, count: int, size: int) -> sp.csc_array:
-    """A matrix on x, y, z of the first points as one on ``size`` coordinates of ``count`` points."""
-    if three.shape[0] == count * size:
-        return sp.csc_array(three)
-    entries = three.tocoo()
-    rows, columns = (index // 3 * size + index % 3 for index in (entries.row.astype(np.int64), entries.col))
+def widen(moving: Any, d: int, count: int, size: int) -> sp.csc_array:
+    """A matrix on d translations of the first points as one on ``size`` coordinates of ``count`` points."""
+    if moving.shape[0] == count * size:
+        return sp.csc_array(moving)
+    entries = moving.tocoo()
+    rows, columns = (index // d * size + index % d for index in (entries.row.astype(np.int64), entries.col))
     return sp.csc_array((entries.data, (rows, columns)), shape=(count * size, count * size))
 
 
@@ -221,10 +236,10 @@ def _fit(kind: str, places: FloatArray) -> FloatArray:
     """(nv, q): values at the points of a cell from values at ``places``, by a (tri)linear field."""
 
     def terms(at: FloatArray) -> FloatArray:
-        x, y, z = (at - 0.5).T
-        one = np.ones_like(x)
-        if SOLID_ELEMENTS[kind].is_hexahedron:
-            return np.stack([one, x, y, z, x * y, y * z, z * x, x * y * z], axis=1)
-        return np.stack([one, x, y, z] if len(at) >= 4 and len(places) >= 4 else [one], axis=1)
+        axes, one = (at - 0.5).T, np.ones(len(at))
+        if SOLID_ELEMENTS[kind].is_box:
+            subsets = chain.from_iterable(combinations(axes, k) for k in range(len(axes) + 1))
+            return np.stack([np.prod([one, *subset], axis=0) for subset in subsets], axis=1)
+        return np.stack([one, *axes] if min(len(at), len(places)) > len(axes) else [one], axis=1)
 
     return np.asarray(terms(SOLID_ELEMENTS[kind].reference) @ np.linalg.pinv(terms(places)))

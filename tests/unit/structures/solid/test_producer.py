@@ -17,7 +17,9 @@ from tests.helpers.findings import raises
 def test_an_averaging_interface_needs_points_off_a_line_as_nodes_do(height, refused):
     # three points in a row, the middle one lifted by h: the moments are 2 h²/3 and 2
     points = np.array([[-1.0, 0.0, 0.0], [0.0, height, 0.0], [1.0, 0.0, 0.0]])
-    interface = SimpleNamespace(name="i", points=np.arange(3), rigid=False)
-    solid = SimpleNamespace(name="it", mesh=SimpleNamespace(points=points), supports=(), interfaces={"i": interface})
+    interface = SimpleNamespace(plane=None, name="i", points=np.arange(3), rigid=False)
+    solid = SimpleNamespace(
+        plane=None, name="it", mesh=SimpleNamespace(points=points), supports=(), interfaces={"i": interface}
+    )
     with raises(ModelError, "conflicting-links") if refused else nullcontext():
         _check(solid)

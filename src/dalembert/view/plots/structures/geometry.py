@@ -150,12 +150,12 @@ def outer_faces(group: SolidGroup) -> Faces:
     kind = SOLID_ELEMENTS[mesh.kind]
     middle = {frozenset(edge[:2]): edge[2] for edge in kind.edges}
     rings = []
-    for face in kind.faces:
+    for face in kind.drawn:
         ring: list[int] = []
         for a, b in zip(face, (*face[1:], face[0])):
             ring += [a, middle[frozenset((a, b))]] if middle else [a]
         rings.append(ring)
-    cells, numbers = mesh.surface()
+    cells, numbers = mesh.skin()
     return Faces(mesh, mesh.cells[cells[:, None], np.array(rings)[numbers]].astype(np.int64))
 
 

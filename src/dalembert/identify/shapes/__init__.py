@@ -1,0 +1,1 @@
+"""Measured mode shapes in the coordinates of a model."""

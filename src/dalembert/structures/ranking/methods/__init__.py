@@ -1,0 +1,1 @@
+"""The rankings of interior modes, one file each; `RANKINGS` has them by name."""
