@@ -280,7 +280,10 @@ def separate_scales(eqs: EquationsOfMotion, fast: str | Iterable[str] | None = N
     K, _ = split.matrices(eqs.p)
     _require_stiffness(K, names)
     M = eqs.kernel("inertia")(eqs.state().q, eqs.p, 0.0)[0]
-    modal = np.array([1.0 if name in eqs.elastic else M[k, k] for name, k in zip(names, split.fast_v, strict=True)])
+    shapes = {name for name, unit in zip(eqs.coordinates.names, eqs.coordinates.units, strict=True) if not unit}
+    modal = np.array([
+        1.0 if name in eqs.elastic and name in shapes else M[k, k] for name, k in zip(names, split.fast_v, strict=True)
+    ])  # fmt: skip
     lowest = scipy.linalg.eigh(K, np.diag(modal), eigvals_only=True)[0]
     two = TwoTimeScale(eqs, tuple(names), order, float(1 / np.sqrt(lowest)), split)
     _require_separation(two)
