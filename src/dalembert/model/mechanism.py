@@ -38,9 +38,9 @@ from dalembert.model.flexible_comparison import compare_rigid
 from dalembert.model.forces import FORCES, Force
 from dalembert.model.forces.contact import DAMPING, Contact, add_ground
 from dalembert.model.forces.force import ForceMethods
+from dalembert.model.forces.torque import Torque
 from dalembert.model.joints import JOINTS, Joint
 from dalembert.model.joints.joint import JointMethods
-from dalembert.model.options import Declared
 from dalembert.model.sensors import Measure, Sensor
 from dalembert.record.units import in_si
 
@@ -532,14 +532,10 @@ class BodyReplacement:
 
     def relocate(self, part: Any) -> Any:
         """The part with its places on the new body."""
-        kinds = [one for one in (part, getattr(part, "measure", None)) if isinstance(one, Declared)]
-        whole = [body for one in kinds for body in one.values_of("body")]
 
         def move(place: Place) -> Place:
             if (place if isinstance(place, Body) else place.body) is not self.old:
                 return place
-            if any(place is body for body in whole):
-                return self.new
             node = self.node_at(part.name, self.read(place))
             coordinates = tuple(node.place[: self.old.dimension].tolist())
             if not isinstance(place, BodyFrame):
@@ -547,6 +543,10 @@ class BodyReplacement:
             axes = matmul(transpose(self.made.rotation), place.axes)
             return BodyFrame(self.new, coordinates, axes, place.angle - self.made.angle)
 
+        if isinstance(part, Torque) and part.body is self.old:  # it has no place on a rigid body
+            node = self.node_at(part.name, self.read(self.old)).name
+            del self.gaps[part.name]
+            return replace(part, body=self.new, node=node)
         return replace_places(part, move)
 
     def compare(self, largest: float) -> list[Finding]:

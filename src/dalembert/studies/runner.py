@@ -82,6 +82,10 @@ STUDIES: dict[str, tuple[str, str]] = {
         "flexible.two_link_plates",
         "An arm of two thin plates: its tip in the plane and normal to it by slow and fast models.",
     ),
+    "flexible-robot": (
+        "flexible.flexible_robot",
+        "A robot arm with two flexible links: reach in spite of sag, compliance, motions shaped against vibration.",
+    ),
     "quick-return": (
         "symbolic.quick_return",
         "Whitworth's quick return: the torque that turns its crank at a steady speed.",

@@ -171,3 +171,16 @@ def test_a_body_of_a_planar_machine_becomes_flexible_at_an_angle() -> None:
     state = da.equilibrium(da.equations(m))
     shown = da.forward_dynamics(state.eqs, state)
     np.testing.assert_allclose([shown["end.x"], shown["end.y"]], [0.0, -0.5], atol=1e-6)  # hangs; stretches by 1e-8 m
+
+
+def test_a_torque_acts_at_the_node_that_is_named_for_it() -> None:
+    data = tube(0.5)
+    m = arm(data)
+    m.add_torque("twist", m["link"], (0.0, 1.0, 0.0))
+    nodes = {"hinge": "root", "weld": "tip"}
+    with pytest.raises(ModelError) as error:
+        m.make_flexible("link", data, nodes=nodes, rotation=TO_Z)
+    assert error.value.code == "no-node"
+    m.make_flexible("link", data, nodes={**nodes, "twist": "tip"}, rotation=TO_Z)
+    assert m["twist"].node == "tip"
+    assert len(da.equations(m, coordinates="joint").rows) == 0
