@@ -76,6 +76,7 @@ CODES: dict[str, str] = {
     "same-body": "a joint or force between a body and itself",
     "same-coordinate": "a coupler between a coordinate and itself",
     "too-many-samples": "more samples than an expression can hold",
+    "unlike-body": "data of a flexible body that differ from the rigid body that they replace",
     "wrong-level": "a constraint of another level: position, velocity or acceleration",
     # linear systems and control
     "aliasing": "a motion faster than half the sampling rate shows at another frequency",

@@ -104,6 +104,8 @@ class EquationsOfMotion:
     quaternions: tuple[QuaternionBlock, ...] = ()
     carried_orientations: tuple[CarriedOrientation, ...] = ()
     counters: tuple[TurnCounter, ...] = ()
+    # coordinate of a joint with an elastic gear -> measure of its rotor, which is held where the joint is
+    motor_sides: Mapping[str, str] = field(default_factory=dict)
     elastic: tuple[str, ...] = ()  # close no joint: an assembly keeps their values; measures too, with speeds as rates
     unrecorded: frozenset[str] = frozenset()  # coordinates, states, measures that no record holds: counters, seeds
     assumptions: tuple[Finding, ...] = ()  # warnings of a run that leaves the range of the model

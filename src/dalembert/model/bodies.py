@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Union
 
 from dalembert.core.arguments import real_number
@@ -410,6 +410,23 @@ class BodyPieces:
         """The piece that has a gauge; the first one where none has it."""
         own = [body for body in self.bodies if body.flexible and any(g.name == gauge for g in body.flexible.gauges)]
         return (own or list(self.bodies))[0]
+
+
+def replace_places(value: Any, move: Callable[[Any], Any]) -> Any:
+    """A part with all its bodies, points and frames replaced by `move`; the same object where none changes."""
+    if isinstance(value, (Body, Point, BodyFrame)):
+        return move(value)
+    if type(value) in (list, tuple):
+        parts = [replace_places(entry, move) for entry in value]
+        return value if all(x is y for x, y in zip(parts, value, strict=True)) else type(value)(parts)
+    if isinstance(value, Mapping):
+        named = {key: replace_places(entry, move) for key, entry in value.items()}
+        return value if all(named[key] is value[key] for key in value) else named
+    if is_dataclass(value) and not isinstance(value, type):
+        values = {f.name: getattr(value, f.name) for f in fields(value)}
+        changed = {key: new for key, old in values.items() if (new := replace_places(old, move)) is not old}
+        return replace(value, **changed) if changed else value
+    return value
 
 
 def inertia_problems(name: str, mass: Any, inertia: Any, planar: bool) -> list[Finding]:

@@ -17,6 +17,7 @@ from dalembert.model.bodies import Body, inertia_problems
 from dalembert.model.couplings import ROTATION_VECTOR
 
 if TYPE_CHECKING:
+    from dalembert.model.forces.force import Rotor
     from dalembert.model.mechanism import Mechanism
     from dalembert.model.options import Declared
 
@@ -35,7 +36,14 @@ def coordinate_names(m: Mechanism) -> dict[str, str]:
         names.update({name: name for name in mode_names(body)})
     for variable in m.variables:
         names[variable.name] = variable.name
+    for gear in elastic_gears(m):
+        names |= {gear.name: gear.name, gear.deflection: gear.deflection}
     return names
+
+
+def elastic_gears(m: Mechanism) -> list[Rotor]:
+    """Rotors behind elastic gears."""
+    return [rotor for force in m.forces for rotor in force.rotors() if rotor.deflection]
 
 
 def mode_names(body: Body) -> list[str]:
@@ -130,6 +138,7 @@ class _Coordinates:
 
     def __init__(self, m: Mechanism) -> None:
         self.names = coordinate_names(m)
+        self.gears = {gear.deflection: gear.coordinate for gear in elastic_gears(m)}
         self.joints = {j.name: j for j in m.joints}
         self.where = _where(m)
 
@@ -161,6 +170,8 @@ class _Coordinates:
         """Unit of a coordinate; nothing for variables and curve parameters."""
         owner, _, part = self.names[name].rpartition(".")
         joint = self.joints.get(owner)
+        if self.names[name] in self.gears:
+            return self.unit(self.gears[self.names[name]])
         if joint is not None:
             return next((u for c, _, u in joint.coordinates if c == part), "")
         return "" if not owner else "rad" if part == "angle" else "m"
@@ -206,7 +217,13 @@ def _coordinate_problems(m: Mechanism, coordinates: _Coordinates) -> list[Findin
 
 
 def _force_problems(m: Mechanism, coordinates: _Coordinates) -> list[Finding]:
-    return [
+    geared = Counter(coordinates.names.get(gear.coordinate) for gear in elastic_gears(m))
+    twice = [
+        Finding("duplicate", f"{count} elastic gears at coordinate {name!r}; it can have one.", {"coordinate": name})
+        for name, count in geared.items()
+        if count > 1 and name is not None
+    ]
+    return twice + [
         one
         for force in m.forces
         for one in (*coordinates.check_names(force.what, force.name, force), *force.problems(coordinates.joints))

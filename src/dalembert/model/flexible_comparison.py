@@ -1,14 +1,16 @@
-"""Comparison of flexible-body data with its finite-element model, and checks of the properties of its modes."""
+"""Comparison of flexible-body data with its finite-element model or a rigid body, and checks of its modes."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
-from dalembert.core.findings import Finding
+from dalembert.core.errors import ModelError
+from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.core.tables import align_columns
 from dalembert.model import flexible_check as checks
 from dalembert.model.flexible_check import asymmetry, finding, generalised_mass, lowest, momentum, still_nodes
@@ -35,6 +37,10 @@ class ComparisonLimits:
     fastest: float = 30_000.0
     # Distance of a ratio from a factor of units: `inertia` and `frequency` differ by as much, and no two factors do.
     units: float = 0.02
+    # Mass and centre of two models of one part, such as a drawing and a mesh of it.
+    models: float = 0.01
+    # Places of two models of one part: files have some 7 digits.
+    places: float = 1e-6
 
 
 LIMITS = ComparisonLimits()
@@ -86,13 +92,47 @@ class BodyCheck:
 def compare(data: FlexibleBodyData) -> BodyCheck:
     """All comparisons of one body."""
     rows = [*_against_model(data), *_sizes(data), *_of_modes(data)]
-    findings = tuple(
-        finding(data, _code(row), f"{row.what} is {row.value}, expected {row.expected}"
-                 f"{_factor_words(row)} (difference {row.difference:.1e}, limit {row.limit:.0e}).",
-                 difference=row.difference, limit=row.limit)
-        for row in rows if not row.sound
-    )  # fmt: skip
-    return BodyCheck(data.name, tuple(rows), findings)
+    return BodyCheck(data.name, tuple(rows), tuple(_report(data, row, _code(row)) for row in rows if not row.sound))
+
+
+def _report(data: FlexibleBodyData, row: CheckRow, code: str, *advice: Advice) -> Finding:
+    problem = (
+        f"{row.what} is {row.value}, expected {row.expected}{_factor_words(row)} "
+        f"(difference {row.difference:.1e}, limit {row.limit:.0e})."
+    )
+    return finding(data, code, problem, *advice, what=row.what, difference=row.difference, limit=row.limit)
+
+
+def compare_rigid(
+    data: FlexibleBodyData, mass: float, center: FloatArray, inertia: FloatArray, axes: Iterable[int],
+    gaps: Mapping[str, float], largest: float,
+) -> list[Finding]:  # fmt: skip
+    """Differences from the rigid body that the data replace; an error where one is above `largest`.
+
+    center (3,) [m] and inertia (3, 3) about it [kg m²] : of the rigid body, in the frame of the data.  axes : about
+    which it turns.  gaps : distances of its places from the nodes that they become [m].
+    """
+    rows, turns, c = [], np.ix_([*axes], [*axes]), data.center
+    size = checks.body_size(data)
+    own = (data.inertia - data.mass * (c @ c * np.eye(3) - np.outer(c, c)))[turns]
+    due = inertia[turns]
+    if mass > 0.0:
+        part = max(data.mass / mass, mass / data.mass) - 1
+        rows.append(CheckRow("mass [kg]", _text(data.mass), _text(mass), part, LIMITS.models))
+        off = float(np.linalg.norm(c - center)) / size
+        rows.append(CheckRow("centre [m]", _text(*c), _text(*center), off, LIMITS.models))
+    if due.any():
+        least = min(np.linalg.norm(own), np.linalg.norm(due))
+        part, values = float(np.linalg.norm(own - due) / least), (_text(*np.diagonal(own)), _text(*np.diagonal(due)))
+        rows.append(CheckRow("inertia, diagonal [kg m²]", *values, part, LIMITS.inertia))
+    rows += [
+        CheckRow(f"the distance of {name!r} from its node [m]", _text(gap), "0", gap / size, LIMITS.places)
+        for name, gap in gaps.items()
+    ]
+    bound = Advice("Check the units, the nodes and the rotation of the data; accept more with {}.", Argument("largest"))
+    refused = [_report(data, row, "unlike-body", bound) for row in rows if not row.difference <= largest]
+    ModelError.refuse(refused, f"differences of flexible body {data.name!r} from the rigid one", {"body": data.name})
+    return [_report(data, row, "unlike-body") for row in rows if not row.sound]
 
 
 def _against_model(data: FlexibleBodyData) -> list[CheckRow]:

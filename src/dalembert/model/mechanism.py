@@ -2,33 +2,43 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.arrays import FloatArray
+from dalembert.core.errors import ModelError, ModelWarning, require_name, unknown_name
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.tables import small_table
 from dalembert.equations import CoordinateLimits
 from dalembert.expressions import Quantity
 from dalembert.model.bodies import (
     Body,
+    BodyFrame,
     BodyPieces,
+    Place,
+    Point,
     Scalar,
     is_number,
+    matmul,
     not_negative,
     read_inertia,
     read_mesh,
+    replace_places,
     rotation_matrix,
+    transpose,
     vector,
 )
 from dalembert.model.couplings import Coupler, CouplingMethods, Driver, UserConstraint, Variable
-from dalembert.model.flexible import FlexibleBodyData, FlexiblePieces
+from dalembert.model.flexible import FlexibleBodyData, FlexibleNode, FlexiblePieces
+from dalembert.model.flexible_comparison import compare_rigid
 from dalembert.model.forces import FORCES, Force
 from dalembert.model.forces.contact import DAMPING, Contact, add_ground
 from dalembert.model.forces.force import ForceMethods
+from dalembert.model.forces.torque import Torque
 from dalembert.model.joints import JOINTS, Joint
 from dalembert.model.joints.joint import JointMethods
 from dalembert.model.sensors import Measure, Sensor
@@ -289,6 +299,63 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         self.bodies[-1] = replace(body, flexible=data, stiffness=stiffness, damping=damping)
         return self.bodies[-1]
 
+    def make_flexible(
+        self,
+        body: str | Body,
+        body_data: FlexibleBodyData | Any,
+        *,
+        nodes: Mapping[str, str],
+        rotation: object = None,
+        angle: float = 0.0,
+        largest: float = 0.5,
+        **factors: Any,
+    ) -> Body:
+        """Replace a rigid body by a flexible one, also in a machine from a file; returns the new body.
+
+        Joints, forces and sensors on the body go to nodes of the data. The first entry of `nodes` places the data in
+        the body. A warning reports every difference of mass, inertia or places.
+
+        Parameters
+        ----------
+        body_data : from `da.structures.flexible_body` or `da.read_flexible_body`.
+        nodes : joint, force or sensor on the body, or a named point of it -> name of a node. What is not named goes to
+            the node at its place.
+        rotation, angle : of the axes of the data against those of the body, as for `add_body`.
+        largest : difference from the rigid body, relative to its mass, inertia and size, above which the data are
+            refused: they belong to another body, have other units or other axes.
+        factors : ``stiffness``, ``damping`` and ``cutoff_hz``, as for `add_flexible_body`.
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> m = da.Mechanism("pendulum", planar=True)
+        >>> rod = m.add_body("rod", mass=0.47, inertia=0.0098, points={"end": (0.25, 0)})
+        >>> hinge = m.add_revolute("hinge", m.ground.at(0, 0), rod.at(-0.25, 0))
+        >>> frame = da.structures.Frame("strip", planar=True)
+        >>> frame.add_points(["root", "tip"], [[0, 0], [0.5, 0]])
+        >>> steel = {"section": da.structures.Section.rectangle(0.004, 0.03), "material": "steel"}
+        >>> frame.add_beam("strip", "root", "tip", **steel, elements=4)
+        >>> data = da.structures.flexible_body(frame, basis="clamped", fixed="root", modes=2)
+        >>> m.make_flexible("rod", data, nodes={"hinge": "root", "end": "tip"}).points
+        {'root': (0.0, 0.0), 'tip': (0.5, 0.0)}
+        """
+        name = body.name if isinstance(body, Body) else body
+        rigid = {b.name: k for k, b in enumerate(self.bodies) if b.flexible is None}
+        require_name("rigid body", name, rigid, f"mechanism {self.name!r}", error=ModelError, argument="body")
+        kept, old = [*self.bodies], self.bodies[rigid[name]]
+        position = (0.0,) * len(self.gravity) if old.position else None
+        try:
+            made = self.add_flexible_body(name, body_data, position=position, rotation=rotation, angle=angle, **factors)
+        finally:
+            self.bodies[:] = kept
+        moved = BodyReplacement(self, old, made, nodes)
+        parts = {key: [moved.relocate(part) for part in getattr(self, key)] for key in ("joints", "forces", "sensors")}
+        ModelWarning.report(moved.compare(largest))
+        self.bodies[rigid[name]] = moved.new
+        for key, group in parts.items():
+            setattr(self, key, group)
+        return moved.new
+
     def add_flexible_pieces(
         self,
         name: str,
@@ -390,3 +457,104 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
     def validate(self) -> None:
         """Raise one `ModelError` that lists every problem of the description."""
         ModelError.refuse(self.problems(), f"problems in mechanism {self.name!r}")
+
+
+class BodyReplacement:
+    """The places of a rigid body become nodes of a flexible one, whose axes and origin the first named pair gives.
+
+    new : the flexible body, in the pose of the rigid one.  gaps : distances of places from their nodes, by name.
+    """
+
+    def __init__(self, m: Mechanism, old: Body, made: Body, nodes: Mapping[str, str]) -> None:
+        assert made.flexible is not None
+        self.old, self.nodes, self.problems, self.gaps = old, nodes, list[Finding](), dict[str, float]()
+        self.turn = np.array(made.rotation)
+        if old.planar:
+            c, s = math.cos(made.angle), math.sin(made.angle)
+            self.turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+        what, where = f"nodes of body {old.name!r}", {"body": old.name}
+        if not isinstance(nodes, Mapping) or not nodes:
+            problem = f"{what} must name a node for at least one joint or point, got {nodes!r:.60}."
+            raise ModelError("missing-argument", problem, where=where)
+        fixed = [key for key, place in old.points.items() if not any(isinstance(x, Quantity) for x in place)]
+        self.named = {key: self.read(old.at(key)) for key in fixed}
+        for part in (*m.joints, *m.forces, *m.sensors):
+            for place in self.places_of(part):
+                self.named.setdefault(part.name, self.read(place))
+        for key, node in nodes.items():
+            require_name("place", key, self.named, f"body {old.name!r}", error=ModelError, argument="nodes")
+            made.flexible.node(node)
+        self.made, self.data = made, made.flexible
+        key, node = next(iter(nodes.items()))
+        self.origin = self.named[key] - self.turn @ made.flexible.node(node).place
+        shift = old.turn(self.origin[: old.dimension].tolist())
+        position = old.position and tuple(float(p + d) for p, d in zip(old.position, shift, strict=True))
+        turned = matmul(old.rotation, made.rotation)
+        self.new = replace(made, position=position, rotation=turned, angle=old.angle + made.angle)
+
+    def places_of(self, part: Any) -> list[Place]:
+        """Bodies, points and frames of a part on the body."""
+        found: list[Place] = []
+
+        def visit(place: Place) -> Place:
+            if (place if isinstance(place, Body) else place.body) is self.old:
+                found.append(place)
+            return place
+
+        replace_places(part, visit)
+        return found
+
+    def read(self, place: Place) -> FloatArray:
+        """Coordinates from the centre of mass, in space [m]."""
+        given = () if isinstance(place, Body) else place.coordinates
+        if any(isinstance(x, Quantity) for x in given):
+            problem = f"a place of body {self.old.name!r} depends on a parameter: nodes of flexible bodies do not move."
+            raise ModelError("not-supported", problem, where={"body": self.old.name})
+        return np.array([*map(float, given), 0.0, 0.0, 0.0][:3])
+
+    def node_at(self, name: str, place: FloatArray) -> FlexibleNode:
+        """The node for a place of a part: the one named for it, else the one that is there."""
+        size = 1e-9 * (1 + np.linalg.norm(place))  # coordinates written with nine digits
+        near = [key for key in self.nodes if np.linalg.norm(self.named[key] - place) <= size]
+        key = name if name in self.nodes else near[0] if near else ""
+        reached = {
+            node.name: float(np.linalg.norm(self.origin + self.turn @ node.place - place)) for node in self.data.nodes
+        }
+        node = self.nodes[key] if key else min(reached, key=reached.__getitem__)
+        if not key and reached[node] > size:
+            problem = f"{name!r} is at no node of body {self.old.name!r}: the nearest, {node!r}, is "
+            problem += f"{reached[node]:.3g} m away."
+            advice = Advice("Name its node with {}.", Argument("nodes", {name: node}))
+            where = {"body": self.old.name, "part": name}
+            self.problems.append(Finding("no-node", problem, where, {"distance": reached[node]}, (advice,)))
+        self.gaps[key or name] = reached[node]
+        return self.data.node(node)
+
+    def relocate(self, part: Any) -> Any:
+        """The part with its places on the new body."""
+
+        def move(place: Place) -> Place:
+            if (place if isinstance(place, Body) else place.body) is not self.old:
+                return place
+            node = self.node_at(part.name, self.read(place))
+            coordinates = tuple(node.place[: self.old.dimension].tolist())
+            if not isinstance(place, BodyFrame):
+                return Point(self.new, coordinates)
+            axes = matmul(transpose(self.made.rotation), place.axes)
+            return BodyFrame(self.new, coordinates, axes, place.angle - self.made.angle)
+
+        if isinstance(part, Torque) and part.body is self.old:  # it has no place on a rigid body
+            node = self.node_at(part.name, self.read(self.old)).name
+            del self.gaps[part.name]
+            return replace(part, body=self.new, node=node)
+        return replace_places(part, move)
+
+    def compare(self, largest: float) -> list[Finding]:
+        """Differences from the rigid body."""
+        ModelError.refuse(self.problems, f"places of body {self.old.name!r} without a node", {"body": self.old.name})
+        axes = (2,) if self.old.planar else (0, 1, 2)
+        inertia = np.zeros((3, 3))
+        inertia[np.ix_(axes, axes)] = np.array(self.old.inertia, dtype=np.float64)
+        inertia = self.turn.T @ inertia @ self.turn
+        center = -self.turn.T @ self.origin
+        return compare_rigid(self.data, float(self.old.mass), center, inertia, axes, self.gaps, largest)

@@ -90,6 +90,10 @@ STUDIES: dict[str, tuple[str, str]] = {
         "flexible.vibratory_feeder",
         "A vibratory feeder driven by two harmonics: sizes of its reduced model by six rankings of interior modes.",
     ),
+    "flexible-robot": (
+        "flexible.flexible_robot",
+        "A robot arm with two flexible links: reach in spite of sag, compliance, motions shaped against vibration.",
+    ),
     "quick-return": (
         "symbolic.quick_return",
         "Whitworth's quick return: the torque that turns its crank at a steady speed.",

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from dalembert.tree.screws import wrench_cross as wrench_cross
     from dalembert.tree.screws import wrench_transform as wrench_transform
     from dalembert.tree.trajectories.quintic import quintic as quintic
+    from dalembert.tree.trajectories.shape_input import shape_input as shape_input
     from dalembert.tree.trajectories.spline import spline as spline
     from dalembert.tree.trajectories.time_scaling import scale_time as scale_time
     from dalembert.tree.trajectories.trapezoid import trapezoid as trapezoid

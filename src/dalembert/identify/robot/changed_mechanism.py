@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import ModelError, require_name
 from dalembert.mechanics.tree.algorithms.regressor import ROTOR
-from dalembert.model.bodies import Body, BodyFrame, Point
+from dalembert.model.bodies import Body, replace_places
 from dalembert.model.forces.friction import Friction
 from dalembert.model.forces.rotor import RotorInertia
 from dalembert.model.mechanism import Mechanism
@@ -46,26 +46,15 @@ def change_inertia(m: Mechanism, changes: Mapping[str, NewInertia]) -> Mechanism
     def move(value: Any) -> Any:
         if isinstance(value, Body):
             return bodies[id(value)]
-        if isinstance(value, (Point, BodyFrame)):
-            if id(value.body) not in shifts:
-                return value
-            place = tuple(x - float(d) for x, d in zip(value.coordinates, shifts[id(value.body)], strict=True))
-            return replace(value, body=bodies[id(value.body)], coordinates=place)
-        if type(value) in (list, tuple):
-            parts = [move(one) for one in value]
-            return value if all(x is y for x, y in zip(parts, value, strict=True)) else type(value)(parts)
-        if isinstance(value, Mapping):
-            named = {key: move(one) for key, one in value.items()}
-            return value if all(named[key] is value[key] for key in value) else named
-        if is_dataclass(value) and not isinstance(value, type):
-            changed = {f.name: new for f in fields(value) if (new := move(old := getattr(value, f.name))) is not old}
-            return replace(value, **changed) if changed else value
-        return value
+        if id(value.body) not in shifts:
+            return value
+        place = tuple(x - float(d) for x, d in zip(value.coordinates, shifts[id(value.body)], strict=True))
+        return replace(value, body=bodies[id(value.body)], coordinates=place)
 
     made = copy(m)
     made.bodies = [bodies[id(body)] for body in m.bodies]
     for group in ("joints", "couplers", "drivers", "constraints", "variables", "forces", "sensors"):
-        setattr(made, group, [move(part) for part in getattr(m, group)])
+        setattr(made, group, [replace_places(part, move) for part in getattr(m, group)])
     made.parameters, made.start, made.simulation = dict(m.parameters), dict(m.start), dict(m.simulation)
     return made
 

@@ -110,7 +110,7 @@ def build_equations(producer: Absolute) -> EquationsOfMotion:
         limits = [column(list(each)) for each in zip(*forces.limits, strict=True)]
         functions["friction"] = F("friction", [q, v, p, t, lam], limits)
     elastic = [own.tangent() for own in producer.bodies if isinstance(own, FloatingBody) and own.data.modes]
-    if elastic:
+    if elastic or producer.gears:
         K = scatter_blocks([(modes, K) for modes, K, _ in elastic], producer.nv)
         D = scatter_blocks([(modes, D) for modes, _, D in elastic], producer.nv)
         applied = producer.flat(forces.applied)
@@ -161,7 +161,8 @@ def build_equations(producer: Absolute) -> EquationsOfMotion:
             TurnCounter(producer.nq - len(producer.turning) + k, names.index(name)) for k, name in enumerate(counted)
         ),
         carried_orientations=carried,
-        elastic=tuple(producer.modes),
+        elastic=(*producer.modes, *(gear.deflection for gear in producer.gears.values())),
+        motor_sides={name: gear.name for name, gear in producer.gears.items()},
         unrecorded=frozenset(
             (
                 *(f"{name}.turned" for name in counted),

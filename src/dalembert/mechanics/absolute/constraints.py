@@ -110,8 +110,8 @@ def _add_pose_driver(host: Absolute, driver: Driver) -> None:
 
 
 def add_rotor(host: Absolute, owner: str, rotor: Rotor) -> None:
-    """A rotor turns with its joint: rotor angle = ratio times joint coordinate."""
-    own, side = host.measured[rotor.name], host.measure(rotor.coordinate)
+    """A rotor turns with its joint: rotor angle = ratio times joint coordinate and deflection of the gear."""
+    own, side = host.measured[rotor.name], host.motor_side(rotor.coordinate)
     ratio = host.number(rotor.ratio)
     form = own.form + side.form.scale(-ratio)
     gap, rate = own.value - ratio * side.value, own.rate - ratio * side.rate

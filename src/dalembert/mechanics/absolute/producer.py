@@ -110,6 +110,10 @@ class Absolute:
         rotors = [(force.name, rotor) for force in m.forces for rotor in force.rotors()]
         self.rotors = [one for one in rotors if self.turns_apart(one[1])]
         self.extra += [(rotor.name, 0.0, rotor.inertia, "rad") for _, rotor in self.rotors]
+        self.gears = {self.names[rotor.coordinate]: rotor for _, rotor in rotors if rotor.deflection}
+        units = {f"{joint.name}.{c.name}": c.unit for joint in m.joints for c in joint.coordinates}
+        units |= {f"{body.name}.angle": "rad" for body in m.bodies}
+        self.extra += [(gear.deflection, 0.0, 0.0, units.get(name, "m")) for name, gear in self.gears.items()]
         # joint angles in space come from atan2; an extra coordinate per joint counts its turns
         self.turning = [
             (joint, k)
@@ -367,6 +371,15 @@ class Absolute:
 
     def measure(self, name: str) -> Measured:
         return self.measured[self.names.get(name, name)]
+
+    def motor_side(self, name: str) -> Measured:
+        """The coordinate of a joint with the deflection of its elastic gear, where it has one."""
+        joint, gear = self.measure(name), self.gears.get(self.names.get(name, name))
+        if gear is None:
+            return joint
+        stretch = self.measured[gear.deflection]
+        value, rate, bias = joint.value + stretch.value, joint.rate + stretch.rate, joint.bias + stretch.bias
+        return Measured(value, rate, joint.form + stretch.form, bias, joint.unit, joint.rate_name)
 
     # -- names for user expressions ---------------------------------------------------------------------------------
     def lookup(self, name: str) -> Any | None:

@@ -11,7 +11,7 @@ from dalembert.model.forces.actuator import Actuator
 
 
 def act(builder: ForceBuilder, actuator: Actuator) -> None:
-    measured = builder.host.measure(actuator.joint)
+    measured = builder.host.motor_side(actuator.joint)
     if actuator.model is None:
         given = 1.0 if actuator.effort is None else actuator.effort
         effort = builder.amount(given, 1, actuator.input, f"effort of actuator {actuator.name!r}")

@@ -75,6 +75,30 @@ def tree_function(
 
 
 @dataclass(frozen=True)
+class ElasticGear:
+    """Rotors behind an elastic gear, which turn with the speed of a joint and with that of the deflection.
+
+    joint, speed : numbers of both.  stretch : the deflection.  inertia, stiffness, damping : at the joint.
+    """
+
+    joint: int
+    speed: int
+    stretch: Expr
+    inertia: Expr
+    stiffness: Expr
+    damping: Expr
+
+    @property
+    def block(self) -> tuple[list[int], list[int], Expr]:
+        """Its part of the mass matrix: rows, columns, values."""
+        both = [self.joint, self.speed]
+        return both, both, self.inertia * SX.ones(2, 2)
+
+    def kinetic_energy(self, v: Expr) -> Expr:
+        return 0.5 * self.inertia * (v[self.joint] + v[self.speed]) ** 2
+
+
+@dataclass(frozen=True)
 class LinkFrame:
     """A frame on a link (None: the ground).  place, axes : of the frame in those of the link."""
 
@@ -93,7 +117,7 @@ class LinkTree:
     points : body -> names of places on it, from its centre of mass (of a flexible body from its frame) in body axes.
     gravity : world axes.  others : speeds that move no body (unknowns of joints), with their inertia.
     rotors : additional inertia of speeds of links, from motors geared to their joints.
-    flexible : names of flexible bodies.
+    flexible : names of flexible bodies.  gears : elastic ones.
     """
 
     space: Space
@@ -108,6 +132,7 @@ class LinkTree:
     others: Sequence[tuple[int, Expr]]
     rotors: Mapping[int, Expr]
     flexible: Sequence[str]
+    gears: Sequence[ElasticGear] = ()
 
     # -- symbols ------------------------------------------------------------------------------------------------------
     @property
@@ -260,10 +285,10 @@ class LinkTree:
         key = (name, *choices)
         if key not in self._made:
             own = TREE_FUNCTIONS[name]
-            if self.flexible and own.instead is not None:
-                shown = ", ".join(map(repr, self.flexible))
-                problem = f"{name!r} of a tree needs rigid bodies; flexible: {shown}."
-                raise ModelError("not-supported", problem, own.instead, where={"body": self.flexible[0]})
+            if (self.flexible or self.gears) and own.instead is not None:
+                shown = ", ".join(map(repr, self.flexible)) or f"{len(self.gears)} gears"
+                problem = f"{name!r} of a tree needs rigid bodies and gears; flexible: {shown}."
+                raise ModelError("not-supported", problem, own.instead, where={"bodies": list(self.flexible)})
             inputs = [self.symbol(part, len(choices)) for part in own.arguments.split()]
             inputs += [self.symbols[PAYLOAD]] if PAYLOAD in self.symbols else []
             found = own.build(self, *choices)
@@ -281,11 +306,12 @@ class LinkTree:
         names = {body: tuple(own) for body, own in self.points.items()}
         expressions = [self.N, self.gravity, *(x for own in self.points.values() for x in own.values())]
         expressions += [*(x for _, x in self.others), *self.rotors.values()]
+        expressions += [getattr(gear, key) for gear in self.gears for key in _GEAR]
         for link, inertia in zip(self.links, self.inertias, strict=True):
             expressions += [getattr(link, key) for key in _LINK] + _values(link.motion) + _values(inertia)
         inputs = [self.q, self.v, self.p, self.t]
         stored = ca.Function("links", inputs, [SX(x) for x in expressions])
-        speeds = ([k for k, _ in self.others], list(self.rotors))
+        speeds = ([k for k, _ in self.others], list(self.rotors), [(gear.joint, gear.speed) for gear in self.gears])
         rest = (tuple(self.parameters), dict(self.carriers), *speeds, tuple(self.flexible))
         return _restore, (self.space, stored, plain, names, *rest)
 
@@ -293,6 +319,7 @@ class LinkTree:
 _LINK = ("E", "offset", "far", "place", "near_angle", "far_angle")
 
 
+_GEAR = ("stretch", "inertia", "stiffness", "damping")
 _FLEXIBLE = ("eta", "rate", "stiffness", "damping", "gravity")
 
 
@@ -314,7 +341,7 @@ def make_symbols(q: Expr, v: Expr, a: Expr, p: Expr, t: Expr) -> dict[str, Expr]
 def _restore(
     space: Space, stored: ca.Function, plain: list[Any], names: dict[str, tuple[str, ...]],
     parameters: tuple[str, ...], carriers: dict[str, str], others: list[int], geared: list[int],
-    flexible: tuple[str, ...],
+    elastic_gears: list[tuple[int, int]], flexible: tuple[str, ...],
 ) -> LinkTree:  # fmt: skip
     q, v, p, t = (SX.sym(stored.name_in(k), stored.size1_in(k)) for k in range(4))
     found = iter(stored.call([q, v, p, t]))
@@ -322,6 +349,7 @@ def _restore(
     points = {body: {name: next(found) for name in own} for body, own in names.items()}
     rest = [(column, next(found)) for column in others]
     rotors = {column: next(found) for column in geared}
+    gears = [ElasticGear(*speeds, *(next(found) for _ in _GEAR)) for speeds in elastic_gears]
     links: list[Link] = []
     inertias: list[BodyInertia] = []
     for name, parent, columns, *elastic in plain:
@@ -334,4 +362,6 @@ def _restore(
         else:
             inertias.append(LinkInertia(*(next(found) for _ in fields(LinkInertia))))
     symbols = make_symbols(q, v, SX.sym("a", v.shape[0]), p, t)
-    return LinkTree(space, symbols, N, gravity, links, inertias, parameters, carriers, points, rest, rotors, flexible)
+    return LinkTree(
+        space, symbols, N, gravity, links, inertias, parameters, carriers, points, rest, rotors, flexible, gears
+    )

@@ -37,7 +37,7 @@ from dalembert.mechanics.tree.fixed_links import merge_fixed_links
 from dalembert.mechanics.tree.flexible_link import FlexibleLink
 from dalembert.mechanics.tree.link_body import LinkBody
 from dalembert.mechanics.tree.link_inertia import without_mass
-from dalembert.mechanics.tree.link_tree import ORIGIN, LinkTree, make_symbols
+from dalembert.mechanics.tree.link_tree import ORIGIN, ElasticGear, LinkTree, make_symbols
 from dalembert.mechanics.tree.links import Link
 from dalembert.mechanics.tree.placement import place_in_joint_coordinates
 from dalembert.mechanics.tree.reactions import carried_forces, reaction_in_absolute_coordinates
@@ -55,12 +55,15 @@ TURNING = (("wx", "rad/s"), ("wy", "rad/s"), ("wz", "rad/s"))
 
 @dataclass(frozen=True)
 class GearedRotor:
-    """A rotor that turns with a coordinate of the tree: name of its force, numbers of coordinate and speed, ratio."""
+    """A rotor that turns with a coordinate of the tree, and with the deflection of its elastic gear where it has one.
+
+    owner : name of its force.  coordinates, speeds : numbers of those that turn it, one or two.
+    """
 
     owner: str
     rotor: Rotor
-    coordinate: int
-    speed: int
+    coordinates: list[int]
+    speeds: list[int]
     ratio: Expr
     inertia: Expr
 
@@ -128,18 +131,33 @@ class JointCoordinates(Absolute):
         for owner, rotor in ((force.name, rotor) for force in self.m.forces for rotor in force.rotors()):
             names = self._tree_coordinate(rotor)
             if names is not None:
-                i, j = self.coordinates.index[names[0]], self.speeds.index[names[1]]
+                behind = [self.gears[names[0]].deflection] if names[0] in self.gears else []
+                turned = [self.coordinates.index[name] for name in (names[0], *behind)]
+                turning = [self.speeds.index[name] for name in (names[1], *(f"{name}.rate" for name in behind))]
                 ratio, inertia = SX(self.number(rotor.ratio)), SX(self.number(rotor.inertia))
-                found.append(GearedRotor(owner, rotor, i, j, ratio, inertia))
+                found.append(GearedRotor(owner, rotor, turned, turning, ratio, inertia))
         return found
 
     @property
     def joint_inertia(self) -> dict[int, Expr]:
-        """Inertia of rotors, by the speed that turns them."""
+        """Inertia of rotors behind stiff gears, by the speed that turns them."""
         found: dict[int, Expr] = {}
         for one in self.geared:
-            found[one.speed] = found.get(one.speed, SX(0)) + one.at_joint
+            if len(one.speeds) == 1:
+                found[one.speeds[0]] = found.get(one.speeds[0], SX(0)) + one.at_joint
         return found
+
+    @property
+    def elastic_gears(self) -> list[ElasticGear]:
+        """With the inertia of all their rotors."""
+        found: dict[int, ElasticGear] = {}
+        for one in (one for one in self.geared if len(one.speeds) > 1):
+            joint, own = one.speeds
+            gear = self.gears[self.coordinates.names[one.coordinates[0]]]
+            inertia = one.at_joint + (found[own].inertia if own in found else SX(0))
+            numbers = (SX(self.number(x)) for x in (gear.stiffness, gear.damping))
+            found[own] = ElasticGear(joint, own, self.q[one.coordinates[1]], inertia, *numbers)
+        return list(found.values())
 
     def needs_kernel(self, joint: Joint) -> bool:
         return self.has_rows(joint) or len(self.tree_coordinates(joint)) < len(joint.coordinates)
@@ -292,8 +310,8 @@ class JointCoordinates(Absolute):
     def measure_bodies(self) -> None:
         space = self.space
         for one in self.geared:
-            form = Form([0], [one.speed], [one.ratio], 1)
-            value, rate = one.ratio * self.q[one.coordinate], one.ratio * self.v[one.speed]
+            form = Form([0] * len(one.speeds), one.speeds, [one.ratio] * len(one.speeds), 1)
+            value, rate = (one.ratio * ca.sum1(x) for x in (self.q[one.coordinates], self.v[one.speeds]))
             self.measured[one.rotor.name] = Measured(value, rate, form, SX(0), "rad", f"{one.rotor.name}.rate")
         for own, body in zip(self.bodies, self.m.bodies, strict=True):
             values = [own.pose.r[k] for k in range(space.dim)] + [own.pose.angle] * space.planar
@@ -362,13 +380,15 @@ class JointCoordinates(Absolute):
         first = self.first_extra[1]
         blocks += [([first + k], [first + k], SX(self.number(e[2]))) for k, e in enumerate(self.extra)]
         blocks += [([k], [k], inertia) for k, inertia in self.joint_inertia.items()]
+        blocks += [gear.block for gear in self.elastic_gears]
         return scatter(blocks, self.nv)
 
     def kinetic_energy(self, M: Expr) -> Expr:
         """Of the links from their twists, in as many operations as there are links; of all else by M."""
         parts = (*self.links, *self.inertias)
-        rest = sorted(set(range(self.nv)) - {k for part in parts for k in part.columns})
-        own = tree_energy(*self.moving)
+        gears = self.elastic_gears
+        rest = sorted(set(range(self.nv)) - {k for part in parts for k in part.columns} - {g.speed for g in gears})
+        own = tree_energy(*self.moving) + sum((gear.kinetic_energy(self.v) for gear in gears), SX(0))
         own = own + sum((0.5 * x * self.v[k] ** 2 for k, x in self.joint_inertia.items()), SX(0))
         return own + 0.5 * ca.bilin(M[rest, rest], self.v[rest], self.v[rest]) if rest else own
 
@@ -436,7 +456,7 @@ class JointCoordinates(Absolute):
             list(links.values()), [*self.inertias, *[without_mass(self.space)] * ends], self.parameters.names, carriers,
             points,
             [(first + k, SX(self.number(e[2]))) for k, e in enumerate(self.extra)], self.joint_inertia,
-            [body.name for body in m.bodies if body.flexible is not None],
+            [body.name for body in m.bodies if body.flexible is not None], self.elastic_gears,
         )  # fmt: skip
 
     # -- reactions and placement --------------------------------------------------------------------------------------

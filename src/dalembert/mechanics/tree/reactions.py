@@ -70,7 +70,9 @@ def _absolute_motion(host: JointCoordinates) -> tuple[Expr, Expr, Expr, Expr]:
     a = [*_accelerations(host), *(one[2] for one in behind)]
     counters = plain.nq - sum(x.shape[0] for x in q)
     place = {(row.owner, row.number): k for k, row in enumerate(host.rows.tags)}
-    ties = {one.owner: one.inertia * one.ratio * host.a[one.speed] for one in host.geared}  # torque on the rotor
+    ties = {
+        one.owner: one.inertia * one.ratio * ca.sum1(host.a[one.speeds]) for one in host.geared
+    }  # torque on the rotor
     known = [place.get((row.owner, row.number)) for row in plain.rows.tags]
     carried = [
         ties.get(row.owner, SX(0)) if k is None else host.lam[k] for k, row in zip(known, plain.rows.tags, strict=True)
@@ -83,7 +85,8 @@ def _read_elastic(host: JointCoordinates, name: str, rotors: Mapping[str, Geared
     """An elastic coordinate or another one behind those of the bodies: its value, speed and acceleration."""
     if name in rotors:
         one = rotors[name]
-        return tuple(one.ratio * x for x in (host.q[one.coordinate], host.v[one.speed], host.a[one.speed]))
+        turned = (host.q[one.coordinates], host.v[one.speeds], host.a[one.speeds])
+        return tuple(one.ratio * ca.sum1(x) for x in turned)
     k = host.speeds.index[f"{name}.rate"]
     return host.q[host.coordinates.index[name]], host.v[k], host.a[k]
 

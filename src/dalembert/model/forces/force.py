@@ -55,12 +55,19 @@ if TYPE_CHECKING:
 
 
 class Rotor(NamedTuple):
-    """A flywheel geared to a joint coordinate: angle = ratio times coordinate."""
+    """A flywheel geared to a joint coordinate: angle = ratio times coordinate and deflection.
+
+    deflection : coordinate of an elastic gear, at the joint; empty where the gear is stiff.
+    stiffness, damping : of the elastic gear, at the joint.
+    """
 
     name: str
     coordinate: str
     ratio: Any
     inertia: Any
+    deflection: str = ""
+    stiffness: Any = 0.0
+    damping: Any = 0.0
 
 
 class JointDynamics(NamedTuple):

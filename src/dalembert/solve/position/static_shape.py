@@ -51,8 +51,8 @@ def find_static_shape(
         raise ModelError("ineffective-argument", problem, where={"argument": "elastic"})
     rest = np.zeros(eqs.nv), eqs.state().z, np.zeros(eqs.nu)
     held = choose_held(eqs, q, named, t)
-    places = [eqs.measures.index[name] for name in held]
-    values = eqs.kernel("measures")(q, rest[0], eqs.p, t)[0][places]
+    values = eqs.kernel("measures")(q, rest[0], eqs.p, t)[0][[eqs.measures.index[name] for name in held]]
+    places = [eqs.measures.index[eqs.motor_sides.get(name, name)] for name in held]  # where efforts may act
     change = np.inf
     for _ in range(LIMITS.passes):
         A = eqs.kernel("rows")(q, *rest, eqs.p, t)[0]

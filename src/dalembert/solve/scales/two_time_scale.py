@@ -291,7 +291,9 @@ def separate_scales(eqs: EquationsOfMotion, fast: str | Iterable[str] | None = N
 def _modal_masses(eqs: EquationsOfMotion, names: list[str], split: Split) -> Array:
     """Of modes those of their bodies (one without a tree), of other coordinates the diagonal of M as drawn."""
     M = eqs.kernel("inertia")(eqs.state().q, eqs.p, 0.0)[0]
-    masses = np.diag([1.0 if name in eqs.elastic else M[k, k] for name, k in zip(names, split.fast_v, strict=True)])
+    units = dict(zip(eqs.coordinates.names, eqs.coordinates.units, strict=True))
+    modal = {name for name in eqs.elastic if not units[name]}  # the angle of an elastic gear is none
+    masses = np.diag([1.0 if name in modal else M[k, k] for name, k in zip(names, split.fast_v, strict=True)])
     place = {speed: k for k, speed in enumerate(split.fast_v)}
     for inertia in eqs.tree.inertias if isinstance(eqs.tree, LinkTree) else ():
         if isinstance(inertia, FloatingInertia):

@@ -26,7 +26,8 @@ from dalembert.tree.places import Place
 def compliance(eqs: EquationsOfMotion, state: State, place: Place) -> Array:
     """Displacement and small rotation of a place by a force and a moment there, world axes, (6, 6); planar (3, 3).
 
-    The joints are held; flexible bodies deform, by their stiffness and by the weights that turn with them.
+    The joints are held, at the rotors of elastic gears; flexible bodies and gears deform, by their stiffness and by the
+    weights that turn with them.
     state : at rest, such as that of `da.equilibrium(eqs, hold=..., efforts=...)`.
     place : as for `forward_kinematics`.
 
@@ -50,7 +51,7 @@ def compliance(eqs: EquationsOfMotion, state: State, place: Place) -> Array:
     """
     require_tree(eqs)
     require_state(eqs, state)
-    held = choose_held(eqs, state.q, [], state.t)
+    held = [eqs.motor_sides.get(name, name) for name in choose_held(eqs, state.q, [], state.t)]
     values = eqs.kernel("measures")(state.q, np.zeros(eqs.nv), eqs.p, state.t)[0]
     rest = Rest(eqs, np.zeros(eqs.nu), {name: float(values[eqs.measures.index[name]]) for name in held}, state.t)
     rest.measure_size(state.q)

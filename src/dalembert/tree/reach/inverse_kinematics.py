@@ -2,21 +2,26 @@
 
 From the start, then from random poses within the limits (with a seed), a damped search (`pose_search`) looks for a pose
 that reaches all targets; the first one is taken. Further freedoms go to the preferred posture (`posture`).
+
+Of a machine that sags, the search and the static shape at its pose take turns: the sag changes with the pose by a small
+part of the motion, by which the gap falls in every pass.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dalembert.core.arguments import positive_number, real_number, whole_number
-from dalembert.core.errors import AssemblyError, ConvergenceError, ModelError, require_name
+from dalembert.core.arguments import one_of, positive_number, real_number, whole_number
+from dalembert.core.errors import AssemblyError, ConvergenceError, ModelError, ModelWarning, require_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array
+from dalembert.solve.position.assemble import assemble
 from dalembert.tree.places import Goal, ReachTask, read_target
 from dalembert.tree.reach.pose_search import LIMITS, PoseSearch, SearchPoint
 from dalembert.tree.reach.posture import descend, read_objective
@@ -59,6 +64,8 @@ def inverse_kinematics(
     seed: int = 0,
     tolerance: float = LIMITS.tolerance,
     nearest: bool = False,
+    elastic: str = "held",
+    passes: int = 50,
 ) -> State:
     """The pose of a machine in joint coordinates that brings places to their targets.
 
@@ -77,6 +84,9 @@ def inverse_kinematics(
     restarts : how often to begin again from random poses, drawn with `seed`.
     tolerance : largest gap [m, rad], relative to 1 + the largest position.
     nearest : return the nearest pose where the target is out of reach, instead of an error.
+    elastic : "held" keeps elastic coordinates at their values; "static": the machine hangs in its joints, and the
+        places reach their targets in spite of its sag, under its weight and its other forces at zero inputs.
+    passes : largest number of static shapes; the gap of an arm that sags by a tenth falls to a tenth in each.
 
     Returns
     -------
@@ -100,8 +110,11 @@ def inverse_kinematics(
     1.570796
     """
     require_equations(eqs)
+    one_of("elastic", elastic, ("held", "static"))
     tasks, goals = read_target(eqs, target)
     begin = initial_state(eqs, start)
+    if elastic == "static":
+        begin = hang(begin)
     ranges = read_ranges(eqs, limits)
     search = PoseSearch(eqs, tasks, read_weights(tasks, weights), ranges, begin.t)
     search.tolerance = positive_number("tolerance", tolerance)
@@ -114,9 +127,32 @@ def inverse_kinematics(
     elif objective is not None:
         best = descend(search, best, goals, objective)
     state = to_state(search, best.q, begin)
+    for _ in range(whole_number("passes", passes, 1) if elastic == "static" else 0):
+        state = hang(state)
+        search.goals = goals
+        best = search.at(np.array(state.q))
+        if search.is_reached(best):
+            break
+        best = search.search(best, goals)
+        if objective is not None and search.is_reached(best):
+            best = descend(search, best, goals, objective)
+        before, state = state, to_state(search, best.q, begin)
+        if not search.is_reached(best) and float(np.abs(state.q - before.q).max()) <= search.tolerance:
+            break  # the nearest pose sags as it did
+    else:
+        if elastic == "static" and search.is_reached(best):
+            problem = f"the sag of {eqs.name!r} still moved its places after {passes} static shapes."
+            raise ConvergenceError("no-convergence", problem, evidence={"passes": passes})
     if not search.is_reached(best) and not nearest:
         raise out_of_reach(search, best, goals, state)
     return state
+
+
+def hang(state: State) -> State:
+    """The same joints with elastic coordinates at static rest."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)  # of a pose that the search leaves
+        return assemble(state.eqs, start=state, elastic="static", t=state.t)
 
 
 def read_weights(tasks: Sequence[ReachTask], weights: Mapping[Any, Any] | None) -> list[tuple[float, float]]:

@@ -25,7 +25,7 @@ which is no rotation: then axes are orthogonal to first order only. Eq. (3.6) of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 
@@ -196,8 +196,8 @@ class ClosedMatrices:
 
 
 def split_speeds(tree: LinkTree) -> tuple[list[int], list[int]]:
-    """Speeds of joints, and of modes, in their order."""
-    modes = {k for inertia in tree.inertias for k in inertia.columns}
+    """Speeds of joints, and of modes and elastic gears, in their order."""
+    modes = {k for inertia in tree.inertias for k in inertia.columns} | {gear.speed for gear in tree.gears}
     return sorted({k for link in tree.links for k in link.columns} - modes), sorted(modes)
 
 
@@ -282,7 +282,15 @@ def build_closed_form(tree: LinkTree, rotations: str, tip: str | Point | BodyFra
             at = list(inertia.columns)
             K[at, at] = inertia.stiffness * constant(inertia.data.stiffness)
             D[at, at] = inertia.damping * constant(inertia.data.damping)
-    M1, Mtt, *rest = matrices.assemble()
-    geared = ca.diag(ca.vertcat(*(tree.rotors.get(k, SX(0)) for k in joints)) if joints else SX(0, 1))
+    G = SX(tree.nv, tree.nv)
+    for gear in tree.gears:
+        rows, columns, block = gear.block
+        G[rows, columns] += block
+        K[gear.speed, gear.speed], D[gear.speed, gear.speed] = gear.stiffness, gear.damping
+    matrices = replace(matrices, MMe=matrices.MMe + G[modes, modes])
+    M1, Mtt, Mtq, *rest = matrices.assemble()
+    geared = G[joints, joints] + ca.diag(
+        ca.vertcat(*(tree.rotors.get(k, SX(0)) for k in joints)) if joints else SX(0, 1)
+    )
     elastic = [K[modes, modes], D[modes, modes], Pt, Btq[:, modes]]
-    return [*matrices.__dict__.values(), M1, Mtt + geared, *rest, *elastic]
+    return [*matrices.__dict__.values(), M1, Mtt + geared, Mtq + G[joints, modes], *rest, *elastic]

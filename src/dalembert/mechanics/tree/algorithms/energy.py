@@ -20,7 +20,9 @@ def build_energy(tree: LinkTree) -> list[Expr]:
     kinetic = tree_energy(tree.links, tree.inertias) + sum(
         0.5 * x * tree.v[k] ** 2 for k, x in (*tree.others, *tree.rotors.items())
     )
+    kinetic = kinetic + sum(gear.kinetic_energy(tree.v) for gear in tree.gears)
     stored = sum((inertia.stored_energy for inertia in tree.inertias), SX(0))
+    stored = stored + sum(0.5 * gear.stiffness * gear.stretch**2 for gear in tree.gears)
     return [kinetic, potential_energy(tree.links, tree.inertias, tree.gravity) + stored]
 
 

@@ -41,7 +41,7 @@ def build_forward_dynamics(tree: LinkTree) -> list[Expr]:
     """v̇ (nv,) under efforts τ."""
     bias = inverse_dynamics(*tree.moving, tree.gravity)
     rest = tree.tau - tree.spread(bias) - resist(tree)
-    if tree.nv < SHORTER_THAN_FACTOR or tree.flexible:
+    if tree.nv < SHORTER_THAN_FACTOR or tree.flexible or tree.gears:
         (M,) = build_mass_matrix(tree)
         return [solve_in_order(M, rest, tree.links, tree.inertias)]
     found = solve_mass(*tree.moving, rest, tree.rotors)

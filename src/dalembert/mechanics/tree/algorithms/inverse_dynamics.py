@@ -25,13 +25,18 @@ def build_inverse_dynamics(tree: LinkTree) -> list[Expr]:
     found = inverse_dynamics(*tree.moving, tree.gravity, tree.a)
     found |= {k: x * tree.a[k] for k, x in tree.others}
     found |= {k: found[k] + x * tree.a[k] for k, x in tree.rotors.items()}
+    for gear in tree.gears:
+        moved = gear.inertia * (tree.a[gear.joint] + tree.a[gear.speed])
+        found |= {k: found[k] + moved for k in (gear.joint, gear.speed)}
     return [tree.spread(found) + resist(tree)]
 
 
 def resist(tree: LinkTree) -> Expr:
-    """Elastic and damping efforts of flexible bodies on all speeds."""
+    """Elastic and damping efforts of flexible bodies and gears on all speeds."""
     own = (zip(inertia.columns, ca.vertsplit(inertia.resistance), strict=True) for inertia in tree.inertias)
-    return tree.spread(dict(entry for body in own for entry in body))
+    found = dict(entry for body in own for entry in body)
+    found |= {g.speed: g.stiffness * g.stretch + g.damping * tree.v[g.speed] for g in tree.gears}
+    return tree.spread(found)
 
 
 def inverse_dynamics(

@@ -28,7 +28,7 @@ def build_mass_matrix(tree: LinkTree) -> list[Expr]:
     """M (nv, nv)."""
     blocks = mass_blocks(*tree.moving)
     alone = [([k], [k], x) for k, x in (*tree.others, *tree.rotors.items())]
-    return [scatter(blocks + alone, tree.nv)]
+    return [scatter(blocks + alone + [gear.block for gear in tree.gears], tree.nv)]
 
 
 def scatter(blocks: Blocks, size: int) -> Expr:
