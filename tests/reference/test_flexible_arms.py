@@ -98,6 +98,20 @@ def test_prescribed_joints_leave_the_elastic_rows_and_take_their_efforts_from_th
     np.testing.assert_allclose(torques, efforts, rtol=1e-9)
 
 
+@pytest.mark.parametrize("index", [3, pytest.param(2, marks=pytest.mark.slow)])
+def test_implicit_steps_of_the_recursion_are_of_second_order(index: int) -> None:
+    """Driven joints are rows beside the tree; the steps resolve the modes up to 400 Hz."""
+    eqs = da.equations(tudor(0.4, drivers=True), coordinates="joint")
+    start = da.assemble(eqs, {}, elastic="static")
+
+    def place(method: Any) -> Any:
+        return da.simulate(eqs, 0.1, start=start, method=method, every=0.01, progress=False)["load.y"]
+
+    exact = place(da.DormandPrince(rtol=1e-11, atol=1e-14))
+    errors = [np.abs(place(da.GeneralizedAlpha(step=h, index=index)) - exact).max() for h in (1e-4, 5e-5)]
+    assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.1)  # next terms are (2π 400 Hz h)² = 0.06 of it
+
+
 AXES = ((0.0, 1.0, 0.0), (0.0, 0.6, 0.8))
 
 

@@ -53,7 +53,9 @@ class Elimination:
 
     def _eliminate(self, rows: list[dict[int, Any]], columns: list[set[int]]) -> None:
         leading = self.leading
-        floor = EMPTY * _trace(rows, leading)
+        floor = (
+            EMPTY * _trace(rows, leading) + TINY
+        )  # of a machine whose only row is empty, such as friction that slides
         diagonal = {k: rows[k][k] for k in range(leading, self.n)}  # without the changes by other multipliers
         for k in elimination_order(rows, leading):
             pivot = rows[k].pop(k)

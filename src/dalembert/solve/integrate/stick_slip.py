@@ -338,9 +338,9 @@ def _with_fixed_modes(
     lam[kept] = s.lam
     at = replace(s, z=z, lam=lam, p=s.p[: len(full.parameters)])
     made = {
-        name: function.call([getattr(at, part) for part in ARGUMENTS[name].split()])
-        for name, function in full.functions.items()
-        if name not in ("balance", "matrices")  # of all rows
+        name: full.functions[name].call([getattr(at, part) for part in ARGUMENTS[name].split()])
+        for name in full.functions
+        if name not in ("balance", "matrices", "load_assumptions")  # of all rows; of runs
     }
     place = made["measures"][0]
     held = s.p[len(full.parameters) :]
@@ -355,5 +355,5 @@ def _with_fixed_modes(
     return replace(
         full, functions=functions, rows=(*eqs.rows, *(Row(d.name, HOLONOMIC, 0) for d in dry)), internal=eqs.internal,
         parameters=Channels(names, [""] * len(names)), parameter_values=(0.0,) * len(names), dry=(),
-        placement=eqs.placement_with(eqs.state().z),
+        load_assumptions=(), placement=eqs.placement_with(eqs.state().z),
     )  # fmt: skip

@@ -496,3 +496,28 @@ def test_a_direction_below_1e_12_of_the_mass_gives_no_acceleration_by_itself(mas
     run: Any = SimpleNamespace(measures=[0])
     state: Any = SimpleNamespace(q=None, v=None, t=0.0)
     assert _Judge(run, eqs, state, np.zeros(0), [0], set()).ease[0] == pytest.approx(ease)
+
+
+@pytest.mark.parametrize("method", [da.GeneralizedAlpha(step=1e-4), da.Rosenbrock()], ids=["alpha", "rosenbrock"])
+def test_implicit_steps_slide_where_the_row_of_friction_is_the_only_one(method: Any) -> None:
+    """A pendulum of 1 kg and 1 m in joint coordinates: while it slides, no row is left. ω̇ = (m g/2 - τ) / (m/3)."""
+    m = da.Mechanism("pendulum", planar=True)
+    rod = m.add_body("rod", mass=1.0, inertia=da.rod(1.0))
+    m.add_revolute("hinge", m.ground.at(0, 0), rod.at(-0.5, 0))
+    m.add_friction("dry", "hinge", effort=0.5)
+    eqs = da.equations(m, coordinates="joint")
+    run = da.simulate(eqs, 0.01, start=da.assemble(eqs, {"hinge.angle": 0.0}), method=method, progress=False)
+    assert run["hinge.rate"][-1] == pytest.approx(-3 * (G / 2 - 0.5) * 0.01, rel=1e-5)  # turns by 7e-4 rad
+
+
+def test_friction_acts_on_flexible_bodies() -> None:
+    """Its effort changes the accelerations of a state; what is judged of loads on flexible bodies belongs to runs."""
+    m = da.read_model("tudor")
+    smooth = da.equations(m, coordinates="joint")
+    m.add_friction("dry", "elbow", effort=0.5)
+    arm = da.equations(m, coordinates="joint")
+    start = da.assemble(arm, {"shoulder.angle": 0.0, "elbow.angle": 0.0}, velocity={"elbow.angle": 1.0})
+    solutions = (da.forward_dynamics(arm, start), da.forward_dynamics(smooth, smooth.state(start.q, start.v)))
+    change = np.array([solutions[0][n] - solutions[1][n] for n in arm.speeds.names])
+    M = da.tree.mass_matrix(arm, start)
+    np.testing.assert_allclose(M @ change, -0.5 * np.eye(arm.nv)[1], atol=1e-9)  # of accelerations of 4e4 rad/s²
