@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import dalembert as da
 from dalembert.core.errors import ModelWarning
 from dalembert.structures import (
     Material,
@@ -17,6 +19,7 @@ from dalembert.structures import (
     box_mesh,
     find_buckling,
     flexible_body,
+    read_mesh,
     shape_report,
     solve_static,
 )
@@ -260,3 +263,30 @@ def test_a_solid_has_no_plane_and_points_of_a_sheet_one_z() -> None:
         Solid("block", box_mesh((1, 1, 1), (1, 1, 1)), STEEL, plane="strain", thickness=1.0)
     with raises(Exception, "not-planar"):
         Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 1], [0, 1, 0]], [[0, 1, 2, 3]], "quad4")
+
+
+def test_a_sheet_is_drawn_by_its_cells_and_moves() -> None:
+    """Nine cells in the plane; pictures of statics and of a flexible body, and a page."""
+    solid = cantilever("quad8", True)
+    solid.add_support("root", "fixed")
+    solid.add_force("load", "tip", (0.0, -1.0))
+    cells, faces = solid.mesh.skin()
+    assert len(cells) == len(solid.mesh.cells) and not faces.any()
+    figure = da.plot(solve_static(assemble_structure(solid), "load"))
+    figure.canvas.draw()
+    assert figure.axes[0].name == "rectilinear"
+    body = flexible_body(cantilever("tri6", True), basis="clamped", fixed="root", modes=2, nodes=["root", "tip"])
+    assert body.picture is not None and len(body.picture.triangles) == 80
+    assert da.animate(solid) is not None
+
+
+def test_a_mesh_file_of_plane_cells_is_read(tmp_path: Path) -> None:
+    """Lines of the border become a set of points; beside solid cells plane ones are their surface."""
+    nodes = "1 0 0 0\n2 1 0 0\n3 2 0 0\n4 0 1 0\n5 1 1 0\n6 2 1 0"
+    cells = "1 1 2 1 1 1 4\n2 3 2 2 1 1 2 5 4\n3 3 2 2 1 2 3 6 5"
+    file = tmp_path / "sheet.msh"
+    file.write_text(f"$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n6\n{nodes}\n$EndNodes\n"
+                    f"$Elements\n3\n{cells}\n$EndElements\n")  # fmt: skip
+    mesh = read_mesh(file)
+    assert mesh.kind == "quad4" and mesh.volumes().tolist() == pytest.approx([1.0, 1.0])
+    assert mesh.select("physical 1-1").tolist() == [0, 3]

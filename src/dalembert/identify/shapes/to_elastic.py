@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from dalembert.core.declare import checked, matrix
+from dalembert.core.declare import checked, matrix, positive
 from dalembert.core.errors import DataError, require_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.linear.modes import Modes
@@ -27,7 +27,7 @@ def to_elastic(
     zeroed: tuple[str, ...] | list[str],
     rigid: tuple[str, ...] | list[str],
     *,
-    least: float = 1e-10,
+    least: Annotated[float, positive, "singular value of S_0 over the largest; six digits are left there"] = 1e-10,
 ) -> Modes:
     """Elastic displacements and rigid coordinates of mode shapes given by total displacements.
 
@@ -35,7 +35,6 @@ def to_elastic(
     ----------
     zeroed : coordinates without elastic displacement, as many as rigid coordinates
     rigid : names of the m rigid coordinates, columns of ``S``
-    least : smallest singular value of S_0 over the largest; a decade of digits is left below it
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""One record of a modal test with many impacts, cut into a record for each (Ewins 2000).
+"""One record of a modal test with many impacts, cut into a record for each (Palomba 2016, ch. 4).
 
 An impact begins where the force reaches the trigger; its record begins a pretrigger time before and has a fixed length.
 Impacts of which one record lacks a part, double hits and overloads are findings.

@@ -78,9 +78,9 @@ def respond(system: SecondOrder, at: Any, F: Any, omega: float, clearance: float
 
 
 def _refuse_resonance(system: SecondOrder, factor: StiffnessFactor, omega: float, clearance: float) -> None:
-    """clearance : relative distance of ω from a natural frequency; of a constant force, its softest stiffness."""
+    """clearance : relative distance of ω from a natural frequency."""
     if omega == 0.0:
-        near = factor.softest() <= clearance**2
+        near = factor.free_motions().shape[1] > 0
     else:
         x: FloatArray = np.random.default_rng(0).standard_normal(system.nq)
         gap = 0.0

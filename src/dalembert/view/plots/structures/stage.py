@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.collections import LineCollection
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
@@ -85,13 +85,14 @@ class Stage:
         return drawn
 
     def faces(self, corners: FloatArray, *, values: Any = None, **style: Any) -> Any:
-        """Polygons (m, k, 3) in space, shaded, or coloured by one value each."""
+        """Polygons (m, k, 3), in space shaded, or coloured by one value each."""
         self.see(corners)
         style["clip_on"] = False
-        if values is None:
-            drawn = Poly3DCollection(list(corners), shade=True, **style)
+        if self.planar:
+            drawn: Any = PolyCollection(list(corners[..., :2]), **style)
         else:
-            drawn = Poly3DCollection(list(corners), **style)
+            drawn = Poly3DCollection(list(corners), shade=values is None, **style)
+        if values is not None:
             drawn.set_array(np.asarray(values))
         self.ax.add_collection(drawn, autolim=False)
         return drawn
@@ -103,8 +104,6 @@ class Stage:
         if not len(corners):
             return
         if self.planar:
-            from matplotlib.collections import PolyCollection
-
             self.ax.add_collection(PolyCollection([one[:, :2] for one in corners], **style), autolim=False)
         else:
             self.ax.add_collection(Poly3DCollection(list(corners), clip_on=False, **style), autolim=False)
