@@ -12,8 +12,8 @@ Aᵢ ~ aᵢ Kⁱ:
     ZVD  a = 1, 2, 1    V = 0, proportional to the square of an error
     EI   a = (1 + v)/4, (1 - v)/2, (1 + v)/4    V is the tolerance at the mode, and 0 on both sides of it
 
-with v equal to the tolerance without damping. Shapers of several modes are convolved (Singer and Seering 1990; Singhose
-et al. 1994).
+with v equal to the tolerance without damping. Shapers of several modes are convolved (Singer and Seering 1990;
+Singhose, Seering and Singer 1994).
 """
 
 from __future__ import annotations
