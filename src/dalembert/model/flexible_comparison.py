@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+import dalembert.model.flexible_check as checks
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.core.tables import align_columns
-from dalembert.model import flexible_check as checks
 from dalembert.model.flexible_check import asymmetry, finding, generalised_mass, lowest, momentum, still_nodes
 
 if TYPE_CHECKING:

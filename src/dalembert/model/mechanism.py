@@ -468,7 +468,7 @@ class BodyReplacement:
     def __init__(self, m: Mechanism, old: Body, made: Body, nodes: Mapping[str, str]) -> None:
         assert made.flexible is not None
         self.old, self.nodes, self.problems, self.gaps = old, nodes, list[Finding](), dict[str, float]()
-        self.turn = np.array(made.rotation)
+        self.turn: FloatArray = np.array(made.rotation)
         if old.planar:
             c, s = math.cos(made.angle), math.sin(made.angle)
             self.turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
@@ -478,7 +478,8 @@ class BodyReplacement:
             raise ModelError("missing-argument", problem, where=where)
         fixed = [key for key, place in old.points.items() if not any(isinstance(x, Quantity) for x in place)]
         self.named = {key: self.read(old.at(key)) for key in fixed}
-        for part in (*m.joints, *m.forces, *m.sensors):
+        parts: list[Any] = [*m.joints, *m.forces, *m.sensors]
+        for part in parts:
             for place in self.places_of(part):
                 self.named.setdefault(part.name, self.read(place))
         for key, node in nodes.items():

@@ -15,6 +15,7 @@ import numpy as np
 import dalembert as da
 from dalembert.core.arrays import FloatArray
 from dalembert.core.progress import step
+from dalembert.equations import State
 from dalembert.linear import Modes
 from dalembert.model import Body
 from dalembert.model.flexible import FlexibleBodyData
@@ -78,7 +79,7 @@ def load_tip(m: da.Mechanism) -> None:
         m.add_torque(f"twist_{axis}", m["tip"], along, input=f"moment_{axis}")
 
 
-def rest(eqs: da.EquationsOfMotion, near: da.State, inputs: dict[str, float] | None = None) -> FloatArray:
+def rest(eqs: da.EquationsOfMotion, near: State, inputs: dict[str, float] | None = None) -> FloatArray:
     """Pose (4, 4) of the tip with the joints of a state held by their motors, under loads."""
     joints = {joint: near[f"{joint}.angle"] for joint in JOINTS}
     still = da.equilibrium(eqs, start=near, hold=joints, efforts=list(joints), inputs=inputs)
@@ -86,7 +87,7 @@ def rest(eqs: da.EquationsOfMotion, near: da.State, inputs: dict[str, float] | N
     return pose
 
 
-def compliance_errors(eqs: da.EquationsOfMotion, state: da.State, C: FloatArray) -> dict[str, float]:
+def compliance_errors(eqs: da.EquationsOfMotion, state: State, C: FloatArray) -> dict[str, float]:
     """Largest error of each column, of its displacements and of its turns, against half the difference of two rests."""
     errors = {"displacements": 0.0, "turns": 0.0}
     loads = [(f"{kind}_{axis}", size) for kind, size in PUSH.items() for axis in "xyz"]
@@ -100,7 +101,7 @@ def compliance_errors(eqs: da.EquationsOfMotion, state: da.State, C: FloatArray)
     return errors
 
 
-def follow(eqs: da.EquationsOfMotion, start: da.State, motion: da.Record) -> da.Record:
+def follow(eqs: da.EquationsOfMotion, start: State, motion: da.Record) -> da.Record:
     """A run in which the joints follow the accelerations of a motion, and stay at its end."""
     channels = {f"{joint}.motion": np.append(motion[f"{joint}.acceleration"], 0.0) for joint in JOINTS}
     until = float(motion.time[-1]) + AFTERWARDS
@@ -112,11 +113,12 @@ def follow(eqs: da.EquationsOfMotion, start: da.State, motion: da.Record) -> da.
 
 def vibration(run: da.Record, end: float) -> FloatArray:
     """Displacement (n, 3) of the tip from its mean after the end of a motion [m]."""
-    place: FloatArray = np.column_stack([run[f"place.{axis}"] for axis in "xyz"])[run.time >= end]
-    return place - place.mean(axis=0)
+    place = np.column_stack([run[f"place.{axis}"] for axis in "xyz"])[run.time >= end]
+    moved: FloatArray = place - place.mean(axis=0)
+    return moved
 
 
-def locked_modes(pose: da.State) -> Modes:
+def locked_modes(pose: State) -> Modes:
     """Modes of the arm that hangs in a pose with its joints locked."""
     m = make_arm()
     for joint in JOINTS:

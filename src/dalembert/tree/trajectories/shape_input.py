@@ -12,8 +12,8 @@ Aᵢ ~ aᵢ Kⁱ:
     ZVD  a = 1, 2, 1    V = 0, proportional to the square of an error
     EI   a = (1 + v)/4, (1 - v)/2, (1 + v)/4    V is the tolerance at the mode, and 0 on both sides of it
 
-with v equal to the tolerance without damping. Shapers of several modes are convolved (Singer and Seering 1990; Singhose
-et al. 1994).
+with v equal to the tolerance without damping. Shapers of several modes are convolved (Singer and Seering 1990;
+Singhose, Seering and Singer 1994).
 """
 
 from __future__ import annotations
@@ -101,7 +101,8 @@ def make_shaper(pole: complex, kind: str, tolerance: float = 0.05) -> tuple[Floa
     v = tolerance * (1 + decay) ** 2 / (4 * decay**2 - tolerance * (1 - decay) ** 2)
     weights = {"zv": [1.0, 1.0], "zvd": [1.0, 2.0, 1.0], "ei": [1 + v, 2 * (1 - v), 1 + v]}[kind]
     amplitudes = np.array(weights) * decay ** np.arange(len(weights))
-    return np.pi / pole.imag * np.arange(len(weights)), amplitudes / amplitudes.sum()
+    shares: FloatArray = np.asarray(amplitudes / amplitudes.sum(), dtype=np.float64)
+    return np.asarray(np.pi / pole.imag * np.arange(len(weights)), dtype=np.float64), shares
 
 
 def vibration_left(delays: FloatArray, amplitudes: FloatArray, pole: complex) -> float:
@@ -109,7 +110,7 @@ def vibration_left(delays: FloatArray, amplitudes: FloatArray, pole: complex) ->
     return float(np.abs(np.sum(amplitudes * np.exp(pole * (delays[-1] - delays)))))
 
 
-def _lowest_poles(modes: Modes, number: int) -> ComplexArray:
+def _lowest_poles(modes: object, number: int) -> ComplexArray:
     """Poles of the lowest vibrations, those with positive imaginary part."""
     if not isinstance(modes, Modes):
         made = Advice("Such as {}.", Call("da.linearize(eqs, at=state).modes"))

@@ -14,18 +14,18 @@ from dalembert.studies import runner
 from dalembert.studies.flexible import flexible_robot
 
 
-def test_its_links_have_the_inertia_of_the_file_and_no_row_joins_them() -> None:
-    rigid = da.equations(da.read_model("seven-joint-arm"), coordinates="joint")
+def test_its_links_have_mass_centre_and_inertia_of_the_file() -> None:
+    rigid = da.read_model("seven-joint-arm")
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # a difference from the rigid bodies is a warning
-        eqs = da.equations(flexible_robot.make_arm(), coordinates="joint")
-    assert (len(eqs.rows), len(eqs.elastic)) == (0, 16)
-    angles = dict.fromkeys(flexible_robot.JOINTS, 0.3)
-    masses = []
-    for one in (eqs, rigid):
-        state = da.assemble(one, angles)
-        masses.append(da.tree.mass_matrix(one, state)[:7, :7])
-    np.testing.assert_allclose(masses[0], masses[1], atol=1e-9)  # six digits of the file, sums of five masses
+        m = flexible_robot.make_arm()
+    for name in flexible_robot.LINKS:
+        data, body = m[name].flexible, rigid[name]
+        c = data.center
+        assert data.mass == pytest.approx(body.mass, rel=1e-12)
+        np.testing.assert_allclose(c, body.center, atol=1e-12)
+        about_center = data.inertia - data.mass * (c @ c * np.eye(3) - np.outer(c, c))
+        np.testing.assert_allclose(about_center, body.inertia, atol=1e-12)  # sums of five masses and four beams
 
 
 @pytest.mark.slow

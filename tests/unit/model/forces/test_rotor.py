@@ -12,6 +12,7 @@ import pytest
 import dalembert as da
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import ModelError
+from dalembert.equations import State
 
 GEARS = {"A": (3e-4, 100.0, 4000.0, 0.5), "B": (1e-4, 80.0, 2500.0, 0.2)}  # inertia, ratio, stiffness, damping
 
@@ -48,7 +49,7 @@ def spong() -> FloatArray:
     return np.array([*q, *((np.array([30.0, -5.0]) - carried) / J - q)])
 
 
-def accelerate(state: da.State, inputs: dict[str, float], names: Sequence[str]) -> FloatArray:
+def accelerate(state: State, inputs: dict[str, float], names: Sequence[str]) -> FloatArray:
     """Second derivatives of measured coordinates."""
     eqs, a = state.eqs, da.forward_dynamics(state.eqs, state, inputs=inputs).acceleration
     S, bias = eqs.kernel("measures")(state.q, state.v, eqs.p, state.t)[2:]
