@@ -131,6 +131,7 @@ def test_a_machine_of_rigid_bodies_has_no_such_slider(visit: Any, tmp_path: Path
     assert not seen.page.locator("#panel").is_visible()
 
 
+@pytest.mark.filterwarnings("ignore::dalembert.core.errors.ModelWarning")  # modes without stiffness by loads
 def test_modes_of_a_machine_bend_its_flexible_bodies(visit: Any, tmp_path: Path) -> None:
     eqs = da.equations(flexible_parts.pendulum(flexible_parts.lines(False)))
     made = da.animate(eqs, tmp_path / "modes.html")._data

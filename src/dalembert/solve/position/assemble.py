@@ -60,8 +60,6 @@ class AssemblyLimits:
     # Speeds, above which steps are solved with sparse factors and the search begins once; speeds without inertia, above
     # which their rank is not looked at. A dense step of so many takes 15 ms, a search from all starts half a minute.
     dense: int = 300
-    # Farthest places [m] of machines whose search is in m and rad; that of others is in units of their own length.
-    ordinary: tuple[float, float] = (0.1, 10.0)
 
 
 LIMITS = AssemblyLimits()
@@ -71,9 +69,12 @@ class Units:
     """Units of a search in a machine at a pose: 1 m and 1 rad for one of ordinary size, else a length of its own.
 
     Its size is the largest of places, gaps and levers; a machine without levers may be small only by its place.
+
+    ordinary : sizes [m] that need no other unit. A gap changes by the lever [m] for a turn of 1 rad and by 1 for a move
+        of 1 m: between 0.1 and 10 m the two differ ten times at most, in the squares of a damped step a hundred times.
     """
 
-    def __init__(self, eqs: EquationsOfMotion, q: Array, t: float) -> None:
+    def __init__(self, eqs: EquationsOfMotion, q: Array, t: float, ordinary: tuple[float, float] = (0.1, 10.0)) -> None:
         still = np.zeros(eqs.nv)
         s = eqs.kernel("measures")(q, still, eqs.p, t)[0]
         gaps = eqs.kernel("position")(q, eqs.p, t)[0]
@@ -83,9 +84,9 @@ class Units:
         straight = A[:, lengths].sum(axis=1).A1 > 0 if lengths.any() else np.ones(len(gaps), dtype=bool)
         levers = A[straight, :][:, ~lengths].data
         places = s[[unit == "m" for unit in eqs.measures.units]]
-        sizes = np.abs(np.concatenate((places, gaps[straight], levers, () if levers.size else LIMITS.ordinary[:1])))
+        sizes = np.abs(np.concatenate((places, gaps[straight], levers, () if levers.size else ordinary[:1])))
         size = float(sizes[np.isfinite(sizes)].max(initial=0.0))
-        self.length = size / float(np.clip(size, *LIMITS.ordinary)) if size > 0.0 else 1.0
+        self.length = size / float(np.clip(size, *ordinary)) if size > 0.0 else 1.0
         self.q, self.columns = q, np.where(lengths, self.length, 1.0)
 
     def tolerance(self, q: Array) -> float:
