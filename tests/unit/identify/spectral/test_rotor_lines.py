@@ -95,16 +95,17 @@ def test_lines_are_removed_by_the_angle_and_the_rest_stays() -> None:
 
 @pytest.mark.slow
 def test_a_rotor_whose_speed_varies_is_named_never_sound_and_the_modes_beside_it_are() -> None:
-    for seed, variation in ((3, 0.01), (4, 0.02)):
-        clean = ambient(38_400, seed=seed)
-        angle = turning(38_400, seed, variation)
-        lines = np.outer(sum(np.cos(k * angle + k) for k in (1, 2, 3, 4, 5)), np.arange(1, 9)) * clean.data.std()
+    clean = ambient(SAMPLES, seed=3)
+    angle = turning(SAMPLES, 3, 0.01)
+    lines = np.outer(sum(np.cos(k * angle + k) for k in (1, 2, 3, 4, 5)), np.arange(1, 9)) * clean.data.std()
+    with pytest.warns(da.identify.IdentificationWarning):
         fit = da.identify.auto(Record(clean.time, clean.data + lines, clean.names, clean.units))
-        (finding,) = (one for one in fit.findings if one.code == "rotor-harmonics")
-        assert finding.evidence["multiples"] == [1, 2, 3, 4, 5]
-        sound = fit.frequencies_hz[fit.places()]
-        apart = np.abs(sound[:, None] / (finding.evidence["base_hz"] * np.arange(1, 6)) - 1.0)
-        assert (apart > 2.0 * variation).all()
-        # deviations of frequencies of 1 % damping: √(ζ/(4π f T)), 0.1 % at 1.8 Hz; five of them
-        true = truth().frequencies_hz
-        assert all(np.abs(sound / f - 1.0).min() < 0.005 for f in true), fit.table()
+    (finding,) = (one for one in fit.findings if one.code == "rotor-harmonics")
+    assert finding.evidence["multiples"] == [1, 2, 3, 4, 5]
+    sound = fit.frequencies_hz[fit.places()]
+    apart = np.abs(sound[:, None] / (finding.evidence["base_hz"] * np.arange(1, 6)) - 1.0)
+    assert (apart > 0.02).all()  # two standard deviations of the speed
+    # deviations of frequencies of 1 % damping: √(ζ/(4π f T)), 0.07 % at 5.5 Hz; seven of them. The lowest mode, of
+    # 550 periods, is uncertain
+    assert all(np.abs(sound / f - 1.0).min() < 0.005 for f in truth().frequencies_hz[1:]), fit.table()
+    assert fit.judgements[0].grade != "of the fit only"
