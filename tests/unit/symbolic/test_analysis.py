@@ -155,6 +155,9 @@ def test_the_effective_potential_of_a_heavy_top_reads_as_in_books():
     reduced = S.routh(s, {"psi": 0.1, "phi": 0.2})
     potential, rate, _ = reduced.latex().splitlines()[1:-1]
     assert potential.count("frac") == 4  # the square in full, and p_φ²/(2 C)
-    assert rate == r"\dot{\psi} &= \frac{- p_{\phi} \cos{\left(\theta \right)} + p_{\psi}}{A \sin^{2}{\left(\theta \right)}} \\"
+    assert (
+        rate
+        == r"\dot{\psi} &= \frac{- p_{\phi} \cos{\left(\theta \right)} + p_{\psi}}{A \sin^{2}{\left(\theta \right)}} \\"
+    )
     assert "M &= A" in S.lagrange(reduced.system).latex()
     assert "without psi, phi" in repr(reduced) and "SX(" not in repr(reduced) + repr(S.linearize(s, {"theta": 0}))

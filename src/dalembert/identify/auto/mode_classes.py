@@ -97,7 +97,7 @@ def judge_modes(
     hard = _find_hard_reasons(model, modes, data, scale)
     evidence = _collect_evidence(model, modes, projection, training, setting)
     harmonics = find_harmonics(modes.frequencies_hz, measure_strength(model, data))
-    covered = set() if rotor is None else set(np.flatnonzero(rotor.covers(modes.frequencies_hz)))
+    covered: list[int] = [] if rotor is None else np.flatnonzero(rotor.covers(modes.frequencies_hz)).tolist()
     return weigh_evidence(model, modes, hard, evidence, harmonics, covered)
 
 

@@ -62,7 +62,9 @@ def remove_machine_sines(record: Record | Sequence[Record], data: Data) -> Witho
     if sines:
         runs = tuple(_subtract(run, data.outputs, list(sines.values())) for run in runs)
         words = ", ".join(f"{one.frequency_hz:.4g}" for one in sines.values())
-        decisions.append(f"removed {count_noun(len(sines), 'steady sine')}, as of a rotating machine or of mains: {words} Hz")
+        decisions.append(
+            f"removed {count_noun(len(sines), 'steady sine')}, as of a rotating machine or of mains: {words} Hz"
+        )
         findings += describe_machine_harmonics(sines)
     return WithoutSines(runs, tuple(findings), tuple(decisions), rotor)
 

@@ -103,8 +103,8 @@ def find_machine_harmonics(data: Data, modes: Modes) -> dict[int, MachineHarmoni
             found[k] = MachineHarmonic(f, kurtosis, round(f / base), base)
         elif sure:
             found[k] = MachineHarmonic(f, kurtosis)
-    for k, order in varying.items():
-        found[k] = MachineHarmonic(float(hertz[k]), np.nan, order, rotor and rotor.base_hz, rotor)
+    if rotor is not None:
+        found |= {k: MachineHarmonic(float(hertz[k]), np.nan, n, rotor.base_hz, rotor) for k, n in rotor.given.items()}
     return found
 
 

@@ -31,6 +31,8 @@ from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.findings import Finding
 from dalembert.identify.records.data import Data
 
+REACH = 0.06  # half width of a band around a line, relative: three standard deviations of a speed that varies by 2 %
+
 
 @dataclass(frozen=True, eq=False)
 class RotorLines:
@@ -51,10 +53,10 @@ class RotorLines:
 
     def describe(self) -> Finding:
         """A finding that names the family."""
+        lines = ", ".join(f"{k * self.base_hz:.4g}" for k in self.multiples)
         problem = (
-            f"the lines at {', '.join(f'{k * self.base_hz:.4g}' for k in self.multiples)} Hz are "
-            f"{', '.join(map(str, self.multiples))} times {self.base_hz:.4g} Hz, with the phases of one rotor whose speed "
-            f"varies by {100.0 * self.variation:.2g} %, and no modes."
+            f"the lines at {lines} Hz are {', '.join(map(str, self.multiples))} times {self.base_hz:.4g} Hz, with the "
+            f"phases of one rotor whose speed varies by {100.0 * self.variation:.2g} %, and no modes."
         )
         evidence = {"base_hz": self.base_hz, "multiples": list(self.multiples), "variation": self.variation}
         return Finding("rotor-harmonics", problem, {}, evidence)
@@ -88,7 +90,8 @@ def find_rotor_lines(
     angles = tuple(angle for angle in found if angle is not None)
     if len(angles) < len(found):
         return None
-    speeds = np.concatenate([np.gradient(angle, data.dt) / (2.0 * np.pi) for angle in angles])
+    ends = int(1.0 / (REACH * base * data.dt))  # samples that the filter joins with the other end of the record
+    speeds = np.concatenate([np.gradient(angle, data.dt)[ends:-ends] / (2.0 * np.pi) for angle in angles])
     mean = float(np.mean(speeds))
     present = [k for k in range(1, int(0.45 / (data.dt * mean)) + 1) if _measure_line(data, angles, k, mean) > member]
     multiples = tuple(sorted({*family.values(), *present}))
@@ -142,17 +145,15 @@ def _compare_shifts(first: ComplexArray, second: ComplexArray) -> float:
 
 
 def _filter_band(
-    spectrum: ComplexArray, multiple: int, base: float, dt: float, count: int | None = None, reach: float = 0.06,
-    widest: float = 0.4,
-) -> ComplexArray:  # fmt: skip
+    spectrum: ComplexArray, multiple: int, base: float, dt: float, count: int | None = None, widest: float = 0.4
+) -> ComplexArray:
     """Complex envelope around a multiple of a base [Hz], at so many samples (those of the record when left out).
 
-    reach : half width of the band, relative: three standard deviations of a speed that varies by 2 %
-    widest : ... but at most this share of the base, so that no band reaches the next line
+    widest : half width of the band, as a share of the base, so that no band reaches the next line
     """
     n = len(spectrum)
     center = multiple * round(base * n * dt)  # lines of two multiples keep their whole ratio
-    half = min(reach * multiple, widest) * base * n * dt
+    half = min(REACH * multiple, widest) * base * n * dt
     lines = np.arange(int(np.ceil(center - half)), int(np.floor(center + half)) + 1)
     count = count or n
     placed = np.zeros(count, dtype=np.complex128)

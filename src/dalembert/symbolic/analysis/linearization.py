@@ -59,7 +59,9 @@ class SymbolicLinear:
 
     def __repr__(self) -> str:
         names, count = ", ".join(self.system.coordinate_names), len(self.system.input_names)
-        return f"SymbolicLinear of {names} with {count_noun(count, 'input')}; .latex() shows M, C, K, .numbers() computes"
+        return (
+            f"SymbolicLinear of {names} with {count_noun(count, 'input')}; .latex() shows M, C, K, .numbers() computes"
+        )
 
 
 def linearize(
