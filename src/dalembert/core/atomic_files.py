@@ -31,8 +31,8 @@ def replace_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     removed.
     """
     target = Path(os.path.realpath(path))
-    if target.is_dir():
-        raise FileFormatError("not-writable", "this is a folder.", Advice("Give a file name."), path=str(path))
+    problem = "this is a folder."
+    FileFormatError.when(target.is_dir(), "not-writable", problem, Advice("Give a file name."), path=str(path))
     if not target.parent.is_dir():
         raise FileFormatError(
             "no-such-file",
@@ -108,8 +108,7 @@ def require_file(file: Path, largest: int, shown: str | None = None, *, argument
         size = file.stat().st_size
     except (OSError, ValueError) as error:  # no permission, a null character in the name
         raise FileFormatError("not-readable", f"cannot be read ({error}).", path=name) from None
-    if not size:
-        raise FileFormatError("empty", "the file is empty.", path=name)
+    FileFormatError.when(not size, "empty", "the file is empty.", path=name)
     if size > largest:
         allowed = f"{argument} = {largest}" if argument else str(largest)
         problem = f"the file has {size} bytes, more than {allowed}."

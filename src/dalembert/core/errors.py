@@ -36,6 +36,12 @@ class _Found:
         """The error or warning that reports a finding."""
         return cls(finding.code, finding.problem, *finding.advice, where=finding.where, evidence=finding.evidence)
 
+    @classmethod
+    def when(cls, wrong: object, code: str, problem: str, *advice: Advice, **about: Any) -> None:
+        """Raise this error where something is wrong: a check of one line."""
+        if wrong:
+            raise cls(code, problem, *advice, **about)  # type: ignore[misc]
+
     @property
     def code(self) -> str:
         return self.finding.code
@@ -190,12 +196,13 @@ def require_name(
     *advice: Advice,
     error: type[DalembertError] = DataError,
     argument: str = "",
-    where: Mapping[str, Any] | None = None,
+    code: str = "unknown-name",
+    **about: Any,
 ) -> None:
     """Refuse a name that is not among the known ones; ``argument`` is the argument with this name."""
     if name not in known:
         problem = unknown_name(kind, name, known, place)
-        raise error("unknown-name", f"{argument}: {problem}" if argument else problem, *advice, where=where)
+        raise error(code, f"{argument}: {problem}" if argument else problem, *advice, **about)
 
 
 def require_extra(module: str, extra: str) -> Any:

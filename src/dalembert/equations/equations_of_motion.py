@@ -21,7 +21,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.arguments import real_number
-from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.errors import DataError, ModelError, require_name
 from dalembert.core.findings import Advice, Call, Finding
 from dalembert.core.tables import display_latex
 from dalembert.equations.channels import (
@@ -262,12 +262,14 @@ class EquationsOfMotion:
         numbers = list(self.parameter_values)
         for key, value in values.items():
             name = key if key in self.parameters.index else key.replace("__", ".")
-            if name not in self.parameters.index:
-                raise ModelError(
-                    "unknown-name",
-                    unknown_name("parameter", name, self.parameters.names, f"equations {self.name!r}"),
-                    Advice("Declare it on the mechanism, with {}, before the equations are made.", Call("m.parameter")),
-                )
+            require_name(
+                "parameter",
+                name,
+                self.parameters.names,
+                f"equations {self.name!r}",
+                Advice("Declare it on the mechanism, with {}, before the equations are made.", Call("m.parameter")),
+                error=ModelError,
+            )
             number = real_number(f"parameter {name!r}", in_si(value, what=f"parameter {name!r}"))
             if self.parameters.index[name] not in self._parameters_in_use:
                 raise ModelError(
@@ -342,8 +344,7 @@ class EquationsOfMotion:
 
     def kernel(self, name: str) -> Kernel:
         """The named function, evaluated natively on arrays."""
-        if name not in self.functions:
-            raise DataError("unknown-name", unknown_name("function", name, self.functions, f"equations {self.name!r}"))
+        require_name("function", name, self.functions, f"equations {self.name!r}")
         return self.cache(name, lambda: Kernel(self.functions[name], MATRICES.get(name, ())))  # type: ignore[no-any-return]
 
     def symbols(self) -> Symbols:
@@ -375,11 +376,9 @@ class EquationsOfMotion:
                 array = np.array(default if given is None else given, dtype=float).reshape(-1)
             except (TypeError, ValueError):
                 raise DataError("not-a-number", f"{label} must be {size} numbers, got {given!r}.") from None
-            if array.size != size:
-                problem = f"{label} has {array.size} entries, equations {self.name!r} need {size}."
-                raise DataError("wrong-shape", problem)
-            if not np.all(np.isfinite(array)):
-                raise DataError("not-finite", f"{label} has a value that is not finite.")
+            problem = f"{label} has {array.size} entries, equations {self.name!r} need {size}."
+            DataError.when(array.size != size, "wrong-shape", problem)
+            DataError.when(not np.all(np.isfinite(array)), "not-finite", f"{label} has a value that is not finite.")
             array.flags.writeable = False
             parts.append(array)
         return State(self, parts[0], parts[1], parts[2], real_number("t", t), parts[3])

@@ -20,7 +20,7 @@ from typing import Any
 
 import casadi as ca
 
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.errors import ModelError, require_name
 from dalembert.equations.channels import ACCELERATION, HOLONOMIC, VELOCITY, Channels, Row
 from dalembert.equations.equations_of_motion import EquationsOfMotion
 from dalembert.equations.functions import ARGUMENTS
@@ -153,9 +153,8 @@ def equations_from_expressions(
                 "energy": [(1, 1), (1, 1)], "power": [(1, 1)]}  # fmt: skip
     for key, shapes in expected.items():
         found = [SX(value).shape for value in made.get(key, ())]
-        if found and found != shapes:
-            problem = f"{key!r} of equations {name!r} has the shape {found}, expected {shapes}."
-            raise ModelError("wrong-shape", problem, where={"function": key})
+        problem = f"{key!r} of equations {name!r} has the shape {found}, expected {shapes}."
+        ModelError.when(found and found != shapes, "wrong-shape", problem, where={"function": key})
     functions = {key: make.function(key, values) for key, values in made.items()}
 
     def channels(names: Iterable[str]) -> Channels:
@@ -230,19 +229,16 @@ def _rows(phi: Mapping[str, Any], c: Mapping[str, Any], h: Mapping[str, Any]) ->
 def _refuse_nonlinear(D: Any, a: Any, rows: Sequence[Row], name: str) -> None:
     own = [row for row in rows if row.level == ACCELERATION]
     for k, row in enumerate(own):
-        if ca.depends_on(D[k, :], a):
-            raise ModelError(
-                "not-affine", f"row {row.owner!r} of equations {name!r} is not affine in the accelerations.",
-                where={"row": row.owner},
-            )  # fmt: skip
+        problem = f"row {row.owner!r} of equations {name!r} is not affine in the accelerations."
+        ModelError.when(ca.depends_on(D[k, :], a), "not-affine", problem, where={"row": row.owner})
 
 
 def _symbols(key: str, given: Any) -> Any:
     """A column of symbols."""
     column = SX(0, 1) if _count(given) == 0 else _column(given)
     for k, one in enumerate(ca.vertsplit(column)):
-        if not one.is_symbolic():
-            raise ModelError("wrong-type", f"{key}[{k}] is {one}; it must be a symbol.", where={"argument": key})
+        problem = f"{key}[{k}] is {one}; it must be a symbol."
+        ModelError.when(not one.is_symbolic(), "wrong-type", problem, where={"argument": key})
     return column
 
 
@@ -266,9 +262,8 @@ def _refuse_repeated(groups: Mapping[str, Any], name: str) -> None:
     """Names are unique in their group, symbols in all."""
     for column in groups.values():
         for own, count in Counter(_names(column)).items():
-            if count > 1:
-                problem = f"two symbols of equations {name!r} have the name {own!r}."
-                raise ModelError("taken-name", problem, where={"symbol": own})
+            problem = f"two symbols of equations {name!r} have the name {own!r}."
+            ModelError.when(count > 1, "taken-name", problem, where={"symbol": own})
     every = ca.vertsplit(ca.vertcat(*groups.values()))
     for own, count in Counter(one.element_hash() for one in every).items():
         if count > 1:
@@ -279,8 +274,7 @@ def _refuse_repeated(groups: Mapping[str, Any], name: str) -> None:
 
 def _values(names: Sequence[str], given: Mapping[str, float], name: str) -> tuple[float, ...]:
     for own in given:
-        if own not in names:
-            raise ModelError("unknown-name", unknown_name("parameter", own, names, f"equations {name!r}"))
+        require_name("parameter", own, names, f"equations {name!r}", error=ModelError)
     missing = [own for own in names if own not in given]
     if missing:
         raise ModelError(
@@ -293,10 +287,7 @@ def _values(names: Sequence[str], given: Mapping[str, float], name: str) -> tupl
 def _placement(drawn: Mapping[str, float], columns: Mapping[str, Channels], name: str) -> Placement:
     known = (*columns["q"].names, *columns["z"].names)
     for own in drawn:
-        if own not in known:
-            raise ModelError(
-                "unknown-name", unknown_name("coordinate or internal state", own, known, f"equations {name!r}")
-            )
+        require_name("coordinate or internal state", own, known, f"equations {name!r}", error=ModelError)
     q, z = (tuple(float(drawn.get(own, 0.0)) for own in columns[key].names) for key in ("q", "z"))
     return Placement(q=q if any(own in drawn for own in columns["q"].names) else (), z=z)
 
@@ -308,8 +299,7 @@ def _picture(
     chains = [tuple(chain) for chain in lines]
     for chain in chains:
         for own in chain:
-            if own not in points:
-                raise ModelError("unknown-name", unknown_name("point", own, points, "the lines to draw"))
+            require_name("point", own, points, "the lines to draw", error=ModelError)
     if not points:
         return {}, None
     sizes = {own: len(_entries(place)) for own, place in points.items()}

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import casadi as ca
 
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.errors import ModelError, require_name
 from dalembert.equations.channels import ACCELERATION, HOLONOMIC, Channels
 from dalembert.record.units import per_second
 
@@ -116,8 +116,7 @@ def complete(eqs: EquationsOfMotion) -> LazyFunctions:
     given, later = (known._made, known._later) if isinstance(known, LazyFunctions) else (dict(known), {})
     given, later = dict(given), dict(later)
     for name in (*given, *later):
-        if name not in ARGUMENTS:
-            raise ModelError("unknown-name", unknown_name("function", name, ARGUMENTS, f"equations {eqs.name!r}"))
+        require_name("function", name, ARGUMENTS, f"equations {eqs.name!r}", error=ModelError)
     _check_arguments(eqs, given)
     missing = [
         name for name in _NEEDED

@@ -341,8 +341,8 @@ class Scene:
         if given is None:
             return cls()
         version = given.get("version", VERSION) if isinstance(given, Mapping) else VERSION
-        if version not in KNOWN_VERSIONS:
-            raise DataError("bad-version", f"the scene of this record has version {version!r:.40}, expected {VERSION}.")
+        problem = f"the scene of this record has version {version!r:.40}, expected {VERSION}."
+        DataError.when(version not in KNOWN_VERSIONS, "bad-version", problem)
         try:
             scene = _read(cls, given, "scene")
             for body in scene.bodies:

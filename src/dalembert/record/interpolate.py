@@ -18,8 +18,7 @@ MOST_SAMPLES = 1e9  # of a resampled record: 8 GB for its times alone
 def regular_times(time: Array, every: float) -> Array:
     """Times from the first sample on, ``every`` seconds apart."""
     first, last = float(time[0]), float(time[-1])
-    if not 0.0 < every < np.inf:
-        raise DataError("not-positive", f"every must be a positive time [s], not {every}.")
+    DataError.when(not 0.0 < every < np.inf, "not-positive", f"every must be a positive time [s], not {every}.")
     if not (last - first) / every < MOST_SAMPLES:
         many = (last - first) / every
         raise DataError(

@@ -131,8 +131,7 @@ class Record:
             unit = given.pop(label, "")
             parts = [label] if column.ndim == 1 else [f"{label}.{axis}" for axis in _AXES[: column.shape[1]]]
             for i, part in enumerate(parts):
-                if part in labels:
-                    raise DataError("taken-name", f"channel {part!r} is given twice.")
+                DataError.when(part in labels, "taken-name", f"channel {part!r} is given twice.")
                 labels[part] = given.pop(part, unit)
                 columns.append(column if column.ndim == 1 else column[:, i])
         if given:
@@ -155,8 +154,8 @@ class Record:
         ('force',)
         """
         pandas = require_extra("pandas", "data")
-        if not isinstance(frame, pandas.DataFrame):
-            raise DataError("wrong-type", f"from_pandas needs a pandas.DataFrame, got {type(frame).__name__}.")
+        problem = f"from_pandas needs a pandas.DataFrame, got {type(frame).__name__}."
+        DataError.when(not isinstance(frame, pandas.DataFrame), "wrong-type", problem)
         if time is not None and time not in frame.columns:
             raise DataError("unknown-name", unknown_name("column", time, map(str, frame.columns), "the table"))
         clock = frame.index if time is None else pandas.Index(frame[time])
@@ -164,8 +163,8 @@ class Record:
             clock = (clock - clock[0]).total_seconds()
         kept = frame if time is None else frame.drop(columns=time)
         for name in kept.columns:
-            if not pandas.api.types.is_numeric_dtype(kept[name]):
-                raise DataError("not-a-number", f"column {name!r} holds no numbers: {kept[name].dtype}.")
+            problem = f"column {name!r} holds no numbers: {kept[name].dtype}."
+            DataError.when(not pandas.api.types.is_numeric_dtype(kept[name]), "not-a-number", problem)
         attrs = frame.attrs
         known = dict(attrs.get("units", {}) if units is None else units)
         about = {key: attrs[key] for key in ("name", "status") if key in attrs}
@@ -225,8 +224,7 @@ class Record:
     def sample_time(self) -> float:
         """Time between samples [s]; ``DataError`` where it is not the same throughout."""
         t = self._time
-        if t.size < 2:
-            raise DataError("too-few-samples", f"{self._label()} has one sample, so no sample time.")
+        DataError.when(t.size < 2, "too-few-samples", f"{self._label()} has one sample, so no sample time.")
         if not self.is_even:
             steps = np.diff(t)
             raise DataError(
@@ -298,8 +296,7 @@ class Record:
 
     def select(self, *names: str) -> Record:
         """Record of some channels only: exact names, or stems (``"A"`` takes ``A.angle``, ``A.force.x``, ...)."""
-        if not names:
-            raise DataError("empty", f"select needs at least one name. Known: {', '.join(self.names[:20])}.")
+        DataError.when(not names, "empty", f"select needs at least one name. Known: {', '.join(self.names[:20])}.")
         columns: dict[int, None] = {}
         for name in names:
             found = self.expand(name)
@@ -320,8 +317,8 @@ class Record:
     def between(self, start: float | None = None, stop: float | None = None) -> Record:
         """Samples with ``start <= time <= stop``, as a view."""
         t = self._time
-        if any(one is not None and np.isnan(one) for one in (start, stop)):
-            raise DataError("not-finite", f"start and stop are times in s, got {start} and {stop}.")
+        problem = f"start and stop are times in s, got {start} and {stop}."
+        DataError.when(any(one is not None and np.isnan(one) for one in (start, stop)), "not-finite", problem)
         first = 0 if start is None else int(np.searchsorted(t, start, side="left"))
         last = t.size if stop is None else int(np.searchsorted(t, stop, side="right"))
         if first >= last:

@@ -103,8 +103,7 @@ def read_unit(text: str, start: int = 0) -> tuple[tuple[float, float], Dimension
             written = float(digits) if digits else {"²": 2, "³": 3}[exponent.group(3)]
             power = sign * (int(written) if written == int(written) else written)
             end = exponent.end()
-        if abs(power) > 9:
-            raise DataError("unit-mismatch", f"a unit to the power {power} is not meant.")
+        DataError.when(abs(power) > 9, "unit-mismatch", f"a unit to the power {power} is not meant.")
         whole = round(1 / own) if own < 1 else 0
         if whole and own == 1 / whole:
             own, turned = float(whole), -power
@@ -228,6 +227,5 @@ def read_whole_unit(unit: str) -> tuple[tuple[float, float], Dimension]:
         (times, over), powers = read_whole_unit(unit[2:].strip())
         return (over, times), tuple(-p for p in powers)  # type: ignore[return-value]
     factor, dimension, end = read_unit(unit)
-    if end != len(unit) or not unit:
-        raise DataError("unit-mismatch", f"{unit!r} is not a known unit.")
+    DataError.when(end != len(unit) or not unit, "unit-mismatch", f"{unit!r} is not a known unit.")
     return factor, dimension

@@ -90,8 +90,7 @@ class Points(Design):
         values = _values(self.axes)
         object.__setattr__(self, "axes", values)
         counts = {name: len(one) for name, one in values.items()}
-        if len(set(counts.values())) > 1:
-            raise DataError("wrong-shape", f"every axis needs as many values, got {counts}.")
+        DataError.when(len(set(counts.values())) > 1, "wrong-shape", f"every axis needs as many values, got {counts}.")
 
     @cached_property
     def points(self) -> Array:
@@ -150,8 +149,8 @@ def _values(axes: object) -> dict[str, tuple[float, ...]]:
             values = np.atleast_1d(np.asarray(given, dtype=float))
         except (TypeError, ValueError):
             raise DataError("not-a-number", f"axis {name!r} must be numbers, got {given!r}.") from None
-        if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
-            raise DataError("not-finite", f"axis {name!r} must be a list of finite numbers, got {given!r}.")
+        problem = f"axis {name!r} must be a list of finite numbers, got {given!r}."
+        DataError.when(values.ndim != 1 or not len(values) or not np.isfinite(values).all(), "not-finite", problem)
         found[name] = tuple(values.tolist())
     return found
 
@@ -166,8 +165,8 @@ def _check_random(axes: object, samples: object, seed: object) -> None:
             raise DataError(
                 "wrong-type", f"axis {name!r} must be (low, high) or Normal(mean, deviation), got {axis!r}."
             ) from None
-        if not (np.isfinite([low, high]).all() and low < high):
-            raise DataError("out-of-range", f"axis {name!r}: low must lie below high, got ({low:g}, {high:g}).")
+        problem = f"axis {name!r}: low must lie below high, got ({low:g}, {high:g})."
+        DataError.when(not (np.isfinite([low, high]).all() and low < high), "out-of-range", problem)
     if isinstance(samples, bool) or not isinstance(samples, (int, np.integer)) or not 1 <= samples <= MOST:
         raise DataError("not-a-count", f"samples must be a whole number from 1 to {MOST}, got {samples!r}.")
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:

@@ -86,12 +86,8 @@ def write_flexible_body(body: FlexibleBodyData, path: str | os.PathLike[str]) ->
     ``.npz`` keeps everything, every number unchanged. ``.SID_FEM`` keeps the contents of standard input data: not
     the gauges and the picture.
     """
-    if not isinstance(body, FlexibleBodyData):
-        raise DataError(
-            "wrong-type",
-            f"write_flexible_body takes the data of a flexible body and a path, not a {type(body).__name__}.",
-            where={"argument": "body"},
-        )
+    problem = f"write_flexible_body takes the data of a flexible body and a path, not a {type(body).__name__}."
+    DataError.when(not isinstance(body, FlexibleBodyData), "wrong-type", problem, where={"argument": "body"})
     file = Path(path)
     kind = find_format(file)
     if kind.write is None:

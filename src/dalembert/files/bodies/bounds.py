@@ -35,9 +35,8 @@ def bounded_lines(
         number = 0
         while text := file.readline(most + 1):
             number += 1
-            if len(text) > most:
-                problem = f"a line of more than {most} characters."
-                raise FileFormatError("too-large", problem, path=shown, line=number)
+            problem = f"a line of more than {most} characters."
+            FileFormatError.when(len(text) > most, "too-large", problem, path=shown, line=number)
             yield number, text.rstrip("\r\n")
 
 

@@ -56,8 +56,8 @@ def read_harwell_boeing(path: Path, shown: str, max_bytes: int) -> NodeMatrix:
         problem = f"the pointers of the columns do not lead from 1 to {sizes[2] + 1}."
         raise FileFormatError("damaged", problem, path=shown, line=5)
     rows = [whole_number(cell, shown, line) for line, cell in _cells(lines, shown, sizes[2], *formats[1])]
-    if rows and not 1 <= min(rows) <= max(rows) <= sizes[0]:
-        raise FileFormatError("damaged", f"an entry outside the {sizes[0]} rows of the matrix.", path=shown)
+    problem = f"an entry outside the {sizes[0]} rows of the matrix."
+    FileFormatError.when(rows and not 1 <= min(rows) <= max(rows) <= sizes[0], "damaged", problem, path=shown)
     entries = Entries(shown, max_bytes)
     column = 0
     for k, (line, cell) in enumerate(_cells(lines, shown, sizes[2], *formats[2])):
@@ -109,11 +109,10 @@ def _read_mapping(path: Path, shown: str, size: int) -> list[int]:
         if len(cells) != 3 or not cells[0].isdecimal():  # the title, and empty lines
             continue
         equation, node = (whole_number(cell, beside, line) for cell in cells[:2])
-        if cells[2].upper() not in LABELS:
-            problem = f"{cells[2]!r:.20} is not a displacement or rotation ({', '.join(LABELS)})."
-            raise FileFormatError("not-supported", problem, path=beside, line=line)
-        if not 0 < equation <= size:
-            raise FileFormatError("out-of-range", f"equation {equation} of {size}.", path=beside, line=line)
+        problem = f"{cells[2]!r:.20} is not a displacement or rotation ({', '.join(LABELS)})."
+        FileFormatError.when(cells[2].upper() not in LABELS, "not-supported", problem, path=beside, line=line)
+        problem = f"equation {equation} of {size}."
+        FileFormatError.when(not 0 < equation <= size, "out-of-range", problem, path=beside, line=line)
         labels[equation - 1] = make_row(node, LABELS[cells[2].upper()], beside, line)
     if 0 in labels:
         problem = f"equation {labels.index(0) + 1} of the matrix has no line."

@@ -42,8 +42,7 @@ def read_matrix(path: Path, shown: str, max_bytes: int) -> Any:
             found: Any = read_array(path.name, path.read_bytes())
         except FileFormatError as error:
             raise FileFormatError(error.code, error.finding.problem, path=shown) from None
-        if found.dtype.kind == "U":
-            raise FileFormatError("wrong-type", "the array holds texts, not numbers.", path=shown)
+        FileFormatError.when(found.dtype.kind == "U", "wrong-type", "the array holds texts, not numbers.", path=shown)
         found = found.astype(np.float64)
     elif suffix == ".mtx":
         found = _read_market(path, shown, size, max_bytes)
@@ -51,9 +50,8 @@ def read_matrix(path: Path, shown: str, max_bytes: int) -> Any:
         found = _read_rows(path, shown, size, max_bytes)
     values = found.data if hasattr(found, "tocsc") else found
     bad = int((~(np.abs(values) <= LIMITS.largest)).sum())
-    if bad:
-        problem = f"{bad} numbers are not finite, or above {LIMITS.largest:g}."
-        raise FileFormatError("not-finite", problem, path=shown, evidence={"numbers": bad})
+    problem = f"{bad} numbers are not finite, or above {LIMITS.largest:g}."
+    FileFormatError.when(bad, "not-finite", problem, path=shown, evidence={"numbers": bad})
     return found
 
 
@@ -73,8 +71,8 @@ def read_numbers(cells: list[str], shown: str, line: int) -> list[float]:
             value = float(cell)
         except ValueError:
             raise FileFormatError("not-a-number", f"{cell!r:.40} is not a number.", path=shown, line=line) from None
-        if not math.isfinite(value):
-            raise FileFormatError("not-finite", f"{cell!r:.40} is not finite.", path=shown, line=line)
+        problem = f"{cell!r:.40} is not finite."
+        FileFormatError.when(not math.isfinite(value), "not-finite", problem, path=shown, line=line)
         found.append(value)
     return found
 
@@ -85,12 +83,10 @@ def _read_rows(path: Path, shown: str, size: int, max_bytes: int) -> FloatArray:
         raise FileFormatError("too-large", problem, path=shown, evidence={"bytes": size, "allowed": max_bytes})
     rows: list[FloatArray] = []
     for line, cells in read_rows(path, shown):
-        if rows and len(cells) != len(rows[0]):
-            problem = f"a row of {len(cells)} numbers among rows of {len(rows[0])}."
-            raise FileFormatError("ragged-row", problem, path=shown, line=line)
+        problem = f"a row of {len(cells)} numbers among rows of {len(rows[0])}."
+        FileFormatError.when(rows and len(cells) != len(rows[0]), "ragged-row", problem, path=shown, line=line)
         rows.append(np.array(read_numbers(cells, shown, line)))
-    if not rows:
-        raise FileFormatError("empty", "the file has no numbers.", path=shown)
+    FileFormatError.when(not rows, "empty", "the file has no numbers.", path=shown)
     return np.stack(rows)
 
 

@@ -41,10 +41,10 @@ class Bulk:
     def matrix(self, key: str) -> NodeMatrix | None:
         """M, K or D by the first letter of its name; K4 is structural damping."""
         names = [name for name in self.matrices if name.startswith(LETTERS[key]) and not name.startswith("K4")]
-        if len(names) > 1:
-            advice = Advice("Keep one of them in the file.")
-            problem = f"several matrices could be {key}: {', '.join(names)}."
-            raise FileFormatError("not-unique", problem, advice, path=self.shown)
+        problem = f"several matrices could be {key}: {', '.join(names)}."
+        FileFormatError.when(
+            len(names) > 1, "not-unique", problem, Advice("Keep one of them in the file."), path=self.shown
+        )
         return self.matrices[names[0]] if names else None
 
 
@@ -108,16 +108,15 @@ def _real(text: str, shown: str, line: int) -> float:
         value = float(_EXPONENT.sub("e", text.strip(), count=1))
     except ValueError:
         raise FileFormatError("not-a-number", f"{text.strip()!r:.40} is not a number.", path=shown, line=line) from None
-    if not math.isfinite(value):
-        raise FileFormatError("not-finite", f"{text.strip()!r:.40} is not finite.", path=shown, line=line)
+    problem = f"{text.strip()!r:.40} is not finite."
+    FileFormatError.when(not math.isfinite(value), "not-finite", problem, path=shown, line=line)
     return value
 
 
 def _refuse_systems(words: list[str], fields: tuple[int, ...], shown: str, line: int) -> None:
     for k in fields:
-        if words[k].strip() not in ("", "0"):
-            problem = f"a point in coordinate system {words[k].strip():.10}; the basic system is supported."
-            raise FileFormatError("not-supported", problem, path=shown, line=line)
+        problem = f"a point in coordinate system {words[k].strip():.10}; the basic system is supported."
+        FileFormatError.when(words[k].strip() not in ("", "0"), "not-supported", problem, path=shown, line=line)
 
 
 def _symmetric(words: list[str], shown: str, line: int) -> bool:

@@ -56,10 +56,9 @@ class Entries:
     def matrix(self, symmetric: bool) -> NodeMatrix:
         """The whole matrix; entries of which only one triangle is present are mirrored where it is symmetric."""
         i, j, values = np.array(self.i), np.array(self.j), np.array(self.values)
-        if not len(values):
-            raise FileFormatError("empty", "the matrix has no entries.", path=self.shown)
-        if not np.isfinite(values).all():
-            raise FileFormatError("not-finite", "the matrix has numbers that are not finite.", path=self.shown)
+        FileFormatError.when(not len(values), "empty", "the matrix has no entries.", path=self.shown)
+        problem = "the matrix has numbers that are not finite."
+        FileFormatError.when(not np.isfinite(values).all(), "not-finite", problem, path=self.shown)
         rows, places = np.unique(np.concatenate([i, j]), return_inverse=True)
         i, j = places[: len(i)], places[len(i) :]
         here, mirrored = i * len(rows) + j, j * len(rows) + i
@@ -91,15 +90,15 @@ def words(row: int) -> str:
 
 def whole_number(text: str, shown: str, line: int) -> int:
     """A whole number of a file, with a sign."""
-    if _WHOLE.fullmatch(text.strip()) is None:
-        raise FileFormatError("not-a-count", f"{text.strip()!r:.40} is not a whole number.", path=shown, line=line)
+    problem = f"{text.strip()!r:.40} is not a whole number."
+    FileFormatError.when(_WHOLE.fullmatch(text.strip()) is None, "not-a-count", problem, path=shown, line=line)
     return int(text)
 
 
 def add_place(places: dict[int, Any], number: int, place: Any, max_bytes: int, shown: str, line: int) -> None:
     """Note the place of a node, within a bound of memory."""
-    if NODE * (len(places) + 1) > max_bytes:
-        raise FileFormatError("too-large", "more nodes than max_bytes allows.", path=shown, line=line)
+    problem = "more nodes than max_bytes allows."
+    FileFormatError.when(NODE * (len(places) + 1) > max_bytes, "too-large", problem, path=shown, line=line)
     places[number] = tuple(place)
 
 

@@ -56,6 +56,10 @@ class ReducedModel:
     masses: FloatArray
     source: str = "reduced matrices"
 
+    def fail_if(self, wrong: object, code: str, problem: str, *advice: Advice, **evidence: Any) -> None:
+        if wrong:
+            raise self.fail(code, problem, *advice, **evidence)
+
     def fail(self, code: str, problem: str, *advice: Advice, **evidence: Any) -> ModelError:
         return ModelError(code, f"flexible body {self.name!r}: {problem}", *advice, where={"body": self.name},
                           evidence=evidence)  # fmt: skip
@@ -68,8 +72,8 @@ def reduced_body(
     """Data of all modes of a reduced model, or of the lowest ones."""
     for what in ("M", "K", "D", "shapes", "masses"):
         values = getattr(model, what)
-        if values is not None and not np.isfinite(values).all():
-            raise model.fail("not-finite", f"numbers of its {what} are NaN or infinite.")
+        problem = f"numbers of its {what} are NaN or infinite."
+        model.fail_if(values is not None and not np.isfinite(values).all(), "not-finite", problem)
     rigid = _rigid_coordinates(model)
     total = rigid.T @ model.M @ rigid
     _check_masses(model, total)
@@ -85,14 +89,13 @@ def reduced_body(
     still = rigid.T @ model.M if attached is None else _rows(model, chosen[attached])
     basis = null_space(still, rcond=LIMITS.rank)
     count = basis.shape[1]
-    if modes is not None and modes > count:
-        problem = f"{modes} modes are requested, but only {count} coordinates deform it."
-        raise model.fail("too-many-modes", problem, modes=modes, coordinates=count)
+    problem = f"{modes} modes are requested, but only {count} coordinates deform it."
+    model.fail_if(modes is not None and modes > count, "too-many-modes", problem, modes=modes, coordinates=count)
     mass, stiffness = basis.T @ model.M @ basis, basis.T @ model.K @ basis
-    if not (np.isfinite(mass).all() and np.isfinite(stiffness).all()):
-        raise model.fail("not-finite", "the mass and stiffness of its modes overflow.")
-    if np.linalg.eigvalsh(mass)[0] <= 0.0:
-        raise model.fail("not-positive-definite", "the mass matrix of its modes is not positive definite.")
+    problem = "the mass and stiffness of its modes overflow."
+    model.fail_if(not (np.isfinite(mass).all() and np.isfinite(stiffness).all()), "not-finite", problem)
+    problem = "the mass matrix of its modes is not positive definite."
+    model.fail_if(np.linalg.eigvalsh(mass)[0] <= 0.0, "not-positive-definite", problem)
     squares, turned = eigh(stiffness, mass)
     shapes = basis @ turned[:, :modes]
     squares = squares[:modes]

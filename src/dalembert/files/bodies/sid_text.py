@@ -93,6 +93,10 @@ class _Parser:
         key, _, value = text.partition("=")
         return " ".join(key.split()), value.strip()
 
+    def fail_if(self, wrong: object, code: str, problem: str, *advice: Advice, **where: str) -> None:
+        if wrong:
+            raise self.fail(code, problem, *advice, **where)
+
     def fail(self, code: str, problem: str, *advice: Advice, **where: str) -> FileFormatError:
         return FileFormatError(code, problem, *advice, line=self.line, where=where)
 
@@ -103,24 +107,22 @@ class _Parser:
             self.found.remark = head[3].lstrip(": ").strip()
             check_modes(int(head[2]), int(head[1]), self.max_bytes)
             key, value = self.next("part")
-        if key != "part":
-            raise self.fail("unknown-class", f"expected the class 'part', got {key!r:.40}.")
+        self.fail_if(key != "part", "unknown-class", f"expected the class 'part', got {key!r:.40}.")
         while True:
             key, value = self.next("part")
             if key == "end part":
                 break
             if key != "new modal":
                 raise self.report_unknown(key, ("modal",), "part")
-            if self.found.matrices:
-                raise self.fail("not-supported", "the file has a second object of class 'modal'; one body is read.")
+            problem = "the file has a second object of class 'modal'; one body is read."
+            self.fail_if(self.found.matrices, "not-supported", problem)
             self.found.name = value[: LIMITS.name]
             self.members()
         missing = [name for name in NEEDED if name not in self.found.matrices]
         if missing or not self.m:
             what = missing[0] if missing else "refmod"
             raise self.fail("damaged", f"the object {what!r} is missing.", object=what)
-        if math.isnan(self.found.mass):
-            raise self.fail("damaged", "the mass is missing.", object="refmod")
+        self.fail_if(math.isnan(self.found.mass), "damaged", "the mass is missing.", object="refmod")
         return self.found
 
     def members(self) -> None:
@@ -133,8 +135,7 @@ class _Parser:
             elif key in ("frame", "new frame"):
                 self.frame()
             elif key in MATRICES:
-                if key in self.found.matrices:
-                    raise self.fail("duplicate", f"the object {key!r} is there twice.", object=key)
+                self.fail_if(key in self.found.matrices, "duplicate", f"the object {key!r} is there twice.", object=key)
                 self.found.matrices[key] = self.taylor(key)
             else:
                 raise self.report_unknown(key, ("refmod", "frame", *MATRICES), "modal")
@@ -157,19 +158,15 @@ class _Parser:
                 self.found.modes = [""] * count
             elif found := _MODE.fullmatch(key):
                 k = int(found[1])
-                if not 1 <= k <= count:
-                    problem = f"ielastq({k}) of {count} modes."
-                    raise self.fail("out-of-range", problem, object="refmod")
+                self.fail_if(not 1 <= k <= count, "out-of-range", f"ielastq({k}) of {count} modes.", object="refmod")
                 self.found.modes[k - 1] = value[: LIMITS.name]
             else:
                 raise self.report_unknown(key, ("mass", "nelastq", "ielastq"), "refmod")
         self.m = count
-        if not count:
-            raise self.fail("no-modes", "the body has no modes.", Advice("Use a rigid body."), object="refmod")
+        self.fail_if(not count, "no-modes", "the body has no modes.", Advice("Use a rigid body."), object="refmod")
 
     def frame(self) -> None:
-        if not self.m:
-            raise self.fail("damaged", "the object 'refmod' is missing before 'frame'.", object="refmod")
+        self.fail_if(not self.m, "damaged", "the object 'refmod' is missing before 'frame'.", object="refmod")
         while True:
             key, value = self.next("frame")
             if key == "end frame":
@@ -219,8 +216,7 @@ class _Parser:
             if key == f"end {name}":
                 break
             if key in COUNTS:
-                if found is not None:
-                    raise self.fail("bad-syntax", f"{what}: {key} comes after its entries.", object=what)
+                self.fail_if(found is not None, "bad-syntax", f"{what}: {key} comes after its entries.", object=what)
                 counts[key] = self.count(value, f"{what}: {key}")
             elif entry := _ENTRY.fullmatch(key):
                 found = self.start(name, what, counts) if found is None else found
@@ -231,8 +227,7 @@ class _Parser:
 
     def start(self, name: str, what: str, counts: dict[str, int]) -> Taylor:
         """Room for the entries, once their number is known to be that of a body with these modes."""
-        if not self.m:
-            raise self.fail("damaged", f"the object 'refmod' is missing before {what}.", object="refmod")
+        self.fail_if(not self.m, "damaged", f"the object 'refmod' is missing before {what}.", object="refmod")
         missing = [key for key in COUNTS if key not in counts and key != "nqn"]
         if missing:
             raise self.fail("damaged", f"{what} has no {missing[0]!r}.", object=what)
@@ -289,13 +284,12 @@ class _Parser:
             value = float(text.translate(_FORTRAN))
         except ValueError:
             raise self.fail("not-a-number", f"{what} is {text!r:.40}, not a number.", object=what) from None
-        if not math.isfinite(value):
-            raise self.fail("not-finite", f"{what} is {text!r:.40}.", object=what)
+        self.fail_if(not math.isfinite(value), "not-finite", f"{what} is {text!r:.40}.", object=what)
         return value
 
     def count(self, text: str, what: str) -> int:
-        if not text.isascii() or not text.isdigit() or len(text) > 9:
-            raise self.fail("not-a-count", f"{what} is {text!r:.40}, not a whole number.", object=what)
+        problem = f"{what} is {text!r:.40}, not a whole number."
+        self.fail_if(not text.isascii() or not text.isdigit() or len(text) > 9, "not-a-count", problem, object=what)
         return int(text)
 
 

@@ -122,8 +122,7 @@ def export_c(
     -------
     CExport with the paths of the files. ``make -C folder test`` builds and runs the test program.
     """
-    if real not in REALS:
-        raise DataError("unknown-choice", f"real must be 'double' or 'float', got {real!r}.")
+    DataError.when(real not in REALS, "unknown-choice", f"real must be 'double' or 'float', got {real!r}.")
     eqs = equations_of(step)
     if eqs is not None:
         given = [key for key, value in (("dt", dt), ("example", example)) if value is not None]
@@ -135,8 +134,8 @@ def export_c(
             )
         chosen = default_functions(eqs) if functions is None else named_functions(eqs, functions)
         return write_equations(eqs, folder, name, chosen)
-    if functions is not None:
-        raise DataError("ineffective-argument", "a step is one function: functions are those of equations.")
+    problem = "a step is one function: functions are those of equations."
+    DataError.when(functions is not None, "ineffective-argument", problem)
     what = with_units(read_step(step, dt), example)
     prefix = identifier(what.name) if name is None else check_name(name)
     target = make_folder(folder)
@@ -221,12 +220,8 @@ def with_units(step: CStep, run: Record | None) -> CStep:
 
 
 def _of_law(law: Law) -> CStep:
-    if law.dt is None:
-        raise ModelError(
-            "not-sampled",
-            f"law {law.name!r} acts continuously; a step needs a sampling interval.",
-            Advice("Give the law {} [s].", Argument("dt")),
-        )
+    problem = f"law {law.name!r} acts continuously; a step needs a sampling interval."
+    ModelError.when(law.dt is None, "not-sampled", problem, Advice("Give the law {} [s].", Argument("dt")))
     reads = CArgument("reads", Channels(law.reads, [""] * len(law.reads)), "outputs that the law reads")
     references = CArgument("references", law.references, "references")
     time = CArgument("t", Channels(["t"], ["s"]), "time", scalar=True)
@@ -242,12 +237,8 @@ def _of_law(law: Law) -> CStep:
 
 
 def _of_observer(w: ObserverStep) -> CStep:
-    if w.dt is None:
-        raise ModelError(
-            "not-sampled",
-            f"observer {w.name!r} is continuous; a step needs a sampling interval.",
-            Advice("Give {} [s].", Argument("dt")),
-        )
+    problem = f"observer {w.name!r} is continuous; a step needs a sampling interval."
+    ModelError.when(w.dt is None, "not-sampled", problem, Advice("Give {} [s].", Argument("dt")))
     known = Channels(w.known, [""] * len(w.known))
     reads = Channels(w.reads, [""] * len(w.reads))
     inputs = (
@@ -312,8 +303,8 @@ def generate_code(what: CStep, prefix: str, real: str) -> tuple[str, dict[str, i
             f"{what.title} holds an operation that has no C code ({failed.group(1).strip()}). Iterations of variable "
             "length and solvers of other libraries have none; a fixed number of steps and factorizations do.",
         )
-    if HEAP.search(code):
-        raise ModelError("no-c-code", f"{what.title} needs memory from the heap, which a microcontroller may not have.")
+    problem = f"{what.title} needs memory from the heap, which a microcontroller may not have."
+    ModelError.when(HEAP.search(code), "no-c-code", problem)
     sizes = {"arg": kernel.sz_arg(), "res": kernel.sz_res(), "iw": kernel.sz_iw(), "w": kernel.sz_w()}
     return c_texts.QUIET + EMPTY.sub(";", code), sizes
 
@@ -372,8 +363,7 @@ def _random(what: CStep) -> list[list[Array]]:
 
 def _take_from_run(what: CStep, run: Record) -> list[list[Array]]:
     count = min(VECTORS, len(run))
-    if count < 2:
-        raise DataError("too-few-samples", "the example must be a run with at least two samples.")
+    DataError.when(count < 2, "too-few-samples", "the example must be a run with at least two samples.")
     names = set(run.names)
 
     def channel(name: str, prefixes: Sequence[str]) -> Array:

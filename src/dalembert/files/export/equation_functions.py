@@ -22,7 +22,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.errors import ModelError, require_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.equations import ARGUMENTS, EquationsOfMotion
 from dalembert.files.export.python_export import FUNCTIONS, ModulePart
@@ -75,14 +75,13 @@ def _find(eqs: EquationsOfMotion, name: tuple[str, ...]) -> NamedFunction:
     parts = {one.name: one for one in FUNCTIONS}
     tree = {} if eqs.tree is None else TREE_FUNCTIONS
     known = [*GENERAL, *parts, *(one for one in tree if one not in GENERAL)]
-    if first not in known:
-        raise ModelError("unknown-name", unknown_name("function", first, known, f"equations {eqs.name!r}"))
+    require_name("function", first, known, f"equations {eqs.name!r}", error=ModelError)
     if first in GENERAL and not choices:
         return GENERAL[first](eqs)
     if first in parts and not choices:
         return part_of(eqs, parts[first])
-    if first not in tree:
-        raise ModelError("ineffective-argument", f"function {first!r} has no further arguments, got {choices}.")
+    problem = f"function {first!r} has no further arguments, got {choices}."
+    ModelError.when(first not in tree, "ineffective-argument", problem)
     return _of_tree(eqs, first, choices)
 
 
@@ -176,8 +175,7 @@ def _solve_square(B: Any, right: Any) -> Any:
 
 
 def _check_affine(eqs: EquationsOfMotion, gain: Any, u: Any) -> None:
-    if ca.depends_on(gain, u):
-        raise ModelError("not-affine", f"the motion of {eqs.name!r} is not affine in its inputs.")
+    ModelError.when(ca.depends_on(gain, u), "not-affine", f"the motion of {eqs.name!r} is not affine in its inputs.")
 
 
 def _check_rank(eqs: EquationsOfMotion, s: Any, G: Any) -> None:

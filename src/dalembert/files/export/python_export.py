@@ -84,8 +84,8 @@ def export_python(model: object, path: str | os.PathLike[str]) -> Path:
     pendulum.py True
     """
     target = Path(path)
-    if target.suffix != ".py":
-        raise ModelError("bad-name", f"a Python module is a file NAME.py, got {target.name!r}.", where={"path": path})
+    problem = f"a Python module is a file NAME.py, got {target.name!r}."
+    ModelError.when(target.suffix != ".py", "bad-name", problem, where={"path": path})
     write_text(target, python_module(model))
     return target
 

@@ -36,7 +36,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from dalembert.core.atomic_files import require_file
-from dalembert.core.errors import FileFormatError, unknown_name
+from dalembert.core.errors import FileFormatError, require_name, unknown_name
 from dalembert.core.findings import Advice, Finding
 from dalembert.files.modal.universal_sets import read_sets
 from dalembert.files.tables.body import describe_ragged, number_lines
@@ -144,18 +144,15 @@ def read_geometry(path: str | os.PathLike[str]) -> Geometry:
     suffix = file.suffix.lower()
     readers = {**dict.fromkeys((".csv", ".tsv", ".txt", ".dat"), _table), ".toml": _toml,
                **dict.fromkeys((".uff", ".unv"), _universal)}  # fmt: skip
-    if suffix not in readers:
-        problem = f"the suffix {file.suffix!r} is not that of a geometry. Known: {', '.join(readers)}."
-        raise FileFormatError("unknown-suffix", problem, path=str(path))
+    problem = f"the suffix {file.suffix!r} is not that of a geometry. Known: {', '.join(readers)}."
+    FileFormatError.when(suffix not in readers, "unknown-suffix", problem, path=str(path))
     require_file(file, LARGEST)
     try:
         read: _Read = readers[suffix](file)
-        if not read.places:
-            raise FileFormatError("empty", "there is no place in the file.")
+        FileFormatError.when(not read.places, "empty", "there is no place in the file.")
         for a, b in read.lines:
             for name in (a, b):
-                if name not in read.places:
-                    raise FileFormatError("unknown-name", unknown_name("place", name, read.places, "the lines"))
+                require_name("place", name, read.places, "the lines", error=FileFormatError)
         _check_motion(read)
         floors = {floor: tuple(names) for floor, names in read.floors.items()}
         return Geometry(read.places, tuple(read.lines) or None, floors, read.follows)
@@ -179,9 +176,9 @@ def _check_motion(read: _Read) -> None:
     floor_of: dict[str, str] = {}
     for floor, names in read.floors.items():
         for name in names:
-            if name not in read.places:
-                problem = unknown_name("place", name, read.places, f"floor {floor!r:.80}")
-                raise FileFormatError("unknown-name", problem, line=read.line_of(floor))
+            require_name(
+                "place", name, read.places, f"floor {floor!r:.80}", error=FileFormatError, line=read.line_of(floor)
+            )
             if name in floor_of or name in read.follows:
                 other = f"in floor {floor_of[name]!r:.80}" if name in floor_of else "follows other places"
                 problem = f"place {name!r:.80} is in floor {floor!r:.80} and {other}."
@@ -189,9 +186,14 @@ def _check_motion(read: _Read) -> None:
             floor_of[name] = floor
     for name, others in read.follows.items():
         for other in (name, *others):
-            if other not in read.places:
-                problem = unknown_name("place", other, read.places, f"what {name!r:.80} follows")
-                raise FileFormatError("unknown-name", problem, line=read.line_of(name))
+            require_name(
+                "place",
+                other,
+                read.places,
+                f"what {name!r:.80} follows",
+                error=FileFormatError,
+                line=read.line_of(name),
+            )
         if len(read.places[name]) == 4:
             problem = f"place {name!r:.80} has a sensor and follows other places; it moves by one of the two."
             raise FileFormatError("conflicting-arguments", problem, line=read.line_of(name))
@@ -248,10 +250,8 @@ def _table(path: Path) -> _Read:
         if len(row) < len(names) or any(row[len(names) :]):
             raise FileFormatError("ragged-row", describe_ragged(len(row), names, ",", "row"), line=number)
         name = plain_cell(row[columns["name"][0]])
-        if not name:
-            raise FileFormatError("bad-name", "a place has no name.", line=number)
-        if name in read.places:
-            raise FileFormatError("taken-name", f"two places are named {name!r:.80}.", line=number)
+        FileFormatError.when(not name, "bad-name", "a place has no name.", line=number)
+        FileFormatError.when(name in read.places, "taken-name", f"two places are named {name!r:.80}.", line=number)
         position = tuple(_coordinate(row, columns.get(axis), decimal, number) for axis in "xyz")
         cells = {kind: row[columns[kind][0]] if kind in columns else "" for kind in _COLUMNS}
         cells = {kind: "" if is_missing(cell) else cell for kind, cell in cells.items()}
@@ -275,9 +275,8 @@ def _weights(name: str, cell: str, decimal: str, line: int) -> dict[str, float]:
     found: dict[str, float] = {}
     for term in filter(None, _BETWEEN.split(cell)):
         before, star, other = term.partition("*")
-        if star and not is_number(before, decimal):
-            problem = f"{name!r:.80} follows {cell!r:.80}: expected names, or weights and names as in 0.5*a1 0.5*a2."
-            raise FileFormatError("not-a-number", problem, line=line)
+        problem = f"{name!r:.80} follows {cell!r:.80}: expected names, or weights and names as in 0.5*a1 0.5*a2."
+        FileFormatError.when(star and not is_number(before, decimal), "not-a-number", problem, line=line)
         found[other if star else term] = float(with_point(before, decimal)) if star else 1.0
     return found
 
@@ -313,8 +312,7 @@ def _columns(names: list[str], line: int) -> dict[str, tuple[int, float]]:
                 expected = ("name", "x", "y", "z", *_COLUMNS)
                 raise FileFormatError("unknown-argument", unknown_name("column", cell, expected), line=line)
             found.setdefault(known, (k, 1.0))
-    if "name" not in found:
-        raise FileFormatError("missing-argument", "there is no column 'name'.", line=line)
+    FileFormatError.when("name" not in found, "missing-argument", "there is no column 'name'.", line=line)
     return found
 
 
@@ -362,8 +360,7 @@ def _toml(path: Path) -> _Read:
         line = int(found[1]) if found else None
         raise FileFormatError("bad-syntax", f"this is not TOML ({error}).", line=line) from error
     for key in document:
-        if key not in _TABLES:
-            raise FileFormatError("unknown-argument", unknown_name("key", key, _TABLES), line=find_line(text, key))
+        require_name("key", key, _TABLES, error=FileFormatError, code="unknown-argument", line=find_line(text, key))
     given, pairs = document.get("places"), document.get("lines", [])
     if not isinstance(given, dict):
         raise FileFormatError("missing-argument", "there is no table [places].",
@@ -419,8 +416,6 @@ def find_line(text: str, key: str, table: str = "") -> int | None:
 
 def _universal(path: Path) -> _Read:
     found = read_sets(path, LARGEST)
-    if not found.nodes:
-        problem = "the file has no nodes (set 15 or 2411)."
-        raise FileFormatError("empty", problem)
+    FileFormatError.when(not found.nodes, "empty", "the file has no nodes (set 15 or 2411).")
     places: dict[str, Place] = {str(node): _place(str(node), position, "") for node, position in found.nodes.items()}
     return _Read(places, [(str(a), str(b)) for a, b in found.lines])

@@ -46,8 +46,7 @@ class ModalValues:
 def to_modes(values: ModalValues) -> Modes:
     """Modes of checked numbers; incomplete columns are left out, and the provenance reports it."""
     f = values.frequencies
-    if not len(f):
-        raise FileFormatError("empty", "there is no mode in the file.")
+    FileFormatError.when(not len(f), "empty", "there is no mode in the file.")
     _refuse(values, ~np.isfinite(f), "frequency", "not-finite", "has no frequency")
     _refuse(values, f < 0.0, "frequency", "negative", "has a negative frequency")
     notes = list(values.notes)

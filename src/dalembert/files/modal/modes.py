@@ -66,11 +66,9 @@ def write_modes(
         given = given.underdamped_modes().replace(
             frequency_deviations_hz=given.frequency_deviations_hz, damping_deviations=given.damping_deviations
         )
-    if not isinstance(given, Modes):
-        problem = f"write_modes takes Modes or an identified model, and a path, not a {type(modes).__name__}."
-        raise DataError("wrong-type", problem, where={"argument": "modes"})
-    if not len(given):
-        raise DataError("empty", "there are no modes to write.")
+    problem = f"write_modes takes Modes or an identified model, and a path, not a {type(modes).__name__}."
+    DataError.when(not isinstance(given, Modes), "wrong-type", problem, where={"argument": "modes"})
+    DataError.when(not len(given), "empty", "there are no modes to write.")
     file = Path(path)
     kind = find_modal_format(file)
     if geometry is not None and not kind.keeps_geometry:

@@ -125,8 +125,7 @@ def find_modal_table(lines: Sequence[tuple[int, str]]) -> ModalTable | None:
         raise FileFormatError("empty", "there is no mode under the headings.", line=place[0])
     for k, name in enumerate(heads):
         line = place[k] if found.is_turned else place[0]
-        if not name:
-            raise FileFormatError("bad-name", f"column {k + 1} has no name.", line=line)
+        FileFormatError.when(not name, "bad-name", f"column {k + 1} has no name.", line=line)
     return ModalTable(heads, units, body, lines_of, place[0], decimal, found.is_turned)
 
 

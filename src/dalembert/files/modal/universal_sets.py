@@ -83,10 +83,8 @@ def _read_55(lines: UniversalLines, found: UniversalSets) -> None:
     kinds = _integers(lines, lines.require(), 6)
     _, analysis, characteristic, _, form, count = kinds[:6]
     head = _integers(lines, lines.require(), 2)
-    if not (0 <= head[0] <= 100 and 0 <= head[1] <= 100):
-        raise FileFormatError(
-            "damaged", f"a set 55 declares {head[0]} integers and {head[1]} reals.", line=lines.number
-        )
+    problem = f"a set 55 declares {head[0]} integers and {head[1]} reals."
+    FileFormatError.when(not (0 <= head[0] <= 100 and 0 <= head[1] <= 100), "damaged", problem, line=lines.number)
     while len(head) < 2 + head[0]:
         head += _integers(lines, lines.require(), 1)
     reals = _reals(lines, head[1])
@@ -95,8 +93,8 @@ def _read_55(lines: UniversalLines, found: UniversalSets) -> None:
         skip_set(lines)
         return
     need = 4 if analysis in NORMAL else 2
-    if len(reals) < (1 if analysis in NORMAL else 2):
-        raise FileFormatError("damaged", f"a mode has {len(reals)} reals, {need} are needed.", line=lines.number)
+    problem = f"a mode has {len(reals)} reals, {need} are needed."
+    FileFormatError.when(len(reals) < (1 if analysis in NORMAL else 2), "damaged", problem, line=lines.number)
     unknown = characteristic == 0 and count in VALUES.values()
     if not (unknown or VALUES.get(characteristic) == count) or form not in (2, 5):
         problem = f"{count} values per node of characteristic {characteristic} and type {form} are not read."
@@ -105,8 +103,7 @@ def _read_55(lines: UniversalLines, found: UniversalSets) -> None:
     while (text := lines.require()).strip() != "-1":
         node = _integers(lines, text, 1)[0]
         numbers = _reals(lines, count * (2 if form == 5 else 1))
-        if node in values:
-            raise FileFormatError("duplicate", f"node {node} occurs twice in a mode.", line=lines.number - 1)
+        FileFormatError.when(node in values, "duplicate", f"node {node} occurs twice in a mode.", line=lines.number - 1)
         pairs = zip(numbers[::2], numbers[1::2], strict=True) if form == 5 else ((x, 0.0) for x in numbers)
         values[node] = tuple(complex(a, b) for a, b in pairs)
     number = head[3] if len(head) > 3 else len(found.modes) + 1
@@ -171,16 +168,13 @@ def _reals(lines: UniversalLines, count: int) -> list[float]:
     found: list[float] = []
     while len(found) < count:
         text = lines.require()
-        if text.strip() == "-1":
-            problem = f"{count} numbers are expected, {len(found)} were found."
-            raise FileFormatError("damaged", problem, line=lines.number)
+        problem = f"{count} numbers are expected, {len(found)} were found."
+        FileFormatError.when(text.strip() == "-1", "damaged", problem, line=lines.number)
         more = _numbers(lines, text, 13)
-        if not more:
-            raise FileFormatError("damaged", "a line of numbers is empty.", line=lines.number)
+        FileFormatError.when(not more, "damaged", "a line of numbers is empty.", line=lines.number)
         found += more
-    if len(found) > count:
-        problem = f"{len(found)} numbers were found where {count} are expected."
-        raise FileFormatError("wrong-shape", problem, line=lines.number)
+    problem = f"{len(found)} numbers were found where {count} are expected."
+    FileFormatError.when(len(found) > count, "wrong-shape", problem, line=lines.number)
     return found
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dalembert.core.errors import FileFormatError, unknown_name
+from dalembert.core.errors import FileFormatError, require_name, unknown_name
 from dalembert.core.registry import Registry
 
 if TYPE_CHECKING:
@@ -74,13 +74,11 @@ def check_options(format: ModelFormat, given: Mapping[str, Any], shown: str) -> 
     known = {one.name: one for one in format.options}
     found: dict[str, Any] = {}
     for name, value in given.items():
-        if name not in known:
-            problem = unknown_name("option of the reader", name, known)
-            raise FileFormatError("unknown-argument", problem, path=shown)
+        require_name("option of the reader", name, known, error=FileFormatError, code="unknown-argument", path=shown)
         one = known[name]
         if one.form == "flag" and isinstance(value, str):
-            if value.lower() not in FLAGS:
-                raise FileFormatError("unknown-choice", f"{name} must be yes or no, got {value!r}.", path=shown)
+            problem = f"{name} must be yes or no, got {value!r}."
+            FileFormatError.when(value.lower() not in FLAGS, "unknown-choice", problem, path=shown)
             value = FLAGS[value.lower()]
         if one.form == "choice" and value not in one.choices:
             raise FileFormatError("unknown-choice", unknown_name(name, str(value), one.choices), path=shown)

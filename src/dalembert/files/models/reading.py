@@ -231,9 +231,8 @@ def _add_simulation(scope: Scope) -> None:
         with scope.part(("simulate", key)):
             value = scope.get(table, key, ("simulate",))
             if value is not None:
-                if not float(value) > 0:
-                    problem = f"{key} must be positive, got {float(value):g}."
-                    raise scope.refuse(("simulate", key), "not-positive", problem)
+                problem = f"{key} must be positive, got {float(value):g}."
+                scope.refuse_if(not float(value) > 0, ("simulate", key), "not-positive", problem)
                 simulation[key] = float(value)
     inputs = {}
     for name, raw in table.inputs.items():

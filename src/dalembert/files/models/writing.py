@@ -46,8 +46,8 @@ def write_model(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
     bodies into .npz files.
     """
     suffix = Path(path).suffix.lower()
-    if suffix not in (".toml", ".json"):
-        raise FileFormatError("unknown-suffix", "a model file ends in .toml or .json.", path=str(path))
+    problem = "a model file ends in .toml or .json."
+    FileFormatError.when(suffix not in (".toml", ".json"), "unknown-suffix", problem, path=str(path))
     document = model_document(mechanism)
     shown = [body for body in (*mechanism.bodies, mechanism.ground) if body.mesh is not None]
     for k, body in enumerate(shown):
@@ -72,8 +72,8 @@ def write_model(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
 
 def model_document(mechanism: Mechanism) -> dict[str, Any]:
     """The tables of a model file; `ModelError` names every part that cannot be written."""
-    if not isinstance(mechanism, Mechanism):
-        raise ModelError("wrong-type", f"expected a Mechanism, got {type(mechanism).__name__}.")
+    problem = f"expected a Mechanism, got {type(mechanism).__name__}."
+    ModelError.when(not isinstance(mechanism, Mechanism), "wrong-type", problem)
     mechanism.validate()
     return Document(mechanism).tables()
 

@@ -31,8 +31,8 @@ def own_datasets(file: Any, *, groups: bool = False, depth: int = 0) -> dict[str
 
     found: dict[str, Any] = {}
     for label in file:
-        if not isinstance(file.get(label, getlink=True), h5py.HardLink):
-            raise FileFormatError("outside-reference", f"{label!r} is a link to another place, which is not followed.")
+        problem = f"{label!r} is a link to another place, which is not followed."
+        FileFormatError.when(not isinstance(file.get(label, getlink=True), h5py.HardLink), "outside-reference", problem)
         if file.get(label, getclass=True) is h5py.Dataset:
             found[label] = file[label]
             if found[label].is_virtual or found[label].id.get_create_plist().get_external_count():
@@ -74,8 +74,8 @@ def read_dataset(dataset: Any, file: BinaryIO, target: Any, max_bytes: int) -> N
     """The numbers of a dataset as float64, into a target of its shape."""
     label = dataset.name.strip("/")
     kind = np.dtype(dataset.dtype)
-    if kind.kind not in "fiu" or kind.itemsize > 8:
-        raise FileFormatError("not-a-number", f"variable {label!r} does not hold numbers.")
+    problem = f"variable {label!r} does not hold numbers."
+    FileFormatError.when(kind.kind not in "fiu" or kind.itemsize > 8, "not-a-number", problem)
     if dataset.chunks is None:
         some = max(1, PIECE // (8 * max(1, target[:1].size)))
         for start in range(0, len(target), some):
@@ -83,9 +83,8 @@ def read_dataset(dataset: Any, file: BinaryIO, target: Any, max_bytes: int) -> N
         return
     shape = dataset.chunks
     size = prod(shape) * kind.itemsize
-    if size > max_bytes // LIMITS.chunk_share:
-        problem = f"a chunk of {label!r} has {size} bytes, a sixteenth of max_bytes = {max_bytes} at most."
-        raise FileFormatError("too-large", problem)
+    problem = f"a chunk of {label!r} has {size} bytes, a sixteenth of max_bytes = {max_bytes} at most."
+    FileFormatError.when(size > max_bytes // LIMITS.chunk_share, "too-large", problem)
     plan = dataset.id.get_create_plist()
     filters = [plan.get_filter(k)[0] for k in range(plan.get_nfilters())]
     if not set(filters) <= {_DEFLATE, _SHUFFLE, _CHECKSUM}:
@@ -100,8 +99,7 @@ def read_dataset(dataset: Any, file: BinaryIO, target: Any, max_bytes: int) -> N
         starts = chunk.chunk_offset
         file.seek(chunk.byte_offset)
         content = file.read(min(chunk.size, size + size // 1000 + 64))  # deflate lengthens data that it cannot compress
-        if len(content) != chunk.size:
-            raise FileFormatError("damaged", f"a chunk of {label!r} is cut off.")
+        FileFormatError.when(len(content) != chunk.size, "damaged", f"a chunk of {label!r} is cut off.")
         used = [code for k, code in enumerate(filters) if not chunk.filter_mask >> k & 1]
         numbers = np.frombuffer(_unpack(content, used, size, kind.itemsize), dtype=kind)
         if len(numbers) != prod(shape) or any(start > n for start, n in zip(starts, target.shape, strict=True)):

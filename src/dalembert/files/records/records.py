@@ -72,8 +72,8 @@ def read_record(
     try:
         step = None if dt is None else positive_number("dt", dt)
         if rate is not None:
-            if dt is not None:
-                raise DataError("conflicting-arguments", "the sample time and the rate are given: one is enough.")
+            problem = "the sample time and the rate are given: one is enough."
+            DataError.when(dt is not None, "conflicting-arguments", problem)
             step = 1.0 / positive_number("rate", rate)
         record = kind.read(file, Reading(time, step, max_bytes, delimiter, units or (), skip, progress))
         return _with_units(record, units) if units else record
@@ -93,12 +93,8 @@ def write_record(record: Record, path: str | os.PathLike[str]) -> None:
     Every number reads back as the same number. CSV keeps time, channels, units, name and status; Parquet and netCDF
     keep also statistics, provenance and the scene for the animation.
     """
-    if not isinstance(record, Record):
-        raise DataError(
-            "wrong-type",
-            f"write_record takes a Record and a path, not a {type(record).__name__}.",
-            where={"argument": "record"},
-        )
+    problem = f"write_record takes a Record and a path, not a {type(record).__name__}."
+    DataError.when(not isinstance(record, Record), "wrong-type", problem, where={"argument": "record"})
     file = Path(path)
     kind = find_format(file)
     if kind.write is None:

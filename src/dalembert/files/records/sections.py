@@ -43,8 +43,8 @@ def read_apart(reader: str, *, bounded: bool = False) -> Callable[[Path, Reading
                     raise FileFormatError("damaged", "the file holds more numbers than it declares.", path=str(path))
                 columns[k][row : row + len(piece)] = piece
                 row += len(piece)
-        if samples and (k, row) != (len(columns) - 1, samples):
-            raise FileFormatError("damaged", "the file holds fewer numbers than it declares.", path=str(path))
+        problem = "the file holds fewer numbers than it declares."
+        FileFormatError.when(samples and (k, row) != (len(columns) - 1, samples), "damaged", problem, path=str(path))
         if dt is None and "status" not in about:  # files of this package keep every time as it is
             times, notes = settle_times(times)
             about["provenance"] = {**notes, **(about.get("provenance") or {})}

@@ -33,8 +33,7 @@ def read_collada(path: Path, most_bytes: int, most_triangles: int) -> FloatArray
 
     def place(node: XmlNode, pose: FloatArray, depth: int) -> None:
         nonlocal count
-        if depth > DEPTH:
-            raise FileFormatError("too-large", f"nodes are more than {DEPTH} deep.")
+        FileFormatError.when(depth > DEPTH, "too-large", f"nodes are more than {DEPTH} deep.")
         for child in node.children:
             if child.tag in _STEPS:
                 pose = pose @ _STEPS[child.tag](_numbers(child))
@@ -53,21 +52,18 @@ def read_collada(path: Path, most_bytes: int, most_triangles: int) -> FloatArray
                         problem = f"line {target.line}: the geometry is broken ({error})."
                         raise FileFormatError("bad-syntax", problem) from None
                 count += len(made[key])
-                if count > most_triangles:
-                    raise FileFormatError("too-large", f"more than {most_triangles} triangles.")
+                FileFormatError.when(count > most_triangles, "too-large", f"more than {most_triangles} triangles.")
                 parts.append(made[key] @ pose[:3, :3].T + pose[:3, 3])
 
     for scene in (node for node in _walk(root) if node.tag == "visual_scene"):
         place(scene, np.eye(4), 0)
-    if not count:
-        raise FileFormatError("empty", "the mesh has no triangles.")
+    FileFormatError.when(not count, "empty", "the mesh has no triangles.")
     try:
         scale = float("1" if unit is None else unit.attributes.get("meter", "1"))
     except ValueError:
         scale = np.nan
     found = np.concatenate(parts) * scale
-    if not np.isfinite(found).all():
-        raise FileFormatError("not-finite", "the mesh has a corner that is not finite.")
+    FileFormatError.when(not np.isfinite(found).all(), "not-finite", "the mesh has a corner that is not finite.")
     return found
 
 
@@ -88,8 +84,8 @@ def _numbers(node: XmlNode) -> FloatArray:
 
 def _step(count: int, make: Callable[[FloatArray], FloatArray]) -> Callable[[FloatArray], FloatArray]:
     def checked(values: FloatArray) -> FloatArray:
-        if len(values) != count:
-            raise FileFormatError("bad-syntax", f"a step of a node has {len(values)} numbers, not {count}.")
+        problem = f"a step of a node has {len(values)} numbers, not {count}."
+        FileFormatError.when(len(values) != count, "bad-syntax", problem)
         return make(values)
 
     return checked
@@ -133,8 +129,8 @@ def _read_geometry(geometry: XmlNode, named: dict[str, XmlNode]) -> FloatArray:
             corners = list(np.concatenate(corners).reshape(-1, 3)) if corners else []
         fans = [[one[0], one[k], one[k + 1]] for one in corners for k in range(1, len(one) - 1)]
         faces = np.array(fans, dtype=int).reshape(-1, 3)
-        if len(faces) and not 0 <= faces.min() <= faces.max() < len(points):
-            raise FileFormatError("bad-syntax", f"line {node.line} names points that the file does not have.")
+        problem = f"line {node.line} names points that the file does not have."
+        FileFormatError.when(len(faces) and not 0 <= faces.min() <= faces.max() < len(points), "bad-syntax", problem)
         parts.append(points[faces])
     return np.concatenate(parts)
 

@@ -58,8 +58,8 @@ class MeshFiles:
                 found = read_obj(path) if suffix == ".obj" else mesh_triangles(path, path.name, 1.0)
             self.read_before[path] = found
             total = sum(map(len, self.read_before.values()))
-            if total > LIMITS.triangles:
-                raise FileFormatError("too-large", f"the meshes have more than {LIMITS.triangles} triangles.")
+            problem = f"the meshes have more than {LIMITS.triangles} triangles."
+            FileFormatError.when(total > LIMITS.triangles, "too-large", problem)
         return self.read_before[path]
 
 
@@ -81,8 +81,7 @@ def find_file(name: str, folders: Sequence[Path]) -> Path:
             outside = outside or not inside
     places = ", ".join(str(folder) or "." for folder in folders)
     advice = Advice("Name the folder of the file in {}.", Argument("folders"))
-    if outside:
-        raise FileFormatError("outside-folder", f"the path leads out of {places}.", advice)
+    FileFormatError.when(outside, "outside-folder", f"the path leads out of {places}.", advice)
     raise FileFormatError("no-such-file", f"there is no such file beneath {places}.", advice)
 
 
@@ -110,11 +109,9 @@ def read_obj(path: Path) -> FloatArray:
                         raise FileFormatError("too-large", problem)
     except OSError as error:
         raise FileFormatError("not-readable", f"cannot be read ({error}).") from None
-    if not faces:
-        raise FileFormatError("empty", "the mesh has no triangles.")
+    FileFormatError.when(not faces, "empty", "the mesh has no triangles.")
     found: FloatArray = np.frombuffer(points).reshape(-1, 3)[np.frombuffer(faces, dtype="l").reshape(-1, 3)]
-    if not np.isfinite(found).all():
-        raise FileFormatError("not-finite", "the mesh has a corner that is not finite.")
+    FileFormatError.when(not np.isfinite(found).all(), "not-finite", "the mesh has a corner that is not finite.")
     return found
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
-from dalembert.core.errors import DalembertError, FileFormatError, unknown_name
+from dalembert.core.errors import DalembertError, FileFormatError, require_name, unknown_name
 from dalembert.core.findings import Advice
 from dalembert.files.models.text.sources import BASE, REPAIR, ModelFileError
 from dalembert.files.robots import shapes
@@ -277,8 +277,7 @@ def build_urdf(
     repair: bool = False,
 ) -> Mechanism:
     """The robot of a tree of nodes; see `read_urdf`."""
-    if base not in BASES:
-        raise FileFormatError("unknown-choice", unknown_name("base", base, BASES), path=str(file))
+    require_name("base", base, BASES, error=FileFormatError, code="unknown-choice", path=str(file))
     places = [file.parent, *(Path(os.fspath(folder)) for folder in folders)]
     reader = UrdfReader(str(file), MeshFiles(places, pictures), repair)
     if root.tag != "robot":

@@ -295,11 +295,9 @@ def write_urdf(mechanism: Mechanism, path: str | os.PathLike[str]) -> Path:
     [Joint('hinge', revolute, ground–rod)]
     """
     file = Path(path)
-    if file.suffix.lower() != ".urdf":
-        raise FileFormatError("unknown-suffix", "a URDF file ends in .urdf.", path=str(path))
-    if mechanism.planar:
-        advice = Advice("Describe it in space.")
-        raise ModelError("not-supported", f"mechanism {mechanism.name!r} is planar, and URDF is spatial.", advice)
+    FileFormatError.when(file.suffix.lower() != ".urdf", "unknown-suffix", "a URDF file ends in .urdf.", path=str(path))
+    problem = f"mechanism {mechanism.name!r} is planar, and URDF is spatial."
+    ModelError.when(mechanism.planar, "not-supported", problem, Advice("Describe it in space."))
     mechanism.validate()
     writer = UrdfWriter(mechanism)
     writer.span()
@@ -332,6 +330,6 @@ def urdf_text(writer: UrdfWriter, meshes: dict[str, str]) -> str:
     lines += [line for one in joints for line in writer.joint(one)]
     writer.list_losses()
     text = "\n".join([*lines, "</robot>", ""])
-    if re.search(r"[^\t\n\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]", text):
-        raise ModelError("bad-name", f"a name in mechanism {writer.m.name!r} has a character that XML does not have.")
+    problem = f"a name in mechanism {writer.m.name!r} has a character that XML does not have."
+    ModelError.when(re.search(r"[^\t\n\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]", text), "bad-name", problem)
     return text

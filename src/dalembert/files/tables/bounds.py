@@ -40,13 +40,17 @@ LIMITS = RecordLimits()
 class Broken(Exception):
     """The bytes do not fit the format at this place."""
 
+    @classmethod
+    def when(cls, wrong: object, why: str) -> None:
+        if wrong:
+            raise cls(why)
+
 
 def check_size(samples: int, channels: int, max_bytes: int) -> None:
     """Refuse a record whose time and channels, as float64, would exceed ``max_bytes``."""
-    if samples < 0:
-        raise FileFormatError("damaged", f"{samples} samples are declared.")
-    if samples * (channels + 1) * 8 + channels * LIMITS.channel > max_bytes:
-        raise FileFormatError("too-large", f"{samples} samples of {channels} channels exceed max_bytes = {max_bytes}.")
+    FileFormatError.when(samples < 0, "damaged", f"{samples} samples are declared.")
+    problem = f"{samples} samples of {channels} channels exceed max_bytes = {max_bytes}."
+    FileFormatError.when(samples * (channels + 1) * 8 + channels * LIMITS.channel > max_bytes, "too-large", problem)
 
 
 def most_text(max_bytes: int) -> int:

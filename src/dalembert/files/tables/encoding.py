@@ -32,8 +32,8 @@ def count_lines(path: Path, max_bytes: int) -> tuple[int, str]:
                 places = np.flatnonzero(np.isin(np.frombuffer(block, dtype=np.uint8), (10, 13)))
                 longest = max(int(np.diff(places).max(initial=0)), begun + int(places[0]))
                 begun = max(longest, len(block) - int(places[-1]))
-            if begun > most:
-                raise FileFormatError("too-large", f"a line has more than {most} characters.", line=lines + ends)
+            problem = f"a line has more than {most} characters."
+            FileFormatError.when(begun > most, "too-large", problem, line=lines + ends)
             begun = len(block) - 1 - max(block.rfind(b"\n"), block.rfind(b"\r")) if ends else begun
             lines += ends
     return lines, encoding

@@ -150,8 +150,8 @@ def read_function(lines: UniversalLines, first: str, size: int, room: int) -> Fu
     except ValueError:
         problem = "a line of the head of a data set 58 does not have its numbers in their columns."
         raise FileFormatError("bad-syntax", problem, line=lines.number - 4) from None
-    if number_type not in (*_REAL, *_COMPLEX):
-        raise FileFormatError("not-supported", f"numbers of type {number_type} are not read.", line=begin + 7)
+    problem = f"numbers of type {number_type} are not read."
+    FileFormatError.when(number_type not in (*_REAL, *_COMPLEX), "not-supported", problem, line=begin + 7)
     parts = 2 if number_type in _COMPLEX else 1
     if count < 1 or count * parts > size:  # a number takes at least a byte
         raise FileFormatError("damaged", f"{count} numbers are declared in a file of {size} bytes.", line=begin + 7)
@@ -174,8 +174,8 @@ def _text(lines: UniversalLines, count: int, parts: int, double: bool, even: boo
     found, place, total = np.empty(count * len(wide)), 0, count * len(wide)
     while place < total:
         text = lines.require()
-        if text.strip() == "-1":
-            raise FileFormatError("damaged", f"{total} numbers are declared, {place} are there.", line=lines.number)
+        problem = f"{total} numbers are declared, {place} are there."
+        FileFormatError.when(text.strip() == "-1", "damaged", problem, line=lines.number)
         at = 0
         while at < len(text.rstrip()) and place < total:
             width = wide[place % len(wide)]
@@ -191,14 +191,14 @@ def _text(lines: UniversalLines, count: int, parts: int, double: bool, even: boo
 def _binary(lines: UniversalLines, count: int, parts: int, double: bool, even: bool, *, first: str) -> Any:
     """Numbers of a set 58b: IEEE 754, byte order by its first line."""
     fields = first[7:].split()
-    if len(fields) < 2 or fields[1] != "2":
-        raise FileFormatError("not-supported", "binary numbers other than IEEE 754 are not read.", line=lines.number)
+    problem = "binary numbers other than IEEE 754 are not read."
+    FileFormatError.when(len(fields) < 2 or fields[1] != "2", "not-supported", problem, line=lines.number)
     order = "<" if fields[0] == "1" else ">"
     kind = [("", f"{order}f{8 if double else 4}", (parts,))]
     layout = np.dtype(kind if even else [("x", f"{order}f4"), *kind])
     raw = lines.file.read(count * layout.itemsize)
-    if len(raw) != count * layout.itemsize:
-        raise FileFormatError("damaged", f"{count} numbers are declared, the file ends before.", line=lines.number)
+    problem = f"{count} numbers are declared, the file ends before."
+    FileFormatError.when(len(raw) != count * layout.itemsize, "damaged", problem, line=lines.number)
     table = np.frombuffer(raw, dtype=layout)
     columns = [table[name].reshape(count, -1) for name in layout.names or ()]
     return np.column_stack(columns).astype(np.float64)

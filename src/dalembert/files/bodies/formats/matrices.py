@@ -124,8 +124,8 @@ class _Descriptor:
         self.text = ""
         self.bulks: dict[Path, nastran_text.Bulk] = {}
         self.table = self.parse()
-        if self.table.get("format") != FORMAT:
-            raise self.fail("format", "unknown-format", f"expected the key format = {FORMAT!r}.")
+        problem = f"expected the key format = {FORMAT!r}."
+        self.fail_if(self.table.get("format") != FORMAT, "format", "unknown-format", problem)
         if self.table.get("version") != VERSION:
             problem = f"the file has version {self.table.get('version')!r}; version {VERSION} is read here."
             raise self.fail("version", "bad-version", problem)
@@ -133,16 +133,15 @@ class _Descriptor:
             if key not in KEYS:
                 raise self.fail(key, "unknown-argument", unknown_name("key", key, KEYS))
             right, wanted = KEYS[key]
-            if not right(value):
-                raise self.fail(key, "wrong-type", f"{key} is {wanted}, got {value!r:.60}.")
+            self.fail_if(not right(value), key, "wrong-type", f"{key} is {wanted}, got {value!r:.60}.")
         missing = [key for key in ("points", "M", "K") if key not in self.table]
         if missing:
             raise self.fail("", "missing-argument", f"the key {missing[0]!r} is missing.")
 
     def parse(self) -> dict[str, Any]:
         """The keys of the file, none of which is deep."""
-        if self.path.stat().st_size > LIMITS.descriptor:
-            raise self.fail("", "too-large", f"the file has more than {LIMITS.descriptor} bytes.")
+        problem = f"the file has more than {LIMITS.descriptor} bytes."
+        self.fail_if(self.path.stat().st_size > LIMITS.descriptor, "", "too-large", problem)
         try:
             self.text = self.path.read_text(encoding="utf-8-sig")
             found = json.loads(self.text) if self.path.suffix.lower() == ".json" else tomllib.loads(self.text)
@@ -150,9 +149,12 @@ class _Descriptor:
             raise self.fail("", "not-readable", "the file is not UTF-8 text.") from None
         except (ValueError, RecursionError) as error:
             raise self.fail("", "bad-syntax", f"cannot be read: {error!s:.200}.") from None
-        if not isinstance(found, dict):
-            raise self.fail("", "wrong-type", "expected a table of keys.")
+        self.fail_if(not isinstance(found, dict), "", "wrong-type", "expected a table of keys.")
         return found
+
+    def fail_if(self, wrong: object, key: str, code: str, problem: str) -> None:
+        if wrong:
+            raise self.fail(key, code, problem)
 
     def fail(self, key: str, code: str, problem: str) -> FileFormatError:
         """An error at the line of a key."""
@@ -170,13 +172,12 @@ class _Descriptor:
         if any(isinstance(matrix, NodeMatrix) for matrix in there.values()):
             return self.of_nodes(name, points, places, there, given)
         for key, matrix in there.items():
-            if matrix.shape != (M.shape[0], M.shape[0]):
-                problem = f"{key} is {matrix.shape[0]} x {matrix.shape[1]}; M has {M.shape[0]} rows."
-                raise self.fail(key, "wrong-shape", problem)
+            problem = f"{key} is {matrix.shape[0]} x {matrix.shape[1]}; M has {M.shape[0]} rows."
+            self.fail_if(matrix.shape != (M.shape[0], M.shape[0]), key, "wrong-shape", problem)
         if "shapes" in self.table:
             return self.read_reduced(name, points, places, M, K, D, given)
-        if "masses" in self.table:
-            raise self.fail("masses", "ineffective-argument", "masses go with the shapes of reduced matrices.")
+        problem = "masses go with the shapes of reduced matrices."
+        self.fail_if("masses" in self.table, "masses", "ineffective-argument", problem)
         return self.full(name, points, places, M, K, D, given)
 
     def of_nodes(
@@ -186,12 +187,11 @@ class _Descriptor:
         from dalembert.files.bodies.reduced_matrices import reduced_body
 
         for key in ("shapes", "masses"):
-            if key in self.table:
-                raise self.fail(key, "ineffective-argument", f"{key} does not go with rows by node and direction.")
+            problem = f"{key} does not go with rows by node and direction."
+            self.fail_if(key in self.table, key, "ineffective-argument", problem)
         for key, matrix in matrices.items():
-            if not isinstance(matrix, NodeMatrix):
-                problem = f"{key} has no numbers of nodes, and another matrix has: write both by the same program."
-                raise self.fail(key, "conflicting-arguments", problem)
+            problem = f"{key} has no numbers of nodes, and another matrix has: write both by the same program."
+            self.fail_if(not isinstance(matrix, NodeMatrix), key, "conflicting-arguments", problem)
         known = {int(point): place for point, place in zip(points, places.tolist()) if point.isdecimal()}
         try:
             if has_modes(matrices):
@@ -212,9 +212,8 @@ class _Descriptor:
         from dalembert.structures.assembly.structure import DIRECTIONS
 
         each = len(M) // len(points) if isinstance(M, np.ndarray) else M.shape[0] // len(points)
-        if each not in (3, 6) or each * len(points) != M.shape[0]:
-            problem = f"M has {M.shape[0]} rows for {len(points)} points; a point has 3 rows or 6."
-            raise self.fail("M", "wrong-shape", problem)
+        problem = f"M has {M.shape[0]} rows for {len(points)} points; a point has 3 rows or 6."
+        self.fail_if(each not in (3, 6) or each * len(points) != M.shape[0], "M", "wrong-shape", problem)
         matrices = [None if one is None else csc_array(one) for one in (M, K, D)]
         structure = Structure(
             name, points, places, DIRECTIONS[:each], matrices[0], matrices[1], C=matrices[2],
@@ -236,20 +235,18 @@ class _Descriptor:
         from dalembert.files.bodies.reduced_matrices import LIMITS, ReducedModel, reduced_body
 
         modes = self.check_reduced(given)
-        if "masses" not in self.table:
-            raise self.fail("", "missing-argument", "reduced matrices need the masses at the points.")
+        problem = "reduced matrices need the masses at the points."
+        self.fail_if("masses" not in self.table, "", "missing-argument", problem)
         shapes, masses = self.matrix("shapes"), self.matrix("masses")
         M, K, D, shapes, masses = (_whole(one) for one in (M, K, D, shapes, masses))
-        if shapes.shape != (6 * len(points), len(M)):
-            problem = f"shapes are {' x '.join(map(str, shapes.shape))}, expected {6 * len(points)} x {len(M)}."
-            raise self.fail("shapes", "wrong-shape", problem)
+        problem = f"shapes are {' x '.join(map(str, shapes.shape))}, expected {6 * len(points)} x {len(M)}."
+        self.fail_if(shapes.shape != (6 * len(points), len(M)), "shapes", "wrong-shape", problem)
         if masses.size != len(points) or masses.min() < 0.0:
             problem = f"expected a mass, zero or more, of each of {len(points)} points, got {masses.size} numbers."
             raise self.fail("masses", "wrong-shape" if masses.size != len(points) else "negative", problem)
         for key, matrix in (("M", M), ("K", K)):
             off = float(np.abs(matrix - matrix.T).max() / max(float(np.abs(matrix).max()), 1e-300))
-            if off > LIMITS.symmetric:
-                raise self.fail(key, "not-symmetric", f"{key} is not symmetric, by {off:.1e} of it.")
+            self.fail_if(off > LIMITS.symmetric, key, "not-symmetric", f"{key} is not symmetric, by {off:.1e} of it.")
         model = ReducedModel(
             name, points, places, 0.5 * (M + M.T), 0.5 * (K + K.T), D, shapes, np.asarray(masses).ravel()
         )
@@ -261,26 +258,24 @@ class _Descriptor:
     def check_reduced(self, given: Mapping[str, Any]) -> int | None:
         """The number of modes of reduced matrices, None for all."""
         for key in given:
-            if key not in OF_REDUCED:
-                raise self.fail(key, "ineffective-argument", f"{key} does not go with reduced matrices.")
+            problem = f"{key} does not go with reduced matrices."
+            self.fail_if(key not in OF_REDUCED, key, "ineffective-argument", problem)
         modes = given.get("modes")
-        if modes is not None and (not isinstance(modes, int) or modes < 1):
-            raise self.fail("modes", "wrong-type", f"modes of reduced matrices are their number, got {modes!r:.60}.")
+        problem = f"modes of reduced matrices are their number, got {modes!r:.60}."
+        self.fail_if(modes is not None and (not isinstance(modes, int) or modes < 1), "modes", "wrong-type", problem)
         return modes
 
     # -- files -------------------------------------------------------------------------------------------------------
     def file(self, key: str) -> tuple[Path, str]:
         name = self.table[key]
         known = {"points": POINTS, "shapes": SUFFIXES, "masses": SUFFIXES, "modes": SUFFIXES}.get(key, MATRICES)
-        if "\0" in name or not name.lower().endswith(known):
-            problem = f"{name!r:.60}: expected the name of a file that ends in {', '.join(known)}."
-            raise self.fail(key, "unknown-suffix", problem)
+        problem = f"{name!r:.60}: expected the name of a file that ends in {', '.join(known)}."
+        self.fail_if("\0" in name or not name.lower().endswith(known), key, "unknown-suffix", problem)
         folder = Path(os.path.realpath(self.path)).parent
         found = Path(os.path.realpath(folder / name))
-        if not found.is_relative_to(folder):
-            raise self.fail(key, "outside-folder", f"{name!r:.60} lies outside the folder of this file.")
-        if not found.is_file():
-            raise self.fail(key, "no-such-file", f"there is no file {name!r:.60}.")
+        problem = f"{name!r:.60} lies outside the folder of this file."
+        self.fail_if(not found.is_relative_to(folder), key, "outside-folder", problem)
+        self.fail_if(not found.is_file(), key, "no-such-file", f"there is no file {name!r:.60}.")
         return found, os.path.normpath(os.path.join(os.path.dirname(self.path), name))
 
     def matrix(self, key: str) -> Any:
@@ -317,8 +312,8 @@ class _Descriptor:
                 if suffix in nastran_text.SUFFIXES
                 else abaqus_text.read_nodes(path, shown, self.max_bytes)
             )
-            if not nodes:
-                raise FileFormatError("empty", "the file has no points (GRID of Nastran, *NODE of Abaqus).", path=shown)
+            problem = "the file has no points (GRID of Nastran, *NODE of Abaqus)."
+            FileFormatError.when(not nodes, "empty", problem, path=shown)
             return [str(node) for node in nodes], np.array(list(nodes.values()))
         if suffix not in TEXT:
             places = _whole(read_matrix(path, shown, self.max_bytes))
@@ -329,15 +324,13 @@ class _Descriptor:
                 raise FileFormatError("too-large", problem, path=shown)
             names, rows = [], list[list[float]]()
             for line, cells in read_rows(path, shown):
-                if len(cells) not in (3, 4):
-                    problem = f"expected a name and x, y, z, got {len(cells)} cells."
-                    raise FileFormatError("ragged-row", problem, path=shown, line=line)
+                problem = f"expected a name and x, y, z, got {len(cells)} cells."
+                FileFormatError.when(len(cells) not in (3, 4), "ragged-row", problem, path=shown, line=line)
                 names.append(cells[0] if len(cells) == 4 else f"p{len(rows)}")
                 rows.append(read_numbers(cells[-3:], shown, line))
             places = np.array(rows).reshape(-1, 3)
-        if places.ndim != 2 or places.shape[1] != 3 or not len(places):
-            problem = f"points are {' x '.join(map(str, places.shape))}, expected rows of x, y, z."
-            raise self.fail("points", "wrong-shape", problem)
+        problem = f"points are {' x '.join(map(str, places.shape))}, expected rows of x, y, z."
+        self.fail_if(places.ndim != 2 or places.shape[1] != 3 or not len(places), "points", "wrong-shape", problem)
         twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
         if twice:
             raise FileFormatError("duplicate", f"the point {twice[0]!r} is there twice.", path=shown)

@@ -109,18 +109,15 @@ def read(path: Path, how: BodyReading) -> FlexibleBodyData:
 
 def _unpack(archive: zipfile.ZipFile, max_bytes: int) -> dict[str, Any]:
     entries = archive.infolist()
-    if len(entries) > LIMITS.arrays:
-        problem = f"the file has {len(entries)} arrays, more than {LIMITS.arrays}."
-        raise FileFormatError("too-large", problem, evidence={"arrays": len(entries)})
+    problem = f"the file has {len(entries)} arrays, more than {LIMITS.arrays}."
+    FileFormatError.when(len(entries) > LIMITS.arrays, "too-large", problem, evidence={"arrays": len(entries)})
     size = sum(entry.file_size for entry in entries)
-    if size > max_bytes:
-        problem = f"the file unpacks to {size} bytes, more than max_bytes = {max_bytes}."
-        raise FileFormatError("too-large", problem, evidence={"bytes": size, "allowed": max_bytes})
+    problem = f"the file unpacks to {size} bytes, more than max_bytes = {max_bytes}."
+    FileFormatError.when(size > max_bytes, "too-large", problem, evidence={"bytes": size, "allowed": max_bytes})
     arrays: dict[str, Any] = {}
     for entry in entries:
         name = entry.filename.removesuffix(".npy")
-        if name in arrays:
-            raise FileFormatError("duplicate", f"the array {name!r} is there twice.", where={"field": name})
+        FileFormatError.when(name in arrays, "duplicate", f"the array {name!r} is there twice.", where={"field": name})
         with archive.open(entry) as packed:
             arrays[name] = read_array(name, packed.read(entry.file_size))
     return arrays
@@ -142,8 +139,8 @@ class _Reader:
                 "unknown-format", problem, Advice("Write it with {}.", Call("da.write_flexible_body"))
             )
         text = str(given.reshape(()))
-        if len(text) > LIMITS.text:
-            raise FileFormatError("too-large", f"its description has {len(text)} characters.", where={"field": "about"})
+        problem = f"its description has {len(text)} characters."
+        FileFormatError.when(len(text) > LIMITS.text, "too-large", problem, where={"field": "about"})
         try:
             about = json.loads(text)
         except (ValueError, RecursionError):
@@ -181,12 +178,12 @@ class _Reader:
 
     # -- arrays ------------------------------------------------------------------------------------------------------
     def array(self, name: str, kinds: str = "f") -> Any:
-        if name not in self.arrays:
-            raise FileFormatError("damaged", f"the array {name!r} is missing.", where={"field": name})
+        problem = f"the array {name!r} is missing."
+        FileFormatError.when(name not in self.arrays, "damaged", problem, where={"field": name})
         self.left.discard(name)
         found = self.arrays[name]
-        if found.dtype.kind not in kinds:
-            raise FileFormatError("wrong-type", f"the array {name!r} holds {found.dtype}.", where={"field": name})
+        problem = f"the array {name!r} holds {found.dtype}."
+        FileFormatError.when(found.dtype.kind not in kinds, "wrong-type", problem, where={"field": name})
         return np.array(found, dtype=np.float64 if found.dtype.kind == "f" else np.intp)
 
     def optional(self, name: str) -> Any:
@@ -194,9 +191,8 @@ class _Reader:
 
     def rows(self, name: str, count: int) -> Any:
         found = self.array(name)
-        if found.ndim < 1 or len(found) != count:
-            problem = f"the array {name!r} has shape {found.shape} for {count} names."
-            raise FileFormatError("wrong-shape", problem, where={"field": name})
+        problem = f"the array {name!r} has shape {found.shape} for {count} names."
+        FileFormatError.when(found.ndim < 1 or len(found) != count, "wrong-shape", problem, where={"field": name})
         return found
 
     def stiffening(self) -> Stiffening | None:
@@ -227,9 +223,8 @@ class _Reader:
                   "triangles": (triangles, (len(triangles) if triangles.ndim else 0, 3))}  # fmt: skip
         for name, (array, shape) in shapes.items():
             where = {"field": f"picture.{name}"}
-            if array.shape != shape:
-                problem = f"picture.{name} has shape {array.shape}, expected {shape}."
-                raise FileFormatError("wrong-shape", problem, where=where)
+            problem = f"picture.{name} has shape {array.shape}, expected {shape}."
+            FileFormatError.when(array.shape != shape, "wrong-shape", problem, where=where)
             if array.dtype.kind == "f" and not np.isfinite(array).all():
                 bad = int((~np.isfinite(array)).sum())
                 problem = f"{bad} numbers of picture.{name} are not finite."
@@ -243,15 +238,15 @@ class _Reader:
         if "finite_elements" not in self.about:
             return None
         given = self.about["finite_elements"]
-        if not isinstance(given, dict):
-            raise FileFormatError("wrong-type", "finite_elements is not a table.", where={"field": "about"})
+        problem = "finite_elements is not a table."
+        FileFormatError.when(not isinstance(given, dict), "wrong-type", problem, where={"field": "about"})
         counts = {key: given.get(key) for key in ("rigid_modes", "coordinates")}
         for key, count in counts.items():
             if count is not None and (isinstance(count, bool) or not isinstance(count, int)):
                 raise FileFormatError("not-a-count", f"{key} is {count!r:.40}.", where={"field": "about"})
         free = given.get("free")
-        if not isinstance(free, bool):
-            raise FileFormatError("wrong-type", f"free is {free!r:.40}, not true or false.", where={"field": "about"})
+        problem = f"free is {free!r:.40}, not true or false."
+        FileFormatError.when(not isinstance(free, bool), "wrong-type", problem, where={"field": "about"})
         center, inertia = (self.array(f"finite_elements.{key}") for key in ("center", "inertia"))
         if center.shape != (3,) or inertia.shape != (3, 3):
             problem = f"finite_elements: center {center.shape}, inertia {inertia.shape}; expected (3,) and (3, 3)."

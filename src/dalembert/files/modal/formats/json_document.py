@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.core.errors import FileFormatError, unknown_name
+from dalembert.core.errors import FileFormatError, require_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.files.modal.format import LIMITS, MODAL_FORMATS, ModalFormat
 from dalembert.files.modal.geometry import Geometry
@@ -63,11 +63,10 @@ def is_modal(document: Any) -> bool:
 def read(path: Path, max_bytes: int) -> Modes:
     """Modes of a document."""
     document = load_document(path, max_bytes)
-    if not is_modal(document):
-        raise FileFormatError(
-            "not-modes", 'the document has no list "modes" of objects with "frequency_hz" and "shape".',
-            Advice("Read a machine by {}.", Call("da.read_model")),
-        )  # fmt: skip
+    problem = 'the document has no list "modes" of objects with "frequency_hz" and "shape".'
+    FileFormatError.when(
+        not is_modal(document), "not-modes", problem, Advice("Read a machine by {}.", Call("da.read_model"))
+    )
     modes = document["modes"]
     names = document.get("coordinates", document.get("outputs"))
     if not (isinstance(names, list) and names and all(isinstance(name, str) for name in names)):
@@ -80,11 +79,9 @@ def read(path: Path, max_bytes: int) -> Modes:
     eigenvalues = None
     if all("eigenvalue" in mode for mode in modes):
         eigenvalues = np.array([_number(mode["eigenvalue"], k, "eigenvalue") for k, mode in enumerate(modes)], complex)
-        if not np.isfinite(eigenvalues).all():
-            raise FileFormatError("not-finite", "an eigenvalue is not finite.")
+        FileFormatError.when(not np.isfinite(eigenvalues).all(), "not-finite", "an eigenvalue is not finite.")
         frequency = np.abs(eigenvalues) / (2.0 * np.pi)
-    if frequency is None:
-        raise FileFormatError("missing-argument", 'a mode has no "frequency_hz".')
+    FileFormatError.when(frequency is None, "missing-argument", 'a mode has no "frequency_hz".')
     classes = [mode.get("class") for mode in modes]
     about = {"classes": [str(one) for one in classes]} if all(classes) else {}
     values = ModalValues(
@@ -96,12 +93,11 @@ def read(path: Path, max_bytes: int) -> Modes:
 
 def _check(mode: Any, k: int, count: int) -> None:
     where = {"mode": k + 1}
-    if not isinstance(mode, Mapping):
-        raise FileFormatError("wrong-type", f"mode {k + 1} is not an object.", where=where)
+    FileFormatError.when(not isinstance(mode, Mapping), "wrong-type", f"mode {k + 1} is not an object.", where=where)
     for key in mode:
-        if key not in KEYS:
-            problem = unknown_name("key", str(key), KEYS, f"mode {k + 1}")
-            raise FileFormatError("unknown-argument", problem, where=where)
+        require_name(
+            "key", str(key), KEYS, f"mode {k + 1}", error=FileFormatError, code="unknown-argument", where=where
+        )
     shape = mode.get("shape")
     if not isinstance(shape, list) or len(shape) != count:
         found = len(shape) if isinstance(shape, list) else "no"

@@ -50,8 +50,7 @@ _ENDING = re.compile(r"(?P<name>.*[^\s._:(])[\s._:]*[\s._:(](?P<part>[^\W\d_]+)\
 def read(path: Path, max_bytes: int) -> Modes:
     """Modes of a table; errors name the line."""
     count, encoding = count_lines(path, max_bytes)
-    if count > LIMITS.lines:
-        raise FileFormatError("too-large", f"the table has {count} lines, more than {LIMITS.lines}.")
+    FileFormatError.when(count > LIMITS.lines, "too-large", f"the table has {count} lines, more than {LIMITS.lines}.")
     try:
         text = path.read_text(encoding=encoding)
         with path.open(encoding=encoding, newline=None) as file:

@@ -146,9 +146,8 @@ def _inertia(scope: Scope, table: Any, where: Where) -> Any:
 
 def _shape(scope: Scope, table: Any, where: Where) -> Shape:
     kinds = [key for key in _SHAPES if getattr(table, key) is not None]
-    if len(kinds) != 1:
-        problem = f"expected one of {', '.join(_SHAPES)}, got {' and '.join(kinds) or 'none'}."
-        raise scope.refuse(where, "conflicting-arguments" if kinds else "missing-argument", problem)
+    problem = f"expected one of {', '.join(_SHAPES)}, got {' and '.join(kinds) or 'none'}."
+    scope.refuse_if(len(kinds) != 1, where, "conflicting-arguments" if kinds else "missing-argument", problem)
     kind = kinds[0]
     size = scope.get(table, kind, where)
     if kind != "sphere":

@@ -162,11 +162,9 @@ def _nodes(scope: Scope, table: Any, length: float, where: Where) -> dict[str, f
         if isinstance(place, Quantity):
             problem = "a node of a beam may not depend on a parameter: its modes are computed once."
             raise scope.refuse(here, "not-supported", problem, Advice("Make the parameter a constant."))
-        if key in found:
-            raise scope.refuse(here, "taken-name", f"every beam has a node {key!r}.")
-        if not SAME * length < float(place) < (1 - SAME) * length:
-            problem = f"node {key!r} is at {float(place):g} m, the beam reaches from 0 to {length:g} m."
-            raise scope.refuse(here, "off-mesh", problem)
+        scope.refuse_if(key in found, here, "taken-name", f"every beam has a node {key!r}.")
+        problem = f"node {key!r} is at {float(place):g} m, the beam reaches from 0 to {length:g} m."
+        scope.refuse_if(not SAME * length < float(place) < (1 - SAME) * length, here, "off-mesh", problem)
         same = [name for name, x in found.items() if abs(x - float(place)) <= SAME * length]
         if same:
             raise scope.refuse(here, "duplicate", f"nodes {key!r} and {same[0]!r} are at one place.")

@@ -93,15 +93,13 @@ def node(operation: str, *arguments: Any) -> ExpressionTree:
     depth = 1 + max((a.depth for a in trees), default=0)
     size = 1 + sum(a.size for a in trees)
     _check_depth(depth)
-    if size > LIMITS.size:
-        problem = f"the expression has more than {LIMITS.size} operations, with the named ones in it."
-        raise DataError("too-large", problem)
+    problem = f"the expression has more than {LIMITS.size} operations, with the named ones in it."
+    DataError.when(size > LIMITS.size, "too-large", problem)
     return ExpressionTree(operation, arguments, depth, size)
 
 
 def _check_depth(depth: int) -> None:
-    if depth > LIMITS.depth:
-        raise DataError("too-large", f"the expression is more than {LIMITS.depth} levels deep.")
+    DataError.when(depth > LIMITS.depth, "too-large", f"the expression is more than {LIMITS.depth} levels deep.")
 
 
 class _Reader:
@@ -232,8 +230,8 @@ class _Reader:
             count = str(least) if least == most else f"{least} to {most}"
             problem = f"{function} takes {count} argument{'s' if most > 1 else ''}, got {len(arguments)}."
             raise DataError("bad-syntax", problem)
-        if function == ACCELERATION and arguments[0].operation != "name":
-            raise DataError("bad-syntax", "acceleration(...) takes the name of a speed, such as crank.vx.")
+        problem = "acceleration(...) takes the name of a speed, such as crank.vx."
+        DataError.when(function == ACCELERATION and arguments[0].operation != "name", "bad-syntax", problem)
         if function in ("min", "max"):
             result = arguments[0]
             for other in arguments[1:]:
@@ -243,11 +241,9 @@ class _Reader:
 
 
 def _parse(text: str, *, several: bool) -> list[ExpressionTree]:
-    if len(text) > LIMITS.expression:
-        problem = f"an expression of {len(text)} characters is too long (at most {LIMITS.expression})."
-        raise DataError("too-large", problem)
-    if not text.strip():
-        raise DataError("empty", "expected a number or an expression, got an empty text.")
+    problem = f"an expression of {len(text)} characters is too long (at most {LIMITS.expression})."
+    DataError.when(len(text) > LIMITS.expression, "too-large", problem)
+    DataError.when(not text.strip(), "empty", "expected a number or an expression, got an empty text.")
     reader = _Reader(text if "`" in text else text.translate(_PASTED))  # a quoted name stays as it is
     trees = [reader.comparison()]
     while several and reader.take(",") is not None:
@@ -359,8 +355,8 @@ def number_text(value: float) -> str:
 def name_text(text: str) -> str:
     """A name as an expression writes it: between backquotes where it could be read as something else."""
     plain = PLAIN_NAME.match(text) is not None and text not in CONSTANTS
-    if not plain and ("`" in text or "\n" in text):
-        raise DataError("bad-name", f"the name {text!r} cannot be written into an expression.")
+    problem = f"the name {text!r} cannot be written into an expression."
+    DataError.when(not plain and ("`" in text or "\n" in text), "bad-name", problem)
     return text if plain else f"`{text}`"
 
 

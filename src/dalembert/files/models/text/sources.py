@@ -100,23 +100,23 @@ class ModelSource:
 
 def read_source(path: Path, shown: str, problems: Problems) -> ModelSource:
     """Read and parse a file; problems of the file as a whole are raised."""
-    if path.suffix.lower() not in SUFFIXES:
-        raise FileFormatError("unknown-suffix", "a model file ends in .toml or .json.", path=shown)
+    problem = "a model file ends in .toml or .json."
+    FileFormatError.when(path.suffix.lower() not in SUFFIXES, "unknown-suffix", problem, path=shown)
     content = read_bytes(path, LIMITS.file_bytes, shown)
     return parse_source(content, shown, problems, is_json=path.suffix.lower() == ".json")
 
 
 def parse_source(content: bytes, shown: str, problems: Problems, *, is_json: bool) -> ModelSource:
     """Parse the bytes of a file."""
-    if len(content) > LIMITS.file_bytes:
-        raise FileFormatError("too-large", f"the file has more than {LIMITS.file_bytes} bytes.", path=shown)
+    problem = f"the file has more than {LIMITS.file_bytes} bytes."
+    FileFormatError.when(len(content) > LIMITS.file_bytes, "too-large", problem, path=shown)
     try:
         text = content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise FileFormatError("not-readable", "the file is not UTF-8 text.", path=shown, line=line) from None
-    if text.count("\n") > LIMITS.lines:
-        raise FileFormatError("too-large", f"the file has more than {LIMITS.lines} lines.", path=shown)
+    problem = f"the file has more than {LIMITS.lines} lines."
+    FileFormatError.when(text.count("\n") > LIMITS.lines, "too-large", problem, path=shown)
     try:
         lines = positions.find_lines(text, is_json=is_json)
     except positions.TooDeep as error:
@@ -134,9 +134,8 @@ def parse_source(content: bytes, shown: str, problems: Problems, *, is_json: boo
         raise FileFormatError("bad-syntax", problem, path=shown, line=line) from None
     except ValueError as error:  # a number with thousands of digits, a key given twice
         raise FileFormatError("bad-syntax", f"cannot be read: {error}.", path=shown) from None
-    if not isinstance(document, dict):
-        problem = f"expected a table of keys, got a {type(document).__name__}."
-        raise FileFormatError("wrong-type", problem, path=shown, line=1)
+    problem = f"expected a table of keys, got a {type(document).__name__}."
+    FileFormatError.when(not isinstance(document, dict), "wrong-type", problem, path=shown, line=1)
     return ModelSource(shown, document, lines, problems)
 
 

@@ -41,8 +41,8 @@ def _text_place(scope: Scope, text: str, where: Where) -> Point:
         coordinates = []
         for tree in trees:
             found = scope.dimension(tree, where)
-            if found is not None and found != (0.0, 1.0, 0.0, 0.0):
-                raise scope.refuse(where, "unit-mismatch", f"{text!r}: coordinates are lengths.")
+            problem = f"{text!r}: coordinates are lengths."
+            scope.refuse_if(found is not None and found != (0.0, 1.0, 0.0, 0.0), where, "unit-mismatch", problem)
             try:
                 coordinates.append(ar.value(scope.resolve(tree, where), scope.lookup))
             except DataError as error:
@@ -78,8 +78,7 @@ def own_point(scope: Scope, body: Body, name: str) -> str:
 def _table_place(scope: Scope, table: Any, where: Where) -> Point | BodyFrame:
     body = scope.body(table.body, (*where, "body"))
     given = [key for key in ("point", "at", "offset") if getattr(table, key) is not None]
-    if len(given) > 1:
-        raise scope.refuse(where, "conflicting-arguments", f"give one of {' and '.join(given)}, not both.")
+    scope.refuse_if(len(given) > 1, where, "conflicting-arguments", f"give one of {' and '.join(given)}, not both.")
     if table.point is not None:
         point = _find_point(scope, body, table.point, (*where, "point"))
     elif table.offset is not None:

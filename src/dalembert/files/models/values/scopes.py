@@ -96,6 +96,11 @@ class Scope:
         self.source.report(where, code, problem, *advice)
         return Skip()
 
+    def refuse_if(self, wrong: object, where: Where, code: str, problem: str, *advice: Advice) -> None:
+        """Note a problem and end the part, where something is wrong."""
+        if wrong:
+            raise self.refuse(where, code, problem, *advice)
+
     @contextmanager
     def part(self, where: Where, name: str | None = None) -> Iterator[None]:
         """A failure inside is noted at the line of the part, and the rest continues."""
@@ -130,8 +135,8 @@ class Scope:
         for key, raw in given.items():
             where = (section, key)
             with self.part(where, self.full(key)):
-                if key in (TIME, *ar.CONSTANTS):
-                    raise self.refuse(where, "bad-name", f"a parameter may not be called {key!r}.")
+                problem = f"a parameter may not be called {key!r}."
+                self.refuse_if(key in (TIME, *ar.CONSTANTS), where, "bad-name", problem)
                 tree, dimension = overrides[key] if key in overrides else (self.parse(raw, where), None)
                 if key not in overrides and any(name not in ar.CONSTANTS for name in tree.names()):
                     waiting[key] = tree

@@ -111,8 +111,7 @@ def read(path: Path, how: Reading) -> Record:
     for column in sorted(dropped, reverse=True):
         table = without_column(table, column)
         del channels[column]
-    if not channels:
-        raise FileFormatError("empty", "there is no column besides time.")
+    FileFormatError.when(not channels, "empty", "there is no column besides time.")
     if words:
         provenance["cells"] = _describe_words(words, cells, texts)
     provenance |= describe_headings(cells, headings)
@@ -136,8 +135,8 @@ def _describe_words(words: Counter[tuple[int, str]], cells: list[str], texts: se
 
 
 def _one_mark(delimiter: str | None) -> str | None:
-    if delimiter is not None and len(delimiter) != 1:
-        raise FileFormatError("out-of-range", f"delimiter must be one character, not {delimiter!r}.")
+    problem = f"delimiter must be one character, not {delimiter!r}."
+    FileFormatError.when(delimiter is not None and len(delimiter) != 1, "out-of-range", problem)
     return delimiter
 
 

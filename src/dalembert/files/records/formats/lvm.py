@@ -35,8 +35,7 @@ def read(path: Path, how: Reading) -> Record:
             head[key] = values
             if key.startswith(_END):
                 ends, skip = ends + 1, number
-    if not ends:
-        raise FileFormatError("no-header", "a file of LabVIEW has a line ***End_of_Header***; there is none.")
+    FileFormatError.when(not ends, "no-header", "a file of LabVIEW has a line ***End_of_Header***; there is none.")
     step = how.dt
     if step is None and head.get("X_Columns", [""])[0] == "No":
         step = _number(head.get("Delta_X", [""])[0])

@@ -86,8 +86,8 @@ def sections(path: Path, time: str | None, max_bytes: int, dt: float | None) -> 
     h5py = require_extra("h5py", "lab")
     try:
         with h5py.File(path, "r") as file, path.open("rb") as raw:
-            if len(file) * LIMITS.channel > max_bytes:
-                raise FileFormatError("too-large", f"{len(file)} variables exceed max_bytes = {max_bytes}.")
+            problem = f"{len(file)} variables exceed max_bytes = {max_bytes}."
+            FileFormatError.when(len(file) * LIMITS.channel > max_bytes, "too-large", problem)
             found = own_datasets(file, groups=True)
             named = dict(zip(_shorten([*found]), found.values(), strict=True))
             yield from _hdf5_sections(named, raw, time, max_bytes, dt)
@@ -167,8 +167,7 @@ def plan_channels(
             check_size(samples, len(names) + wide, max_bytes)
             chosen.append((name, len(names), wide))
             names += [name] if 1 in shape else [f"{name}{k + 1}" for k in range(wide)]
-    if not names:
-        raise FileFormatError("empty", "no variable is as long as time.")
+    FileFormatError.when(not names, "empty", "no variable is as long as time.")
     return MatPlan(samples, clock, step, names, chosen, notes)
 
 
@@ -223,14 +222,12 @@ def variables(path: Path, max_bytes: int) -> list[MatVariable]:
             found = list(islice(walk, most + 1))
     except (Broken, zlib.error, OSError) as error:
         raise FileFormatError("damaged", f"this is not a MAT-file that can be read ({error}).") from error
-    if len(found) > most:
-        raise FileFormatError("too-large", f"more than {most} variables exceed max_bytes = {max_bytes}.")
+    FileFormatError.when(len(found) > most, "too-large", f"more than {most} variables exceed max_bytes = {max_bytes}.")
     short = _shorten([variable.name for variable in found])
     found = [replace(variable, name=name) for variable, name in zip(found, short, strict=True)]
     seen: set[str] = set()
     for variable in found:
-        if variable.name in seen:
-            raise FileFormatError("taken-name", f"two variables are named {variable.name!r}.")
+        FileFormatError.when(variable.name in seen, "taken-name", f"two variables are named {variable.name!r}.")
         seen.add(variable.name)
     return found
 
@@ -261,8 +258,7 @@ def read_into(path: Path, variable: MatVariable, target: Any) -> None:
 
 def _read_exactly(take: Callable[[int], bytes], wanted: int) -> bytes:
     found = take(wanted)
-    if len(found) != wanted:
-        raise Broken("it is cut off")
+    Broken.when(len(found) != wanted, "it is cut off")
     return found
 
 
@@ -324,8 +320,7 @@ def _matrix(take: Callable[[int], bytes], order: str, size: int, path: tuple[str
         nonlocal used
         kind, length, content = tag()
         if content is None:
-            if length > most:
-                raise Broken(f"{length} bytes in the head of an array")
+            Broken.when(length > most, f"{length} bytes in the head of an array")
             padded = -(-length // 8) * 8
             content = _read_exactly(take, padded)[:length]
             used += padded
@@ -334,55 +329,48 @@ def _matrix(take: Callable[[int], bytes], order: str, size: int, path: tuple[str
     def tag() -> tuple[int, int, bytes | None]:
         """Type and length of an element, and its content where it is so small that it lies in the tag."""
         nonlocal used
-        if size - used < 8:
-            raise Broken("an array is cut off")
+        Broken.when(size - used < 8, "an array is cut off")
         raw = _read_exactly(take, 8)
         used += 8
         kind, length = struct.unpack(f"{order}II", raw)
         if kind >> 16:
             kind, length = kind & 0xFFFF, kind >> 16
-            if length > 4:
-                raise Broken(f"a small element of {length} bytes")
+            Broken.when(length > 4, f"a small element of {length} bytes")
             return kind, length, raw[4 : 4 + length]
         return kind, length, None
 
     _, flags = element(8)
-    if len(flags) != 8:
-        raise Broken("an array without flags")
+    Broken.when(len(flags) != 8, "an array without flags")
     word = struct.unpack(f"{order}I", flags[:4])[0]
     if word & 0xFF not in (*_NUMERIC, _STRUCTURE):
         return
     kind, dimensions = element(4 * 32)
-    if kind != 5 or len(dimensions) < 8 or len(dimensions) % 4:
-        raise Broken("an array without dimensions")
+    Broken.when(kind != 5 or len(dimensions) < 8 or len(dimensions) % 4, "an array without dimensions")
     shape = struct.unpack(f"{order}{len(dimensions) // 4}i", dimensions)
     _, raw_name = element(LIMITS.variable_name)
     path = path or (raw_name.rstrip(b"\0").decode("utf-8", "replace"),)
     name = ".".join(path)
-    if min(shape) < 0:
-        raise Broken(f"{name!r} has dimensions {shape}")
+    Broken.when(min(shape) < 0, f"{name!r} has dimensions {shape}")
     if not name or min(shape) == 0:  # arrays without a name are data of objects
         return
     if word & 0xFF == _STRUCTURE:
         _, wide = element(4)
         _, raw_names = element(LIMITS.variable_name)
         step = struct.unpack(f"{order}i", wide)[0] if len(wide) == 4 else 0
-        if step < 1 or len(raw_names) % step:
-            raise Broken(f"the structure {name!r} has no names of fields")
+        Broken.when(step < 1 or len(raw_names) % step, f"the structure {name!r} has no names of fields")
         if prod(shape) > 1 or len(path) > LIMITS.nesting:
             return
         for first in range(0, len(raw_names), step):
             kind, length, inside = tag()
-            if kind != _MATRIX or inside is not None or length > size - used:
-                raise Broken(f"a field of {name!r} is no array")
+            problem = f"a field of {name!r} is no array"
+            Broken.when(kind != _MATRIX or inside is not None or length > size - used, problem)
             field = raw_names[first : first + step].partition(b"\0")[0].decode("utf-8", "replace")
             begin, left = used, length
 
             def within(wanted: int) -> bytes:
                 nonlocal left
                 left -= wanted
-                if left < 0:
-                    raise Broken(f"a field of {name!r} is longer than it declares")
+                Broken.when(left < 0, f"a field of {name!r} is longer than it declares")
                 return take(wanted)
 
             for variable in _matrix(within, order, length, (*path, field)) if length else ():
@@ -412,15 +400,15 @@ def _version_4(file: BinaryIO, total: int) -> Iterator[MatVariable]:
         machine, rest = divmod(code, 1000)
         zero, rest = divmod(rest, 100)
         stored_as, kind = divmod(rest, 10)
-        if machine not in (0, 1) or zero or stored_as not in _STORED_4 or kind not in (0, 1, 2):
-            raise Broken(f"{code} is no type of a version 4 array")
+        problem = f"{code} is no type of a version 4 array"
+        Broken.when(machine not in (0, 1) or zero or stored_as not in _STORED_4 or kind not in (0, 1, 2), problem)
         if rows < 0 or columns < 0 or imaginary not in (0, 1) or not 0 < letters <= LIMITS.variable_name:
             raise Broken("a head of a version 4 array that cannot be")
         stored = np.dtype(order + _STORED_4[stored_as])
         start += 20 + letters
         length = rows * columns * stored.itemsize
-        if start + length * (1 + imaginary) > total:
-            raise Broken(f"an array of {length} bytes, but {total - start} are left")
+        problem = f"an array of {length} bytes, but {total - start} are left"
+        Broken.when(start + length * (1 + imaginary) > total, problem)
         name = _read_exactly(file.read, letters).rstrip(b"\0").decode("latin-1")
         if kind == 0 and name and length:
             yield MatVariable(name, (rows, columns), bool(imaginary), stored.str, start, 0, 0)

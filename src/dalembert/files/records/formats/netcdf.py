@@ -52,16 +52,12 @@ def sections(path: Path, time: str | None, max_bytes: int, dt: float | None) -> 
     Only data in the file itself are read: numbers kept in other files, virtual datasets and links are refused.
     """
     h5py = require_extra("h5py", "netcdf")
-    if dt is not None:
-        raise FileFormatError("conflicting-arguments", "a netCDF file has time: dt does not apply.")
+    FileFormatError.when(dt is not None, "conflicting-arguments", "a netCDF file has time: dt does not apply.")
     with path.open("rb") as raw:
         magic = raw.read(8)
-    if magic[:3] == b"CDF":
-        raise FileFormatError(
-            "bad-version", "this is the classic netCDF format.", Advice("Convert it: nccopy -k nc4 in.nc out.nc")
-        )
-    if magic != MAGIC:
-        raise FileFormatError("damaged", "this is not a netCDF-4 file.")
+    problem = "this is the classic netCDF format."
+    FileFormatError.when(magic[:3] == b"CDF", "bad-version", problem, Advice("Convert it: nccopy -k nc4 in.nc out.nc"))
+    FileFormatError.when(magic != MAGIC, "damaged", "this is not a netCDF-4 file.")
     try:
         with h5py.File(path, "r") as file:
             yield from _sections(file, path, time, max_bytes)
@@ -72,8 +68,8 @@ def sections(path: Path, time: str | None, max_bytes: int, dt: float | None) -> 
 
 
 def _sections(file: Any, path: Path, asked: str | None, max_bytes: int) -> Iterator[Any]:
-    if len(file) * LIMITS.channel > max_bytes:
-        raise FileFormatError("too-large", f"{len(file)} variables exceed max_bytes = {max_bytes}.")
+    problem = f"{len(file)} variables exceed max_bytes = {max_bytes}."
+    FileFormatError.when(len(file) * LIMITS.channel > max_bytes, "too-large", problem)
     variables = own_datasets(file)
     texts = Texts(max_bytes)
     known = [label for label, variable in variables.items() if not _is_bare_dimension(variable, texts)]
@@ -86,14 +82,13 @@ def _sections(file: Any, path: Path, asked: str | None, max_bytes: int) -> Itera
     found = [label for label in known if label != time and _dimension(variables[label], texts) == along is not None]
     order = load_json(texts.get(file.attrs, "variables"), list)
     found = [label for label in order if label in found] if order else found
-    if not found:
-        raise FileFormatError("empty", f"no variable runs along {time!r}.")
+    FileFormatError.when(not found, "empty", f"no variable runs along {time!r}.")
     samples = int(clock.shape[0])
     # the file may be compressed, or have only a fill value: its unpacked size is compared
     check_size(samples, len(found), max_bytes)
     unit = texts.get(clock.attrs, "units", "s")
-    if unit not in ("s", "sec", "second", "seconds"):
-        raise FileFormatError("unit-mismatch", f"the unit of time is {unit!r}; expected 's'.")
+    problem = f"the unit of time is {unit!r}; expected 's'."
+    FileFormatError.when(unit not in ("s", "sec", "second", "seconds"), "unit-mismatch", problem)
     chosen = [variables[label] for label in found]
     yield {
         "samples": samples, "dt": None, "name": texts.get(file.attrs, "name"),

@@ -57,8 +57,8 @@ def _arrays(path: Path, max_bytes: int) -> Mapping[str, Any]:
         return {f"channel{k + 1}": columns[:, k] for k in range(columns.shape[1])}
     with zipfile.ZipFile(path) as archive:
         size = sum(member.file_size for member in archive.infolist())
-    if size > max_bytes:
-        raise FileFormatError("too-large", f"the file unpacks to {size} bytes, more than max_bytes = {max_bytes}.")
+    problem = f"the file unpacks to {size} bytes, more than max_bytes = {max_bytes}."
+    FileFormatError.when(size > max_bytes, "too-large", problem)
     with np.load(path, allow_pickle=False) as file:
         found = {}
         for name in file.files:

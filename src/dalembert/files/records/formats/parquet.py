@@ -78,8 +78,7 @@ def sections(path: Path, asked: str | None, max_bytes: int, dt: float | None) ->
 
 def _check_columns(file: Any, names: list[str]) -> None:
     """Refuse what is not a flat column of numbers, by the types alone."""
-    if len(set(names)) < len(names):
-        raise FileFormatError("taken-name", "two columns have the same name.")
+    FileFormatError.when(len(set(names)) < len(names), "taken-name", "two columns have the same name.")
     for k, name in enumerate(names):
         column = file.schema.column(k)
         kind = str(file.schema_arrow.field(name).type) if name in file.schema_arrow.names else "a nested column"
@@ -93,8 +92,7 @@ def _find_clock(names: list[str], asked: str | None, dt: float | None) -> str:
     """The column of time; "" where there is none and a sample time replaces it."""
     found = require_time(names, asked, dt)
     time = "" if found is None else names[found]
-    if not set(names) - {time}:
-        raise FileFormatError("empty", "there is no column besides time.")
+    FileFormatError.when(not set(names) - {time}, "empty", "there is no column besides time.")
     return time
 
 
@@ -133,8 +131,7 @@ class _Walk:
         self.content, self.place, self.structures, self.most = content, 0, 0, most
 
     def byte(self) -> int:
-        if self.place >= len(self.content):
-            raise Broken("a structure is cut off")
+        Broken.when(self.place >= len(self.content), "a structure is cut off")
         self.place += 1
         return self.content[self.place - 1]
 
@@ -143,15 +140,14 @@ class _Walk:
         while (byte := self.byte()) & 0x80:
             value |= (byte & 0x7F) << shift
             shift += 7
-            if shift > 63:
-                raise Broken("a number has too many digits")
+            Broken.when(shift > 63, "a number has too many digits")
         return value | byte << shift
 
     def structure(self, depth: int = 0) -> dict[int, int]:
         """Skip a structure; returns its whole numbers by field."""
         self.structures += 1
-        if depth > LIMITS.nesting or self.structures > self.most:
-            raise Broken(f"structures nested {depth} deep, {self.structures} in all, are too many for max_bytes")
+        problem = f"structures nested {depth} deep, {self.structures} in all, are too many for max_bytes"
+        Broken.when(depth > LIMITS.nesting or self.structures > self.most, problem)
         found: dict[int, int] = {}
         field = 0
         while head := self.byte():
@@ -203,15 +199,13 @@ class _Walk:
 def _check_footer(file: BinaryIO, total: int, max_bytes: int) -> None:
     """Refuse a footer whose structures would take more than ``max_bytes`` as objects."""
     try:
-        if total < 12:
-            raise Broken("it is too short")
+        Broken.when(total < 12, "it is too short")
         file.seek(total - 8)
         tail = file.read(8)
         length = int.from_bytes(tail[:4], "little")
-        if tail[4:] != b"PAR1" or length > total - 12:
-            raise Broken("it does not end as one")
-        if length > max(max_bytes // LIMITS.footer_share, LIMITS.footer):
-            raise Broken(f"a footer of {length} bytes is too long for max_bytes")
+        Broken.when(tail[4:] != b"PAR1" or length > total - 12, "it does not end as one")
+        problem = f"a footer of {length} bytes is too long for max_bytes"
+        Broken.when(length > max(max_bytes // LIMITS.footer_share, LIMITS.footer), problem)
         file.seek(total - 8 - length)
         _Walk(file.read(length), max_bytes // LIMITS.structure).structure()
     except Broken as error:
@@ -227,8 +221,8 @@ def _pages(file: BinaryIO, start: int, length: int) -> Iterator[int]:
         try:
             head = walk.structure()
             unpacked, packed = head.get(_UNCOMPRESSED, -1), head.get(_COMPRESSED, -1)
-            if min(unpacked, packed) < 0 or packed > end - start - walk.place:
-                raise Broken("a page is longer than its column")
+            problem = "a page is longer than its column"
+            Broken.when(min(unpacked, packed) < 0 or packed > end - start - walk.place, problem)
         except Broken as error:
             raise FileFormatError("damaged", f"this is not a Parquet file that can be read ({error}).") from error
         yield max(unpacked, packed)

@@ -43,8 +43,8 @@ _MOST_HEAD = 400  # lines of text before the first block; COSMOS allows 120 and 
 
 def read(path: Path, how: Reading) -> Record:
     """Channels ``chan2.acceleration``, ``chan2.velocity``, ``chan2.displacement`` in SI."""
-    if how.dt is not None:
-        raise FileFormatError("conflicting-arguments", "a V2 file has its sample time: dt does not apply.")
+    problem = "a V2 file has its sample time: dt does not apply."
+    FileFormatError.when(how.dt is not None, "conflicting-arguments", problem)
     with path.open(encoding="latin-1", newline=None) as file:
         lines = enumerate(file, 1)
         head: list[str] = []
@@ -62,8 +62,8 @@ def read(path: Path, how: Reading) -> Record:
                 continue
             count = int(found["count"])
             own = _sample_time(found.groupdict(), head, number)
-            if step and own != step:
-                raise FileFormatError("uneven-sampling", f"blocks are sampled every {step} and {own} s.", line=number)
+            problem = f"blocks are sampled every {step} and {own} s."
+            FileFormatError.when(step and own != step, "uneven-sampling", problem, line=number)
             step = own
             check_size(count, len(columns) + 1, how.max_bytes)
             name = _QUANTITIES.get(found["what"][:5].lower(), found["what"].lower())
@@ -72,11 +72,8 @@ def read(path: Path, how: Reading) -> Record:
                 notes.append(note)
             columns[name] = _numbers(lines, count, found["form"], number) * heading.factor[0] / heading.factor[1]
             units[name] = heading.unit
-    if not columns:
-        raise FileFormatError(
-            "damaged", "no block of numbers is found: expected a V2 file of CSMIP or COSMOS.",
-            Advice("Get corrected data in this format from the archive."),
-        )  # fmt: skip
+    problem = "no block of numbers is found: expected a V2 file of CSMIP or COSMOS."
+    FileFormatError.when(not columns, "damaged", problem, Advice("Get corrected data in this format from the archive."))
     samples = {len(one) for one in columns.values()}
     if len(samples) > 1:
         raise FileFormatError("wrong-shape", f"blocks have {', '.join(map(str, sorted(samples)))} samples.")

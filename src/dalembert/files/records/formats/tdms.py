@@ -40,8 +40,7 @@ def sections(path: Path, time: str | None, max_bytes: int, dt: float | None) -> 
 def _sections(file: Any, time: str | None, max_bytes: int, dt: float | None) -> Iterator[Any]:
     every = [one for group in file.groups() for one in group.channels()]
     found = [one for one in every if one.dtype is not None and np.dtype(one.dtype).kind in "fiu" and len(one)]
-    if not found:
-        raise FileFormatError("empty", "no channel of the file holds numbers.")
+    FileFormatError.when(not found, "empty", "no channel of the file holds numbers.")
     samples = Counter(len(one) for one in found).most_common(1)[0][0]
     check_size(samples, len(found), max_bytes)
     chosen = [one for one in found if len(one) == samples]

@@ -40,8 +40,8 @@ _QUANTITY = {"m": 8, "m/s": 11, "m/s^2": 12, "N": 13, "Pa": 15}
 
 def read(path: Path, how: Reading) -> Record:
     """Time responses of a file, all of one length and sample time."""
-    if how.dt is not None:
-        raise FileFormatError("conflicting-arguments", "a universal file has its sample time: dt does not apply.")
+    problem = "a universal file has its sample time: dt does not apply."
+    FileFormatError.when(how.dt is not None, "conflicting-arguments", problem)
     every = list(functions(path, how.max_bytes))
     found = [one for one in every if one.kind in (TIME, 0) and not np.iscomplexobj(one.values)]
     if not found:
@@ -64,8 +64,7 @@ def read(path: Path, how: Reading) -> Record:
 def read_frf(path: Path, max_bytes: int) -> FrequencyResponse:
     """Frequency responses of a file: every response to every reference."""
     found = [one for one in functions(path, max_bytes) if one.kind == FRF]
-    if not found:
-        raise FileFormatError("empty", "the file holds no frequency response (data set 58, function 4).")
+    FileFormatError.when(not found, "empty", "the file holds no frequency response (data set 58, function 4).")
     frequencies = _abscissa(found)
     outputs = list(dict.fromkeys(one.label(one.response) for one in found))
     inputs = list(dict.fromkeys(one.label(one.reference) for one in found))
@@ -112,8 +111,8 @@ def write_frf(response: FrequencyResponse, path: Path) -> None:
     """
     f = response.frequencies / (2.0 * np.pi)
     steps = np.diff(f)
-    if len(f) > 1 and np.ptp(steps) > ABSCISSAS.even * f[-1]:
-        raise FileFormatError("uneven-sampling", "universal files are written of even frequencies.")
+    problem = "universal files are written of even frequencies."
+    FileFormatError.when(len(f) > 1 and np.ptp(steps) > ABSCISSAS.even * f[-1], "uneven-sampling", problem)
     step = float(np.mean(steps)) if len(f) > 1 else 1.0
     outputs, inputs = _places(response.outputs), _places(response.inputs)
     with path.open("w", encoding="ascii", errors="replace", newline="\n") as file:

@@ -37,15 +37,14 @@ def sections(path: Path, time: str | None, max_bytes: int, dt: float | None) -> 
     try:
         with zipfile.ZipFile(path) as archive:
             size = sum(member.file_size for member in archive.infolist())
-        if size > max_bytes:
-            raise FileFormatError("too-large", f"the file unpacks to {size} bytes, more than max_bytes = {max_bytes}.")
+        problem = f"the file unpacks to {size} bytes, more than max_bytes = {max_bytes}."
+        FileFormatError.when(size > max_bytes, "too-large", problem)
         book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
         for sheet in book.worksheets:
             sheet.reset_dimensions()  # writers leave the stored size of a sheet stale: rows beyond it would be lost
         tops = ((sheet, _top(sheet)) for sheet in book.worksheets)
         filled = [(sheet, top) for sheet, top in tops if top]
-        if not filled:
-            raise FileFormatError("empty", "no sheet of the file holds a table.")
+        FileFormatError.when(not filled, "empty", "no sheet of the file holds a table.")
         # a cover page has texts, and no second row of numbers below the first
         table = (one for one in filled if min(count_numbers([texts for _, texts in one[1]])) > 1)
         yield from _sections(*next(table, filled[0]), time, max_bytes, dt)
@@ -112,8 +111,7 @@ def _numbers(sheet: Any, names: list[str], above: int, clock: int | None, max_by
                 found.append(np.nan)
             else:
                 found.append(float(cell))
-    if not found:
-        raise FileFormatError("empty", "there is no row of numbers under the header.", line=above)
+    FileFormatError.when(not found, "empty", "there is no row of numbers under the header.", line=above)
     return np.frombuffer(found, dtype=np.float64).reshape(-1, width), started.isoformat() if started else ""
 
 
