@@ -126,12 +126,12 @@ def find_matching(wanted: str | Iterable[str], names: Sequence[str], where: str)
     places: list[int] = []
     exact: dict[str, int] | None = None
     for name in (wanted,) if isinstance(wanted, str) else wanted:
-        found = [i for i, known in enumerate(names) if known.endswith(name)] if name.startswith(".") else []
-        if not found:
-            exact = exact if exact is not None else {known: i for i, known in enumerate(names)}
+        places_ = [i for i, name_ in enumerate(names) if name_.endswith(name)] if name.startswith(".") else []
+        if not places_:
+            exact = exact if exact is not None else {name_: i for i, name_ in enumerate(names)}
             require_name("coordinate", name, names, where, where={"name": name})
-            found = [exact[name]]
-        places += found
+            places_ = [exact[name]]
+        places += places_
     return places
 
 

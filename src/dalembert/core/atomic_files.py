@@ -68,8 +68,8 @@ def _remove_abandoned(folder: Path) -> None:
         return
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            found = UNFINISHED.match(entry.name)
-            if found and found[1] == _host() and not _lives(int(found[2])):
+            match = UNFINISHED.match(entry.name)
+            if match and match[1] == _host() and not _lives(int(match[2])):
                 with suppress(OSError):
                     os.unlink(entry.path)
 

@@ -132,10 +132,10 @@ def names(noun: str, of: str, *, gives: str = "", least: int = 0, left_out: str 
     """Names among those that the scope knows as ``of``, each once; None: "all" of them, or "none"."""
 
     def read(name: str, value: Any, scope: Scope) -> tuple[str, ...]:
-        known = scope[of]
-        chosen = arguments.take_names(noun, value) if value is not None else tuple(known) if left_out == "all" else ()
+        choices = scope[of]
+        chosen = arguments.take_names(noun, value) if value is not None else tuple(choices) if left_out == "all" else ()
         for each in chosen:
-            require_name(noun, each, known)
+            require_name(noun, each, choices)
         DataError.when(len(set(chosen)) < len(chosen), "duplicate", f"{name} has a name twice: {', '.join(chosen)}.")
         problem = f"{name} must have at least {least} {noun}; there is none, or none was chosen."
         DataError.when(len(chosen) < least, "empty", problem)
@@ -355,9 +355,9 @@ class DeclaredArgument:
 
 def declarations(target: Callable[..., Any]) -> dict[str, DeclaredArgument]:
     """DeclaredArgument arguments of a function or class, by name, in the order of the signature."""
-    made = getattr(target, "__declared__", None)
-    if made is not None:
-        return dict(made)
+    declared_ = getattr(target, "__declared__", None)
+    if declared_ is not None:
+        return dict(declared_)
     function_: Any = target.__init__ if isinstance(target, type) else target  # type: ignore[misc]
     parameters = inspect.signature(function_).parameters
     hints = {name: _resolve(function_, name, parameter.annotation) for name, parameter in parameters.items()}
@@ -417,12 +417,12 @@ def _check(target: Any, relations: tuple[ArgumentRelation, ...]) -> Any:
     if isinstance(target, type):
         target.__init__ = _door(target.__init__, declared, relations)  # type: ignore[misc]
         target.__declared__ = declared  # type: ignore[attr-defined]
-        made = target
+        wrapped = target
     else:
-        made = _door(target, declared, relations)
-        made.__declared__ = declared
-    made.__doc__ = _document(target.__doc__ or "", declared.values())
-    return made
+        wrapped = _door(target, declared, relations)
+        wrapped.__declared__ = declared
+    wrapped.__doc__ = _document(target.__doc__ or "", declared.values())
+    return wrapped
 
 
 def _door(
@@ -442,9 +442,9 @@ def _door(
             bound.apply_defaults()
         values = bound.arguments
         if relations:
-            given = {name: not _same(value, defaults[name]) for name, value in values.items()}
+            set_ = {name: not _same(value, defaults[name]) for name, value in values.items()}
             for relation in relations:
-                relation.check(given)
+                relation.check(set_)
         scope: Scope = {}
         for each in ordered:
             if each.name in values:

@@ -65,9 +65,9 @@ def problem_of(error: BaseException) -> str:
 
 
 def _rebuild(kind: type[_Found], finding: Finding, state: dict[str, Any]) -> Any:
-    made = kind.__new__(kind, finding.text())  # type: ignore[call-arg]
-    made.__dict__.update(state)
-    return made
+    error = kind.__new__(kind, finding.text())  # type: ignore[call-arg]
+    error.__dict__.update(state)
+    return error
 
 
 class DalembertError(_Found, Exception):
@@ -102,7 +102,7 @@ class ModelError(DalembertError):
         if len(found) == 1:
             raise cls.of(found[0])
         if found:
-            problem = "\n  - ".join([f"{len(found)} {title}:", *(one.text() for one in found)])
+            problem = "\n  - ".join([f"{len(found)} {title}:", *(finding.text() for finding in found)])
             raise cls("several-problems", problem, where=where, evidence={"problems": list(found)})
 
 
@@ -148,7 +148,7 @@ class FileFormatError(DalembertError):
             return cls("not-readable", "this is a folder, not a file.", path=path)
         if file.exists():
             return cls("not-readable", "this is a pipe or a device, not a file.", path=path)
-        others = [other.name for other in file.parent.iterdir()] if file.parent.is_dir() else []
+        others = [entry.name for entry in file.parent.iterdir()] if file.parent.is_dir() else []
         near = difflib.get_close_matches(file.name, others, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         return cls("no-such-file", f"no such file.{hint}", path=path)

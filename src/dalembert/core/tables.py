@@ -136,8 +136,8 @@ def small_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], 
     """
     more = f"<p>and {left_off} more</p>" if left_off else ""
     if len(rows) > OPEN:
-        rest = _table(head, rows[OPEN:])
-        more = f"<details><summary>{len(rows) - OPEN + left_off} more</summary>{rest}{more}</details>"
+        tail = _table(head, rows[OPEN:])
+        more = f"<details><summary>{len(rows) - OPEN + left_off} more</summary>{tail}{more}</details>"
     return f"<div><b>{escape(title)}</b>{_table(head, rows[:OPEN])}{more}</div>"
 
 

@@ -395,17 +395,17 @@ def _read(kind: type[Part], given: object, what: str) -> Part:
     if not isinstance(given, Mapping):
         raise _refuse(given, what, "a table")
     values = {}
-    for one in fields(kind):  # type: ignore[arg-type]
-        if one.name in given:
-            values[one.name] = _READERS[str(one.type)](given[one.name], f"{what}.{one.name}")
-        elif one.default is MISSING and one.default_factory is MISSING:
-            raise _Damaged(f"{what} has no {one.name}")
+    for field_ in fields(kind):  # type: ignore[arg-type]
+        if field_.name in given:
+            values[field_.name] = _READERS[str(field_.type)](given[field_.name], f"{what}.{field_.name}")
+        elif field_.default is MISSING and field_.default_factory is MISSING:
+            raise _Damaged(f"{what} has no {field_.name}")
     return kind(**values)
 
 
 def _plain(part: Any) -> Any:
     if hasattr(part, "__dataclass_fields__"):
-        values = {one.name: getattr(part, one.name) for one in fields(part)}
+        values = {field_.name: getattr(part, field_.name) for field_ in fields(part)}
         return {name: _plain(value) for name, value in values.items() if not _is_default(part, name, value)}
     if isinstance(part, Mapping):
         return {name: _plain(value) for name, value in part.items()}

@@ -65,9 +65,9 @@ def interpolate_linear(time: Array, data: Array, wanted: Array) -> Array:
     """Straight lines between samples; a gap stays a gap."""
     if time.size == 1:
         return np.repeat(data, wanted.size, axis=0)
-    left = np.clip(np.searchsorted(time, wanted, side="right") - 1, 0, time.size - 2)
-    weight = ((wanted - time[left]) / (time[left + 1] - time[left]))[:, None]
-    mixed = (1.0 - weight) * data[left] + weight * data[left + 1]
+    start = np.clip(np.searchsorted(time, wanted, side="right") - 1, 0, time.size - 2)
+    weight = ((wanted - time[start]) / (time[start + 1] - time[start]))[:, None]
+    mixed = (1.0 - weight) * data[start] + weight * data[start + 1]
     # on a sample the neighbour must not matter, even when it is a gap: 0 · NaN is NaN
-    mixed = np.where(weight == 0.0, data[left], mixed)
-    return np.where(weight == 1.0, data[left + 1], mixed)
+    mixed = np.where(weight == 0.0, data[start], mixed)
+    return np.where(weight == 1.0, data[start + 1], mixed)

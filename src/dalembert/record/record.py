@@ -119,7 +119,7 @@ class Record:
         t = check_time(time)
         labels: dict[str, str] = {}
         columns: list[Array] = []
-        given = dict(units or {})
+        units_ = dict(units or {})
         for label, values in channels.items():
             column = numbers(values, f"channel {label!r}")
             if column.ndim == 0:
@@ -128,14 +128,14 @@ class Record:
                 raise DataError(
                     "wrong-shape", f"channel {label!r} has shape {column.shape}; expected ({t.size},), as long as time."
                 )
-            unit = given.pop(label, "")
+            unit = units_.pop(label, "")
             parts = [label] if column.ndim == 1 else [f"{label}.{axis}" for axis in _AXES[: column.shape[1]]]
-            for i, part in enumerate(parts):
-                DataError.when(part in labels, "taken-name", f"channel {part!r} is given twice.")
-                labels[part] = given.pop(part, unit)
+            for i, label_ in enumerate(parts):
+                DataError.when(label_ in labels, "taken-name", f"channel {label_!r} is given twice.")
+                labels[label_] = units_.pop(label_, unit)
                 columns.append(column if column.ndim == 1 else column[:, i])
-        if given:
-            raise DataError("unknown-name", unknown_name("channel", next(iter(given)), labels, "units"))
+        if units_:
+            raise DataError("unknown-name", unknown_name("channel", next(iter(units_)), labels, "units"))
         data = np.column_stack(columns) if columns else np.empty((t.size, 0))
         return cls(t, data, tuple(labels), tuple(labels.values()), **about)
 
@@ -161,15 +161,15 @@ class Record:
         clock = frame.index if time is None else pandas.Index(frame[time])
         if isinstance(clock, (pandas.DatetimeIndex, pandas.TimedeltaIndex)):
             clock = (clock - clock[0]).total_seconds()
-        kept = frame if time is None else frame.drop(columns=time)
-        for name in kept.columns:
-            problem = f"column {name!r} holds no numbers: {kept[name].dtype}."
-            DataError.when(not pandas.api.types.is_numeric_dtype(kept[name]), "not-a-number", problem)
+        table = frame if time is None else frame.drop(columns=time)
+        for name in table.columns:
+            problem = f"column {name!r} holds no numbers: {table[name].dtype}."
+            DataError.when(not pandas.api.types.is_numeric_dtype(table[name]), "not-a-number", problem)
         attrs = frame.attrs
-        known = dict(attrs.get("units", {}) if units is None else units)
+        units_ = dict(attrs.get("units", {}) if units is None else units)
         about = {key: attrs[key] for key in ("name", "status") if key in attrs}
         return cls(
-            numbers(clock, "time"), kept.to_numpy(dtype=float), [str(name) for name in kept.columns], known, **about
+            numbers(clock, "time"), table.to_numpy(dtype=float), [str(name) for name in table.columns], units_, **about
         )
 
     # ---- contents
@@ -290,17 +290,17 @@ class Record:
                 f"a record is indexed by channel name, not by {type(name).__name__}.",
                 Advice("For samples use {}.", Call("Record.between")),
             )
-        if all(isinstance(part, str) and part in self._columns for part in name):
-            return freeze(self._data.take([self._columns[part] for part in name], axis=1))
-        return freeze(np.column_stack([self[part] for part in name]))
+        if all(isinstance(entry, str) and entry in self._columns for entry in name):
+            return freeze(self._data.take([self._columns[entry] for entry in name], axis=1))
+        return freeze(np.column_stack([self[entry] for entry in name]))
 
     def select(self, *names: str) -> Record:
         """Record of some channels only: exact names, or stems (``"A"`` takes ``A.angle``, ``A.force.x``, ...)."""
         DataError.when(not names, "empty", f"select needs at least one name. Known: {', '.join(self.names[:20])}.")
         columns: dict[int, None] = {}
         for name in names:
-            found = self.expand(name)
-            columns.update(dict.fromkeys(self._columns[part] for part in found))
+            channels = self.expand(name)
+            columns.update(dict.fromkeys(self._columns[channel] for channel in channels))
         index = list(columns)
         every = self.names
         return self._with(self._time, self._data[:, index], [every[i] for i in index], [self._units[i] for i in index])
@@ -309,16 +309,16 @@ class Record:
         """Channels meant by a name: itself, or all whose names start with it and a dot."""
         if self._short(name) in self._columns:
             return (self._short(name),)
-        found = tuple(part for part in self._columns if part.startswith(f"{name}."))
-        if not found or not isinstance(name, str):
+        channels = tuple(channel for channel in self._columns if channel.startswith(f"{name}."))
+        if not channels or not isinstance(name, str):
             raise self._report_unknown(name)
-        return found
+        return channels
 
     def between(self, start: float | None = None, stop: float | None = None) -> Record:
         """Samples with ``start <= time <= stop``, as a view."""
         t = self._time
         problem = f"start and stop are times in s, got {start} and {stop}."
-        DataError.when(any(one is not None and np.isnan(one) for one in (start, stop)), "not-finite", problem)
+        DataError.when(any(time_ is not None and np.isnan(time_) for time_ in (start, stop)), "not-finite", problem)
         first = 0 if start is None else int(np.searchsorted(t, start, side="left"))
         last = t.size if stop is None else int(np.searchsorted(t, stop, side="right"))
         if first >= last:
@@ -394,14 +394,14 @@ class Record:
             data = interpolate_cubic(self._time, self._data, wanted, self.names)
         else:
             raise DataError("unknown-choice", f"kind must be 'linear' or 'cubic', not {kind!r}.")
-        made = self._with(wanted, data, self.names, self._units)
+        record = self._with(wanted, data, self.names, self._units)
         if not sampling.are_samples(self._time, wanted):
-            made = made._with_note("resampled", f"resampled by {kind} interpolation")
+            record = record._with_note("resampled", f"resampled by {kind} interpolation")
         holes = sampling.find_interpolated(self._time, wanted)
         if not holes:
-            return made
+            return record
         sampling.warn_of_interpolation(holes, self._label())
-        return made._with_note("filled", *holes)
+        return record._with_note("filled", *holes)
 
     # ---- to others
 
@@ -476,11 +476,11 @@ class Record:
         return short if isinstance(short, str) else name
 
     def _vector(self, stem: str) -> list[int]:
-        found = [self._columns[part] for axis in _AXES if (part := f"{stem}.{axis}") in self._columns]
-        return found if f"{stem}.x" in self._columns and f"{stem}.y" in self._columns else []
+        columns = [self._columns[channel] for axis in _AXES if (channel := f"{stem}.{axis}") in self._columns]
+        return columns if f"{stem}.x" in self._columns and f"{stem}.y" in self._columns else []
 
     def _report_unknown(self, name: object) -> DataError:
-        parts = [part for part in self._columns if part.startswith(f"{name}.")]
+        parts = [channel for channel in self._columns if channel.startswith(f"{name}.")]
         if parts:
             more = f", ... ({len(parts)} in all)" if len(parts) > _ROWS_SHOWN else ""
             return DataError(

@@ -143,7 +143,7 @@ def find_rounded_grid(time: Array) -> RoundedGrid | None:
         return None
     # rounding moves the ends of the line by a digit at most, its slope by least squares usually by far less
     spreads = coarsest / count[-1], coarsest / time.size**1.5
-    for step in (*[1.0 / _simplest(1.0 / (slope + one), 1.0 / (slope - one)) for one in spreads], slope):
+    for step in (*[1.0 / _simplest(1.0 / (slope + spread), 1.0 / (slope - spread)) for spread in spreads], slope):
         off = time - time[0] - step * count
         off -= 0.5 * (off.max() + off.min())
         # half a digit, the deviation of the slope over the record, and the last bits of stamp and line
@@ -156,7 +156,7 @@ def find_rounded_grid(time: Array) -> RoundedGrid | None:
 def _digits(time: Array) -> Array:
     """Rounding of every time [s]: that of all times with as many digits before the point, 0 for none."""
     size = np.floor(np.log10(np.maximum(np.abs(time), 1.0)))
-    found = np.zeros(time.size)
+    rounding = np.zeros(time.size)
     last = 0.0
     for decade in np.unique(size):
         some = size == decade
@@ -166,16 +166,16 @@ def _digits(time: Array) -> Array:
                 # a few times, such as 100.00 at the end, show too few decimals
                 last = 10.0**-places if scaled.size >= THRESHOLDS.least_rounded or not last else last
                 break
-        found[some] = last
-    return found
+        rounding[some] = last
+    return rounding
 
 
 def _simplest(low: float, high: float) -> float:
     """The fraction with the smallest denominator between two positive numbers."""
-    whole = np.ceil(low)
-    if whole <= high or not high > low:
-        return float(min(whole, high))
-    return float(whole - 1.0 + 1.0 / _simplest(1.0 / (high - whole + 1.0), 1.0 / (low - whole + 1.0)))
+    floor = np.ceil(low)
+    if floor <= high or not high > low:
+        return float(min(floor, high))
+    return float(floor - 1.0 + 1.0 / _simplest(1.0 / (high - floor + 1.0), 1.0 / (low - floor + 1.0)))
 
 
 def describe_unevenness(time: Array) -> str:
@@ -207,9 +207,9 @@ def find_jumps(time: Array) -> list[Gap]:
 
 def find_holes(time: Array) -> list[Gap]:
     """Jumps of time too long to be bridged by a line."""
-    found = find_jumps(time)
-    longest = THRESHOLDS.hole * float(np.median(np.diff(time))) if found else 0.0
-    return [gap for gap in found if gap.stop - gap.start > longest]
+    jumps = find_jumps(time)
+    longest = THRESHOLDS.hole * float(np.median(np.diff(time))) if jumps else 0.0
+    return [gap for gap in jumps if gap.stop - gap.start > longest]
 
 
 def describe_gap(gap: Gap, time: Array) -> str:
@@ -254,10 +254,10 @@ def describe_missing(data: Array) -> str:
 
 def find_gaps(time: Array, data: Array, names: Sequence[str]) -> list[Gap]:
     """All gaps, those of time first."""
-    found = find_jumps(time)
+    jumps = find_jumps(time)
     lost = np.isnan(data)
     for k in np.flatnonzero(lost.any(axis=0)).tolist():
         edges = np.diff(np.concatenate([[0], lost[:, k].astype(np.int8), [0]]))
         for first, last in zip(np.flatnonzero(edges == 1), np.flatnonzero(edges == -1) - 1):
-            found.append(Gap(names[k], float(time[first]), float(time[last]), int(last - first + 1)))
-    return found
+            jumps.append(Gap(names[k], float(time[first]), float(time[last]), int(last - first + 1)))
+    return jumps

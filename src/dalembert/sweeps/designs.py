@@ -89,7 +89,7 @@ class Points(Design):
     def __post_init__(self) -> None:
         values = _values(self.axes)
         object.__setattr__(self, "axes", values)
-        counts = {name: len(one) for name, one in values.items()}
+        counts = {name: len(levels) for name, levels in values.items()}
         DataError.when(len(set(counts.values())) > 1, "wrong-shape", f"every axis needs as many values, got {counts}.")
 
     @cached_property
@@ -143,16 +143,16 @@ def _axes(given: object) -> Mapping[str, Any]:
 
 def _values(axes: object) -> dict[str, tuple[float, ...]]:
     """Axes that list their values, checked."""
-    found = {}
-    for name, given in _axes(axes).items():
+    table = {}
+    for name, axis in _axes(axes).items():
         try:
-            values = np.atleast_1d(np.asarray(given, dtype=float))
+            values = np.atleast_1d(np.asarray(axis, dtype=float))
         except (TypeError, ValueError):
-            raise DataError("not-a-number", f"axis {name!r} must be numbers, got {given!r}.") from None
-        problem = f"axis {name!r} must be a list of finite numbers, got {given!r}."
+            raise DataError("not-a-number", f"axis {name!r} must be numbers, got {axis!r}.") from None
+        problem = f"axis {name!r} must be a list of finite numbers, got {axis!r}."
         DataError.when(values.ndim != 1 or not len(values) or not np.isfinite(values).all(), "not-finite", problem)
-        found[name] = tuple(values.tolist())
-    return found
+        table[name] = tuple(values.tolist())
+    return table
 
 
 def _check_random(axes: object, samples: object, seed: object) -> None:

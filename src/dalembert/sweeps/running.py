@@ -80,14 +80,14 @@ def sweep(
     points = design.points
     head = {"names": list(design.names), "count": len(points), "points": pack(points), "seed": int(design.seed),
             "trial": None if store is None else identify_trial(trial)}  # fmt: skip
-    kept = None if store is None else Store(store, head)
-    lines: dict[int, dict[str, Any]] = {} if kept is None else kept.done
+    saved = None if store is None else Store(store, head)
+    lines: dict[int, dict[str, Any]] = {} if saved is None else saved.done
     todo = [k for k in range(len(points)) if k not in lines]
     try:
         with Progress(progress, "sweeping") as bar:
             for finished in _runs(task, points, todo, design.seed, executor, workers):
-                if kept is not None:
-                    kept.add(finished)
+                if saved is not None:
+                    saved.add(finished)
                 else:
                     lines.update({line["index"]: line for line in finished})
                 bar.update(len(lines) / len(points))
@@ -99,8 +99,8 @@ def sweep(
         error.record = gather_swept(design.names, points, lines, design.seed)
         raise error from None
     finally:
-        if kept is not None:
-            kept.close()
+        if saved is not None:
+            saved.close()
     return gather_swept(design.names, points, lines, design.seed)
 
 
@@ -145,11 +145,11 @@ class _Task:
         trial = _trials[self.key]
         lines = []
         points = [SweepPoint(dict(zip(self.names, values, strict=True)), index, seed) for index, values, seed in batch]
-        for point, found in zip(points, _results(trial, points), strict=True):
-            if isinstance(found, Exception):
-                lines.append({"index": point.index, "error": f"{type(found).__name__}: {found}"})
+        for point, result in zip(points, _results(trial, points), strict=True):
+            if isinstance(result, Exception):
+                lines.append({"index": point.index, "error": f"{type(result).__name__}: {result}"})
             else:
-                results = {str(label): pack(value) for label, value in dict(found).items()}
+                results = {str(label): pack(value) for label, value in dict(result).items()}
                 lines.append({"index": point.index, "results": results})
         return lines
 

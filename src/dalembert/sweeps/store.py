@@ -51,11 +51,11 @@ class Store:
     def __init__(self, folder: str | os.PathLike[str], head: dict[str, Any]) -> None:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
-        known = self.folder / HEAD
-        if known.exists():
-            found = read_head(self.folder)
-            differ = [key for key in ("names", "count", "points", "seed") if found.get(key) != head[key]]
-            before = found.get("trial")
+        path = self.folder / HEAD
+        if path.exists():
+            head_ = read_head(self.folder)
+            differ = [key for key in ("names", "count", "points", "seed") if head_.get(key) != head[key]]
+            before = head_.get("trial")
             if not isinstance(before, dict):
                 differ.append("trial (this store of an older version does not hold its arguments)")
             else:
@@ -68,7 +68,7 @@ class Store:
                     where={"store": str(self.folder), "differ": tuple(differ)},
                 )
         else:
-            write_text(known, json.dumps({"format": FORMAT, **head}, indent=1))
+            write_text(path, json.dumps({"format": FORMAT, **head}, indent=1))
         self.done = read_lines(self.folder / LINES, int(head["count"]))
         self._file = (self.folder / LINES).open("a", encoding="utf-8")
 
@@ -132,9 +132,9 @@ def read_lines(path: Path, count: int, max_bytes: int = MAX_BYTES) -> dict[int, 
     """Whole lines by the index of their point, below `count`; one that was cut off is cut from the file too."""
     if not path.exists():
         return {}
-    found: dict[int, dict[str, Any]] = {}
+    lines: dict[int, dict[str, Any]] = {}
     sizes: dict[str, int] = {}
-    good = kept = 0
+    good = size_ = 0
     longest = _longest(max_bytes)
     with path.open("rb") as file:
         for number, raw in enumerate(iter(lambda: file.readline(longest + 1), b""), start=1):
@@ -148,17 +148,17 @@ def read_lines(path: Path, count: int, max_bytes: int = MAX_BYTES) -> dict[int, 
                 raise StoreError("damaged", f"not a line of results: {error}.", path=str(path), line=number) from error
             results = line.get("results", {})
             sizes.update({label: np.size(unpack(results[label])) for label in results if label not in sizes})
-            kept += len(raw) + LIMITS.entry * (1 + len(results))
-            if kept + 8 * count * sum(sizes.values()) > max_bytes:
+            size_ += len(raw) + LIMITS.entry * (1 + len(results))
+            if size_ + 8 * count * sum(sizes.values()) > max_bytes:
                 raise StoreError(
                     "too-large", f"the results exceed max_bytes = {max_bytes}.", path=str(path), line=number
                 )
-            found[line["index"]] = line
+            lines[line["index"]] = line
             good += len(raw)
     if good < path.stat().st_size:
         with path.open("r+b") as file:
             file.truncate(good)
-    return found
+    return lines
 
 
 def _check_line(line: Any, count: int) -> dict[str, Any]:
@@ -211,14 +211,14 @@ def gather_swept(names: tuple[str, ...], points: Any, lines: dict[int, dict[str,
             continue
         status[index] = "done"
         for label, value in line["results"].items():
-            found = unpack(value)
+            value_ = unpack(value)
             array = results.setdefault(label, None)
             if array is None:
-                array = results[label] = np.full((count, *np.shape(found)), np.nan)
-            if array.shape[1:] != np.shape(found):
+                array = results[label] = np.full((count, *np.shape(value_)), np.nan)
+            if array.shape[1:] != np.shape(value_):
                 raise DataError(
                     "wrong-shape",
-                    f"result {label!r} has shape {np.shape(found)} at point {index}, {array.shape[1:]} elsewhere.",
+                    f"result {label!r} has shape {np.shape(value_)} at point {index}, {array.shape[1:]} elsewhere.",
                 )
-            array[index] = found
+            array[index] = value_
     return Swept(names, np.asarray(points), results, tuple(status.tolist()), errors, seed)

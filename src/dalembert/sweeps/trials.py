@@ -102,8 +102,8 @@ class Simulation:
         read: dict[str, tuple[str, str]] = {}
         problem = "outputs must name at least one result: a label with a channel and a reduction."
         DataError.when(not isinstance(outputs, Mapping) or not outputs, "empty", problem)
-        for label, given in outputs.items():
-            channel, how = (given, "last") if isinstance(given, str) else tuple(given)
+        for label, source in outputs.items():
+            channel, how = (source, "last") if isinstance(source, str) else tuple(source)
             require_name("reduction", str(how), tuple(REDUCTIONS), f"output {label!r}")
             read[str(label)] = (str(channel), how)
         vars(self).update(
@@ -173,8 +173,8 @@ class Simulation:
             problem = f"axis {SEED!r} must hold whole numbers, got {point[SEED]:g}."
             DataError.when(point[SEED] != int(point[SEED]), "not-a-count", problem)
             return int(point[SEED])
-        own = self.options["noise"].seed
-        return point.seed if own is None else int(own)
+        seed = self.options["noise"].seed
+        return point.seed if seed is None else int(seed)
 
     def _reduce(self, run: Record) -> dict[str, Any]:
         return {label: REDUCTIONS[how](np.asarray(run[channel])) for label, (channel, how) in self.outputs.items()}
@@ -273,10 +273,10 @@ class Simulation:
                 continue
             if name == SEED and isinstance(self.options.get("noise"), Noise):
                 continue
-            known = (*self.eqs.parameters.names, *(f"start {n}" for n in self.eqs.measures.names[:6]))
+            listed = (*self.eqs.parameters.names, *(f"start {n}" for n in self.eqs.measures.names[:6]))
             raise ModelError(
                 "unknown-name",
-                unknown_name("axis", name, known, f"equations {self.eqs.name!r}"),
+                unknown_name("axis", name, listed, f"equations {self.eqs.name!r}"),
                 Advice("An axis is a parameter, 'start <coordinate>', 'velocity <coordinate>' or, of noise, 'seed'."),
                 where={"name": name},
             )

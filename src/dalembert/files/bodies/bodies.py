@@ -46,10 +46,10 @@ def read_flexible_body(
     """
     file = Path(path)
     names = (without,) if isinstance(without, str) else tuple(without)
-    known = find_format(file).optional if names else ()
+    blocks = find_format(file).optional if names else ()
     for name in names:
-        if name not in known:
-            problem = f"without: {unknown_name('optional part', name, known, f'files {file.suffix}')}"
+        if name not in blocks:
+            problem = f"without: {unknown_name('optional part', name, blocks, f'files {file.suffix}')}"
             raise DataError("unknown-name", problem, where={"argument": "without"})
     return read_body(file, BodyReading(max_bytes, names))
 
@@ -71,13 +71,13 @@ def read_body(file: Path, how: BodyReading, shown: str | None = None) -> Flexibl
 
 def _in_file(error: DalembertError, name: str) -> FileFormatError:
     """The error with the path of the file, unless it names another file."""
-    found, line = error.finding, None
+    finding, line = error.finding, None
     if isinstance(error, FileFormatError):
         if error.path is not None:
             return error
         line = error.line
-    about: Any = {"line": line, "where": found.where, "evidence": found.evidence}
-    return FileFormatError(found.code, found.problem, *found.advice, path=name, **about)
+    about: Any = {"line": line, "where": finding.where, "evidence": finding.evidence}
+    return FileFormatError(finding.code, finding.problem, *finding.advice, path=name, **about)
 
 
 def write_flexible_body(body: FlexibleBodyData, path: str | os.PathLike[str]) -> None:

@@ -69,19 +69,19 @@ def read_harwell_boeing(path: Path, shown: str, max_bytes: int) -> NodeMatrix:
 
 
 def _next(lines: Iterator[tuple[int, str]], shown: str) -> tuple[int, str]:
-    found = next(lines, None)
-    if found is None:
+    item = next(lines, None)
+    if item is None:
         raise FileFormatError("damaged", "the file is cut short.", path=shown)
-    return found
+    return item
 
 
 def _format(text: str, shown: str) -> tuple[int, int]:
     """Numbers of a line, and their width."""
-    found = _FORMAT.fullmatch(text.strip())
-    if found is None or not 0 < int(found[3][:4]) < 1000:
+    match = _FORMAT.fullmatch(text.strip())
+    if match is None or not 0 < int(match[3][:4]) < 1000:
         problem = f"{text.strip()!r:.30} is not a format of numbers such as (3E25.16)."
         raise FileFormatError("bad-syntax", problem, path=shown, line=4)
-    return int(found[1][:4] or 1), int(found[3])
+    return int(match[1][:4] or 1), int(match[3])
 
 
 def _cells(

@@ -39,20 +39,20 @@ def read_matrix(path: Path, shown: str, max_bytes: int) -> Any:
     suffix = path.suffix.lower()
     if suffix == ".npy":
         try:
-            found: Any = read_array(path.name, path.read_bytes())
+            matrix: Any = read_array(path.name, path.read_bytes())
         except FileFormatError as error:
             raise FileFormatError(error.code, error.finding.problem, path=shown) from None
-        FileFormatError.when(found.dtype.kind == "U", "wrong-type", "the array holds texts, not numbers.", path=shown)
-        found = found.astype(np.float64)
+        FileFormatError.when(matrix.dtype.kind == "U", "wrong-type", "the array holds texts, not numbers.", path=shown)
+        matrix = matrix.astype(np.float64)
     elif suffix == ".mtx":
-        found = _read_market(path, shown, size, max_bytes)
+        matrix = _read_market(path, shown, size, max_bytes)
     else:
-        found = _read_rows(path, shown, size, max_bytes)
-    values = found.data if hasattr(found, "tocsc") else found
+        matrix = _read_rows(path, shown, size, max_bytes)
+    values = matrix.data if hasattr(matrix, "tocsc") else matrix
     bad = int((~(np.abs(values) <= LIMITS.largest)).sum())
     problem = f"{bad} numbers are not finite, or above {LIMITS.largest:g}."
     FileFormatError.when(bad, "not-finite", problem, path=shown, evidence={"numbers": bad})
-    return found
+    return matrix
 
 
 def read_rows(path: Path, shown: str) -> Iterator[tuple[int, list[str]]]:
@@ -65,7 +65,7 @@ def read_rows(path: Path, shown: str) -> Iterator[tuple[int, list[str]]]:
 
 def read_numbers(cells: list[str], shown: str, line: int) -> list[float]:
     """Cells as finite numbers."""
-    found = []
+    numbers = []
     for cell in cells:
         try:
             value = float(cell)
@@ -73,8 +73,8 @@ def read_numbers(cells: list[str], shown: str, line: int) -> list[float]:
             raise FileFormatError("not-a-number", f"{cell!r:.40} is not a number.", path=shown, line=line) from None
         problem = f"{cell!r:.40} is not finite."
         FileFormatError.when(not math.isfinite(value), "not-finite", problem, path=shown, line=line)
-        found.append(value)
-    return found
+        numbers.append(value)
+    return numbers
 
 
 def _read_rows(path: Path, shown: str, size: int, max_bytes: int) -> FloatArray:
@@ -83,8 +83,9 @@ def _read_rows(path: Path, shown: str, size: int, max_bytes: int) -> FloatArray:
         raise FileFormatError("too-large", problem, path=shown, evidence={"bytes": size, "allowed": max_bytes})
     rows: list[FloatArray] = []
     for line, cells in read_rows(path, shown):
-        problem = f"a row of {len(cells)} numbers among rows of {len(rows[0])}."
-        FileFormatError.when(rows and len(cells) != len(rows[0]), "ragged-row", problem, path=shown, line=line)
+        width = len(rows[0]) if rows else len(cells)
+        problem = f"a row of {len(cells)} numbers among rows of {width}."
+        FileFormatError.when(len(cells) != width, "ragged-row", problem, path=shown, line=line)
         rows.append(np.array(read_numbers(cells, shown, line)))
     FileFormatError.when(not rows, "empty", "the file has no numbers.", path=shown)
     return np.stack(rows)
@@ -106,11 +107,11 @@ def _read_market(path: Path, shown: str, size: int, max_bytes: int) -> Any:
         while text.startswith("%") or (text and not text.strip()):
             line, text = line + 1, file.readline(LIMITS.line)
         counts = [int(word) if word.isascii() and word.isdigit() and len(word) < 12 else -1 for word in text.split()]
-        sparse, whole = layout == "coordinate", symmetry == "general"
-        if len(counts) != (3 if sparse else 2) or min(counts) < 1 or not (whole or counts[0] == counts[1]):
+        sparse, general = layout == "coordinate", symmetry == "general"
+        if len(counts) != (3 if sparse else 2) or min(counts) < 1 or not (general or counts[0] == counts[1]):
             raise FileFormatError("bad-syntax", f"{text.strip()!r:.60} is no size of a matrix.", path=shown, line=line)
         rows, columns = counts[:2]
-        entries = counts[2] if sparse else rows * columns if whole else rows * (rows + 1) // 2
+        entries = counts[2] if sparse else rows * columns if general else rows * (rows + 1) // 2
         needed = 2 * ENTRY * counts[2] + 8 * (rows + columns) if sparse else 16 * rows * columns
         if needed > max_bytes:
             problem = f"a matrix of {rows} x {columns} takes {needed} bytes; max_bytes = {max_bytes}."
@@ -120,12 +121,12 @@ def _read_market(path: Path, shown: str, size: int, max_bytes: int) -> Any:
             raise FileFormatError("damaged", problem, path=shown, line=line, evidence={"entries": entries})
         table = _entries(file, entries, 3 if sparse else 1, shown)
     if not sparse:
-        found = np.zeros((rows, columns))
-        j, i = np.nonzero(np.ones((columns, rows)) if whole else np.triu(np.ones((rows, rows))))  # by columns
-        found[i, j] = table[:, 0]
-        if not whole:
-            found[j, i] = table[:, 0]
-        return found
+        dense = np.zeros((rows, columns))
+        j, i = np.nonzero(np.ones((columns, rows)) if general else np.triu(np.ones((rows, rows))))  # by columns
+        dense[i, j] = table[:, 0]
+        if not general:
+            dense[j, i] = table[:, 0]
+        return dense
     i, j = (table[:, k].astype(np.int64) - 1 for k in (0, 1))
     if (
         (table[:, :2] != np.floor(table[:, :2])).any()
@@ -136,9 +137,9 @@ def _read_market(path: Path, shown: str, size: int, max_bytes: int) -> Any:
         problem = f"an entry outside the {rows} x {columns} of the matrix."
         raise FileFormatError("damaged", problem, path=shown)
     values = table[:, 2]
-    if not whole:
+    if not general:
         off = i != j
-        i, j, values = (np.concatenate([one, other[off]]) for one, other in ((i, j), (j, i), (values, values)))
+        i, j, values = (np.concatenate([upper, lower[off]]) for upper, lower in ((i, j), (j, i), (values, values)))
     return coo_array((values, (i, j)), shape=(rows, columns)).tocsc()
 
 

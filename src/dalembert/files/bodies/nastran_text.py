@@ -70,7 +70,7 @@ def read_bulk(path: Path, shown: str, max_bytes: int) -> Bulk:
                 raise FileFormatError("bad-syntax", problem, path=shown, line=line)
             else:
                 _column(entries[label], words, shown, line)
-    filled = {label: one.matrix(heads[label]) for label, one in entries.items() if len(one.values)}
+    filled = {label: entry.matrix(heads[label]) for label, entry in entries.items() if len(entry.values)}
     return Bulk(shown, places, filled)
 
 
@@ -95,9 +95,9 @@ def _cards(path: Path, shown: str) -> Iterator[tuple[int, str, list[str]]]:
 def _split(text: str) -> tuple[str, list[str]]:
     """First field, and the 8 or 4 others."""
     if "," in text:
-        first, *rest = text.split(",")
+        first, *others = text.split(",")
         count = 4 if "*" in first else 8
-        return first.strip(), (rest + [""] * count)[:count]
+        return first.strip(), (others + [""] * count)[:count]
     first = text[:8].strip()
     width = 16 if "*" in first else 8
     return first, [text[k : k + width] for k in range(8, 72, width)]

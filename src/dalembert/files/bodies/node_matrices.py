@@ -70,7 +70,9 @@ class Entries:
             raise FileFormatError("duplicate", problem, path=self.shown)
         if symmetric:
             absent = ~np.isin(mirrored, here)
-            i, j, values = (np.concatenate([one, other[absent]]) for one, other in ((i, j), (j, i), (values, values)))
+            i, j, values = (
+                np.concatenate([upper, lower[absent]]) for upper, lower in ((i, j), (j, i), (values, values))
+            )
         return NodeMatrix(rows, _sparse(values, i, j, len(rows)))
 
 
@@ -112,7 +114,9 @@ def full_structure(name: str, places: Places, matrices: Mapping[str, NodeMatrix]
     size = each * len(nodes)
     inactive = np.ones(size, bool)
     inactive[at] = False
-    all_of = {key: _sparse(one.data, at[one.coords[0]], at[one.coords[1]], size) for key, one in aligned.items()}
+    all_of = {
+        key: _sparse(matrix.data, at[matrix.coords[0]], at[matrix.coords[1]], size) for key, matrix in aligned.items()
+    }
     return Structure(
         name, [str(node) for node in nodes], positions, DIRECTIONS[:each], all_of["M"], all_of["K"],
         C=all_of.get("D"), inactive=inactive, provenance={"source": source},
@@ -137,8 +141,8 @@ def reduced_model(name: str, places: Places, matrices: Mapping[str, NodeMatrix],
         raise FileFormatError("missing-argument", problem, advice, evidence={"rows": len(absent)})
     shapes = np.zeros((len(wanted), len(rows)))
     shapes[np.arange(len(wanted)), column] = 1.0
-    whole = {key: one.toarray() for key, one in aligned.items()}
-    M, K, D = whole["M"], whole["K"], whole.get("D")
+    dense = {key: matrix.toarray() for key, matrix in aligned.items()}
+    M, K, D = dense["M"], dense["K"], dense.get("D")
     sums = np.array([(M @ shapes[d::6].sum(axis=0))[column[d::6]] for d in range(3)]).mean(axis=0)
     masses = np.maximum(sums, 0.0)
     masses *= sums.sum() / max(float(masses.sum()), 1e-300)
@@ -150,15 +154,15 @@ def reduced_model(name: str, places: Places, matrices: Mapping[str, NodeMatrix],
 
 def has_modes(matrices: Mapping[str, NodeMatrix]) -> bool:
     """Whether some coordinates have no place: the matrices are reduced."""
-    return any(bool((one.rows % WAYS == 0).any()) for one in matrices.values())
+    return any(bool((matrix.rows % WAYS == 0).any()) for matrix in matrices.values())
 
 
 def _align(matrices: Mapping[str, NodeMatrix]) -> tuple[IntArray, dict[str, Any]]:
     """All rows, and every matrix on them, in coordinates."""
-    rows = np.unique(np.concatenate([one.rows for one in matrices.values()]))
+    rows = np.unique(np.concatenate([matrix.rows for matrix in matrices.values()]))
     aligned = {}
-    for key, one in matrices.items():
-        entries, at = one.matrix.tocoo(), np.searchsorted(rows, one.rows)
+    for key, matrix in matrices.items():
+        entries, at = matrix.matrix.tocoo(), np.searchsorted(rows, matrix.rows)
         aligned[key] = _sparse(entries.data, at[entries.coords[0]], at[entries.coords[1]], len(rows)).tocoo()
     return rows, aligned
 

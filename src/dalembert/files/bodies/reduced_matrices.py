@@ -123,20 +123,20 @@ def reduced_body(
 def _rigid_coordinates(model: ReducedModel) -> FloatArray:
     """ρ (r, 6): reduced coordinates of the rigid motions."""
     motions = rigid_motions(model.places, DIRECTIONS)
-    found = np.linalg.lstsq(model.shapes, motions, rcond=LIMITS.rank)[0]
-    miss = float(np.abs(model.shapes @ found - motions).max() / np.abs(motions).max())
+    rigid = np.linalg.lstsq(model.shapes, motions, rcond=LIMITS.rank)[0]
+    miss = float(np.abs(model.shapes @ rigid - motions).max() / np.abs(motions).max())
     if miss > LIMITS.rigid:
         problem = f"its coordinates do not contain the six rigid motions: points of one are off by {miss:.1e} of it."
         raise model.fail("few-rigid-modes", problem, Advice("Check the rows of the shapes: x, y, z, rx, ry, rz of "
                          "every point."), miss=miss)  # fmt: skip
     K = model.K / max(np.abs(model.K).max(), 1e-300)  # sums of large numbers overflow
-    energy = np.diagonal(found.T @ K @ found) / np.maximum((found**2).sum(axis=0), 1e-300)
+    energy = np.diagonal(rigid.T @ K @ rigid) / np.maximum((rigid**2).sum(axis=0), 1e-300)
     stiff = float(np.abs(energy).max() / max(np.abs(np.linalg.eigvalsh(K)).max(), 1e-300))
     if stiff > LIMITS.stiff:
         held = DIRECTIONS[int(np.argmax(np.abs(energy)))]
         problem = f"its stiffness resists the rigid motion {held}, by {stiff:.1e} of its largest eigenvalue."
         raise model.fail("few-rigid-modes", problem, Advice("Reduce the free body, without supports."), part=stiff)
-    return np.asarray(found)
+    return np.asarray(rigid)
 
 
 def _check_masses(model: ReducedModel, total: FloatArray) -> None:

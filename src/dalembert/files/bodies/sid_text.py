@@ -156,8 +156,8 @@ class _Parser:
                 count = self.count(value, "nelastq")
                 check_modes(count, 0, self.max_bytes)
                 self.found.modes = [""] * count
-            elif found := _MODE.fullmatch(key):
-                k = int(found[1])
+            elif match := _MODE.fullmatch(key):
+                k = int(match[1])
                 self.fail_if(not 1 <= k <= count, "out-of-range", f"ielastq({k}) of {count} modes.", object="refmod")
                 self.found.modes[k - 1] = value[: LIMITS.name]
             else:
@@ -210,20 +210,20 @@ class _Parser:
     def taylor(self, name: str, owner: str = "") -> Taylor:
         what = f"{name} of {owner}" if owner else name
         counts: dict[str, int] = {}
-        found: Taylor | None = None
+        matrix: Taylor | None = None
         while True:
             key, value = self.next(name)
             if key == f"end {name}":
                 break
             if key in COUNTS:
-                self.fail_if(found is not None, "bad-syntax", f"{what}: {key} comes after its entries.", object=what)
+                self.fail_if(matrix is not None, "bad-syntax", f"{what}: {key} comes after its entries.", object=what)
                 counts[key] = self.count(value, f"{what}: {key}")
             elif entry := _ENTRY.fullmatch(key):
-                found = self.start(name, what, counts) if found is None else found
-                self.enter(found, entry, value, what)
+                matrix = self.start(name, what, counts) if matrix is None else matrix
+                self.enter(matrix, entry, value, what)
             else:
                 raise self.report_unknown(key, (*COUNTS, "m0", "m1"), f"taylor ({what})")
-        return self.finish(self.start(name, what, counts) if found is None else found, what)
+        return self.finish(self.start(name, what, counts) if matrix is None else matrix, what)
 
     def start(self, name: str, what: str, counts: dict[str, int]) -> Taylor:
         """Room for the entries, once their number is known to be that of a body with these modes."""

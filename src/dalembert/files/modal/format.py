@@ -60,15 +60,15 @@ MODAL_FORMATS: Registry[ModalFormat] = Registry(
 
 def modal_suffixes() -> tuple[str, ...]:
     """Suffixes of all formats."""
-    return tuple(suffix for one in MODAL_FORMATS.values() for suffix in one.suffixes)
+    return tuple(suffix for kind in MODAL_FORMATS.values() for suffix in kind.suffixes)
 
 
 def find_modal_format(path: Path) -> ModalFormat:
     """The format of a file, by its suffix."""
     suffix = path.suffix.lower()
-    found = next((one for one in MODAL_FORMATS.values() if suffix in one.suffixes), None)
-    if found is None:
-        known = ", ".join(modal_suffixes())
-        problem = f"the suffix {path.suffix!r} is not that of a file with modal data. Known: {known}."
+    kind = next((kind for kind in MODAL_FORMATS.values() if suffix in kind.suffixes), None)
+    if kind is None:
+        suffixes = ", ".join(modal_suffixes())
+        problem = f"the suffix {path.suffix!r} is not that of a file with modal data. Known: {suffixes}."
         raise FileFormatError("unknown-suffix", problem, path=str(path))
-    return found
+    return kind

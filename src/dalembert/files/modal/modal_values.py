@@ -97,7 +97,10 @@ def _complete(values: ModalValues, name: str) -> tuple[FloatArray | None, str]:
     if row is None:
         return None, ""
     _refuse(values, row < 0.0, what, "negative", f"has a negative {what}")
-    known = np.isfinite(row) & (row > 0.0)
-    if known.all():
+    positive = np.isfinite(row) & (row > 0.0)
+    if positive.all():
         return row, ""
-    return None, f"{what}: {int((~known).sum())} of {len(row)} are zero or missing; left out" if known.any() else ""
+    return (
+        None,
+        f"{what}: {int((~positive).sum())} of {len(row)} are zero or missing; left out" if positive.any() else "",
+    )

@@ -41,8 +41,10 @@ def read_modes(path: str | os.PathLike[str], *, max_bytes: int = LIMITS.size) ->
     except FileFormatError as error:
         raise with_path(error, file) from error
     except DataError as error:
-        found = error.finding
-        raise FileFormatError(found.code, found.problem, *found.advice, path=str(path), where=found.where) from error
+        finding = error.finding
+        raise FileFormatError(
+            finding.code, finding.problem, *finding.advice, path=str(path), where=finding.where
+        ) from error
     return modes.replace(provenance={**modes.provenance, "file": file.name})
 
 
@@ -61,18 +63,18 @@ def write_modes(
         same; those of universal files have six digits, and no deviations.
     geometry : places and directions of the coordinates, or their file: nodes and trace lines of a universal file
     """
-    given = take_identified(modes)
-    if isinstance(given, Identified):
-        given = given.underdamped_modes().replace(
-            frequency_deviations_hz=given.frequency_deviations_hz, damping_deviations=given.damping_deviations
+    model = take_identified(modes)
+    if isinstance(model, Identified):
+        model = model.underdamped_modes().replace(
+            frequency_deviations_hz=model.frequency_deviations_hz, damping_deviations=model.damping_deviations
         )
     problem = f"write_modes takes Modes or an identified model, and a path, not a {type(modes).__name__}."
-    DataError.when(not isinstance(given, Modes), "wrong-type", problem, where={"argument": "modes"})
-    DataError.when(not len(given), "empty", "there are no modes to write.")
+    DataError.when(not isinstance(model, Modes), "wrong-type", problem, where={"argument": "modes"})
+    DataError.when(not len(model), "empty", "there are no modes to write.")
     file = Path(path)
     kind = find_modal_format(file)
     if geometry is not None and not kind.keeps_geometry:
-        keep = [suffix for one in MODAL_FORMATS.values() if one.keeps_geometry for suffix in one.suffixes]
+        keep = [suffix for kind in MODAL_FORMATS.values() if kind.keeps_geometry for suffix in kind.suffixes]
         raise FileFormatError(
             "ineffective-argument", f"files {file.suffix} hold no geometry.",
             Advice(f"Write one of {', '.join(keep)}."), path=str(path),
@@ -80,6 +82,6 @@ def write_modes(
     places = geometry if geometry is None or isinstance(geometry, Geometry) else read_geometry(geometry)
     try:
         with replace_file(file) as temporary:
-            kind.write(given, temporary, places)
+            kind.write(model, temporary, places)
     except FileFormatError as error:
         raise with_path(error, file) from error

@@ -83,17 +83,17 @@ def _in_table(path: Path) -> int | None:
     text = io.StringIO(start.decode(encoding, errors="replace"), newline=None)
     some = list(islice(number_lines(text), LIMITS.preamble))
     try:
-        found = find_heading(some)
+        heading = find_heading(some)
     except csv.Error:
         return None
-    if found is None:
+    if heading is None:
         return None
-    row, line = found.rows[found.row], some[found.row][0]
-    first = [cells[0] for cells in found.rows[found.row :]] if found.is_turned else row
+    row, line = heading.rows[heading.row], some[heading.row][0]
+    first = [cells[0] for cells in heading.rows[heading.row :]] if heading.is_turned else row
     heads = [plain_cell(cell) for cell in first]
     if not looks_modal(heads, 0) or path.stat().st_size > LIMITS.size:
         return None
-    rows = len(row) if found.is_turned else count_lines(path, LIMITS.size)[0] - line
+    rows = len(row) if heading.is_turned else count_lines(path, LIMITS.size)[0] - line
     return line if looks_modal(heads, rows) else None
 
 
@@ -108,10 +108,10 @@ def looks_modal(heads: Sequence[str], rows: int) -> bool:
     if any(map(is_time_name, heads)):
         return False
     words = [read_word(head) for head in heads]
-    found = {word.quantity for word in words if word is not None}
-    if not found & set(FREQUENCIES):
+    quantities = {word.quantity for word in words if word is not None}
+    if not quantities & set(FREQUENCIES):
         return False
-    if found & set(_ONLY_MODAL):
+    if quantities & set(_ONLY_MODAL):
         return rows <= LIMITS.rows
     first = words[0]
     spelled = first is not None and first.quantity in FREQUENCIES and len(read_heading(heads[0]).name) > 3

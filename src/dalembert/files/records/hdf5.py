@@ -29,20 +29,20 @@ def own_datasets(file: Any, *, groups: bool = False, depth: int = 0) -> dict[str
     """
     import h5py
 
-    found: dict[str, Any] = {}
+    datasets: dict[str, Any] = {}
     for label in file:
         problem = f"{label!r} is a link to another place, which is not followed."
         FileFormatError.when(not isinstance(file.get(label, getlink=True), h5py.HardLink), "outside-reference", problem)
         if file.get(label, getclass=True) is h5py.Dataset:
-            found[label] = file[label]
-            if found[label].is_virtual or found[label].id.get_create_plist().get_external_count():
+            datasets[label] = file[label]
+            if datasets[label].is_virtual or datasets[label].id.get_create_plist().get_external_count():
                 raise FileFormatError(
                     "outside-reference", f"the numbers of {label!r} lie in another file, which is not read."
                 )
         elif groups and depth < LIMITS.nesting and not label.startswith("#"):
             below = own_datasets(file[label], groups=True, depth=depth + 1)
-            found |= {f"{label}.{name}": one for name, one in below.items()}
-    return {label: found[label] for label in found if found[label].shape is not None}
+            datasets |= {f"{label}.{name}": dataset for name, dataset in below.items()}
+    return {label: datasets[label] for label in datasets if datasets[label].shape is not None}
 
 
 class Texts:

@@ -81,13 +81,13 @@ def join_records(records: Sequence[Record], files: Sequence[Path]) -> Record:
     names: list[str] = []
     units: list[str] = []
     notes: list[str] = []
-    taken = Counter(name for record in records for name in record.names if not _is_counter(name))
+    counts = Counter(name for record in records for name in record.names if not _is_counter(name))
     for record, clock, label in zip(records, clocks, labels, strict=True):
-        kept = [name for name in record.names if not _is_counter(name)]
-        block, note = _on_grid(clock, record[kept], grid, step)
+        channels = [name for name in record.names if not _is_counter(name)]
+        block, note = _on_grid(clock, record[channels], grid, step)
         columns.append(block)
-        names += [name if taken[name] == 1 else f"{label}.{name}" for name in kept]
-        units += [record.units[name] for name in kept]
+        names += [name if counts[name] == 1 else f"{label}.{name}" for name in channels]
+        units += [record.units[name] for name in channels]
         if note:
             notes.append(f"{label}: {note}")
     provenance: dict[str, Any] = {
@@ -138,8 +138,8 @@ def _on_grid(clock: FloatArray, data: FloatArray, grid: FloatArray, step: float)
     place = np.clip(np.searchsorted(clock, grid), 1, len(clock) - 1)
     place -= grid - clock[place - 1] < clock[place] - grid
     near = np.abs(clock[place] - grid) <= LIMITS.same_moment * step
-    own = float(np.median(np.diff(clock)))
-    if abs(own - step) <= LIMITS.same_step * step:
+    interval = float(np.median(np.diff(clock)))
+    if abs(interval - step) <= LIMITS.same_step * step:
         block = np.where(near[:, None], data[place], np.nan)
         lost = int((~near).sum())
         if lost <= 0.5 * len(grid):
@@ -147,7 +147,7 @@ def _on_grid(clock: FloatArray, data: FloatArray, grid: FloatArray, step: float)
     inside = (grid >= clock[0]) & (grid <= clock[-1])
     block = np.full((len(grid), data.shape[1]), np.nan)
     block[inside] = interpolate_linear(clock, data, grid[inside])
-    return block, f"interpolated from every {own:.6g} s to every {step:.6g} s"
+    return block, f"interpolated from every {interval:.6g} s to every {step:.6g} s"
 
 
 def _delays(joined: Record, labels: Sequence[str], step: float) -> list[str]:
@@ -155,11 +155,13 @@ def _delays(joined: Record, labels: Sequence[str], step: float) -> list[str]:
     from dalembert.identify.records.drivers import beside_accelerations
     from dalembert.identify.records.synchronise import delay
 
-    found: list[str] = []
+    delays_: list[str] = []
     beside = beside_accelerations(joined.names)
     for label in labels[1:]:
         best: tuple[float, float, str] | None = None
-        for name in (one for one in joined.names if one.startswith(f"{label}.") and one not in beside):
+        for name in (
+            candidate for candidate in joined.names if candidate.startswith(f"{label}.") and candidate not in beside
+        ):
             quantity = name.removeprefix(f"{label}.")
             if f"{labels[0]}.{quantity}" not in joined.names:
                 continue
@@ -174,8 +176,8 @@ def _delays(joined: Record, labels: Sequence[str], step: float) -> list[str]:
             if alike >= LIMITS.alike and (best is None or alike > best[0]):
                 best = (alike, late, quantity)
         if best is not None:
-            found.append(f"{label} is {best[1]:.6g} s behind {labels[0]} by {best[2]} (correlation {best[0]:.2f})")
-    return found
+            delays_.append(f"{label} is {best[1]:.6g} s behind {labels[0]} by {best[2]} (correlation {best[0]:.2f})")
+    return delays_
 
 
 def _counts(values: FloatArray) -> bool:

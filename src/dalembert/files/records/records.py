@@ -60,8 +60,8 @@ def read_record(
     """
     if isinstance(path, Sequence) and not isinstance(path, str):
         how: Any = {"time": time, "dt": dt, "rate": rate, "delimiter": delimiter, "skip": skip, "max_bytes": max_bytes}
-        files = [Path(one) for one in path]
-        joined = join_records([read_record(one, progress=progress, **how) for one in files], files)
+        files = [Path(entry) for entry in path]
+        joined = join_records([read_record(file_, progress=progress, **how) for file_ in files], files)
         return _with_units(joined, units) if units else joined
     file = Path(path)
     refuse_modes(file)
@@ -78,13 +78,13 @@ def read_record(
         record = kind.read(file, Reading(time, step, max_bytes, delimiter, units or (), skip, progress))
         return _with_units(record, units) if units else record
     except (DataError, FileFormatError) as error:
-        found, line = error.finding, None
+        finding, line = error.finding, None
         if isinstance(error, FileFormatError):
             if error.path is not None:
                 raise
             line = error.line
-        about: Any = {"line": line, "where": found.where, "evidence": found.evidence}
-        raise FileFormatError(found.code, found.problem, *found.advice, path=str(path), **about) from error
+        about: Any = {"line": line, "where": finding.where, "evidence": finding.evidence}
+        raise FileFormatError(finding.code, finding.problem, *finding.advice, path=str(path), **about) from error
 
 
 def write_record(record: Record, path: str | os.PathLike[str]) -> None:

@@ -23,9 +23,9 @@ def read_frequency_response(path: str | os.PathLike[str], *, max_bytes: int = Re
     try:
         return read_frf(file, max_bytes)
     except FileFormatError as error:
-        found = error.finding
-        about: Any = {"line": error.line, "where": found.where, "evidence": found.evidence}
-        raise FileFormatError(found.code, found.problem, *found.advice, path=str(path), **about) from error
+        finding = error.finding
+        about: Any = {"line": error.line, "where": finding.where, "evidence": finding.evidence}
+        raise FileFormatError(finding.code, finding.problem, *finding.advice, path=str(path), **about) from error
 
 
 def write_frequency_response(response: FrequencyResponse, path: str | os.PathLike[str]) -> None:

@@ -27,14 +27,14 @@ def read_apart(reader: str, *, bounded: bool = False) -> Callable[[Path, Reading
 
     def read(path: Path, how: Reading) -> Record:
         memory = how.max_bytes if bounded else None
-        with closing(sections(reader, path, [how.time, how.max_bytes, how.dt], memory=memory)) as found:
-            about = next(found)
+        with closing(sections(reader, path, [how.time, how.max_bytes, how.dt], memory=memory)) as pieces:
+            about = next(pieces)
             samples, names, dt = about.pop("samples"), about.pop("names"), about.pop("dt")
             data = np.empty((samples, len(names)))
             times = np.empty(samples) if dt is None else dt * np.arange(samples)
             columns = ([times] if dt is None else []) + list(data.T)
             k = row = 0
-            for piece in found:
+            for piece in pieces:
                 if not len(piece):
                     continue
                 while k < len(columns) and row == samples:

@@ -53,10 +53,10 @@ class MeshFiles:
         if path not in self.read_before:
             suffix = path.suffix.lower()
             if suffix == ".dae":
-                found = read_collada(path, LIMITS.text_bytes, LIMITS.triangles)
+                triangles = read_collada(path, LIMITS.text_bytes, LIMITS.triangles)
             else:
-                found = read_obj(path) if suffix == ".obj" else mesh_triangles(path, path.name, 1.0)
-            self.read_before[path] = found
+                triangles = read_obj(path) if suffix == ".obj" else mesh_triangles(path, path.name, 1.0)
+            self.read_before[path] = triangles
             total = sum(map(len, self.read_before.values()))
             problem = f"the meshes have more than {LIMITS.triangles} triangles."
             FileFormatError.when(total > LIMITS.triangles, "too-large", problem)
@@ -70,12 +70,12 @@ def find_file(name: str, folders: Sequence[Path]) -> Path:
     outside = False
     for folder in folders:
         top = Path(os.path.realpath(folder))
-        for part in filter(None, parts):
+        for step in filter(None, parts):
             try:
-                found = Path(os.path.realpath(top / part))
-                inside = found.is_relative_to(top)
-                if inside and found.is_file():
-                    return found
+                path_ = Path(os.path.realpath(top / step))
+                inside = path_.is_relative_to(top)
+                if inside and path_.is_file():
+                    return path_
             except (OSError, ValueError):  # a null character, a name that is too long
                 continue
             outside = outside or not inside
@@ -110,9 +110,9 @@ def read_obj(path: Path) -> FloatArray:
     except OSError as error:
         raise FileFormatError("not-readable", f"cannot be read ({error}).") from None
     FileFormatError.when(not faces, "empty", "the mesh has no triangles.")
-    found: FloatArray = np.frombuffer(points).reshape(-1, 3)[np.frombuffer(faces, dtype="l").reshape(-1, 3)]
-    FileFormatError.when(not np.isfinite(found).all(), "not-finite", "the mesh has a corner that is not finite.")
-    return found
+    corners_: FloatArray = np.frombuffer(points).reshape(-1, 3)[np.frombuffer(faces, dtype="l").reshape(-1, 3)]
+    FileFormatError.when(not np.isfinite(corners_).all(), "not-finite", "the mesh has a corner that is not finite.")
+    return corners_
 
 
 def _read_line(number: int, words: list[bytes], points: array[float], faces: array[int]) -> None:

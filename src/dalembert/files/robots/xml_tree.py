@@ -56,17 +56,17 @@ def read_xml(path: Path, most: int | None = None) -> XmlNode:
 
 def root_tag(path: Path) -> str:
     """Name of the root element, from the first bytes of a file; empty where there is none."""
-    found: list[str] = []
+    names: list[str] = []
     parser = expat.ParserCreate()
-    parser.StartElementHandler = lambda tag, _: found.append(tag)
-    parser.StartDoctypeDeclHandler = lambda *_: found.append("")
+    parser.StartElementHandler = lambda tag, _: names.append(tag)
+    parser.StartDoctypeDeclHandler = lambda *_: names.append("")
     try:
         require_file(path, LIMITS.file_bytes)
         with path.open("rb") as file:
             parser.Parse(file.read(LIMITS.head_bytes), False)
     except (FileFormatError, expat.ExpatError, OSError, ValueError, LookupError):  # the reader of the format reports it
         pass
-    return found[0] if found else ""
+    return names[0] if names else ""
 
 
 def parse_xml(content: bytes, shown: str, most: int | None = None, *, texts: bool = False) -> XmlNode:

@@ -58,7 +58,7 @@ def _is_text(value: Any) -> bool:
 
 
 def _is_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
 def _is_number(value: Any) -> bool:
@@ -66,17 +66,18 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_place(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 3 and all(_is_number(one) for one in value)
+    return isinstance(value, list) and len(value) == 3 and all(_is_number(number) for number in value)
 
 
 def _is_modes(value: Any) -> bool:
     counts = value if isinstance(value, list) else [value]
-    return _is_text(value) or all(isinstance(one, int) and not isinstance(one, bool) for one in counts)
+    return _is_text(value) or all(isinstance(count, int) and not isinstance(count, bool) for count in counts)
 
 
 def _is_nodes(value: Any) -> bool:
     return _is_texts(value) or (
-        isinstance(value, dict) and all(_is_text(one) or _is_texts(one) or _is_place(one) for one in value.values())
+        isinstance(value, dict)
+        and all(_is_text(entry) or _is_texts(entry) or _is_place(entry) for entry in value.values())
     )
 
 
@@ -85,12 +86,12 @@ def _is_names(value: Any) -> bool:
 
 
 def _is_ratios(value: Any) -> bool:
-    return _is_number(value) or (isinstance(value, list) and all(_is_number(one) for one in value))
+    return _is_number(value) or (isinstance(value, list) and all(_is_number(number) for number in value))
 
 
 def _is_points(value: Any) -> bool:
     return _is_text(value) or (
-        isinstance(value, dict) and bool(value) and all(_is_place(one) for one in value.values())
+        isinstance(value, dict) and bool(value) and all(_is_place(place) for place in value.values())
     )
 
 
@@ -144,13 +145,13 @@ class _Descriptor:
         self.fail_if(self.path.stat().st_size > LIMITS.descriptor, "", "too-large", problem)
         try:
             self.text = self.path.read_text(encoding="utf-8-sig")
-            found = json.loads(self.text) if self.path.suffix.lower() == ".json" else tomllib.loads(self.text)
+            document = json.loads(self.text) if self.path.suffix.lower() == ".json" else tomllib.loads(self.text)
         except UnicodeDecodeError:
             raise self.fail("", "not-readable", "the file is not UTF-8 text.") from None
         except (ValueError, RecursionError) as error:
             raise self.fail("", "bad-syntax", f"cannot be read: {error!s:.200}.") from None
-        self.fail_if(not isinstance(found, dict), "", "wrong-type", "expected a table of keys.")
-        return found
+        self.fail_if(not isinstance(document, dict), "", "wrong-type", "expected a table of keys.")
+        return document
 
     def fail_if(self, wrong: object, key: str, code: str, problem: str) -> None:
         if wrong:
@@ -165,20 +166,20 @@ class _Descriptor:
     def data(self) -> FlexibleBodyData:
         points, places = self.points()
         name = self.table.get("name", self.path.stem)
-        given = {key: self.table[key] for key in ARGUMENTS if key in self.table}
+        arguments = {key: self.table[key] for key in ARGUMENTS if key in self.table}
         M, K = self.matrix("M"), self.matrix("K")
         D = self.matrix("D") if "D" in self.table else None
         there = {key: matrix for key, matrix in (("M", M), ("K", K), ("D", D)) if matrix is not None}
         if any(isinstance(matrix, NodeMatrix) for matrix in there.values()):
-            return self.of_nodes(name, points, places, there, given)
+            return self.of_nodes(name, points, places, there, arguments)
         for key, matrix in there.items():
             problem = f"{key} is {matrix.shape[0]} x {matrix.shape[1]}; M has {M.shape[0]} rows."
             self.fail_if(matrix.shape != (M.shape[0], M.shape[0]), key, "wrong-shape", problem)
         if "shapes" in self.table:
-            return self.read_reduced(name, points, places, M, K, D, given)
+            return self.read_reduced(name, points, places, M, K, D, arguments)
         problem = "masses go with the shapes of reduced matrices."
         self.fail_if("masses" in self.table, "masses", "ineffective-argument", problem)
-        return self.full(name, points, places, M, K, D, given)
+        return self.full(name, points, places, M, K, D, arguments)
 
     def of_nodes(
         self, name: str, points: list[str], places: Any, matrices: dict[str, Any], given: Mapping[str, Any]
@@ -192,13 +193,13 @@ class _Descriptor:
         for key, matrix in matrices.items():
             problem = f"{key} has no numbers of nodes, and another matrix has: write both by the same program."
             self.fail_if(not isinstance(matrix, NodeMatrix), key, "conflicting-arguments", problem)
-        known = {int(point): place for point, place in zip(points, places.tolist()) if point.isdecimal()}
+        place_of = {int(point): place for point, place in zip(points, places.tolist()) if point.isdecimal()}
         try:
             if has_modes(matrices):
                 modes = self.check_reduced(given)
-                model = reduced_model(name, known, matrices, self.max_bytes)
+                model = reduced_model(name, place_of, matrices, self.max_bytes)
                 return reduced_body(model, **{**given, "modes": modes})
-            structure = full_structure(name, known, matrices, str(self.path))
+            structure = full_structure(name, place_of, matrices, str(self.path))
         except FileFormatError as error:
             raise error if error.path else self.fail("points", error.code, error.finding.problem) from error
         return self.make_modes(structure, name, given)
@@ -214,7 +215,7 @@ class _Descriptor:
         each = len(M) // len(points) if isinstance(M, np.ndarray) else M.shape[0] // len(points)
         problem = f"M has {M.shape[0]} rows for {len(points)} points; a point has 3 rows or 6."
         self.fail_if(each not in (3, 6) or each * len(points) != M.shape[0], "M", "wrong-shape", problem)
-        matrices = [None if one is None else csc_array(one) for one in (M, K, D)]
+        matrices = [None if matrix is None else csc_array(matrix) for matrix in (M, K, D)]
         structure = Structure(
             name, points, places, DIRECTIONS[:each], matrices[0], matrices[1], C=matrices[2],
             provenance={"source": str(self.path)},
@@ -238,7 +239,7 @@ class _Descriptor:
         problem = "reduced matrices need the masses at the points."
         self.fail_if("masses" not in self.table, "", "missing-argument", problem)
         shapes, masses = self.matrix("shapes"), self.matrix("masses")
-        M, K, D, shapes, masses = (_whole(one) for one in (M, K, D, shapes, masses))
+        M, K, D, shapes, masses = (_whole(array) for array in (M, K, D, shapes, masses))
         problem = f"shapes are {' x '.join(map(str, shapes.shape))}, expected {6 * len(points)} x {len(M)}."
         self.fail_if(shapes.shape != (6 * len(points), len(M)), "shapes", "wrong-shape", problem)
         if masses.size != len(points) or masses.min() < 0.0:
@@ -268,15 +269,15 @@ class _Descriptor:
     # -- files -------------------------------------------------------------------------------------------------------
     def file(self, key: str) -> tuple[Path, str]:
         name = self.table[key]
-        known = {"points": POINTS, "shapes": SUFFIXES, "masses": SUFFIXES, "modes": SUFFIXES}.get(key, MATRICES)
-        problem = f"{name!r:.60}: expected the name of a file that ends in {', '.join(known)}."
-        self.fail_if("\0" in name or not name.lower().endswith(known), key, "unknown-suffix", problem)
+        endings = {"points": POINTS, "shapes": SUFFIXES, "masses": SUFFIXES, "modes": SUFFIXES}.get(key, MATRICES)
+        problem = f"{name!r:.60}: expected the name of a file that ends in {', '.join(endings)}."
+        self.fail_if("\0" in name or not name.lower().endswith(endings), key, "unknown-suffix", problem)
         folder = Path(os.path.realpath(self.path)).parent
-        found = Path(os.path.realpath(folder / name))
+        path = Path(os.path.realpath(folder / name))
         problem = f"{name!r:.60} lies outside the folder of this file."
-        self.fail_if(not found.is_relative_to(folder), key, "outside-folder", problem)
-        self.fail_if(not found.is_file(), key, "no-such-file", f"there is no file {name!r:.60}.")
-        return found, os.path.normpath(os.path.join(os.path.dirname(self.path), name))
+        self.fail_if(not path.is_relative_to(folder), key, "outside-folder", problem)
+        self.fail_if(not path.is_file(), key, "no-such-file", f"there is no file {name!r:.60}.")
+        return path, os.path.normpath(os.path.join(os.path.dirname(self.path), name))
 
     def matrix(self, key: str) -> Any:
         path, shown = self.file(key)
@@ -301,9 +302,9 @@ class _Descriptor:
         return self.bulks[path]
 
     def points(self) -> tuple[list[str], Any]:
-        given = self.table["points"]
-        if isinstance(given, dict):
-            return list(given), np.array(list(given.values()), dtype=np.float64)
+        source = self.table["points"]
+        if isinstance(source, dict):
+            return list(source), np.array(list(source.values()), dtype=np.float64)
         path, shown = self.file("points")
         suffix = path.suffix.lower()
         if suffix in (*nastran_text.SUFFIXES, *abaqus_text.SUFFIXES):

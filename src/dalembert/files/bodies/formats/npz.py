@@ -132,13 +132,13 @@ class _Reader:
         self.left = set(arrays) - {"about"}
 
     def _about(self) -> dict[str, Any]:
-        given = self.arrays.get("about")
-        if given is None or given.dtype.kind != "U" or given.size != 1:
+        description = self.arrays.get("about")
+        if description is None or description.dtype.kind != "U" or description.size != 1:
             problem = "this is not a file of a flexible body: it has no description."
             raise FileFormatError(
                 "unknown-format", problem, Advice("Write it with {}.", Call("da.write_flexible_body"))
             )
-        text = str(given.reshape(()))
+        text = str(description.reshape(()))
         problem = f"its description has {len(text)} characters."
         FileFormatError.when(len(text) > LIMITS.text, "too-large", problem, where={"field": "about"})
         try:
@@ -170,8 +170,8 @@ class _Reader:
                 for k, name in enumerate(names)
             ),
             gauges=tuple(
-                StrainGauge(name=self.text(one, "name"), quantity=self.text(one, "quantity"), row=rows[k])
-                for k, one in enumerate(gauges)
+                StrainGauge(name=self.text(gauge, "name"), quantity=self.text(gauge, "quantity"), row=rows[k])
+                for k, gauge in enumerate(gauges)
             ),
             **fields,
         )  # fmt: skip
@@ -181,19 +181,19 @@ class _Reader:
         problem = f"the array {name!r} is missing."
         FileFormatError.when(name not in self.arrays, "damaged", problem, where={"field": name})
         self.left.discard(name)
-        found = self.arrays[name]
-        problem = f"the array {name!r} holds {found.dtype}."
-        FileFormatError.when(found.dtype.kind not in kinds, "wrong-type", problem, where={"field": name})
-        return np.array(found, dtype=np.float64 if found.dtype.kind == "f" else np.intp)
+        values = self.arrays[name]
+        problem = f"the array {name!r} holds {values.dtype}."
+        FileFormatError.when(values.dtype.kind not in kinds, "wrong-type", problem, where={"field": name})
+        return np.array(values, dtype=np.float64 if values.dtype.kind == "f" else np.intp)
 
     def optional(self, name: str) -> Any:
         return self.array(name) if name in self.arrays else None
 
     def rows(self, name: str, count: int) -> Any:
-        found = self.array(name)
-        problem = f"the array {name!r} has shape {found.shape} for {count} names."
-        FileFormatError.when(found.ndim < 1 or len(found) != count, "wrong-shape", problem, where={"field": name})
-        return found
+        array = self.array(name)
+        problem = f"the array {name!r} has shape {array.shape} for {count} names."
+        FileFormatError.when(array.ndim < 1 or len(array) != count, "wrong-shape", problem, where={"field": name})
+        return array
 
     def stiffening(self) -> Stiffening | None:
         if "stiffening" not in self.about:
@@ -205,10 +205,10 @@ class _Reader:
 
     def by_node(self, kind: str) -> dict[str, Any]:
         """Matrices of the stiffening by the name of their node; older files have no moments."""
-        given = self.about["stiffening"]
-        if kind == "moments" and isinstance(given, dict) and kind not in given:
+        names_by_kind = self.about["stiffening"]
+        if kind == "moments" and isinstance(names_by_kind, dict) and kind not in names_by_kind:
             return {}
-        names = self.texts(given.get(kind) if isinstance(given, dict) else None, "stiffening")
+        names = self.texts(names_by_kind.get(kind) if isinstance(names_by_kind, dict) else None, "stiffening")
         return dict(zip(names, self.rows(f"stiffening.{kind}", len(names)), strict=True))
 
     def picture(self) -> BodyPicture | None:
@@ -237,14 +237,14 @@ class _Reader:
     def values(self) -> FiniteElementValues | None:
         if "finite_elements" not in self.about:
             return None
-        given = self.about["finite_elements"]
+        table = self.about["finite_elements"]
         problem = "finite_elements is not a table."
-        FileFormatError.when(not isinstance(given, dict), "wrong-type", problem, where={"field": "about"})
-        counts = {key: given.get(key) for key in ("rigid_modes", "coordinates")}
+        FileFormatError.when(not isinstance(table, dict), "wrong-type", problem, where={"field": "about"})
+        counts = {key: table.get(key) for key in ("rigid_modes", "coordinates")}
         for key, count in counts.items():
             if count is not None and (isinstance(count, bool) or not isinstance(count, int)):
                 raise FileFormatError("not-a-count", f"{key} is {count!r:.40}.", where={"field": "about"})
-        free = given.get("free")
+        free = table.get("free")
         problem = f"free is {free!r:.40}, not true or false."
         FileFormatError.when(not isinstance(free, bool), "wrong-type", problem, where={"field": "about"})
         center, inertia = (self.array(f"finite_elements.{key}") for key in ("center", "inertia"))
@@ -252,10 +252,10 @@ class _Reader:
             problem = f"finite_elements: center {center.shape}, inertia {inertia.shape}; expected (3,) and (3, 3)."
             raise FileFormatError("wrong-shape", problem, where={"field": "finite_elements"})
         return FiniteElementValues(
-            mass=self.number(given, "mass"), center=center, inertia=inertia, source=self.text(given, "source"),
+            mass=self.number(table, "mass"), center=center, inertia=inertia, source=self.text(table, "source"),
             free=free, rigid_modes=counts["rigid_modes"], coordinates=counts["coordinates"],
             frequencies_hz=self.optional("finite_elements.frequencies"), shapes=self.optional("finite_elements.shapes"),
-            wave_speed=None if given.get("wave_speed") is None else self.number(given, "wave_speed"),
+            wave_speed=None if table.get("wave_speed") is None else self.number(table, "wave_speed"),
         )  # fmt: skip
 
     # -- description -------------------------------------------------------------------------------------------------
@@ -272,15 +272,15 @@ class _Reader:
         return self.texts(self.about.get(key), key)
 
     def texts(self, given: Any, what: str) -> list[str]:
-        if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
+        if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
             raise FileFormatError("wrong-type", f"{what}: expected a text or a list of them.", where={"field": "about"})
         return given
 
     def tables(self, key: str) -> list[dict[str, Any]]:
-        given = self.about.get(key)
-        if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+        entries = self.about.get(key)
+        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
             raise FileFormatError("wrong-type", f"{key} is not a list of tables.", where={"field": "about"})
-        return given
+        return entries
 
 
 BODY_FORMATS.register("npz", BodyFormat((".npz",), read, write))

@@ -79,14 +79,14 @@ def make_modal(data: FlexibleBodyData) -> SidModal:
     for name in (data.name, *names):
         if name != " ".join(name.split()) or not name.isprintable() or not _encodes(name):
             raise FileFormatError("bad-name", f"the name {name!r:.60} is not possible in standard input data.")
-    found = make_invariants(data)
-    I8 = found["I8"]  # (m, 3, 3)
+    invariants = make_invariants(data)
+    I8 = invariants["I8"]  # (m, 3, 3)
     first = -(I8 + I8.transpose(0, 2, 1))
     geometric = data.stiffening
     Oe1 = np.stack([_select_turning(data.products, a, b) for a, b in TURNS], axis=2)
     if geometric is not None and geometric.centrifugal is not None:
         Oe1 = Oe1 + geometric.centrifugal[list(HERE)].transpose(1, 2, 0)
-    Cr1 = found["I5"].transpose(2, 0, 1)  # (∫ s_j × s_k)_a at [k, j, a]
+    Cr1 = invariants["I5"].transpose(2, 0, 1)  # (∫ s_j × s_k)_a at [k, j, a]
     Ct1 = None
     if geometric is not None and geometric.acceleration is not None:
         Ct1 = geometric.acceleration.transpose(1, 2, 0)
@@ -237,7 +237,7 @@ def make_data(modal: SidModal, name: str, without: tuple[str, ...] = ()) -> Flex
         ),
     }  # fmt: skip
     try:
-        given = FlexibleBodyData(**fields)
+        data = FlexibleBodyData(**fields)
     except ModelError as error:
         raise _name_contradicting(error, fields) from None
     if left_out:
@@ -245,9 +245,9 @@ def make_data(modal: SidModal, name: str, without: tuple[str, ...] = ()) -> Flex
         warnings.warn(ModelWarning("left-out-part", problem, where={"body": name}), stacklevel=5)
     if remark and remark != GEOMETRIC:
         warnings.warn(ModelWarning("first-order-data", f"flexible body {name!r}{remark}."), stacklevel=5)
-    if momentum(given) <= DATA.momentum:
+    if momentum(data) <= DATA.momentum:
         return FlexibleBodyData(**fields, reference="mean axis")
-    return FlexibleBodyData(**fields, reference="attached") if still_nodes(given) else given
+    return FlexibleBodyData(**fields, reference="attached") if still_nodes(data) else data
 
 
 def _wrong(code: str, problem: str, name: str, **evidence: Any) -> FileFormatError:
@@ -269,9 +269,9 @@ def _flexible_node(node: SidNode, name: str) -> FlexibleNode:
 
 def _frequencies(modal: SidModal) -> FloatArray | None:
     """Those in the names of the modes, where all have one."""
-    found = [_HERTZ.fullmatch(name) for name in modal.modes]
-    values = [float(one[1]) for one in found if one is not None]
-    return np.sort(values) if len(values) == len(found) else None
+    matches = [_HERTZ.fullmatch(name) for name in modal.modes]
+    values = [float(match[1]) for match in matches if match is not None]
+    return np.sort(values) if len(values) == len(matches) else None
 
 
 def _inertia(J: Taylor) -> tuple[FloatArray, FloatArray | None]:
@@ -293,12 +293,12 @@ def _mode_size(Me: Taylor) -> float:
 
 
 def _agree(name: str, one: FloatArray, other_name: str, other: FloatArray, size: float) -> None:
-    part = float(np.abs(one - other).max()) / max(size, 1e-300)
-    if part > LIMITS.disagreement:
-        problem = f"{name} and {other_name} contradict each other, by {part:.1e} of their size."
+    difference = float(np.abs(one - other).max()) / max(size, 1e-300)
+    if difference > LIMITS.disagreement:
+        problem = f"{name} and {other_name} contradict each other, by {difference:.1e} of their size."
         block = name.partition(" ")[0]
         advice = _advise("Gr" if block == "Gr" else "Ct")
-        raise FileFormatError("damaged", problem, advice, where={"object": block}, evidence={"part": part})
+        raise FileFormatError("damaged", problem, advice, where={"object": block}, evidence={"part": difference})
 
 
 def _moments(modal: SidModal, m: int) -> FloatArray:
@@ -334,17 +334,17 @@ def _products(modal: SidModal, m: int) -> tuple[FloatArray, FloatArray | None, s
         return Q, None, ": the symmetric part of its products is not given and counts as zero"
     turning = _symmetric(Oe1.transpose(2, 0, 1))
     if _GEOMETRIC.search(modal.remark) is None:
-        whole = Q.copy()
+        products = Q.copy()
         half = 0.5 * turning[:3].sum(axis=0)
         for k, (a, b) in enumerate(TURNS):
             if a == b:
-                whole[a, a] = turning[k] - half
+                products[a, a] = turning[k] - half
             else:
-                whole[a, b] += 0.5 * turning[k]
-                whole[b, a] = whole[a, b].T
-        values = np.linalg.eigvalsh(whole.transpose(0, 2, 1, 3).reshape(3 * m, 3 * m))
+                products[a, b] += 0.5 * turning[k]
+                products[b, a] = products[a, b].T
+        values = np.linalg.eigvalsh(products.transpose(0, 2, 1, 3).reshape(3 * m, 3 * m))
         if values[0] >= -LIMITS.negative * max(values[-1], 1e-300):
-            return whole, None, ""
+            return products, None, ""
         why = "the masses of its first order of Oe are negative; it is kept whole as stiffening"
     else:
         why = ""

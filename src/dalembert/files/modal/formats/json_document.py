@@ -83,7 +83,7 @@ def read(path: Path, max_bytes: int) -> Modes:
         frequency = np.abs(eigenvalues) / (2.0 * np.pi)
     FileFormatError.when(frequency is None, "missing-argument", 'a mode has no "frequency_hz".')
     classes = [mode.get("class") for mode in modes]
-    about = {"classes": [str(one) for one in classes]} if all(classes) else {}
+    about = {"classes": [str(name) for name in classes]} if all(classes) else {}
     values = ModalValues(
         frequency, shapes, names, None if eigenvalues is not None else damping, mass, sd_f, sd_z, eigenvalues,
         provenance=about,
@@ -100,8 +100,8 @@ def _check(mode: Any, k: int, count: int) -> None:
         )
     shape = mode.get("shape")
     if not isinstance(shape, list) or len(shape) != count:
-        found = len(shape) if isinstance(shape, list) else "no"
-        problem = f"the shape of mode {k + 1} has {found} numbers for {count} coordinates."
+        length = len(shape) if isinstance(shape, list) else "no"
+        problem = f"the shape of mode {k + 1} has {length} numbers for {count} coordinates."
         raise FileFormatError("wrong-shape", problem, where=where)
 
 
@@ -147,7 +147,7 @@ def write(modes: Modes, path: Path, geometry: Geometry | None) -> None:
 def _plain(value: Any) -> Any:
     plain = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(plain, list):
-        return [_plain(one) for one in plain]
+        return [_plain(entry) for entry in plain]
     return {"real": plain.real, "imag": plain.imag} if isinstance(plain, complex) else plain
 
 

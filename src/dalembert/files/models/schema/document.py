@@ -310,7 +310,7 @@ _made: list[tuple[Any, type[Model]]] = []  # of the kinds that were registered a
 
 def model_type() -> type[Model]:
     """The model of a file, with the tables of all registered kinds."""
-    kinds = tuple(dict(one) for one in (JOINTS, COUPLERS, FORCES, ACTUATORS, SENSORS))
+    kinds = tuple(dict(registry) for registry in (JOINTS, COUPLERS, FORCES, ACTUATORS, SENSORS))
     if not _made or _made[0][0] != kinds:
         sections = {
             "joints": (any_of(kind_table(name, kind.doc, kind.keys) for name, kind in JOINTS.items()),

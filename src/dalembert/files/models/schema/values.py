@@ -131,11 +131,11 @@ def declared_kind(table: FileTable | type[FileTable], key: str) -> str | None:
 
 
 def _find_kind(parts: Any) -> str | None:
-    for part in parts:
-        if isinstance(part, Kind):
-            return part.name
-        if get_origin(part) is not None or get_args(part):
-            inner = _find_kind((*get_args(part), *getattr(part, "__metadata__", ())))
+    for term in parts:
+        if isinstance(term, Kind):
+            return term.name
+        if get_origin(term) is not None or get_args(term):
+            inner = _find_kind((*get_args(term), *getattr(term, "__metadata__", ())))
             if inner is not None:
                 return inner
     return None

@@ -47,8 +47,8 @@ def body_data(scope: Scope, name: str, table: Any, where: Where) -> FlexibleBody
 
 def factors(scope: Scope, table: Any, where: Where) -> dict[str, Any]:
     """Factors of stiffness and damping; they may depend on parameters."""
-    found = {key: scope.get(table, key, where) for key in ("stiffness", "damping")}
-    return {key: value for key, value in found.items() if value is not None}
+    values = {key: scope.get(table, key, where) for key in ("stiffness", "damping")}
+    return {key: value for key, value in values.items() if value is not None}
 
 
 # -- beams ---------------------------------------------------------------------------------------------------------
@@ -60,7 +60,7 @@ def _beam(scope: Scope, name: str, table: Any, where: Where) -> FlexibleBodyData
         raise scope.refuse((*where, "length"), "not-positive", f"length must be positive, got {length:g}.")
     section, material = _section(scope, table, where), _material(scope, table, where)
     nodes = _nodes(scope, table, length, where)
-    gauges = {key: _gauge(scope, one, (*where, "gauges", key)) for key, one in table.gauges.items()}
+    gauges = {key: _gauge(scope, gauge, (*where, "gauges", key)) for key, gauge in table.gauges.items()}
     how: dict[str, Any] = {"modes": table.modes, "stiffening": table.stiffening,
                            "damping": _number(scope, table, "damping", where, default=None)}  # fmt: skip
     if table.end_mass is not None and (table.ends is None or table.ends[1] != "free"):
@@ -124,28 +124,28 @@ def _number(scope: Scope, table: Any, key: str, where: Where, default: Any = 0.0
 def _section(scope: Scope, table: Any, where: Where) -> Any:
     from dalembert.structures import Section
 
-    given = [key for key in ("radius", "height", "width") if getattr(table, key) is not None]
+    sizes = [key for key in ("radius", "height", "width") if getattr(table, key) is not None]
     poisson = _number(scope, table, "poisson", where, default=0.3)
-    if given == ["radius"]:
+    if sizes == ["radius"]:
         return Section.circle(2 * _number(scope, table, "radius", where), poisson=poisson).without_shear()
-    if given == ["height", "width"]:
-        height, width = (_number(scope, table, key, where) for key in given)
+    if sizes == ["height", "width"]:
+        height, width = (_number(scope, table, key, where) for key in sizes)
         return Section.rectangle(height, width, poisson=poisson).without_shear()
-    code = "conflicting-arguments" if len(given) > 1 else "missing-argument"
-    problem = f"a beam has a radius, or height and width; got {' and '.join(given) or 'none'}."
+    code = "conflicting-arguments" if len(sizes) > 1 else "missing-argument"
+    problem = f"a beam has a radius, or height and width; got {' and '.join(sizes) or 'none'}."
     raise scope.refuse(where, code, problem)
 
 
 def _material(scope: Scope, table: Any, where: Where) -> Any:
     from dalembert.structures import Material, material
 
-    own = [key for key in ("E", "density", "poisson") if getattr(table, key) is not None]
+    constants = [key for key in ("E", "density", "poisson") if getattr(table, key) is not None]
     if table.material is not None:
-        if own:
-            problem = f"{own[0]} is that of the material {table.material!r}."
-            raise scope.refuse((*where, own[0]), "conflicting-arguments", problem)
+        if constants:
+            problem = f"{constants[0]} is that of the material {table.material!r}."
+            raise scope.refuse((*where, constants[0]), "conflicting-arguments", problem)
         return material(table.material)
-    missing = [key for key in ("E", "density") if key not in own]
+    missing = [key for key in ("E", "density") if key not in constants]
     if missing:
         problem = f"a beam has a material, or E and density; {missing[0]} is missing."
         raise scope.refuse(where, "missing-argument", problem)
@@ -155,21 +155,21 @@ def _material(scope: Scope, table: Any, where: Where) -> Any:
 
 def _nodes(scope: Scope, table: Any, length: float, where: Where) -> dict[str, float]:
     """Places of all nodes along the beam, its ends first."""
-    found = {"start": 0.0, "end": length}
+    places = {"start": 0.0, "end": length}
     for key, raw in table.nodes.items():
         here: Where = (*where, "nodes", key)
         place = scope.number(raw, "length", here)
         if isinstance(place, Quantity):
             problem = "a node of a beam may not depend on a parameter: its modes are computed once."
             raise scope.refuse(here, "not-supported", problem, Advice("Make the parameter a constant."))
-        scope.refuse_if(key in found, here, "taken-name", f"every beam has a node {key!r}.")
+        scope.refuse_if(key in places, here, "taken-name", f"every beam has a node {key!r}.")
         problem = f"node {key!r} is at {float(place):g} m, the beam reaches from 0 to {length:g} m."
         scope.refuse_if(not SAME * length < float(place) < (1 - SAME) * length, here, "off-mesh", problem)
-        same = [name for name, x in found.items() if abs(x - float(place)) <= SAME * length]
+        same = [name for name, x in places.items() if abs(x - float(place)) <= SAME * length]
         if same:
             raise scope.refuse(here, "duplicate", f"nodes {key!r} and {same[0]!r} are at one place.")
-        found[key] = float(place)
-    return found
+        places[key] = float(place)
+    return places
 
 
 def _gauge(scope: Scope, table: Any, where: Where) -> Any:

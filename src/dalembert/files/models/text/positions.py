@@ -43,7 +43,7 @@ class _Scan:
         self.at = 0
         self.is_json = is_json
         self.blank = _BLANK_JSON if is_json else _BLANK_TOML
-        self.breaks = [found.start() for found in re.finditer("\n", text)]
+        self.breaks = [match.start() for match in re.finditer("\n", text)]
         self.lines: dict[Path, int] = {(): 1}
 
     def line(self) -> int:
@@ -54,9 +54,9 @@ class _Scan:
             while self.at < len(self.text) and self.text[self.at] in " \t":
                 self.at += 1
             return
-        found = self.blank.match(self.text, self.at)
-        if found is not None:
-            self.at = found.end()
+        match = self.blank.match(self.text, self.at)
+        if match is not None:
+            self.at = match.end()
 
     def take(self, symbol: str) -> bool:
         if self.text.startswith(symbol, self.at):
@@ -72,13 +72,13 @@ class _Scan:
         self.lines.setdefault(path, line)
 
     def string(self) -> str:
-        found = _STRING.match(self.text, self.at)
-        if found is None:
+        match = _STRING.match(self.text, self.at)
+        if match is None:
             raise _Stop
-        if found.end() - self.at > LIMITS.text:
+        if match.end() - self.at > LIMITS.text:
             raise TooDeep(self.line(), f"a text of more than {LIMITS.text} characters.")
-        self.at = found.end()
-        return found.group()
+        self.at = match.end()
+        return match.group()
 
     def key(self) -> list[str]:
         """A key, dotted in TOML."""
@@ -113,11 +113,11 @@ class _Scan:
         elif first == "{":
             self.table(path)
         else:
-            found = _SCALAR.match(self.text, self.at)
-            assert found is not None  # the pattern may be empty
-            if found.end() - self.at > LIMITS.number and found.group().strip()[LIMITS.number :]:
+            match = _SCALAR.match(self.text, self.at)
+            assert match is not None  # the pattern may be empty
+            if match.end() - self.at > LIMITS.number and match.group().strip()[LIMITS.number :]:
                 raise TooDeep(self.line(), f"a value of more than {LIMITS.number} characters is no number.")
-            self.at = found.end()
+            self.at = match.end()
 
     def array(self, path: Path) -> None:
         self.at += 1
@@ -177,10 +177,10 @@ class _Scan:
             if self.take("[["):
                 keys = self.key()
                 parent = resolve(keys[:-1], line)
-                own: Path = (*parent, keys[-1])
-                self.note(own, line)
-                counts[own] = counts.get(own, 0) + 1
-                prefix = (*own, counts[own] - 1)
+                place: Path = (*parent, keys[-1])
+                self.note(place, line)
+                counts[place] = counts.get(place, 0) + 1
+                prefix = (*place, counts[place] - 1)
                 self.note(prefix, line)
                 if not self.take("]]"):
                     raise _Stop

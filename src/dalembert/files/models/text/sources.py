@@ -35,12 +35,13 @@ class ModelFileError(FileFormatError):
             super().__init__(first.code, first.problem, *first.advice, path=path, line=line, where=first.where)
             return
         shown = [
-            f"{one.where['path']}:{one.where['line']}: {one.problem}" for one in self.problems[: LIMITS.problems_shown]
+            f"{problem.where['path']}:{problem.where['line']}: {problem.problem}"
+            for problem in self.problems[: LIMITS.problems_shown]
         ]
         more = len(self.problems) - len(shown)
         tail = [f"... and {more} more."] if more else []
         title = f"{len(self.problems)} problems in the model:"
-        advice = dict.fromkeys(advice for one in self.problems for advice in one.advice)
+        advice = dict.fromkeys(advice for problem in self.problems for advice in problem.advice)
         super().__init__("several-problems", "\n  ".join([title, *shown, *tail]), *advice, where=first.where)
         self.path, self.line = path, line
 
@@ -65,7 +66,7 @@ class Problems:
     def add(self, path: str, line: int, finding: Finding) -> None:
         text = " ".join(printable(finding.text(in_file)).split())
         where = {**finding.where, "path": path, "line": line}
-        reader = tuple(one for one in finding.advice if any(part in OF_READER for part in one.parts))
+        reader = tuple(advice_ for advice_ in finding.advice if any(item in OF_READER for item in advice_.parts))
         self.found.setdefault((path, line, text), replace(finding, problem=text, where=where, advice=reader))
         if len(self.found) >= LIMITS.problems:
             raise TooMany
@@ -143,18 +144,18 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object of JSON; the standard reader would keep the last of equal keys without an error."""
     result = dict(pairs)
     if len(result) < len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        keys: set[str] = set()
+        twice = next(key for key, _ in pairs if key in keys or keys.add(key))  # type: ignore[func-returns-value]
         raise ValueError(f"the key {twice!r} is given twice")
     return result
 
 
 def _toml_error(message: str, text: str) -> tuple[str, int]:
     """The message of tomllib without its line, and the line, which it has in the message only."""
-    found = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", message)
-    line = int(found.group(1)) if found and found.group(1) else text.count("\n") + 1
-    rest = message[: found.start()] if found else message
-    return f"not valid TOML: {rest}.", line
+    match = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", message)
+    line = int(match.group(1)) if match and match.group(1) else text.count("\n") + 1
+    words_ = message[: match.start()] if match else message
+    return f"not valid TOML: {words_}.", line
 
 
 def shorten(text: str) -> str:

@@ -215,8 +215,8 @@ class Scope:
                 raise Skip  # it has been complained about
             if state:
                 return ar.name(self.full(name))
-            known = [*self.declared, *self.trees, *ar.CONSTANTS, *special]
-            raise self.refuse(where, "unknown-name", describe_unknown("parameter", name, known), *_unit_hint(name))
+            names = [*self.declared, *self.trees, *ar.CONSTANTS, *special]
+            raise self.refuse(where, "unknown-name", describe_unknown("parameter", name, names), *_unit_hint(name))
 
         try:
             return tree.rename(rename)
@@ -235,10 +235,10 @@ class Scope:
         if not isinstance(raw, str):
             return raw
         tree = self.parse(raw, where)
-        found = self.dimension(tree, where)
-        if kind and found is not None and found != KINDS[kind][1]:
+        dimension = self.dimension(tree, where)
+        if kind and dimension is not None and dimension != KINDS[kind][1]:
             wanted = KINDS[kind][0] or "a plain number"
-            problem = f"{shorten(raw)!r} is in {unit_text(found)}; expected {kind} [{wanted}]."
+            problem = f"{shorten(raw)!r} is in {unit_text(dimension)}; expected {kind} [{wanted}]."
             raise self.refuse(where, "unit-mismatch", problem)
         tree = self.resolve(tree, where)
         try:
@@ -269,30 +269,30 @@ class Scope:
             trees.append(self.resolve(tree, where, special, state))
         used = list(dict.fromkeys(name for tree in trees for name in tree.names()))
         if state:
-            own = [n for n in used if n not in special and n not in self.m.parameters]
-            self.parts.laws.append((self.source, where, own, self.prefix))
+            names = [n for n in used if n not in special and n not in self.m.parameters]
+            self.parts.laws.append((self.source, where, names, self.prefix))
         return make(tuple(trees), {n: self.m.parameters[n] for n in used if n in self.m.parameters})
 
     def depends(self, raws: list[Any], where: Where) -> bool:
         """Whether expressions use more than parameters."""
-        known = {*self.trees, *ar.CONSTANTS, *self.declared}
-        return any(n not in known for raw in raws for n in self.parse(raw, where).names())
+        names = {*self.trees, *ar.CONSTANTS, *self.declared}
+        return any(n not in names for raw in raws for n in self.parse(raw, where).names())
 
     # -- bodies -----------------------------------------------------------------------------------------------------
     def body(self, name: str, where: Where) -> Body:
-        found = self.find_body(name)
-        if found is None:
+        target = self.find_body(name)
+        if target is None:
             if self.parts.is_refused(self.full(name)):
                 raise Skip
-            known = [n.removeprefix(self.prefix) for n in self.parts.bodies if n.startswith(self.prefix)]
-            known += self.refused_names("bodies")
-            raise self.refuse(where, "unknown-name", describe_unknown("body", name, [*known, "ground"]))
-        return found
+            names = [n.removeprefix(self.prefix) for n in self.parts.bodies if n.startswith(self.prefix)]
+            names += self.refused_names("bodies")
+            raise self.refuse(where, "unknown-name", describe_unknown("body", name, [*names, "ground"]))
+        return target
 
     def refused_names(self, section: str) -> list[str]:
         """Names of a section that exist in the file, but could not be made."""
-        given = self.source.document.get(section)
-        return [n for n in given if self.full(n) in self.parts.failed] if isinstance(given, dict) else []
+        table = self.source.document.get(section)
+        return [n for n in table if self.full(n) in self.parts.failed] if isinstance(table, dict) else []
 
     def find_body(self, name: str) -> Body | None:
         return self.ground if name == "ground" else self.parts.bodies.get(self.full(name))

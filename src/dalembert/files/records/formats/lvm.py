@@ -48,12 +48,12 @@ def read(path: Path, how: Reading) -> Record:
         read_unit_cell(name, "" if name in how.known_units else _UNITS.get(unit.lower(), unit))
         for name, unit in zip(names, units, strict=True)
     ]
-    factors = [one.factor[0] / one.factor[1] for one in read_units]
-    notes = [note for name, one in zip(names, read_units, strict=True) if (note := one.describe(name))]
+    factors = [heading.factor[0] / heading.factor[1] for heading in read_units]
+    notes = [note for name, heading in zip(names, read_units, strict=True) if (note := heading.describe(name))]
     about = {**record.provenance, **({"units": notes} if notes else {})}
     if "T" not in str(about.get("start", "")) and head.get("Date") and head.get("Time"):
         about["start"] = f"{head['Date'][0].replace('/', '-')}T{head['Time'][0][:15]}"
-    return Record(record.time, record.data * factors, names, [one.unit for one in read_units], provenance=about)
+    return Record(record.time, record.data * factors, names, [heading.unit for heading in read_units], provenance=about)
 
 
 _UNITS = {"volts": "V", "volt": "V", "amps": "A", "newton": "N", "newtons": "N", "celsius": "°C", "unknown": ""}

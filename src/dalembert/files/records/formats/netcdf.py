@@ -72,27 +72,29 @@ def _sections(file: Any, path: Path, asked: str | None, max_bytes: int) -> Itera
     FileFormatError.when(len(file) * LIMITS.channel > max_bytes, "too-large", problem)
     variables = own_datasets(file)
     texts = Texts(max_bytes)
-    known = [label for label, variable in variables.items() if not _is_bare_dimension(variable, texts)]
-    place = find_time(known, asked)
-    if place is None or len(variables[known[place]].shape) != 1:
-        raise FileFormatError("no-time", unknown_name("time variable", asked or "time", known, "the file"))
-    time = known[place]
+    candidates = [label for label, variable in variables.items() if not _is_bare_dimension(variable, texts)]
+    place = find_time(candidates, asked)
+    if place is None or len(variables[candidates[place]].shape) != 1:
+        raise FileFormatError("no-time", unknown_name("time variable", asked or "time", candidates, "the file"))
+    time = candidates[place]
     clock = variables[time]
     along = _dimension(clock, texts)
-    found = [label for label in known if label != time and _dimension(variables[label], texts) == along is not None]
+    labels_ = [
+        label for label in candidates if label != time and _dimension(variables[label], texts) == along is not None
+    ]
     order = load_json(texts.get(file.attrs, "variables"), list)
-    found = [label for label in order if label in found] if order else found
-    FileFormatError.when(not found, "empty", f"no variable runs along {time!r}.")
+    labels_ = [label for label in order if label in labels_] if order else labels_
+    FileFormatError.when(not labels_, "empty", f"no variable runs along {time!r}.")
     samples = int(clock.shape[0])
     # the file may be compressed, or have only a fill value: its unpacked size is compared
-    check_size(samples, len(found), max_bytes)
+    check_size(samples, len(labels_), max_bytes)
     unit = texts.get(clock.attrs, "units", "s")
     problem = f"the unit of time is {unit!r}; expected 's'."
     FileFormatError.when(unit not in ("s", "sec", "second", "seconds"), "unit-mismatch", problem)
-    chosen = [variables[label] for label in found]
+    chosen = [variables[label] for label in labels_]
     yield {
         "samples": samples, "dt": None, "name": texts.get(file.attrs, "name"),
-        "names": [texts.get(v.attrs, "long_name", label) if order else label for label, v in zip(found, chosen)],
+        "names": [texts.get(v.attrs, "long_name", label) if order else label for label, v in zip(labels_, chosen)],
         "units": [texts.get(variable.attrs, "units") for variable in chosen],
         "status": texts.get(file.attrs, "status", "complete"),
         **{key: load_json(texts.get(file.attrs, key), dict) for key in _JSON},
@@ -127,14 +129,14 @@ def _dimension(variable: Any, texts: Texts) -> Any:
 def _variables(names: tuple[str, ...]) -> dict[str, str]:
     """Variable of every channel: its own name where netCDF allows it, else a number."""
     labels: dict[str, str] = {}
-    taken = set(names) | {"time"}
+    names_ = set(names) | {"time"}
     for i, name in enumerate(names):
         label = name
         if not _PLAIN.fullmatch(name):
             label = f"channel_{i}"
-            while label in taken:
+            while label in names_:
                 label += "_"
-            taken.add(label)
+            names_.add(label)
         labels[name] = label
     return labels
 

@@ -60,8 +60,8 @@ def sections(path: Path, asked: str | None, max_bytes: int, dt: float | None) ->
             check_text(len(raw_about), max_bytes)
             about = load_json(raw_about.decode("utf-8", "replace"), dict) or {}
             names = [name for name in columns if name != time]
-            given = about.get("units")
-            units: dict[str, Any] = given if isinstance(given, dict) else {}
+            table = about.get("units")
+            units: dict[str, Any] = table if isinstance(table, dict) else {}
             yield {
                 "samples": file.metadata.num_rows, "dt": dt, "names": names,
                 "units": [str(units.get(name, "")) for name in names],
@@ -90,8 +90,8 @@ def _check_columns(file: Any, names: list[str]) -> None:
 
 def _find_clock(names: list[str], asked: str | None, dt: float | None) -> str:
     """The column of time; "" where there is none and a sample time replaces it."""
-    found = require_time(names, asked, dt)
-    time = "" if found is None else names[found]
+    place = require_time(names, asked, dt)
+    time = "" if place is None else names[place]
     FileFormatError.when(not set(names) - {time}, "empty", "there is no column besides time.")
     return time
 
@@ -148,7 +148,7 @@ class _Walk:
         self.structures += 1
         problem = f"structures nested {depth} deep, {self.structures} in all, are too many for max_bytes"
         Broken.when(depth > LIMITS.nesting or self.structures > self.most, problem)
-        found: dict[int, int] = {}
+        numbers: dict[int, int] = {}
         field = 0
         while head := self.byte():
             if head >> 4:
@@ -158,8 +158,8 @@ class _Walk:
                 field = raw >> 1 ^ -(raw & 1)
             value = self.value(head & 0x0F, depth)
             if value is not None:
-                found[field] = value
-        return found
+                numbers[field] = value
+        return numbers
 
     def value(self, kind: int, depth: int) -> int | None:
         if kind in (1, 2):  # a truth value is in the head

@@ -46,7 +46,7 @@ def sections(path: Path, time: str | None, max_bytes: int, dt: float | None) -> 
         filled = [(sheet, top) for sheet, top in tops if top]
         FileFormatError.when(not filled, "empty", "no sheet of the file holds a table.")
         # a cover page has texts, and no second row of numbers below the first
-        table = (one for one in filled if min(count_numbers([texts for _, texts in one[1]])) > 1)
+        table = (sheet_ for sheet_ in filled if min(count_numbers([texts for _, texts in sheet_[1]])) > 1)
         yield from _sections(*next(table, filled[0]), time, max_bytes, dt)
     except (DataError, FileFormatError):
         raise
@@ -91,28 +91,28 @@ def _sections(
 
 def _numbers(sheet: Any, names: list[str], above: int, clock: int | None, max_bytes: int) -> tuple[Any, str]:
     """Numbers below a line, and the first date where time is one."""
-    found, width = array("d"), len(names)
+    numbers, width = array("d"), len(names)
     started: datetime.datetime | None = None
     for line, cells in _rows(sheet):
         if line <= above:
             continue
-        check_size(len(found) // width + 1, width, max_bytes)
+        check_size(len(numbers) // width + 1, width, max_bytes)
         if any(_text(cell) for cell in cells[width:]):
             raise FileFormatError("ragged-row", describe_ragged(len(cells), names, "\t", "row"), line=line)
         for k in range(width):
             cell = cells[k] if k < len(cells) else None
             if k == clock and isinstance(cell, datetime.datetime):
                 started = started or cell
-                found.append((cell - started).total_seconds())
+                numbers.append((cell - started).total_seconds())
             elif isinstance(cell, bool) or not isinstance(cell, int | float):
                 if cell is not None and not is_missing(text := _text(cell)) and not is_word(text):
                     problem = f"{_text(cell)!r:.80} in column {names[k]!r:.80} is not a number."
                     raise FileFormatError("not-a-number", problem, line=line)
-                found.append(np.nan)
+                numbers.append(np.nan)
             else:
-                found.append(float(cell))
-    FileFormatError.when(not found, "empty", "there is no row of numbers under the header.", line=above)
-    return np.frombuffer(found, dtype=np.float64).reshape(-1, width), started.isoformat() if started else ""
+                numbers.append(float(cell))
+    FileFormatError.when(not numbers, "empty", "there is no row of numbers under the header.", line=above)
+    return np.frombuffer(numbers, dtype=np.float64).reshape(-1, width), started.isoformat() if started else ""
 
 
 def _text(cell: Any) -> str:
