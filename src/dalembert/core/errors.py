@@ -6,7 +6,8 @@ import difflib
 import importlib
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -139,6 +140,26 @@ class FileFormatError(DalembertError):
         super().__init__(code, place + problem, *advice, where=where, evidence=evidence)
         self.path = path
         self.line = line
+
+    @classmethod
+    def placed(cls, error: DalembertError, path: str, line: int | None = None) -> FileFormatError:
+        """An error as one of a file; one that names its file or its line keeps them."""
+        if isinstance(error, FileFormatError):
+            if error.path is not None:
+                return error
+            line = line if error.line is None else error.line
+        about = error.finding
+        return cls(about.code, about.problem, *about.advice, path=path, line=line, where=about.where,
+                   evidence=about.evidence)  # fmt: skip
+
+    @classmethod
+    @contextmanager
+    def of_file(cls, path: object) -> Iterator[None]:
+        """Errors of data inside become those of the file."""
+        try:
+            yield
+        except (DataError, ModelError, FileFormatError) as error:
+            raise cls.placed(error, str(path)) from error
 
     @classmethod
     def report_absent(cls, file: Path, shown: str | None = None) -> FileFormatError:

@@ -11,7 +11,6 @@ import base64
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -28,17 +27,11 @@ FORMAT = 1
 MAX_BYTES = 8 * 1024**3  # default of all results in memory
 
 
-@dataclass(frozen=True)
-class StoreLimits:
-    """Bytes of a file of a sweep that are read, so that a damaged one takes no more memory than allowed."""
-
-    line: int = 64_000_000
-    line_share: int = 64  # of the memory allowed, that a line may take: JSON takes up to 40 times its length as objects
-    short_line: int = 1 << 16  # always allowed
-    entry: int = 256  # that a result of a line takes as objects, and a line besides
-
-
-LIMITS = StoreLimits()
+# Bytes of a file of a sweep that are read, so that a damaged one takes no more memory than allowed.
+LINE = 64_000_000
+LINE_SHARE = 64  # of the memory allowed, that a line may take: JSON takes up to 40 times its length as objects
+SHORT_LINE = 1 << 16  # always allowed
+ENTRY = 256  # that a result of a line takes as objects, and a line besides
 
 
 class StoreError(FileFormatError, DataError):
@@ -104,13 +97,13 @@ def unpack(value: object) -> Any:
     shape, data = value.get("shape"), value.get("data")
     if not (isinstance(shape, list) and all(type(n) is int and n >= 0 for n in shape) and isinstance(data, str)):
         raise ValueError("an array has a shape and data")
-    if prod(max(n, 1) for n in shape) > LIMITS.line:  # also of an array without numbers
+    if prod(max(n, 1) for n in shape) > LINE:  # also of an array without numbers
         raise ValueError(f"an array of shape {shape!r:.40}")
     return np.frombuffer(base64.b64decode(data, validate=True), dtype="<f8").reshape(shape)
 
 
 def _longest(max_bytes: int) -> int:
-    return min(LIMITS.line, max(max_bytes // LIMITS.line_share, LIMITS.short_line))
+    return min(LINE, max(max_bytes // LINE_SHARE, SHORT_LINE))
 
 
 def read_head(folder: Path, max_bytes: int = MAX_BYTES) -> dict[str, Any]:
@@ -148,7 +141,7 @@ def read_lines(path: Path, count: int, max_bytes: int = MAX_BYTES) -> dict[int, 
                 raise StoreError("damaged", f"not a line of results: {error}.", path=str(path), line=number) from error
             results = line.get("results", {})
             sizes.update({label: np.size(unpack(results[label])) for label in results if label not in sizes})
-            size_ += len(raw) + LIMITS.entry * (1 + len(results))
+            size_ += len(raw) + ENTRY * (1 + len(results))
             if size_ + 8 * count * sum(sizes.values()) > max_bytes:
                 raise StoreError(
                     "too-large", f"the results exceed max_bytes = {max_bytes}.", path=str(path), line=number

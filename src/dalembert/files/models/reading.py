@@ -14,7 +14,7 @@ from dalembert.core.findings import Finding
 from dalembert.files.models.format import check_options, find_format, model_suffixes
 from dalembert.files.models.tables.bodies import add_bodies
 from dalembert.files.models.tables.parts import add_parts, law_of_time
-from dalembert.files.models.text.limits import LIMITS
+from dalembert.files.models.text import limits
 from dalembert.files.models.text.sources import ModelSource, Problems, TooMany, parse_source, read_source
 from dalembert.files.models.values.includes import add_includes
 from dalembert.files.models.values.laws import InputLaw
@@ -148,8 +148,8 @@ def _gravity(scope: Scope, model: Any) -> Any:
 
 def _fill(scope: Scope) -> None:
     """Everything of one file, each section after those it needs."""
-    if len(scope.m.bodies) + len(scope.model.bodies) > LIMITS.bodies:
-        problem = f"more than {LIMITS.bodies} bodies with those of the included files."
+    if len(scope.m.bodies) + len(scope.model.bodies) > limits.BODIES:
+        problem = f"more than {limits.BODIES} bodies with those of the included files."
         scope.source.report(("bodies",), "too-large", problem)
         return
     add_bodies(scope)
@@ -357,7 +357,7 @@ def _is_hopeless(scope: Scope, names: Mapping[str, str]) -> bool:
     parts: tuple[Any, ...] = (*m.bodies, *m.joints, *m.forces, *m.sensors, *m.drivers, *m.couplers)
     twice = [(name, count) for name, count in Counter(item.name for item in parts).items() if count > 1]
     wrong += [(name, "taken-name", f"name {name!r} is used {count} times.") for name, count in twice]
-    if len(wrong) < LIMITS.names_checked:
+    if len(wrong) < limits.NAMES_CHECKED:
         return False
     for item, code, problem in wrong:
         source, where = scope.parts.places.get(item, (scope.source, ()))

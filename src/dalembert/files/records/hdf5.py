@@ -16,7 +16,8 @@ import numpy as np
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice
 from dalembert.core.isolation import PIECE
-from dalembert.files.tables.bounds import LIMITS, check_text
+from dalembert.files.tables import bounds
+from dalembert.files.tables.bounds import check_text
 
 MAGIC = b"\x89HDF\r\n\x1a\n"
 _DEFLATE, _SHUFFLE, _CHECKSUM = 1, 2, 3  # filters of HDF5
@@ -39,7 +40,7 @@ def own_datasets(file: Any, *, groups: bool = False, depth: int = 0) -> dict[str
                 raise FileFormatError(
                     "outside-reference", f"the numbers of {label!r} lie in another file, which is not read."
                 )
-        elif groups and depth < LIMITS.nesting and not label.startswith("#"):
+        elif groups and depth < bounds.NESTING and not label.startswith("#"):
             below = own_datasets(file[label], groups=True, depth=depth + 1)
             datasets |= {f"{label}.{name}": dataset for name, dataset in below.items()}
     return {label: datasets[label] for label in datasets if datasets[label].shape is not None}
@@ -84,7 +85,7 @@ def read_dataset(dataset: Any, file: BinaryIO, target: Any, max_bytes: int) -> N
     shape = dataset.chunks
     size = prod(shape) * kind.itemsize
     problem = f"a chunk of {label!r} has {size} bytes, a sixteenth of max_bytes = {max_bytes} at most."
-    FileFormatError.when(size > max_bytes // LIMITS.chunk_share, "too-large", problem)
+    FileFormatError.when(size > max_bytes // bounds.CHUNK_SHARE, "too-large", problem)
     plan = dataset.id.get_create_plist()
     filters = [plan.get_filter(k)[0] for k in range(plan.get_nfilters())]
     if not set(filters) <= {_DEFLATE, _SHUFFLE, _CHECKSUM}:

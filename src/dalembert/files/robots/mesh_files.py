@@ -23,18 +23,11 @@ from dalembert.core.findings import Advice, Argument
 from dalembert.files.models.values.mesh_mass import mesh_triangles
 from dalembert.files.robots.collada import read_collada
 
-
-@dataclass(frozen=True)
-class MeshLimits:
-    """Limits far above the largest of 491 meshes of published robots (2.8 MB, 56 000 triangles)."""
-
-    text_bytes: int = 16 * 1024**2  # of an OBJ file: 230 000 triangles with normals; reading takes at most 2 s
-    triangles: int = 1_000_000  # of all files of a robot, and again of all its pictures: 72 MB each
-    points: int = 1_000_000  # of an OBJ file
-    corners: int = 1000  # of one face
-
-
-LIMITS = MeshLimits()
+# Limits far above the largest of 491 meshes of published robots (2.8 MB, 56 000 triangles).
+TEXT_BYTES = 16 * 1024**2  # of an OBJ file: 230 000 triangles with normals; reading takes at most 2 s
+TRIANGLES = 1_000_000  # of all files of a robot, and again of all its pictures: 72 MB each
+POINTS = 1_000_000  # of an OBJ file
+CORNERS = 1000  # of one face
 
 
 @dataclass
@@ -53,13 +46,13 @@ class MeshFiles:
         if path not in self.read_before:
             suffix = path.suffix.lower()
             if suffix == ".dae":
-                triangles = read_collada(path, LIMITS.text_bytes, LIMITS.triangles)
+                triangles = read_collada(path, TEXT_BYTES, TRIANGLES)
             else:
                 triangles = read_obj(path) if suffix == ".obj" else mesh_triangles(path, path.name, 1.0)
             self.read_before[path] = triangles
             total = sum(map(len, self.read_before.values()))
-            problem = f"the meshes have more than {LIMITS.triangles} triangles."
-            FileFormatError.when(total > LIMITS.triangles, "too-large", problem)
+            problem = f"the meshes have more than {TRIANGLES} triangles."
+            FileFormatError.when(total > TRIANGLES, "too-large", problem)
         return self.read_before[path]
 
 
@@ -97,15 +90,15 @@ def find_first(names: Sequence[str], folders: Sequence[Path]) -> tuple[str, Path
 
 def read_obj(path: Path) -> FloatArray:
     """Triangles (n, 3, 3) of an OBJ file."""
-    require_file(path, LIMITS.text_bytes, path.name)
+    require_file(path, TEXT_BYTES, path.name)
     points, faces = array("d"), array("l")
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, 1):
                 if line.startswith((b"v ", b"f ", b" ", b"v\t", b"f\t", b"\t")):
-                    _read_line(number, line.split(None, LIMITS.corners + 2), points, faces)
-                    if len(points) > 3 * LIMITS.points or len(faces) > 3 * LIMITS.triangles:
-                        problem = f"more than {LIMITS.points} points or {LIMITS.triangles} triangles."
+                    _read_line(number, line.split(None, CORNERS + 2), points, faces)
+                    if len(points) > 3 * POINTS or len(faces) > 3 * TRIANGLES:
+                        problem = f"more than {POINTS} points or {TRIANGLES} triangles."
                         raise FileFormatError("too-large", problem)
     except OSError as error:
         raise FileFormatError("not-readable", f"cannot be read ({error}).") from None
@@ -129,7 +122,7 @@ def _read_line(number: int, words: list[bytes], points: array[float], faces: arr
         raise FileFormatError("bad-syntax", f"line {number} is not a point or face of an OBJ file.") from None
     count = len(points) // 3
     corners = [k - 1 if k > 0 else count + k for k in corners]
-    if not 3 <= len(corners) <= LIMITS.corners or not 0 <= min(corners) <= max(corners) < count:
+    if not 3 <= len(corners) <= CORNERS or not 0 <= min(corners) <= max(corners) < count:
         raise FileFormatError("bad-syntax", f"line {number} names points that the file does not have.")
     for b, c in pairwise(corners[1:]):
         faces.extend((corners[0], b, c))

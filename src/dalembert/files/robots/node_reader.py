@@ -19,7 +19,8 @@ from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import FileFormatError, ModelWarning
 from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.files.models.text.sources import PICTURES, REPAIR, Problems, TooMany
-from dalembert.files.robots.mesh_files import LIMITS, MeshFiles
+from dalembert.files.robots import mesh_files
+from dalembert.files.robots.mesh_files import MeshFiles
 from dalembert.files.robots.xml_tree import XmlNode
 from dalembert.model import Mechanism
 
@@ -220,8 +221,8 @@ class NodeReader:
         for triangles, color in shapes if self.meshes.wanted else ():
             if triangles is None:
                 continue
-            if self.meshes.drawn + len(triangles) > LIMITS.triangles:
-                problem = f"the pictures of the bodies have more than {LIMITS.triangles} triangles."
+            if self.meshes.drawn + len(triangles) > mesh_files.TRIANGLES:
+                problem = f"the pictures of the bodies have more than {mesh_files.TRIANGLES} triangles."
                 self.problem(node, "too-large", problem)
                 break
             self.meshes.drawn += len(triangles)

@@ -16,7 +16,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from dalembert.core.errors import FileFormatError
-from dalembert.files.tables.bounds import LIMITS, check_size
+from dalembert.files.tables import bounds
+from dalembert.files.tables.bounds import check_size
 
 _REAL, _COMPLEX = (2, 4), (5, 6)  # types of numbers: single, double precision
 # contents of data sets and kinds of functions, by number
@@ -115,11 +116,11 @@ class UniversalLines:
         self.file, self.number = file, 0
 
     def next(self) -> str | None:
-        raw = self.file.readline(LIMITS.short_line)
+        raw = self.file.readline(bounds.SHORT_LINE)
         if not raw:
             return None
         self.number += 1
-        if not raw.endswith(b"\n") and len(raw) == LIMITS.short_line:
+        if not raw.endswith(b"\n") and len(raw) == bounds.SHORT_LINE:
             raise FileFormatError("bad-syntax", "a line is too long for a universal file.", line=self.number)
         try:
             text = raw.decode("utf-8")

@@ -20,7 +20,6 @@ import numpy as np
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice, Call
-from dalembert.files.bodies.bounds import LIMITS
 from dalembert.files.bodies.format import BODY_FORMATS, BodyFormat, BodyReading
 from dalembert.files.bodies.matrix_files import read_array
 from dalembert.model.flexible import (
@@ -107,10 +106,11 @@ def read(path: Path, how: BodyReading) -> FlexibleBodyData:
     return _Reader(arrays).data()
 
 
-def _unpack(archive: zipfile.ZipFile, max_bytes: int) -> dict[str, Any]:
+def _unpack(archive: zipfile.ZipFile, max_bytes: int, most: int = 64) -> dict[str, Any]:
+    """Arrays by name, ``most`` of them; a body has at most 27."""
     entries = archive.infolist()
-    problem = f"the file has {len(entries)} arrays, more than {LIMITS.arrays}."
-    FileFormatError.when(len(entries) > LIMITS.arrays, "too-large", problem, evidence={"arrays": len(entries)})
+    problem = f"the file has {len(entries)} arrays, more than {most}."
+    FileFormatError.when(len(entries) > most, "too-large", problem, evidence={"arrays": len(entries)})
     size = sum(entry.file_size for entry in entries)
     problem = f"the file unpacks to {size} bytes, more than max_bytes = {max_bytes}."
     FileFormatError.when(size > max_bytes, "too-large", problem, evidence={"bytes": size, "allowed": max_bytes})
@@ -131,27 +131,26 @@ class _Reader:
         self.about = self._about()
         self.left = set(arrays) - {"about"}
 
-    def _about(self) -> dict[str, Any]:
+    def _about(self, most: int = 1 << 24) -> dict[str, Any]:
+        """The description; ``most`` characters are the names of 100 000 nodes."""
         description = self.arrays.get("about")
+        advice = Advice("Write it with {}.", Call("da.write_flexible_body"))
         if description is None or description.dtype.kind != "U" or description.size != 1:
             problem = "this is not a file of a flexible body: it has no description."
-            raise FileFormatError(
-                "unknown-format", problem, Advice("Write it with {}.", Call("da.write_flexible_body"))
-            )
+            raise FileFormatError("unknown-format", problem, advice)
         text = str(description.reshape(()))
-        problem = f"its description has {len(text)} characters."
-        FileFormatError.when(len(text) > LIMITS.text, "too-large", problem, where={"field": "about"})
+        _refuse(len(text) > most, "too-large", f"its description has {len(text)} characters.")
         try:
             about = json.loads(text)
         except (ValueError, RecursionError):
             raise FileFormatError("damaged", "its description is not JSON.", where={"field": "about"}) from None
-        if not isinstance(about, dict) or about.get("format") != FORMAT:
-            raise FileFormatError("unknown-format", "this is not a file of a flexible body.", where={"field": "about"})
-        if about.get("version") != VERSION:
-            problem = f"the file has version {about.get('version')!r}; version {VERSION} is read here."
-            advice = Advice("Write it again with a release of the same version.")
-            raise FileFormatError("bad-version", problem, advice, evidence={"version": about.get("version")})
-        return about
+        is_body = isinstance(about, dict) and about.get("format") == FORMAT
+        _refuse(not is_body, "unknown-format", "this is not a file of a flexible body.")
+        version = about.get("version")
+        problem = f"the file has version {version!r}; version {VERSION} is read here."
+        advice = Advice("Write it again with a release of the same version.")
+        FileFormatError.when(version != VERSION, "bad-version", problem, advice, evidence={"version": version})
+        return dict(about)
 
     def data(self) -> FlexibleBodyData:
         names, gauges = self.names("nodes"), self.tables("gauges")
@@ -159,9 +158,8 @@ class _Reader:
         rows = self.rows("gauges.row", len(gauges))
         fields: dict[str, Any] = {name: self.array(name) for name in PLAIN}
         fields |= {"stiffening": self.stiffening(), "picture": self.picture(), "finite_elements": self.values()}
-        if self.left:
-            name = sorted(self.left)[0]
-            raise FileFormatError("unknown-name", f"a flexible body has no array {name!r}.", where={"field": name})
+        for name in sorted(self.left):
+            _refuse(True, "unknown-name", f"a flexible body has no array {name!r}.", name)
         return FlexibleBodyData(
             name=self.text(self.about, "name"), mass=self.number(self.about, "mass"),
             reference=self.text(self.about, "reference"),
@@ -178,12 +176,10 @@ class _Reader:
 
     # -- arrays ------------------------------------------------------------------------------------------------------
     def array(self, name: str, kinds: str = "f") -> Any:
-        problem = f"the array {name!r} is missing."
-        FileFormatError.when(name not in self.arrays, "damaged", problem, where={"field": name})
+        _refuse(name not in self.arrays, "damaged", f"the array {name!r} is missing.", name)
         self.left.discard(name)
         values = self.arrays[name]
-        problem = f"the array {name!r} holds {values.dtype}."
-        FileFormatError.when(values.dtype.kind not in kinds, "wrong-type", problem, where={"field": name})
+        _refuse(values.dtype.kind not in kinds, "wrong-type", f"the array {name!r} holds {values.dtype}.", name)
         return np.array(values, dtype=np.float64 if values.dtype.kind == "f" else np.intp)
 
     def optional(self, name: str) -> Any:
@@ -192,7 +188,7 @@ class _Reader:
     def rows(self, name: str, count: int) -> Any:
         array = self.array(name)
         problem = f"the array {name!r} has shape {array.shape} for {count} names."
-        FileFormatError.when(array.ndim < 1 or len(array) != count, "wrong-shape", problem, where={"field": name})
+        _refuse(array.shape[:1] != (count,), "wrong-shape", problem, name)
         return array
 
     def stiffening(self) -> Stiffening | None:
@@ -222,38 +218,32 @@ class _Reader:
                   "lines": (lines, (len(lines) if lines.ndim else 0, 2)),
                   "triangles": (triangles, (len(triangles) if triangles.ndim else 0, 3))}  # fmt: skip
         for name, (array, shape) in shapes.items():
-            where = {"field": f"picture.{name}"}
-            problem = f"picture.{name} has shape {array.shape}, expected {shape}."
-            FileFormatError.when(array.shape != shape, "wrong-shape", problem, where=where)
-            if array.dtype.kind == "f" and not np.isfinite(array).all():
-                bad = int((~np.isfinite(array)).sum())
-                problem = f"{bad} numbers of picture.{name} are not finite."
-                raise FileFormatError("not-finite", problem, where=where, evidence={"numbers": bad})
-            if array.dtype.kind != "f" and array.size and not (array.min() >= 0 and array.max() < len(points)):
-                problem = f"picture.{name} names a point that is not there; it has {len(points)}."
-                raise FileFormatError("out-of-range", problem, where=where)
+            field = f"picture.{name}"
+            _refuse(array.shape != shape, "wrong-shape", f"{field} has shape {array.shape}, expected {shape}.", field)
+            bad = int((~np.isfinite(array)).sum())
+            _refuse(bad, "not-finite", f"{bad} numbers of {field} are not finite.", field, numbers=bad)
+            outside = array.dtype.kind != "f" and array.size and not 0 <= array.min() <= array.max() < len(points)
+            problem = f"{field} names a point that is not there; it has {len(points)}."
+            _refuse(outside, "out-of-range", problem, field)
         return BodyPicture(points=points, modes=modes, lines=lines, triangles=triangles)
 
     def values(self) -> FiniteElementValues | None:
         if "finite_elements" not in self.about:
             return None
         table = self.about["finite_elements"]
-        problem = "finite_elements is not a table."
-        FileFormatError.when(not isinstance(table, dict), "wrong-type", problem, where={"field": "about"})
+        _refuse(not isinstance(table, dict), "wrong-type", "finite_elements is not a table.")
         counts = {key: table.get(key) for key in ("rigid_modes", "coordinates")}
         for key, count in counts.items():
-            if count is not None and (isinstance(count, bool) or not isinstance(count, int)):
-                raise FileFormatError("not-a-count", f"{key} is {count!r:.40}.", where={"field": "about"})
+            _refuse(count is not None and type(count) is not int, "not-a-count", f"{key} is {count!r:.40}.")
         free = table.get("free")
-        problem = f"free is {free!r:.40}, not true or false."
-        FileFormatError.when(not isinstance(free, bool), "wrong-type", problem, where={"field": "about"})
+        _refuse(not isinstance(free, bool), "wrong-type", f"free is {free!r:.40}, not true or false.")
         center, inertia = (self.array(f"finite_elements.{key}") for key in ("center", "inertia"))
-        if center.shape != (3,) or inertia.shape != (3, 3):
-            problem = f"finite_elements: center {center.shape}, inertia {inertia.shape}; expected (3,) and (3, 3)."
-            raise FileFormatError("wrong-shape", problem, where={"field": "finite_elements"})
+        fits = center.shape == (3,) and inertia.shape == (3, 3)
+        problem = f"finite_elements: center {center.shape}, inertia {inertia.shape}; expected (3,) and (3, 3)."
+        _refuse(not fits, "wrong-shape", problem, "finite_elements")
         return FiniteElementValues(
             mass=self.number(table, "mass"), center=center, inertia=inertia, source=self.text(table, "source"),
-            free=free, rigid_modes=counts["rigid_modes"], coordinates=counts["coordinates"],
+            free=bool(free), rigid_modes=counts["rigid_modes"], coordinates=counts["coordinates"],
             frequencies_hz=self.optional("finite_elements.frequencies"), shapes=self.optional("finite_elements.shapes"),
             wave_speed=None if table.get("wave_speed") is None else self.number(table, "wave_speed"),
         )  # fmt: skip
@@ -263,24 +253,27 @@ class _Reader:
         return self.texts([table.get(key)], key)[0]
 
     def number(self, table: dict[str, Any], key: str) -> float:
-        value = table.get(key)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise FileFormatError("not-a-number", f"{key} is {value!r:.40}.", where={"field": "about"})
+        value: Any = table.get(key)
+        _refuse(type(value) not in (int, float), "not-a-number", f"{key} is {value!r:.40}.")
         return float(value)
 
     def names(self, key: str) -> list[str]:
         return self.texts(self.about.get(key), key)
 
     def texts(self, given: Any, what: str) -> list[str]:
-        if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
-            raise FileFormatError("wrong-type", f"{what}: expected a text or a list of them.", where={"field": "about"})
-        return given
+        is_texts = isinstance(given, list) and all(isinstance(entry, str) for entry in given)
+        _refuse(not is_texts, "wrong-type", f"{what}: expected a text or a list of them.")
+        return list(given)
 
     def tables(self, key: str) -> list[dict[str, Any]]:
-        entries = self.about.get(key)
-        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-            raise FileFormatError("wrong-type", f"{key} is not a list of tables.", where={"field": "about"})
-        return entries
+        entries: Any = self.about.get(key)
+        is_tables = isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries)
+        _refuse(not is_tables, "wrong-type", f"{key} is not a list of tables.")
+        return list(entries)
+
+
+def _refuse(wrong: object, code: str, problem: str, field: str = "about", **evidence: Any) -> None:
+    FileFormatError.when(wrong, code, problem, where={"field": field}, evidence=evidence)
 
 
 BODY_FORMATS.register("npz", BodyFormat((".npz",), read, write))

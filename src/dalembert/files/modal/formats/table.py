@@ -102,13 +102,10 @@ def _values(table: ModalTable, own: re.Match[str] | None) -> ModalValues:
             Advice("Add a column per coordinate, named as the model names it."), line=table.head_line,
         )  # fmt: skip
     columns = {**{q.value: k for q, (k, _) in words.items()}, **{table.heads[k]: k for k in shapes}}
-    columns |= {
-        "frequency": columns.get(ModalQuantity.frequency.value, 0),
-        "damping": columns.get(ModalQuantity.damping.value, 0),
-    }
+    columns |= {key: columns.get(ModalQuantity[key].value, 0) for key in ("frequency", "damping")}
     return ModalValues(
-        f, values, names, damping, numbers.get(ModalQuantity.mass), spread, numbers.get(ModalQuantity.damping_deviation),
-        notes=notes,
+        f, values, names, damping, numbers.get(ModalQuantity.mass), spread,
+        numbers.get(ModalQuantity.damping_deviation), notes=notes,
         place=lambda mode, quantity: table.line(mode, columns.get(quantity, 0)),
         is_ratio_sure=ModalQuantity.damping not in words or words[ModalQuantity.damping][1].has_unit or own is not None,
     )  # fmt: skip

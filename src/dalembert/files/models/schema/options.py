@@ -11,7 +11,7 @@ from pydantic import Field, create_model
 
 from dalembert.files.models.schema.kinds import Axis, Direction, OneOrMore, Pair, Place, Position, Value
 from dalembert.files.models.schema.values import FileTable, Law, Text, either, quantities, quantity
-from dalembert.files.models.text.limits import LIMITS
+from dalembert.files.models.text import limits
 from dalembert.model.actuators import ACTUATORS
 from dalembert.model.options import REQUIRED, Option
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class TableLaw(FileTable):
     """Piecewise linear force of the extension."""
 
-    table: list[Pair] = Field(min_length=2, max_length=LIMITS.list, description="pairs of extension and force")
+    table: list[Pair] = Field(min_length=2, max_length=limits.LIST, description="pairs of extension and force")
 
 
 class LimitsTable(FileTable):

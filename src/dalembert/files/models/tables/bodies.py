@@ -9,7 +9,7 @@ from typing import Any
 
 from dalembert.core.findings import Advice
 from dalembert.files.models.tables.flexible_bodies import body_data, factors, refuse_keys
-from dalembert.files.models.text.limits import LIMITS
+from dalembert.files.models.text import limits
 from dalembert.files.models.values.mesh_mass import mesh_mass, mesh_triangles
 from dalembert.files.models.values.places import own_point, plain
 from dalembert.files.models.values.scopes import Scope, Where
@@ -171,8 +171,8 @@ def _composite(scope: Scope, parts: list[Any], where: Where) -> Composite:
         mass, position = scope.get(solid, "mass", here), scope.get(solid, "position", here)
         symbolic += any(not isinstance(x, float) for x in (mass, *position))
         solids.append((_shape(scope, solid, here), mass, position))
-    if symbolic and len(parts) > LIMITS.symbolic_parts:
-        problem = f"more than {LIMITS.symbolic_parts} parts with parameters."
+    if symbolic and len(parts) > limits.SYMBOLIC_PARTS:
+        problem = f"more than {limits.SYMBOLIC_PARTS} parts with parameters."
         raise scope.refuse(where, "too-large", problem, Advice("Give the others as numbers."))
     return composite(*solids)
 

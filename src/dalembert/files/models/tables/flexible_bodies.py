@@ -11,7 +11,7 @@ from dalembert.core.findings import Advice
 from dalembert.expressions import Quantity
 from dalembert.files.bodies.bodies import read_body
 from dalembert.files.bodies.format import BodyReading, suffixes
-from dalembert.files.models.text.limits import LIMITS
+from dalembert.files.models.text import limits
 from dalembert.files.models.values.includes import inside
 from dalembert.files.models.values.scopes import Scope, Where
 from dalembert.model.flexible import FlexibleBodyData, FlexiblePieces
@@ -41,7 +41,7 @@ def body_data(scope: Scope, name: str, table: Any, where: Where) -> FlexibleBody
     path = inside(scope, table.flexible, (*where, "flexible"), suffixes())
     if path not in scope.parts.data:
         shown = os.path.normpath(os.path.join(os.path.dirname(scope.source.path), table.flexible))
-        scope.parts.data[path] = read_body(path, BodyReading(LIMITS.body_bytes), shown)
+        scope.parts.data[path] = read_body(path, BodyReading(limits.BODY_BYTES), shown)
     return scope.parts.data[path]
 
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.expressions import quantities as q
-from dalembert.files.models.text.limits import LIMITS
+from dalembert.files.models.text import limits
 from dalembert.record.units import NONE, Dimension, read_unit, unit_text
 
 FUNCTIONS: dict[str, tuple[int, int, Callable[..., Any]]] = {  # name -> least, most arguments, function
@@ -93,13 +93,13 @@ def node(operation: str, *arguments: Any) -> ExpressionTree:
     depth = 1 + max((a.depth for a in trees), default=0)
     size = 1 + sum(a.size for a in trees)
     _check_depth(depth)
-    problem = f"the expression has more than {LIMITS.size} operations, with the named ones in it."
-    DataError.when(size > LIMITS.size, "too-large", problem)
+    problem = f"the expression has more than {limits.SIZE} operations, with the named ones in it."
+    DataError.when(size > limits.SIZE, "too-large", problem)
     return ExpressionTree(operation, arguments, depth, size)
 
 
 def _check_depth(depth: int) -> None:
-    DataError.when(depth > LIMITS.depth, "too-large", f"the expression is more than {LIMITS.depth} levels deep.")
+    DataError.when(depth > limits.DEPTH, "too-large", f"the expression is more than {limits.DEPTH} levels deep.")
 
 
 class _Reader:
@@ -241,8 +241,8 @@ class _Reader:
 
 
 def _parse(text: str, *, several: bool) -> list[ExpressionTree]:
-    problem = f"an expression of {len(text)} characters is too long (at most {LIMITS.expression})."
-    DataError.when(len(text) > LIMITS.expression, "too-large", problem)
+    problem = f"an expression of {len(text)} characters is too long (at most {limits.EXPRESSION})."
+    DataError.when(len(text) > limits.EXPRESSION, "too-large", problem)
     DataError.when(not text.strip(), "empty", "expected a number or an expression, got an empty text.")
     reader = _Reader(text if "`" in text else text.translate(_PASTED))  # a quoted name stays as it is
     trees = [reader.comparison()]

@@ -13,7 +13,7 @@ import tomllib
 from bisect import bisect_right
 from typing import Any
 
-from dalembert.files.models.text.limits import LIMITS
+from dalembert.files.models.text import limits
 
 Path = tuple[str | int, ...]
 
@@ -28,7 +28,7 @@ _SCALAR = re.compile(r"[^,\]}\n#]*+")
 class TooDeep(Exception):
     """Nested deeper, or with more or longer values, than a model can be; carries the line."""
 
-    def __init__(self, line: int, what: str = f"nested more than {LIMITS.nesting} deep.") -> None:
+    def __init__(self, line: int, what: str = f"nested more than {limits.NESTING} deep.") -> None:
         super().__init__(what)
         self.line = line
 
@@ -65,18 +65,18 @@ class _Scan:
         return False
 
     def note(self, path: Path, line: int) -> None:
-        if len(path) > LIMITS.nesting:
+        if len(path) > limits.NESTING:
             raise TooDeep(line)
-        if len(self.lines) > LIMITS.values:
-            raise TooDeep(line, f"more than {LIMITS.values} values.")
+        if len(self.lines) > limits.VALUES:
+            raise TooDeep(line, f"more than {limits.VALUES} values.")
         self.lines.setdefault(path, line)
 
     def string(self) -> str:
         match = _STRING.match(self.text, self.at)
         if match is None:
             raise _Stop
-        if match.end() - self.at > LIMITS.text:
-            raise TooDeep(self.line(), f"a text of more than {LIMITS.text} characters.")
+        if match.end() - self.at > limits.TEXT:
+            raise TooDeep(self.line(), f"a text of more than {limits.TEXT} characters.")
         self.at = match.end()
         return match.group()
 
@@ -97,7 +97,7 @@ class _Scan:
                     raise _Stop
                 parts.append(bare.group())
                 self.at = bare.end()
-            if len(parts) > LIMITS.nesting:
+            if len(parts) > limits.NESTING:
                 raise TooDeep(self.line())
             self.skip(only_line=not self.is_json)
             if self.is_json or not self.take("."):
@@ -115,8 +115,8 @@ class _Scan:
         else:
             match = _SCALAR.match(self.text, self.at)
             assert match is not None  # the pattern may be empty
-            if match.end() - self.at > LIMITS.number and match.group().strip()[LIMITS.number :]:
-                raise TooDeep(self.line(), f"a value of more than {LIMITS.number} characters is no number.")
+            if match.end() - self.at > limits.NUMBER and match.group().strip()[limits.NUMBER :]:
+                raise TooDeep(self.line(), f"a value of more than {limits.NUMBER} characters is no number.")
             self.at = match.end()
 
     def array(self, path: Path) -> None:

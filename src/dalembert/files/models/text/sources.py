@@ -13,8 +13,7 @@ from typing import Any
 from dalembert.core.atomic_files import read_bytes
 from dalembert.core.errors import FileFormatError, printable
 from dalembert.core.findings import Advice, Argument, Call, Finding, Part
-from dalembert.files.models.text import positions
-from dalembert.files.models.text.limits import LIMITS
+from dalembert.files.models.text import limits, positions
 
 SUFFIXES = (".toml", ".json")
 ALLOW_OUTSIDE = Argument("allow_outside", True)
@@ -36,7 +35,7 @@ class ModelFileError(FileFormatError):
             return
         shown = [
             f"{problem.where['path']}:{problem.where['line']}: {problem.problem}"
-            for problem in self.problems[: LIMITS.problems_shown]
+            for problem in self.problems[: limits.PROBLEMS_SHOWN]
         ]
         more = len(self.problems) - len(shown)
         tail = [f"... and {more} more."] if more else []
@@ -68,7 +67,7 @@ class Problems:
         where = {**finding.where, "path": path, "line": line}
         reader = tuple(advice_ for advice_ in finding.advice if any(item in OF_READER for item in advice_.parts))
         self.found.setdefault((path, line, text), replace(finding, problem=text, where=where, advice=reader))
-        if len(self.found) >= LIMITS.problems:
+        if len(self.found) >= limits.PROBLEMS:
             raise TooMany
 
     def raise_if_any(self) -> None:
@@ -103,21 +102,21 @@ def read_source(path: Path, shown: str, problems: Problems) -> ModelSource:
     """Read and parse a file; problems of the file as a whole are raised."""
     problem = "a model file ends in .toml or .json."
     FileFormatError.when(path.suffix.lower() not in SUFFIXES, "unknown-suffix", problem, path=shown)
-    content = read_bytes(path, LIMITS.file_bytes, shown)
+    content = read_bytes(path, limits.FILE_BYTES, shown)
     return parse_source(content, shown, problems, is_json=path.suffix.lower() == ".json")
 
 
 def parse_source(content: bytes, shown: str, problems: Problems, *, is_json: bool) -> ModelSource:
     """Parse the bytes of a file."""
-    problem = f"the file has more than {LIMITS.file_bytes} bytes."
-    FileFormatError.when(len(content) > LIMITS.file_bytes, "too-large", problem, path=shown)
+    problem = f"the file has more than {limits.FILE_BYTES} bytes."
+    FileFormatError.when(len(content) > limits.FILE_BYTES, "too-large", problem, path=shown)
     try:
         text = content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise FileFormatError("not-readable", "the file is not UTF-8 text.", path=shown, line=line) from None
-    problem = f"the file has more than {LIMITS.lines} lines."
-    FileFormatError.when(text.count("\n") > LIMITS.lines, "too-large", problem, path=shown)
+    problem = f"the file has more than {limits.LINES} lines."
+    FileFormatError.when(text.count("\n") > limits.LINES, "too-large", problem, path=shown)
     try:
         lines = positions.find_lines(text, is_json=is_json)
     except positions.TooDeep as error:
@@ -125,7 +124,7 @@ def parse_source(content: bytes, shown: str, problems: Problems, *, is_json: boo
     try:
         document = json.loads(text, object_pairs_hook=_once) if is_json else tomllib.loads(text)
     except RecursionError:
-        problem = f"nested more than {LIMITS.nesting} deep."
+        problem = f"nested more than {limits.NESTING} deep."
         raise FileFormatError("too-large", problem, path=shown) from None
     except json.JSONDecodeError as error:
         problem = f"not valid JSON: {error.msg}."

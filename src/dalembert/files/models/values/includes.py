@@ -9,7 +9,7 @@ from typing import Any
 
 from dalembert.core.errors import DalembertError
 from dalembert.core.findings import Advice
-from dalembert.files.models.text.limits import LIMITS
+from dalembert.files.models.text import limits
 from dalembert.files.models.text.sources import ALLOW_OUTSIDE, SUFFIXES, ModelSource, read_source
 from dalembert.files.models.values.scopes import Scope, Where
 
@@ -42,13 +42,13 @@ def add_includes(scope: Scope, build: Callable[[ModelSource, Scope, str, Any], N
             path = inside(scope, table.file, (*where, "file"))
             if path in folders.trail:
                 raise scope.refuse((*where, "file"), "circular-include", f"{table.file!r} includes itself.")
-            if len(folders.trail) > LIMITS.include_depth:
+            if len(folders.trail) > limits.INCLUDE_DEPTH:
                 raise scope.refuse(
-                    (*where, "file"), "too-large", f"files are included more than {LIMITS.include_depth} deep."
+                    (*where, "file"), "too-large", f"files are included more than {limits.INCLUDE_DEPTH} deep."
                 )
             scope.parts.includes += 1
-            if scope.parts.includes > LIMITS.includes:
-                raise scope.refuse((*where, "file"), "too-large", f"more than {LIMITS.includes} files are included.")
+            if scope.parts.includes > limits.INCLUDES:
+                raise scope.refuse((*where, "file"), "too-large", f"more than {limits.INCLUDES} files are included.")
             try:
                 shown = os.path.normpath(os.path.join(os.path.dirname(scope.source.path), table.file))
                 source = read_source(path, shown, scope.source.problems)

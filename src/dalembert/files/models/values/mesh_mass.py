@@ -17,7 +17,7 @@ import numpy as np
 from dalembert.core.atomic_files import read_bytes
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice
-from dalembert.files.models.text.limits import LIMITS
+from dalembert.files.models.text import limits
 
 FLAT = 1e-12  # least volume as part of the cube of the size: the sum of 10⁴ tetrahedra has rounding of 1e-14
 STL_RECORD = np.dtype([("numbers", "<f4", (4, 3)), ("extra", "<u2")])
@@ -43,7 +43,7 @@ def mesh_mass(path: Path, shown: str, scale: float) -> MeshMass:
 
 def mesh_triangles(path: Path, shown: str, scale: float) -> Any:
     """Corners (n, 3, 3) [m] of the triangles of an STL file; they need not close."""
-    content = read_bytes(path, LIMITS.mesh_bytes, shown)
+    content = read_bytes(path, limits.MESH_BYTES, shown)
     problem = f"the scale of a mesh must be positive, got {scale:g}."
     FileFormatError.when(not (np.isfinite(scale) and scale > 0), "not-positive", problem, path=shown)
     return read_triangles(content, shown) * scale

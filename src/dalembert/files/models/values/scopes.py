@@ -12,8 +12,8 @@ from dalembert.core.errors import DalembertError, DataError, unknown_name
 from dalembert.core.findings import Advice
 from dalembert.expressions import Quantity
 from dalembert.files.models.text import arithmetic as ar
+from dalembert.files.models.text import limits
 from dalembert.files.models.text.arithmetic import ExpressionTree
-from dalembert.files.models.text.limits import LIMITS
 from dalembert.files.models.text.sources import ModelSource, TooMany, shorten
 from dalembert.files.models.values.laws import TIME
 from dalembert.model import Body, Mechanism
@@ -193,8 +193,8 @@ class Scope:
         except DataError as error:
             raise self.refuse(where, error.code, f"{shorten(raw)!r}: {error}") from None
         self.parts.operations += tree.size
-        if self.parts.operations > LIMITS.operations:
-            problem = f"the expressions of the model have more than {LIMITS.operations} operations."
+        if self.parts.operations > limits.OPERATIONS:
+            problem = f"the expressions of the model have more than {limits.OPERATIONS} operations."
             self.source.report(where, "too-large", problem)
             raise TooMany
         return tree
@@ -308,6 +308,6 @@ def _unit_hint(name: str) -> list[Advice]:
 def describe_unknown(kind: str, name: str, known: Iterable[str], where: str = "") -> str:
     """Message for a name that does not exist; of very many known ones only those that begin alike are compared."""
     names = list(known)
-    if len(names) > LIMITS.names_compared:
-        names = [n for n in names if n[:2] == name[:2]][: LIMITS.names_compared] or names[: LIMITS.names_compared]
+    if len(names) > limits.NAMES_COMPARED:
+        names = [n for n in names if n[:2] == name[:2]][: limits.NAMES_COMPARED] or names[: limits.NAMES_COMPARED]
     return unknown_name(kind, name, names, where)

@@ -13,7 +13,7 @@ from pathlib import Path
 from dalembert.core.errors import FileFormatError
 from dalembert.files.records.format import RECORD_FORMATS, Reading, RecordFormat
 from dalembert.files.records.formats import csv
-from dalembert.files.tables.bounds import LIMITS
+from dalembert.files.tables import bounds
 from dalembert.files.tables.header_units import read_unit_cell
 from dalembert.record import Record
 
@@ -28,7 +28,7 @@ def read(path: Path, how: Reading) -> Record:
     separator = "\t"
     with path.open(encoding="utf-8", errors="replace", newline=None) as file:
         for number in range(1, _MOST + 1):
-            text = file.readline(LIMITS.short_line).rstrip("\n")
+            text = file.readline(bounds.SHORT_LINE).rstrip("\n")
             key, *values = text.split(separator)
             if key == "Separator" or text.startswith("Separator,"):
                 separator = "," if "omma" in text else "\t"

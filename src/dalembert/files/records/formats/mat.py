@@ -33,7 +33,8 @@ from dalembert.core.isolation import PIECE
 from dalembert.files.records.format import RECORD_FORMATS, Reading, RecordFormat
 from dalembert.files.records.hdf5 import MAGIC, Texts, own_datasets, read_dataset
 from dalembert.files.records.sections import read_apart
-from dalembert.files.tables.bounds import LIMITS, Broken, check_size
+from dalembert.files.tables import bounds
+from dalembert.files.tables.bounds import Broken, check_size
 from dalembert.files.tables.clock import NO_TIME, find_time, names_of_rate, settle_times, step_of
 from dalembert.record import Record
 
@@ -87,7 +88,7 @@ def sections(path: Path, time: str | None, max_bytes: int, dt: float | None) -> 
     try:
         with h5py.File(path, "r") as file, path.open("rb") as raw:
             problem = f"{len(file)} variables exceed max_bytes = {max_bytes}."
-            FileFormatError.when(len(file) * LIMITS.channel > max_bytes, "too-large", problem)
+            FileFormatError.when(len(file) * bounds.CHANNEL > max_bytes, "too-large", problem)
             datasets = own_datasets(file, groups=True)
             named = dict(zip(_shorten([*datasets]), datasets.values(), strict=True))
             yield from _hdf5_sections(named, raw, time, max_bytes, dt)
@@ -103,7 +104,8 @@ def _hdf5_sections(
     texts = Texts(max_bytes)
     numeric = {
         name: dataset for name, dataset in found.items()
-        if len(dataset.shape) == 2 and dataset.dtype.kind in "fiu" and texts.get(dataset.attrs, "MATLAB_class", "double") != "char"
+        if len(dataset.shape) == 2 and dataset.dtype.kind in "fiu"
+        and texts.get(dataset.attrs, "MATLAB_class", "double") != "char"
     }  # fmt: skip
 
     def load(name: str) -> Any:
@@ -212,7 +214,7 @@ class MatVariable:
 
 def variables(path: Path, max_bytes: int) -> list[MatVariable]:
     """Numeric variables in the order of the file; `FileFormatError` where it is damaged."""
-    most = max_bytes // LIMITS.channel
+    most = max_bytes // bounds.CHANNEL
     try:
         with path.open("rb") as file:
             total = path.stat().st_size
@@ -347,7 +349,7 @@ def _matrix(take: Callable[[int], bytes], order: str, size: int, path: tuple[str
     kind, dimensions = element(4 * 32)
     Broken.when(kind != 5 or len(dimensions) < 8 or len(dimensions) % 4, "an array without dimensions")
     shape = struct.unpack(f"{order}{len(dimensions) // 4}i", dimensions)
-    _, raw_name = element(LIMITS.variable_name)
+    _, raw_name = element(bounds.VARIABLE_NAME)
     path = path or (raw_name.rstrip(b"\0").decode("utf-8", "replace"),)
     name = ".".join(path)
     Broken.when(min(shape) < 0, f"{name!r} has dimensions {shape}")
@@ -355,10 +357,10 @@ def _matrix(take: Callable[[int], bytes], order: str, size: int, path: tuple[str
         return
     if word & 0xFF == _STRUCTURE:
         _, wide = element(4)
-        _, raw_names = element(LIMITS.variable_name)
+        _, raw_names = element(bounds.VARIABLE_NAME)
         step = struct.unpack(f"{order}i", wide)[0] if len(wide) == 4 else 0
         Broken.when(step < 1 or len(raw_names) % step, f"the structure {name!r} has no names of fields")
-        if prod(shape) > 1 or len(path) > LIMITS.nesting:
+        if prod(shape) > 1 or len(path) > bounds.NESTING:
             return
         for first in range(0, len(raw_names), step):
             kind, length, inside = tag()
@@ -402,7 +404,7 @@ def _version_4(file: BinaryIO, total: int) -> Iterator[MatVariable]:
         stored_as, kind = divmod(digits, 10)
         problem = f"{code} is no type of a version 4 array"
         Broken.when(machine not in (0, 1) or zero or stored_as not in _STORED_4 or kind not in (0, 1, 2), problem)
-        if rows < 0 or columns < 0 or imaginary not in (0, 1) or not 0 < letters <= LIMITS.variable_name:
+        if rows < 0 or columns < 0 or imaginary not in (0, 1) or not 0 < letters <= bounds.VARIABLE_NAME:
             raise Broken("a head of a version 4 array that cannot be")
         stored = np.dtype(order + _STORED_4[stored_as])
         start += 20 + letters

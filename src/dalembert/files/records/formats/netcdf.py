@@ -16,7 +16,8 @@ from dalembert.files.records.format import RECORD_FORMATS, RecordFormat
 from dalembert.files.records.hdf5 import MAGIC, Texts, own_datasets, read_dataset
 from dalembert.files.records.plain_data import as_json, load_json
 from dalembert.files.records.sections import read_apart
-from dalembert.files.tables.bounds import LIMITS, check_size
+from dalembert.files.tables import bounds
+from dalembert.files.tables.bounds import check_size
 from dalembert.files.tables.clock import find_time
 from dalembert.record import Record
 
@@ -69,7 +70,7 @@ def sections(path: Path, time: str | None, max_bytes: int, dt: float | None) -> 
 
 def _sections(file: Any, path: Path, asked: str | None, max_bytes: int) -> Iterator[Any]:
     problem = f"{len(file)} variables exceed max_bytes = {max_bytes}."
-    FileFormatError.when(len(file) * LIMITS.channel > max_bytes, "too-large", problem)
+    FileFormatError.when(len(file) * bounds.CHANNEL > max_bytes, "too-large", problem)
     variables = own_datasets(file)
     texts = Texts(max_bytes)
     candidates = [label for label, variable in variables.items() if not _is_bare_dimension(variable, texts)]

@@ -20,7 +20,8 @@ from dalembert.core.isolation import PIECE
 from dalembert.files.records.format import RECORD_FORMATS, RecordFormat
 from dalembert.files.records.plain_data import as_json, load_json
 from dalembert.files.records.sections import read_apart
-from dalembert.files.tables.bounds import LIMITS, Broken, check_size, check_text
+from dalembert.files.tables import bounds
+from dalembert.files.tables.bounds import Broken, check_size, check_text
 from dalembert.files.tables.clock import require_time
 from dalembert.record import Record
 
@@ -103,7 +104,7 @@ def _check_pages(file: Any, raw: Any, max_bytes: int) -> None:
             chunk = file.metadata.row_group(group).column(k)
             starts = [chunk.data_page_offset, *([chunk.dictionary_page_offset] if chunk.has_dictionary_page else [])]
             size = max(_pages(raw, min(starts), chunk.total_compressed_size), default=0)
-            if size > max_bytes // LIMITS.page_share:
+            if size > max_bytes // bounds.PAGE_SHARE:
                 raise FileFormatError(
                     "too-large",
                     f"a page of column {chunk.path_in_schema!r} unpacks to {size} bytes, a quarter of max_bytes = "
@@ -147,7 +148,7 @@ class _Walk:
         """Skip a structure; returns its whole numbers by field."""
         self.structures += 1
         problem = f"structures nested {depth} deep, {self.structures} in all, are too many for max_bytes"
-        Broken.when(depth > LIMITS.nesting or self.structures > self.most, problem)
+        Broken.when(depth > bounds.NESTING or self.structures > self.most, problem)
         numbers: dict[int, int] = {}
         field = 0
         while head := self.byte():
@@ -205,9 +206,9 @@ def _check_footer(file: BinaryIO, total: int, max_bytes: int) -> None:
         length = int.from_bytes(tail[:4], "little")
         Broken.when(tail[4:] != b"PAR1" or length > total - 12, "it does not end as one")
         problem = f"a footer of {length} bytes is too long for max_bytes"
-        Broken.when(length > max(max_bytes // LIMITS.footer_share, LIMITS.footer), problem)
+        Broken.when(length > max(max_bytes // bounds.FOOTER_SHARE, bounds.FOOTER), problem)
         file.seek(total - 8 - length)
-        _Walk(file.read(length), max_bytes // LIMITS.structure).structure()
+        _Walk(file.read(length), max_bytes // bounds.STRUCTURE).structure()
     except Broken as error:
         raise FileFormatError("damaged", f"this is not a Parquet file that can be read ({error}).") from error
 
@@ -217,7 +218,7 @@ def _pages(file: BinaryIO, start: int, length: int) -> Iterator[int]:
     end = start + length
     while start < end:
         file.seek(start)
-        walk = _Walk(file.read(min(LIMITS.page_head, end - start)))
+        walk = _Walk(file.read(min(bounds.PAGE_HEAD, end - start)))
         try:
             head = walk.structure()
             unpacked, packed = head.get(_UNCOMPRESSED, -1), head.get(_COMPRESSED, -1)

@@ -20,13 +20,14 @@ from dalembert.core.errors import DataError, FileFormatError, require_extra
 from dalembert.files.modal.recognition import looks_modal, modal_error
 from dalembert.files.records.format import RECORD_FORMATS, RecordFormat
 from dalembert.files.records.sections import read_apart
+from dalembert.files.tables import layout
 from dalembert.files.tables.body import describe_ragged
 from dalembert.files.tables.bounds import check_size
 from dalembert.files.tables.cells import is_missing, is_word
 from dalembert.files.tables.clock import require_time, step_of_column
 from dalembert.files.tables.header import read_head
 from dalembert.files.tables.headings import convert, describe_headings, read_headings
-from dalembert.files.tables.layout import LIMITS, TextTable, count_numbers, find_header
+from dalembert.files.tables.layout import TextTable, count_numbers, find_header
 
 LIBRARIES = ("openpyxl",)
 
@@ -61,7 +62,7 @@ def _rows(sheet: Any, most: int | None = None) -> Iterator[tuple[int, tuple[Any,
 
 
 def _top(sheet: Any) -> list[tuple[int, list[str]]]:
-    return [(line, _strip([_text(cell) for cell in row])) for line, row in _rows(sheet, LIMITS.lines)]
+    return [(line, _strip([_text(cell) for cell in row])) for line, row in _rows(sheet, layout.LINES)]
 
 
 def _sections(

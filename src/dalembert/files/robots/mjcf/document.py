@@ -13,10 +13,11 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from dalembert.core.errors import FileFormatError
+from dalembert.files.robots import xml_tree
 from dalembert.files.robots.mesh_files import MeshFiles, find_first
 from dalembert.files.robots.mjcf.defaults import ClassDefaults, read_defaults
 from dalembert.files.robots.node_reader import NodeReader
-from dalembert.files.robots.xml_tree import LIMITS, XmlNode, read_xml
+from dalembert.files.robots.xml_tree import XmlNode, read_xml
 
 SECTIONS = (
     "compiler",
@@ -126,7 +127,7 @@ def _include(reader: MjcfReader, node: XmlNode, read: set[Path], depth: int) -> 
         if inner is not None:
             nodes += inner.children
     node.children = nodes
-    if depth < LIMITS.depth:
+    if depth < xml_tree.DEPTH:
         _include(reader, node, read, depth + 1)
 
 
@@ -145,7 +146,7 @@ def _read_included(reader: MjcfReader, node: XmlNode, read: set[Path]) -> XmlNod
         reader.problem(node, "duplicate", f"file {name!r:.120} is included twice.")
         return None
     read.add(path)
-    root = read_xml(path, LIMITS.elements - reader.included)
+    root = read_xml(path, xml_tree.ELEMENTS - reader.included)
     todo = [root]
     while todo:
         item = todo.pop()
