@@ -23,13 +23,13 @@ class FileLines:
 
     def __iter__(self) -> Iterator[str]:
         with self.path.open(encoding=self.encoding, errors="replace") as file:
-            for self.place in count(1):
-                text = file.readline(self.most + 1)
+            for number in count(1):
+                text, self.place, self.total = file.readline(self.most + 1), number, number - 1
                 if not text:
                     break
                 FileFormatError.when(len(text) > self.most, "too-large", f"a line of more than {self.most} characters.")
                 yield text.rstrip("\r\n")
-        self.place, self.total = None, self.place - 1
+        self.place = None
 
     def __enter__(self) -> FileLines:
         return self

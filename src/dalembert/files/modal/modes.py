@@ -8,13 +8,13 @@ from pathlib import Path
 from dalembert.core.atomic_files import replace_file, require_file
 from dalembert.core.errors import DataError, FileFormatError
 from dalembert.core.findings import Advice
-from dalembert.files.modal.format import LIMITS, MODAL_FORMATS, find_modal_format
+from dalembert.files.modal.format import LARGEST, MODAL_FORMATS, find_modal_format
 from dalembert.files.modal.geometry import Geometry, read_geometry, with_path
 from dalembert.identify.model.identified import HoldsIdentified, Identified, take_identified
 from dalembert.linear.modes import Modes
 
 
-def read_modes(path: str | os.PathLike[str], *, max_bytes: int = LIMITS.size) -> Modes:
+def read_modes(path: str | os.PathLike[str], *, max_bytes: int = LARGEST) -> Modes:
     """Read modes from a file: frequencies, damping ratios, shapes at named coordinates, modal masses, deviations.
 
     A table (``.csv``, ``.tsv``, ``.txt``) has a row or a column per mode, with headings such as ``frequency_hz`` or

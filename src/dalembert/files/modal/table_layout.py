@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 from dalembert.core.errors import FileFormatError
 from dalembert.files.modal.column_words import ModalQuantity, read_word
-from dalembert.files.modal.format import LIMITS
 from dalembert.files.tables.body import describe_ragged
 from dalembert.files.tables.cells import BLANKS, has_comma, is_number, split_cells
 from dalembert.files.tables.clock import is_time_name
 from dalembert.files.tables.header import plain_cell
 from dalembert.files.tables.layout import DELIMITERS
 
+PREAMBLE = 60  # lines before the header of a table; loggers of modal tests write a dozen
 FREQUENCIES = (ModalQuantity.frequency, ModalQuantity.damped_frequency)
 _NAMES = ("coordinate", "coordinates", "channel", "sensor", "node", "dof", "name", "quantity", "")
 
@@ -69,7 +69,7 @@ def find_heading(lines: Sequence[tuple[int, str]], delimiter: str | None = None)
 
 
 def _look(rows: list[list[str]], delimiter: str) -> FrequencyHeading | None:
-    for k, row in enumerate(rows[: LIMITS.preamble]):
+    for k, row in enumerate(rows[:PREAMBLE]):
         if len(row) < 2 or any(map(is_time_name, row)):
             continue
         words = [read_word(plain_cell(cell)) for cell in row]

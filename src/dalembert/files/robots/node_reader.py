@@ -27,16 +27,7 @@ from dalembert.model import Mechanism
 LIKENESS = 0.8  # least similarity of a name and its misspelling: "lowr" has 0.89, "gear_velocity" and "velocity" 0.76
 
 
-@dataclass(frozen=True)
-class RobotThresholds:
-    """Limits that distinguish a mistake in a robot file from a rounded number."""
-
-    offset: float = 100.0  # [m]: robots are smaller than this, robots in millimetres are larger
-    triangle: float = 1e-6  # of the largest principal inertia: files have six digits
-    point: float = 1e-6  # [m] a smaller radius of gyration is that of a point: such an inertia is a rounding error
-
-
-THRESHOLDS = RobotThresholds()
+FAR = 100.0  # [m]: robots are smaller than this, robots in millimetres are larger
 
 
 def free_name(name: str, taken: set[str], suffix: str) -> str:
@@ -159,15 +150,16 @@ class NodeReader:
         return array
 
     def check_length(self, node: XmlNode, length: float) -> None:
-        if length > THRESHOLDS.offset:
+        if length > FAR:
             problem = f"an offset of {length:g} m: lengths are metres; the file may be in millimetres."
             self.problem(node, "out-of-range", problem)
 
     # -- physics ----------------------------------------------------------------------------------------------------
-    def check_inertia(self, node: XmlNode, what: str, mass: float, J: FloatArray) -> FloatArray:
+    def check_inertia(self, node: XmlNode, what: str, mass: float, J: FloatArray, rounding: float = 1e-6) -> FloatArray:
         """The inertia; where rounding has broken the triangle inequality (or on request), the nearest one with it.
 
         The second moments Σ = ½ tr(J) 1 - J of a body are not negative in any direction.
+        rounding : of the largest principal inertia, files have six digits; and of a point its radius of gyration [m].
         """
         if mass < 0:
             self.problem(node, "negative", f"mass of {what} is negative ({mass:g} kg).")
@@ -177,7 +169,7 @@ class NodeReader:
             return J
         repaired = axes @ np.diag(np.maximum(moments, 0.0)) @ axes.T
         nearest: FloatArray = np.trace(repaired) * np.eye(3) - (repaired + repaired.T) / 2
-        slack = THRESHOLDS.triangle * float(np.abs(principal).max()) + abs(mass) * THRESHOLDS.point**2
+        slack = rounding * float(np.abs(principal).max()) + abs(mass) * rounding**2
         if -2 * moments[0] > slack:  # the excess of the largest principal value over the sum of the others
             if self.repair:
                 self.note(node, f"inertia of {what}, which is not possible for a body,")
@@ -207,7 +199,7 @@ class NodeReader:
 
     def check_size(self, node: XmlNode, name: str, found: FloatArray) -> FloatArray:
         size = float(np.abs(found).max())
-        if size > THRESHOLDS.offset:
+        if size > FAR:
             problem = f"mesh {name!r:.120} reaches {size:g} m: lengths are metres; the file may be in millimetres."
             self.problem(node, "out-of-range", problem, Advice("Give {}.", Argument("scale", "0.001 0.001 0.001")))
         return np.asarray(found)

@@ -17,7 +17,7 @@ import numpy as np
 
 from dalembert.core.errors import FileFormatError, require_name
 from dalembert.core.findings import Advice, Argument, Call
-from dalembert.files.modal.format import LIMITS, MODAL_FORMATS, ModalFormat
+from dalembert.files.modal.format import LARGEST, MODAL_FORMATS, ModalFormat
 from dalembert.files.modal.geometry import Geometry
 from dalembert.files.modal.modal_values import ModalValues, to_modes
 from dalembert.linear.modes import Modes
@@ -32,7 +32,7 @@ KEYS = (
 OBJECT, LIST, ITEM, TEXT = 184, 64, 48, 64
 
 
-def load_document(path: Path, max_bytes: int = LIMITS.size) -> Any:
+def load_document(path: Path, max_bytes: int = LARGEST) -> Any:
     """The JSON of a file; errors name the line. Refused where its objects would take twice ``max_bytes``."""
     data = path.read_bytes()
     wide = 1 if data.isascii() else 2 if np.frombuffer(data, np.uint8).max() < 0xF0 else 4  # bytes of a character

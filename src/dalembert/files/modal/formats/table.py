@@ -22,7 +22,7 @@ from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice, Call
 from dalembert.files.modal.column_words import ModalColumn, ModalQuantity, factor_of, read_word
-from dalembert.files.modal.format import LIMITS, MODAL_FORMATS, ModalFormat
+from dalembert.files.modal.format import MODAL_FORMATS, ModalFormat
 from dalembert.files.modal.geometry import Geometry
 from dalembert.files.modal.modal_values import ModalValues, to_modes
 from dalembert.files.modal.table_layout import ModalTable, find_modal_table
@@ -47,10 +47,10 @@ _CALLED = re.compile(r"(?P<part>[^\W\d_]+)\s*\(\s*(?P<name>.+?)\s*\)")
 _ENDING = re.compile(r"(?P<name>.*[^\s._:(])[\s._:]*[\s._:(](?P<part>[^\W\d_]+)\)?")
 
 
-def read(path: Path, max_bytes: int) -> Modes:
-    """Modes of a table; errors name the line."""
+def read(path: Path, max_bytes: int, most: int = 20_000) -> Modes:
+    """Modes of a table; errors name the line. Reading ``most`` lines takes less than a second."""
     count, encoding = count_lines(path, max_bytes)
-    FileFormatError.when(count > LIMITS.lines, "too-large", f"the table has {count} lines, more than {LIMITS.lines}.")
+    FileFormatError.when(count > most, "too-large", f"the table has {count} lines, more than {most}.")
     try:
         text = path.read_text(encoding=encoding)
         with path.open(encoding=encoding, newline=None) as file:

@@ -6,7 +6,6 @@ Numbers are written as text with 13 digits (E20.12), which every program reads.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -24,17 +23,6 @@ from dalembert.record import Record
 TIME, FRF = 1, 4  # kinds of function
 
 
-@dataclass(frozen=True)
-class AbscissaLimits:
-    """Limits for even frequencies, and for functions with the same abscissas."""
-
-    # Difference of two steps, or of two values near zero, relative to the last value: nine digits, rounding of sums.
-    even: float = 1e-9
-    # Relative difference of two values: a file in single precision has seven digits.
-    same: float = 1e-6
-
-
-ABSCISSAS = AbscissaLimits()
 _QUANTITY = {"m": 8, "m/s": 11, "m/s^2": 12, "N": 13, "Pa": 15}
 
 
@@ -108,15 +96,16 @@ def write(record: Record, path: Path, suffix: str) -> None:
             _write_function(file, function)
 
 
-def write_frf(response: FrequencyResponse, path: Path) -> None:
+def write_frf(response: FrequencyResponse, path: Path, even: float = 1e-9) -> None:
     """One frequency response for each pair of an output and an input.
 
     Names of at most ten letters are kept as those of parts; where one is longer all are numbered as nodes.
+    even : difference of two steps of the frequency, of the last one, that is rounding.
     """
     f = response.frequencies / (2.0 * np.pi)
     steps = np.diff(f)
     problem = "universal files are written of even frequencies."
-    FileFormatError.when(len(f) > 1 and np.ptp(steps) > ABSCISSAS.even * f[-1], "uneven-sampling", problem)
+    FileFormatError.when(len(f) > 1 and np.ptp(steps) > even * f[-1], "uneven-sampling", problem)
     step = float(np.mean(steps)) if len(f) > 1 else 1.0
     outputs, inputs = _places(response.outputs), _places(response.inputs)
     with path.open("w", encoding="ascii", errors="replace", newline="\n") as file:
@@ -151,15 +140,16 @@ def _write_function(file: TextIO, one: Function58) -> None:
     file.write(f"{-1:6d}\n")
 
 
-def _abscissa(found: Sequence[Function58]) -> Any:
-    """Times or frequencies that all functions have."""
+def _abscissa(found: Sequence[Function58], same: float = 1e-6, near_zero: float = 1e-9) -> Any:
+    """Times or frequencies that all functions have.
+
+    same : relative difference of two values: a file in single precision has seven digits.  near_zero : of the last one.
+    """
     first = found[0]
     x = first.first + first.step * np.arange(len(first.values)) if first.x is None else first.x
     for second in found[1:]:
         abscissa = second.first + second.step * np.arange(len(second.values)) if second.x is None else second.x
-        if len(abscissa) != len(x) or not np.allclose(
-            abscissa, x, rtol=ABSCISSAS.same, atol=ABSCISSAS.even * abs(x[-1])
-        ):
+        if len(abscissa) != len(x) or not np.allclose(abscissa, x, rtol=same, atol=near_zero * abs(x[-1])):
             problem = f"functions have {len(x)} and {len(abscissa)} numbers, or other abscissas."
             raise FileFormatError("wrong-shape", problem, line=second.line)
     return x
