@@ -175,6 +175,16 @@ class FileFormatError(DalembertError):
         return cls("no-such-file", f"no such file.{hint}", path=path)
 
 
+class Broken(ValueError):
+    """A value that its format cannot hold at this place; the reader of the file makes it an error with the place."""
+
+    @classmethod
+    def when(cls, wrong: object, why: str) -> None:
+        """Raise where something is wrong."""
+        if wrong:
+            raise cls(why)
+
+
 class ModelWarning(DalembertWarning):
     """A result is valid under a condition that the description of the machine does not show."""
 

@@ -133,10 +133,7 @@ def equations_from_expressions(
         D = ca.jacobian(accelerations, s["a"])
         _refuse_nonlinear(D, s["a"], rows, name)
         at_rest = ca.substitute(accelerations, s["a"], SX.zeros(nv))
-        entries["rows"] = [
-            ca.vertcat(ca.jacobian(rates, s["v"]), D),
-            ca.vertcat(-rate(rates), -at_rest),
-        ]
+        entries["rows"] = [ca.vertcat(ca.jacobian(rates, s["v"]), D), ca.vertcat(-rate(rates), -at_rest)]
     if g is not None:
         entries["internal"] = [ca.densify(_column(g))]
     if outputs:

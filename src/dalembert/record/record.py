@@ -14,15 +14,7 @@ from dalembert.core.errors import DataError, require_extra, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.tables import align_columns, small_table
 from dalembert.record import sampling
-from dalembert.record.checks import (
-    check_data,
-    check_line,
-    check_names,
-    check_time,
-    check_units,
-    freeze,
-    numbers,
-)
+from dalembert.record.checks import check_data, check_line, check_names, check_time, check_units, freeze, numbers
 from dalembert.record.interpolate import check_inside, interpolate_cubic, interpolate_linear, regular_times
 from dalembert.record.sampling import Gaps
 

@@ -7,28 +7,25 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from dalembert.core.declare import checked, count, number, positive, refused_as
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
 from dalembert.expressions import Array
-from dalembert.expressions.quantities import is_real
 
 MOST = 10_000_000  # points
 
 
+@checked
 @dataclass(frozen=True)
 class Normal:
     """A normal distribution of an axis: mean and standard deviation."""
 
-    mean: float
-    deviation: float
-
-    def __post_init__(self) -> None:
-        if not (is_real(self.mean) and is_real(self.deviation) and self.deviation > 0):
-            raise DataError("out-of-range", f"Normal needs a mean and a positive standard deviation, got {self!r}.")
+    mean: Annotated[float, refused_as("out-of-range", number)]
+    deviation: Annotated[float, refused_as("out-of-range", positive), "standard deviation"]
 
 
 class Design:
@@ -65,13 +62,9 @@ class Grid(Design):
     def __post_init__(self) -> None:
         values = _values(self.axes)
         object.__setattr__(self, "axes", values)
-        count = math.prod(map(len, values.values()))
-        if count > MOST:
-            raise DataError(
-                "too-large",
-                f"a grid of {count} points is more than {MOST}.",
-                Advice("Use {}.", Call("da.sweeps.LatinHypercube"), Call("da.sweeps.Sobol")),
-            )
+        points = math.prod(map(len, values.values()))
+        advice = Advice("Use {}.", Call("da.sweeps.LatinHypercube"), Call("da.sweeps.Sobol"))
+        DataError.when(points > MOST, "too-large", f"a grid of {points} points is more than {MOST}.", advice)
 
     @cached_property
     def points(self) -> Array:
@@ -97,16 +90,17 @@ class Points(Design):
         return np.column_stack([np.asarray(v) for v in self.axes.values()])
 
 
+@checked
 @dataclass(frozen=True)
 class _Random(Design):
     """A design whose points are drawn; an axis is (low, high) or a `Normal`."""
 
     axes: Mapping[str, Any]
-    samples: int
-    seed: int = 0
+    samples: Annotated[int, refused_as("not-a-count", count(1, MOST)), "points that are drawn"]
+    seed: Annotated[int, count(), "of the random numbers"] = 0
 
     def __post_init__(self) -> None:
-        _check_random(self.axes, self.samples, self.seed)
+        _check_random(self.axes)
 
 
 class LatinHypercube(_Random):
@@ -155,7 +149,7 @@ def _values(axes: object) -> dict[str, tuple[float, ...]]:
     return table
 
 
-def _check_random(axes: object, samples: object, seed: object) -> None:
+def _check_random(axes: object) -> None:
     for name, axis in _axes(axes).items():
         if isinstance(axis, Normal):
             continue
@@ -167,10 +161,6 @@ def _check_random(axes: object, samples: object, seed: object) -> None:
             ) from None
         problem = f"axis {name!r}: low must lie below high, got ({low:g}, {high:g})."
         DataError.when(not (np.isfinite([low, high]).all() and low < high), "out-of-range", problem)
-    if isinstance(samples, bool) or not isinstance(samples, (int, np.integer)) or not 1 <= samples <= MOST:
-        raise DataError("not-a-count", f"samples must be a whole number from 1 to {MOST}, got {samples!r}.")
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise DataError("not-a-count", f"seed must be a whole number, not negative, got {seed!r}.")
 
 
 def _spread(axes: Mapping[str, Any], unit: Array) -> Array:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.atomic_files import write_text
-from dalembert.core.errors import DataError, FileFormatError
+from dalembert.core.errors import Broken, DataError, FileFormatError
 from dalembert.core.findings import Advice
 from dalembert.sweeps.swept import Swept
 
@@ -91,14 +91,13 @@ def pack(value: object) -> Any:
 
 def unpack(value: object) -> Any:
     if not isinstance(value, dict):
-        if not isinstance(value, int | float) or isinstance(value, bool):
-            raise ValueError(f"{value!r:.40} is not a number")
-        return float(value)
+        Broken.when(type(value) not in (int, float), f"{value!r:.40} is not a number")
+        return float(value)  # type: ignore[arg-type]
     shape, data = value.get("shape"), value.get("data")
     if not (isinstance(shape, list) and all(type(n) is int and n >= 0 for n in shape) and isinstance(data, str)):
-        raise ValueError("an array has a shape and data")
-    if prod(max(n, 1) for n in shape) > LINE:  # also of an array without numbers
-        raise ValueError(f"an array of shape {shape!r:.40}")
+        raise Broken("an array has a shape and data")
+    # also of an array without numbers
+    Broken.when(prod(max(n, 1) for n in shape) > LINE, f"an array of shape {shape!r:.40}")
     return np.frombuffer(base64.b64decode(data, validate=True), dtype="<f8").reshape(shape)
 
 
@@ -109,16 +108,16 @@ def _longest(max_bytes: int) -> int:
 def read_head(folder: Path, max_bytes: int = MAX_BYTES) -> dict[str, Any]:
     path = folder / HEAD
     try:
-        if path.stat().st_size > _longest(max_bytes):
-            raise StoreError("too-large", "the head of a sweep is too long.", path=str(path))
+        is_long = path.stat().st_size > _longest(max_bytes)
+        StoreError.when(is_long, "too-large", "the head of a sweep is too long.", path=str(path))
         head = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise DataError("no-such-file", f"{folder} has no sweep ({HEAD} is missing).") from None
     except (OSError, ValueError, RecursionError) as error:
         raise StoreError("damaged", f"not the head of a sweep: {error}", path=str(path)) from error
-    if not isinstance(head, dict) or head.get("format") != FORMAT:
-        raise StoreError("bad-version", "not the head of a sweep that this version can read.", path=str(path))
-    return head
+    is_known = isinstance(head, dict) and head.get("format") == FORMAT
+    StoreError.when(not is_known, "bad-version", "not the head of a sweep that this version can read.", path=str(path))
+    return dict(head)
 
 
 def read_lines(path: Path, count: int, max_bytes: int = MAX_BYTES) -> dict[int, dict[str, Any]]:
@@ -131,21 +130,19 @@ def read_lines(path: Path, count: int, max_bytes: int = MAX_BYTES) -> dict[int, 
     longest = _longest(max_bytes)
     with path.open("rb") as file:
         for number, raw in enumerate(iter(lambda: file.readline(longest + 1), b""), start=1):
-            if len(raw) > longest:
-                raise StoreError("too-large", "a line of results is too long.", path=str(path), line=number)
+            place: Any = {"path": str(path), "line": number}
+            StoreError.when(len(raw) > longest, "too-large", "a line of results is too long.", **place)
             if not raw.endswith(b"\n"):
                 break
             try:
                 line = _check_line(json.loads(raw), count)
             except (ValueError, OverflowError, RecursionError) as error:
-                raise StoreError("damaged", f"not a line of results: {error}.", path=str(path), line=number) from error
+                raise StoreError("damaged", f"not a line of results: {error}.", **place) from error
             results = line.get("results", {})
             sizes.update({label: np.size(unpack(results[label])) for label in results if label not in sizes})
             size_ += len(raw) + ENTRY * (1 + len(results))
-            if size_ + 8 * count * sum(sizes.values()) > max_bytes:
-                raise StoreError(
-                    "too-large", f"the results exceed max_bytes = {max_bytes}.", path=str(path), line=number
-                )
+            size = size_ + 8 * count * sum(sizes.values())
+            StoreError.when(size > max_bytes, "too-large", f"the results exceed max_bytes = {max_bytes}.", **place)
             lines[line["index"]] = line
             good += len(raw)
     if good < path.stat().st_size:
@@ -158,16 +155,15 @@ def _check_line(line: Any, count: int) -> dict[str, Any]:
     """The contents of a line whose parts are valid."""
     index = line.get("index") if isinstance(line, dict) else None
     if type(index) is not int or not 0 <= index < count:
-        raise ValueError(f"index {index!r:.40} is none of the {count} points")
+        raise Broken(f"index {index!r:.40} is none of the {count} points")
     if line.get("error") is not None:
         return {"index": index, "error": str(line["error"])}
     results = line.get("results")
     if not isinstance(results, dict):
-        raise ValueError("results must be a table of numbers and arrays")
+        raise Broken("results must be a table of numbers and arrays")
     for label, value in results.items():
         unpack(value)
-        if not label.isprintable():
-            raise ValueError(f"{label!r:.40} is no name of a result")
+        Broken.when(not label.isprintable(), f"{label!r:.40} is no name of a result")
     return {"index": index, "results": results}
 
 
@@ -180,14 +176,13 @@ def read_sweep(folder: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) ->
     head = read_head(where, max_bytes)
     try:
         points, names, seed, count = unpack(head["points"]), head["names"], head["seed"], head["count"]
-        if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
-            raise ValueError("names of a sweep are texts")
-        if len(set(names)) < len(names) or not all(name.isprintable() for name in names):
-            raise ValueError("names of a sweep are different, in letters that can be printed")
-        if type(seed) is not int or type(count) is not int:
-            raise ValueError("seed and count of a sweep are whole numbers")
-        if np.shape(points) != (count, len(names)):
-            raise ValueError(f"points have shape {np.shape(points)}, not ({count!r:.40}, {len(names)})")
+        is_list = isinstance(names, list) and names and all(isinstance(name, str) for name in names)
+        Broken.when(not is_list, "names of a sweep are texts")
+        are_names = len(set(names)) == len(names) and all(name.isprintable() for name in names)
+        Broken.when(not are_names, "names of a sweep are different, in letters that can be printed")
+        Broken.when(type(seed) is not int or type(count) is not int, "seed and count of a sweep are whole numbers")
+        problem = f"points have shape {np.shape(points)}, not ({count!r:.40}, {len(names)})"
+        Broken.when(np.shape(points) != (count, len(names)), problem)
     except (KeyError, ValueError, OverflowError) as error:
         raise StoreError("damaged", f"not the head of a sweep: {error!r}", path=str(where / HEAD)) from error
     return gather_swept(tuple(names), points, read_lines(where / LINES, len(points), max_bytes), seed)
@@ -208,10 +203,7 @@ def gather_swept(names: tuple[str, ...], points: Any, lines: dict[int, dict[str,
             array = results.setdefault(label, None)
             if array is None:
                 array = results[label] = np.full((count, *np.shape(value_)), np.nan)
-            if array.shape[1:] != np.shape(value_):
-                raise DataError(
-                    "wrong-shape",
-                    f"result {label!r} has shape {np.shape(value_)} at point {index}, {array.shape[1:]} elsewhere.",
-                )
+            problem = f"result {label!r} has shape {np.shape(value_)} at point {index}, {array.shape[1:]} elsewhere."
+            DataError.when(array.shape[1:] != np.shape(value_), "wrong-shape", problem)
             array[index] = value_
     return Swept(names, np.asarray(points), results, tuple(status.tolist()), errors, seed)

@@ -51,12 +51,7 @@ APPENDED = {
         "conflicting-arguments",
         "",
     ),
-    "a spatial joint in the plane": (
-        '[joints.B]\ntype = "spherical"\na = "rod"\nb = "ground"',
-        1,
-        "not-supported",
-        "",
-    ),
+    "a spatial joint in the plane": ('[joints.B]\ntype = "spherical"\na = "rod"\nb = "ground"', 1, "not-supported", ""),
     "a body joined to itself": ('[joints.B]\ntype = "fixed"\na = "rod"\nb = "rod(1, 0)"', 1, "same-body", ""),
     "a rod of no length": (
         '[joints.B]\ntype = "massless rod"\na = "rod"\nb = "ground"\nlength = 0',
@@ -231,12 +226,7 @@ APPENDED = {
         "duplicate",
         "",
     ),
-    "a gear of no ratio": (
-        '[couplers.g]\ntype = "gear"\nfirst = "A"\nsecond = "rod.x"\nratio = 0',
-        1,
-        "zero",
-        "",
-    ),
+    "a gear of no ratio": ('[couplers.g]\ntype = "gear"\nfirst = "A"\nsecond = "rod.x"\nratio = 0', 1, "zero", ""),
     "a constraint without expressions": ("[constraints.c]\nresidual = []", 2, "empty", ""),
     "a constraint of an unknown level": (
         '[constraints.c]\nresidual = "rod.x"\nlevel = "jerk"',

@@ -33,10 +33,7 @@ class ModalFormat:
 
 
 MODAL_FORMATS: Registry[ModalFormat] = Registry(
-    "modal format",
-    package="dalembert.files.modal.formats",
-    group="dalembert.modal_formats",
-    error=FileFormatError,
+    "modal format", package="dalembert.files.modal.formats", group="dalembert.modal_formats", error=FileFormatError
 )
 
 

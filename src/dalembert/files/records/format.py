@@ -58,10 +58,7 @@ class RecordFormat:
 
 
 RECORD_FORMATS: Registry[RecordFormat] = Registry(
-    "record format",
-    package="dalembert.files.records.formats",
-    group="dalembert.record_formats",
-    error=FileFormatError,
+    "record format", package="dalembert.files.records.formats", group="dalembert.record_formats", error=FileFormatError
 )
 
 

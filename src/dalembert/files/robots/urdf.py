@@ -500,9 +500,5 @@ def _distinct(reader: UrdfReader, links: Mapping[str, XmlNode], joints: list[Joi
     for joint in joints:
         if joint.name in links:
             name = labels[joint.name] = free_name(joint.name, names_, SECOND)
-            reader.note(
-                joint.node,
-                f"name {joint.name!r} of a joint and of a link, now {name!r},",
-                quiet=True,
-            )
+            reader.note(joint.node, f"name {joint.name!r} of a joint and of a link, now {name!r},", quiet=True)
     return labels

@@ -27,15 +27,6 @@ NESTING = 32  # structures inside each other; from FileMetaData to Statistics th
 VARIABLE_NAME = 4096  # MATLAB allows 63, other programs more
 
 
-class Broken(Exception):
-    """The bytes do not fit the format at this place."""
-
-    @classmethod
-    def when(cls, wrong: object, why: str) -> None:
-        if wrong:
-            raise cls(why)
-
-
 def check_size(samples: int, channels: int, max_bytes: int) -> None:
     """Refuse a record whose time and channels, as float64, would exceed ``max_bytes``."""
     FileFormatError.when(samples < 0, "damaged", f"{samples} samples are declared.")

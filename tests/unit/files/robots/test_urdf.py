@@ -456,10 +456,7 @@ def test_every_published_robot_is_read_or_refused_for_a_reason() -> None:
                 da.read_urdf(path, base="free", pictures=False)
         except FileFormatError as error:
             refused[path.name] = error.code
-    assert refused == {
-        "alex_psyonic_hands.urdf": "several-problems",
-        "ur3.urdf": "empty",
-    }
+    assert refused == {"alex_psyonic_hands.urdf": "several-problems", "ur3.urdf": "empty"}
 
 
 @pytest.mark.parametrize(("length", "refused"), [(100.0, False), (100.1, True)])

@@ -54,10 +54,7 @@ def keys_table(method: type[Any]) -> type[FileTable]:
         return Time if unit == "s" else Number if plain is float else plain
 
     keys: dict[str, Any] = {
-        name: (
-            kind(option.type, option.unit) | None,
-            Field(None, description=option.meaning),
-        )
+        name: (kind(option.type, option.unit) | None, Field(None, description=option.meaning))
         for name, option in options_of(method).items()
     }
     return create_model(f"{method.__name__}Keys", __base__=FileTable, **keys)

@@ -28,13 +28,13 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from dalembert.core.errors import DataError, FileFormatError, require_extra, unknown_name
+from dalembert.core.errors import Broken, DataError, FileFormatError, require_extra, unknown_name
 from dalembert.core.isolation import PIECE
 from dalembert.files.records.format import RECORD_FORMATS, Reading, RecordFormat
 from dalembert.files.records.hdf5 import MAGIC, Texts, own_datasets, read_dataset
 from dalembert.files.records.sections import read_apart
 from dalembert.files.tables import bounds
-from dalembert.files.tables.bounds import Broken, check_size
+from dalembert.files.tables.bounds import check_size
 from dalembert.files.tables.clock import NO_TIME, find_time, names_of_rate, settle_times, step_of
 from dalembert.record import Record
 

@@ -15,13 +15,13 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from dalembert.core.errors import FileFormatError, require_extra
+from dalembert.core.errors import Broken, FileFormatError, require_extra
 from dalembert.core.isolation import PIECE
 from dalembert.files.records.format import RECORD_FORMATS, RecordFormat
 from dalembert.files.records.plain_data import as_json, load_json
 from dalembert.files.records.sections import read_apart
 from dalembert.files.tables import bounds
-from dalembert.files.tables.bounds import Broken, check_size, check_text
+from dalembert.files.tables.bounds import check_size, check_text
 from dalembert.files.tables.clock import require_time
 from dalembert.record import Record
 
