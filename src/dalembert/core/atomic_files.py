@@ -33,13 +33,8 @@ def replace_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(os.path.realpath(path))
     problem = "this is a folder."
     FileFormatError.when(target.is_dir(), "not-writable", problem, Advice("Give a file name."), path=str(path))
-    if not target.parent.is_dir():
-        raise FileFormatError(
-            "no-such-file",
-            f"the folder {str(Path(path).parent)!r} does not exist.",
-            Advice("Make it first."),
-            path=str(path),
-        )
+    problem, advice = f"the folder {str(Path(path).parent)!r} does not exist.", Advice("Make it first.")
+    FileFormatError.when(not target.parent.is_dir(), "no-such-file", problem, advice, path=str(path))
     _remove_abandoned(target.parent)
     writer = f"{_host()}-{os.getpid()}-{secrets.token_hex(6)}"
     temporary = target.with_name(f".{target.stem}.dalembert-{writer}{target.suffix}")
@@ -109,10 +104,9 @@ def require_file(file: Path, largest: int, shown: str | None = None, *, argument
     except (OSError, ValueError) as error:  # no permission, a null character in the name
         raise FileFormatError("not-readable", f"cannot be read ({error}).", path=name) from None
     FileFormatError.when(not size, "empty", "the file is empty.", path=name)
-    if size > largest:
-        allowed = f"{argument} = {largest}" if argument else str(largest)
-        problem = f"the file has {size} bytes, more than {allowed}."
-        raise FileFormatError("too-large", problem, path=name, evidence={"bytes": size, "allowed": largest})
+    allowed = f"{argument} = {largest}" if argument else str(largest)
+    problem = f"the file has {size} bytes, more than {allowed}."
+    FileFormatError.when(size > largest, "too-large", problem, path=name, evidence={"bytes": size, "allowed": largest})
 
 
 def read_bytes(file: Path, largest: int, shown: str | None = None) -> bytes:

@@ -64,9 +64,8 @@ def check_names(names: tuple[str, ...] | str) -> Mapping[str, int]:
     for i, label in enumerate(names):
         problem = f"channel {i} is named {label!r}; a name must not be empty, and 'time' is the time axis."
         DataError.when(not check_line(label, "a channel name") or label == "time", "bad-name", problem)
-        if label in columns:
-            raise DataError("taken-name", f"two channels are named {label!r} (columns {columns[label]} and {i}).")
-        columns[label] = i
+        first = columns.setdefault(label, i)
+        DataError.when(first != i, "taken-name", f"two channels are named {label!r} (columns {first} and {i}).")
     DataError.when(not columns, "empty", "a record needs at least one channel; names is empty.")
     return columns
 

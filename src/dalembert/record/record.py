@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert.core.arrays import FloatArray as Array
-from dalembert.core.errors import DataError, require_extra, unknown_name
+from dalembert.core.errors import DataError, require_extra, require_name, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.tables import align_columns, small_table
 from dalembert.record import sampling
@@ -126,8 +126,8 @@ class Record:
                 DataError.when(label_ in labels, "taken-name", f"channel {label_!r} is given twice.")
                 labels[label_] = units_.pop(label_, unit)
                 columns.append(column if column.ndim == 1 else column[:, i])
-        if units_:
-            raise DataError("unknown-name", unknown_name("channel", next(iter(units_)), labels, "units"))
+        for label in units_:
+            require_name("channel", label, labels, "units")
         data = np.column_stack(columns) if columns else np.empty((t.size, 0))
         return cls(t, data, tuple(labels), tuple(labels.values()), **about)
 
@@ -313,12 +313,9 @@ class Record:
         DataError.when(any(time_ is not None and np.isnan(time_) for time_ in (start, stop)), "not-finite", problem)
         first = 0 if start is None else int(np.searchsorted(t, start, side="left"))
         last = t.size if stop is None else int(np.searchsorted(t, stop, side="right"))
-        if first >= last:
-            raise DataError(
-                "out-of-range",
-                f"no sample of {self._label()} lies between {start} and {stop} s; it runs from {t[0]:.6g} "
-                f"to {t[-1]:.6g} s.",
-            )
+        ends = f"{t[0]:.6g} to {t[-1]:.6g} s"
+        problem = f"no sample of {self._label()} lies between {start} and {stop} s; it runs from {ends}."
+        DataError.when(first >= last, "out-of-range", problem)
         return self._with(t[first:last], self._data[first:last], self.names, self._units)
 
     def parts(self) -> tuple[Record, ...]:

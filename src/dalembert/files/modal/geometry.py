@@ -147,7 +147,7 @@ def read_geometry(path: str | os.PathLike[str]) -> Geometry:
     problem = f"the suffix {file.suffix!r} is not that of a geometry. Known: {', '.join(readers)}."
     FileFormatError.when(suffix not in readers, "unknown-suffix", problem, path=str(path))
     require_file(file, LARGEST)
-    try:
+    with FileFormatError.of_file(file):
         read: _Read = readers[suffix](file)
         FileFormatError.when(not read.places, "empty", "there is no place in the file.")
         for a, b in read.lines:
@@ -156,8 +156,6 @@ def read_geometry(path: str | os.PathLike[str]) -> Geometry:
         _check_motion(read)
         floors = {floor: tuple(names) for floor, names in read.floors.items()}
         return Geometry(read.places, tuple(read.lines) or None, floors, read.follows)
-    except FileFormatError as error:
-        raise with_path(error, file) from error
 
 
 @dataclass(eq=False)
@@ -218,15 +216,6 @@ def direction_vector(way: Direction) -> tuple[float, float, float]:
         return tuple(sign if axis == letter else 0.0 for letter in "xyz")  # type: ignore[return-value]
     size = math.hypot(*way)
     return tuple(x / size for x in way)  # type: ignore[return-value]
-
-
-def with_path(error: FileFormatError, file: Path) -> FileFormatError:
-    """An error of a reader, with the path of the file."""
-    if error.path is not None:
-        return error
-    finding = error.finding
-    about: Any = {"line": error.line, "where": finding.where, "evidence": finding.evidence}
-    return FileFormatError(finding.code, finding.problem, *finding.advice, path=str(file), **about)
 
 
 # ---- as a table
@@ -300,17 +289,16 @@ def _columns(names: list[str], line: int) -> dict[str, tuple[int, float]]:
         heading = read_heading(cell)
         short = heading.name.lower()
         if short in ("x", "y", "z"):
-            if not heading.understood or heading.unit not in ("", "m"):
-                problem = f"{cell!r:.80}: places are lengths; expected m, mm or another unit of length."
-                raise FileFormatError("unit-mismatch", problem, line=line)
+            is_length = heading.understood and heading.unit in ("", "m")
+            problem = f"{cell!r:.80}: places are lengths; expected m, mm or another unit of length."
+            FileFormatError.when(not is_length, "unit-mismatch", problem, line=line)
             columns.setdefault(short, (k, heading.factor[0] / heading.factor[1]))
         elif short in _NAMES:
             columns.setdefault("name", (k, 1.0))
         else:
-            quantity = next((kind for kind, words in _COLUMNS.items() if short in words), None)
-            if quantity is None:
-                expected = ("name", "x", "y", "z", *_COLUMNS)
-                raise FileFormatError("unknown-argument", unknown_name("column", cell, expected), line=line)
+            quantity = next((kind for kind, words in _COLUMNS.items() if short in words), cell)
+            expected = ("name", "x", "y", "z", *_COLUMNS)
+            require_name("column", quantity, expected, error=FileFormatError, code="unknown-argument", line=line)
             columns.setdefault(quantity, (k, 1.0))
     FileFormatError.when("name" not in columns, "missing-argument", "there is no column 'name'.", line=line)
     return columns
@@ -320,8 +308,8 @@ def _coordinate(row: list[str], column: tuple[int, float] | None, decimal: str, 
     if column is None:
         return 0.0
     cell = row[column[0]]
-    if not is_number(cell, decimal) or not np.isfinite(float(with_point(cell, decimal))):
-        raise FileFormatError("not-a-number", f"{cell!r:.80} is not a coordinate of a place.", line=line)
+    fits = is_number(cell, decimal) and np.isfinite(float(with_point(cell, decimal)))
+    FileFormatError.when(not fits, "not-a-number", f"{cell!r:.80} is not a coordinate of a place.", line=line)
     return float(with_point(cell, decimal)) * column[1]
 
 
@@ -362,18 +350,18 @@ def _toml(path: Path) -> _Read:
     for key in document:
         require_name("key", key, _TABLES, error=FileFormatError, code="unknown-argument", line=find_line(text, key))
     listed, pairs = document.get("places"), document.get("lines", [])
+    advice = Advice('Write [places] and under it a1 = [0, 0, 0.2, "x"].')
     if not isinstance(listed, dict):
-        raise FileFormatError("missing-argument", "there is no table [places].",
-                              Advice('Write [places] and under it a1 = [0, 0, 0.2, "x"].'))  # fmt: skip
+        raise FileFormatError("missing-argument", "there is no table [places].", advice)
     read = _Read(line_of=partial(find_line, text))
     for name, words in listed.items():
         parts = list(words) if isinstance(words, list) else []
         way = parts.pop() if parts and isinstance(parts[-1], str | list) else ""
-        if len(parts) not in (2, 3) or not all(map(_is_number, parts)):
-            problem = f"place {name!r:.80}: expected two or three coordinates [m] and a direction, not {words!r:.80}."
-            raise FileFormatError("wrong-shape", problem, line=read.line_of(name))
-        position = [*map(float, parts), *([0.0] if len(parts) == 2 else [])]
         try:
+            fits = len(parts) in (2, 3) and all(map(_is_number, parts))
+            problem = f"place {name!r:.80}: expected two or three coordinates [m] and a direction, not {words!r:.80}."
+            FileFormatError.when(not fits, "wrong-shape", problem)
+            position = (*map(float, parts), 0.0)[:3]
             read.places[name] = _place(name, position, way.lstrip("+") if isinstance(way, str) else way or [0])
         except FileFormatError as error:
             raise FileFormatError(error.code, error.finding.problem, line=read.line_of(name)) from None

@@ -9,7 +9,7 @@ from dalembert.core.atomic_files import replace_file, require_file
 from dalembert.core.errors import DataError, FileFormatError
 from dalembert.core.findings import Advice
 from dalembert.files.modal.format import LARGEST, MODAL_FORMATS, find_modal_format
-from dalembert.files.modal.geometry import Geometry, read_geometry, with_path
+from dalembert.files.modal.geometry import Geometry, read_geometry
 from dalembert.identify.model.identified import HoldsIdentified, Identified, take_identified
 from dalembert.linear.modes import Modes
 
@@ -36,15 +36,8 @@ def read_modes(path: str | os.PathLike[str], *, max_bytes: int = LARGEST) -> Mod
     file = Path(path)
     kind = find_modal_format(file)
     require_file(file, max_bytes, argument="max_bytes")
-    try:
+    with FileFormatError.of_file(path):
         modes = kind.read(file, max_bytes)
-    except FileFormatError as error:
-        raise with_path(error, file) from error
-    except DataError as error:
-        finding = error.finding
-        raise FileFormatError(
-            finding.code, finding.problem, *finding.advice, path=str(path), where=finding.where
-        ) from error
     return modes.replace(provenance={**modes.provenance, "file": file.name})
 
 
@@ -80,8 +73,5 @@ def write_modes(
             Advice(f"Write one of {', '.join(keep)}."), path=str(path),
         )  # fmt: skip
     places = geometry if geometry is None or isinstance(geometry, Geometry) else read_geometry(geometry)
-    try:
-        with replace_file(file) as temporary:
-            kind.write(model, temporary, places)
-    except FileFormatError as error:
-        raise with_path(error, file) from error
+    with FileFormatError.of_file(file), replace_file(file) as temporary:
+        kind.write(model, temporary, places)

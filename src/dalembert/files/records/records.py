@@ -69,7 +69,7 @@ def read_record(
     if kind.read is None:
         raise FileFormatError("not-supported", f"files {kind.suffixes[0]} are written, not read.", path=str(path))
     require_file(file, max_bytes, argument="max_bytes")
-    try:
+    with FileFormatError.of_file(path):
         step = None if dt is None else positive_number("dt", dt)
         if rate is not None:
             problem = "the sample time and the rate are given: one is enough."
@@ -77,14 +77,6 @@ def read_record(
             step = 1.0 / positive_number("rate", rate)
         record = kind.read(file, Reading(time, step, max_bytes, delimiter, units or (), skip, progress))
         return _with_units(record, units) if units else record
-    except (DataError, FileFormatError) as error:
-        finding, line = error.finding, None
-        if isinstance(error, FileFormatError):
-            if error.path is not None:
-                raise
-            line = error.line
-        about: Any = {"line": line, "where": finding.where, "evidence": finding.evidence}
-        raise FileFormatError(finding.code, finding.problem, *finding.advice, path=str(path), **about) from error
 
 
 def write_record(record: Record, path: str | os.PathLike[str]) -> None:

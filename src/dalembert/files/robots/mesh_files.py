@@ -97,9 +97,8 @@ def read_obj(path: Path) -> FloatArray:
             for number, line in enumerate(file, 1):
                 if line.startswith((b"v ", b"f ", b" ", b"v\t", b"f\t", b"\t")):
                     _read_line(number, line.split(None, CORNERS + 2), points, faces)
-                    if len(points) > 3 * POINTS or len(faces) > 3 * TRIANGLES:
-                        problem = f"more than {POINTS} points or {TRIANGLES} triangles."
-                        raise FileFormatError("too-large", problem)
+                    problem = f"more than {POINTS} points or {TRIANGLES} triangles."
+                    FileFormatError.when(len(points) > 3 * POINTS or len(faces) > 3 * TRIANGLES, "too-large", problem)
     except OSError as error:
         raise FileFormatError("not-readable", f"cannot be read ({error}).") from None
     FileFormatError.when(not faces, "empty", "the mesh has no triangles.")

@@ -41,10 +41,8 @@ def most_text(max_bytes: int) -> int:
 
 def check_text(size: int, max_bytes: int) -> None:
     """Refuse texts (units, provenance, scene) that would exceed ``max_bytes`` as objects."""
-    if size > most_text(max_bytes):
-        raise FileFormatError(
-            "too-large", f"texts of {size} bytes; max_bytes = {max_bytes} allows {most_text(max_bytes)} bytes of text."
-        )
+    problem = f"texts of {size} bytes; max_bytes = {max_bytes} allows {most_text(max_bytes)} bytes of text."
+    FileFormatError.when(size > most_text(max_bytes), "too-large", problem)
 
 
 def without_column(table: Any, column: int) -> Any:

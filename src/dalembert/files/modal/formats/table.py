@@ -123,9 +123,8 @@ def _numbers(table: ModalTable, column: int, word: ModalColumn) -> FloatArray:
     relative = word.quantity is ModalQuantity.frequency_deviation and word.unit in ("%", "percent")
     factor = 0.01 if relative else factor_of(word, table.heads[column], table.line(0, column))
     cells = [_number(table, k, column) for k in range(len(table.cells))]
-    if any(isinstance(cell, complex) for cell in cells):
-        problem = f"column {table.heads[column]!r:.80} holds complex numbers."
-        raise FileFormatError("not-a-number", problem, line=table.line(0, column))
+    problem, line = f"column {table.heads[column]!r:.80} holds complex numbers.", table.line(0, column)
+    FileFormatError.when(any(isinstance(cell, complex) for cell in cells), "not-a-number", problem, line=line)
     return factor * np.array(cells, dtype=np.float64)
 
 

@@ -53,14 +53,13 @@ def read(path: Path, max_bytes: int) -> Modes:
 def _values(found: UniversalSets) -> ModalValues:
     modes = _without_conjugates(found.modes)
     nodes, width = list(modes[0].values), len(next(iter(modes[0].values.values()), ()))
-    if not nodes:
-        raise FileFormatError("empty", "a mode has no node.", line=modes[0].line)
+    FileFormatError.when(not nodes, "empty", "a mode has no node.", line=modes[0].line)
     for item in modes:
-        if list(item.values) != nodes and set(item.values) != set(nodes):
-            odd = sorted(set(item.values) ^ set(nodes))[0]
-            raise FileFormatError("channel-mismatch", f"node {odd} is not in every mode.", line=item.line)
-        if any(len(row) != width for row in item.values.values()):
-            raise FileFormatError("channel-mismatch", "modes differ in their values per node.", line=item.line)
+        odd = min(set(item.values) ^ set(nodes), default=None)
+        problem = f"node {odd} is not in every mode."
+        FileFormatError.when(odd is not None, "channel-mismatch", problem, line=item.line)
+        differ = any(len(row) != width for row in item.values.values())
+        FileFormatError.when(differ, "channel-mismatch", "modes differ in their values per node.", line=item.line)
     table = np.array([[mode.values[node] for node in nodes] for mode in modes]).reshape(len(modes), -1).T
     written = _own_names(modes[0].texts) if width == 1 else None
     if written is not None and len(written) == len(nodes):
@@ -68,8 +67,7 @@ def _values(found: UniversalSets) -> ModalValues:
     else:
         names = [f"{node}{DIRECTIONS[k + 1] if width > 1 else ''}" for node in nodes for k in range(width)]
     moves = np.abs(table).max(axis=1) > 0.0 if width > 1 else np.ones(len(names), dtype=bool)
-    if not moves.any():
-        raise FileFormatError("no-motion", "all values of all modes are 0.", line=modes[0].line)
+    FileFormatError.when(not moves.any(), "no-motion", "all values of all modes are 0.", line=modes[0].line)
     notes = [f"{int((~moves).sum())} directions are 0 in every mode and left out"] if not moves.all() else []
     reals = [mode.reals for mode in modes]
     frequency, damping, mass, eigenvalues = _numbers(modes)
@@ -184,10 +182,9 @@ def _places(modes: Modes, geometry: Geometry | None) -> tuple[list[tuple[int, in
 def _refuse_twice(found: list[tuple[int, int, float]], modes: Modes) -> None:
     numbers_by_name: dict[tuple[int, int], str] = {}
     for (node, axis, _), name in zip(found, modes.coordinates, strict=True):
-        if (node, axis) in numbers_by_name:
-            problem = f"{numbers_by_name[node, axis]!r:.80} and {name!r:.80} are one direction of node {node}."
-            raise FileFormatError("duplicate", problem)
-        numbers_by_name[node, axis] = name
+        first = numbers_by_name.setdefault((node, axis), name)
+        problem = f"{first!r:.80} and {name!r:.80} are one direction of node {node}."
+        FileFormatError.when(first is not name, "duplicate", problem)
 
 
 def _texts(names: tuple[str, ...]) -> tuple[str, ...]:

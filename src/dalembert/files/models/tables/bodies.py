@@ -87,9 +87,8 @@ def _read_shapes(scope: Scope, table: Any, where: Where) -> tuple[CollisionShape
     for k, shape in enumerate(table.shapes):
         here: Where = (*where, "shapes", k)
         size, place = (tuple(plain(scope.get(shape, key, here), scope, here)) for key in ("size", "position"))
-        if len(size) < SIZES[shape.type] or min(size) < 0.0:
-            problem = f"a {shape.type} has {SIZES[shape.type]} lengths that are not negative, got {list(size)}."
-            raise scope.refuse((*here, "size"), "out-of-range", problem)
+        problem = f"a {shape.type} has {SIZES[shape.type]} lengths that are not negative, got {list(size)}."
+        scope.refuse_if(len(size) < SIZES[shape.type] or min(size) < 0.0, (*here, "size"), "out-of-range", problem)
         turned = None if shape.rotation is None else _rotation(scope, shape.rotation, (*here, "rotation"))
         axes = rotation_matrix(turned, "the rotation of a shape")
         shapes.append(CollisionShape(shape.type, size, place, axes))

@@ -90,8 +90,7 @@ def _add_variable(scope: Scope, name: str, table: Any, where: Where) -> None:
 
 def _add_constraint(scope: Scope, name: str, table: Any, where: Where) -> None:
     raws = table.residual if isinstance(table.residual, list) else [table.residual]
-    if not raws:
-        raise scope.refuse((*where, "residual"), "empty", "expected at least one expression.")
+    scope.refuse_if(not raws, (*where, "residual"), "empty", "expected at least one expression.")
     law = scope.law(StateLaw, raws, (*where, "residual"), (TIME,), state=True)
     scope.m.add_constraint(name, law, level=table.level)
 
