@@ -77,7 +77,7 @@ def unique_names(kind: str, given: str | Iterable[str] | None, default: Sequence
         problem = f"{kind} names must be non-empty strings, got {name!r} in {where}."
         DataError.when(not isinstance(name, str) or not name, "bad-name", problem)
     if len(names) != len(default):
-        shown = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
+        shown = list_names(names, {})
         raise DataError(
             "wrong-shape", f"{where} has {len(default)} {kind}s but {len(names)} {kind} names were given: {shown}."
         )

@@ -14,8 +14,6 @@ from typing import Any, Self
 from dalembert.core.findings import Advice, Finding
 
 _LONG_WORD = re.compile(r"(\S{300})\S{100,}(\S{100})")
-_MOST_SHOWN = 20  # names of a message: four lines of a terminal
-_MOST_COMPARED = 5000  # names: a comparison takes microseconds, a hostile file has millions
 
 
 class _Found:
@@ -202,8 +200,12 @@ class SimulationWarning(DalembertWarning):
     """A run is complete, but its result needs a check; the message gives the place."""
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str], where: str = "") -> str:
+def unknown_name(
+    kind: str, name: str, known: Iterable[str], where: str = "", most: int = 20, compared: int = 5000
+) -> str:  # fmt: skip
     """Message for a name that does not exist, with the nearest known one.
+
+    most : names in the message: four lines of a terminal.  compared : names, of which a hostile file has millions.
 
     Examples
     --------
@@ -211,11 +213,11 @@ def unknown_name(kind: str, name: str, known: Iterable[str], where: str = "") ->
     "no joint named 'elbw' in mechanism 'arm'. Did you mean 'elbow'? Known: elbow, wrist."
     """
     names = sorted(set(known))
-    near = difflib.get_close_matches(str(name), names[:_MOST_COMPARED], n=1, cutoff=0.5)
+    near = difflib.get_close_matches(str(name), names[:compared], n=1, cutoff=0.5)
     hint = f" Did you mean {near[0]!r:.80}?" if near else ""
     place = f" in {where}" if where else ""
-    shown = ", ".join(each[:80] if each.isprintable() else repr(each[:80]) for each in names[:_MOST_SHOWN])
-    shown += f", ... ({len(names)} in all)" if len(names) > _MOST_SHOWN else ""
+    shown = ", ".join(each[:80] if each.isprintable() else repr(each[:80]) for each in names[:most])
+    shown += f", ... ({len(names)} in all)" if len(names) > most else ""
     return f"no {kind} named {name!r}{place}.{hint} Known: {shown or '(none)'}."
 
 

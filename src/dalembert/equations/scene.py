@@ -17,9 +17,6 @@ from dalembert.core.errors import Broken, DataError
 
 VERSION = 2  # 1: bodies are rigid
 KNOWN_VERSIONS = (1, 2)
-MOST_PARTS = 100_000  # entries of one list in a scene
-MOST_TRIANGLES = 60_000  # of one mesh: more is too much for a page
-MOST_NUMBERS = 1_000_000  # of the modes of one flexible body: 3 per point and elastic coordinate
 PLANAR_POSE = ("x", "y", "angle")
 SPATIAL_POSE = ("x", "y", "z", "e0", "e1", "e2", "e3")
 
@@ -57,10 +54,10 @@ def _number(given: Any, what: str) -> float:
     return float(given)
 
 
-def _list(read: Read) -> Read:
+def _list(read: Read, most: int = 100_000) -> Read:
     def check(given: Any, what: str) -> tuple[Any, ...]:
         _expect(_is_list(given), given, what, "a list")
-        Broken.when(len(given) > MOST_PARTS, f"{what} has {len(given)} entries, more than {MOST_PARTS}")
+        Broken.when(len(given) > most, f"{what} has {len(given)} entries, more than {most}")
         return tuple(read(value, f"{what}[{k}]") for k, value in enumerate(given))
 
     return check
@@ -106,22 +103,23 @@ def _array(given: Any, what: str, expected: str) -> Any:
     return array
 
 
-def _triangles(given: Any, what: str) -> tuple[Any, ...]:
+def _triangles(given: Any, what: str, most: int = 60_000) -> tuple[Any, ...]:
+    """A mesh of at most ``most`` triangles: more is too much for a page."""
     count = len(given) if _is_list(given) else 0
-    problem = f"{what}: a mesh of {count} triangles is too much for a page; at most {MOST_TRIANGLES}"
-    Broken.when(count > MOST_TRIANGLES, problem)
+    problem = f"{what}: a mesh of {count} triangles is too much for a page; at most {most}"
+    Broken.when(count > most, problem)
     shape = _array(given, what, "triangles (n, 3, 3)").shape
     Broken.when(len(shape) != 3 or shape[1:] != (3, 3) or not shape[0], f"{what} must be (n, 3, 3), not {shape}")
     return tuple(given)
 
 
-def _modes(given: object, what: str) -> tuple[tuple[float, ...], ...]:
-    """Rows of numbers, all of one length."""
+def _modes(given: object, what: str, most: int = 1_000_000) -> tuple[tuple[float, ...], ...]:
+    """Rows of numbers, all of one length: 3 per point and elastic coordinate, ``most`` in all."""
     rows = _list(lambda row, _: row)(given, what)
     width = len(rows[0]) if rows and _is_list(rows[0]) else 0
     for k, row in enumerate(rows):
         _expect(_is_list(row) and len(row) == width, row, f"{what}[{k}]", "a list of numbers, as long as the first")
-    Broken.when(len(rows) * width > MOST_NUMBERS, f"{what} has {len(rows) * width} numbers, more than {MOST_NUMBERS}")
+    Broken.when(len(rows) * width > most, f"{what} has {len(rows) * width} numbers, more than {most}")
     array = _array(rows, what, "lists of numbers")
     Broken.when(rows and array.ndim != 2, f"{what} must be lists of numbers")
     return tuple(tuple(row) for row in array.tolist())

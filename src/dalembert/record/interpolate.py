@@ -45,7 +45,7 @@ def interpolate_cubic(time: Array, data: Array, wanted: Array, names: Sequence[s
 
     if time.size < 2:
         return interpolate_linear(time, data, wanted)
-    for label, is_whole in zip(names, np.isfinite(data).all(axis=0).tolist()):
+    for label, is_whole in zip(names, np.atleast_1d(np.isfinite(data).all(axis=0))):
         problem, advice = f"channel {label!r} has gaps, which a cubic spline cannot cross.", Argument("kind", "linear")
         DataError.when(not is_whole, "gaps", problem, Advice("Use {}.", advice), where={"channel": label})
     return np.asarray(CubicSpline(time, data, axis=0)(wanted), dtype=np.float64)

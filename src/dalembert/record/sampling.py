@@ -18,9 +18,7 @@ from dalembert.core.findings import Advice, Call
 from dalembert.core.tables import align_columns
 
 EVERY = "(all)"
-_ROWS_SHOWN = 30
 _BLOCK = 1 << 16  # samples looked at together
-_HOLES_SHOWN = 5
 
 
 class GapWarning(DalembertWarning):
@@ -57,12 +55,12 @@ class Gaps:
     def __getitem__(self, k: int) -> Gap:
         return self.gaps[k]
 
-    def table(self) -> str:
-        """One line per gap."""
+    def table(self, most: int = 30) -> str:
+        """One line per gap, ``most`` of them."""
         rows = [(gap.channel, f"{gap.start:.6g}", f"{gap.stop:.6g}", str(gap.samples)) for gap in self.gaps]
-        lines = [align_columns(("channel", "from [s]", "to [s]", "samples"), rows[:_ROWS_SHOWN], left=(0,))]
-        if len(rows) > _ROWS_SHOWN:
-            lines.append(f"... and {len(rows) - _ROWS_SHOWN} more")
+        lines = [align_columns(("channel", "from [s]", "to [s]", "samples"), rows[:most], left=(0,))]
+        if len(rows) > most:
+            lines.append(f"... and {len(rows) - most} more")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -143,7 +141,7 @@ def find_rounded_grid(time: Array, least: int = 32, hole: float = 3.0, coarse: f
     return None
 
 
-def _digits(time: Array, least: int, finest: int = 9) -> Array:
+def _digits(time: Array, least: int, finest: int = 9, roundings: float = 4.0) -> Array:
     """Rounding of every time [s]: that of all times with as many digits before the point, 0 for none.
 
     finest : decimals; microseconds are the finest that loggers round to.
@@ -155,7 +153,7 @@ def _digits(time: Array, least: int, finest: int = 9) -> Array:
         some = size == decade
         for places in range(finest + 1):
             scaled = time[some] * 10.0**places
-            if (np.abs(scaled - np.rint(scaled)) <= 4.0 * np.spacing(np.abs(scaled))).all():
+            if (np.abs(scaled - np.rint(scaled)) <= roundings * np.spacing(np.abs(scaled))).all():
                 # a few times, such as 100.00 at the end, show too few decimals
                 last = 10.0**-places if scaled.size >= least or not last else last
                 break
@@ -226,13 +224,13 @@ def find_interpolated(time: Array, wanted: Array) -> list[str]:
     return [describe_gap(gap, time) for gap in find_holes(time) if ((wanted > gap.start) & (wanted < gap.stop)).any()]
 
 
-def warn_of_interpolation(holes: Sequence[str], label: str) -> None:
-    """Warn of interpolated samples, at the place of the user's call."""
-    more = "; ..." if len(holes) > _HOLES_SHOWN else ""
+def warn_of_interpolation(holes: Sequence[str], label: str, most: int = 5) -> None:
+    """Warn of interpolated samples, at the place of the user's call; ``most`` holes are named."""
+    more = "; ..." if len(holes) > most else ""
     warnings.warn(
         GapWarning(
             "gaps",
-            f"{label}: {'; '.join(holes[:_HOLES_SHOWN])}{more}: filled by interpolation.",
+            f"{label}: {'; '.join(holes[:most])}{more}: filled by interpolation.",
             Advice("Cut the record there with {} if it shall be measured data only.", Call("Record.parts")),
         ),
         stacklevel=3,

@@ -16,8 +16,6 @@ from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
 from dalembert.expressions import Array
 
-MOST = 10_000_000  # points
-
 
 @checked
 @dataclass(frozen=True)
@@ -62,9 +60,7 @@ class Grid(Design):
     def __post_init__(self) -> None:
         values = _values(self.axes)
         object.__setattr__(self, "axes", values)
-        points = math.prod(map(len, values.values()))
-        advice = Advice("Use {}.", Call("da.sweeps.LatinHypercube"), Call("da.sweeps.Sobol"))
-        DataError.when(points > MOST, "too-large", f"a grid of {points} points is more than {MOST}.", advice)
+        _check_count(math.prod(map(len, values.values())))
 
     @cached_property
     def points(self) -> Array:
@@ -96,7 +92,7 @@ class _Random(Design):
     """A design whose points are drawn; an axis is (low, high) or a `Normal`."""
 
     axes: Mapping[str, Any]
-    samples: Annotated[int, refused_as("not-a-count", count(1, MOST)), "points that are drawn"]
+    samples: Annotated[int, refused_as("not-a-count", count(1, 10_000_000)), "points that are drawn"]
     seed: Annotated[int, count(), "of the random numbers"] = 0
 
     def __post_init__(self) -> None:
@@ -124,6 +120,12 @@ class Sobol(_Random):
         sequence = qmc.Sobol(len(self.axes), scramble=True, rng=np.random.default_rng(self.seed))
         power = int(np.ceil(np.log2(self.samples)))
         return _spread(self.axes, sequence.random_base2(power)[: self.samples])
+
+
+def _check_count(points: int, most: int = 10_000_000) -> None:
+    """Refuse a grid of more than ``most`` points: their table would take gigabytes."""
+    advice = Advice("Use {}.", Call("da.sweeps.LatinHypercube"), Call("da.sweeps.Sobol"))
+    DataError.when(points > most, "too-large", f"a grid of {points} points is more than {most}.", advice)
 
 
 def _axes(given: object) -> Mapping[str, Any]:

@@ -25,9 +25,6 @@ from dalembert.sweeps.store import Store, gather_swept, pack
 from dalembert.sweeps.swept import Swept
 from dalembert.sweeps.trials import SweepPoint
 
-LARGEST_BATCH = 16
-IN_LANES = 64  # points for each core in one call, where runs go together: a fraction of a second
-BATCHES_PER_WORKER = 16
 AHEAD = 3  # batches per worker that wait in the executor's own queue
 _trials: dict[str, Any] = {}
 
@@ -168,9 +165,11 @@ def _results(trial: Any, points: list[SweepPoint]) -> list[Any]:
 
 
 def _batches(
-    points: Any, todo: list[int], seed: int, workers: int, most: int | None = None
-) -> Iterator[list[tuple[int, list[float], int]]]:
-    size = max(1, min(LARGEST_BATCH, len(todo) // (BATCHES_PER_WORKER * max(workers, 1)))) if most is None else most
+    points: Any, todo: list[int], seed: int, workers: int, together: bool = False, lane: int = 64, most: int = 16,
+    per_worker: int = 16,
+) -> Iterator[list[tuple[int, list[float], int]]]:  # fmt: skip
+    """Points of one call: ``lane`` for each core where runs go ``together``, which take a fraction of a second."""
+    size = lane * cores() if together else max(1, min(most, len(todo) // (per_worker * max(workers, 1))))
     for first in range(0, len(todo), size):
         yield [
             (k, points[k].tolist(), int(np.random.SeedSequence([seed, k]).generate_state(1)[0]))
@@ -184,7 +183,7 @@ def _runs(
     if not todo:
         return
     if executor is None and (workers == 0 or (workers is None and task.in_lanes)):
-        for batch in _batches(points, todo, seed, 1, IN_LANES * cores() if task.in_lanes else None):
+        for batch in _batches(points, todo, seed, 1, task.in_lanes):
             yield task(batch)
         return
     count = workers if workers is not None else os.cpu_count() or 1

@@ -27,13 +27,6 @@ FORMAT = 1
 MAX_BYTES = 8 * 1024**3  # default of all results in memory
 
 
-# Bytes of a file of a sweep that are read, so that a damaged one takes no more memory than allowed.
-LINE = 64_000_000
-LINE_SHARE = 64  # of the memory allowed, that a line may take: JSON takes up to 40 times its length as objects
-SHORT_LINE = 1 << 16  # always allowed
-ENTRY = 256  # that a result of a line takes as objects, and a line besides
-
-
 class StoreError(FileFormatError, DataError):
     """A file of a sweep has contents that no sweep writes."""
 
@@ -89,7 +82,8 @@ def pack(value: object) -> Any:
     return {"shape": list(array.shape), "data": base64.b64encode(array.tobytes()).decode("ascii")}
 
 
-def unpack(value: object) -> Any:
+def unpack(value: object, most: int = 64_000_000) -> Any:
+    """A number, or an array of at most ``most`` numbers."""
     if not isinstance(value, dict):
         Broken.when(type(value) not in (int, float), f"{value!r:.40} is not a number")
         return float(value)  # type: ignore[arg-type]
@@ -97,12 +91,13 @@ def unpack(value: object) -> Any:
     if not (isinstance(shape, list) and all(type(n) is int and n >= 0 for n in shape) and isinstance(data, str)):
         raise Broken("an array has a shape and data")
     # also of an array without numbers
-    Broken.when(prod(max(n, 1) for n in shape) > LINE, f"an array of shape {shape!r:.40}")
+    Broken.when(prod(max(n, 1) for n in shape) > most, f"an array of shape {shape!r:.40}")
     return np.frombuffer(base64.b64decode(data, validate=True), dtype="<f8").reshape(shape)
 
 
-def _longest(max_bytes: int) -> int:
-    return min(LINE, max(max_bytes // LINE_SHARE, SHORT_LINE))
+def _longest(max_bytes: int, most: int = 64_000_000, share: int = 64, short: int = 1 << 16) -> int:
+    """Bytes of a line: a ``share`` of the memory, as JSON takes 40 times its length as objects; short ones always."""
+    return min(most, max(max_bytes // share, short))
 
 
 def read_head(folder: Path, max_bytes: int = MAX_BYTES) -> dict[str, Any]:
@@ -120,8 +115,13 @@ def read_head(folder: Path, max_bytes: int = MAX_BYTES) -> dict[str, Any]:
     return dict(head)
 
 
-def read_lines(path: Path, count: int, max_bytes: int = MAX_BYTES) -> dict[int, dict[str, Any]]:
-    """Whole lines by the index of their point, below `count`; one that was cut off is cut from the file too."""
+def read_lines(
+    path: Path, count: int, max_bytes: int = MAX_BYTES, entry: int = 256
+) -> dict[int, dict[str, Any]]:  # fmt: skip
+    """Whole lines by the index of their point, below `count`; one that was cut off is cut from the file too.
+
+    entry : bytes that a result of a line takes as objects, and a line besides.
+    """
     if not path.exists():
         return {}
     lines: dict[int, dict[str, Any]] = {}
@@ -140,7 +140,7 @@ def read_lines(path: Path, count: int, max_bytes: int = MAX_BYTES) -> dict[int, 
                 raise StoreError("damaged", f"not a line of results: {error}.", **place) from error
             results = line.get("results", {})
             sizes.update({label: np.size(unpack(results[label])) for label in results if label not in sizes})
-            size_ += len(raw) + ENTRY * (1 + len(results))
+            size_ += len(raw) + entry * (1 + len(results))
             size = size_ + 8 * count * sum(sizes.values())
             StoreError.when(size > max_bytes, "too-large", f"the results exceed max_bytes = {max_bytes}.", **place)
             lines[line["index"]] = line
