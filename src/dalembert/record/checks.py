@@ -77,8 +77,9 @@ def check_units(units: Sequence[str] | Mapping[str, str] | None, columns: Mappin
         for label in units:
             require_name("channel", label, columns, "units")
         return tuple(check_line(units.get(label, ""), f"the unit of {label!r}") for label in columns)
-    problem = f"units must be a list of {len(columns)}, one per channel, or a mapping; got {units!r}."
-    DataError.when(isinstance(units, str) or len(units) != len(columns), "wrong-type", problem)
+    if isinstance(units, str) or len(units) != len(columns):
+        problem = f"units must be a list of {len(columns)}, one per channel, or a mapping; got {units!r}."
+        raise DataError("wrong-type", problem)
     return _check_unit_list(tuple(units))
 
 

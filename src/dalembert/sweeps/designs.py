@@ -145,8 +145,8 @@ def _values(axes: object) -> dict[str, tuple[float, ...]]:
             values = np.atleast_1d(np.asarray(axis, dtype=float))
         except (TypeError, ValueError):
             raise DataError("not-a-number", f"axis {name!r} must be numbers, got {axis!r}.") from None
-        problem = f"axis {name!r} must be a list of finite numbers, got {axis!r}."
-        DataError.when(values.ndim != 1 or not len(values) or not np.isfinite(values).all(), "not-finite", problem)
+        if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
+            raise DataError("not-finite", f"axis {name!r} must be a list of finite numbers, got {axis!r}.")
         table[name] = tuple(values.tolist())
     return table
 

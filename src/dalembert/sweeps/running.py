@@ -67,8 +67,8 @@ def sweep(
     [1.0, 4.0, 9.0]
     """
     DataError.when(not callable(trial), "wrong-type", f"a trial must be a function of a point, got {trial!r}.")
-    problem = f"a design is needed: Grid, LatinHypercube, Sobol or Points; got {design!r}."
-    DataError.when(not isinstance(design, Design), "wrong-type", problem)
+    if not isinstance(design, Design):
+        raise DataError("wrong-type", f"a design is needed: Grid, LatinHypercube, Sobol or Points; got {design!r}.")
     if hasattr(trial, "check"):
         trial.check(design.names)
     task = _Task(trial, uuid.uuid4().hex, design.names)

@@ -74,8 +74,8 @@ class Store:
 def pack(value: object) -> Any:
     """A number unchanged, an array as its bytes: both are read back bit by bit."""
     array = np.asarray(value)
-    problem = f"a trial must return numbers or arrays of them, got {value!r}."
-    DataError.when(array.dtype.kind not in "fiub", "not-a-number", problem)
+    if array.dtype.kind not in "fiub":
+        raise DataError("not-a-number", f"a trial must return numbers or arrays of them, got {value!r}.")
     if array.ndim == 0:
         return float(array)
     array = np.ascontiguousarray(array, dtype="<f8")
