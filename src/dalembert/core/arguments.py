@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
-from dalembert.core.errors import DalembertError, DataError, require_name, unknown_name
+from dalembert.core.errors import DalembertError, DataError, require_name
 from dalembert.core.text import list_names
 
 
@@ -25,8 +25,7 @@ def matrix(
         value = value.toarray()
     try:
         raw = np.asarray(value)
-        if np.iscomplexobj(raw):
-            raise DataError("wrong-type", f"{symbol} must be real, got complex numbers.")
+        DataError.when(np.iscomplexobj(raw), "wrong-type", f"{symbol} must be real, got complex numbers.")
         if raw.dtype.kind in "USO" and any(entry is None or isinstance(entry, str) for entry in raw.flat):
             raise DataError("not-a-number", f"{symbol} must be a matrix of numbers, got text or None among them.")
         array = np.array(raw, dtype=np.float64)
@@ -59,8 +58,8 @@ def fit(symbol: str, shape: tuple[int, ...], rows: int | None, columns: int | No
 def square(symbol: str, value: object) -> FloatArray:
     """As :func:`matrix`, for the matrix that sets the size of all others; at least 1 x 1."""
     array = matrix(symbol, value, None, None, "it must be square")
-    if array.shape[0] != array.shape[1] or array.shape[0] == 0:
-        raise DataError("wrong-shape", f"{symbol} has shape {array.shape}; it must be square and not empty.")
+    problem = f"{symbol} has shape {array.shape}; it must be square and not empty."
+    DataError.when(array.shape[0] != array.shape[1] or array.shape[0] == 0, "wrong-shape", problem)
     return array
 
 
@@ -75,10 +74,10 @@ def unique_names(kind: str, given: str | Iterable[str] | None, default: Sequence
             "bad-name", f"{kind} names must be strings, one per {kind}, got {given!r} in {where}."
         ) from error
     for name in names:
-        if not isinstance(name, str) or not name:
-            raise DataError("bad-name", f"{kind} names must be non-empty strings, got {name!r} in {where}.")
+        problem = f"{kind} names must be non-empty strings, got {name!r} in {where}."
+        DataError.when(not isinstance(name, str) or not name, "bad-name", problem)
     if len(names) != len(default):
-        shown = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
+        shown = list_names(names, {})
         raise DataError(
             "wrong-shape", f"{where} has {len(default)} {kind}s but {len(names)} {kind} names were given: {shown}."
         )
@@ -106,15 +105,13 @@ def known_units(units: Mapping[str, str] | None, known: Iterable[str], where: st
     """Units by name, every name known."""
     if not units:
         return {}
-    if not isinstance(units, Mapping):
-        raise DataError(
-            "wrong-type", f"units of {where} must be a mapping of names to units, such as {{'x1': 'm'}}, got {units!r}."
-        )
+    problem = f"units of {where} must be a mapping of names to units, such as {{'x1': 'm'}}, got {units!r}."
+    DataError.when(not isinstance(units, Mapping), "wrong-type", problem)
     names = set(known)
     for name, unit in units.items():
         require_name("coordinate, state, input or output", name, names, where)
-        if not isinstance(unit, str):
-            raise DataError("wrong-type", f"the unit of {name!r} in {where} must be a string, got {unit!r}.")
+        problem = f"the unit of {name!r} in {where} must be a string, got {unit!r}."
+        DataError.when(not isinstance(unit, str), "wrong-type", problem)
     return dict(units)
 
 
@@ -129,13 +126,12 @@ def find_matching(wanted: str | Iterable[str], names: Sequence[str], where: str)
     places: list[int] = []
     exact: dict[str, int] | None = None
     for name in (wanted,) if isinstance(wanted, str) else wanted:
-        found = [i for i, known in enumerate(names) if known.endswith(name)] if name.startswith(".") else []
-        if not found:
-            exact = exact if exact is not None else {known: i for i, known in enumerate(names)}
-            if name not in exact:
-                raise DataError("unknown-name", unknown_name("coordinate", name, names, where), where={"name": name})
-            found = [exact[name]]
-        places += found
+        places_ = [i for i, name_ in enumerate(names) if name_.endswith(name)] if name.startswith(".") else []
+        if not places_:
+            exact = exact if exact is not None else {name_: i for i, name_ in enumerate(names)}
+            require_name("coordinate", name, names, where, where={"name": name})
+            places_ = [exact[name]]
+        places += places_
     return places
 
 
@@ -187,8 +183,8 @@ def whole_number(what: str, value: object, least: int = 0, most: int | None = No
     """A whole number from ``least`` on, up to ``most`` where more would take time or memory without end."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise DataError("not-a-count", f"{what} must be a whole number from {least}, got {value!r}.")
-    if most is not None and value > most:
-        raise DataError("out-of-range", f"{what} must be at most {most}, got {float(value):g}.")
+    problem = f"{what} must be at most {most}, got {float(value):g}."
+    DataError.when(most is not None and value > most, "out-of-range", problem)
     return int(value)
 
 

@@ -38,20 +38,20 @@ def frozen(cls: Any = None, /, *, init: bool = True) -> Any:
     """
     if cls is None:
         return partial(frozen, init=init)
-    made: Any = dataclass(frozen=True, eq=False, repr=False, kw_only=True, init=init)(cls)
+    wrapped: Any = dataclass(frozen=True, eq=False, repr=False, kw_only=True, init=init)(cls)
     if init:
-        fill = made.__init__
+        fill = wrapped.__init__
 
         @wraps(fill)
         def construct(self: object, **fields: Any) -> None:
             fill(self, **fields)
             assign(self, **vars(self))
 
-        made.__init__ = construct
+        wrapped.__init__ = construct
     for name, function in (("__getstate__", plain_state), ("__setstate__", _set_state)):
         if name not in vars(cls):
-            setattr(made, name, function)
-    return made
+            setattr(wrapped, name, function)
+    return wrapped
 
 
 def assign(instance: object, **fields: Any) -> None:

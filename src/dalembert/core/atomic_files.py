@@ -31,15 +31,10 @@ def replace_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     removed.
     """
     target = Path(os.path.realpath(path))
-    if target.is_dir():
-        raise FileFormatError("not-writable", "this is a folder.", Advice("Give a file name."), path=str(path))
-    if not target.parent.is_dir():
-        raise FileFormatError(
-            "no-such-file",
-            f"the folder {str(Path(path).parent)!r} does not exist.",
-            Advice("Make it first."),
-            path=str(path),
-        )
+    problem = "this is a folder."
+    FileFormatError.when(target.is_dir(), "not-writable", problem, Advice("Give a file name."), path=str(path))
+    problem, advice = f"the folder {str(Path(path).parent)!r} does not exist.", Advice("Make it first.")
+    FileFormatError.when(not target.parent.is_dir(), "no-such-file", problem, advice, path=str(path))
     _remove_abandoned(target.parent)
     writer = f"{_host()}-{os.getpid()}-{secrets.token_hex(6)}"
     temporary = target.with_name(f".{target.stem}.dalembert-{writer}{target.suffix}")
@@ -68,8 +63,8 @@ def _remove_abandoned(folder: Path) -> None:
         return
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            found = UNFINISHED.match(entry.name)
-            if found and found[1] == _host() and not _lives(int(found[2])):
+            match = UNFINISHED.match(entry.name)
+            if match and match[1] == _host() and not _lives(int(match[2])):
                 with suppress(OSError):
                     os.unlink(entry.path)
 
@@ -108,12 +103,11 @@ def require_file(file: Path, largest: int, shown: str | None = None, *, argument
         size = file.stat().st_size
     except (OSError, ValueError) as error:  # no permission, a null character in the name
         raise FileFormatError("not-readable", f"cannot be read ({error}).", path=name) from None
-    if not size:
-        raise FileFormatError("empty", "the file is empty.", path=name)
-    if not size <= largest:  # NaN allows nothing
-        allowed = f"{argument} = {largest}" if argument else str(largest)
-        problem = f"the file has {size} bytes, more than {allowed}."
-        raise FileFormatError("too-large", problem, path=name, evidence={"bytes": size, "allowed": largest})
+    FileFormatError.when(not size, "empty", "the file is empty.", path=name)
+    allowed = f"{argument} = {largest}" if argument else str(largest)
+    problem = f"the file has {size} bytes, more than {allowed}."
+    evidence = {"bytes": size, "allowed": largest}
+    FileFormatError.when(not size <= largest, "too-large", problem, path=name, evidence=evidence)  # NaN allows nothing
 
 
 def read_bytes(file: Path, largest: int, shown: str | None = None) -> bytes:

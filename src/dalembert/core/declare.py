@@ -60,8 +60,7 @@ class ArgumentKind:
 def _number(accepts: Callable[[float], bool], expected: str, code: str) -> ArgumentKind:
     def read(name: str, value: Any, scope: Scope) -> float:
         number = arguments.real_number(name, value)
-        if not accepts(number):
-            raise DataError(code, f"{name} must be {expected}, got {value!r}.")
+        DataError.when(not accepts(number), code, f"{name} must be {expected}, got {value!r}.")
         return number
 
     return ArgumentKind(expected, read)
@@ -133,14 +132,13 @@ def names(noun: str, of: str, *, gives: str = "", least: int = 0, left_out: str 
     """Names among those that the scope knows as ``of``, each once; None: "all" of them, or "none"."""
 
     def read(name: str, value: Any, scope: Scope) -> tuple[str, ...]:
-        known = scope[of]
-        chosen = arguments.take_names(noun, value) if value is not None else tuple(known) if left_out == "all" else ()
+        choices = scope[of]
+        chosen = arguments.take_names(noun, value) if value is not None else tuple(choices) if left_out == "all" else ()
         for each in chosen:
-            require_name(noun, each, known)
-        if len(set(chosen)) < len(chosen):
-            raise DataError("duplicate", f"{name} has a name twice: {', '.join(chosen)}.")
-        if len(chosen) < least:
-            raise DataError("empty", f"{name} must have at least {least} {noun}; there is none, or none was chosen.")
+            require_name(noun, each, choices)
+        DataError.when(len(set(chosen)) < len(chosen), "duplicate", f"{name} has a name twice: {', '.join(chosen)}.")
+        problem = f"{name} must have at least {least} {noun}; there is none, or none was chosen."
+        DataError.when(len(chosen) < least, "empty", problem)
         if gives:
             scope[gives] = chosen
         return chosen
@@ -184,8 +182,8 @@ def matrix(rows: str, columns: str, *, vector: str = "") -> ArgumentKind:
         sizes = _size(rows, scope), _size(columns, scope)
         as_ = vector if vector != "either" else "column" if sizes[1] == 1 else "row"
         array = arguments.matrix(name, value, *sizes, f"({rows}, {columns})", vector=as_)
-        if rows == columns and array.shape[0] != array.shape[1]:
-            raise DataError("wrong-shape", f"{name} has shape {array.shape}; it must be square.")
+        problem = f"{name} has shape {array.shape}; it must be square."
+        DataError.when(rows == columns and array.shape[0] != array.shape[1], "wrong-shape", problem)
         for letter, size in zip((rows, columns), array.shape, strict=True):
             _tie(letter, size, scope)
         return array
@@ -260,8 +258,7 @@ def instance(*types_: type, advice: Iterable[Advice] = ()) -> ArgumentKind:
 
 
 def _callable(name: str, value: Any, scope: Scope) -> Any:
-    if not callable(value):
-        raise DataError("wrong-type", f"{name} must be a function, got {value!r:.80}.")
+    DataError.when(not callable(value), "wrong-type", f"{name} must be a function, got {value!r:.80}.")
     return value
 
 
@@ -272,8 +269,8 @@ def mapping(noun: str, values: ArgumentKind, of: str = "") -> ArgumentKind:
     """{name: value}; ``of``: names that the scope knows. None is empty."""
 
     def read(name: str, value: Any, scope: Scope) -> dict[str, Any]:
-        if value is not None and not isinstance(value, Mapping):
-            raise DataError("wrong-type", f"{name} must be a mapping of {noun}s to values, got {value!r:.80}.")
+        problem = f"{name} must be a mapping of {noun}s to values, got {value!r:.80}."
+        DataError.when(value is not None and not isinstance(value, Mapping), "wrong-type", problem)
         for key in value or {} if of else ():
             require_name(noun, key, scope[of], argument=name)
         return {str(key): values.read(f"{name}[{key!r}]", entry, scope) for key, entry in (value or {}).items()}
@@ -358,9 +355,9 @@ class DeclaredArgument:
 
 def declarations(target: Callable[..., Any]) -> dict[str, DeclaredArgument]:
     """DeclaredArgument arguments of a function or class, by name, in the order of the signature."""
-    made = getattr(target, "__declared__", None)
-    if made is not None:
-        return dict(made)
+    declared_ = getattr(target, "__declared__", None)
+    if declared_ is not None:
+        return dict(declared_)
     function_: Any = target.__init__ if isinstance(target, type) else target  # type: ignore[misc]
     parameters = inspect.signature(function_).parameters
     hints = {name: _resolve(function_, name, parameter.annotation) for name, parameter in parameters.items()}
@@ -420,12 +417,12 @@ def _check(target: Any, relations: tuple[ArgumentRelation, ...]) -> Any:
     if isinstance(target, type):
         target.__init__ = _door(target.__init__, declared, relations)  # type: ignore[misc]
         target.__declared__ = declared  # type: ignore[attr-defined]
-        made = target
+        wrapped = target
     else:
-        made = _door(target, declared, relations)
-        made.__declared__ = declared
-    made.__doc__ = _document(target.__doc__ or "", declared.values())
-    return made
+        wrapped = _door(target, declared, relations)
+        wrapped.__declared__ = declared
+    wrapped.__doc__ = _document(target.__doc__ or "", declared.values())
+    return wrapped
 
 
 def _door(
@@ -445,9 +442,9 @@ def _door(
             bound.apply_defaults()
         values = bound.arguments
         if relations:
-            given = {name: not _same(values.get(name, default), default) for name, default in defaults.items()}
+            set_ = {name: not _same(values.get(name, default), default) for name, default in defaults.items()}
             for relation in relations:
-                relation.check(given)
+                relation.check(set_)
         scope: Scope = {}
         for each in ordered:
             if each.name in values:

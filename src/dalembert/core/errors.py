@@ -6,15 +6,14 @@ import difflib
 import importlib
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
 from dalembert.core.findings import Advice, Finding
 
 _LONG_WORD = re.compile(r"(\S{300})\S{100,}(\S{100})")
-_MOST_SHOWN = 20  # names of a message: four lines of a terminal
-_MOST_COMPARED = 5000  # names: a comparison takes microseconds, a hostile file has millions
 
 
 class _Found:
@@ -35,6 +34,12 @@ class _Found:
     def of(cls, finding: Finding) -> Self:
         """The error or warning that reports a finding."""
         return cls(finding.code, finding.problem, *finding.advice, where=finding.where, evidence=finding.evidence)
+
+    @classmethod
+    def when(cls, wrong: object, code: str, problem: str, *advice: Advice, **about: Any) -> None:
+        """Raise this error where something is wrong: a check of one line."""
+        if wrong:
+            raise cls(code, problem, *advice, **about)  # type: ignore[misc]
 
     @property
     def code(self) -> str:
@@ -59,9 +64,9 @@ def problem_of(error: BaseException) -> str:
 
 
 def _rebuild(kind: type[_Found], finding: Finding, state: dict[str, Any]) -> Any:
-    made = kind.__new__(kind, finding.text())  # type: ignore[call-arg]
-    made.__dict__.update(state)
-    return made
+    error = kind.__new__(kind, finding.text())  # type: ignore[call-arg]
+    error.__dict__.update(state)
+    return error
 
 
 class DalembertError(_Found, Exception):
@@ -96,7 +101,7 @@ class ModelError(DalembertError):
         if len(found) == 1:
             raise cls.of(found[0])
         if found:
-            problem = "\n  - ".join([f"{len(found)} {title}:", *(one.text() for one in found)])
+            problem = "\n  - ".join([f"{len(found)} {title}:", *(finding.text() for finding in found)])
             raise cls("several-problems", problem, where=where, evidence={"problems": list(found)})
 
 
@@ -135,6 +140,26 @@ class FileFormatError(DalembertError):
         self.line = line
 
     @classmethod
+    def placed(cls, error: DalembertError, path: str, line: int | None = None) -> FileFormatError:
+        """An error as one of a file; one that names its file or its line keeps them."""
+        if isinstance(error, FileFormatError):
+            if error.path is not None:
+                return error
+            line = line if error.line is None else error.line
+        about = error.finding
+        return cls(about.code, about.problem, *about.advice, path=path, line=line, where=about.where,
+                   evidence=about.evidence)  # fmt: skip
+
+    @classmethod
+    @contextmanager
+    def of_file(cls, path: object) -> Iterator[None]:
+        """Errors of data inside become those of the file."""
+        try:
+            yield
+        except (DataError, ModelError, FileFormatError) as error:
+            raise cls.placed(error, str(path)) from error
+
+    @classmethod
     def report_absent(cls, file: Path, shown: str | None = None) -> FileFormatError:
         """The error of a file that does not exist, ``shown`` in messages; a file with nearly its name is suggested."""
         path = str(file) if shown is None else shown
@@ -142,10 +167,20 @@ class FileFormatError(DalembertError):
             return cls("not-readable", "this is a folder, not a file.", path=path)
         if file.exists():
             return cls("not-readable", "this is a pipe or a device, not a file.", path=path)
-        others = [other.name for other in file.parent.iterdir()] if file.parent.is_dir() else []
+        others = [entry.name for entry in file.parent.iterdir()] if file.parent.is_dir() else []
         near = difflib.get_close_matches(file.name, others, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         return cls("no-such-file", f"no such file.{hint}", path=path)
+
+
+class Broken(ValueError):
+    """A value that its format cannot hold at this place; the reader of the file makes it an error with the place."""
+
+    @classmethod
+    def when(cls, wrong: object, why: str) -> None:
+        """Raise where something is wrong."""
+        if wrong:
+            raise cls(why)
 
 
 class ModelWarning(DalembertWarning):
@@ -165,8 +200,12 @@ class SimulationWarning(DalembertWarning):
     """A run is complete, but its result needs a check; the message gives the place."""
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str], where: str = "") -> str:
+def unknown_name(
+    kind: str, name: str, known: Iterable[str], where: str = "", most: int = 20, compared: int = 5000
+) -> str:  # fmt: skip
     """Message for a name that does not exist, with the nearest known one.
+
+    most : names in the message: four lines of a terminal.  compared : names, of which a hostile file has millions.
 
     Examples
     --------
@@ -174,11 +213,11 @@ def unknown_name(kind: str, name: str, known: Iterable[str], where: str = "") ->
     "no joint named 'elbw' in mechanism 'arm'. Did you mean 'elbow'? Known: elbow, wrist."
     """
     names = sorted(set(known))
-    near = difflib.get_close_matches(str(name), names[:_MOST_COMPARED], n=1, cutoff=0.5)
+    near = difflib.get_close_matches(str(name), names[:compared], n=1, cutoff=0.5)
     hint = f" Did you mean {near[0]!r:.80}?" if near else ""
     place = f" in {where}" if where else ""
-    shown = ", ".join(each[:80] if each.isprintable() else repr(each[:80]) for each in names[:_MOST_SHOWN])
-    shown += f", ... ({len(names)} in all)" if len(names) > _MOST_SHOWN else ""
+    shown = ", ".join(each[:80] if each.isprintable() else repr(each[:80]) for each in names[:most])
+    shown += f", ... ({len(names)} in all)" if len(names) > most else ""
     return f"no {kind} named {name!r}{place}.{hint} Known: {shown or '(none)'}."
 
 
@@ -190,12 +229,13 @@ def require_name(
     *advice: Advice,
     error: type[DalembertError] = DataError,
     argument: str = "",
-    where: Mapping[str, Any] | None = None,
+    code: str = "unknown-name",
+    **about: Any,
 ) -> None:
     """Refuse a name that is not among the known ones; ``argument`` is the argument with this name."""
     if name not in known:
         problem = unknown_name(kind, name, known, place)
-        raise error("unknown-name", f"{argument}: {problem}" if argument else problem, *advice, where=where)
+        raise error(code, f"{argument}: {problem}" if argument else problem, *advice, **about)
 
 
 def require_extra(module: str, extra: str) -> Any:

@@ -104,12 +104,12 @@ class Finding:
 
     def text(self, speak: Speaker = in_python) -> str:
         """Problem and advice, in the language of the reader: Python, or the options of a command."""
-        return " ".join(text for text in (self.problem, *(one.text(speak) for one in self.advice)) if text)
+        return " ".join(text for text in (self.problem, *(advice_.text(speak) for advice_ in self.advice)) if text)
 
 
 def to_plain(finding: Finding) -> dict[str, Any]:
     """A finding as plain data, for JSON."""
-    advice = [[one.sentence, [_plain_part(part) for part in one.parts]] for one in finding.advice]
+    advice = [[item.sentence, [_plain_part(item) for item in item.parts]] for item in finding.advice]
     return {
         "code": finding.code, "problem": finding.problem, "where": dict(finding.where),
         "evidence": dict(finding.evidence), "advice": advice,
@@ -124,7 +124,7 @@ def from_plain(data: Mapping[str, Any]) -> Finding:
 
 def _plain_part(part: Part) -> list[Any]:
     if isinstance(part, Call):
-        return ["call", part.function, [_plain_part(one) for one in part.arguments]]
+        return ["call", part.function, [_plain_part(argument) for argument in part.arguments]]
     value = part.value
     return ["argument", part.name, _plain_part(value) if isinstance(value, Call) else value]
 
@@ -132,5 +132,5 @@ def _plain_part(part: Part) -> list[Any]:
 def _part(data: list[Any]) -> Part:
     kind, name, value = data
     if kind == "call":
-        return Call(name, *[_part(one) for one in value])  # type: ignore[arg-type]
+        return Call(name, *[_part(item) for item in value])  # type: ignore[arg-type]
     return Argument(name, _part(value) if isinstance(value, list) and value[:1] == ["call"] else value)

@@ -143,14 +143,16 @@ def _answers(helper: subprocess.Popen[bytes], job: list[Any], path: Path) -> Sec
         elif letter == _END:
             return
         elif letter == _ERROR:
-            name, finding, own, line = json.loads(content)
-            found = from_plain(finding)
+            name, finding, home, line = json.loads(content)
+            finding_ = from_plain(finding)
             if name == "FileFormatError":
-                place = f"{own}:{line}: " if line is not None else f"{own}: "
-                problem = found.problem.removeprefix(place)
-                about: dict[str, Any] = {"where": found.where, "evidence": found.evidence}
-                raise _Refused(FileFormatError(found.code, problem, *found.advice, path=str(path), line=line, **about))
-            raise _Refused(getattr(errors, name).of(found))
+                place = f"{home}:{line}: " if line is not None else f"{home}: "
+                problem = finding_.problem.removeprefix(place)
+                about: dict[str, Any] = {"where": finding_.where, "evidence": finding_.evidence}
+                raise _Refused(
+                    FileFormatError(finding_.code, problem, *finding_.advice, path=str(path), line=line, **about)
+                )
+            raise _Refused(getattr(errors, name).of(finding_))
         else:
             code = helper.wait()
             why = "took too long" if code == -getattr(signal, "SIGPROF", 0) else f"ended with {code}"
@@ -175,8 +177,8 @@ def _reader(name: str) -> Callable[..., Sections]:
     for library in getattr(holder, "LIBRARIES", ()):
         with contextlib.suppress(ImportError):  # the reader names the extra that installs it
             importlib.import_module(library)
-    found: Callable[..., Sections] = getattr(holder, function)
-    return found
+    function_: Callable[..., Sections] = getattr(holder, function)
+    return function_
 
 
 # -- in the helper -----------------------------------------------------------------------------------------------------

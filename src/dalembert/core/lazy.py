@@ -62,7 +62,7 @@ def _find_elsewhere(name: str) -> str:
     if name in public:
         return f"da.{name}"
     modules = [attribute for home, attribute in public.values() if home == "dalembert"]
-    return next((f"da.{one}.{name}" for one in modules if name in getattr(root, one).__all__), "")
+    return next((f"da.{module}.{name}" for module in modules if name in getattr(root, module).__all__), "")
 
 
 def _read_names(source: str) -> dict[str, tuple[str, str]]:

@@ -35,7 +35,10 @@ def kind_files(package: str, group: str) -> list[str]:
     from importlib.metadata import entry_points
 
     folders = (importlib.util.find_spec(package) or sys.modules[package].__spec__).submodule_search_locations  # type: ignore[union-attr]
-    names = [*(file.name for file in pkgutil.iter_modules(folders)), *(one.name for one in entry_points(group=group))]
+    names = [
+        *(file.name for file in pkgutil.iter_modules(folders)),
+        *(entry.name for entry in entry_points(group=group)),
+    ]
     return [name.replace("_", "-") for name in names]
 
 

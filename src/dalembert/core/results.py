@@ -89,11 +89,11 @@ def result(cls: Any) -> Any:
         assign(self, **vars(self))
 
     cls.__post_init__ = freeze
-    made = dataclass(frozen=True, eq=False, repr=False)(cls)
+    wrapped = dataclass(frozen=True, eq=False, repr=False)(cls)
     for name, method in _METHODS.items():
         if name not in vars(cls):
-            setattr(made, name, method)
-    return checked(made) if declarations(made) else made
+            setattr(wrapped, name, method)
+    return checked(wrapped) if declarations(wrapped) else wrapped
 
 
 def _columns(kind: Any) -> dict[str, ResultColumn]:
@@ -102,8 +102,8 @@ def _columns(kind: Any) -> dict[str, ResultColumn]:
 
 def _items(self: Any) -> tuple[Any, ...]:
     """Results that are a line of the table each."""
-    found = [getattr(self, field.name) for field in fields(self) if "rows" in field.metadata]
-    return found[0] if found else (self,)
+    values = [getattr(self, field.name) for field in fields(self) if "rows" in field.metadata]
+    return values[0] if values else (self,)
 
 
 def cells(self: Any) -> tuple[list[str], list[list[str]]]:
@@ -124,8 +124,8 @@ def cells(self: Any) -> tuple[list[str], list[list[str]]]:
 def table(self: Any) -> str:
     """The columns of the result as text; words are flush left."""
     head, lines = cells(self)
-    left = [k for item in _items(self)[:1] for k, each in enumerate(_columns(item).values()) if each.left]
-    return align_columns(head, lines, left=left if head else (0, 2))
+    texts = [k for item in _items(self)[:1] for k, each in enumerate(_columns(item).values()) if each.left]
+    return align_columns(head, lines, left=texts if head else (0, 2))
 
 
 def _repr(self: Any) -> str:

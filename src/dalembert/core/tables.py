@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -48,26 +47,14 @@ def align_columns(
     return "\n".join((indent + text(line)).rstrip() for line in lines)
 
 
-@dataclass(frozen=True)
-class DigitLimits:
-    """How numbers are written in tables."""
-
-    # A value below `small` with a deviation below `fine` is written with an exponent: in plain digits it would begin
-    # with three zeros at least, and its deviation with four.
-    small: float = 1e-3
-    fine: float = 1e-4
-    # Smaller deviations are not written: nine decimals are as many as a table has room for.
-    least: float = 1e-9
-    # Entry of a matrix, at most and of its largest entry, that is written as 0: ten units of rounding.
-    zero: float = 1e-12
-    rounding: float = 2e-15
-
-
-DIGITS = DigitLimits()
-
-
-def spread(value: float, deviation: float | None) -> str:
+def spread(
+    value: float, deviation: float | None, small: float = 1e-3, fine: float = 1e-4, least: float = 1e-9
+) -> str:  # fmt: skip
     """A number with its standard deviation, no more digits than that allows.
+
+    A value below ``small`` with a deviation below ``fine`` is written with an exponent: in plain digits it would begin
+    with three zeros at least, and its deviation with four. Deviations below ``least`` are not written: nine decimals
+    are as many as a table has room for.
 
     Examples
     --------
@@ -76,12 +63,17 @@ def spread(value: float, deviation: float | None) -> str:
     """
     if deviation is None or not (0.0 < deviation < math.inf):
         return f"{value:.5g}"
-    if abs(value) < DIGITS.small and deviation < DIGITS.fine:
+    if abs(value) < small and deviation < fine:
         return f"{value:.3g} ± {deviation:.1e}"
-    if deviation < DIGITS.least:
+    if deviation < least:
         return f"{value:.9f} ± less than 1e-9"
     decimals = max(0, 1 - math.floor(math.log10(deviation)))
     return f"{value:.{decimals}f} ± {deviation:.{decimals}f}"
+
+
+def _floor(array: Matrix, zero: float = 1e-12, rounding: float = 2e-15) -> float:
+    """Below this, and ten units of ``rounding`` of its largest entry, an entry of a matrix is written as 0."""
+    return min(zero, rounding * float(np.abs(array).max(initial=0.0)))
 
 
 def matrix_lines(symbol: str, array: Matrix, rows: Sequence[str]) -> list[str]:
@@ -93,7 +85,7 @@ def matrix_lines(symbol: str, array: Matrix, rows: Sequence[str]) -> list[str]:
     if is_sparse:
         array = array.toarray()
     # rounding errors of differences are shown as 0; small entries of a matrix of small entries stay
-    floor = min(DIGITS.zero, DIGITS.rounding * float(np.abs(array).max(initial=0.0)))
+    floor = _floor(array)
     cells = [[f"{0.0 if abs(value) < floor else value:.6g}" for value in row] for row in array]
     lines = [[f"{'' if i else symbol:10}", name, *row] for i, (name, row) in enumerate(zip(rows, cells, strict=True))]
     return align_columns((), lines, left=(0, 1), indent="  ").splitlines()
@@ -110,7 +102,7 @@ def matrix_latex(symbol: str, array: Matrix) -> str:
     if max(array.shape) > WIDE:
         return f"{symbol} \\in \\mathbb{{R}}^{{{array.shape[0]} \\times {array.shape[1]}}}"
     full = np.asarray(array.toarray() if hasattr(array, "toarray") else array)
-    floor = min(DIGITS.zero, DIGITS.rounding * float(np.abs(full).max(initial=0.0)))
+    floor = _floor(full)
     rows = (" & ".join(_number_latex(0.0 if abs(value) < floor else value) for value in row) for row in full)
     return f"{symbol} = \\begin{{bmatrix}}" + " \\\\ ".join(rows) + "\\end{bmatrix}"
 
@@ -136,8 +128,8 @@ def small_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], 
     """
     more = f"<p>and {left_off} more</p>" if left_off else ""
     if len(rows) > OPEN:
-        rest = _table(head, rows[OPEN:])
-        more = f"<details><summary>{len(rows) - OPEN + left_off} more</summary>{rest}{more}</details>"
+        tail = _table(head, rows[OPEN:])
+        more = f"<details><summary>{len(rows) - OPEN + left_off} more</summary>{tail}{more}</details>"
     return f"<div><b>{escape(title)}</b>{_table(head, rows[:OPEN])}{more}</div>"
 
 

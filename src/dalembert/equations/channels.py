@@ -34,12 +34,12 @@ class Channels:
             units = names.values() if isinstance(names, Mapping) else ("",) * len(self.names)
         self.units: tuple[str, ...] = tuple(units)
         self.index = {name: k for k, name in enumerate(self.names)}
-        if len(self.units) != len(self.names):
-            raise ModelError("wrong-shape", f"{len(self.names)} names of channels have {len(self.units)} units.")
+        problem = f"{len(self.names)} names of channels have {len(self.units)} units."
+        ModelError.when(len(self.units) != len(self.names), "wrong-shape", problem)
         if owners is not None:
             self.owners = tuple(owners)
-            if len(self.owners) != len(self.names):
-                raise ModelError("wrong-shape", f"{len(self.names)} names of channels have {len(self.owners)} owners.")
+            problem = f"{len(self.names)} names of channels have {len(self.owners)} owners."
+            ModelError.when(len(self.owners) != len(self.names), "wrong-shape", problem)
 
     @cached_property
     def owners(self) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.arguments import real_number
-from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.errors import DataError, ModelError, require_name
 from dalembert.core.findings import Advice, Call, Finding
 from dalembert.core.tables import display_latex
 from dalembert.equations.channels import (
@@ -186,7 +186,7 @@ class EquationsOfMotion:
     @cached_property
     def turning_bodies(self) -> tuple[str, ...]:
         """What has an orientation in space: owners of Euler parameters, and bodies that joints carry."""
-        return (*(block.owner for block in self.quaternions), *(one.owner for one in self.carried_orientations))
+        return (*(block.owner for block in self.quaternions), *(body.owner for body in self.carried_orientations))
 
     @cached_property
     def elastic_speeds(self) -> dict[str, int]:
@@ -197,7 +197,7 @@ class EquationsOfMotion:
     @cached_property
     def positions(self) -> list[int]:
         """Measures that are positions: all but those of orientations."""
-        turned = {k for one in self.carried_orientations for first, n in ((one.parameters, 4), (one.turns, 3))
+        turned = {k for body in self.carried_orientations for first, n in ((body.parameters, 4), (body.turns, 3))
                   for k in range(first, first + n)}  # fmt: skip
         return [k for k in range(len(self.measures)) if k not in turned]
 
@@ -233,9 +233,9 @@ class EquationsOfMotion:
             if self.stick_slip is not None:  # exact friction has a smooth law for those who need one, as others do
                 texts.append(self.stick_slip.content_hash)
             self._kernels["content"] = hashlib.sha256("\n".join(texts).encode()).hexdigest()
-        own = f"{self._kernels['content']} {self.parameter_values!r} {(self.placement.q, self.placement.z)!r}"
-        own += repr(sorted(self.resting_inputs.items())) if self.resting_inputs else ""
-        return hashlib.sha256(own.encode()).hexdigest()
+        key = f"{self._kernels['content']} {self.parameter_values!r} {(self.placement.q, self.placement.z)!r}"
+        key += repr(sorted(self.resting_inputs.items())) if self.resting_inputs else ""
+        return hashlib.sha256(key.encode()).hexdigest()
 
     def _repr_latex_(self) -> str:
         """The form of the equations; those of a machine in symbols are shown by ``da.symbolic``."""
@@ -255,8 +255,14 @@ class EquationsOfMotion:
     @property
     def interpreted(self) -> dict[str, str]:
         """Functions made of these equations that have no native code, and why; found out when they are used a lot."""
-        made = [one for entry in self._kernels.values() for one in (entry if isinstance(entry, tuple) else (entry,))]
-        return {one.function.name(): one.obstacle for one in made if isinstance(one, Kernel) and one.obstacle}
+        kernels = [
+            kernel for entry in self._kernels.values() for kernel in (entry if isinstance(entry, tuple) else (entry,))
+        ]
+        return {
+            kernel.function.name(): kernel.obstacle
+            for kernel in kernels
+            if isinstance(kernel, Kernel) and kernel.obstacle
+        }
 
     # -- change by copy --------------------------------------------------------------------------------------------
     def replace(self, **values: float | str) -> EquationsOfMotion:
@@ -264,12 +270,14 @@ class EquationsOfMotion:
         numbers = list(self.parameter_values)
         for key, value in values.items():
             name = key if key in self.parameters.index else key.replace("__", ".")
-            if name not in self.parameters.index:
-                raise ModelError(
-                    "unknown-name",
-                    unknown_name("parameter", name, self.parameters.names, f"equations {self.name!r}"),
-                    Advice("Declare it on the mechanism, with {}, before the equations are made.", Call("m.parameter")),
-                )
+            require_name(
+                "parameter",
+                name,
+                self.parameters.names,
+                f"equations {self.name!r}",
+                Advice("Declare it on the mechanism, with {}, before the equations are made.", Call("m.parameter")),
+                error=ModelError,
+            )
             number = real_number(f"parameter {name!r}", in_si(value, what=f"parameter {name!r}"))
             if self.parameters.index[name] not in self._parameters_in_use:
                 raise ModelError(
@@ -344,8 +352,7 @@ class EquationsOfMotion:
 
     def kernel(self, name: str) -> Kernel:
         """The named function, evaluated natively on arrays."""
-        if name not in self.functions:
-            raise DataError("unknown-name", unknown_name("function", name, self.functions, f"equations {self.name!r}"))
+        require_name("function", name, self.functions, f"equations {self.name!r}")
         return self.cache(name, lambda: Kernel(self.functions[name], MATRICES.get(name, ())))  # type: ignore[no-any-return]
 
     def symbols(self) -> Symbols:
@@ -367,21 +374,19 @@ class EquationsOfMotion:
     ) -> State:
         """A state from arrays (zeros or the drawing's pose where left out); not checked against the joints."""
         parts = []
-        for label, given, size, default in (
+        for label, values, size, default in (
             ("q", q, self.nq, self.placement.q),
             ("v", v, self.nv, np.zeros(self.nv)),
             ("z", z, self.nz, self.placement.z),
             ("lam", lam, len(self.rows), np.zeros(len(self.rows))),
         ):
             try:
-                array = np.array(default if given is None else given, dtype=float).reshape(-1)
+                array = np.array(default if values is None else values, dtype=float).reshape(-1)
             except (TypeError, ValueError):
-                raise DataError("not-a-number", f"{label} must be {size} numbers, got {given!r}.") from None
-            if array.size != size:
-                problem = f"{label} has {array.size} entries, equations {self.name!r} need {size}."
-                raise DataError("wrong-shape", problem)
-            if not np.all(np.isfinite(array)):
-                raise DataError("not-finite", f"{label} has a value that is not finite.")
+                raise DataError("not-a-number", f"{label} must be {size} numbers, got {values!r}.") from None
+            problem = f"{label} has {array.size} entries, equations {self.name!r} need {size}."
+            DataError.when(array.size != size, "wrong-shape", problem)
+            DataError.when(not np.all(np.isfinite(array)), "not-finite", f"{label} has a value that is not finite.")
             array.flags.writeable = False
             parts.append(array)
         return State(self, parts[0], parts[1], parts[2], real_number("t", t), parts[3])

@@ -20,7 +20,7 @@ from typing import Any
 
 import casadi as ca
 
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.errors import ModelError, require_name
 from dalembert.equations.channels import ACCELERATION, HOLONOMIC, VELOCITY, Channels, Row
 from dalembert.equations.equations_of_motion import EquationsOfMotion
 from dalembert.equations.functions import ARGUMENTS
@@ -95,7 +95,7 @@ def equations_from_expressions(
     EquationsOfMotion('pendulum': 1 coordinates, 1 speeds, 0 constraint rows, 0 internal states, 0 inputs, 0 outputs)
     """
     units = dict(units or {})
-    s = {key: _symbols(key, given) for key, given in (("q", q), ("v", v), ("z", z), ("u", u), ("p", p))}
+    s = {key: _symbols(key, column) for key, column in (("q", q), ("v", v), ("z", z), ("u", u), ("p", p))}
     s["t"] = SX.sym("t") if t is None else t
     nv = s["v"].shape[0]
     s["a"] = _symbols("a", a) if _count(a) else SX.sym("a", nv)
@@ -111,56 +111,52 @@ def equations_from_expressions(
     places, picture = _picture(points or {}, lines)
     quantities = dict(measures or {})
     if places and not quantities:
-        quantities = {one.name(): one for one in ca.vertsplit(s["q"])} if s["q"].shape[0] else {}
+        quantities = {symbol.name(): symbol for symbol in ca.vertsplit(s["q"])} if s["q"].shape[0] else {}
     quantities |= places
-    units = {**{one: "m" for one in places if one[-2:] in (".x", ".y", ".z")}, **units}
+    units = {**{label: "m" for label in places if label[-2:] in (".x", ".y", ".z")}, **units}
 
     make = _Maker(name, s)
-    made: dict[str, list[Any]] = {}
+    entries: dict[str, list[Any]] = {}
     if N is not None or n is not None:
-        made["kinematics"] = [SX.eye(nv) if N is None else N, SX.zeros(s["q"].shape[0]) if n is None else n]
+        entries["kinematics"] = [SX.eye(nv) if N is None else N, SX.zeros(s["q"].shape[0]) if n is None else n]
     if M is not None:
-        made["inertia"] = [M]
+        entries["inertia"] = [M]
     if f is not None:
-        made["forces"] = [ca.densify(_column(f))]
+        entries["forces"] = [ca.densify(_column(f))]
     if blocks[HOLONOMIC].shape[0]:
-        made["position"] = [blocks[HOLONOMIC]]
+        entries["position"] = [blocks[HOLONOMIC]]
     if blocks[VELOCITY].shape[0] or blocks[ACCELERATION].shape[0]:
-        rate = make.rates(made.get("kinematics"))
+        rate = make.rates(entries.get("kinematics"))
         rates = ca.vertcat(rate(blocks[HOLONOMIC]), blocks[VELOCITY])
-        made["rates"] = [rates]
+        entries["rates"] = [rates]
         accelerations = blocks[ACCELERATION]
         D = ca.jacobian(accelerations, s["a"])
         _refuse_nonlinear(D, s["a"], rows, name)
         at_rest = ca.substitute(accelerations, s["a"], SX.zeros(nv))
-        made["rows"] = [
-            ca.vertcat(ca.jacobian(rates, s["v"]), D),
-            ca.vertcat(-rate(rates), -at_rest),
-        ]
+        entries["rows"] = [ca.vertcat(ca.jacobian(rates, s["v"]), D), ca.vertcat(-rate(rates), -at_rest)]
     if g is not None:
-        made["internal"] = [ca.densify(_column(g))]
+        entries["internal"] = [ca.densify(_column(g))]
     if outputs:
-        made["outputs"] = [ca.vertcat(*map(SX, outputs.values()))]
+        entries["outputs"] = [ca.vertcat(*map(SX, outputs.values()))]
     if kinetic is not None or potential is not None:
         moving = 0.5 * ca.bilin(SX(M), s["v"], s["v"]) if kinetic is None and SX(M).shape == (nv, nv) else kinetic
-        made["energy"] = [SX(0 if moving is None else moving), SX(0 if potential is None else potential)]
+        entries["energy"] = [SX(0 if moving is None else moving), SX(0 if potential is None else potential)]
     if power is not None:
-        made["power"] = [SX(power)]
+        entries["power"] = [SX(power)]
     if quantities:
-        made["measures"] = [ca.vertcat(*map(SX, quantities.values()))]
+        entries["measures"] = [ca.vertcat(*map(SX, quantities.values()))]
     nq, nz = s["q"].shape[0], s["z"].shape[0]
     expected = {"kinematics": [(nq, nv), (nq, 1)], "inertia": [(nv, nv)], "forces": [(nv, 1)], "internal": [(nz, 1)],
                 "energy": [(1, 1), (1, 1)], "power": [(1, 1)]}  # fmt: skip
     for key, shapes in expected.items():
-        found = [SX(value).shape for value in made.get(key, ())]
-        if found and found != shapes:
-            problem = f"{key!r} of equations {name!r} has the shape {found}, expected {shapes}."
-            raise ModelError("wrong-shape", problem, where={"function": key})
-    functions = {key: make.function(key, values) for key, values in made.items()}
+        shapes_ = [SX(value).shape for value in entries.get(key, ())]
+        problem = f"{key!r} of equations {name!r} has the shape {shapes_}, expected {shapes}."
+        ModelError.when(shapes_ and shapes_ != shapes, "wrong-shape", problem, where={"function": key})
+    functions = {key: make.function(key, values) for key, values in entries.items()}
 
     def channels(names: Iterable[str]) -> Channels:
         listed = list(names)
-        return Channels(listed, [units.get(one, "") for one in listed])
+        return Channels(listed, [units.get(name_, "") for name_ in listed])
 
     columns = {key: channels(_names(s[key])) for key in ("q", "v", "z", "u", "p")}
     fields.setdefault("placement", _placement(drawn or {}, columns, name))
@@ -184,9 +180,9 @@ class _Maker:
     def function(self, key: str, values: Sequence[Any]) -> ca.Function:
         """One function of `equations.functions`; a symbol that is none of its arguments is an error with its name."""
         parts = ARGUMENTS[key].split()
-        arguments = [self.s[part] for part in parts]
+        arguments = [self.s[item] for item in parts]
         results = [SX(value) for value in values]
-        allowed = {one.element_hash() for part in arguments for one in ca.vertsplit(part)}
+        allowed = {symbol.element_hash() for item in arguments for symbol in ca.vertsplit(item)}
         for value in results:
             for symbol in ca.symvar(value):
                 if symbol.element_hash() not in allowed:
@@ -194,14 +190,16 @@ class _Maker:
         return ca.Function(key, arguments, results, {"cse": True})
 
     def _refuse(self, key: str, parts: Sequence[str], symbol: Any) -> None:
-        own = symbol.name()
-        groups = [part for part, column in self.s.items() if any(ca.is_equal(symbol, x) for x in ca.vertsplit(column))]
-        same = any(own in _names(self.s[part]) for part in parts)
+        name_ = symbol.name()
+        groups = [
+            group for group, column in self.s.items() if any(ca.is_equal(symbol, x) for x in ca.vertsplit(column))
+        ]
+        same = any(name_ in _names(self.s[group]) for group in parts)
         reason = f"; it is one of {groups[0]}" if groups else "; another symbol has this name" if same else ""
         raise ModelError(
             "foreign-symbol",
-            f"{key!r} of equations {self.name!r} depends on {own!r}, which is none of ({', '.join(parts)}){reason}.",
-            where={"function": key, "symbol": own},
+            f"{key!r} of equations {self.name!r} depends on {name_!r}, which is none of ({', '.join(parts)}){reason}.",
+            where={"function": key, "symbol": name_},
         )
 
     def rates(self, kinematics: Sequence[Any] | None) -> Any:
@@ -228,21 +226,18 @@ def _rows(phi: Mapping[str, Any], c: Mapping[str, Any], h: Mapping[str, Any]) ->
 
 
 def _refuse_nonlinear(D: Any, a: Any, rows: Sequence[Row], name: str) -> None:
-    own = [row for row in rows if row.level == ACCELERATION]
-    for k, row in enumerate(own):
-        if ca.depends_on(D[k, :], a):
-            raise ModelError(
-                "not-affine", f"row {row.owner!r} of equations {name!r} is not affine in the accelerations.",
-                where={"row": row.owner},
-            )  # fmt: skip
+    rows_ = [row for row in rows if row.level == ACCELERATION]
+    for k, row in enumerate(rows_):
+        problem = f"row {row.owner!r} of equations {name!r} is not affine in the accelerations."
+        ModelError.when(ca.depends_on(D[k, :], a), "not-affine", problem, where={"row": row.owner})
 
 
 def _symbols(key: str, given: Any) -> Any:
     """A column of symbols."""
     column = SX(0, 1) if _count(given) == 0 else _column(given)
-    for k, one in enumerate(ca.vertsplit(column)):
-        if not one.is_symbolic():
-            raise ModelError("wrong-type", f"{key}[{k}] is {one}; it must be a symbol.", where={"argument": key})
+    for k, symbol in enumerate(ca.vertsplit(column)):
+        problem = f"{key}[{k}] is {symbol}; it must be a symbol."
+        ModelError.when(not symbol.is_symbolic(), "wrong-type", problem, where={"argument": key})
     return column
 
 
@@ -251,54 +246,49 @@ def _count(given: Any) -> int:
 
 
 def _names(column: Any) -> list[str]:
-    return [one.name() for one in ca.vertsplit(column)] if column.shape[0] else []
+    return [symbol.name() for symbol in ca.vertsplit(column)] if column.shape[0] else []
 
 
 def _column(value: Any) -> Any:
     """A column of expressions, from one, a list or a column."""
     if isinstance(value, (list, tuple)):
         return ca.vertcat(SX(0, 1), *map(SX, value))
-    made = SX(value)
-    return ca.vec(made) if 1 in made.shape else made
+    matrix = SX(value)
+    return ca.vec(matrix) if 1 in matrix.shape else matrix
 
 
 def _refuse_repeated(groups: Mapping[str, Any], name: str) -> None:
     """Names are unique in their group, symbols in all."""
     for column in groups.values():
-        for own, count in Counter(_names(column)).items():
-            if count > 1:
-                problem = f"two symbols of equations {name!r} have the name {own!r}."
-                raise ModelError("taken-name", problem, where={"symbol": own})
+        for hash_, count in Counter(_names(column)).items():
+            problem = f"two symbols of equations {name!r} have the name {hash_!r}."
+            ModelError.when(count > 1, "taken-name", problem, where={"symbol": hash_})
     every = ca.vertsplit(ca.vertcat(*groups.values()))
-    for own, count in Counter(one.element_hash() for one in every).items():
+    for hash_, count in Counter(symbol.element_hash() for symbol in every).items():
         if count > 1:
-            twice = next(one.name() for one in every if one.element_hash() == own)
+            twice = next(symbol.name() for symbol in every if symbol.element_hash() == hash_)
             problem = f"symbol {twice!r} of equations {name!r} is given in two places."
             raise ModelError("taken-name", problem, where={"symbol": twice})
 
 
 def _values(names: Sequence[str], given: Mapping[str, float], name: str) -> tuple[float, ...]:
-    for own in given:
-        if own not in names:
-            raise ModelError("unknown-name", unknown_name("parameter", own, names, f"equations {name!r}"))
-    missing = [own for own in names if own not in given]
+    for label in given:
+        require_name("parameter", label, names, f"equations {name!r}", error=ModelError)
+    missing = [label for label in names if label not in given]
     if missing:
         raise ModelError(
             "missing-argument", f"parameter {missing[0]!r} of equations {name!r} has no value.",
             where={"parameter": missing[0]},
         )  # fmt: skip
-    return tuple(float(given[own]) for own in names)
+    return tuple(float(given[label]) for label in names)
 
 
 def _placement(drawn: Mapping[str, float], columns: Mapping[str, Channels], name: str) -> Placement:
-    known = (*columns["q"].names, *columns["z"].names)
-    for own in drawn:
-        if own not in known:
-            raise ModelError(
-                "unknown-name", unknown_name("coordinate or internal state", own, known, f"equations {name!r}")
-            )
-    q, z = (tuple(float(drawn.get(own, 0.0)) for own in columns[key].names) for key in ("q", "z"))
-    return Placement(q=q if any(own in drawn for own in columns["q"].names) else (), z=z)
+    names = (*columns["q"].names, *columns["z"].names)
+    for target in drawn:
+        require_name("coordinate or internal state", target, names, f"equations {name!r}", error=ModelError)
+    q, z = (tuple(float(drawn.get(label, 0.0)) for label in columns[key].names) for key in ("q", "z"))
+    return Placement(q=q if any(label in drawn for label in columns["q"].names) else (), z=z)
 
 
 def _picture(
@@ -307,32 +297,33 @@ def _picture(
     """Channels of the places of all points, and the scene that draws them."""
     chains = [tuple(chain) for chain in lines]
     for chain in chains:
-        for own in chain:
-            if own not in points:
-                raise ModelError("unknown-name", unknown_name("point", own, points, "the lines to draw"))
+        for point in chain:
+            require_name("point", point, points, "the lines to draw", error=ModelError)
     if not points:
         return {}, None
-    sizes = {own: len(_entries(place)) for own, place in points.items()}
+    sizes = {point: len(_entries(place)) for point, place in points.items()}
     planar = max(sizes.values()) == 2
-    for own, size in sizes.items():
+    for point, size in sizes.items():
         if size not in (2, 3) or (size == 2) != planar:
             expected = "two" if planar else "three"
-            raise ModelError("wrong-shape", f"point {own!r} has {size} coordinates, expected {expected}.")
+            raise ModelError("wrong-shape", f"point {point!r} has {size} coordinates, expected {expected}.")
     axes = "xy" if planar else "xyz"
-    places = {f"{own}.{axis}": x for own, place in points.items() for axis, x in zip(axes, _entries(place))}
-    order = {own: k for k, own in enumerate(points)}
+    places = {f"{point}.{axis}": x for point, place in points.items() for axis, x in zip(axes, _entries(place))}
+    order = {point: k for k, point in enumerate(points)}
     modes = [
-        [float(i == 3 * order[own] + j) for i in range(3 * len(points))] for own in points for j in range(len(axes))
+        [float(i == 3 * order[point] + j) for i in range(3 * len(points))] for point in points for j in range(len(axes))
     ]
-    still = [f"{DRAWING}.{one}" for one in (("x", "y", "angle") if planar else ("x", "y", "z", "e0", "e1", "e2", "e3"))]
+    still = [
+        f"{DRAWING}.{label}" for label in (("x", "y", "angle") if planar else ("x", "y", "z", "e0", "e1", "e2", "e3"))
+    ]
     body = SceneBody(
         DRAWING, pose=tuple(still),
         flexible=SceneFlexible(
             coordinates=tuple(places), points=(ORIGIN,) * len(points), modes=tuple(map(tuple, modes)),
-            lines=tuple((order[one], order[two]) for chain in chains for one, two in pairwise(chain)),
+            lines=tuple((order[start], order[two]) for chain in chains for start, two in pairwise(chain)),
         ),
     )  # fmt: skip
-    places |= {one: SX(float(one.endswith("e0"))) for one in still}
+    places |= {label: SX(float(label.endswith("e0"))) for label in still}
     return places, Scene(planar=planar, bodies=(body,))
 
 

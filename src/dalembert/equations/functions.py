@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import casadi as ca
 
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.errors import ModelError, require_name
 from dalembert.equations.channels import ACCELERATION, HOLONOMIC, Channels
 from dalembert.record.units import per_second
 
@@ -107,28 +107,29 @@ class Symbols:
 
     def arguments(self, name: str) -> list[Any]:
         """The arguments of a function of the equations, in order."""
-        return [getattr(self, part) for part in ARGUMENTS[name].split()]
+        return [getattr(self, name_) for name_ in ARGUMENTS[name].split()]
 
 
 def complete(eqs: EquationsOfMotion) -> LazyFunctions:
     """Every function of the equations: those of the producer, checked, and those that follow from them."""
-    known = eqs.functions
-    given, later = (known._made, known._later) if isinstance(known, LazyFunctions) else (dict(known), {})
-    given, later = dict(given), dict(later)
-    for name in (*given, *later):
-        if name not in ARGUMENTS:
-            raise ModelError("unknown-name", unknown_name("function", name, ARGUMENTS, f"equations {eqs.name!r}"))
-    _check_arguments(eqs, given)
+    functions = eqs.functions
+    declared, later = (
+        (functions._made, functions._later) if isinstance(functions, LazyFunctions) else (dict(functions), {})
+    )
+    declared, later = dict(declared), dict(later)
+    for name in (*declared, *later):
+        require_name("function", name, ARGUMENTS, f"equations {eqs.name!r}", error=ModelError)
+    _check_arguments(eqs, declared)
     missing = [
         name for name in _NEEDED
-        if name not in later and (name not in given or (name == "measures" and given[name].n_out() == 1))
+        if name not in later and (name not in declared or (name == "measures" and declared[name].n_out() == 1))
     ]  # fmt: skip
     if missing:
         s = eqs.symbols()
         for name in missing:
-            given[name] = ca.Function(name, s.arguments(name), _NEEDED[name](eqs, given, s), {"cse": True})
-    _check_shapes(eqs, given)
-    return LazyFunctions(given, later)
+            declared[name] = ca.Function(name, s.arguments(name), _NEEDED[name](eqs, declared, s), {"cse": True})
+    _check_shapes(eqs, declared)
+    return LazyFunctions(declared, later)
 
 
 def default_measures(eqs: EquationsOfMotion) -> tuple[Channels, Channels]:
@@ -143,13 +144,13 @@ def default_measures(eqs: EquationsOfMotion) -> tuple[Channels, Channels]:
         s = eqs.symbols()
         values = eqs.functions["kinematics"](s.q, s.p, s.t)
         single = {
-            k: own[0] for k, own in columns.items()
-            if len(own) == 1 and ca.is_equal(values[0][k, own[0]], SX(1)) and values[1][k].is_zero()
+            k: column[0] for k, column in columns.items()
+            if len(column) == 1 and ca.is_equal(values[0][k, column[0]], SX(1)) and values[1][k].is_zero()
         }  # fmt: skip
     else:
         single = {k: k for k in places}
     names, units = eqs.coordinates.names, eqs.coordinates.units
-    measures = Channels(*([part[k] for k in places] for part in (names, units, eqs.coordinates.owners)))
+    measures = Channels(*([column[k] for k in places] for column in (names, units, eqs.coordinates.owners)))
     rates = Channels(
         [eqs.speeds.names[single[k]] if k in single else f"{names[k]}.rate" for k in places],
         [eqs.speeds.units[single[k]] if k in single else per_second(units[k] or "1") for k in places],
@@ -251,11 +252,11 @@ def _check_arguments(eqs: EquationsOfMotion, given: Functions) -> None:
     sizes = {"q": eqs.nq, "v": eqs.nv, "a": eqs.nv, "z": eqs.nz, "u": eqs.nu, "p": len(eqs.parameters), "t": 1}
     sizes |= {"lam": len(eqs.rows), "reactions": len(eqs.reaction_channels)}
     for name, function in given.items():
-        taken = [function.numel_in(k) for k in range(function.n_in())]
-        wanted = [sizes[part] for part in ARGUMENTS[name].split()]
-        if taken != wanted:
+        counts = [function.numel_in(k) for k in range(function.n_in())]
+        wanted = [sizes[argument] for argument in ARGUMENTS[name].split()]
+        if counts != wanted:
             raise ModelError(
-                "wrong-shape", f"function {name!r} of equations {eqs.name!r} takes {taken} numbers; "
+                "wrong-shape", f"function {name!r} of equations {eqs.name!r} takes {counts} numbers; "
                 f"({ARGUMENTS[name]}) have {wanted}.", where={"function": name},
             )  # fmt: skip
 
@@ -275,12 +276,12 @@ def _check_shapes(eqs: EquationsOfMotion, given: Functions) -> None:
         "mass_solve": ((nv, 1),),
     }  # fmt: skip
     for name, function in given.items():
-        found = tuple(function.size_out(k) for k in range(function.n_out()))
-        expected = shapes.get(name, found)
-        if len(found) != len(expected) or any(
-            a != b and a[0] * a[1] + b[0] * b[1] > 0 for a, b in zip(found, expected, strict=True)
+        shape = tuple(function.size_out(k) for k in range(function.n_out()))
+        expected = shapes.get(name, shape)
+        if len(shape) != len(expected) or any(
+            a != b and a[0] * a[1] + b[0] * b[1] > 0 for a, b in zip(shape, expected, strict=True)
         ):
             raise ModelError(
-                "wrong-shape", f"function {name!r} of equations {eqs.name!r} gives {list(found)}, expected "
+                "wrong-shape", f"function {name!r} of equations {eqs.name!r} gives {list(shape)}, expected "
                 f"{list(expected)}.", where={"function": name},
             )  # fmt: skip

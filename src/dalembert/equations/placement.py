@@ -41,7 +41,6 @@ class Placement:
             for first in quaternions:
                 q[first] = 1.0
         z = self.z or (0.0,) * nz
-        if (len(q), len(z)) != (nq, nz):
-            problem = f"a placement has {len(q)} coordinates and {len(z)} internal states, expected {nq} and {nz}."
-            raise ModelError("wrong-shape", problem)
+        problem = f"a placement has {len(q)} coordinates and {len(z)} internal states, expected {nq} and {nz}."
+        ModelError.when((len(q), len(z)) != (nq, nz), "wrong-shape", problem)
         return replace(self, q=tuple(q), z=z)

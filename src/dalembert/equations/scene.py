@@ -13,13 +13,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dalembert.core.errors import DataError
+from dalembert.core.errors import Broken, DataError
 
 VERSION = 2  # 1: bodies are rigid
 KNOWN_VERSIONS = (1, 2)
-MOST_PARTS = 100_000  # entries of one list in a scene
-MOST_TRIANGLES = 60_000  # of one mesh: more is too much for a page
-MOST_NUMBERS = 1_000_000  # of the modes of one flexible body: 3 per point and elastic coordinate
 PLANAR_POSE = ("x", "y", "angle")
 SPATIAL_POSE = ("x", "y", "z", "e0", "e1", "e2", "e3")
 
@@ -30,41 +27,37 @@ Read = Callable[[Any, str], Any]
 Part = TypeVar("Part")
 
 
-class _Damaged(ValueError):
-    """A value that is none of a scene."""
-
-
 # --- readers of plain values: (value, its name in a message) -> checked value -----------------------------------------
 
 
-def _refuse(given: object, what: str, expected: str) -> _Damaged:
-    return _Damaged(f"{what} must be {expected}, not {given!r:.60}")
+def _expect(fits: object, given: object, what: str, expected: str) -> None:
+    Broken.when(not fits, f"{what} must be {expected}, not {given!r:.60}" if not fits else "")
 
 
-def _text(given: object, what: str) -> str:
-    if not isinstance(given, str):
-        raise _refuse(given, what, "a text")
-    return given
+def _is_list(given: object) -> bool:
+    return isinstance(given, Sequence) and not isinstance(given, (str, bytes))
+
+
+def _text(given: Any, what: str) -> str:
+    _expect(isinstance(given, str), given, what, "a text")
+    return str(given)
 
 
 def _flag(given: object, what: str) -> bool:
-    if not isinstance(given, (bool, int)):
-        raise _refuse(given, what, "true or false")
+    _expect(isinstance(given, (bool, int)), given, what, "true or false")
     return bool(given)
 
 
-def _number(given: object, what: str) -> float:
-    if isinstance(given, bool) or not isinstance(given, (int, float)) or not np.isfinite(given):
-        raise _refuse(given, what, "a finite number")
+def _number(given: Any, what: str) -> float:
+    is_number = isinstance(given, (int, float)) and not isinstance(given, bool) and np.isfinite(given)
+    _expect(is_number, given, what, "a finite number")
     return float(given)
 
 
-def _list(read: Read) -> Read:
-    def check(given: object, what: str) -> tuple[Any, ...]:
-        if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Sequence):
-            raise _refuse(given, what, "a list")
-        if len(given) > MOST_PARTS:
-            raise _Damaged(f"{what} has {len(given)} entries, more than {MOST_PARTS}")
+def _list(read: Read, most: int = 100_000) -> Read:
+    def check(given: Any, what: str) -> tuple[Any, ...]:
+        _expect(_is_list(given), given, what, "a list")
+        Broken.when(len(given) > most, f"{what} has {len(given)} entries, more than {most}")
         return tuple(read(value, f"{what}[{k}]") for k, value in enumerate(given))
 
     return check
@@ -73,14 +66,12 @@ def _list(read: Read) -> Read:
 def _place(given: object, what: str) -> Place:
     """Two or three coordinates."""
     values = _list(_number)(given, what)
-    if len(values) not in (2, 3):
-        raise _refuse(given, what, "two or three coordinates")
+    _expect(len(values) in (2, 3), given, what, "two or three coordinates")
     return (*values, 0.0)[:3]
 
 
-def _end(given: object, what: str) -> End:
-    if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != 2:
-        raise _refuse(given, what, "a body and a place")
+def _end(given: Any, what: str) -> End:
+    _expect(_is_list(given) and len(given) == 2, given, what, "a body and a place")
     return _optional(_text)(given[0], what), _place(given[1], what)
 
 
@@ -89,47 +80,48 @@ def _corners(count: int) -> Read:
 
     def check(given: object, what: str) -> tuple[int, ...]:
         values = _list(_number)(given, what)
-        if len(values) != count or any(value < 0 or value != int(value) for value in values):
-            raise _refuse(given, what, f"{count} numbers of points")
+        fits = len(values) == count and all(value >= 0 and value == int(value) for value in values)
+        _expect(fits, given, what, f"{count} numbers of points")
         return tuple(int(value) for value in values)
 
     return check
 
 
-def _axis(given: object, what: str) -> str | Place:
-    if isinstance(given, str):
-        if given not in ("x", "y", "z"):
-            raise _refuse(given, what, "x, y, z or a direction")
-        return given
-    return _place(given, what)
+def _axis(given: Any, what: str) -> str | Place:
+    if not isinstance(given, str):
+        return _place(given, what)
+    _expect(given in ("x", "y", "z"), given, what, "x, y, z or a direction")
+    return given
 
 
-def _triangles(given: Any, what: str) -> tuple[Any, ...]:
-    if isinstance(given, Sequence) and len(given) > MOST_TRIANGLES:
-        raise _Damaged(f"{what}: a mesh of {len(given)} triangles is too much for a page; at most {MOST_TRIANGLES}")
+def _array(given: Any, what: str, expected: str) -> Any:
     try:
         array = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
-        raise _refuse(given, what, "triangles (n, 3, 3)") from None
-    if array.ndim != 3 or array.shape[1:] != (3, 3) or not len(array) or not np.isfinite(array).all():
-        raise _Damaged(f"{what}: the triangles of a mesh must be finite numbers (n, 3, 3), not {array.shape}")
+        raise Broken(f"{what} must be {expected}") from None
+    Broken.when(not np.isfinite(array).all(), f"{what} must be {expected}, all finite")
+    return array
+
+
+def _triangles(given: Any, what: str, most: int = 60_000) -> tuple[Any, ...]:
+    """A mesh of at most ``most`` triangles: more is too much for a page."""
+    count = len(given) if _is_list(given) else 0
+    problem = f"{what}: a mesh of {count} triangles is too much for a page; at most {most}"
+    Broken.when(count > most, problem)
+    shape = _array(given, what, "triangles (n, 3, 3)").shape
+    Broken.when(len(shape) != 3 or shape[1:] != (3, 3) or not shape[0], f"{what} must be (n, 3, 3), not {shape}")
     return tuple(given)
 
 
-def _modes(given: object, what: str) -> tuple[tuple[float, ...], ...]:
-    """Rows of numbers, all of one length."""
+def _modes(given: object, what: str, most: int = 1_000_000) -> tuple[tuple[float, ...], ...]:
+    """Rows of numbers, all of one length: 3 per point and elastic coordinate, ``most`` in all."""
     rows = _list(lambda row, _: row)(given, what)
+    width = len(rows[0]) if rows and _is_list(rows[0]) else 0
     for k, row in enumerate(rows):
-        if isinstance(row, (str, bytes, Mapping)) or not isinstance(row, Sequence) or len(row) != len(rows[0]):
-            raise _refuse(row, f"{what}[{k}]", "a list of numbers, as long as the first")
-    if rows and len(rows) * len(rows[0]) > MOST_NUMBERS:
-        raise _Damaged(f"{what} has {len(rows) * len(rows[0])} numbers, more than {MOST_NUMBERS}")
-    try:
-        array = np.asarray(rows, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise _Damaged(f"{what} must be lists of numbers") from None
-    if rows and (array.ndim != 2 or not np.isfinite(array).all()):
-        raise _Damaged(f"{what} must be lists of finite numbers")
+        _expect(_is_list(row) and len(row) == width, row, f"{what}[{k}]", "a list of numbers, as long as the first")
+    Broken.when(len(rows) * width > most, f"{what} has {len(rows) * width} numbers, more than {most}")
+    array = _array(rows, what, "lists of numbers")
+    Broken.when(rows and array.ndim != 2, f"{what} must be lists of numbers")
     return tuple(tuple(row) for row in array.tolist())
 
 
@@ -138,9 +130,8 @@ def _optional(read: Read) -> Read:
 
 
 def _mapping(read: Read) -> Read:
-    def check(given: object, what: str) -> dict[str, Any]:
-        if not isinstance(given, Mapping):
-            raise _refuse(given, what, "a table of names")
+    def check(given: Any, what: str) -> dict[str, Any]:
+        _expect(isinstance(given, Mapping), given, what, "a table of names")
         return {_text(name, what): read(value, f"{what}.{name}") for name, value in given.items()}
 
     return check
@@ -341,17 +332,17 @@ class Scene:
         if given is None:
             return cls()
         version = given.get("version", VERSION) if isinstance(given, Mapping) else VERSION
-        if version not in KNOWN_VERSIONS:
-            raise DataError("bad-version", f"the scene of this record has version {version!r:.40}, expected {VERSION}.")
+        problem = f"the scene of this record has version {version!r:.40}, expected {VERSION}."
+        DataError.when(version not in KNOWN_VERSIONS, "bad-version", problem)
         try:
             scene = _read(cls, given, "scene")
             for body in scene.bodies:
                 needed = 3 if scene.planar else 7
-                if body.pose and len(body.pose) != needed:
-                    raise _Damaged(f"the pose of body {body.name!r} has {len(body.pose)} channels, expected {needed}")
+                problem = f"the pose of body {body.name!r} has {len(body.pose)} channels, expected {needed}"
+                Broken.when(body.pose and len(body.pose) != needed, problem)
                 if body.flexible is not None:
                     _check_flexible(body.flexible, f"flexible body {body.name!r}")
-        except _Damaged as error:
+        except Broken as error:
             raise DataError("damaged", f"the scene of this record cannot be drawn: {error}.") from None
         return scene
 
@@ -359,18 +350,17 @@ class Scene:
 def _check_flexible(flexible: SceneFlexible, what: str) -> None:
     """Sizes that belong together."""
     count, points = len(flexible.coordinates), len(flexible.points)
-    if len(flexible.modes) != count:
-        raise _Damaged(f"{what} has {len(flexible.modes)} modes and {count} elastic coordinates")
-    if count and len(flexible.modes[0]) != 3 * points:
-        raise _Damaged(f"a mode of {what} has {len(flexible.modes[0])} numbers, expected {3 * points}: 3 per point")
+    Broken.when(len(flexible.modes) != count, f"{what} has {len(flexible.modes)} modes and {count} elastic coordinates")
+    width = len(flexible.modes[0]) if count else 3 * points
+    Broken.when(width != 3 * points, f"a mode of {what} has {width} numbers, expected {3 * points}: 3 per point")
     for corners in (*flexible.lines, *flexible.triangles):
-        if max(corners) >= points:
-            raise _Damaged(f"{what} has a line or triangle at point {max(corners)}, and only {points} points")
+        problem = f"{what} has a line or triangle at point {max(corners)}, and only {points} points"
+        Broken.when(max(corners) >= points, problem)
     for node in flexible.nodes:
-        if len(node.translation) != count or len(node.rotation) != count:
-            raise _Damaged(f"node {node.name!r} of {what} must have {count} translations and rotations")
-        if node.second and [len(row) for row in node.second] != [count**2] * 3:
-            raise _Damaged(f"node {node.name!r} of {what} must have {count**2} numbers of second order for each axis")
+        problem = f"node {node.name!r} of {what} must have {count} translations and rotations"
+        Broken.when(len(node.translation) != count or len(node.rotation) != count, problem)
+        problem = f"node {node.name!r} of {what} must have {count**2} numbers of second order for each axis"
+        Broken.when(node.second and [len(row) for row in node.second] != [count**2] * 3, problem)
 
 
 def _as(kind: type[Any]) -> Read:
@@ -393,19 +383,20 @@ _READERS: dict[str, Read] = {  # by the annotation of a field
 
 def _read(kind: type[Part], given: object, what: str) -> Part:
     if not isinstance(given, Mapping):
-        raise _refuse(given, what, "a table")
+        raise Broken(f"{what} must be a table, not {given!r:.60}")
     values = {}
-    for one in fields(kind):  # type: ignore[arg-type]
-        if one.name in given:
-            values[one.name] = _READERS[str(one.type)](given[one.name], f"{what}.{one.name}")
-        elif one.default is MISSING and one.default_factory is MISSING:
-            raise _Damaged(f"{what} has no {one.name}")
+    for field_ in fields(kind):  # type: ignore[arg-type]
+        if field_.name in given:
+            values[field_.name] = _READERS[str(field_.type)](given[field_.name], f"{what}.{field_.name}")
+        else:
+            needed = field_.default is MISSING and field_.default_factory is MISSING
+            Broken.when(needed, f"{what} has no {field_.name}")
     return kind(**values)
 
 
 def _plain(part: Any) -> Any:
     if hasattr(part, "__dataclass_fields__"):
-        values = {one.name: getattr(part, one.name) for one in fields(part)}
+        values = {field_.name: getattr(part, field_.name) for field_ in fields(part)}
         return {name: _plain(value) for name, value in values.items() if not _is_default(part, name, value)}
     if isinstance(part, Mapping):
         return {name: _plain(value) for name, value in part.items()}

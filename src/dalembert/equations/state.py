@@ -45,8 +45,8 @@ class State:
             if name in eqs.measures.index:
                 return float(s[eqs.measures.index[name]])
             return float(rate[eqs.measure_rates.index[name]])
-        known = (*eqs.measures.names, *eqs.measure_rates.names, *eqs.speeds.names, *eqs.coordinates.names)
-        problem = unknown_name("coordinate or speed", name, known, f"a state of {eqs.name!r}")
+        names = (*eqs.measures.names, *eqs.measure_rates.names, *eqs.speeds.names, *eqs.coordinates.names)
+        problem = unknown_name("coordinate or speed", name, names, f"a state of {eqs.name!r}")
         sensed = name in eqs.outputs.index or name in eqs.reaction_channels.index
         advice = [Advice("Sensors and reactions in a state are those of {}.", Call("da.forward_dynamics"))] * sensed
         raise DataError("unknown-name", problem, *advice)

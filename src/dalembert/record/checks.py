@@ -32,10 +32,8 @@ def numbers(values: npt.ArrayLike, what: str) -> Array:
 
 def check_time(time: npt.ArrayLike) -> Array:
     t = numbers(time, "time")
-    if t.ndim != 1:
-        raise DataError("wrong-shape", f"time has shape {t.shape}; expected one dimension.")
-    if t.size == 0:
-        raise DataError("empty", "a record needs at least one sample; time is empty.")
+    DataError.when(t.ndim != 1, "wrong-shape", f"time has shape {t.shape}; expected one dimension.")
+    DataError.when(t.size == 0, "empty", "a record needs at least one sample; time is empty.")
     # an increasing sequence can be infinite at its ends only, and NaN is never greater
     if not (np.isfinite(t[0]) and np.isfinite(t[-1]) and bool((t[1:] > t[:-1]).all())):
         bad = ~np.isfinite(t)
@@ -46,36 +44,29 @@ def check_time(time: npt.ArrayLike) -> Array:
         raise DataError(
             "not-increasing", f"time must increase strictly; sample {i + 1} is {t[i + 1]:.9g} s after {t[i]:.9g} s."
         )
-    if not np.isfinite(float(t[-1]) - float(t[0])):
-        raise DataError("out-of-range", f"time runs from {t[0]:.6g} to {t[-1]:.6g} s, which is too long for a number.")
+    problem = f"time runs from {t[0]:.6g} to {t[-1]:.6g} s, which is too long for a number."
+    DataError.when(not np.isfinite(float(t[-1]) - float(t[0])), "out-of-range", problem)
     return freeze(t)
 
 
 def check_data(data: npt.ArrayLike, samples: int, columns: Mapping[str, int]) -> Array:
     values = numbers(data, "data")
-    if values.shape != (samples, len(columns)):
-        raise DataError(
-            "wrong-shape",
-            f"data has shape {values.shape}; expected ({samples}, {len(columns)}): a row per time, a column per name.",
-        )
+    problem = f"data has shape {values.shape}; expected ({samples}, {len(columns)}): a row per time, a column per name."
+    DataError.when(values.shape != (samples, len(columns)), "wrong-shape", problem)
     return freeze(values)
 
 
 @lru_cache(maxsize=64)  # runs of one machine share their names
 def check_names(names: tuple[str, ...] | str) -> Mapping[str, int]:
-    if isinstance(names, str):
-        raise DataError("wrong-type", f"names must be a list of channel names, not the text {names!r}.")
+    problem = f"names must be a list of channel names, not the text {names!r}."
+    DataError.when(isinstance(names, str), "wrong-type", problem)
     columns: dict[str, int] = {}
     for i, label in enumerate(names):
-        if not check_line(label, "a channel name") or label == "time":
-            raise DataError(
-                "bad-name", f"channel {i} is named {label!r}; a name must not be empty, and 'time' is the time axis."
-            )
-        if label in columns:
-            raise DataError("taken-name", f"two channels are named {label!r} (columns {columns[label]} and {i}).")
-        columns[label] = i
-    if not columns:
-        raise DataError("empty", "a record needs at least one channel; names is empty.")
+        problem = f"channel {i} is named {label!r}; a name must not be empty, and 'time' is the time axis."
+        DataError.when(not check_line(label, "a channel name") or label == "time", "bad-name", problem)
+        first = columns.setdefault(label, i)
+        DataError.when(first != i, "taken-name", f"two channels are named {label!r} (columns {first} and {i}).")
+    DataError.when(not columns, "empty", "a record needs at least one channel; names is empty.")
     return columns
 
 
@@ -87,9 +78,8 @@ def check_units(units: Sequence[str] | Mapping[str, str] | None, columns: Mappin
             require_name("channel", label, columns, "units")
         return tuple(check_line(units.get(label, ""), f"the unit of {label!r}") for label in columns)
     if isinstance(units, str) or len(units) != len(columns):
-        raise DataError(
-            "wrong-type", f"units must be a list of {len(columns)}, one per channel, or a mapping; got {units!r}."
-        )
+        problem = f"units must be a list of {len(columns)}, one per channel, or a mapping; got {units!r}."
+        raise DataError("wrong-type", problem)
     return _check_unit_list(tuple(units))
 
 
@@ -100,8 +90,6 @@ def _check_unit_list(units: tuple[str, ...]) -> tuple[str, ...]:
 
 def check_line(text: str, what: str) -> str:
     """One printable line without blanks at its ends, so that any file format can hold it."""
-    if not isinstance(text, str) or not text.isprintable() or text != text.strip():
-        raise DataError(
-            "bad-name", f"{what} must be one line of printable text without blanks at its ends, not {text!r:.80}."
-        )
+    problem = f"{what} must be one line of printable text without blanks at its ends, not {text!r:.80}."
+    DataError.when(not isinstance(text, str) or not text.isprintable() or text != text.strip(), "bad-name", problem)
     return text

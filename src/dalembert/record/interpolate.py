@@ -11,35 +11,30 @@ from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
 from dalembert.numerics.sample_times import count_intervals
 
-OUTSIDE = 1e-12  # of the times: excess over an end that is rounding of sums of up to a thousand steps
-MOST_SAMPLES = 1e9  # of a resampled record: 8 GB for its times alone
 
-
-def regular_times(time: Array, every: float) -> Array:
-    """Times from the first sample on, ``every`` seconds apart."""
+def regular_times(time: Array, every: float, most: float = 1e9) -> Array:
+    """Times from the first sample on, ``every`` seconds apart; ``most`` of them take 8 GB."""
     first, last = float(time[0]), float(time[-1])
-    if not 0.0 < every < np.inf:
-        raise DataError("not-positive", f"every must be a positive time [s], not {every}.")
-    if not (last - first) / every < MOST_SAMPLES:
-        many = (last - first) / every
-        raise DataError(
-            "too-large", f"every {every:.6g} s from {first:.6g} to {last:.6g} s are {many:.3g} samples, too many."
-        )
+    DataError.when(not 0.0 < every < np.inf, "not-positive", f"every must be a positive time [s], not {every}.")
+    many = (last - first) / every
+    problem = f"every {every:.6g} s from {first:.6g} to {last:.6g} s are {many:.3g} samples, too many."
+    DataError.when(not many < most, "too-large", problem)
     # the 1e-9 keeps the last sample when the length is a whole number of steps up to rounding
     wanted: Array = first + every * np.arange(count_intervals(last - first, every) + 1, dtype=np.float64)
     return wanted
 
 
-def check_inside(time: Array, wanted: Array, what: str) -> Array:
-    """The wanted times, rounding at the ends forgiven; an error for any outside the record."""
+def check_inside(time: Array, wanted: Array, what: str, rounding: float = 1e-12) -> Array:
+    """The wanted times, rounding at the ends forgiven; an error for any outside the record.
+
+    rounding : of the times: excess over an end that sums of up to a thousand steps have.
+    """
     first, last = float(time[0]), float(time[-1])
-    slack = OUTSIDE * max(abs(first), abs(last), last - first)
+    slack = rounding * max(abs(first), abs(last), last - first)
     outside = ~((wanted >= first - slack) & (wanted <= last + slack))
-    if outside.any():
-        worst = float(wanted[int(np.argmax(outside))])
-        raise DataError(
-            "out-of-range", f"t = {worst:.6g} s is outside {what}, which runs from {first:.6g} to {last:.6g} s."
-        )
+    for worst in wanted[outside][:1]:
+        problem = f"t = {worst:.6g} s is outside {what}, which runs from {first:.6g} to {last:.6g} s."
+        raise DataError("out-of-range", problem)
     clipped: Array = np.clip(wanted, first, last)
     return clipped
 
@@ -50,15 +45,9 @@ def interpolate_cubic(time: Array, data: Array, wanted: Array, names: Sequence[s
 
     if time.size < 2:
         return interpolate_linear(time, data, wanted)
-    broken = ~np.isfinite(data).all(axis=0)
-    if broken.any():
-        label = names[int(np.argmax(broken))]
-        raise DataError(
-            "gaps",
-            f"channel {label!r} has gaps, which a cubic spline cannot cross.",
-            Advice("Use {}.", Argument("kind", "linear")),
-            where={"channel": label},
-        )
+    for label, is_whole in zip(names, np.atleast_1d(np.isfinite(data).all(axis=0))):
+        problem, advice = f"channel {label!r} has gaps, which a cubic spline cannot cross.", Argument("kind", "linear")
+        DataError.when(not is_whole, "gaps", problem, Advice("Use {}.", advice), where={"channel": label})
     return np.asarray(CubicSpline(time, data, axis=0)(wanted), dtype=np.float64)
 
 
@@ -66,9 +55,9 @@ def interpolate_linear(time: Array, data: Array, wanted: Array) -> Array:
     """Straight lines between samples; a gap stays a gap."""
     if time.size == 1:
         return np.repeat(data, wanted.size, axis=0)
-    left = np.clip(np.searchsorted(time, wanted, side="right") - 1, 0, time.size - 2)
-    weight = ((wanted - time[left]) / (time[left + 1] - time[left]))[:, None]
-    mixed = (1.0 - weight) * data[left] + weight * data[left + 1]
+    start = np.clip(np.searchsorted(time, wanted, side="right") - 1, 0, time.size - 2)
+    weight = ((wanted - time[start]) / (time[start + 1] - time[start]))[:, None]
+    mixed = (1.0 - weight) * data[start] + weight * data[start + 1]
     # on a sample the neighbour must not matter, even when it is a gap: 0 · NaN is NaN
-    mixed = np.where(weight == 0.0, data[left], mixed)
-    return np.where(weight == 1.0, data[left + 1], mixed)
+    mixed = np.where(weight == 0.0, data[start], mixed)
+    return np.where(weight == 1.0, data[start + 1], mixed)

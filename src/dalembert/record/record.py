@@ -10,19 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert.core.arrays import FloatArray as Array
-from dalembert.core.errors import DataError, require_extra, unknown_name
+from dalembert.core.errors import DataError, require_extra, require_name, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.tables import align_columns, small_table
 from dalembert.record import sampling
-from dalembert.record.checks import (
-    check_data,
-    check_line,
-    check_names,
-    check_time,
-    check_units,
-    freeze,
-    numbers,
-)
+from dalembert.record.checks import check_data, check_line, check_names, check_time, check_units, freeze, numbers
 from dalembert.record.interpolate import check_inside, interpolate_cubic, interpolate_linear, regular_times
 from dalembert.record.sampling import Gaps
 
@@ -119,7 +111,7 @@ class Record:
         t = check_time(time)
         labels: dict[str, str] = {}
         columns: list[Array] = []
-        given = dict(units or {})
+        units_ = dict(units or {})
         for label, values in channels.items():
             column = numbers(values, f"channel {label!r}")
             if column.ndim == 0:
@@ -128,15 +120,14 @@ class Record:
                 raise DataError(
                     "wrong-shape", f"channel {label!r} has shape {column.shape}; expected ({t.size},), as long as time."
                 )
-            unit = given.pop(label, "")
+            unit = units_.pop(label, "")
             parts = [label] if column.ndim == 1 else [f"{label}.{axis}" for axis in _AXES[: column.shape[1]]]
-            for i, part in enumerate(parts):
-                if part in labels:
-                    raise DataError("taken-name", f"channel {part!r} is given twice.")
-                labels[part] = given.pop(part, unit)
+            for i, label_ in enumerate(parts):
+                DataError.when(label_ in labels, "taken-name", f"channel {label_!r} is given twice.")
+                labels[label_] = units_.pop(label_, unit)
                 columns.append(column if column.ndim == 1 else column[:, i])
-        if given:
-            raise DataError("unknown-name", unknown_name("channel", next(iter(given)), labels, "units"))
+        for label in units_:
+            require_name("channel", label, labels, "units")
         data = np.column_stack(columns) if columns else np.empty((t.size, 0))
         return cls(t, data, tuple(labels), tuple(labels.values()), **about)
 
@@ -155,22 +146,22 @@ class Record:
         ('force',)
         """
         pandas = require_extra("pandas", "data")
-        if not isinstance(frame, pandas.DataFrame):
-            raise DataError("wrong-type", f"from_pandas needs a pandas.DataFrame, got {type(frame).__name__}.")
+        problem = f"from_pandas needs a pandas.DataFrame, got {type(frame).__name__}."
+        DataError.when(not isinstance(frame, pandas.DataFrame), "wrong-type", problem)
         if time is not None and time not in frame.columns:
             raise DataError("unknown-name", unknown_name("column", time, map(str, frame.columns), "the table"))
         clock = frame.index if time is None else pandas.Index(frame[time])
         if isinstance(clock, (pandas.DatetimeIndex, pandas.TimedeltaIndex)):
             clock = (clock - clock[0]).total_seconds()
-        kept = frame if time is None else frame.drop(columns=time)
-        for name in kept.columns:
-            if not pandas.api.types.is_numeric_dtype(kept[name]):
-                raise DataError("not-a-number", f"column {name!r} holds no numbers: {kept[name].dtype}.")
+        table = frame if time is None else frame.drop(columns=time)
+        for name in table.columns:
+            problem = f"column {name!r} holds no numbers: {table[name].dtype}."
+            DataError.when(not pandas.api.types.is_numeric_dtype(table[name]), "not-a-number", problem)
         attrs = frame.attrs
-        known = dict(attrs.get("units", {}) if units is None else units)
+        units_ = dict(attrs.get("units", {}) if units is None else units)
         about = {key: attrs[key] for key in ("name", "status") if key in attrs}
         return cls(
-            numbers(clock, "time"), kept.to_numpy(dtype=float), [str(name) for name in kept.columns], known, **about
+            numbers(clock, "time"), table.to_numpy(dtype=float), [str(name) for name in table.columns], units_, **about
         )
 
     # ---- contents
@@ -225,8 +216,7 @@ class Record:
     def sample_time(self) -> float:
         """Time between samples [s]; ``DataError`` where it is not the same throughout."""
         t = self._time
-        if t.size < 2:
-            raise DataError("too-few-samples", f"{self._label()} has one sample, so no sample time.")
+        DataError.when(t.size < 2, "too-few-samples", f"{self._label()} has one sample, so no sample time.")
         if not self.is_even:
             steps = np.diff(t)
             raise DataError(
@@ -292,18 +282,17 @@ class Record:
                 f"a record is indexed by channel name, not by {type(name).__name__}.",
                 Advice("For samples use {}.", Call("Record.between")),
             )
-        if all(isinstance(part, str) and part in self._columns for part in name):
-            return freeze(self._data.take([self._columns[part] for part in name], axis=1))
-        return freeze(np.column_stack([self[part] for part in name]))
+        if all(isinstance(entry, str) and entry in self._columns for entry in name):
+            return freeze(self._data.take([self._columns[entry] for entry in name], axis=1))
+        return freeze(np.column_stack([self[entry] for entry in name]))
 
     def select(self, *names: str) -> Record:
         """Record of some channels only: exact names, or stems (``"A"`` takes ``A.angle``, ``A.force.x``, ...)."""
-        if not names:
-            raise DataError("empty", f"select needs at least one name. Known: {', '.join(self.names[:20])}.")
+        DataError.when(not names, "empty", f"select needs at least one name. Known: {', '.join(self.names[:20])}.")
         columns: dict[int, None] = {}
         for name in names:
-            found = self.expand(name)
-            columns.update(dict.fromkeys(self._columns[part] for part in found))
+            channels = self.expand(name)
+            columns.update(dict.fromkeys(self._columns[channel] for channel in channels))
         index = list(columns)
         every = self.names
         return self._with(self._time, self._data[:, index], [every[i] for i in index], [self._units[i] for i in index])
@@ -312,24 +301,21 @@ class Record:
         """Channels meant by a name: itself, or all whose names start with it and a dot."""
         if self._short(name) in self._columns:
             return (self._short(name),)
-        found = tuple(part for part in self._columns if part.startswith(f"{name}."))
-        if not found or not isinstance(name, str):
+        channels = tuple(channel for channel in self._columns if channel.startswith(f"{name}."))
+        if not channels or not isinstance(name, str):
             raise self._report_unknown(name)
-        return found
+        return channels
 
     def between(self, start: float | None = None, stop: float | None = None) -> Record:
         """Samples with ``start <= time <= stop``, as a view."""
         t = self._time
-        if any(one is not None and np.isnan(one) for one in (start, stop)):
-            raise DataError("not-finite", f"start and stop are times in s, got {start} and {stop}.")
+        problem = f"start and stop are times in s, got {start} and {stop}."
+        DataError.when(any(time_ is not None and np.isnan(time_) for time_ in (start, stop)), "not-finite", problem)
         first = 0 if start is None else int(np.searchsorted(t, start, side="left"))
         last = t.size if stop is None else int(np.searchsorted(t, stop, side="right"))
-        if first >= last:
-            raise DataError(
-                "out-of-range",
-                f"no sample of {self._label()} lies between {start} and {stop} s; it runs from {t[0]:.6g} "
-                f"to {t[-1]:.6g} s.",
-            )
+        ends = f"{t[0]:.6g} to {t[-1]:.6g} s"
+        problem = f"no sample of {self._label()} lies between {start} and {stop} s; it runs from {ends}."
+        DataError.when(first >= last, "out-of-range", problem)
         return self._with(t[first:last], self._data[first:last], self.names, self._units)
 
     def parts(self) -> tuple[Record, ...]:
@@ -397,14 +383,14 @@ class Record:
             data = interpolate_cubic(self._time, self._data, wanted, self.names)
         else:
             raise DataError("unknown-choice", f"kind must be 'linear' or 'cubic', not {kind!r}.")
-        made = self._with(wanted, data, self.names, self._units)
+        record = self._with(wanted, data, self.names, self._units)
         if not sampling.are_samples(self._time, wanted):
-            made = made._with_note("resampled", f"resampled by {kind} interpolation")
+            record = record._with_note("resampled", f"resampled by {kind} interpolation")
         holes = sampling.find_interpolated(self._time, wanted)
         if not holes:
-            return made
+            return record
         sampling.warn_of_interpolation(holes, self._label())
-        return made._with_note("filled", *holes)
+        return record._with_note("filled", *holes)
 
     # ---- to others
 
@@ -479,11 +465,11 @@ class Record:
         return short if isinstance(short, str) else name
 
     def _vector(self, stem: str) -> list[int]:
-        found = [self._columns[part] for axis in _AXES if (part := f"{stem}.{axis}") in self._columns]
-        return found if f"{stem}.x" in self._columns and f"{stem}.y" in self._columns else []
+        columns = [self._columns[channel] for axis in _AXES if (channel := f"{stem}.{axis}") in self._columns]
+        return columns if f"{stem}.x" in self._columns and f"{stem}.y" in self._columns else []
 
     def _report_unknown(self, name: object) -> DataError:
-        parts = [part for part in self._columns if part.startswith(f"{name}.")]
+        parts = [channel for channel in self._columns if channel.startswith(f"{name}.")]
         if parts:
             more = f", ... ({len(parts)} in all)" if len(parts) > _ROWS_SHOWN else ""
             return DataError(

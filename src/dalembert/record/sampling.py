@@ -18,27 +18,7 @@ from dalembert.core.findings import Advice, Call
 from dalembert.core.tables import align_columns
 
 EVERY = "(all)"
-_ROWS_SHOWN = 30
 _BLOCK = 1 << 16  # samples looked at together
-_HOLES_SHOWN = 5
-
-
-@dataclass(frozen=True)
-class SamplingThresholds:
-    """Deviations of time steps, in usual steps."""
-
-    even: float = 1e-3  # lets through times that a logger rounded, and no missing sample
-    lost: float = 1.5  # a longer step has lost samples: half-way between one step and two
-    hole: float = 3.0  # over a longer step more than two samples are missing, and values in between are made up
-    mostly: float = 0.9  # share of equal steps from which on a longer one is a gap: below it the record is uneven
-    # Distance from a sample, per step of the record: nine digits of its times.
-    on_grid: float = 1e-9
-    most_lost: float = 1e15  # samples: a time that is nonsense must not overflow the count
-    least_rounded: int = 32  # samples: fewer rounded times fit a grid by chance
-    decimals: int = 9  # of a rounded time, at most; microseconds are the finest that loggers round to
-
-
-THRESHOLDS = SamplingThresholds()
 
 
 class GapWarning(DalembertWarning):
@@ -75,12 +55,12 @@ class Gaps:
     def __getitem__(self, k: int) -> Gap:
         return self.gaps[k]
 
-    def table(self) -> str:
-        """One line per gap."""
+    def table(self, most: int = 30) -> str:
+        """One line per gap, ``most`` of them."""
         rows = [(gap.channel, f"{gap.start:.6g}", f"{gap.stop:.6g}", str(gap.samples)) for gap in self.gaps]
-        lines = [align_columns(("channel", "from [s]", "to [s]", "samples"), rows[:_ROWS_SHOWN], left=(0,))]
-        if len(rows) > _ROWS_SHOWN:
-            lines.append(f"... and {len(rows) - _ROWS_SHOWN} more")
+        lines = [align_columns(("channel", "from [s]", "to [s]", "samples"), rows[:most], left=(0,))]
+        if len(rows) > most:
+            lines.append(f"... and {len(rows) - most} more")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -90,12 +70,17 @@ class Gaps:
         return f"{self.label} has {len(self)} gap{'s'[: len(self) > 1]}, {missing} samples missing\n{self.table()}"
 
 
-def is_even(time: Array) -> bool:
+def steps_agree(step: float, other: float, tolerance: float = 1e-3) -> bool:
+    """Whether two sample times are one: a thousandth passes rounded times and crystals of loggers, no lost sample."""
+    return abs(step - other) <= tolerance * other
+
+
+def is_even(time: Array, tolerance: float = 1e-3) -> bool:
     """Whether all times lie on a grid of equal steps, to a thousandth of a step or the last bit of the times."""
     if time.size < 3:
         return True
     step = (time[-1] - time[0]) / (time.size - 1)
-    allowed = max(THRESHOLDS.even * step, 2.0 * float(np.spacing(np.abs(time[[0, -1]]).max())))
+    allowed = max(tolerance * step, 2.0 * float(np.spacing(np.abs(time[[0, -1]]).max())))
     for first in range(0, time.size, _BLOCK):
         some = time[first : first + _BLOCK]
         grid = time[0] + step * np.arange(first, first + some.size)
@@ -116,13 +101,16 @@ class RoundedGrid:
     digit: float
 
 
-def find_rounded_grid(time: Array) -> RoundedGrid | None:
+def find_rounded_grid(time: Array, least: int = 32, hole: float = 3.0, coarse: float = 1e-3) -> RoundedGrid | None:
     """The even grid behind stamps with few decimals, which may repeat; None where there is none.
 
     Stamps t_k = round(t_0 + n_k h) lie within half a digit of the line, where n_k counts samples and jumps where some
     were lost. Of the rates 1/h that the digits allow, the fraction with the smallest denominator is taken.
+
+    least : samples; fewer fit a grid by chance.  hole : of the usual step, above which a step has lost samples.
+    coarse : rounding of the times, of their length, that leaves no rate.
     """
-    if time.size < THRESHOLDS.least_rounded or not np.isfinite(time).all() or is_even(time):
+    if time.size < least or not np.isfinite(time).all() or is_even(time):
         return None
     some = time[:_BLOCK]  # most clocks that are no grid are none from the beginning: saves memory
     if time.size > _BLOCK and not is_even(some) and find_rounded_grid(some) is None:
@@ -130,20 +118,20 @@ def find_rounded_grid(time: Array) -> RoundedGrid | None:
     steps = np.diff(time)
     if steps.min() < 0.0 or not steps.any():
         return None
-    digit = _digits(time)
+    digit = _digits(time, least)
     usual = float(np.median(steps[steps > 0.0]))
-    jumps = steps > THRESHOLDS.hole * usual + digit.max()
+    jumps = steps > hole * usual + digit.max()
     if not (steps == 0.0).any() and (lost := find_jumps(time)):
         jumps[np.searchsorted(time, [gap.start for gap in lost])] = True
     usual = float(steps[~jumps].mean())
     count = np.concatenate([[0.0], np.cumsum(np.where(jumps, np.maximum(np.rint(steps / usual), 1.0), 1.0))])
     slope = float(np.polyfit(count, time - time[0], 1)[0])
     coarsest = float(digit.max())
-    if not 0.0 < coarsest <= THRESHOLDS.even * slope * count[-1]:
+    if not 0.0 < coarsest <= coarse * slope * count[-1]:
         return None
     # rounding moves the ends of the line by a digit at most, its slope by least squares usually by far less
     spreads = coarsest / count[-1], coarsest / time.size**1.5
-    for step in (*[1.0 / _simplest(1.0 / (slope + one), 1.0 / (slope - one)) for one in spreads], slope):
+    for step in (*[1.0 / _simplest(1.0 / (slope + spread), 1.0 / (slope - spread)) for spread in spreads], slope):
         off = time - time[0] - step * count
         off -= 0.5 * (off.max() + off.min())
         # half a digit, the deviation of the slope over the record, and the last bits of stamp and line
@@ -153,29 +141,32 @@ def find_rounded_grid(time: Array) -> RoundedGrid | None:
     return None
 
 
-def _digits(time: Array) -> Array:
-    """Rounding of every time [s]: that of all times with as many digits before the point, 0 for none."""
+def _digits(time: Array, least: int, finest: int = 9, roundings: float = 4.0) -> Array:
+    """Rounding of every time [s]: that of all times with as many digits before the point, 0 for none.
+
+    finest : decimals; microseconds are the finest that loggers round to.
+    """
     size = np.floor(np.log10(np.maximum(np.abs(time), 1.0)))
-    found = np.zeros(time.size)
+    rounding = np.zeros(time.size)
     last = 0.0
     for decade in np.unique(size):
         some = size == decade
-        for places in range(THRESHOLDS.decimals + 1):
+        for places in range(finest + 1):
             scaled = time[some] * 10.0**places
-            if (np.abs(scaled - np.rint(scaled)) <= 4.0 * np.spacing(np.abs(scaled))).all():
+            if (np.abs(scaled - np.rint(scaled)) <= roundings * np.spacing(np.abs(scaled))).all():
                 # a few times, such as 100.00 at the end, show too few decimals
-                last = 10.0**-places if scaled.size >= THRESHOLDS.least_rounded or not last else last
+                last = 10.0**-places if scaled.size >= least or not last else last
                 break
-        found[some] = last
-    return found
+        rounding[some] = last
+    return rounding
 
 
 def _simplest(low: float, high: float) -> float:
     """The fraction with the smallest denominator between two positive numbers."""
-    whole = np.ceil(low)
-    if whole <= high or not high > low:
-        return float(min(whole, high))
-    return float(whole - 1.0 + 1.0 / _simplest(1.0 / (high - whole + 1.0), 1.0 / (low - whole + 1.0)))
+    floor = np.ceil(low)
+    if floor <= high or not high > low:
+        return float(min(floor, high))
+    return float(floor - 1.0 + 1.0 / _simplest(1.0 / (high - floor + 1.0), 1.0 / (low - floor + 1.0)))
 
 
 def describe_unevenness(time: Array) -> str:
@@ -191,25 +182,29 @@ def describe_unevenness(time: Array) -> str:
     )
 
 
-def find_jumps(time: Array) -> list[Gap]:
-    """Steps of a record that is even otherwise, in which samples were lost."""
+def find_jumps(time: Array, longest: float = 1.5, mostly: float = 0.9, most: float = 1e15) -> list[Gap]:
+    """Steps of a record that is even otherwise, in which samples were lost.
+
+    longest : usual steps, half-way between one and two.  mostly : share of usual steps, below which the record is
+    uneven.  most : samples missing: a time that is nonsense must not overflow their count.
+    """
     if time.size < 3:
         return []
     steps = np.diff(time)
     usual = float(np.median(steps))
     # loggers round times: one step must be distinguished from two, no more
-    if (np.abs(steps - usual) < (THRESHOLDS.lost - 1.0) * usual).mean() < THRESHOLDS.mostly:
+    if (np.abs(steps - usual) < (longest - 1.0) * usual).mean() < mostly:
         return []
-    places = np.flatnonzero(steps > THRESHOLDS.lost * usual)
-    missing = [max(1, round(min(float(steps[k]) / usual, THRESHOLDS.most_lost)) - 1) for k in places]
+    places = np.flatnonzero(steps > longest * usual)
+    missing = [max(1, round(min(float(steps[k]) / usual, most)) - 1) for k in places]
     return [Gap(EVERY, float(time[k]), float(time[k + 1]), n) for k, n in zip(places, missing, strict=True)]
 
 
-def find_holes(time: Array) -> list[Gap]:
-    """Jumps of time too long to be bridged by a line."""
-    found = find_jumps(time)
-    longest = THRESHOLDS.hole * float(np.median(np.diff(time))) if found else 0.0
-    return [gap for gap in found if gap.stop - gap.start > longest]
+def find_holes(time: Array, bridged: float = 3.0) -> list[Gap]:
+    """Jumps of time too long to be bridged by a line: more than two samples are missing."""
+    jumps = find_jumps(time)
+    longest = bridged * float(np.median(np.diff(time))) if jumps else 0.0
+    return [gap for gap in jumps if gap.stop - gap.start > longest]
 
 
 def describe_gap(gap: Gap, time: Array) -> str:
@@ -218,10 +213,10 @@ def describe_gap(gap: Gap, time: Array) -> str:
     return f"{lost:.4g} s without samples from t = {gap.start:.6g} s"
 
 
-def are_samples(times: Array, wanted: Array) -> bool:
-    """Whether all wanted times are samples, up to the rounding of a grid."""
+def are_samples(times: Array, wanted: Array, on_grid: float = 1e-9) -> bool:
+    """Whether all wanted times are samples, up to rounding per step of the record: nine digits of its times."""
     place = np.interp(wanted, times, np.arange(len(times)))
-    return bool((np.abs(place - np.round(place)) < THRESHOLDS.on_grid * len(times)).all())
+    return bool((np.abs(place - np.round(place)) < on_grid * len(times)).all())
 
 
 def find_interpolated(time: Array, wanted: Array) -> list[str]:
@@ -229,13 +224,13 @@ def find_interpolated(time: Array, wanted: Array) -> list[str]:
     return [describe_gap(gap, time) for gap in find_holes(time) if ((wanted > gap.start) & (wanted < gap.stop)).any()]
 
 
-def warn_of_interpolation(holes: Sequence[str], label: str) -> None:
-    """Warn of interpolated samples, at the place of the user's call."""
-    more = "; ..." if len(holes) > _HOLES_SHOWN else ""
+def warn_of_interpolation(holes: Sequence[str], label: str, most: int = 5) -> None:
+    """Warn of interpolated samples, at the place of the user's call; ``most`` holes are named."""
+    more = "; ..." if len(holes) > most else ""
     warnings.warn(
         GapWarning(
             "gaps",
-            f"{label}: {'; '.join(holes[:_HOLES_SHOWN])}{more}: filled by interpolation.",
+            f"{label}: {'; '.join(holes[:most])}{more}: filled by interpolation.",
             Advice("Cut the record there with {} if it shall be measured data only.", Call("Record.parts")),
         ),
         stacklevel=3,
@@ -254,10 +249,10 @@ def describe_missing(data: Array) -> str:
 
 def find_gaps(time: Array, data: Array, names: Sequence[str]) -> list[Gap]:
     """All gaps, those of time first."""
-    found = find_jumps(time)
+    jumps = find_jumps(time)
     lost = np.isnan(data)
     for k in np.flatnonzero(lost.any(axis=0)).tolist():
         edges = np.diff(np.concatenate([[0], lost[:, k].astype(np.int8), [0]]))
         for first, last in zip(np.flatnonzero(edges == 1), np.flatnonzero(edges == -1) - 1):
-            found.append(Gap(names[k], float(time[first]), float(time[last]), int(last - first + 1)))
-    return found
+            jumps.append(Gap(names[k], float(time[first]), float(time[last]), int(last - first + 1)))
+    return jumps

@@ -94,7 +94,7 @@ def read_unit(text: str, start: int = 0) -> tuple[tuple[float, float], Dimension
         raise DataError("unit-mismatch", _unknown_unit(word.group()))
     times, over, dimension, sign, end = 1.0, 1.0, NONE, 1, start
     while word is not None and word.group() in UNITS:
-        own, powers = UNITS[word.group()]
+        factor, powers = UNITS[word.group()]
         end = word.end()
         exponent = _EXPONENT.match(text, end)
         power: float = sign
@@ -103,14 +103,13 @@ def read_unit(text: str, start: int = 0) -> tuple[tuple[float, float], Dimension
             written = float(digits) if digits else {"²": 2, "³": 3}[exponent.group(3)]
             power = sign * (int(written) if written == int(written) else written)
             end = exponent.end()
-        if abs(power) > 9:
-            raise DataError("unit-mismatch", f"a unit to the power {power} is not meant.")
-        whole = round(1 / own) if own < 1 else 0
-        if whole and own == 1 / whole:
-            own, turned = float(whole), -power
+        DataError.when(abs(power) > 9, "unit-mismatch", f"a unit to the power {power} is not meant.")
+        inverse = round(1 / factor) if factor < 1 else 0
+        if inverse and factor == 1 / inverse:
+            factor, turned = float(inverse), -power
         else:
             turned = power
-        times, over = (times * own**turned, over) if turned > 0 else (times, over * own**-turned)
+        times, over = (times * factor**turned, over) if turned > 0 else (times, over * factor**-turned)
         dimension = tuple(d + power * p for d, p in zip(dimension, powers, strict=True))  # type: ignore[assignment]
         between = _BETWEEN.match(text, end)
         if between is None:
@@ -154,10 +153,10 @@ def in_si(value: Any, *kinds: str, what: str, error: type[DalembertError] = Data
     (0.7, [2.0, 0.5], 'x')
     """
     if isinstance(value, (list, tuple)):
-        entries = [in_si(one, *kinds, what=what, error=error) for one in value]
+        entries = [in_si(entry, *kinds, what=what, error=error) for entry in value]
         return entries if isinstance(value, list) else tuple(entries)
     if isinstance(value, Mapping):
-        return {key: in_si(one, *kinds, what=what, error=error) for key, one in value.items()}
+        return {key: in_si(entry, *kinds, what=what, error=error) for key, entry in value.items()}
     written = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
     if written is None:
         return value
@@ -167,7 +166,7 @@ def in_si(value: Any, *kinds: str, what: str, error: type[DalembertError] = Data
         raise error("unit-mismatch", f"{what}: {reason}", where={"argument": what}) from None
     wanted = [KINDS[kind][1] if kind in KINDS else read_whole_unit(kind)[1] for kind in kinds if kind]
     if wanted and dimension not in wanted:
-        shown = " or ".join(unit_text(one) if any(one) else "rad" for one in wanted)
+        shown = " or ".join(unit_text(dimension_) if any(dimension_) else "rad" for dimension_ in wanted)
         raise error("unit-mismatch", f"{what} is {value!r}; expected {shown}.", where={"argument": what})
     return float(written[1]) * times / over
 
@@ -183,8 +182,8 @@ def per_second(unit: str, times: int = 1) -> str:
     if not unit or not times:
         return unit
     head, _, power = unit.rpartition("/s")
-    known = head and power in ("", "^2", "^3")
-    first = f"{head}/s^{int(power[1:] or 1) + 1}" if known else f"{unit}/s"
+    metric = head and power in ("", "^2", "^3")
+    first = f"{head}/s^{int(power[1:] or 1) + 1}" if metric else f"{unit}/s"
     return per_second(first, times - 1)
 
 
@@ -198,20 +197,20 @@ def conversion(given: str, expected: str, what: str) -> float:
     >>> conversion("N·m", "N*m", "'torque'")
     1.0
     """
-    one, other = normalise_spelling(given), normalise_spelling(expected)
-    if not one or not other or one == other:
+    first, second = normalise_spelling(given), normalise_spelling(expected)
+    if not first or not second or first == second:
         return 1.0
     both = f"{what} is in {given} in the record and in {expected} in the model"
     try:
-        (times, over), dimension = read_whole_unit(one)
-        (own, below), wanted = read_whole_unit(other)
+        (times, over), dimension = read_whole_unit(first)
+        (factor, below), wanted = read_whole_unit(second)
     except DataError as error:
         advice = Advice("Convert the record, or leave its unit out where it is the same.")
         raise DataError("unit-mismatch", f"{both}: {error}", advice) from None
     if dimension != wanted:
         advice = Advice("Choose another channel, or correct its unit.")
         raise DataError("unit-mismatch", f"{both}, which is another quantity.", advice)
-    return times * below / (over * own)
+    return times * below / (over * factor)
 
 
 def normalise_spelling(unit: str) -> str:
@@ -228,6 +227,5 @@ def read_whole_unit(unit: str) -> tuple[tuple[float, float], Dimension]:
         (times, over), powers = read_whole_unit(unit[2:].strip())
         return (over, times), tuple(-p for p in powers)  # type: ignore[return-value]
     factor, dimension, end = read_unit(unit)
-    if end != len(unit) or not unit:
-        raise DataError("unit-mismatch", f"{unit!r} is not a known unit.")
+    DataError.when(end != len(unit) or not unit, "unit-mismatch", f"{unit!r} is not a known unit.")
     return factor, dimension

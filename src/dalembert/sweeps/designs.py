@@ -7,29 +7,24 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from dalembert.core.arguments import whole_number
+from dalembert.core.declare import checked, count, number, positive, refused_as
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
 from dalembert.expressions import Array
-from dalembert.expressions.quantities import is_real
-
-MOST = 10_000_000  # points
 
 
+@checked
 @dataclass(frozen=True)
 class Normal:
     """A normal distribution of an axis: mean and standard deviation."""
 
-    mean: float
-    deviation: float
-
-    def __post_init__(self) -> None:
-        if not (is_real(self.mean) and is_real(self.deviation) and self.deviation > 0):
-            raise DataError("out-of-range", f"Normal needs a mean and a positive standard deviation, got {self!r}.")
+    mean: Annotated[float, refused_as("out-of-range", number)]
+    deviation: Annotated[float, refused_as("out-of-range", positive), "standard deviation"]
 
 
 class Design:
@@ -67,13 +62,7 @@ class Grid(Design):
         whole_number("seed", self.seed)
         values = _values(self.axes)
         object.__setattr__(self, "axes", values)
-        count = math.prod(map(len, values.values()))
-        if count > MOST:
-            raise DataError(
-                "too-large",
-                f"a grid of {count} points is more than {MOST}.",
-                Advice("Use {}.", Call("da.sweeps.LatinHypercube"), Call("da.sweeps.Sobol")),
-            )
+        _check_count(math.prod(map(len, values.values())))
 
     @cached_property
     def points(self) -> Array:
@@ -92,25 +81,25 @@ class Points(Design):
         whole_number("seed", self.seed)
         values = _values(self.axes)
         object.__setattr__(self, "axes", values)
-        counts = {name: len(one) for name, one in values.items()}
-        if len(set(counts.values())) > 1:
-            raise DataError("wrong-shape", f"every axis needs as many values, got {counts}.")
+        counts = {name: len(levels) for name, levels in values.items()}
+        DataError.when(len(set(counts.values())) > 1, "wrong-shape", f"every axis needs as many values, got {counts}.")
 
     @cached_property
     def points(self) -> Array:
         return np.column_stack([np.asarray(v) for v in self.axes.values()])
 
 
+@checked
 @dataclass(frozen=True)
 class _Random(Design):
     """A design whose points are drawn; an axis is (low, high) or a `Normal`."""
 
     axes: Mapping[str, Any]
-    samples: int
-    seed: int = 0
+    samples: Annotated[int, refused_as("not-a-count", count(1, 10_000_000)), "points that are drawn"]
+    seed: Annotated[int, count(), "of the random numbers"] = 0
 
     def __post_init__(self) -> None:
-        _check_random(self.axes, self.samples, self.seed)
+        _check_random(self.axes)
 
 
 class LatinHypercube(_Random):
@@ -136,6 +125,12 @@ class Sobol(_Random):
         return _spread(self.axes, sequence.random_base2(power)[: self.samples])
 
 
+def _check_count(points: int, most: int = 10_000_000) -> None:
+    """Refuse a grid of more than ``most`` points: their table would take gigabytes."""
+    advice = Advice("Use {}.", Call("da.sweeps.LatinHypercube"), Call("da.sweeps.Sobol"))
+    DataError.when(points > most, "too-large", f"a grid of {points} points is more than {most}.", advice)
+
+
 def _axes(given: object) -> Mapping[str, Any]:
     if not isinstance(given, Mapping) or not given:
         raise DataError("wrong-type", "a design needs axes by name: a mapping of names to values.")
@@ -147,19 +142,19 @@ def _axes(given: object) -> Mapping[str, Any]:
 
 def _values(axes: object) -> dict[str, tuple[float, ...]]:
     """Axes that list their values, checked."""
-    found = {}
-    for name, given in _axes(axes).items():
+    table = {}
+    for name, axis in _axes(axes).items():
         try:
-            values = np.atleast_1d(np.asarray(given, dtype=float))
+            values = np.atleast_1d(np.asarray(axis, dtype=float))
         except (TypeError, ValueError):
-            raise DataError("not-a-number", f"axis {name!r} must be numbers, got {given!r}.") from None
+            raise DataError("not-a-number", f"axis {name!r} must be numbers, got {axis!r}.") from None
         if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
-            raise DataError("not-finite", f"axis {name!r} must be a list of finite numbers, got {given!r}.")
-        found[name] = tuple(values.tolist())
-    return found
+            raise DataError("not-finite", f"axis {name!r} must be a list of finite numbers, got {axis!r}.")
+        table[name] = tuple(values.tolist())
+    return table
 
 
-def _check_random(axes: object, samples: object, seed: object) -> None:
+def _check_random(axes: object) -> None:
     for name, axis in _axes(axes).items():
         if isinstance(axis, Normal):
             continue
@@ -169,11 +164,8 @@ def _check_random(axes: object, samples: object, seed: object) -> None:
             raise DataError(
                 "wrong-type", f"axis {name!r} must be (low, high) or Normal(mean, deviation), got {axis!r}."
             ) from None
-        if not (np.isfinite([low, high]).all() and low < high):
-            raise DataError("out-of-range", f"axis {name!r}: low must lie below high, got ({low:g}, {high:g}).")
-    if isinstance(samples, bool) or not isinstance(samples, (int, np.integer)) or not 1 <= samples <= MOST:
-        raise DataError("not-a-count", f"samples must be a whole number from 1 to {MOST}, got {samples!r}.")
-    whole_number("seed", seed)
+        problem = f"axis {name!r}: low must lie below high, got ({low:g}, {high:g})."
+        DataError.when(not (np.isfinite([low, high]).all() and low < high), "out-of-range", problem)
 
 
 def _spread(axes: Mapping[str, Any], unit: Array) -> Array:

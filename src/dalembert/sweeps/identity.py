@@ -44,17 +44,17 @@ def identify_trial(trial: object) -> dict[str, str]:
         parts |= parts.pop("options", None) or {}  # of a simulation, each by its own name
     else:
         parts = {"the function": trial}
-    found = {}
+    texts = {}
     for name, value in parts.items():
         try:
-            found[name] = walk.digest(value).hex()[:32]
+            texts[name] = walk.digest(value).hex()[:32]
         except (TypeError, AttributeError, ValueError, RuntimeError, RecursionError) as error:
             raise DataError(
                 "not-supported", f"a store needs to know the trial again, but {name} cannot be compared: {error}.",
                 Advice("Give values, records, or functions at the top of a module; or leave out the store."),
                 where={"argument": name},
             ) from error  # fmt: skip
-    return found
+    return texts
 
 
 class _Walk:
@@ -122,20 +122,20 @@ class _Walk:
         if isinstance(value, ModuleType) or _is_installed(value.__module__):
             return name, ()
         kinds = (FunctionType, property, functools.cached_property, classmethod, staticmethod, float, *PLAIN[1:6])
-        own = {k: x for k, x in vars(value).items() if isinstance(x, kinds) and k not in ("__module__", "__doc__")}
-        return f"class {name}", (value.__bases__, own)
+        state = {k: x for k, x in vars(value).items() if isinstance(x, kinds) and k not in ("__module__", "__doc__")}
+        return f"class {name}", (value.__bases__, state)
 
     def reduced(self, value: Any) -> tuple[str, Sequence[Any]]:
         """Any other object: as it would be sent to another process, without values that it only keeps for later."""
-        made = value.__reduce_ex__(4)
-        if isinstance(made, str):
-            return f"global {type(value).__module__} {made}", ()
-        make, arguments, state, entries, pairs = (*made, None, None, None)[:5]
+        parts = value.__reduce_ex__(4)
+        if isinstance(parts, str):
+            return f"global {type(value).__module__} {parts}", ()
+        make, arguments, state, entries, pairs = (*parts, None, None, None)[:5]
         if isinstance(state, Mapping):
             members = [pair for base in type(value).__mro__ for pair in vars(base).items()]
             later = {name for name, member in members if isinstance(member, functools.cached_property)}
             later |= MADE_LATER if type(value).__module__.startswith("dalembert.") else set()
-            state = {name: part for name, part in state.items() if name not in later}
+            state = {name: item for name, item in state.items() if name not in later}
         return "object", (make, arguments, state, list(entries or ()), list(pairs or ()))
 
 

@@ -25,9 +25,6 @@ from dalembert.sweeps.store import Store, gather_swept, pack
 from dalembert.sweeps.swept import Swept
 from dalembert.sweeps.trials import SweepPoint
 
-LARGEST_BATCH = 16
-IN_LANES = 64  # points for each core in one call, where runs go together: a fraction of a second
-BATCHES_PER_WORKER = 16
 AHEAD = 3  # batches per worker that wait in the executor's own queue
 _trials: dict[str, Any] = {}
 
@@ -69,8 +66,7 @@ def sweep(
     >>> found["square"].tolist()
     [1.0, 4.0, 9.0]
     """
-    if not callable(trial):
-        raise DataError("wrong-type", f"a trial must be a function of a point, got {trial!r}.")
+    DataError.when(not callable(trial), "wrong-type", f"a trial must be a function of a point, got {trial!r}.")
     if not isinstance(design, Design):
         raise DataError("wrong-type", f"a design is needed: Grid, LatinHypercube, Sobol or Points; got {design!r}.")
     if hasattr(trial, "check"):
@@ -81,14 +77,14 @@ def sweep(
     points = design.points
     head = {"names": list(design.names), "count": len(points), "points": pack(points), "seed": int(design.seed),
             "trial": None if store is None else identify_trial(trial)}  # fmt: skip
-    kept = None if store is None else Store(store, head)
-    lines: dict[int, dict[str, Any]] = {} if kept is None else kept.done
+    saved = None if store is None else Store(store, head)
+    lines: dict[int, dict[str, Any]] = {} if saved is None else saved.done
     todo = [k for k in range(len(points)) if k not in lines]
     try:
         with Progress(progress, "sweeping") as bar:
             for finished in _runs(task, points, todo, design.seed, executor, workers):
-                if kept is not None:
-                    kept.add(finished)
+                if saved is not None:
+                    saved.add(finished)
                 else:
                     lines.update({line["index"]: line for line in finished})
                 bar.update(len(lines) / len(points))
@@ -100,8 +96,8 @@ def sweep(
         error.record = gather_swept(design.names, points, lines, design.seed)
         raise error from None
     finally:
-        if kept is not None:
-            kept.close()
+        if saved is not None:
+            saved.close()
     return gather_swept(design.names, points, lines, design.seed)
 
 
@@ -146,11 +142,11 @@ class _Task:
         trial = _trials[self.key]
         lines = []
         points = [SweepPoint(dict(zip(self.names, values, strict=True)), index, seed) for index, values, seed in batch]
-        for point, found in zip(points, _results(trial, points), strict=True):
-            if isinstance(found, Exception):
-                lines.append({"index": point.index, "error": f"{type(found).__name__}: {found}"})
+        for point, result in zip(points, _results(trial, points), strict=True):
+            if isinstance(result, Exception):
+                lines.append({"index": point.index, "error": f"{type(result).__name__}: {result}"})
             else:
-                results = {str(label): pack(value) for label, value in dict(found).items()}
+                results = {str(label): pack(value) for label, value in dict(result).items()}
                 lines.append({"index": point.index, "results": results})
         return lines
 
@@ -169,9 +165,11 @@ def _results(trial: Any, points: list[SweepPoint]) -> list[Any]:
 
 
 def _batches(
-    points: Any, todo: list[int], seed: int, workers: int, most: int | None = None
-) -> Iterator[list[tuple[int, list[float], int]]]:
-    size = max(1, min(LARGEST_BATCH, len(todo) // (BATCHES_PER_WORKER * max(workers, 1)))) if most is None else most
+    points: Any, todo: list[int], seed: int, workers: int, together: bool = False, lane: int = 64, most: int = 16,
+    per_worker: int = 16,
+) -> Iterator[list[tuple[int, list[float], int]]]:  # fmt: skip
+    """Points of one call: ``lane`` for each core where runs go ``together``, which take a fraction of a second."""
+    size = lane * cores() if together else max(1, min(most, len(todo) // (per_worker * max(workers, 1))))
     for first in range(0, len(todo), size):
         yield [
             (k, points[k].tolist(), int(np.random.SeedSequence([seed, k]).generate_state(1)[0]))
@@ -185,7 +183,7 @@ def _runs(
     if not todo:
         return
     if executor is None and (workers == 0 or (workers is None and task.in_lanes)):
-        for batch in _batches(points, todo, seed, 1, IN_LANES * cores() if task.in_lanes else None):
+        for batch in _batches(points, todo, seed, 1, task.in_lanes):
             yield task(batch)
         return
     count = workers if workers is not None else os.cpu_count() or 1

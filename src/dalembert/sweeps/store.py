@@ -11,7 +11,6 @@ import base64
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -19,26 +18,13 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.atomic_files import write_text
-from dalembert.core.errors import DataError, FileFormatError
+from dalembert.core.errors import Broken, DataError, FileFormatError
 from dalembert.core.findings import Advice
 from dalembert.sweeps.swept import Swept
 
 HEAD, LINES = "sweep.json", "results.jsonl"
 FORMAT = 1
 MAX_BYTES = 8 * 1024**3  # default of all results in memory
-
-
-@dataclass(frozen=True)
-class StoreLimits:
-    """Bytes of a file of a sweep that are read, so that a damaged one takes no more memory than allowed."""
-
-    line: int = 64_000_000
-    line_share: int = 64  # of the memory allowed, that a line may take: JSON takes up to 40 times its length as objects
-    short_line: int = 1 << 16  # always allowed
-    entry: int = 256  # that a result of a line takes as objects, and a line besides
-
-
-LIMITS = StoreLimits()
 
 
 class StoreError(FileFormatError, DataError):
@@ -51,11 +37,11 @@ class Store:
     def __init__(self, folder: str | os.PathLike[str], head: dict[str, Any]) -> None:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
-        known = self.folder / HEAD
-        if known.exists():
-            found = read_head(self.folder)
-            differ = [key for key in ("names", "count", "points", "seed") if found.get(key) != head[key]]
-            before = found.get("trial")
+        path = self.folder / HEAD
+        if path.exists():
+            head_ = read_head(self.folder)
+            differ = [key for key in ("names", "count", "points", "seed") if head_.get(key) != head[key]]
+            before = head_.get("trial")
             if not isinstance(before, dict):
                 differ.append("trial (this store of an older version does not hold its arguments)")
             else:
@@ -68,7 +54,7 @@ class Store:
                     where={"store": str(self.folder), "differ": tuple(differ)},
                 )
         else:
-            write_text(known, json.dumps({"format": FORMAT, **head}, indent=1))
+            write_text(path, json.dumps({"format": FORMAT, **head}, indent=1))
         self.done = read_lines(self.folder / LINES, int(head["count"]))
         self._file = (self.folder / LINES).open("a", encoding="utf-8")
 
@@ -96,85 +82,88 @@ def pack(value: object) -> Any:
     return {"shape": list(array.shape), "data": base64.b64encode(array.tobytes()).decode("ascii")}
 
 
-def unpack(value: object) -> Any:
+def unpack(value: object, most: int = 64_000_000) -> Any:
+    """A number, or an array of at most ``most`` numbers."""
     if not isinstance(value, dict):
-        if not isinstance(value, int | float) or isinstance(value, bool):
-            raise ValueError(f"{value!r:.40} is not a number")
-        return float(value)
+        Broken.when(type(value) not in (int, float), f"{value!r:.40} is not a number")
+        return float(value)  # type: ignore[arg-type]
     shape, data = value.get("shape"), value.get("data")
     if not (isinstance(shape, list) and all(type(n) is int and n >= 0 for n in shape) and isinstance(data, str)):
-        raise ValueError("an array has a shape and data")
-    if prod(max(n, 1) for n in shape) > LIMITS.line:  # also of an array without numbers
-        raise ValueError(f"an array of shape {shape!r:.40}")
+        raise Broken("an array has a shape and data")
+    # also of an array without numbers
+    Broken.when(prod(max(n, 1) for n in shape) > most, f"an array of shape {shape!r:.40}")
     return np.frombuffer(base64.b64decode(data, validate=True), dtype="<f8").reshape(shape)
 
 
-def _longest(max_bytes: int) -> int:
-    return min(LIMITS.line, max(max_bytes // LIMITS.line_share, LIMITS.short_line))
+def _longest(max_bytes: int, most: int = 64_000_000, share: int = 64, short: int = 1 << 16) -> int:
+    """Bytes of a line: a ``share`` of the memory, as JSON takes 40 times its length as objects; short ones always."""
+    return min(most, max(max_bytes // share, short))
 
 
 def read_head(folder: Path, max_bytes: int = MAX_BYTES) -> dict[str, Any]:
     path = folder / HEAD
     try:
-        if path.stat().st_size > _longest(max_bytes):
-            raise StoreError("too-large", "the head of a sweep is too long.", path=str(path))
+        is_long = path.stat().st_size > _longest(max_bytes)
+        StoreError.when(is_long, "too-large", "the head of a sweep is too long.", path=str(path))
         head = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise DataError("no-such-file", f"{folder} has no sweep ({HEAD} is missing).") from None
     except (OSError, ValueError, RecursionError) as error:
         raise StoreError("damaged", f"not the head of a sweep: {error}", path=str(path)) from error
-    if not isinstance(head, dict) or head.get("format") != FORMAT:
-        raise StoreError("bad-version", "not the head of a sweep that this version can read.", path=str(path))
-    return head
+    is_known = isinstance(head, dict) and head.get("format") == FORMAT
+    StoreError.when(not is_known, "bad-version", "not the head of a sweep that this version can read.", path=str(path))
+    return dict(head)
 
 
-def read_lines(path: Path, count: int, max_bytes: int = MAX_BYTES) -> dict[int, dict[str, Any]]:
-    """Whole lines by the index of their point, below `count`; one that was cut off is cut from the file too."""
+def read_lines(
+    path: Path, count: int, max_bytes: int = MAX_BYTES, entry: int = 256
+) -> dict[int, dict[str, Any]]:  # fmt: skip
+    """Whole lines by the index of their point, below `count`; one that was cut off is cut from the file too.
+
+    entry : bytes that a result of a line takes as objects, and a line besides.
+    """
     if not path.exists():
         return {}
-    found: dict[int, dict[str, Any]] = {}
+    lines: dict[int, dict[str, Any]] = {}
     sizes: dict[str, int] = {}
-    good = kept = 0
+    good = size_ = 0
     longest = _longest(max_bytes)
     with path.open("rb") as file:
         for number, raw in enumerate(iter(lambda: file.readline(longest + 1), b""), start=1):
-            if len(raw) > longest:
-                raise StoreError("too-large", "a line of results is too long.", path=str(path), line=number)
+            place: Any = {"path": str(path), "line": number}
+            StoreError.when(len(raw) > longest, "too-large", "a line of results is too long.", **place)
             if not raw.endswith(b"\n"):
                 break
             try:
                 line = _check_line(json.loads(raw), count)
             except (ValueError, OverflowError, RecursionError) as error:
-                raise StoreError("damaged", f"not a line of results: {error}.", path=str(path), line=number) from error
+                raise StoreError("damaged", f"not a line of results: {error}.", **place) from error
             results = line.get("results", {})
             sizes.update({label: np.size(unpack(results[label])) for label in results if label not in sizes})
-            kept += len(raw) + LIMITS.entry * (1 + len(results))
-            if kept + 8 * count * sum(sizes.values()) > max_bytes:
-                raise StoreError(
-                    "too-large", f"the results exceed max_bytes = {max_bytes}.", path=str(path), line=number
-                )
-            found[line["index"]] = line
+            size_ += len(raw) + entry * (1 + len(results))
+            size = size_ + 8 * count * sum(sizes.values())
+            StoreError.when(size > max_bytes, "too-large", f"the results exceed max_bytes = {max_bytes}.", **place)
+            lines[line["index"]] = line
             good += len(raw)
     if good < path.stat().st_size:
         with path.open("r+b") as file:
             file.truncate(good)
-    return found
+    return lines
 
 
 def _check_line(line: Any, count: int) -> dict[str, Any]:
     """The contents of a line whose parts are valid."""
     index = line.get("index") if isinstance(line, dict) else None
     if type(index) is not int or not 0 <= index < count:
-        raise ValueError(f"index {index!r:.40} is none of the {count} points")
+        raise Broken(f"index {index!r:.40} is none of the {count} points")
     if line.get("error") is not None:
         return {"index": index, "error": str(line["error"])}
     results = line.get("results")
     if not isinstance(results, dict):
-        raise ValueError("results must be a table of numbers and arrays")
+        raise Broken("results must be a table of numbers and arrays")
     for label, value in results.items():
         unpack(value)
-        if not label.isprintable():
-            raise ValueError(f"{label!r:.40} is no name of a result")
+        Broken.when(not label.isprintable(), f"{label!r:.40} is no name of a result")
     return {"index": index, "results": results}
 
 
@@ -187,14 +176,13 @@ def read_sweep(folder: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) ->
     head = read_head(where, max_bytes)
     try:
         points, names, seed, count = unpack(head["points"]), head["names"], head["seed"], head["count"]
-        if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
-            raise ValueError("names of a sweep are texts")
-        if len(set(names)) < len(names) or not all(name.isprintable() for name in names):
-            raise ValueError("names of a sweep are different, in letters that can be printed")
-        if type(seed) is not int or type(count) is not int:
-            raise ValueError("seed and count of a sweep are whole numbers")
-        if np.shape(points) != (count, len(names)):
-            raise ValueError(f"points have shape {np.shape(points)}, not ({count!r:.40}, {len(names)})")
+        is_list = isinstance(names, list) and names and all(isinstance(name, str) for name in names)
+        Broken.when(not is_list, "names of a sweep are texts")
+        are_names = len(set(names)) == len(names) and all(name.isprintable() for name in names)
+        Broken.when(not are_names, "names of a sweep are different, in letters that can be printed")
+        Broken.when(type(seed) is not int or type(count) is not int, "seed and count of a sweep are whole numbers")
+        problem = f"points have shape {np.shape(points)}, not ({count!r:.40}, {len(names)})"
+        Broken.when(np.shape(points) != (count, len(names)), problem)
     except (KeyError, ValueError, OverflowError) as error:
         raise StoreError("damaged", f"not the head of a sweep: {error!r}", path=str(where / HEAD)) from error
     return gather_swept(tuple(names), points, read_lines(where / LINES, len(points), max_bytes), seed)
@@ -211,14 +199,11 @@ def gather_swept(names: tuple[str, ...], points: Any, lines: dict[int, dict[str,
             continue
         status[index] = "done"
         for label, value in line["results"].items():
-            found = unpack(value)
+            value_ = unpack(value)
             array = results.setdefault(label, None)
             if array is None:
-                array = results[label] = np.full((count, *np.shape(found)), np.nan)
-            if array.shape[1:] != np.shape(found):
-                raise DataError(
-                    "wrong-shape",
-                    f"result {label!r} has shape {np.shape(found)} at point {index}, {array.shape[1:]} elsewhere.",
-                )
-            array[index] = found
+                array = results[label] = np.full((count, *np.shape(value_)), np.nan)
+            problem = f"result {label!r} has shape {np.shape(value_)} at point {index}, {array.shape[1:]} elsewhere."
+            DataError.when(array.shape[1:] != np.shape(value_), "wrong-shape", problem)
+            array[index] = value_
     return Swept(names, np.asarray(points), results, tuple(status.tolist()), errors, seed)

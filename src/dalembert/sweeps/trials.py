@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.core.errors import DalembertError, DataError, ModelError, SimulationWarning, unknown_name
+from dalembert.core.errors import DalembertError, DataError, ModelError, SimulationWarning, require_name, unknown_name
 from dalembert.core.findings import Advice, Finding
 from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array
@@ -55,8 +55,7 @@ class SweepPoint(Mapping[str, float]):
     seed: int
 
     def __getitem__(self, name: str) -> float:
-        if name not in self.values_by_name:
-            raise DataError("unknown-name", unknown_name("axis", name, tuple(self.values_by_name), "the design"))
+        require_name("axis", name, tuple(self.values_by_name), "the design")
         return self.values_by_name[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -101,13 +100,11 @@ class Simulation:
         **options: Any,
     ) -> None:
         read: dict[str, tuple[str, str]] = {}
-        if not isinstance(outputs, Mapping) or not outputs:
-            raise DataError("empty", "outputs must name at least one result: a label with a channel and a reduction.")
-        for label, given in outputs.items():
-            channel, how = (given, "last") if isinstance(given, str) else tuple(given)
-            if how not in REDUCTIONS:
-                problem = unknown_name("reduction", str(how), tuple(REDUCTIONS), f"output {label!r}")
-                raise DataError("unknown-name", problem)
+        problem = "outputs must name at least one result: a label with a channel and a reduction."
+        DataError.when(not isinstance(outputs, Mapping) or not outputs, "empty", problem)
+        for label, source in outputs.items():
+            channel, how = (source, "last") if isinstance(source, str) else tuple(source)
+            require_name("reduction", str(how), tuple(REDUCTIONS), f"output {label!r}")
             read[str(label)] = (str(channel), how)
         vars(self).update(
             eqs=require_equations(eqs), until=float(until), outputs=read, start=dict(start or {}),
@@ -173,11 +170,11 @@ class Simulation:
     def _seed(self, point: SweepPoint) -> int:
         """Seed of the noise at a point: that of an axis, its own, or that of the point."""
         if SEED in point.values_by_name and SEED not in self.eqs.parameters.index:
-            if point[SEED] != int(point[SEED]):
-                raise DataError("not-a-count", f"axis {SEED!r} must hold whole numbers, got {point[SEED]:g}.")
+            problem = f"axis {SEED!r} must hold whole numbers, got {point[SEED]:g}."
+            DataError.when(point[SEED] != int(point[SEED]), "not-a-count", problem)
             return int(point[SEED])
-        own = self.options["noise"].seed
-        return point.seed if own is None else int(own)
+        seed = self.options["noise"].seed
+        return point.seed if seed is None else int(seed)
 
     def _reduce(self, run: Record) -> dict[str, Any]:
         return {label: REDUCTIONS[how](np.asarray(run[channel])) for label, (channel, how) in self.outputs.items()}
@@ -276,10 +273,10 @@ class Simulation:
                 continue
             if name == SEED and isinstance(self.options.get("noise"), Noise):
                 continue
-            known = (*self.eqs.parameters.names, *(f"start {n}" for n in self.eqs.measures.names[:6]))
+            listed = (*self.eqs.parameters.names, *(f"start {n}" for n in self.eqs.measures.names[:6]))
             raise ModelError(
                 "unknown-name",
-                unknown_name("axis", name, known, f"equations {self.eqs.name!r}"),
+                unknown_name("axis", name, listed, f"equations {self.eqs.name!r}"),
                 Advice("An axis is a parameter, 'start <coordinate>', 'velocity <coordinate>' or, of noise, 'seed'."),
                 where={"name": name},
             )

@@ -94,10 +94,7 @@ def test_steps_that_nobody_watches_cost_nothing() -> None:
 
 
 def test_a_step_that_is_not_planned_is_refused_with_the_known_ones() -> None:
-    with (
-        Steps(False, "study small", PLAN),
-        raises(da.errors.DataError, "unknown-name", "'run'"),
-    ):
+    with Steps(False, "study small", PLAN), raises(da.errors.DataError, "unknown-name", "'run'"):
         step("run")
 
 

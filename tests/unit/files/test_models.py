@@ -8,7 +8,6 @@ import pytest
 
 import dalembert as da
 from dalembert.files.models import ModelFileError, parse_model
-from dalembert.files.models.text.limits import ModelFileLimits
 from tests.helpers.findings import raises
 from tests.helpers.model_documents import GOOD
 
@@ -52,12 +51,7 @@ APPENDED = {
         "conflicting-arguments",
         "",
     ),
-    "a spatial joint in the plane": (
-        '[joints.B]\ntype = "spherical"\na = "rod"\nb = "ground"',
-        1,
-        "not-supported",
-        "",
-    ),
+    "a spatial joint in the plane": ('[joints.B]\ntype = "spherical"\na = "rod"\nb = "ground"', 1, "not-supported", ""),
     "a body joined to itself": ('[joints.B]\ntype = "fixed"\na = "rod"\nb = "rod(1, 0)"', 1, "same-body", ""),
     "a rod of no length": (
         '[joints.B]\ntype = "massless rod"\na = "rod"\nb = "ground"\nlength = 0',
@@ -232,12 +226,7 @@ APPENDED = {
         "duplicate",
         "",
     ),
-    "a gear of no ratio": (
-        '[couplers.g]\ntype = "gear"\nfirst = "A"\nsecond = "rod.x"\nratio = 0',
-        1,
-        "zero",
-        "",
-    ),
+    "a gear of no ratio": ('[couplers.g]\ntype = "gear"\nfirst = "A"\nsecond = "rod.x"\nratio = 0', 1, "zero", ""),
     "a constraint without expressions": ("[constraints.c]\nresidual = []", 2, "empty", ""),
     "a constraint of an unknown level": (
         '[constraints.c]\nresidual = "rod.x"\nlevel = "jerk"',
@@ -391,14 +380,14 @@ def test_problems_of_parts_are_collected_when_the_structure_is_right() -> None:
 
 
 def test_expressions_of_a_model_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dalembert.files.models.values.scopes.LIMITS", ModelFileLimits(operations=50))
+    monkeypatch.setattr("dalembert.files.models.text.limits.OPERATIONS", 50)
     parse_model(GOOD)
     with raises(ModelFileError, "too-large", "50"):
         parse_model(GOOD + "[constants]\n" + "\n".join(f'c{k} = "1 + 2*3"' for k in range(20)))
 
 
 def test_values_of_a_file_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dalembert.files.models.text.positions.LIMITS", ModelFileLimits(values=1000))
+    monkeypatch.setattr("dalembert.files.models.text.limits.VALUES", 1000)
     for text, is_json in (("a = [" + "1," * 1001 + "]", False), ('{"a": [' + "1," * 1001 + "1]}", True)):
         with raises(da.errors.FileFormatError, "too-large", "1000"):
             parse_model(text, is_json=is_json)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-
 import numpy as np
 import pytest
 
 import dalembert as da
 from dalembert.core.errors import DataError
-from dalembert.sweeps.designs import Grid, _check_random
+from dalembert.sweeps.designs import Grid
 from tests.helpers.findings import raises
 
 
@@ -53,12 +51,6 @@ def test_sobol_fills_evenly_and_a_normal_axis_has_its_moments() -> None:
 def test_designs_that_make_no_sense_are_refused(make: object, finding: tuple[str, ...]) -> None:
     with raises(DataError, *finding):
         make()
-
-
-@pytest.mark.parametrize(("samples", "refused"), [(10_000_000, False), (10_000_001, True)])
-def test_a_design_has_ten_million_points_at_most(samples, refused):
-    with raises(DataError, "not-a-count") if refused else nullcontext():
-        _check_random({"a": (0.0, 1.0)}, samples, 0)
 
 
 def test_a_grid_of_more_than_ten_million_points_is_refused():

@@ -9,12 +9,13 @@ held coordinate has 1e36 on the diagonal of the stiffness; nodes with negative n
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice
-from dalembert.files.bodies.bounds import bounded_lines
-from dalembert.files.bodies.matrix_files import read_numbers
+from dalembert.files.bodies.bounds import FileLines
+from dalembert.files.bodies.matrix_files import real_number
 from dalembert.files.bodies.node_matrices import Entries, NodeMatrix, Places, add_place, make_row, whole_number, words
 
 SUFFIXES = (".inp",)
@@ -27,45 +28,45 @@ def is_matrix(path: Path) -> bool:
         return not file.read(2).startswith("%")
 
 
+def _lines(lines: FileLines) -> Iterator[str]:
+    """Lines that hold something, without comments."""
+    return (text.strip() for text in lines if text.strip() and not text.lstrip().startswith("**"))
+
+
 def read_matrix_input(path: Path, shown: str, max_bytes: int) -> NodeMatrix:
     """The matrix of a file, symmetric."""
-    entries = Entries(shown, max_bytes)
-    for line, text in bounded_lines(path, shown):
-        if not text.strip() or text.lstrip().startswith("**"):
-            continue
-        cells = text.replace(",", " ").split()
-        if len(cells) != 5:
+    entries = Entries(max_bytes)
+    coordinates = Advice("Write the matrix with *MATRIX OUTPUT in the format MATRIX INPUT.")
+    free = Advice("Write the matrices of the free body, without boundary conditions.")
+    with FileLines(path, shown) as lines:
+        for text in _lines(lines):
+            cells = text.replace(",", " ").split()
             problem = f"expected node, direction, node, direction, value, got {len(cells)} cells."
-            advice = Advice("Write the matrix with *MATRIX OUTPUT in the format MATRIX INPUT.")
-            raise FileFormatError("bad-syntax", problem, advice, path=shown, line=line)
-        numbers = [whole_number(cell, shown, line) for cell in cells[:4]]
-        if min(numbers[0], numbers[2]) < 0:
-            problem = f"node {min(numbers[0], numbers[2])} is internal (hybrid elements or couplings): not supported."
-            raise FileFormatError("not-supported", problem, path=shown, line=line)
-        row, column = (make_row(numbers[k], numbers[k + 1], shown, line) for k in (0, 2))
-        (value,) = read_numbers(cells[4:], shown, line)
-        if value >= HELD:
-            advice = Advice("Write the matrices of the free body, without boundary conditions.")
-            raise FileFormatError("not-supported", f"{words(row)} is held.", advice, path=shown, line=line)
-        entries.add(row, column, value, line)
-    return entries.matrix(symmetric=True)
+            FileFormatError.when(len(cells) != 5, "bad-syntax", problem, coordinates)
+            numbers = [whole_number(cell) for cell in cells[:4]]
+            inner = min(numbers[0], numbers[2])
+            problem = f"node {inner} is internal (hybrid elements or couplings): not supported."
+            FileFormatError.when(inner < 0, "not-supported", problem)
+            row, column, value = make_row(*numbers[:2]), make_row(*numbers[2:]), real_number(cells[4])
+            FileFormatError.when(value >= HELD, "not-supported", f"{words(row)} is held.", free)
+            entries.add(row, column, value)
+        return entries.matrix(symmetric=True)
 
 
 def read_nodes(path: Path, shown: str, max_bytes: int) -> Places:
     """Places of the nodes of an input file, by their numbers."""
     places: dict[int, tuple[float, float, float]] = {}
     inside = False
-    for line, text in bounded_lines(path, shown):
-        if not text.strip() or text.lstrip().startswith("**"):
-            continue
-        if text.lstrip().startswith("*"):
-            keyword = text.partition(",")[0].strip().lstrip("* ").upper()
-            inside = keyword == "NODE"
-            if keyword in ("INCLUDE", "INSTANCE", "SYSTEM"):
-                advice = Advice("Write a flat input file: all nodes in one list, in the basic system.")
-                raise FileFormatError("not-supported", f"*{keyword} is not followed.", advice, path=shown, line=line)
-        elif inside:
-            number, *cells = [cell.strip() for cell in text.split(",")]
-            place = read_numbers([cell or "0" for cell in (*cells, "", "", "")[:3]], shown, line)
-            add_place(places, whole_number(number, shown, line), place, max_bytes, shown, line)
+    flat = Advice("Write a flat input file: all nodes in one list, in the basic system.")
+    with FileLines(path, shown) as lines:
+        for text in _lines(lines):
+            if text.startswith("*"):
+                keyword = text.partition(",")[0].strip().lstrip("* ").upper()
+                inside = keyword == "NODE"
+                foreign = keyword in ("INCLUDE", "INSTANCE", "SYSTEM")
+                FileFormatError.when(foreign, "not-supported", f"*{keyword} is not followed.", flat)
+            elif inside:
+                number, *cells = [cell.strip() for cell in text.split(",")]
+                place = [real_number(cell or "0") for cell in (*cells, "", "", "")[:3]]
+                add_place(places, whole_number(number), place, max_bytes)
     return places

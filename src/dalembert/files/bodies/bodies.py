@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from dalembert.core.atomic_files import replace_file, require_file
-from dalembert.core.errors import DalembertError, DataError, FileFormatError, ModelError, unknown_name
+from dalembert.core.errors import DataError, FileFormatError, unknown_name
 from dalembert.core.findings import Advice
 from dalembert.files.bodies.format import BodyReading, find_format, suffixes
 from dalembert.model.flexible import FlexibleBodyData
@@ -46,10 +45,10 @@ def read_flexible_body(
     """
     file = Path(path)
     names = (without,) if isinstance(without, str) else tuple(without)
-    known = find_format(file).optional if names else ()
+    blocks = find_format(file).optional if names else ()
     for name in names:
-        if name not in known:
-            problem = f"without: {unknown_name('optional part', name, known, f'files {file.suffix}')}"
+        if name not in blocks:
+            problem = f"without: {unknown_name('optional part', name, blocks, f'files {file.suffix}')}"
             raise DataError("unknown-name", problem, where={"argument": "without"})
     return read_body(file, BodyReading(max_bytes, names))
 
@@ -62,22 +61,10 @@ def read_body(file: Path, how: BodyReading, shown: str | None = None) -> Flexibl
         raise FileFormatError("not-supported", f"files {kind.suffixes[0]} are written, not read.", path=name)
     require_file(file, how.max_bytes, name, argument="max_bytes")
     try:
-        return kind.read(file, how)
+        with FileFormatError.of_file(name):
+            return kind.read(file, how)
     except OSError as error:
         raise FileFormatError("not-readable", f"cannot be read ({error}).", path=name) from None
-    except (DataError, FileFormatError, ModelError) as error:
-        raise _in_file(error, name) from error
-
-
-def _in_file(error: DalembertError, name: str) -> FileFormatError:
-    """The error with the path of the file, unless it names another file."""
-    found, line = error.finding, None
-    if isinstance(error, FileFormatError):
-        if error.path is not None:
-            return error
-        line = error.line
-    about: Any = {"line": line, "where": found.where, "evidence": found.evidence}
-    return FileFormatError(found.code, found.problem, *found.advice, path=name, **about)
 
 
 def write_flexible_body(body: FlexibleBodyData, path: str | os.PathLike[str]) -> None:
@@ -86,20 +73,13 @@ def write_flexible_body(body: FlexibleBodyData, path: str | os.PathLike[str]) ->
     ``.npz`` keeps everything, every number unchanged. ``.SID_FEM`` keeps the contents of standard input data: not
     the gauges and the picture.
     """
-    if not isinstance(body, FlexibleBodyData):
-        raise DataError(
-            "wrong-type",
-            f"write_flexible_body takes the data of a flexible body and a path, not a {type(body).__name__}.",
-            where={"argument": "body"},
-        )
+    problem = f"write_flexible_body takes the data of a flexible body and a path, not a {type(body).__name__}."
+    DataError.when(not isinstance(body, FlexibleBodyData), "wrong-type", problem, where={"argument": "body"})
     file = Path(path)
     kind = find_format(file)
     if kind.write is None:
         advice = Advice(f"Use one of {', '.join(suffixes(written=True))}.")
         problem = f"files {kind.suffixes[0]} are read, not written."
         raise FileFormatError("not-supported", problem, advice, path=str(file))
-    try:
-        with replace_file(file) as temporary:
-            kind.write(body, temporary)
-    except FileFormatError as error:
-        raise _in_file(error, str(file)) from error
+    with FileFormatError.of_file(file), replace_file(file) as temporary:
+        kind.write(body, temporary)

@@ -1,52 +1,47 @@
-"""The limit of the memory that a flexible-body file may need, checked before anything is allocated."""
+"""Lines of a text within bounds, and the limit of the memory that a flexible-body file may need."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
+from typing import Any
 
-from dalembert.core.errors import FileFormatError
-
-
-@dataclass(frozen=True)
-class BodyLimits:
-    """Sizes above which a file is refused, for any ``max_bytes``."""
-
-    arrays: int = 64  # of one file; a body has at most 27
-    header: int = 10_000  # characters of the head of an array: 100 are usual
-    text: int = 1 << 24  # characters of the description: names of 100 000 nodes
-    line: int = 10_000  # characters of one line of text: a number has 25
-    row: int = 10_000_000  # characters of one row of a matrix: 400 000 numbers
-    descriptor: int = 1 << 20  # bytes of a file that names matrices, which may contain points
-    name: int = 1000  # characters of a name
-    largest: float = 1e100  # of numbers of a matrix: the third power of a larger one overflows
-    points: int = 80  # bytes of memory per byte of a text of points: 53 to 64 were measured of lines "0 0 0"
+from dalembert.core.errors import DataError, FileFormatError
 
 
-LIMITS = BodyLimits()
+class FileLines:
+    """Lines of a text, none longer than ``most`` characters (a number has 25); errors inside ``with`` get their place.
 
+    place : number of the line that is read; None before and after.  total : of lines, once all are read.
+    """
 
-def bounded_lines(
-    path: Path, shown: str | None, most: int = LIMITS.line, encoding: str = "latin-1"
-) -> Iterator[tuple[int, str]]:
-    """Lines of a text with their numbers, each of a bounded length."""
-    with path.open(encoding=encoding, errors="replace") as file:
-        number = 0
-        while text := file.readline(most + 1):
-            number += 1
-            if len(text) > most:
-                problem = f"a line of more than {most} characters."
-                raise FileFormatError("too-large", problem, path=shown, line=number)
-            yield number, text.rstrip("\r\n")
+    def __init__(self, path: Path, shown: str, most: int = 10_000, encoding: str = "latin-1") -> None:
+        self.path, self.shown, self.most, self.encoding = path, shown, most, encoding
+        self.place: int | None = None
+        self.total = 0
+
+    def __iter__(self) -> Iterator[str]:
+        with self.path.open(encoding=self.encoding, errors="replace") as file:
+            for number in count(1):
+                text, self.place, self.total = file.readline(self.most + 1), number, number - 1
+                if not text:
+                    break
+                FileFormatError.when(len(text) > self.most, "too-large", f"a line of more than {self.most} characters.")
+                yield text.rstrip("\r\n")
+        self.place = None
+
+    def __enter__(self) -> FileLines:
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if isinstance(error, DataError | FileFormatError):
+            raise FileFormatError.placed(error, self.shown, self.place) from None
 
 
 def check_modes(modes: int, nodes: int, max_bytes: int) -> None:
     """Refuse a body whose arrays would pass ``max_bytes``: 9 m² of products, 3 m² of other squares, 6 m of a node."""
     size = 8 * (12 * modes * modes + 6 * modes * nodes)
-    if size > max_bytes:
-        raise FileFormatError(
-            "too-large",
-            f"{modes} modes and {nodes} nodes take {size} bytes, more than max_bytes = {max_bytes}.",
-            evidence={"modes": modes, "nodes": nodes, "bytes": size, "allowed": max_bytes},
-        )
+    problem = f"{modes} modes and {nodes} nodes take {size} bytes, more than max_bytes = {max_bytes}."
+    evidence = {"modes": modes, "nodes": nodes, "bytes": size, "allowed": max_bytes}
+    FileFormatError.when(size > max_bytes, "too-large", problem, evidence=evidence)

@@ -52,16 +52,16 @@ BODY_FORMATS: Registry[BodyFormat] = Registry(
 
 def suffixes(*, written: bool = False) -> tuple[str, ...]:
     """Suffixes of the formats that can be read, or written; the preferred ones first."""
-    formats = [one for one in BODY_FORMATS.values() if (one.write if written else one.read) is not None]
-    return (*(one.suffixes[0] for one in formats), *(suffix for one in formats for suffix in one.suffixes[1:]))
+    formats = [kind for kind in BODY_FORMATS.values() if (kind.write if written else kind.read) is not None]
+    return (*(kind.suffixes[0] for kind in formats), *(suffix for kind in formats for suffix in kind.suffixes[1:]))
 
 
 def find_format(file: Path) -> BodyFormat:
     """The format of a file, by its suffix; of two formats with one suffix the one declared first."""
     suffix = file.suffix.lower()
-    found = next((one for one in BODY_FORMATS.values() if suffix in one.suffixes), None)
-    if found is None:
-        known = ", ".join(suffix for one in BODY_FORMATS.values() for suffix in one.suffixes)
-        problem = f"the suffix {file.suffix!r} is not that of a flexible-body file. Known: {known}."
+    kind = next((kind for kind in BODY_FORMATS.values() if suffix in kind.suffixes), None)
+    if kind is None:
+        suffixes_ = ", ".join(suffix for kind in BODY_FORMATS.values() for suffix in kind.suffixes)
+        problem = f"the suffix {file.suffix!r} is not that of a flexible-body file. Known: {suffixes_}."
         raise FileFormatError("unknown-suffix", problem, path=str(file))
-    return found
+    return kind

@@ -21,8 +21,8 @@ from pathlib import Path
 
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice
-from dalembert.files.bodies.bounds import bounded_lines
-from dalembert.files.bodies.matrix_files import read_numbers
+from dalembert.files.bodies.bounds import FileLines
+from dalembert.files.bodies.matrix_files import real_number
 from dalembert.files.bodies.node_matrices import ENTRY, Entries, NodeMatrix, make_row, whole_number
 
 SUFFIXES = (".matrix", ".hb", ".rsa", ".rua")
@@ -34,64 +34,61 @@ _FORMAT = re.compile(
 
 def read_harwell_boeing(path: Path, shown: str, max_bytes: int) -> NodeMatrix:
     """The matrix of a file, its rows named by the mapping file."""
-    lines = bounded_lines(path, shown)
-    head = [_next(lines, shown) for _ in range(4)]
-    counts = [whole_number(cell, shown, head[1][0]) for cell in head[1][1].split()]
-    kind = head[2][1][:3].upper()
-    sizes = [whole_number(cell, shown, head[2][0]) for cell in head[2][1][3:].split()]
-    if len(counts) < 4 or len(sizes) < 3 or min(*counts, *sizes) < 0:
-        raise FileFormatError("bad-syntax", "expected the sizes of a Harwell-Boeing matrix.", path=shown, line=2)
-    if kind not in ("RSA", "RUA") or sizes[0] != sizes[1]:
-        problem = f"type {kind!r} of {sizes[0]} x {sizes[1]}; square matrices RSA and RUA are read."
-        raise FileFormatError("not-supported", problem, path=shown, line=3)
-    if ENTRY * (sizes[2] + sizes[0]) > max_bytes:
-        problem = f"{sizes[2]} entries take more than max_bytes = {max_bytes}."
-        raise FileFormatError("too-large", problem, path=shown, line=3, evidence={"entries": sizes[2]})
-    formats = [_format(text, shown) for text in (head[3][1][:16], head[3][1][16:32], head[3][1][32:52])]
-    if len(counts) > 4 and counts[4] > 0:
-        _next(lines, shown)  # of right-hand sides, which are not read
-    labels = _read_mapping(path, shown, sizes[0])
-    pointers = [whole_number(cell, shown, line) for line, cell in _cells(lines, shown, sizes[1] + 1, *formats[0])]
-    if pointers[0] != 1 or pointers[-1] != sizes[2] + 1 or any(b < a for a, b in pairwise(pointers)):
-        problem = f"the pointers of the columns do not lead from 1 to {sizes[2] + 1}."
-        raise FileFormatError("damaged", problem, path=shown, line=5)
-    rows = [whole_number(cell, shown, line) for line, cell in _cells(lines, shown, sizes[2], *formats[1])]
-    if rows and not 1 <= min(rows) <= max(rows) <= sizes[0]:
-        raise FileFormatError("damaged", f"an entry outside the {sizes[0]} rows of the matrix.", path=shown)
-    entries = Entries(shown, max_bytes)
-    column = 0
-    for k, (line, cell) in enumerate(_cells(lines, shown, sizes[2], *formats[2])):
-        while k + 1 >= pointers[column + 1]:
-            column += 1
-        (value,) = read_numbers([cell.upper().replace("D", "E")], shown, line)
-        entries.add(labels[rows[k] - 1], labels[column], value, line)
-    return entries.matrix(symmetric=kind == "RSA")
+    with FileLines(path, shown) as file:
+        lines = iter(file)
+        _next(lines)
+        counts = [whole_number(cell) for cell in _next(lines).split()]
+        head = _next(lines)
+        kind, sizes = head[:3].upper(), [whole_number(cell) for cell in head[3:].split()]
+        is_head = len(counts) >= 4 and len(sizes) >= 3 and min(*counts, *sizes) >= 0
+        FileFormatError.when(not is_head, "bad-syntax", "expected the sizes of a Harwell-Boeing matrix.")
+        rows, columns, size = sizes[:3]
+        problem = f"type {kind!r} of {rows} x {columns}; square matrices RSA and RUA are read."
+        FileFormatError.when(kind not in ("RSA", "RUA") or rows != columns, "not-supported", problem)
+        problem = f"{size} entries take more than max_bytes = {max_bytes}."
+        FileFormatError.when(ENTRY * (size + rows) > max_bytes, "too-large", problem, evidence={"entries": size})
+        head = _next(lines)
+        formats = [_format(text) for text in (head[:16], head[16:32], head[32:52])]
+        if len(counts) > 4 and counts[4] > 0:
+            _next(lines)  # of right-hand sides, which are not read
+        labels = _read_mapping(path, shown, rows)
+        pointers = [whole_number(cell) for cell in _cells(lines, columns + 1, *formats[0])]
+        is_path = pointers[0] == 1 and pointers[-1] == size + 1 and all(a <= b for a, b in pairwise(pointers))
+        problem = f"the pointers of the columns do not lead from 1 to {size + 1}."
+        FileFormatError.when(not is_path, "damaged", problem)
+        places = [whole_number(cell) for cell in _cells(lines, size, *formats[1])]
+        outside = min(places, default=1) < 1 or max(places, default=1) > rows
+        FileFormatError.when(outside, "damaged", f"an entry outside the {rows} rows of the matrix.")
+        entries = Entries(max_bytes)
+        column = 0
+        for k, cell in enumerate(_cells(lines, size, *formats[2])):
+            while k + 1 >= pointers[column + 1]:
+                column += 1
+            entries.add(labels[places[k] - 1], labels[column], real_number(cell.upper().replace("D", "E")))
+        file.place = None
+        return entries.matrix(symmetric=kind == "RSA")
 
 
-def _next(lines: Iterator[tuple[int, str]], shown: str) -> tuple[int, str]:
-    found = next(lines, None)
-    if found is None:
-        raise FileFormatError("damaged", "the file is cut short.", path=shown)
-    return found
+def _next(lines: Iterator[str]) -> str:
+    text = next(lines, None)
+    if text is None:
+        raise FileFormatError("damaged", "the file is cut short.")
+    return text
 
 
-def _format(text: str, shown: str) -> tuple[int, int]:
+def _format(text: str) -> tuple[int, int]:
     """Numbers of a line, and their width."""
-    found = _FORMAT.fullmatch(text.strip())
-    if found is None or not 0 < int(found[3][:4]) < 1000:
-        problem = f"{text.strip()!r:.30} is not a format of numbers such as (3E25.16)."
-        raise FileFormatError("bad-syntax", problem, path=shown, line=4)
-    return int(found[1][:4] or 1), int(found[3])
+    match = _FORMAT.fullmatch(text.strip())
+    if match is None or not 0 < int(match[3][:4]) < 1000:
+        raise FileFormatError("bad-syntax", f"{text.strip()!r:.30} is not a format of numbers such as (3E25.16).")
+    return int(match[1][:4] or 1), int(match[3])
 
 
-def _cells(
-    lines: Iterator[tuple[int, str]], shown: str, count: int, each: int, width: int
-) -> Iterator[tuple[int, str]]:
-    """So many numbers of fixed width, as texts with their lines."""
+def _cells(lines: Iterator[str], count: int, each: int, width: int) -> Iterator[str]:
+    """So many numbers of fixed width, as texts."""
     while count > 0:
-        line, text = _next(lines, shown)
-        for k in range(min(each, count)):
-            yield line, text[k * width : (k + 1) * width].strip()
+        text = _next(lines)
+        yield from (text[k * width : (k + 1) * width].strip() for k in range(min(each, count)))
         count -= each
 
 
@@ -102,20 +99,18 @@ def _read_mapping(path: Path, shown: str, size: int) -> list[int]:
         advice = Advice("Write it with HBMAT, name, matrix,, ASCII, STIFF, NO, YES.")
         problem = f"there is no mapping file {path.with_suffix('.mapping').name!r} beside it."
         raise FileFormatError("no-such-file", problem, advice, path=shown)
-    beside = str(Path(shown).with_name(file.name))
     labels = [0] * size
-    for line, text in bounded_lines(file, beside):
-        cells = text.split()
-        if len(cells) != 3 or not cells[0].isdecimal():  # the title, and empty lines
-            continue
-        equation, node = (whole_number(cell, beside, line) for cell in cells[:2])
-        if cells[2].upper() not in LABELS:
-            problem = f"{cells[2]!r:.20} is not a displacement or rotation ({', '.join(LABELS)})."
-            raise FileFormatError("not-supported", problem, path=beside, line=line)
-        if not 0 < equation <= size:
-            raise FileFormatError("out-of-range", f"equation {equation} of {size}.", path=beside, line=line)
-        labels[equation - 1] = make_row(node, LABELS[cells[2].upper()], beside, line)
-    if 0 in labels:
-        problem = f"equation {labels.index(0) + 1} of the matrix has no line."
-        raise FileFormatError("missing-argument", problem, path=beside)
+    with FileLines(file, str(Path(shown).with_name(file.name))) as lines:
+        for text in lines:
+            cells = text.split()
+            if len(cells) != 3 or not cells[0].isdecimal():  # the title, and empty lines
+                continue
+            equation, node, label = whole_number(cells[0]), whole_number(cells[1]), cells[2].upper()
+            problem = f"{label!r:.20} is not a displacement or rotation ({', '.join(LABELS)})."
+            FileFormatError.when(label not in LABELS, "not-supported", problem)
+            FileFormatError.when(not 0 < equation <= size, "out-of-range", f"equation {equation} of {size}.")
+            labels[equation - 1] = make_row(node, LABELS[label])
+        if 0 in labels:
+            problem = f"equation {labels.index(0) + 1} of the matrix has no line."
+            raise FileFormatError("missing-argument", problem)
     return labels

@@ -13,7 +13,6 @@ matrix whose name begins with K, M that with M, D that with B. Positions and dir
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +20,8 @@ from pathlib import Path
 
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice
-from dalembert.files.bodies.bounds import bounded_lines
+from dalembert.files.bodies.bounds import FileLines
+from dalembert.files.bodies.matrix_files import real_number
 from dalembert.files.bodies.node_matrices import Entries, NodeMatrix, Places, add_place, make_row, whole_number
 
 SUFFIXES = (".pch", ".bdf", ".nas", ".fem")
@@ -41,10 +41,10 @@ class Bulk:
     def matrix(self, key: str) -> NodeMatrix | None:
         """M, K or D by the first letter of its name; K4 is structural damping."""
         names = [name for name in self.matrices if name.startswith(LETTERS[key]) and not name.startswith("K4")]
-        if len(names) > 1:
-            advice = Advice("Keep one of them in the file.")
-            problem = f"several matrices could be {key}: {', '.join(names)}."
-            raise FileFormatError("not-unique", problem, advice, path=self.shown)
+        problem = f"several matrices could be {key}: {', '.join(names)}."
+        FileFormatError.when(
+            len(names) > 1, "not-unique", problem, Advice("Keep one of them in the file."), path=self.shown
+        )
         return self.matrices[names[0]] if names else None
 
 
@@ -53,90 +53,82 @@ def read_bulk(path: Path, shown: str, max_bytes: int) -> Bulk:
     places: dict[int, tuple[float, float, float]] = {}
     heads: dict[str, bool] = {}
     entries: dict[str, Entries] = {}
-    for line, name, words in _cards(path, shown):
-        if name == "GRID":
-            _refuse_systems(words, (1, 5), shown, line)
-            place = [_real(word, shown, line) if word.strip() else 0.0 for word in words[2:5]]
-            add_place(places, whole_number(words[0], shown, line), place, max_bytes, shown, line)
-        elif name == "GRDSET":
-            _refuse_systems(words, (1, 5), shown, line)
-        elif name == "DMIG":
-            label = words[0].strip().upper()
-            if words[1].strip() == "0":
-                heads[label] = _symmetric(words, shown, line)
-                entries[label] = Entries(shown, max_bytes)
-            elif label not in heads:
+    with FileLines(path, shown) as lines:
+        for name, words in _cards(lines):
+            if name == "GRID":
+                _refuse_systems(words)
+                place = [_real(word) if word.strip() else 0.0 for word in words[2:5]]
+                add_place(places, whole_number(words[0]), place, max_bytes)
+            elif name == "GRDSET":
+                _refuse_systems(words)
+            elif name == "DMIG":
+                label = words[0].strip().upper()
+                if words[1].strip() == "0":
+                    heads[label], entries[label] = _symmetric(words), Entries(max_bytes)
+                    continue
                 problem = f"a column of matrix {label!r:.20}, which has no head (DMIG, name, 0, form, type)."
-                raise FileFormatError("bad-syntax", problem, path=shown, line=line)
-            else:
-                _column(entries[label], words, shown, line)
-    filled = {label: one.matrix(heads[label]) for label, one in entries.items() if len(one.values)}
+                FileFormatError.when(label not in heads, "bad-syntax", problem)
+                _column(entries[label], words)
+        filled = {label: entry.matrix(heads[label]) for label, entry in entries.items() if len(entry.values)}
     return Bulk(shown, places, filled)
 
 
-def _cards(path: Path, shown: str) -> Iterator[tuple[int, str, list[str]]]:
-    """Entries with the numbers of their lines, their names, and their fields, 8 at least."""
+def _cards(lines: FileLines) -> Iterator[tuple[str, list[str]]]:
+    """Names of entries and their fields, 8 at least; an error inside is at the first line of the entry."""
     start, name, words = 0, "", list[str]()
-    for line, text in bounded_lines(path, shown):
+    for text in lines:
         text = text.partition("$")[0].expandtabs(8).rstrip()
         if not text:
             continue
         first, fields = _split(text)
         if first and first[0] not in "+*":
+            number = lines.place or 0
             if name:
-                yield start, name, words + [""] * (8 - len(words))
-            start, name, words = line, first.rstrip("*").strip().upper(), fields
+                lines.place = start
+                yield name, words + [""] * (8 - len(words))
+            start, name, words = number, first.rstrip("*").strip().upper(), fields
         elif name in ("GRID", "GRDSET", "DMIG"):
             words += fields
     if name:
-        yield start, name, words + [""] * (8 - len(words))
+        lines.place = start
+        yield name, words + [""] * (8 - len(words))
+    lines.place = None
 
 
 def _split(text: str) -> tuple[str, list[str]]:
     """First field, and the 8 or 4 others."""
     if "," in text:
-        first, *rest = text.split(",")
+        first, *others = text.split(",")
         count = 4 if "*" in first else 8
-        return first.strip(), (rest + [""] * count)[:count]
+        return first.strip(), (others + [""] * count)[:count]
     first = text[:8].strip()
     width = 16 if "*" in first else 8
     return first, [text[k : k + width] for k in range(8, 72, width)]
 
 
-def _real(text: str, shown: str, line: int) -> float:
-    try:
-        value = float(_EXPONENT.sub("e", text.strip(), count=1))
-    except ValueError:
-        raise FileFormatError("not-a-number", f"{text.strip()!r:.40} is not a number.", path=shown, line=line) from None
-    if not math.isfinite(value):
-        raise FileFormatError("not-finite", f"{text.strip()!r:.40} is not finite.", path=shown, line=line)
-    return value
+def _real(text: str) -> float:
+    return real_number(_EXPONENT.sub("e", text.strip(), count=1))
 
 
-def _refuse_systems(words: list[str], fields: tuple[int, ...], shown: str, line: int) -> None:
-    for k in fields:
-        if words[k].strip() not in ("", "0"):
-            problem = f"a point in coordinate system {words[k].strip():.10}; the basic system is supported."
-            raise FileFormatError("not-supported", problem, path=shown, line=line)
+def _refuse_systems(words: list[str]) -> None:
+    for word in (words[1].strip(), words[5].strip()):
+        problem = f"a point in coordinate system {word:.10}; the basic system is supported."
+        FileFormatError.when(word not in ("", "0"), "not-supported", problem)
 
 
-def _symmetric(words: list[str], shown: str, line: int) -> bool:
-    form, kind = words[2].strip(), words[3].strip()
-    if form not in FORMS or kind not in REAL:
-        problem = (
-            f"matrix {words[0].strip()!r:.20} has form {form!r:.8} and type {kind!r:.8}; form 6 or 1, type 1 or 2."
-        )
-        raise FileFormatError("not-supported", problem, path=shown, line=line)
+def _symmetric(words: list[str]) -> bool:
+    name, form, kind = words[0].strip(), words[2].strip(), words[3].strip()
+    problem = f"matrix {name!r:.20} has form {form!r:.8} and type {kind!r:.8}; form 6 or 1, type 1 or 2."
+    FileFormatError.when(form not in FORMS or kind not in REAL, "not-supported", problem)
     return FORMS[form]
 
 
-def _column(entries: Entries, words: list[str], shown: str, line: int) -> None:
-    column = _row(words[1], words[2], shown, line)
+def _column(entries: Entries, words: list[str]) -> None:
+    column = _row(words[1], words[2])
     for k in range(4, len(words), 4):
         if words[k].strip():
-            row = _row(words[k], words[k + 1], shown, line)
-            entries.add(row, column, _real(words[k + 2], shown, line), line)
+            entries.add(_row(words[k], words[k + 1]), column, _real(words[k + 2]))
 
 
-def _row(node: str, component: str, shown: str, line: int) -> int:
-    return make_row(whole_number(node, shown, line), whole_number(component.strip() or "0", shown, line), shown, line)
+def _row(node: str, component: str) -> int:
+    return make_row(whole_number(node), whole_number(component.strip() or "0"))

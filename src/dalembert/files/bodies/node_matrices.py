@@ -25,7 +25,6 @@ from dalembert.structures.assembly.structure import DIRECTIONS, Structure
 Places = Mapping[int, tuple[float, float, float]]  # of nodes, by their numbers
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 WAYS = 8  # a row is the number WAYS · node + direction
-MOST_NODES = 1 << 40  # a greater number of a node is damage, and no row overflows
 ENTRY = 200  # bytes of memory per entry: rows, columns and values, sorted and mirrored (162 were measured)
 NODE = 400  # bytes of memory per node: its place under its number (222 were measured), then its row of an array
 
@@ -41,14 +40,13 @@ class NodeMatrix:
 class Entries:
     """Entries of a matrix, collected line by line within a bound of memory."""
 
-    def __init__(self, shown: str, max_bytes: int) -> None:
-        self.shown, self.most = shown, max_bytes // ENTRY
+    def __init__(self, max_bytes: int) -> None:
+        self.most = max_bytes // ENTRY
         self.i, self.j, self.values = array("q"), array("q"), array("d")
 
-    def add(self, row: int, column: int, value: float, line: int) -> None:
-        if len(self.values) >= self.most:
-            problem = f"more than {self.most} entries, which max_bytes allows."
-            raise FileFormatError("too-large", problem, path=self.shown, line=line, evidence={"entries": self.most})
+    def add(self, row: int, column: int, value: float) -> None:
+        problem = f"more than {self.most} entries, which max_bytes allows."
+        FileFormatError.when(len(self.values) >= self.most, "too-large", problem, evidence={"entries": self.most})
         self.i.append(row)
         self.j.append(column)
         self.values.append(value)
@@ -56,10 +54,9 @@ class Entries:
     def matrix(self, symmetric: bool) -> NodeMatrix:
         """The whole matrix; entries of which only one triangle is present are mirrored where it is symmetric."""
         i, j, values = np.array(self.i), np.array(self.j), np.array(self.values)
-        if not len(values):
-            raise FileFormatError("empty", "the matrix has no entries.", path=self.shown)
-        if not np.isfinite(values).all():
-            raise FileFormatError("not-finite", "the matrix has numbers that are not finite.", path=self.shown)
+        FileFormatError.when(not len(values), "empty", "the matrix has no entries.")
+        problem = "the matrix has numbers that are not finite."
+        FileFormatError.when(not np.isfinite(values).all(), "not-finite", problem)
         rows, places = np.unique(np.concatenate([i, j]), return_inverse=True)
         i, j = places[: len(i)], places[len(i) :]
         here, mirrored = i * len(rows) + j, j * len(rows) + i
@@ -68,18 +65,19 @@ class Entries:
         if len(twice):
             row, column = divmod(int(order[twice[0]]), len(rows))
             problem = f"the entry of {words(int(rows[row]))} and {words(int(rows[column]))} is given twice."
-            raise FileFormatError("duplicate", problem, path=self.shown)
+            raise FileFormatError("duplicate", problem)
         if symmetric:
             absent = ~np.isin(mirrored, here)
-            i, j, values = (np.concatenate([one, other[absent]]) for one, other in ((i, j), (j, i), (values, values)))
+            i, j, values = (
+                np.concatenate([upper, lower[absent]]) for upper, lower in ((i, j), (j, i), (values, values))
+            )
         return NodeMatrix(rows, _sparse(values, i, j, len(rows)))
 
 
-def make_row(node: int, direction: int, shown: str, line: int) -> int:
-    """The number of a row; nodes are positive."""
-    if not 0 < node < MOST_NODES or not 0 <= direction <= len(DIRECTIONS):
-        problem = f"node {node}, direction {direction}: numbers of nodes are positive, directions are 1 to 6."
-        raise FileFormatError("out-of-range", problem, path=shown, line=line)
+def make_row(node: int, direction: int, most: int = 1 << 40) -> int:
+    """The number of a row; nodes are positive, and a number above ``most`` is damage: no row overflows."""
+    problem = f"node {node}, direction {direction}: numbers of nodes are positive, directions are 1 to 6."
+    FileFormatError.when(not (0 < node < most and 0 <= direction <= len(DIRECTIONS)), "out-of-range", problem)
     return WAYS * node + direction
 
 
@@ -89,17 +87,17 @@ def words(row: int) -> str:
     return f"{node}.{DIRECTIONS[way - 1]}" if way else f"{node}"
 
 
-def whole_number(text: str, shown: str, line: int) -> int:
+def whole_number(text: str) -> int:
     """A whole number of a file, with a sign."""
-    if _WHOLE.fullmatch(text.strip()) is None:
-        raise FileFormatError("not-a-count", f"{text.strip()!r:.40} is not a whole number.", path=shown, line=line)
+    FileFormatError.when(
+        _WHOLE.fullmatch(text.strip()) is None, "not-a-count", f"{text.strip()!r:.40} is not a whole number."
+    )
     return int(text)
 
 
-def add_place(places: dict[int, Any], number: int, place: Any, max_bytes: int, shown: str, line: int) -> None:
+def add_place(places: dict[int, Any], number: int, place: Any, max_bytes: int) -> None:
     """Note the place of a node, within a bound of memory."""
-    if NODE * (len(places) + 1) > max_bytes:
-        raise FileFormatError("too-large", "more nodes than max_bytes allows.", path=shown, line=line)
+    FileFormatError.when(NODE * (len(places) + 1) > max_bytes, "too-large", "more nodes than max_bytes allows.")
     places[number] = tuple(place)
 
 
@@ -113,7 +111,9 @@ def full_structure(name: str, places: Places, matrices: Mapping[str, NodeMatrix]
     size = each * len(nodes)
     inactive = np.ones(size, bool)
     inactive[at] = False
-    all_of = {key: _sparse(one.data, at[one.coords[0]], at[one.coords[1]], size) for key, one in aligned.items()}
+    all_of = {
+        key: _sparse(matrix.data, at[matrix.coords[0]], at[matrix.coords[1]], size) for key, matrix in aligned.items()
+    }
     return Structure(
         name, [str(node) for node in nodes], positions, DIRECTIONS[:each], all_of["M"], all_of["K"],
         C=all_of.get("D"), inactive=inactive, provenance={"source": source},
@@ -138,8 +138,8 @@ def reduced_model(name: str, places: Places, matrices: Mapping[str, NodeMatrix],
         raise FileFormatError("missing-argument", problem, advice, evidence={"rows": len(absent)})
     shapes = np.zeros((len(wanted), len(rows)))
     shapes[np.arange(len(wanted)), column] = 1.0
-    whole = {key: one.toarray() for key, one in aligned.items()}
-    M, K, D = whole["M"], whole["K"], whole.get("D")
+    dense = {key: matrix.toarray() for key, matrix in aligned.items()}
+    M, K, D = dense["M"], dense["K"], dense.get("D")
     sums = np.array([(M @ shapes[d::6].sum(axis=0))[column[d::6]] for d in range(3)]).mean(axis=0)
     masses = np.maximum(sums, 0.0)
     masses *= sums.sum() / max(float(masses.sum()), 1e-300)
@@ -151,15 +151,15 @@ def reduced_model(name: str, places: Places, matrices: Mapping[str, NodeMatrix],
 
 def has_modes(matrices: Mapping[str, NodeMatrix]) -> bool:
     """Whether some coordinates have no place: the matrices are reduced."""
-    return any(bool((one.rows % WAYS == 0).any()) for one in matrices.values())
+    return any(bool((matrix.rows % WAYS == 0).any()) for matrix in matrices.values())
 
 
 def _align(matrices: Mapping[str, NodeMatrix]) -> tuple[IntArray, dict[str, Any]]:
     """All rows, and every matrix on them, in coordinates."""
-    rows = np.unique(np.concatenate([one.rows for one in matrices.values()]))
+    rows = np.unique(np.concatenate([matrix.rows for matrix in matrices.values()]))
     aligned = {}
-    for key, one in matrices.items():
-        entries, at = one.matrix.tocoo(), np.searchsorted(rows, one.rows)
+    for key, matrix in matrices.items():
+        entries, at = matrix.matrix.tocoo(), np.searchsorted(rows, matrix.rows)
         aligned[key] = _sparse(entries.data, at[entries.coords[0]], at[entries.coords[1]], len(rows)).tocoo()
     return rows, aligned
 

@@ -26,20 +26,7 @@ from dalembert.structures.assembly.damping import damping_of
 from dalembert.structures.assembly.structure import DIRECTIONS, rigid_motions
 from dalembert.structures.flexible_body.inertia_integrals import clean, sum_bodies
 
-
-@dataclass(frozen=True)
-class ReductionLimits:
-    """Differences that are accepted, each relative to the size of what it judges."""
-
-    rigid: float = 1e-6  # of the motion of a point in a rigid motion: files carry some 7 digits
-    stiff: float = 1e-6  # stiffness against a rigid motion, of the largest eigenvalue
-    mass: float = 0.01  # of the masses at the points: a coarse choice of points leaves some out
-    rank: float = 1e-9  # of singular values that count as zero
-    symmetric: float = 1e-6  # of M - Mᵀ and K - Kᵀ: files carry some 7 digits
-    unmoved: float = 1e-12  # motion of a node, relative to the largest of its mode, that is rounding
-
-
-LIMITS = ReductionLimits()
+RANK = 1e-9  # of singular values that count as zero
 
 
 @dataclass(frozen=True)
@@ -56,6 +43,10 @@ class ReducedModel:
     masses: FloatArray
     source: str = "reduced matrices"
 
+    def fail_if(self, wrong: object, code: str, problem: str, *advice: Advice, **evidence: Any) -> None:
+        if wrong:
+            raise self.fail(code, problem, *advice, **evidence)
+
     def fail(self, code: str, problem: str, *advice: Advice, **evidence: Any) -> ModelError:
         return ModelError(code, f"flexible body {self.name!r}: {problem}", *advice, where={"body": self.name},
                           evidence=evidence)  # fmt: skip
@@ -63,36 +54,38 @@ class ReducedModel:
 
 def reduced_body(
     model: ReducedModel, *, modes: int | None = None, reference: str | None = None, nodes: Any = None,
-    damping: Any = None,
+    damping: Any = None, point: float = 1e-6,
 ) -> FlexibleBodyData:  # fmt: skip
-    """Data of all modes of a reduced model, or of the lowest ones."""
+    """Data of all modes of a reduced model, or of the lowest ones.
+
+    point : part of the largest principal inertia below which the body is a line or a point.
+    """
     for what in ("M", "K", "D", "shapes", "masses"):
         values = getattr(model, what)
-        if values is not None and not np.isfinite(values).all():
-            raise model.fail("not-finite", f"numbers of its {what} are NaN or infinite.")
+        problem = f"numbers of its {what} are NaN or infinite."
+        model.fail_if(values is not None and not np.isfinite(values).all(), "not-finite", problem)
     rigid = _rigid_coordinates(model)
     total = rigid.T @ model.M @ rigid
     _check_masses(model, total)
     chosen = _nodes(model, nodes)
     if reference is None:  # as for bodies that are reduced here
         size = np.sqrt(np.maximum(np.diagonal(total), 0.0))
-        is_solid = size.all() and np.linalg.eigvalsh(total / size / size[:, None])[0] > LIMITS.rigid
+        is_solid = size.all() and np.linalg.eigvalsh(total / size / size[:, None])[0] > point
         reference = "mean axis" if len(chosen) > 1 and is_solid else next(iter(chosen))
     attached = None if reference == "mean axis" else reference
     if attached is not None and attached not in chosen:
         problem = unknown_name("node", attached, list(chosen))
         raise model.fail("unknown-name", problem)
     still = rigid.T @ model.M if attached is None else _rows(model, chosen[attached])
-    basis = null_space(still, rcond=LIMITS.rank)
+    basis = null_space(still, rcond=RANK)
     count = basis.shape[1]
-    if modes is not None and modes > count:
-        problem = f"{modes} modes are requested, but only {count} coordinates deform it."
-        raise model.fail("too-many-modes", problem, modes=modes, coordinates=count)
+    problem = f"{modes} modes are requested, but only {count} coordinates deform it."
+    model.fail_if(modes is not None and modes > count, "too-many-modes", problem, modes=modes, coordinates=count)
     mass, stiffness = basis.T @ model.M @ basis, basis.T @ model.K @ basis
-    if not (np.isfinite(mass).all() and np.isfinite(stiffness).all()):
-        raise model.fail("not-finite", "the mass and stiffness of its modes overflow.")
-    if np.linalg.eigvalsh(mass)[0] <= 0.0:
-        raise model.fail("not-positive-definite", "the mass matrix of its modes is not positive definite.")
+    problem = "the mass and stiffness of its modes overflow."
+    model.fail_if(not (np.isfinite(mass).all() and np.isfinite(stiffness).all()), "not-finite", problem)
+    problem = "the mass matrix of its modes is not positive definite."
+    model.fail_if(np.linalg.eigvalsh(mass)[0] <= 0.0, "not-positive-definite", problem)
     squares, turned = eigh(stiffness, mass)
     shapes = basis @ turned[:, :modes]
     squares = squares[:modes]
@@ -117,28 +110,32 @@ def reduced_body(
     )  # fmt: skip
 
 
-def _rigid_coordinates(model: ReducedModel) -> FloatArray:
-    """ρ (r, 6): reduced coordinates of the rigid motions."""
+def _rigid_coordinates(model: ReducedModel, rigid_miss: float = 1e-6, resistance: float = 1e-6) -> FloatArray:
+    """ρ (r, 6): reduced coordinates of the rigid motions.
+
+    rigid_miss : of the motion of a point, and ``resistance`` of the largest stiffness: files carry some 7 digits.
+    """
     motions = rigid_motions(model.places, DIRECTIONS)
-    found = np.linalg.lstsq(model.shapes, motions, rcond=LIMITS.rank)[0]
-    miss = float(np.abs(model.shapes @ found - motions).max() / np.abs(motions).max())
-    if miss > LIMITS.rigid:
+    rigid = np.linalg.lstsq(model.shapes, motions, rcond=RANK)[0]
+    miss = float(np.abs(model.shapes @ rigid - motions).max() / np.abs(motions).max())
+    if miss > rigid_miss:
         problem = f"its coordinates do not contain the six rigid motions: points of one are off by {miss:.1e} of it."
         raise model.fail("few-rigid-modes", problem, Advice("Check the rows of the shapes: x, y, z, rx, ry, rz of "
                          "every point."), miss=miss)  # fmt: skip
     K = model.K / max(np.abs(model.K).max(), 1e-300)  # sums of large numbers overflow
-    energy = np.diagonal(found.T @ K @ found) / np.maximum((found**2).sum(axis=0), 1e-300)
+    energy = np.diagonal(rigid.T @ K @ rigid) / np.maximum((rigid**2).sum(axis=0), 1e-300)
     stiff = float(np.abs(energy).max() / max(np.abs(np.linalg.eigvalsh(K)).max(), 1e-300))
-    if stiff > LIMITS.stiff:
+    if stiff > resistance:
         held = DIRECTIONS[int(np.argmax(np.abs(energy)))]
         problem = f"its stiffness resists the rigid motion {held}, by {stiff:.1e} of its largest eigenvalue."
         raise model.fail("few-rigid-modes", problem, Advice("Reduce the free body, without supports."), part=stiff)
-    return np.asarray(found)
+    return np.asarray(rigid)
 
 
-def _check_masses(model: ReducedModel, total: FloatArray) -> None:
+def _check_masses(model: ReducedModel, total: FloatArray, tolerance: float = 0.01) -> None:
+    """Refuse masses at the points that miss more than ``tolerance``: a coarse choice of points leaves some out."""
     mass, there = float(np.trace(total[:3, :3]) / 3), float(model.masses.sum())
-    if not abs(there - mass) <= LIMITS.mass * abs(mass):
+    if not abs(there - mass) <= tolerance * abs(mass):
         problem = f"the masses at its points sum to {there:.6g} kg, its mass matrix holds {mass:.6g} kg."
         advice = Advice("Give the masses of all points of the mesh, and the shapes at all of them.")
         raise model.fail("conflicting-arguments", problem, advice, points=there, matrix=mass)
@@ -166,8 +163,9 @@ def _rows(model: ReducedModel, k: int) -> FloatArray:
     return model.shapes[6 * k : 6 * k + 6]
 
 
-def _node(model: ReducedModel, name: str, k: int, moved: FloatArray) -> FlexibleNode:
+def _node(model: ReducedModel, name: str, k: int, moved: FloatArray, rounding: float = 1e-12) -> FlexibleNode:
+    """A node; motions below ``rounding`` of the largest of their mode are zero."""
     both = np.array(moved[k])
     size = np.abs(moved).max(axis=(0, 1), initial=0.0)
-    both[np.abs(both) <= LIMITS.unmoved * size] = 0.0
+    both[np.abs(both) <= rounding * size] = 0.0
     return FlexibleNode(name=name, place=np.array(model.places[k]), translation=both[:3], rotation=both[3:])

@@ -25,14 +25,15 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
-from dalembert.core.errors import FileFormatError, unknown_name
+from dalembert.core.errors import FileFormatError, require_name
 from dalembert.core.findings import Advice
-from dalembert.files.bodies.bounds import LIMITS, bounded_lines, check_modes
+from dalembert.files.bodies.bounds import FileLines, check_modes
 
 MATRICES = ("mdCM", "J", "Ct", "Cr", "Me", "Gr", "Ge", "Oe", "ksigma", "Ke", "De")
 OF_NODE = ("origin", "phi", "psi", "AP", "sigma")
 NEEDED = ("mdCM", "J", "Ct", "Cr", "Me", "Ke")
 COUNTS = ("order", "nrow", "ncol", "nq", "nqn", "structure")
+NAME = 1000  # characters that are kept of a name
 _ENTRY = re.compile(r"(m[01n])\s*\(\s*(\d{1,9})\s*,\s*(\d{1,9})\s*(?:,\s*(\d{1,9})\s*)?\)")
 _MODE = re.compile(r"ielastq\s*\(\s*(\d{1,9})\s*\)")
 _HEAD = re.compile(r"\s*(\d{1,9})\s+(\d{1,9})\b\s*(.*)")
@@ -71,30 +72,43 @@ class SidModal:
 # -- reading -----------------------------------------------------------------------------------------------------------
 def read_modal(path: Path, max_bytes: int) -> SidModal:
     """The object of class modal in a file."""
-    lines = ((number, text.strip()) for number, text in bounded_lines(path, None) if text.strip())
-    return _Parser(lines, max_bytes).modal()
+    with FileLines(path, str(path)) as lines:
+        return _Parser(lines, max_bytes).modal()
 
 
 class _Parser:
-    """Reads line by line; ``line`` is the number of the last one."""
+    """Reads line by line; m : number of modes, once it is known."""
 
-    def __init__(self, lines: Iterator[tuple[int, str]], max_bytes: int) -> None:
-        self.lines, self.max_bytes = lines, max_bytes
-        self.line, self.m = 0, 0
+    def __init__(self, file: FileLines, max_bytes: int) -> None:
+        self.file, self.max_bytes, self.m = file, max_bytes, 0
+        self.lines = (text.strip() for text in file if text.strip())
         self.found = SidModal()
 
     def next(self, inside: str) -> tuple[str, str]:
         """Next line as the texts before and after its first "="."""
-        try:
-            self.line, text = next(self.lines)
-        except StopIteration:
+        text = next(self.lines, None)
+        if text is None:
             problem = f"the file is cut short: 'end {inside}' is missing."
-            raise FileFormatError("damaged", problem, line=self.line, where={"object": inside}) from None
+            raise FileFormatError("damaged", problem, line=self.file.total, where={"object": inside})
         key, _, value = text.partition("=")
         return " ".join(key.split()), value.strip()
 
-    def fail(self, code: str, problem: str, *advice: Advice, **where: str) -> FileFormatError:
-        return FileFormatError(code, problem, *advice, line=self.line, where=where)
+    def members(self, name: str, *known: str, of: str = "") -> Iterator[tuple[str, str]]:
+        """Keys and values of an object up to its end; only the known keys, and entries, may be there."""
+        while True:
+            key, value = self.next(name)
+            if key == f"end {name}":
+                return
+            member = key.removeprefix("new ")[:40]
+            is_entry = (name == "refmod" and _MODE.fullmatch(key)) or (of and _ENTRY.fullmatch(key))
+            if not is_entry:
+                where: Any = {"where": {"object": member}}
+                place = f"class {of or name!r}"
+                require_name("SID object", member, known, place, error=FileFormatError, code="unknown-class", **where)
+            yield key, value
+
+    def fail_if(self, wrong: object, code: str, problem: str, *advice: Advice, **where: str) -> None:
+        FileFormatError.when(wrong, code, problem, *advice, where=where)
 
     def modal(self) -> SidModal:
         key, value = self.next("part")
@@ -103,102 +117,63 @@ class _Parser:
             self.found.remark = head[3].lstrip(": ").strip()
             check_modes(int(head[2]), int(head[1]), self.max_bytes)
             key, value = self.next("part")
-        if key != "part":
-            raise self.fail("unknown-class", f"expected the class 'part', got {key!r:.40}.")
-        while True:
-            key, value = self.next("part")
-            if key == "end part":
-                break
-            if key != "new modal":
-                raise self.report_unknown(key, ("modal",), "part")
-            if self.found.matrices:
-                raise self.fail("not-supported", "the file has a second object of class 'modal'; one body is read.")
-            self.found.name = value[: LIMITS.name]
-            self.members()
-        missing = [name for name in NEEDED if name not in self.found.matrices]
-        if missing or not self.m:
-            what = missing[0] if missing else "refmod"
-            raise self.fail("damaged", f"the object {what!r} is missing.", object=what)
-        if math.isnan(self.found.mass):
-            raise self.fail("damaged", "the mass is missing.", object="refmod")
+        self.fail_if(key != "part", "unknown-class", f"expected the class 'part', got {key!r:.40}.")
+        for _, value in self.members("part", "modal"):
+            problem = "the file has a second object of class 'modal'; one body is read."
+            self.fail_if(self.found.matrices, "not-supported", problem)
+            self.found.name = value[:NAME]
+            for key, _ in self.members("modal", "refmod", "frame", *MATRICES):
+                if key == "refmod":
+                    self.refmod()
+                elif key in ("frame", "new frame"):
+                    self.frame()
+                else:
+                    there = key in self.found.matrices
+                    self.fail_if(there, "duplicate", f"the object {key!r} is there twice.", object=key)
+                    self.found.matrices[key] = self.taylor(key)
+        for name in NEEDED:
+            self.fail_if(name not in self.found.matrices, "damaged", f"the object {name!r} is missing.", object=name)
+        self.fail_if(not self.m, "damaged", "the object 'refmod' is missing.", object="refmod")
+        self.fail_if(math.isnan(self.found.mass), "damaged", "the mass is missing.", object="refmod")
         return self.found
-
-    def members(self) -> None:
-        while True:
-            key, _ = self.next("modal")
-            if key == "end modal":
-                return
-            if key == "refmod":
-                self.refmod()
-            elif key in ("frame", "new frame"):
-                self.frame()
-            elif key in MATRICES:
-                if key in self.found.matrices:
-                    raise self.fail("duplicate", f"the object {key!r} is there twice.", object=key)
-                self.found.matrices[key] = self.taylor(key)
-            else:
-                raise self.report_unknown(key, ("refmod", "frame", *MATRICES), "modal")
-
-    def report_unknown(self, key: str, known: tuple[str, ...], where: str) -> FileFormatError:
-        name = key.removeprefix("new ")[:40]
-        return self.fail("unknown-class", unknown_name("SID object", name, known, f"class {where!r}"), object=name)
 
     def refmod(self) -> None:
         count = 0
-        while True:
-            key, value = self.next("refmod")
-            if key == "end refmod":
-                break
+        for key, value in self.members("refmod", "mass", "nelastq", "ielastq"):
             if key == "mass":
                 self.found.mass = self.number(value, "mass")
             elif key == "nelastq":
                 count = self.count(value, "nelastq")
                 check_modes(count, 0, self.max_bytes)
                 self.found.modes = [""] * count
-            elif found := _MODE.fullmatch(key):
-                k = int(found[1])
-                if not 1 <= k <= count:
-                    problem = f"ielastq({k}) of {count} modes."
-                    raise self.fail("out-of-range", problem, object="refmod")
-                self.found.modes[k - 1] = value[: LIMITS.name]
             else:
-                raise self.report_unknown(key, ("mass", "nelastq", "ielastq"), "refmod")
+                match = _MODE.fullmatch(key)
+                k = int(match[1]) if match else 0
+                self.fail_if(not 1 <= k <= count, "out-of-range", f"{key} of {count} modes.", object="refmod")
+                self.found.modes[k - 1] = value[:NAME]
         self.m = count
-        if not count:
-            raise self.fail("no-modes", "the body has no modes.", Advice("Use a rigid body."), object="refmod")
+        self.fail_if(not count, "no-modes", "the body has no modes.", Advice("Use a rigid body."), object="refmod")
 
     def frame(self) -> None:
-        if not self.m:
-            raise self.fail("damaged", "the object 'refmod' is missing before 'frame'.", object="refmod")
-        while True:
-            key, value = self.next("frame")
-            if key == "end frame":
-                return
-            if key != "new node":
-                raise self.report_unknown(key, ("node",), "frame")
+        self.fail_if(not self.m, "damaged", "the object 'refmod' is missing before 'frame'.", object="refmod")
+        for _, value in self.members("frame", "node"):
             number, _, name = value.partition(" ")
-            node = SidNode(number or str(len(self.found.nodes) + 1), name.strip()[: LIMITS.name])
+            node = SidNode(number or str(len(self.found.nodes) + 1), name.strip()[:NAME])
             self.found.nodes.append(node)
             check_modes(self.m, len(self.found.nodes), self.max_bytes)
             self.node(node)
 
     def node(self, node: SidNode) -> None:
         what = f"node {node.number}"
-        while True:
-            key, value = self.next("node")
-            if key == "end node":
-                break
+        for key, value in self.members("node", "rframe", *OF_NODE):
             if key == "rframe":
-                if value.replace(" ", "").lower() not in ("bodyref", ""):
-                    problem = f"{what}: its frame of reference is {value!r:.40}; 'body ref' is read."
-                    raise self.fail("not-supported", problem, object=what)
-            elif key in OF_NODE:
-                node.matrices[key] = self.taylor(key, what)
+                other = value.replace(" ", "").lower() not in ("bodyref", "")
+                problem = f"{what}: its frame of reference is {value!r:.40}; 'body ref' is read."
+                self.fail_if(other, "not-supported", problem, object=what)
             else:
-                raise self.report_unknown(key, ("rframe", *OF_NODE), "node")
-        missing = [name for name in ("origin", "phi", "psi") if name not in node.matrices]
-        if missing:
-            raise self.fail("damaged", f"{what} has no {missing[0]!r}.", object=what)
+                node.matrices[key] = self.taylor(key, what)
+        for name in ("origin", "phi", "psi"):
+            self.fail_if(name not in node.matrices, "damaged", f"{what} has no {name!r}.", object=what)
 
     # -- matrices ----------------------------------------------------------------------------------------------------
     def shapes(self, name: str) -> tuple[tuple[int, int], ...]:
@@ -213,57 +188,45 @@ class _Parser:
     def taylor(self, name: str, owner: str = "") -> Taylor:
         what = f"{name} of {owner}" if owner else name
         counts: dict[str, int] = {}
-        found: Taylor | None = None
-        while True:
-            key, value = self.next(name)
-            if key == f"end {name}":
-                break
-            if key in COUNTS:
-                if found is not None:
-                    raise self.fail("bad-syntax", f"{what}: {key} comes after its entries.", object=what)
-                counts[key] = self.count(value, f"{what}: {key}")
-            elif entry := _ENTRY.fullmatch(key):
-                found = self.start(name, what, counts) if found is None else found
-                self.enter(found, entry, value, what)
+        matrix: Taylor | None = None
+        for key, value in self.members(name, *COUNTS, "m0", "m1", of=f"taylor ({what})"):
+            entry = _ENTRY.fullmatch(key)
+            if entry is not None:
+                matrix = self.start(name, what, counts) if matrix is None else matrix
+                self.enter(matrix, entry, value, what)
             else:
-                raise self.report_unknown(key, (*COUNTS, "m0", "m1"), f"taylor ({what})")
-        return self.finish(self.start(name, what, counts) if found is None else found, what)
+                self.fail_if(matrix is not None, "bad-syntax", f"{what}: {key} comes after its entries.", object=what)
+                counts[key] = self.count(value, f"{what}: {key}")
+        return self.finish(self.start(name, what, counts) if matrix is None else matrix, what)
 
     def start(self, name: str, what: str, counts: dict[str, int]) -> Taylor:
         """Room for the entries, once their number is known to be that of a body with these modes."""
-        if not self.m:
-            raise self.fail("damaged", f"the object 'refmod' is missing before {what}.", object="refmod")
-        missing = [key for key in COUNTS if key not in counts and key != "nqn"]
-        if missing:
-            raise self.fail("damaged", f"{what} has no {missing[0]!r}.", object=what)
-        shape = counts["nrow"], counts["ncol"]
-        if shape not in self.shapes(name):
-            wanted = " or ".join(f"{rows} x {columns}" for rows, columns in self.shapes(name))
-            problem = f"{what} is {shape[0]} x {shape[1]}; a body of {self.m} modes has {wanted}."
-            raise self.fail("wrong-shape", problem, object=what)
-        if counts["order"] > 1:
-            problem = f"{what} is expanded to order {counts['order']}; order 1 is read."
-            raise self.fail("not-supported", problem, object=what)
-        if counts["structure"] > 4:
-            raise self.fail("out-of-range", f"{what}: structure = {counts['structure']}; it is 0 to 4.", object=what)
-        first = None
-        if counts["order"] == 1:
-            if counts["nq"] != self.m:
-                problem = f"{what} is expanded in {counts['nq']} coordinates; the body has {self.m} modes."
-                raise self.fail("wrong-shape", problem, object=what)
-            first = np.full((shape[0], self.m, shape[1]), np.nan)
-        return Taylor(np.full(shape, np.nan), first, counts["structure"])
+        self.fail_if(not self.m, "damaged", f"the object 'refmod' is missing before {what}.", object="refmod")
+        for key in COUNTS:
+            self.fail_if(key not in counts and key != "nqn", "damaged", f"{what} has no {key!r}.", object=what)
+        rows, columns, order = counts["nrow"], counts["ncol"], counts["order"]
+        shapes = " or ".join(f"{first} x {second}" for first, second in self.shapes(name))
+        problem = f"{what} is {rows} x {columns}; a body of {self.m} modes has {shapes}."
+        self.fail_if((rows, columns) not in self.shapes(name), "wrong-shape", problem, object=what)
+        problem = f"{what} is expanded to order {order}; order 1 is read."
+        self.fail_if(order > 1, "not-supported", problem, object=what)
+        problem = f"{what}: structure = {counts['structure']}; it is 0 to 4."
+        self.fail_if(counts["structure"] > 4, "out-of-range", problem, object=what)
+        problem = f"{what} is expanded in {counts['nq']} coordinates; the body has {self.m} modes."
+        self.fail_if(order and counts["nq"] != self.m, "wrong-shape", problem, object=what)
+        first = np.full((rows, self.m, columns), np.nan) if order else None
+        return Taylor(np.full((rows, columns), np.nan), first, counts["structure"])
 
     def enter(self, taylor: Taylor, entry: re.Match[str], value: str, what: str) -> None:
-        target: Any = {"m0": taylor.M0, "m1": taylor.M1, "mn": None}[entry[1]]
+        target = {"m0": taylor.M0, "m1": taylor.M1}.get(entry[1])
         at = tuple(int(text) - 1 for text in entry.groups()[1:] if text is not None)
-        if target is None or len(at) != target.ndim or not all(0 <= i < n for i, n in zip(at, target.shape)):
-            room = "none" if target is None else " x ".join(map(str, target.shape))
-            problem = f"{what}: there is no entry {entry[0]}; {entry[1]} is {room}."
-            raise self.fail("out-of-range", problem, object=what)
-        if not math.isnan(target[at]):
-            raise self.fail("duplicate", f"{what}: {entry[0]} is there twice.", object=what)
-        target[at] = self.number(value, f"{what}: {entry[0]}")
+        shape = () if target is None else target.shape
+        if target is None or len(at) != len(shape) or not all(0 <= i < n for i, n in zip(at, shape)):
+            problem = f"{what}: there is no entry {entry[0]}; {entry[1]} is {' x '.join(map(str, shape)) or 'none'}."
+            raise FileFormatError("out-of-range", problem, where={"object": what})
+        label = f"{what}: {entry[0]}"
+        self.fail_if(not math.isnan(target[at]), "duplicate", f"{label} is there twice.", object=what)
+        target[at] = self.number(value, label)
 
     def finish(self, taylor: Taylor, what: str) -> Taylor:
         """Entries that were left out, by the structure of the matrix."""
@@ -275,10 +238,9 @@ class _Parser:
         M0 = np.nan_to_num(M0, nan=0.0)
         M1 = None if M1 is None else np.nan_to_num(M1, nan=0.0)
         off = M0 if taylor.structure in (0, 4) else M0 - np.diag(np.diagonal(M0)) if square else np.zeros(1)
-        if taylor.structure in (0, 1, 4) and np.any(off):
-            kind = {0: "zero", 1: "diagonal", 4: "the unit matrix"}[taylor.structure]
-            problem = f"{what} is {kind} by its structure, but has other entries."
-            raise self.fail("damaged", problem, object=what)
+        kind = {0: "zero", 1: "diagonal", 4: "the unit matrix"}.get(taylor.structure, "")
+        problem = f"{what} is {kind} by its structure, but has other entries."
+        self.fail_if(kind and np.any(off), "damaged", problem, object=what)
         if taylor.structure == 4:
             M0 = np.eye(*M0.shape)
         return Taylor(M0, M1, taylor.structure)
@@ -288,14 +250,14 @@ class _Parser:
         try:
             value = float(text.translate(_FORTRAN))
         except ValueError:
-            raise self.fail("not-a-number", f"{what} is {text!r:.40}, not a number.", object=what) from None
-        if not math.isfinite(value):
-            raise self.fail("not-finite", f"{what} is {text!r:.40}.", object=what)
+            problem = f"{what} is {text!r:.40}, not a number."
+            raise FileFormatError("not-a-number", problem, where={"object": what}) from None
+        self.fail_if(not math.isfinite(value), "not-finite", f"{what} is {text!r:.40}.", object=what)
         return value
 
     def count(self, text: str, what: str) -> int:
-        if not text.isascii() or not text.isdigit() or len(text) > 9:
-            raise self.fail("not-a-count", f"{what} is {text!r:.40}, not a whole number.", object=what)
+        problem = f"{what} is {text!r:.40}, not a whole number."
+        self.fail_if(not text.isascii() or not text.isdigit() or len(text) > 9, "not-a-count", problem, object=what)
         return int(text)
 
 

@@ -41,7 +41,7 @@ class CFunction:
 
 def equations_texts(eqs: EquationsOfMotion, prefix: str, chosen: Sequence[NamedFunction]) -> dict[str, str]:
     """Texts of the files, by name."""
-    functions = [_function(eqs, one, prefix) for one in chosen]
+    functions = [_function(eqs, function, prefix) for function in chosen]
     return {
         f"{prefix}.h": _header(eqs, prefix, functions),
         f"{prefix}.c": _source(eqs, prefix, functions),
@@ -64,18 +64,18 @@ def _function(eqs: EquationsOfMotion, one: NamedFunction, prefix: str) -> CFunct
         i, j = function.sparsity_out(k).get_triplet()
         targets.append([f"{result}[{a + rows * b}]" for a, b in zip(i, j, strict=True)])
     try:
-        found = read_values(function)
-        statements = write_values(found, C, symbols, targets)
+        values = read_values(function)
+        statements = write_values(values, C, symbols, targets)
     except Untranslatable as error:
         raise ModelError(
             "no-c-code", f"{one.name} of {eqs.name!r} holds {error}, which has no C code.",
             where={"function": one.name},
         ) from error  # fmt: skip
-    given = [f"double {name}" if name == "t" else f"const double *{name}" for name in arguments]
-    declaration = f"void {prefix}_{one.name}({', '.join([*given, *(f'double *{r}' for r in one.results)])})"
+    parameters = [f"double {name}" if name == "t" else f"const double *{name}" for name in arguments]
+    declaration = f"void {prefix}_{one.name}({', '.join([*parameters, *(f'double *{r}' for r in one.results)])})"
     body = [f"  (void){name};" for name in arguments]
-    for result, size, entries in zip(one.results, sizes, found.results, strict=True):
-        if size > sum(not found.is_zero(k) for k in entries):
+    for result, size, entries in zip(one.results, sizes, values.results, strict=True):
+        if size > sum(not values.is_zero(k) for k in entries):
             body.append(f"  for (int i = 0; i < {size}; ++i) {result}[i] = 0.0;")
     body += [f"  {line}" for line in statements]
     return CFunction(one, tuple(sizes), declaration, f"{declaration} {{\n" + "\n".join(body) + "\n}")
@@ -106,7 +106,9 @@ def _header(eqs: EquationsOfMotion, prefix: str, functions: Sequence[CFunction])
     sizes = {"NQ": eqs.nq, "NV": eqs.nv, "NZ": eqs.nz, "NU": eqs.nu, "NP": len(eqs.parameters), "NY": eqs.ny}
     sizes["ROWS"] = len(eqs.rows)
     defines = "\n".join(f"#define {prefix.upper()}_{name} {size}" for name, size in sizes.items())
-    declared = "\n\n".join(f"/* {comment(one.written.meaning)} */\n{one.declaration};" for one in functions)
+    declared = "\n\n".join(
+        f"/* {comment(function.written.meaning)} */\n{function.declaration};" for function in functions
+    )
     guard = f"{prefix.upper()}_H"
     return f"""/* Equations of motion of {comment(repr(eqs.name))}. Written by dalembert; do not edit.
 
@@ -137,7 +139,7 @@ extern "C" {{
 
 
 def _source(eqs: EquationsOfMotion, prefix: str, functions: Sequence[CFunction]) -> str:
-    bodies = "\n\n".join(one.text for one in functions)
+    bodies = "\n\n".join(function.text for function in functions)
     return f"""/* Equations of motion of {comment(repr(eqs.name))}. Written by dalembert; do not edit. */
 #include <math.h>
 
@@ -157,19 +159,19 @@ def _test_program(eqs: EquationsOfMotion, prefix: str, functions: Sequence[CFunc
         state["q"] = eqs.state().q + 0.2 * state["q"]
         states.append({**state, "p": eqs.p, "t": random.uniform(0.0, 1.0, 1)})
     tables, checks = [], []
-    used = {name for one in functions for name in one.written.arguments}
+    used = {name for function in functions for name in function.written.arguments}
     for name in (name for name in states[0] if name in used):
         tables.append(_table(name, [state[name] for state in states]))
-    for one in functions:
-        kernel = Kernel(one.written.function)
-        found = [kernel(*(state[name] for name in one.written.arguments)) for state in states]
-        given = ", ".join("t[k][0]" if name == "t" else f"{name}[k]" for name in one.written.arguments)
-        outputs = ", ".join(f"out{j}" for j in range(len(one.sizes)))
-        lines = [f"    double {', '.join(f'out{j}[{max(size, 1)}]' for j, size in enumerate(one.sizes))};"]
-        lines.append(f"    {prefix}_{one.written.name}({given}, {outputs});")
-        for j, size in enumerate(one.sizes):
-            table = f"{one.written.name}_{one.written.results[j]}"
-            tables.append(_table(table, [np.reshape(values[j], -1, order="F") for values in found]))
+    for spec in functions:
+        kernel = Kernel(spec.written.function)
+        results = [kernel(*(state[name] for name in spec.written.arguments)) for state in states]
+        arguments = ", ".join("t[k][0]" if name == "t" else f"{name}[k]" for name in spec.written.arguments)
+        outputs = ", ".join(f"out{j}" for j in range(len(spec.sizes)))
+        lines = [f"    double {', '.join(f'out{j}[{max(size, 1)}]' for j, size in enumerate(spec.sizes))};"]
+        lines.append(f"    {prefix}_{spec.written.name}({arguments}, {outputs});")
+        for j, size in enumerate(spec.sizes):
+            table = f"{spec.written.name}_{spec.written.results[j]}"
+            tables.append(_table(table, [np.reshape(values[j], -1, order="F") for values in results]))
             lines.append(f"    worst = larger(worst, gap(out{j}, {table}[k], {size}));")
         checks.append("  for (int k = 0; k < STATES; ++k) {\n" + "\n".join(lines) + "\n  }")
     return f"""/* Values computed by dalembert, against the C code. Returns 0 where they agree. Written by dalembert. */
@@ -209,9 +211,9 @@ int main(void) {{
 def _further_sizes(functions: Sequence[CFunction]) -> dict[str, int]:
     """Of arguments that only functions of a tree have: wrenches on places."""
     return {
-        name: one.written.function.numel_in(k)
-        for one in functions
-        for k, name in enumerate(one.written.arguments)
+        name: function.written.function.numel_in(k)
+        for function in functions
+        for k, name in enumerate(function.written.arguments)
         if name not in (*TITLES, "t", "lam0")
     }
 
@@ -240,7 +242,7 @@ clean:
 
 
 def _readme(eqs: EquationsOfMotion, prefix: str, functions: Sequence[CFunction]) -> str:
-    rows = "\n".join(f"| `{prefix}_{one.written.name}` | {one.written.meaning} |" for one in functions)
+    rows = "\n".join(f"| `{prefix}_{function.written.name}` | {function.written.meaning} |" for function in functions)
     return f"""# {prefix}: equations of motion of {eqs.name!r}
 
 C99, doubles, no heap, no work space, no input or output; the functions are reentrant. They need the C library's

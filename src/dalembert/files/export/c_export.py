@@ -123,21 +123,20 @@ def export_c(
     -------
     CExport with the paths of the files. ``make -C folder test`` builds and runs the test program.
     """
-    if real not in REALS:
-        raise DataError("unknown-choice", f"real must be 'double' or 'float', got {real!r}.")
+    DataError.when(real not in REALS, "unknown-choice", f"real must be 'double' or 'float', got {real!r}.")
     eqs = equations_of(step)
     if eqs is not None:
-        given = [key for key, value in (("dt", dt), ("example", example)) if value is not None]
-        given += ["real"] * (real != "double")
-        if given:
+        arguments = [key for key, value in (("dt", dt), ("example", example)) if value is not None]
+        arguments += ["real"] * (real != "double")
+        if arguments:
             raise DataError(
                 "ineffective-argument",
-                f"equations have no step, and are written in doubles: {given[0]} has no meaning.",
+                f"equations have no step, and are written in doubles: {arguments[0]} has no meaning.",
             )
         chosen = default_functions(eqs) if functions is None else named_functions(eqs, functions)
         return write_equations(eqs, folder, name, chosen)
-    if functions is not None:
-        raise DataError("ineffective-argument", "a step is one function: functions are those of equations.")
+    problem = "a step is one function: functions are those of equations."
+    DataError.when(functions is not None, "ineffective-argument", problem)
     what = with_units(read_step(step, dt), example)
     prefix = identifier(what.name) if name is None else check_name(name)
     target = make_folder(folder)
@@ -177,12 +176,12 @@ def write_equations(
 
 
 def make_folder(folder: str | os.PathLike[str]) -> Path:
-    made = Path(folder)
+    root = Path(folder)
     try:
-        made.mkdir(parents=True, exist_ok=True)
+        root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError("not-writable", f"the folder {str(folder)!r} cannot be made ({error.strerror}).") from None
-    return made
+    return root
 
 
 # --- exported functions ---------------------------------------------------------------------------------------------
@@ -208,26 +207,22 @@ def with_units(step: CStep, run: Record | None) -> CStep:
     """The step with units from a run, where its names have none of their own."""
     if run is None:
         return step
-    known = run.units
+    units = run.units
 
     def unit(name: str, own: str) -> str:
         candidates = (name, f"measured.{name}", f"estimate.{name}", f"reference.{name}")
-        return own or next((known[n] for n in candidates if n in known), "")
+        return own or next((units[n] for n in candidates if n in units), "")
 
     def label(a: CArgument) -> CArgument:
         pairs = zip(a.channels.names, a.channels.units, strict=True)
-        return replace(a, channels=Channels(a.channels.names, [unit(name, own) for name, own in pairs]))
+        return replace(a, channels=Channels(a.channels.names, [unit(name, unit_) for name, unit_ in pairs]))
 
     return replace(step, inputs=tuple(label(a) for a in step.inputs), output=label(step.output))
 
 
 def _of_law(law: Law) -> CStep:
-    if law.dt is None:
-        raise ModelError(
-            "not-sampled",
-            f"law {law.name!r} acts continuously; a step needs a sampling interval.",
-            Advice("Give the law {} [s].", Argument("dt")),
-        )
+    problem = f"law {law.name!r} acts continuously; a step needs a sampling interval."
+    ModelError.when(law.dt is None, "not-sampled", problem, Advice("Give the law {} [s].", Argument("dt")))
     reads = CArgument("reads", Channels(law.reads, [""] * len(law.reads)), "outputs that the law reads")
     references = CArgument("references", law.references, "references")
     time = CArgument("t", Channels(["t"], ["s"]), "time", scalar=True)
@@ -243,17 +238,13 @@ def _of_law(law: Law) -> CStep:
 
 
 def _of_observer(w: ObserverStep) -> CStep:
-    if w.dt is None:
-        raise ModelError(
-            "not-sampled",
-            f"observer {w.name!r} is continuous; a step needs a sampling interval.",
-            Advice("Give {} [s].", Argument("dt")),
-        )
-    known = Channels(w.known, [""] * len(w.known))
+    problem = f"observer {w.name!r} is continuous; a step needs a sampling interval."
+    ModelError.when(w.dt is None, "not-sampled", problem, Advice("Give {} [s].", Argument("dt")))
+    observer = Channels(w.known, [""] * len(w.known))
     reads = Channels(w.reads, [""] * len(w.reads))
     inputs = (
-        CArgument("u_before", known, "inputs held since the last step"),
-        CArgument("u_now", known, "inputs that act while the sensors are read"),
+        CArgument("u_before", observer, "inputs held since the last step"),
+        CArgument("u_now", observer, "inputs that act while the sensors are read"),
         CArgument("y", reads, "sensors"),
         CArgument("measured", reads, "1 where a sensor has a new reading, else 0"),
         CArgument("t", Channels(["t"], ["s"]), "time", scalar=True),
@@ -313,8 +304,8 @@ def generate_code(what: CStep, prefix: str, real: str) -> tuple[str, dict[str, i
             f"{what.title} holds an operation that has no C code ({failed.group(1).strip()}). Iterations of variable "
             "length and solvers of other libraries have none; a fixed number of steps and factorizations do.",
         )
-    if HEAP.search(code):
-        raise ModelError("no-c-code", f"{what.title} needs memory from the heap, which a microcontroller may not have.")
+    problem = f"{what.title} needs memory from the heap, which a microcontroller may not have."
+    ModelError.when(HEAP.search(code), "no-c-code", problem)
     sizes = {"arg": kernel.sz_arg(), "res": kernel.sz_res(), "iw": kernel.sz_iw(), "w": kernel.sz_w()}
     return c_texts.QUIET + EMPTY.sub(";", code), sizes
 
@@ -322,10 +313,10 @@ def generate_code(what: CStep, prefix: str, real: str) -> tuple[str, dict[str, i
 def flat(function: ca.Function, name: str) -> ca.Function:
     """One plain expression where that is possible and not too long; it needs the least memory."""
     try:
-        whole = function.expand()
-        if whole.n_instructions() <= c_texts.LONG:  # about a line of C each
-            symbols = whole.sx_in()
-            return ca.Function(name, symbols, [ca.densify(e) for e in whole.call(symbols)], {"cse": True})
+        kernel = function.expand()
+        if kernel.n_instructions() <= c_texts.LONG:  # about a line of C each
+            symbols = kernel.sx_in()
+            return ca.Function(name, symbols, [ca.densify(e) for e in kernel.call(symbols)], {"cse": True})
     except RuntimeError:  # something in it has no scalar form
         pass
     symbols = [MX.sym(function.name_in(i), function.size1_in(i)) for i in range(function.n_in())]
@@ -373,8 +364,7 @@ def _random(what: CStep) -> list[list[Array]]:
 
 def _take_from_run(what: CStep, run: Record) -> list[list[Array]]:
     count = min(VECTORS, len(run))
-    if count < 2:
-        raise DataError("too-few-samples", "the example must be a run with at least two samples.")
+    DataError.when(count < 2, "too-few-samples", "the example must be a run with at least two samples.")
     names = set(run.names)
 
     def channel(name: str, prefixes: Sequence[str]) -> Array:

@@ -22,7 +22,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.errors import ModelError, require_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.equations import ARGUMENTS, EquationsOfMotion
 from dalembert.files.export.python_export import FUNCTIONS, ModulePart
@@ -53,36 +53,35 @@ class NamedFunction:
 def default_functions(eqs: EquationsOfMotion) -> list[NamedFunction]:
     """Every part that the equations have."""
     return [
-        part_of(eqs, one)
-        for one in FUNCTIONS
-        if eqs.functions[one.function].nnz_out() or one.function in ("inertia", "forces")
+        part_of(eqs, function)
+        for function in FUNCTIONS
+        if eqs.functions[function.function].nnz_out() or function.function in ("inertia", "forces")
     ]
 
 
 def named_functions(eqs: EquationsOfMotion, names: Iterable[Name]) -> list[NamedFunction]:
     """The functions of these names."""
-    given = [names] if isinstance(names, str) else list(names)
-    found = [_find(eqs, tuple(one.split()) if isinstance(one, str) else tuple(one)) for one in given]
-    twice = {one.name for one in found if sum(other.name == one.name for other in found) > 1}
-    if twice or not found:
+    choices_ = [names] if isinstance(names, str) else list(names)
+    functions = [_find(eqs, tuple(words.split()) if isinstance(words, str) else tuple(words)) for words in choices_]
+    twice = {function.name for function in functions if sum(second.name == function.name for second in functions) > 1}
+    if twice or not functions:
         problem = f"function {min(twice)!r} is named twice." if twice else "no function is named."
         raise ModelError("duplicate" if twice else "empty", problem, Advice("Give {}.", Argument("functions")))
-    return found
+    return functions
 
 
 def _find(eqs: EquationsOfMotion, name: tuple[str, ...]) -> NamedFunction:
     first, *choices = name or ("",)
-    parts = {one.name: one for one in FUNCTIONS}
+    parts = {by_name.name: by_name for by_name in FUNCTIONS}
     tree = {} if eqs.tree is None else TREE_FUNCTIONS
-    known = [*GENERAL, *parts, *(one for one in tree if one not in GENERAL)]
-    if first not in known:
-        raise ModelError("unknown-name", unknown_name("function", first, known, f"equations {eqs.name!r}"))
+    names = [*GENERAL, *parts, *(function for function in tree if function not in GENERAL)]
+    require_name("function", first, names, f"equations {eqs.name!r}", error=ModelError)
     if first in GENERAL and not choices:
         return GENERAL[first](eqs)
     if first in parts and not choices:
         return part_of(eqs, parts[first])
-    if first not in tree:
-        raise ModelError("ineffective-argument", f"function {first!r} has no further arguments, got {choices}.")
+    problem = f"function {first!r} has no further arguments, got {choices}."
+    ModelError.when(first not in tree, "ineffective-argument", problem)
     return _of_tree(eqs, first, choices)
 
 
@@ -93,21 +92,27 @@ def part_of(eqs: EquationsOfMotion, one: ModulePart) -> NamedFunction:
 
 def _of_tree(eqs: EquationsOfMotion, name: str, choices: Sequence[str]) -> NamedFunction:
     assert eqs.tree is not None
-    own = TREE_FUNCTIONS[name]
-    wanted = list(inspect.signature(own.build).parameters.values())[1:]
-    needed = [one.name for one in wanted if one.kind is one.POSITIONAL_OR_KEYWORD and one.default is one.empty]
+    tree_function = TREE_FUNCTIONS[name]
+    wanted = list(inspect.signature(tree_function.build).parameters.values())[1:]
+    needed = [
+        parameter.name
+        for parameter in wanted
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD and parameter.default is parameter.empty
+    ]
     complete = [*choices, REFERENCE] if needed[len(choices) :] == ["reference"] else list(choices)
-    several = any(one.kind is one.VAR_POSITIONAL for one in wanted)
+    several = any(parameter.kind is parameter.VAR_POSITIONAL for parameter in wanted)
     if len(complete) < max(len(needed), several) or (len(complete) > len(wanted) and not several):
-        named = ", ".join(one.name for one in wanted) or "nothing"
+        named = ", ".join(parameter.name for parameter in wanted) or "nothing"
         problem = f"function {name!r} needs {named} besides its name, got {list(choices)}."
         raise ModelError("missing-argument", problem, Advice("Such as {}.", Argument("functions", ["jacobian tip"])))
     function = eqs.tree.function(name, *complete)
-    given = RESULTS.get(name, ())
-    results = given if len(given) == function.n_out() else tuple(f"y{k + 1}" for k in range(function.n_out()))
-    meaning = (own.build.__doc__ or name).strip().splitlines()[0]
+    result_names = RESULTS.get(name, ())
+    results = (
+        result_names if len(result_names) == function.n_out() else tuple(f"y{k + 1}" for k in range(function.n_out()))
+    )
+    meaning = (tree_function.build.__doc__ or name).strip().splitlines()[0]
     label = re.sub(r"\W+", "_", "_".join([name, *choices])).strip("_")
-    return NamedFunction(label, function, tuple(own.arguments.split()), results, meaning)
+    return NamedFunction(label, function, tuple(tree_function.arguments.split()), results, meaning)
 
 
 # -- functions of any equations ---------------------------------------------------------------------------------------
@@ -123,15 +128,15 @@ def forward(eqs: EquationsOfMotion) -> NamedFunction:
     arguments: tuple[str, ...] = ("q", "v", "z", "u", "p", "t", "lam0")
     _, a, _, _, lam, _ = forward_function(eqs)(s.q, s.v, s.z, s.u, s.p, s.t, s.lam)
     results, names = ([a, lam], ("a", "lam")) if eqs.rows else ([a], ("a",))
-    given = [s.q, s.v, s.z, s.u, s.p, s.t, s.lam]
+    inputs = [s.q, s.v, s.z, s.u, s.p, s.t, s.lam]
     if not any(ca.depends_on(x, s.lam) for x in results if s.lam.shape[0]):
         results = ca.substitute(results, [s.lam], [SX.zeros(*s.lam.shape)]) if s.lam.shape[0] else results
-        given, arguments = given[:-1], arguments[:-1]
+        inputs, arguments = inputs[:-1], arguments[:-1]
     meaning = "Accelerations a = v' and multipliers lam." if eqs.rows else "Accelerations a = v'."
     if "lam0" in arguments:
         meaning += " Forces depend on reactions: lam0 are multipliers to begin with, zeros or those of the last call."
-    made = ca.Function("forward", given, [ca.densify(x) for x in results], {"cse": True})
-    return NamedFunction("forward", made, arguments, names, meaning)
+    solver = ca.Function("forward", inputs, [ca.densify(x) for x in results], {"cse": True})
+    return NamedFunction("forward", solver, arguments, names, meaning)
 
 
 def inverse(eqs: EquationsOfMotion) -> NamedFunction:
@@ -156,9 +161,9 @@ def inverse(eqs: EquationsOfMotion) -> NamedFunction:
         _check_rank(eqs, s, G)
         G = ca.triu2symm(ca.triu(ca.densify(G)))
         u = ca.ldl_solve(weighted.T @ (s.a - ca.substitute(a, s.u, zero)), *ca.ldl(G))
-    made = ca.Function("inverse", [s.q, s.v, s.z, s.a, s.p, s.t], [ca.densify(u)], {"cse": True})
+    solver = ca.Function("inverse", [s.q, s.v, s.z, s.a, s.p, s.t], [ca.densify(u)], {"cse": True})
     meaning = "Inputs u that make the accelerations a = v'."
-    return NamedFunction("inverse", made, ("q", "v", "z", "a", "p", "t"), ("u",), meaning)
+    return NamedFunction("inverse", solver, ("q", "v", "z", "a", "p", "t"), ("u",), meaning)
 
 
 GENERAL: dict[str, Callable[[EquationsOfMotion], NamedFunction]] = {
@@ -176,18 +181,17 @@ def _solve_square(B: Any, right: Any) -> Any:
 
 
 def _check_affine(eqs: EquationsOfMotion, gain: Any, u: Any) -> None:
-    if ca.depends_on(gain, u):
-        raise ModelError("not-affine", f"the motion of {eqs.name!r} is not affine in its inputs.")
+    ModelError.when(ca.depends_on(gain, u), "not-affine", f"the motion of {eqs.name!r} is not affine in its inputs.")
 
 
 def _check_rank(eqs: EquationsOfMotion, s: Any, G: Any) -> None:
     """Inputs with the same effect cannot be distinguished by a motion."""
-    known = ca.Function("rank", [s.q, s.v, s.z, s.p, s.t, s.u], [ca.densify(G)])
-    rest = (np.zeros(eqs.nv), np.zeros(eqs.nz), eqs.p, 0.0, np.zeros(eqs.nu))
+    rank = ca.Function("rank", [s.q, s.v, s.z, s.p, s.t, s.u], [ca.densify(G)])
+    at_rest = (np.zeros(eqs.nv), np.zeros(eqs.nz), eqs.p, 0.0, np.zeros(eqs.nu))
     random = np.random.default_rng(0)
     poses = [eqs.sample_pose(random, 0.1 * k) for k in range(3)]  # the drawing may be a singular pose
-    found = [np.linalg.eigvalsh(np.array(known(q, *rest))) for q in poses]
-    values = max(found, key=lambda one: float(one[0]))
+    eigenvalues = [np.linalg.eigvalsh(np.array(rank(q, *at_rest))) for q in poses]
+    values = max(eigenvalues, key=lambda one: float(one[0]))
     if not values[0] > RANK * values[-1]:
         problem = f"inputs of {eqs.name!r} act alike or on nothing: a motion does not determine them."
         advice = Advice("Use machines with at most as many inputs as freedoms, or name {}.", Argument("functions"))

@@ -99,18 +99,18 @@ def export_object(
     prefix = identifier(what.name) if name is None else check_name(name)
     what, code = machine_code(what, prefix, processor)
     vectors = reference_steps(what, example)
-    made = make_folder(folder)
+    root = make_folder(folder)
     texts = {
         f"{prefix}.h": c_texts.header(what, prefix, "double", header_note(prefix, processor)),
         f"{prefix}_test.c": c_texts.test_program(what, prefix, vectors, REALS["double"][0]),
         "README.md": readme(what, prefix, processor, code),
     }
-    write_bytes(made / f"{prefix}.o", code.data)
+    write_bytes(root / f"{prefix}.o", code.data)
     for file, text in texts.items():
-        write_text(made / file, text)
-    files = tuple(made / file for file in (f"{prefix}.o", *texts))
+        write_text(root / file, text)
+    files = tuple(root / file for file in (f"{prefix}.o", *texts))
     return ObjectExport(
-        made, prefix, processor.name, files, code.needs, 8 * len(what.memory), code.static_bytes, code.code_bytes
+        root, prefix, processor.name, files, code.needs, 8 * len(what.memory), code.static_bytes, code.code_bytes
     )
 
 

@@ -57,7 +57,7 @@ FUNCTIONS = (
 RESERVED = frozenset(
     {"np", "q", "v", "z", "u", "p", "t", "a", "lam", "N", "n", "M", "f", "A", "b", "phi", "c", "g", "y", "T", "V"}
     | {"COORDINATES", "SPEEDS", "INTERNAL", "INPUTS", "OUTPUTS", "ROWS", "PARAMETERS", "VALUES", "_zeros"}
-    | {"accelerations", "state_rate", *(one.name for one in FUNCTIONS)}
+    | {"accelerations", "state_rate", *(function.name for function in FUNCTIONS)}
 )
 
 
@@ -85,8 +85,8 @@ def export_python(model: object, path: str | os.PathLike[str]) -> Path:
     pendulum.py True
     """
     target = Path(path)
-    if target.suffix != ".py":
-        raise ModelError("bad-name", f"a Python module is a file NAME.py, got {target.name!r}.", where={"path": path})
+    problem = f"a Python module is a file NAME.py, got {target.name!r}."
+    ModelError.when(target.suffix != ".py", "bad-name", problem, where={"path": path})
     write_text(target, python_module(model))
     return target
 
@@ -96,9 +96,9 @@ def python_module(model: object) -> str:
     eqs = model if isinstance(model, EquationsOfMotion) else equations(model)
     names = Identifiers(eqs)
     parts = [_head(eqs)]
-    for one in FUNCTIONS:
-        if eqs.functions[one.function].nnz_out() or one.function in ("kinematics", "inertia", "forces"):
-            parts.append(_function(eqs, one, names))
+    for function in FUNCTIONS:
+        if eqs.functions[function.function].nnz_out() or function.function in ("kinematics", "inertia", "forces"):
+            parts.append(_function(eqs, function, names))
     return "\n\n\n".join([*parts, _accelerations(eqs), _state_rate(eqs)]) + "\n"
 
 
@@ -111,10 +111,10 @@ class Identifiers:
             "p": eqs.parameters.names, "a": [f"{name}_rate" for name in eqs.speeds.names],
             "lam": [f"lam_{row.owner}_{row.number + 1}" for row in eqs.rows],
         }  # fmt: skip
-        taken = set(RESERVED)
+        reserved = set(RESERVED)
         self.entries: dict[str, list[str]] = {"t": ["t"]}
         for group, names in groups.items():
-            self.entries[group] = [_identifier(name, taken) for name in names]
+            self.entries[group] = [_identifier(name, reserved) for name in names]
 
 
 def _identifier(text: str, taken: set[str]) -> str:
@@ -193,8 +193,8 @@ def _function(eqs: EquationsOfMotion, one: ModulePart, names: Identifiers) -> st
     function = eqs.functions[one.function]
     arguments = ARGUMENTS[one.function].split()
     try:
-        found = read_values(function)
-        used = {v.arguments for v in found.values if v.operation == ca.OP_INPUT}
+        values = read_values(function)
+        used = {v.arguments for v in values.values if v.operation == ca.OP_INPUT}
         targets, shapes = [], []
         for k, result in enumerate(one.results):
             rows, columns = function.size_out(k)
@@ -204,7 +204,7 @@ def _function(eqs: EquationsOfMotion, one: ModulePart, names: Identifiers) -> st
             shapes.append("()" if scalar else f"({rows}, {columns})" if matrix else f"({rows},)")
             places = [f"[{a}, {b}]" if matrix else f"[{a}]" for a, b in zip(i, j, strict=True)]
             targets.append([f"{result}[()]" if scalar else f"{result}{place}" for place in places])
-        statements = write_values(found, PYTHON, [names.entries[name] for name in arguments], targets)
+        statements = write_values(values, PYTHON, [names.entries[name] for name in arguments], targets)
     except Untranslatable as error:
         raise ModelError(
             "no-python-code", f"{one.name} of {eqs.name!r} holds {error}, which has no Python code.",
@@ -263,14 +263,14 @@ def _accelerations(eqs: EquationsOfMotion) -> str:
 def _state_rate(eqs: EquationsOfMotion) -> str:
     nq, nv = eqs.nq, eqs.nv
     arguments = _signature(["u", "p"], eqs)
-    given = "q, v, z, u, p, t"
-    internal = [f"g = internal({given}, lam)"] if eqs.nz else []
+    listed = "q, v, z, u, p, t"
+    internal = [f"g = internal({listed}, lam)"] if eqs.nz else []
     parts = ["np.einsum('ij...,j...->i...', N, v) + n", "a", *(["g"] if eqs.nz else [])]
     lines = [
         "x = np.asarray(x, dtype=float)",
         f"q, v, z = x[:{nq}], x[{nq}:{nq + nv}], x[{nq + nv}:]",
         "N, n = kinematics(q, p, t)",
-        f"a, {'lam' if eqs.nz else '_'} = accelerations({given})",
+        f"a, {'lam' if eqs.nz else '_'} = accelerations({listed})",
         *internal,
         f"return np.concatenate([{', '.join(parts)}])",
     ]

@@ -108,19 +108,19 @@ def read_word(cell: str, unit: str = "") -> ModalColumn | None:
     ('%', None)
     """
     text = " ".join(cell.casefold().split())
-    given = unit.strip("[](){} ").casefold()
-    name, found = text, _BRACKETS.fullmatch(text)
-    if found:
-        name, own = found["name"], (found["a"] or found["b"] or found["c"] or "").strip()
-    elif found := _BEHIND.fullmatch(text):
-        name, own = found["name"], found["unit"].replace("_", " ")
+    plain = unit.strip("[](){} ").casefold()
+    name, match = text, _BRACKETS.fullmatch(text)
+    if match:
+        name, inside = match["name"], (match["a"] or match["b"] or match["c"] or "").strip()
+    elif match := _BEHIND.fullmatch(text):
+        name, inside = match["name"], match["unit"].replace("_", " ")
     else:
-        own = ""
+        inside = ""
     short = _plain(name) if _plain(name) in WORDS else _plain(text)
     if short not in WORDS:
         return None
     quantity, usual = WORDS[short]
-    shown = own or given
+    shown = inside or plain
     return ModalColumn(quantity, shown or usual, bool(shown), short in _LOSSES)
 
 
@@ -134,9 +134,9 @@ def factor_of(column: ModalColumn, heading: str, line: int | None) -> float:
         read = read_unit_cell("mass", column.unit)
         return read.factor[0] / read.factor[1]
     frequencies = (ModalQuantity.frequency, ModalQuantity.damped_frequency, ModalQuantity.frequency_deviation)
-    known = _HERTZ if column.quantity in frequencies else _RATIO
-    if column.unit not in known:
-        wanted = "Hz, kHz, rad/s or rpm" if known is _HERTZ else "a ratio or %"
+    units = _HERTZ if column.quantity in frequencies else _RATIO
+    if column.unit not in units:
+        wanted = "Hz, kHz, rad/s or rpm" if units is _HERTZ else "a ratio or %"
         hint = (
             [Advice("Divide it by the frequency: Hz is the decay rate in some programs, the bandwidth in others.")]
             if column.quantity is ModalQuantity.damping and column.unit in _HERTZ
@@ -144,4 +144,4 @@ def factor_of(column: ModalColumn, heading: str, line: int | None) -> float:
         )
         problem = f"column {heading!r:.80} is in {column.unit!r:.40}; expected {wanted}."
         raise FileFormatError("unit-mismatch", problem, *hint, line=line)
-    return known[column.unit] * (0.5 if column.is_loss else 1.0)
+    return units[column.unit] * (0.5 if column.is_loss else 1.0)

@@ -18,26 +18,8 @@ from dalembert.core.registry import Registry
 from dalembert.files.modal.geometry import Geometry
 from dalembert.linear.modes import Modes
 
-
-@dataclass(frozen=True)
-class ModalLimits:
-    """Sizes of files with modal data."""
-
-    # Bytes: 100 modes at 10 000 coordinates take 13 MB as text. JSON takes up to 40 times its length as objects.
-    size: int = 16 * 1024**2
-    # Lines of a table: modes, or coordinates where modes are columns. Reading so many takes less than a second.
-    lines: int = 20_000
-    # Most rows of a modal table: a table with more rows is a log with channels of these names.
-    rows: int = 200
-    # ... where a column of frequencies is the only sign of modes: spectra have hundreds of lines.
-    frequency_rows: int = 50
-    # Lines before the header of a table; loggers of modal tests write a dozen.
-    preamble: int = 60
-    # A damping ratio without a unit above this may be in percent: structures have less than a tenth.
-    heavy_damping: float = 0.2
-
-
-LIMITS = ModalLimits()
+# Bytes of a file: 100 modes at 10 000 coordinates take 13 MB as text. JSON takes up to 40 times its length as objects.
+LARGEST = 16 * 1024**2
 
 
 @dataclass(frozen=True)
@@ -51,24 +33,21 @@ class ModalFormat:
 
 
 MODAL_FORMATS: Registry[ModalFormat] = Registry(
-    "modal format",
-    package="dalembert.files.modal.formats",
-    group="dalembert.modal_formats",
-    error=FileFormatError,
+    "modal format", package="dalembert.files.modal.formats", group="dalembert.modal_formats", error=FileFormatError
 )
 
 
 def modal_suffixes() -> tuple[str, ...]:
     """Suffixes of all formats."""
-    return tuple(suffix for one in MODAL_FORMATS.values() for suffix in one.suffixes)
+    return tuple(suffix for kind in MODAL_FORMATS.values() for suffix in kind.suffixes)
 
 
 def find_modal_format(path: Path) -> ModalFormat:
     """The format of a file, by its suffix."""
     suffix = path.suffix.lower()
-    found = next((one for one in MODAL_FORMATS.values() if suffix in one.suffixes), None)
-    if found is None:
-        known = ", ".join(modal_suffixes())
-        problem = f"the suffix {path.suffix!r} is not that of a file with modal data. Known: {known}."
+    kind = next((kind for kind in MODAL_FORMATS.values() if suffix in kind.suffixes), None)
+    if kind is None:
+        suffixes = ", ".join(modal_suffixes())
+        problem = f"the suffix {path.suffix!r} is not that of a file with modal data. Known: {suffixes}."
         raise FileFormatError("unknown-suffix", problem, path=str(path))
-    return found
+    return kind

@@ -36,7 +36,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from dalembert.core.atomic_files import require_file
-from dalembert.core.errors import FileFormatError, unknown_name
+from dalembert.core.errors import FileFormatError, require_name, unknown_name
 from dalembert.core.findings import Advice, Finding
 from dalembert.files.modal.universal_sets import read_sets
 from dalembert.files.tables.body import describe_ragged, number_lines
@@ -100,9 +100,9 @@ class Geometry(Mapping[str, Place]):
         A place of a sensor that is not a channel is kept, without a direction. A channel ``12+X`` is at the place
         ``12``.
         """
-        known = set(channels)
-        absent = [name for name, place in self.places.items() if len(place) == 4 and name not in known]
-        found: dict[str, Place] = {**self.places, **{name: self.places[name][:3] for name in absent}}
+        channels_ = set(channels)
+        absent = [name for name, place in self.places.items() if len(place) == 4 and name not in channels_]
+        places: dict[str, Place] = {**self.places, **{name: self.places[name][:3] for name in absent}}
         findings = []
         for name in absent[:SHOWN]:
             problem = f"the geometry has a sensor that is not a channel: {unknown_name('channel', name, channels)}"
@@ -114,17 +114,17 @@ class Geometry(Mapping[str, Place]):
             findings.append(Finding("unknown-name", problem, {"names": more}))
         for channel in channels:
             label = LABEL.fullmatch(channel)
-            if channel in found or label is None:
+            if channel in places or label is None:
                 continue
             at = self.places.get(label["place"]) or self.places.get(label["place"].rpartition(".")[2])
             if at is not None:
-                found[channel] = (*at[:3], f"{label['sign']}{label['axis'].lower()}".lstrip("+"))
-        without = [name for name in channels if len(found.get(name, ())) != 4]
+                places[channel] = (*at[:3], f"{label['sign']}{label['axis'].lower()}".lstrip("+"))
+        without = [name for name in channels if len(places.get(name, ())) != 4]
         if without:
             problem = f"{len(without)} of {len(channels)} channels have no place or no direction, and are not drawn: "
             problem += f"{', '.join(without[:SHOWN])}{', ...' if len(without) > SHOWN else ''}."
             findings.append(Finding("no-place", problem, {"channels": without}))
-        return replace(self, places=found), findings
+        return replace(self, places=places), findings
 
 
 def read_geometry(path: str | os.PathLike[str]) -> Geometry:
@@ -144,23 +144,18 @@ def read_geometry(path: str | os.PathLike[str]) -> Geometry:
     suffix = file.suffix.lower()
     readers = {**dict.fromkeys((".csv", ".tsv", ".txt", ".dat"), _table), ".toml": _toml,
                **dict.fromkeys((".uff", ".unv"), _universal)}  # fmt: skip
-    if suffix not in readers:
-        problem = f"the suffix {file.suffix!r} is not that of a geometry. Known: {', '.join(readers)}."
-        raise FileFormatError("unknown-suffix", problem, path=str(path))
+    problem = f"the suffix {file.suffix!r} is not that of a geometry. Known: {', '.join(readers)}."
+    FileFormatError.when(suffix not in readers, "unknown-suffix", problem, path=str(path))
     require_file(file, LARGEST)
-    try:
+    with FileFormatError.of_file(file):
         read: _Read = readers[suffix](file)
-        if not read.places:
-            raise FileFormatError("empty", "there is no place in the file.")
+        FileFormatError.when(not read.places, "empty", "there is no place in the file.")
         for a, b in read.lines:
             for name in (a, b):
-                if name not in read.places:
-                    raise FileFormatError("unknown-name", unknown_name("place", name, read.places, "the lines"))
+                require_name("place", name, read.places, "the lines", error=FileFormatError)
         _check_motion(read)
         floors = {floor: tuple(names) for floor, names in read.floors.items()}
         return Geometry(read.places, tuple(read.lines) or None, floors, read.follows)
-    except FileFormatError as error:
-        raise with_path(error, file) from error
 
 
 @dataclass(eq=False)
@@ -179,19 +174,24 @@ def _check_motion(read: _Read) -> None:
     floor_of: dict[str, str] = {}
     for floor, names in read.floors.items():
         for name in names:
-            if name not in read.places:
-                problem = unknown_name("place", name, read.places, f"floor {floor!r:.80}")
-                raise FileFormatError("unknown-name", problem, line=read.line_of(floor))
+            require_name(
+                "place", name, read.places, f"floor {floor!r:.80}", error=FileFormatError, line=read.line_of(floor)
+            )
             if name in floor_of or name in read.follows:
-                other = f"in floor {floor_of[name]!r:.80}" if name in floor_of else "follows other places"
-                problem = f"place {name!r:.80} is in floor {floor!r:.80} and {other}."
+                leader = f"in floor {floor_of[name]!r:.80}" if name in floor_of else "follows other places"
+                problem = f"place {name!r:.80} is in floor {floor!r:.80} and {leader}."
                 raise FileFormatError("duplicate", problem, line=read.line_of(name))
             floor_of[name] = floor
     for name, others in read.follows.items():
-        for other in (name, *others):
-            if other not in read.places:
-                problem = unknown_name("place", other, read.places, f"what {name!r:.80} follows")
-                raise FileFormatError("unknown-name", problem, line=read.line_of(name))
+        for leader in (name, *others):
+            require_name(
+                "place",
+                leader,
+                read.places,
+                f"what {name!r:.80} follows",
+                error=FileFormatError,
+                line=read.line_of(name),
+            )
         if len(read.places[name]) == 4:
             problem = f"place {name!r:.80} has a sensor and follows other places; it moves by one of the two."
             raise FileFormatError("conflicting-arguments", problem, line=read.line_of(name))
@@ -213,18 +213,9 @@ def direction_vector(way: Direction) -> tuple[float, float, float]:
     """
     if isinstance(way, str):
         sign, axis = (-1.0 if way.startswith("-") else 1.0), way.lstrip("-")
-        return tuple(sign if axis == one else 0.0 for one in "xyz")  # type: ignore[return-value]
+        return tuple(sign if axis == letter else 0.0 for letter in "xyz")  # type: ignore[return-value]
     size = math.hypot(*way)
-    return tuple(one / size for one in way)  # type: ignore[return-value]
-
-
-def with_path(error: FileFormatError, file: Path) -> FileFormatError:
-    """An error of a reader, with the path of the file."""
-    if error.path is not None:
-        return error
-    found = error.finding
-    about: Any = {"line": error.line, "where": found.where, "evidence": found.evidence}
-    return FileFormatError(found.code, found.problem, *found.advice, path=str(file), **about)
+    return tuple(x / size for x in way)  # type: ignore[return-value]
 
 
 # ---- as a table
@@ -241,26 +232,24 @@ def _table(path: Path) -> _Read:
     (line, head), *body = rows
     names = [plain_cell(cell) for cell in head]
     columns = _columns(names, line)
-    decimal = "," if any(has_comma(part) for _, row in body for cell in row for part in _PARTS.split(cell)) else "."
+    decimal = "," if any(has_comma(cell_) for _, row in body for cell in row for cell_ in _PARTS.split(cell)) else "."
     numbers: dict[str, int] = {}
     read = _Read(line_of=numbers.get)
     for number, row in body:
         if len(row) < len(names) or any(row[len(names) :]):
             raise FileFormatError("ragged-row", describe_ragged(len(row), names, ",", "row"), line=number)
         name = plain_cell(row[columns["name"][0]])
-        if not name:
-            raise FileFormatError("bad-name", "a place has no name.", line=number)
-        if name in read.places:
-            raise FileFormatError("taken-name", f"two places are named {name!r:.80}.", line=number)
+        FileFormatError.when(not name, "bad-name", "a place has no name.", line=number)
+        FileFormatError.when(name in read.places, "taken-name", f"two places are named {name!r:.80}.", line=number)
         position = tuple(_coordinate(row, columns.get(axis), decimal, number) for axis in "xyz")
         cells = {kind: row[columns[kind][0]] if kind in columns else "" for kind in _COLUMNS}
         cells = {kind: "" if is_missing(cell) else cell for kind, cell in cells.items()}
         way: Direction | list[Any] = cells["direction"].lower().lstrip("+")
-        if len(parts := [part for part in _BETWEEN.split(cells["direction"]) if part]) > 1:
-            way = [float(with_point(part, decimal)) if is_number(part, decimal) else part for part in parts]
+        if len(parts := [word for word in _BETWEEN.split(cells["direction"]) if word]) > 1:
+            way = [float(with_point(word, decimal)) if is_number(word, decimal) else word for word in parts]
         read.places[name] = _place(name, position, way, number)
         numbers[name] = number
-        read.lines += [(name, other) for other in _BETWEEN.split(cells["to"]) if other]
+        read.lines += [(name, neighbour) for neighbour in _BETWEEN.split(cells["to"]) if neighbour]
         if cells["floor"]:
             floor = plain_cell(cells["floor"])
             read.floors.setdefault(floor, []).append(name)
@@ -272,14 +261,13 @@ def _table(path: Path) -> _Read:
 
 def _weights(name: str, cell: str, decimal: str, line: int) -> dict[str, float]:
     """``0.5*a1 0.5*a2`` as weights by place; a name alone has the weight 1."""
-    found: dict[str, float] = {}
+    weights: dict[str, float] = {}
     for term in filter(None, _BETWEEN.split(cell)):
-        before, star, other = term.partition("*")
-        if star and not is_number(before, decimal):
-            problem = f"{name!r:.80} follows {cell!r:.80}: expected names, or weights and names as in 0.5*a1 0.5*a2."
-            raise FileFormatError("not-a-number", problem, line=line)
-        found[other if star else term] = float(with_point(before, decimal)) if star else 1.0
-    return found
+        before, star, leader = term.partition("*")
+        problem = f"{name!r:.80} follows {cell!r:.80}: expected names, or weights and names as in 0.5*a1 0.5*a2."
+        FileFormatError.when(star and not is_number(before, decimal), "not-a-number", problem, line=line)
+        weights[leader if star else term] = float(with_point(before, decimal)) if star else 1.0
+    return weights
 
 
 def _split(texts: list[tuple[int, str]]) -> list[tuple[int, list[str]]]:
@@ -296,34 +284,32 @@ def _split(texts: list[tuple[int, str]]) -> list[tuple[int, list[str]]]:
 
 def _columns(names: list[str], line: int) -> dict[str, tuple[int, float]]:
     """Column and factor to metres, by the quantity of the column."""
-    found: dict[str, tuple[int, float]] = {}
+    columns: dict[str, tuple[int, float]] = {}
     for k, cell in enumerate(names):
         heading = read_heading(cell)
         short = heading.name.lower()
         if short in ("x", "y", "z"):
-            if not heading.understood or heading.unit not in ("", "m"):
-                problem = f"{cell!r:.80}: places are lengths; expected m, mm or another unit of length."
-                raise FileFormatError("unit-mismatch", problem, line=line)
-            found.setdefault(short, (k, heading.factor[0] / heading.factor[1]))
+            is_length = heading.understood and heading.unit in ("", "m")
+            problem = f"{cell!r:.80}: places are lengths; expected m, mm or another unit of length."
+            FileFormatError.when(not is_length, "unit-mismatch", problem, line=line)
+            columns.setdefault(short, (k, heading.factor[0] / heading.factor[1]))
         elif short in _NAMES:
-            found.setdefault("name", (k, 1.0))
+            columns.setdefault("name", (k, 1.0))
         else:
-            known = next((kind for kind, words in _COLUMNS.items() if short in words), None)
-            if known is None:
-                expected = ("name", "x", "y", "z", *_COLUMNS)
-                raise FileFormatError("unknown-argument", unknown_name("column", cell, expected), line=line)
-            found.setdefault(known, (k, 1.0))
-    if "name" not in found:
-        raise FileFormatError("missing-argument", "there is no column 'name'.", line=line)
-    return found
+            quantity = next((kind for kind, words in _COLUMNS.items() if short in words), cell)
+            expected = ("name", "x", "y", "z", *_COLUMNS)
+            require_name("column", quantity, expected, error=FileFormatError, code="unknown-argument", line=line)
+            columns.setdefault(quantity, (k, 1.0))
+    FileFormatError.when("name" not in columns, "missing-argument", "there is no column 'name'.", line=line)
+    return columns
 
 
 def _coordinate(row: list[str], column: tuple[int, float] | None, decimal: str, line: int) -> float:
     if column is None:
         return 0.0
     cell = row[column[0]]
-    if not is_number(cell, decimal) or not np.isfinite(float(with_point(cell, decimal))):
-        raise FileFormatError("not-a-number", f"{cell!r:.80} is not a coordinate of a place.", line=line)
+    fits = is_number(cell, decimal) and np.isfinite(float(with_point(cell, decimal)))
+    FileFormatError.when(not fits, "not-a-number", f"{cell!r:.80} is not a coordinate of a place.", line=line)
     return float(with_point(cell, decimal)) * column[1]
 
 
@@ -358,31 +344,30 @@ def _toml(path: Path) -> _Read:
         text = path.read_text(encoding="utf-8")
         document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # broken text, or a number of thousands of digits
-        found = re.search(r"at line (\d+)", str(error))
-        line = int(found[1]) if found else None
+        match = re.search(r"at line (\d+)", str(error))
+        line = int(match[1]) if match else None
         raise FileFormatError("bad-syntax", f"this is not TOML ({error}).", line=line) from error
     for key in document:
-        if key not in _TABLES:
-            raise FileFormatError("unknown-argument", unknown_name("key", key, _TABLES), line=find_line(text, key))
-    given, pairs = document.get("places"), document.get("lines", [])
-    if not isinstance(given, dict):
-        raise FileFormatError("missing-argument", "there is no table [places].",
-                              Advice('Write [places] and under it a1 = [0, 0, 0.2, "x"].'))  # fmt: skip
+        require_name("key", key, _TABLES, error=FileFormatError, code="unknown-argument", line=find_line(text, key))
+    listed, pairs = document.get("places"), document.get("lines", [])
+    advice = Advice('Write [places] and under it a1 = [0, 0, 0.2, "x"].')
+    if not isinstance(listed, dict):
+        raise FileFormatError("missing-argument", "there is no table [places].", advice)
     read = _Read(line_of=partial(find_line, text))
-    for name, words in given.items():
+    for name, words in listed.items():
         parts = list(words) if isinstance(words, list) else []
         way = parts.pop() if parts and isinstance(parts[-1], str | list) else ""
-        if len(parts) not in (2, 3) or not all(map(_is_number, parts)):
-            problem = f"place {name!r:.80}: expected two or three coordinates [m] and a direction, not {words!r:.80}."
-            raise FileFormatError("wrong-shape", problem, line=read.line_of(name))
-        position = [*map(float, parts), *([0.0] if len(parts) == 2 else [])]
         try:
+            fits = len(parts) in (2, 3) and all(map(_is_number, parts))
+            problem = f"place {name!r:.80}: expected two or three coordinates [m] and a direction, not {words!r:.80}."
+            FileFormatError.when(not fits, "wrong-shape", problem)
+            position = (*map(float, parts), 0.0)[:3]
             read.places[name] = _place(name, position, way.lstrip("+") if isinstance(way, str) else way or [0])
         except FileFormatError as error:
             raise FileFormatError(error.code, error.finding.problem, line=read.line_of(name)) from None
-    if not isinstance(pairs, list) or not all(_is_list_of_names(one, 2) for one in pairs):
+    if not isinstance(pairs, list) or not all(_is_list_of_names(names, 2) for names in pairs):
         raise FileFormatError("wrong-shape", 'lines must be lists of names: lines = [["ground", "a1"]].')
-    read.lines = [pair for one in pairs for pair in pairwise(one)]
+    read.lines = [pair for names in pairs for pair in pairwise(names)]
     floors, follows = document.get("floors", {}), document.get("follows", {})
     for table, entries in (("floors", floors), ("follows", follows)):
         for name, words in entries.items() if isinstance(entries, dict) else [(table, None)]:
@@ -391,7 +376,7 @@ def _toml(path: Path) -> _Read:
             elif table == "follows" and isinstance(words, str):
                 read.follows[name] = {words: 1.0}
             elif table == "follows" and isinstance(words, dict) and words and all(map(_is_number, words.values())):
-                read.follows[name] = {other: float(weight) for other, weight in words.items()}
+                read.follows[name] = {leader: float(weight) for leader, weight in words.items()}
             else:
                 problem = f"{name!r:.80} in [{table}]: expected such as {_TABLES[table]}."
                 raise FileFormatError("wrong-shape", problem, line=find_line(text, name, table))
@@ -418,9 +403,7 @@ def find_line(text: str, key: str, table: str = "") -> int | None:
 
 
 def _universal(path: Path) -> _Read:
-    found = read_sets(path, LARGEST)
-    if not found.nodes:
-        problem = "the file has no nodes (set 15 or 2411)."
-        raise FileFormatError("empty", problem)
-    places: dict[str, Place] = {str(node): _place(str(node), position, "") for node, position in found.nodes.items()}
-    return _Read(places, [(str(a), str(b)) for a, b in found.lines])
+    sets = read_sets(path, LARGEST)
+    FileFormatError.when(not sets.nodes, "empty", "the file has no nodes (set 15 or 2411).")
+    places: dict[str, Place] = {str(node): _place(str(node), position, "") for node, position in sets.nodes.items()}
+    return _Read(places, [(str(a), str(b)) for a, b in sets.lines])

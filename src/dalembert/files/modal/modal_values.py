@@ -15,7 +15,6 @@ import numpy as np
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice
-from dalembert.files.modal.format import LIMITS
 from dalembert.identify.records.reporting import IdentificationWarning
 from dalembert.linear.modes import Modes
 
@@ -43,11 +42,13 @@ class ModalValues:
     is_ratio_sure: bool = True
 
 
-def to_modes(values: ModalValues) -> Modes:
-    """Modes of checked numbers; incomplete columns are left out, and the provenance reports it."""
+def to_modes(values: ModalValues, heavy: float = 0.2) -> Modes:
+    """Modes of checked numbers; incomplete columns are left out, and the provenance reports it.
+
+    heavy : damping ratio above which one without a unit may be in percent: structures have less than a tenth.
+    """
     f = values.frequencies
-    if not len(f):
-        raise FileFormatError("empty", "there is no mode in the file.")
+    FileFormatError.when(not len(f), "empty", "there is no mode in the file.")
     _refuse(values, ~np.isfinite(f), "frequency", "not-finite", "has no frequency")
     _refuse(values, f < 0.0, "frequency", "negative", "has a negative frequency")
     notes = list(values.notes)
@@ -57,7 +58,7 @@ def to_modes(values: ModalValues) -> Modes:
     _refuse(values, ~np.isfinite(zeta), "damping", "not-finite", "has no damping ratio")
     percent = Advice("Write the unit into the heading where it is percent: damping [%].")
     _refuse(values, np.abs(zeta) > 1.0, "damping", "out-of-range", "has a damping ratio beyond 1", percent)
-    if not values.is_ratio_sure and np.median(np.abs(zeta)) > LIMITS.heavy_damping:
+    if not values.is_ratio_sure and np.median(np.abs(zeta)) > heavy:
         problem = f"damping ratios of {float(np.median(np.abs(zeta))):.2g} without a unit: they may be percent."
         warnings.warn(IdentificationWarning("suspect-units", problem, percent), stacklevel=4)
     still = ~np.isfinite(values.shapes)
@@ -98,7 +99,10 @@ def _complete(values: ModalValues, name: str) -> tuple[FloatArray | None, str]:
     if row is None:
         return None, ""
     _refuse(values, row < 0.0, what, "negative", f"has a negative {what}")
-    known = np.isfinite(row) & (row > 0.0)
-    if known.all():
+    positive = np.isfinite(row) & (row > 0.0)
+    if positive.all():
         return row, ""
-    return None, f"{what}: {int((~known).sum())} of {len(row)} are zero or missing; left out" if known.any() else ""
+    return (
+        None,
+        f"{what}: {int((~positive).sum())} of {len(row)} are zero or missing; left out" if positive.any() else "",
+    )

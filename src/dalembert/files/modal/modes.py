@@ -8,13 +8,13 @@ from pathlib import Path
 from dalembert.core.atomic_files import replace_file, require_file
 from dalembert.core.errors import DataError, FileFormatError
 from dalembert.core.findings import Advice
-from dalembert.files.modal.format import LIMITS, MODAL_FORMATS, find_modal_format
-from dalembert.files.modal.geometry import Geometry, read_geometry, with_path
+from dalembert.files.modal.format import LARGEST, MODAL_FORMATS, find_modal_format
+from dalembert.files.modal.geometry import Geometry, read_geometry
 from dalembert.identify.model.identified import HoldsIdentified, Identified, take_identified
 from dalembert.linear.modes import Modes
 
 
-def read_modes(path: str | os.PathLike[str], *, max_bytes: int = LIMITS.size) -> Modes:
+def read_modes(path: str | os.PathLike[str], *, max_bytes: int = LARGEST) -> Modes:
     """Read modes from a file: frequencies, damping ratios, shapes at named coordinates, modal masses, deviations.
 
     A table (``.csv``, ``.tsv``, ``.txt``) has a row or a column per mode, with headings such as ``frequency_hz`` or
@@ -36,13 +36,8 @@ def read_modes(path: str | os.PathLike[str], *, max_bytes: int = LIMITS.size) ->
     file = Path(path)
     kind = find_modal_format(file)
     require_file(file, max_bytes, argument="max_bytes")
-    try:
+    with FileFormatError.of_file(path):
         modes = kind.read(file, max_bytes)
-    except FileFormatError as error:
-        raise with_path(error, file) from error
-    except DataError as error:
-        found = error.finding
-        raise FileFormatError(found.code, found.problem, *found.advice, path=str(path), where=found.where) from error
     return modes.replace(provenance={**modes.provenance, "file": file.name})
 
 
@@ -61,27 +56,22 @@ def write_modes(
         same; those of universal files have six digits, and no deviations.
     geometry : places and directions of the coordinates, or their file: nodes and trace lines of a universal file
     """
-    given = take_identified(modes)
-    if isinstance(given, Identified):
-        given = given.underdamped_modes().replace(
-            frequency_deviations_hz=given.frequency_deviations_hz, damping_deviations=given.damping_deviations
+    model = take_identified(modes)
+    if isinstance(model, Identified):
+        model = model.underdamped_modes().replace(
+            frequency_deviations_hz=model.frequency_deviations_hz, damping_deviations=model.damping_deviations
         )
-    if not isinstance(given, Modes):
-        problem = f"write_modes takes Modes or an identified model, and a path, not a {type(modes).__name__}."
-        raise DataError("wrong-type", problem, where={"argument": "modes"})
-    if not len(given):
-        raise DataError("empty", "there are no modes to write.")
+    problem = f"write_modes takes Modes or an identified model, and a path, not a {type(modes).__name__}."
+    DataError.when(not isinstance(model, Modes), "wrong-type", problem, where={"argument": "modes"})
+    DataError.when(not len(model), "empty", "there are no modes to write.")
     file = Path(path)
     kind = find_modal_format(file)
     if geometry is not None and not kind.keeps_geometry:
-        keep = [suffix for one in MODAL_FORMATS.values() if one.keeps_geometry for suffix in one.suffixes]
+        keep = [suffix for kind in MODAL_FORMATS.values() if kind.keeps_geometry for suffix in kind.suffixes]
         raise FileFormatError(
             "ineffective-argument", f"files {file.suffix} hold no geometry.",
             Advice(f"Write one of {', '.join(keep)}."), path=str(path),
         )  # fmt: skip
     places = geometry if geometry is None or isinstance(geometry, Geometry) else read_geometry(geometry)
-    try:
-        with replace_file(file) as temporary:
-            kind.write(given, temporary, places)
-    except FileFormatError as error:
-        raise with_path(error, file) from error
+    with FileFormatError.of_file(file), replace_file(file) as temporary:
+        kind.write(model, temporary, places)

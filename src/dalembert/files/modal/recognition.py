@@ -17,9 +17,9 @@ from pathlib import Path
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice, Call
 from dalembert.files.modal.column_words import ModalQuantity, read_word
-from dalembert.files.modal.format import LIMITS
+from dalembert.files.modal.format import LARGEST
 from dalembert.files.modal.formats.json_document import is_modal, load_document
-from dalembert.files.modal.table_layout import FREQUENCIES, find_heading
+from dalembert.files.modal.table_layout import FREQUENCIES, PREAMBLE, find_heading
 from dalembert.files.tables.body import number_lines
 from dalembert.files.tables.clock import is_time_name
 from dalembert.files.tables.encoding import count_lines
@@ -66,7 +66,7 @@ def find_modes(path: Path) -> int | None:
     suffix = path.suffix.lower()
     if suffix in TABLES:
         return _in_table(path)
-    if path.stat().st_size > LIMITS.size:
+    if path.stat().st_size > LARGEST:
         return None
     if suffix == ".json":
         return 0 if is_modal(load_document(path)) else None
@@ -81,24 +81,27 @@ def _in_table(path: Path) -> int | None:
         start = file.read(_START)
     encoding = "utf-16" if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
     text = io.StringIO(start.decode(encoding, errors="replace"), newline=None)
-    some = list(islice(number_lines(text), LIMITS.preamble))
+    some = list(islice(number_lines(text), PREAMBLE))
     try:
-        found = find_heading(some)
+        heading = find_heading(some)
     except csv.Error:
         return None
-    if found is None:
+    if heading is None:
         return None
-    row, line = found.rows[found.row], some[found.row][0]
-    first = [cells[0] for cells in found.rows[found.row :]] if found.is_turned else row
+    row, line = heading.rows[heading.row], some[heading.row][0]
+    first = [cells[0] for cells in heading.rows[heading.row :]] if heading.is_turned else row
     heads = [plain_cell(cell) for cell in first]
-    if not looks_modal(heads, 0) or path.stat().st_size > LIMITS.size:
+    if not looks_modal(heads, 0) or path.stat().st_size > LARGEST:
         return None
-    rows = len(row) if found.is_turned else count_lines(path, LIMITS.size)[0] - line
+    rows = len(row) if heading.is_turned else count_lines(path, LARGEST)[0] - line
     return line if looks_modal(heads, rows) else None
 
 
-def looks_modal(heads: Sequence[str], rows: int) -> bool:
+def looks_modal(heads: Sequence[str], rows: int, most: int = 200, most_of_spectra: int = 50) -> bool:
     """Whether headings over this number of rows are those of modes, not those of a log without a column of time.
+
+    most : rows of a modal table: with more it is a log with channels of these names.
+    most_of_spectra : the same where a column of frequencies is the only sign of modes: spectra have hundreds of lines.
 
     Examples
     --------
@@ -108,11 +111,11 @@ def looks_modal(heads: Sequence[str], rows: int) -> bool:
     if any(map(is_time_name, heads)):
         return False
     words = [read_word(head) for head in heads]
-    found = {word.quantity for word in words if word is not None}
-    if not found & set(FREQUENCIES):
+    quantities = {word.quantity for word in words if word is not None}
+    if not quantities & set(FREQUENCIES):
         return False
-    if found & set(_ONLY_MODAL):
-        return rows <= LIMITS.rows
+    if quantities & set(_ONLY_MODAL):
+        return rows <= most
     first = words[0]
     spelled = first is not None and first.quantity in FREQUENCIES and len(read_heading(heads[0]).name) > 3
-    return spelled and rows <= LIMITS.frequency_rows
+    return spelled and rows <= most_of_spectra

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 from dalembert.core.errors import FileFormatError
 from dalembert.files.modal.column_words import ModalQuantity, read_word
-from dalembert.files.modal.format import LIMITS
 from dalembert.files.tables.body import describe_ragged
 from dalembert.files.tables.cells import BLANKS, has_comma, is_number, split_cells
 from dalembert.files.tables.clock import is_time_name
 from dalembert.files.tables.header import plain_cell
 from dalembert.files.tables.layout import DELIMITERS
 
+PREAMBLE = 60  # lines before the header of a table; loggers of modal tests write a dozen
 FREQUENCIES = (ModalQuantity.frequency, ModalQuantity.damped_frequency)
 _NAMES = ("coordinate", "coordinates", "channel", "sensor", "node", "dof", "name", "quantity", "")
 
@@ -62,14 +62,14 @@ def find_heading(lines: Sequence[tuple[int, str]], delimiter: str | None = None)
         if candidate == BLANKS and best is not None:  # names may contain blanks
             break
         rows = [split_cells(text, candidate) for _, text in lines]
-        found = _look(rows, candidate)
-        if found is not None and (best is None or found.known > best.known):
-            best = found
+        heading = _look(rows, candidate)
+        if heading is not None and (best is None or heading.known > best.known):
+            best = heading
     return best
 
 
 def _look(rows: list[list[str]], delimiter: str) -> FrequencyHeading | None:
-    for k, row in enumerate(rows[: LIMITS.preamble]):
+    for k, row in enumerate(rows[:PREAMBLE]):
         if len(row) < 2 or any(map(is_time_name, row)):
             continue
         words = [read_word(plain_cell(cell)) for cell in row]
@@ -81,7 +81,7 @@ def _look(rows: list[list[str]], delimiter: str) -> FrequencyHeading | None:
             first = k
             while first and len(rows[first - 1]) > 1 and _is_label(rows[first - 1][0]):
                 first -= 1
-            below = [read_word(plain_cell(other[0])) for other in rows[first:] if other]
+            below = [read_word(plain_cell(cells[0])) for cells in rows[first:] if cells]
             return FrequencyHeading(first, rows, delimiter, True, sum(word is not None for word in below))
     return None
 
@@ -97,37 +97,36 @@ def _decimal(delimiter: str, row: Sequence[str]) -> str:
 
 def find_modal_table(lines: Sequence[tuple[int, str]]) -> ModalTable | None:
     """The modal table of a text, one row per mode; None where no heading names frequencies."""
-    found = find_heading(lines)
-    if found is None:
+    heading = find_heading(lines)
+    if heading is None:
         return None
     numbers = [number for number, _ in lines]
-    rows, place = [*found.rows[found.row :]], numbers[found.row :]
-    decimal = _decimal(found.delimiter, [cell for row in rows for cell in row])
+    rows, place = [*heading.rows[heading.row :]], numbers[heading.row :]
+    decimal = _decimal(heading.delimiter, [cell for row in rows for cell in row])
     width = len(_strip(rows[0]))
-    if found.is_turned:
+    if heading.is_turned:
         width = max(len(_strip(row)) for row in rows)
         if rows[0][0].casefold() in _NAMES or _is_numbering(rows[0], decimal):
             rows, place = rows[1:], place[1:]
     for row, line in zip(rows, place, strict=True):
         if len(row) < width or any(row[width:]):
-            problem = describe_ragged(len(row), rows[0][:width], found.delimiter, "row")
+            problem = describe_ragged(len(row), rows[0][:width], heading.delimiter, "row")
             raise FileFormatError("ragged-row", problem, line=line)
     cells = [row[:width] for row in rows]
-    if found.is_turned:
+    if heading.is_turned:
         cells = [list(column) for column in zip(*cells, strict=True)]
     heads, body = [plain_cell(cell) for cell in cells[0]], cells[1:]
     units = [""] * len(heads)
-    lines_of = place if found.is_turned else place[1:]
+    lines_of = place if heading.is_turned else place[1:]
     if body and any(body[0]) and not any(is_number(cell, decimal) for cell in body[0]) and _is_units(body[0]):
         units, body = body[0], body[1:]
-        lines_of = lines_of if found.is_turned else lines_of[1:]
+        lines_of = lines_of if heading.is_turned else lines_of[1:]
     if not body:
         raise FileFormatError("empty", "there is no mode under the headings.", line=place[0])
     for k, name in enumerate(heads):
-        line = place[k] if found.is_turned else place[0]
-        if not name:
-            raise FileFormatError("bad-name", f"column {k + 1} has no name.", line=line)
-    return ModalTable(heads, units, body, lines_of, place[0], decimal, found.is_turned)
+        line = place[k] if heading.is_turned else place[0]
+        FileFormatError.when(not name, "bad-name", f"column {k + 1} has no name.", line=line)
+    return ModalTable(heads, units, body, lines_of, place[0], decimal, heading.is_turned)
 
 
 def _is_units(cells: Sequence[str]) -> bool:

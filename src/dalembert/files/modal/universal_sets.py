@@ -52,17 +52,17 @@ class UniversalSets:
 
 def read_sets(path: Path, max_bytes: int) -> UniversalSets:
     """Sets of a file that are about modes and geometry, places in metres."""
-    found, length, size = UniversalSets(), 1.0, path.stat().st_size
+    sets, length, size = UniversalSets(), 1.0, path.stat().st_size
     with path.open("rb") as file:
         lines = UniversalLines(file)
         for number, head in begin_sets(lines):
-            found.kinds.add(number)
+            sets.kinds.add(number)
             if number == "55":
-                _read_55(lines, found)
+                _read_55(lines, sets)
             elif number in ("15", "2411"):
-                _read_nodes(lines, found, number)
+                _read_nodes(lines, sets, number)
             elif number == "82":
-                _read_trace(lines, found)
+                _read_trace(lines, sets)
             elif number == "164":
                 length = _read_length(lines)
             elif number.startswith("58"):  # may have bytes that look like -1 by chance
@@ -71,10 +71,10 @@ def read_sets(path: Path, max_bytes: int) -> UniversalSets:
             else:
                 skip_set(lines)
     if length != 1.0:
-        found.nodes = {node: (x / length, y / length, z / length) for node, (x, y, z) in found.nodes.items()}
-    known = [pair for pair in found.lines if all(node in found.nodes for node in pair)]
-    found.lines = list(dict.fromkeys(known))
-    return found
+        sets.nodes = {node: (x / length, y / length, z / length) for node, (x, y, z) in sets.nodes.items()}
+    pairs = [pair for pair in sets.lines if all(node in sets.nodes for node in pair)]
+    sets.lines = list(dict.fromkeys(pairs))
+    return sets
 
 
 def _read_55(lines: UniversalLines, found: UniversalSets) -> None:
@@ -83,10 +83,8 @@ def _read_55(lines: UniversalLines, found: UniversalSets) -> None:
     kinds = _integers(lines, lines.require(), 6)
     _, analysis, characteristic, _, form, count = kinds[:6]
     head = _integers(lines, lines.require(), 2)
-    if not (0 <= head[0] <= 100 and 0 <= head[1] <= 100):
-        raise FileFormatError(
-            "damaged", f"a set 55 declares {head[0]} integers and {head[1]} reals.", line=lines.number
-        )
+    problem = f"a set 55 declares {head[0]} integers and {head[1]} reals."
+    FileFormatError.when(not (0 <= head[0] <= 100 and 0 <= head[1] <= 100), "damaged", problem, line=lines.number)
     while len(head) < 2 + head[0]:
         head += _integers(lines, lines.require(), 1)
     reals = _reals(lines, head[1])
@@ -95,8 +93,8 @@ def _read_55(lines: UniversalLines, found: UniversalSets) -> None:
         skip_set(lines)
         return
     need = 4 if analysis in NORMAL else 2
-    if len(reals) < (1 if analysis in NORMAL else 2):
-        raise FileFormatError("damaged", f"a mode has {len(reals)} reals, {need} are needed.", line=lines.number)
+    problem = f"a mode has {len(reals)} reals, {need} are needed."
+    FileFormatError.when(len(reals) < (1 if analysis in NORMAL else 2), "damaged", problem, line=lines.number)
     unknown = characteristic == 0 and count in VALUES.values()
     if not (unknown or VALUES.get(characteristic) == count) or form not in (2, 5):
         problem = f"{count} values per node of characteristic {characteristic} and type {form} are not read."
@@ -105,8 +103,7 @@ def _read_55(lines: UniversalLines, found: UniversalSets) -> None:
     while (text := lines.require()).strip() != "-1":
         node = _integers(lines, text, 1)[0]
         numbers = _reals(lines, count * (2 if form == 5 else 1))
-        if node in values:
-            raise FileFormatError("duplicate", f"node {node} occurs twice in a mode.", line=lines.number - 1)
+        FileFormatError.when(node in values, "duplicate", f"node {node} occurs twice in a mode.", line=lines.number - 1)
         pairs = zip(numbers[::2], numbers[1::2], strict=True) if form == 5 else ((x, 0.0) for x in numbers)
         values[node] = tuple(complex(a, b) for a, b in pairs)
     number = head[3] if len(head) > 3 else len(found.modes) + 1
@@ -147,13 +144,13 @@ def _integers(lines: UniversalLines, text: str, least: int) -> list[int]:
     if len(cells) < least:
         cells = [cell for k in range(0, len(text), 10) if (cell := text[k : k + 10].strip())]
     try:
-        found = [int(cell) for cell in cells]
+        numbers = [int(cell) for cell in cells]
     except ValueError:
-        found = []
-    if len(found) < least or any(abs(one) > 10**12 for one in found):
+        numbers = []
+    if len(numbers) < least or any(abs(number) > 10**12 for number in numbers):
         problem = f"expected {least} whole numbers, found {text.strip()!r:.60}."
         raise FileFormatError("bad-syntax", problem, line=lines.number)
-    return found
+    return numbers
 
 
 def _numbers(lines: UniversalLines, text: str, width: int) -> list[float]:
@@ -168,20 +165,17 @@ def _numbers(lines: UniversalLines, text: str, width: int) -> list[float]:
 
 
 def _reals(lines: UniversalLines, count: int) -> list[float]:
-    found: list[float] = []
-    while len(found) < count:
+    numbers: list[float] = []
+    while len(numbers) < count:
         text = lines.require()
-        if text.strip() == "-1":
-            problem = f"{count} numbers are expected, {len(found)} were found."
-            raise FileFormatError("damaged", problem, line=lines.number)
+        problem = f"{count} numbers are expected, {len(numbers)} were found."
+        FileFormatError.when(text.strip() == "-1", "damaged", problem, line=lines.number)
         more = _numbers(lines, text, 13)
-        if not more:
-            raise FileFormatError("damaged", "a line of numbers is empty.", line=lines.number)
-        found += more
-    if len(found) > count:
-        problem = f"{len(found)} numbers were found where {count} are expected."
-        raise FileFormatError("wrong-shape", problem, line=lines.number)
-    return found
+        FileFormatError.when(not more, "damaged", "a line of numbers is empty.", line=lines.number)
+        numbers += more
+    problem = f"{len(numbers)} numbers were found where {count} are expected."
+    FileFormatError.when(len(numbers) > count, "wrong-shape", problem, line=lines.number)
+    return numbers
 
 
 # ---- writing
@@ -213,7 +207,7 @@ def write_mode(file: TextIO, one: DataAtNodes) -> None:
     _write_reals(file, one.reals)
     for node, values in one.values.items():
         file.write(f"{node:10d}\n")
-        _write_reals(file, [part for x in values for part in ((x.real, x.imag) if one.is_complex else (x.real,))])
+        _write_reals(file, [number for x in values for number in ((x.real, x.imag) if one.is_complex else (x.real,))])
     file.write(f"{-1:6d}\n")
 
 

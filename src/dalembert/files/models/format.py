@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dalembert.core.errors import FileFormatError, unknown_name
+from dalembert.core.errors import FileFormatError, require_name, unknown_name
 from dalembert.core.registry import Registry
 
 if TYPE_CHECKING:
@@ -57,34 +57,32 @@ MODEL_FORMATS: Registry[ModelFormat] = Registry(
 
 def model_suffixes() -> tuple[str, ...]:
     """Suffixes of all formats, each once."""
-    return tuple(dict.fromkeys(suffix for one in MODEL_FORMATS.values() for suffix in one.suffixes))
+    return tuple(dict.fromkeys(suffix for kind in MODEL_FORMATS.values() for suffix in kind.suffixes))
 
 
 def find_format(file: Path, shown: str) -> ModelFormat:
     """The format of a file, by its suffix and, where several have it, by its content."""
-    fitting = [one for one in MODEL_FORMATS.values() if file.suffix.lower() in one.suffixes]
+    fitting = [kind for kind in MODEL_FORMATS.values() if file.suffix.lower() in kind.suffixes]
     if not fitting:
-        known = " or ".join(filter(None, (", ".join(model_suffixes()[:-1]), model_suffixes()[-1])))
-        raise FileFormatError("unknown-suffix", f"a model file ends in {known}.", path=shown)
-    return next((one for one in fitting if one.accepts is None or one.accepts(file)), fitting[0])
+        suffixes = " or ".join(filter(None, (", ".join(model_suffixes()[:-1]), model_suffixes()[-1])))
+        raise FileFormatError("unknown-suffix", f"a model file ends in {suffixes}.", path=shown)
+    return next((kind for kind in fitting if kind.accepts is None or kind.accepts(file)), fitting[0])
 
 
 def check_options(format: ModelFormat, given: Mapping[str, Any], shown: str) -> dict[str, Any]:
     """Options of the reader, also as texts of a command line; an unknown one is named with those of the format."""
-    known = {one.name: one for one in format.options}
-    found: dict[str, Any] = {}
+    options = {option.name: option for option in format.options}
+    values: dict[str, Any] = {}
     for name, value in given.items():
-        if name not in known:
-            problem = unknown_name("option of the reader", name, known)
-            raise FileFormatError("unknown-argument", problem, path=shown)
-        one = known[name]
-        if one.form == "flag" and isinstance(value, str):
-            if value.lower() not in FLAGS:
-                raise FileFormatError("unknown-choice", f"{name} must be yes or no, got {value!r}.", path=shown)
+        require_name("option of the reader", name, options, error=FileFormatError, code="unknown-argument", path=shown)
+        option = options[name]
+        if option.form == "flag" and isinstance(value, str):
+            problem = f"{name} must be yes or no, got {value!r}."
+            FileFormatError.when(value.lower() not in FLAGS, "unknown-choice", problem, path=shown)
             value = FLAGS[value.lower()]
-        if one.form == "choice" and value not in one.choices:
-            raise FileFormatError("unknown-choice", unknown_name(name, str(value), one.choices), path=shown)
-        if one.form == "folders" and isinstance(value, str | Path):
+        if option.form == "choice" and value not in option.choices:
+            raise FileFormatError("unknown-choice", unknown_name(name, str(value), option.choices), path=shown)
+        if option.form == "folders" and isinstance(value, str | Path):
             value = (value,)
-        found[name] = value
-    return found
+        values[name] = value
+    return values

@@ -14,7 +14,7 @@ from dalembert.core.findings import Finding
 from dalembert.files.models.format import check_options, find_format, model_suffixes
 from dalembert.files.models.tables.bodies import add_bodies
 from dalembert.files.models.tables.parts import add_parts, law_of_time
-from dalembert.files.models.text.limits import LIMITS
+from dalembert.files.models.text import limits
 from dalembert.files.models.text.sources import ModelSource, Problems, TooMany, parse_source, read_source
 from dalembert.files.models.values.includes import add_includes
 from dalembert.files.models.values.laws import InputLaw
@@ -78,11 +78,11 @@ def read_model(path: str | os.PathLike[str], *, allow_outside: bool = False, **o
     [Joint('hinge', revolute, ground–rod)]
     """
     try:
-        given = os.fspath(path)
+        name_ = os.fspath(path)
     except TypeError:
         problem = f"expected the path of a model file or the name of a library model, got {path!r}."
         raise FileFormatError("wrong-type", problem) from None
-    shown = os.fsdecode(given)
+    shown = os.fsdecode(name_)
     if shown in list_models():  # no file has such a name, since model files have a suffix
         file = library_path(shown)
         shown = file.name
@@ -92,7 +92,7 @@ def read_model(path: str | os.PathLike[str], *, allow_outside: bool = False, **o
             problem = f"not a model file, and {describe_unknown('library model', shown, list_models())}"
             raise FileFormatError("unknown-name", problem, path=shown)
     format = find_format(file, shown)
-    if allow_outside and any(one.name == "allow_outside" for one in format.options):
+    if allow_outside and any(option.name == "allow_outside" for option in format.options):
         options["allow_outside"] = True
     return format.read(file, shown, **check_options(format, options, shown))
 
@@ -148,8 +148,8 @@ def _gravity(scope: Scope, model: Any) -> Any:
 
 def _fill(scope: Scope) -> None:
     """Everything of one file, each section after those it needs."""
-    if len(scope.m.bodies) + len(scope.model.bodies) > LIMITS.bodies:
-        problem = f"more than {LIMITS.bodies} bodies with those of the included files."
+    if len(scope.m.bodies) + len(scope.model.bodies) > limits.BODIES:
+        problem = f"more than {limits.BODIES} bodies with those of the included files."
         scope.source.report(("bodies",), "too-large", problem)
         return
     add_bodies(scope)
@@ -180,9 +180,9 @@ def _include(source: ModelSource, outer: Scope, name: str, table: Any) -> None:
     values = {}
     for key, raw in table.parameters.items():
         place = (*where, "parameters", key)
-        known = [*model.constants, *model.parameters]
-        if key not in known:
-            outer.source.report(place, "unknown-name", describe_unknown("parameter", key, known, repr(table.file)))
+        names = [*model.constants, *model.parameters]
+        if key not in names:
+            outer.source.report(place, "unknown-name", describe_unknown("parameter", key, names, repr(table.file)))
             continue
         tree = outer.parse(raw, place)
         values[key] = (outer.resolve(tree, place), outer.dimension(tree, place))
@@ -195,17 +195,20 @@ def _include(source: ModelSource, outer: Scope, name: str, table: Any) -> None:
 def _add_start(scope: Scope) -> None:
     table, m = scope.model.start, scope.m
     for key in ("position", "velocity", "guess", "internal"):
-        if found := _targets(scope, getattr(table, key), ("start", key)):
-            m.start.setdefault(key, {}).update(found)
-    for own, one in scope.model.starts.items():
-        parts = (_targets(scope, getattr(one, key), ("starts", own, key)) for key in ("position", "velocity", "inputs"))
-        m.starts[scope.full(own)] = NamedStart(*parts)
+        if targets := _targets(scope, getattr(table, key), ("start", key)):
+            m.start.setdefault(key, {}).update(targets)
+    for start_name, start in scope.model.starts.items():
+        parts = (
+            _targets(scope, getattr(start, key), ("starts", start_name, key))
+            for key in ("position", "velocity", "inputs")
+        )
+        m.starts[scope.full(start_name)] = NamedStart(*parts)
     for k, name in enumerate(scope.model.loops):
         joint, where = scope.full(name), ("loops", k)
-        if joint in (known := [one.name for one in m.joints]) or scope.parts.is_refused(joint):
+        if joint in (joints := [joint.name for joint in m.joints]) or scope.parts.is_refused(joint):
             m.loops.append(joint)
         else:
-            scope.source.report(where, "unknown-name", describe_unknown("joint", name, known))
+            scope.source.report(where, "unknown-name", describe_unknown("joint", name, joints))
     if table.t != 0.0 and not scope.prefix:
         with scope.part(("start", "t")):
             m.start["t"] = float(scope.get(table, "t", ("start",)))
@@ -213,16 +216,16 @@ def _add_start(scope: Scope) -> None:
 
 def _targets(scope: Scope, given: Mapping[str, Any], where: Where) -> dict[str, Any]:
     """Numbers by name, and rotations as quaternions; the names are checked in the whole mechanism."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, raw in given.items():
-        own = (*where, name)
-        with scope.part(own):
-            value = scope.numbers(raw, "", own)
+        here = (*where, name)
+        with scope.part(here):
+            value = scope.numbers(raw, "", here)
             turned = isinstance(value, list)
-            found[scope.full(name)] = rotation(quaternion=[*map(float, value)]) if turned else float(value)
+            values[scope.full(name)] = rotation(quaternion=[*map(float, value)]) if turned else float(value)
             if where[-1] not in ("internal", "inputs") and not turned:
-                scope.parts.laws.append((scope.source, own, [scope.full(name)], scope.prefix))
-    return found
+                scope.parts.laws.append((scope.source, here, [scope.full(name)], scope.prefix))
+    return values
 
 
 def _add_simulation(scope: Scope) -> None:
@@ -231,9 +234,8 @@ def _add_simulation(scope: Scope) -> None:
         with scope.part(("simulate", key)):
             value = scope.get(table, key, ("simulate",))
             if value is not None:
-                if not float(value) > 0:
-                    problem = f"{key} must be positive, got {float(value):g}."
-                    raise scope.refuse(("simulate", key), "not-positive", problem)
+                problem = f"{key} must be positive, got {float(value):g}."
+                scope.refuse_if(not float(value) > 0, ("simulate", key), "not-positive", problem)
                 simulation[key] = float(value)
     inputs = {}
     for name, raw in table.inputs.items():
@@ -242,8 +244,8 @@ def _add_simulation(scope: Scope) -> None:
             if name not in scope.m.inputs():
                 if name in _refused_inputs(scope):
                     raise Skip
-                known = [*scope.m.inputs(), *_refused_inputs(scope)]
-                raise scope.refuse(where, "unknown-name", describe_unknown("input", name, known))
+                names = [*scope.m.inputs(), *_refused_inputs(scope)]
+                raise scope.refuse(where, "unknown-name", describe_unknown("input", name, names))
             law = law_of_time(scope, raw, where, InputLaw)
             inputs[name] = law if callable(law) else float(law)
     if inputs:
@@ -256,8 +258,8 @@ def _add_simulation(scope: Scope) -> None:
 def _refused_inputs(scope: Scope) -> list[str]:
     """Inputs of forces that could not be made."""
     tables = [scope.source.document["forces"][name] for name in scope.refused_names("forces")]
-    found = [table.get("input") for table in tables if isinstance(table, dict)]
-    return [name for name in found if isinstance(name, str)]
+    names = [table.get("input") for table in tables if isinstance(table, dict)]
+    return [name for name in names if isinstance(name, str)]
 
 
 def _method(scope: Scope, table: Any) -> Any:
@@ -274,21 +276,21 @@ def _method(scope: Scope, table: Any) -> Any:
             (*where, "type"), "unknown-name", describe_unknown("method of integration", table.type, INTEGRATORS)
         )
     kind = INTEGRATORS[table.type]
-    known, given = options_of(kind), table.model_extra
-    for key in given:
-        if key not in known:
-            raise scope.refuse((*where, key), "unknown-argument", describe_unknown("option", key, known, table.type))
-    missing = [key for key, option in known.items() if option.needed and key not in given]
+    options, values = options_of(kind), table.model_extra
+    for key in values:
+        if key not in options:
+            raise scope.refuse((*where, key), "unknown-argument", describe_unknown("option", key, options, table.type))
+    missing = [key for key, option in options.items() if option.needed and key not in values]
     if missing:
         raise scope.refuse(where, "missing-argument", f"{table.type} needs the key {missing[0]!r}.")
     try:
-        keys = keys_table(kind).model_validate(given)
+        keys = keys_table(kind).model_validate(values)
     except ValidationError as error:
         problem = error.errors()[0]
         place = (*where, problem["loc"][0])
-        found = finding_of(problem, place)
-        raise scope.refuse(place, found.code, found.problem) from None
-    numbers = {key: declared_kind(keys, key) is not None for key in given}
+        finding = finding_of(problem, place)
+        raise scope.refuse(place, finding.code, finding.problem) from None
+    numbers = {key: declared_kind(keys, key) is not None for key in values}
     return kind(**{
         key: float(scope.get(keys, key, where)) if number else getattr(keys, key) for key, number in numbers.items()
     })  # fmt: skip
@@ -299,29 +301,29 @@ def _settle_names(scope: Scope) -> None:
     """The mechanism's own check, and the names in laws and start, each at its line."""
     parts, m = scope.parts, scope.m
     names = coordinate_names(m)
-    known = _state_names(m, names)
+    states = _state_names(m, names)
     for source, where, used, prefix in parts.laws:
         for name in used:
-            if name not in known and not parts.is_refused(name):
+            if name not in states and not parts.is_refused(name):
                 kind, likely = _candidates(m, names, where)
                 near = [n.removeprefix(prefix) for n in likely if n.startswith(prefix)]
                 source.report(where, "unknown-name", describe_unknown(kind, name.removeprefix(prefix), near))
     refused = [n for n, (_, where) in parts.places.items() if where[0] == "joints" and n in parts.failed]
     refused += scope.refused_names("joints")
-    known = {*names, *(joint.name for joint in m.joints)}
+    states = {*names, *(joint.name for joint in m.joints)}
     for source, where, name, prefix in parts.wanted:
-        if name not in known and not parts.is_refused(name):
+        if name not in states and not parts.is_refused(name):
             near = [n.removeprefix(prefix) for n in (*names, *refused) if n.startswith(prefix)]
             problem = describe_unknown("joint or coordinate", name.removeprefix(prefix), near)
             source.report(where, "unknown-name", problem)
     if _is_hopeless(scope, names):
         return
-    for found in m.problems():
-        own = [name for name in found.where.values() if isinstance(name, str)]
-        follows = any(map(parts.is_refused, own)) or found.code in ("loose-body", "no-bodies")
+    for finding in m.problems():
+        owners = [name for name in finding.where.values() if isinstance(name, str)]
+        follows = any(map(parts.is_refused, owners)) or finding.code in ("loose-body", "no-bodies")
         if not (parts.failed and follows):
-            source, where = next((parts.places[name] for name in own if name in parts.places), (scope.source, ()))
-            source.note(where, _add_refused(found, names, refused))
+            source, where = next((parts.places[name] for name in owners if name in parts.places), (scope.source, ()))
+            source.note(where, _add_refused(finding, names, refused))
 
 
 def _add_refused(found: Finding, names: Mapping[str, str], refused: list[str]) -> Finding:
@@ -350,28 +352,28 @@ def _is_hopeless(scope: Scope, names: Mapping[str, str]) -> bool:
     used += [
         (s.name, target) for s in m.sensors for target in s.measure.values_of("coordinate", "joint", "named force")
     ]
-    known = {*names, *(joint.name for joint in m.joints), *(force.name for force in m.forces)}
-    wrong = [(part, "unknown-name", f"there is no {target!r}.") for part, target in used if target not in known]
+    targets = {*names, *(joint.name for joint in m.joints), *(force.name for force in m.forces)}
+    wrong = [(part_, "unknown-name", f"there is no {target!r}.") for part_, target in used if target not in targets]
     parts: tuple[Any, ...] = (*m.bodies, *m.joints, *m.forces, *m.sensors, *m.drivers, *m.couplers)
-    twice = [(name, count) for name, count in Counter(part.name for part in parts).items() if count > 1]
+    twice = [(name, count) for name, count in Counter(item.name for item in parts).items() if count > 1]
     wrong += [(name, "taken-name", f"name {name!r} is used {count} times.") for name, count in twice]
-    if len(wrong) < LIMITS.names_checked:
+    if len(wrong) < limits.NAMES_CHECKED:
         return False
-    for part, code, problem in wrong:
-        source, where = scope.parts.places.get(part, (scope.source, ()))
+    for item, code, problem in wrong:
+        source, where = scope.parts.places.get(item, (scope.source, ()))
         source.report(where, code, problem)
     return True
 
 
 def _state_names(m: Mechanism, names: Mapping[str, str]) -> set[str]:
     """Every name a law of the state can use."""
-    known = {*names, *m.inputs(), *m.parameters, *_rates(m)}
-    known |= {f"{body.name}.{part}" for body in m.bodies for part in ("e0", "e1", "e2", "e3") if not m.planar}
-    known |= {f"{variable.name}.rate" for variable in m.variables}
+    usable = {*names, *m.inputs(), *m.parameters, *_rates(m)}
+    usable |= {f"{body.name}.{axis}" for body in m.bodies for axis in ("e0", "e1", "e2", "e3") if not m.planar}
+    usable |= {f"{variable.name}.rate" for variable in m.variables}
     for force in m.forces:
-        known |= {name for name, _ in force.states()}
-        known |= {f"{rotor.name}{end}" for rotor in force.rotors() for end in ("", ".rate")}
-    return known
+        usable |= {name for name, _ in force.states()}
+        usable |= {f"{rotor.name}{end}" for rotor in force.rotors() for end in ("", ".rate")}
+    return usable
 
 
 def _rates(m: Mechanism) -> list[str]:

@@ -70,9 +70,11 @@ def _mend(source: ModelSource, document: dict[str, Any], problems: list[Any]) ->
     for problem, where in zip(problems, places, strict=True):
         if problem["type"] != "extra_forbidden" and where not in renamed:
             sound &= _leave_out(source, document, problem, where)
-    for part, (kind, table) in source.remains.items():
-        kept = {key: value for key, value in table.items() if (*part, key) not in {w[: len(part) + 1] for w in flagged}}
-        source.remains[part] = (kind, kept)
+    for place, (kind, table) in source.remains.items():
+        keys = {
+            key: value for key, value in table.items() if (*place, key) not in {w[: len(place) + 1] for w in flagged}
+        }
+        source.remains[place] = (kind, keys)
     return sound
 
 

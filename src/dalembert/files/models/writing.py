@@ -46,8 +46,8 @@ def write_model(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
     bodies into .npz files.
     """
     suffix = Path(path).suffix.lower()
-    if suffix not in (".toml", ".json"):
-        raise FileFormatError("unknown-suffix", "a model file ends in .toml or .json.", path=str(path))
+    problem = "a model file ends in .toml or .json."
+    FileFormatError.when(suffix not in (".toml", ".json"), "unknown-suffix", problem, path=str(path))
     document = model_document(mechanism)
     shown = [body for body in (*mechanism.bodies, mechanism.ground) if body.mesh is not None]
     for k, body in enumerate(shown):
@@ -72,8 +72,8 @@ def write_model(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
 
 def model_document(mechanism: Mechanism) -> dict[str, Any]:
     """The tables of a model file; `ModelError` names every part that cannot be written."""
-    if not isinstance(mechanism, Mechanism):
-        raise ModelError("wrong-type", f"expected a Mechanism, got {type(mechanism).__name__}.")
+    problem = f"expected a Mechanism, got {type(mechanism).__name__}."
+    ModelError.when(not isinstance(mechanism, Mechanism), "wrong-type", problem)
     mechanism.validate()
     return Document(mechanism).tables()
 
@@ -87,16 +87,16 @@ class Document:
 
     def tables(self) -> dict[str, Any]:
         m = self.m
-        found: dict[str, Any] = {"name": m.name, "planar": m.planar, "gravity": self.values(m.gravity, "gravity")}
+        document: dict[str, Any] = {"name": m.name, "planar": m.planar, "gravity": self.values(m.gravity, "gravity")}
         if m.description:
-            found = {"name": m.name, "description": m.description, **found}
+            document = {"name": m.name, "description": m.description, **document}
         wrong = [name for name in m.parameters if name in (TIME, *ar.CONSTANTS)]
         self.refused += [f"parameter {name!r}: in a file this name means something else." for name in wrong]
         if m.parameters:
-            found["parameters"] = dict(m.parameters)
+            document["parameters"] = dict(m.parameters)
         ground = {"points": self.points(m.ground), "shapes": self.collisions(m.ground)}
         if any(ground.values()):
-            found["ground"] = {key: value for key, value in ground.items() if value}
+            document["ground"] = {key: value for key, value in ground.items() if value}
         sections: list[tuple[str, Any, Callable[..., dict[str, Any]]]] = [
             ("bodies", m.bodies, self.body),
             ("joints", m.joints, self.joint),
@@ -109,19 +109,19 @@ class Document:
         ]
         for title, parts, table in sections:
             if parts:
-                found[title] = {part.name: table(part) for part in parts}
+                document[title] = {item.name: table(item) for item in parts}
         states = {}
-        for name, one in m.starts.items():
-            parts = {"position": one.position, "velocity": one.velocity, "inputs": one.inputs}
-            states[name] = {key: _targets(part) for key, part in parts.items() if part}
-        found["loops"] = list(m.loops)
-        found["start"], found["starts"] = start_table(self, m.start), states
-        found["simulate"] = simulation_table(self, m.simulation)
-        found = {title: table for title, table in found.items() if table or title not in DEFAULTS}
+        for name, start in m.starts.items():
+            parts = {"position": start.position, "velocity": start.velocity, "inputs": start.inputs}
+            states[name] = {key: _targets(item) for key, item in parts.items() if item}
+        document["loops"] = list(m.loops)
+        document["start"], document["starts"] = start_table(self, m.start), states
+        document["simulate"] = simulation_table(self, m.simulation)
+        document = {title: table for title, table in document.items() if table or title not in DEFAULTS}
         if self.refused:
             title = f"mechanism {m.name!r} cannot be written to a file:"
             raise ModelError("not-writable", "\n  - ".join([title, *self.refused]))
-        return found
+        return document
 
     # -- values -----------------------------------------------------------------------------------------------------
     def number(self, x: Any, what: str) -> Any:
@@ -179,7 +179,7 @@ class Document:
     def plain_point(self, body: Body, point: str) -> bool:
         """Whether ``body.point`` can only be read as this point."""
         text = f"{body.name}.{point}"
-        return self.readable(text) and "." not in point and all(other.name != text for other in self.m.bodies)
+        return self.readable(text) and "." not in point and all(body_.name != text for body_ in self.m.bodies)
 
     def readable(self, name: str) -> bool:
         """Whether a name can be written before a bracket."""
@@ -211,9 +211,9 @@ class Document:
 
     def collisions(self, body: Body) -> list[dict[str, Any]]:
         return [
-            {"type": one.kind, "size": list(one.size), "position": list(one.place)}
-            | ({} if one.axes == IDENTITY else {"rotation": [list(row) for row in one.axes]})
-            for one in body.shapes
+            {"type": shape.kind, "size": list(shape.size), "position": list(shape.place)}
+            | ({} if shape.axes == IDENTITY else {"rotation": [list(row) for row in shape.axes]})
+            for shape in body.shapes
         ]
 
     def inertia(self, body: Body, what: str) -> Any:
@@ -243,20 +243,20 @@ class Document:
     def joint(self, joint: Joint) -> dict[str, Any]:
         what, kind = f"joint {joint.name!r}", joint.declaration
         # axes of the frames are written where leaving them out would mean others than z on both sides
-        own = not self.m.planar and any(default not in (None, Z) for _, default in kind.directions)
+        unaxed = not self.m.planar and any(default not in (None, Z) for _, default in kind.directions)
         table: dict[str, Any] = {
             "type": joint.kind,
-            "a": self.place(joint.a, what, own_axes=own),
-            "b": self.place(joint.b, what, own_axes=own),
+            "a": self.place(joint.a, what, own_axes=unaxed),
+            "b": self.place(joint.b, what, own_axes=unaxed),
         }
-        own_options = [one for one in kind.options if one.form not in (*PLACEMENT, "limits")]
-        given = {one.name: write_option(self, one, joint.options[one.name], what) for one in own_options}
+        own_options = [option for option in kind.options if option.form not in (*PLACEMENT, "limits")]
+        options = {option.name: write_option(self, option, joint.options[option.name], what) for option in own_options}
         limits = {
-            name: {k: x for k in KEYS if (x := getattr(own, k)) is not None} for name, own in joint.limits.items()
+            name: {k: x for k in KEYS if (x := getattr(limits, k)) is not None} for name, limits in joint.limits.items()
         }
         if limits:
-            given["limits"] = limits[joint.coordinates[0].name] if len(joint.coordinates) == 1 else limits
-        return {**table, **given}
+            options["limits"] = limits[joint.coordinates[0].name] if len(joint.coordinates) == 1 else limits
+        return {**table, **options}
 
     def coupler(self, coupler: Coupler) -> dict[str, Any]:
         what, kind = f"{coupler.kind} {coupler.name!r}", COUPLERS[coupler.kind]
@@ -293,7 +293,7 @@ class Document:
 
 def quantity_tree(x: Any) -> ar.ExpressionTree:
     """A parameter expression as a tree of the file's grammar."""
-    seen: dict[int, ar.ExpressionTree] = {}
+    sizes: dict[int, ar.ExpressionTree] = {}
 
     def tree(value: Any) -> ar.ExpressionTree:
         if not isinstance(value, Quantity):
@@ -301,13 +301,13 @@ def quantity_tree(x: Any) -> ar.ExpressionTree:
                 return ar.number(float(value))
             except (TypeError, ValueError, RuntimeError):  # a symbol of CasADi
                 raise DataError("not-a-number", f"{value!r} in a parameter expression is not a number.") from None
-        if id(value) not in seen:
+        if id(value) not in sizes:
             if value.operation == "parameter":
-                seen[id(value)] = ar.name(value.arguments[0])
+                sizes[id(value)] = ar.name(value.arguments[0])
             else:
                 name = _NAMES.get(value.operation, value.operation)
-                seen[id(value)] = ar.node(name, *(tree(a) for a in value.arguments))
-        return seen[id(value)]
+                sizes[id(value)] = ar.node(name, *(tree(a) for a in value.arguments))
+        return sizes[id(value)]
 
     try:
         return tree(x)
@@ -332,11 +332,11 @@ def _same(a: Any, b: Any) -> bool:
 def options_table(document: Document, part: Declared, what: str) -> dict[str, Any]:
     """The type of a part and its options, without those at their defaults."""
     table: dict[str, Any] = {"type": part.kind}
-    for key, one in part.options().items():
+    for key, option in part.options().items():
         value = getattr(part, key)
-        if value is None or (isinstance(value, (bool, float, int, str)) and value == one.default):
+        if value is None or (isinstance(value, (bool, float, int, str)) and value == option.default):
             continue
-        table[key] = write_option(document, one, value, what)
+        table[key] = write_option(document, option, value, what)
     return table
 
 
@@ -354,8 +354,8 @@ def _write_laws(document: Document, value: Any, what: str) -> Any:
 
 
 def _write_law(document: Document, value: Any, what: str) -> Any:
-    found = _write_laws(document, value, what)
-    return found[0] if callable(value) and len(found) == 1 else found
+    law = _write_laws(document, value, what)
+    return law[0] if callable(value) and len(law) == 1 else law
 
 
 def _write_law_of_extension(document: Document, value: Any, what: str) -> Any:

@@ -16,7 +16,8 @@ import numpy as np
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice
 from dalembert.core.isolation import PIECE
-from dalembert.files.tables.bounds import LIMITS, check_text
+from dalembert.files.tables import bounds
+from dalembert.files.tables.bounds import check_text
 
 MAGIC = b"\x89HDF\r\n\x1a\n"
 _DEFLATE, _SHUFFLE, _CHECKSUM = 1, 2, 3  # filters of HDF5
@@ -29,20 +30,20 @@ def own_datasets(file: Any, *, groups: bool = False, depth: int = 0) -> dict[str
     """
     import h5py
 
-    found: dict[str, Any] = {}
+    datasets: dict[str, Any] = {}
     for label in file:
-        if not isinstance(file.get(label, getlink=True), h5py.HardLink):
-            raise FileFormatError("outside-reference", f"{label!r} is a link to another place, which is not followed.")
+        problem = f"{label!r} is a link to another place, which is not followed."
+        FileFormatError.when(not isinstance(file.get(label, getlink=True), h5py.HardLink), "outside-reference", problem)
         if file.get(label, getclass=True) is h5py.Dataset:
-            found[label] = file[label]
-            if found[label].is_virtual or found[label].id.get_create_plist().get_external_count():
+            datasets[label] = file[label]
+            if datasets[label].is_virtual or datasets[label].id.get_create_plist().get_external_count():
                 raise FileFormatError(
                     "outside-reference", f"the numbers of {label!r} lie in another file, which is not read."
                 )
-        elif groups and depth < LIMITS.nesting and not label.startswith("#"):
+        elif groups and depth < bounds.NESTING and not label.startswith("#"):
             below = own_datasets(file[label], groups=True, depth=depth + 1)
-            found |= {f"{label}.{name}": one for name, one in below.items()}
-    return {label: found[label] for label in found if found[label].shape is not None}
+            datasets |= {f"{label}.{name}": dataset for name, dataset in below.items()}
+    return {label: datasets[label] for label in datasets if datasets[label].shape is not None}
 
 
 class Texts:
@@ -74,8 +75,8 @@ def read_dataset(dataset: Any, file: BinaryIO, target: Any, max_bytes: int) -> N
     """The numbers of a dataset as float64, into a target of its shape."""
     label = dataset.name.strip("/")
     kind = np.dtype(dataset.dtype)
-    if kind.kind not in "fiu" or kind.itemsize > 8:
-        raise FileFormatError("not-a-number", f"variable {label!r} does not hold numbers.")
+    problem = f"variable {label!r} does not hold numbers."
+    FileFormatError.when(kind.kind not in "fiu" or kind.itemsize > 8, "not-a-number", problem)
     if dataset.chunks is None:
         some = max(1, PIECE // (8 * max(1, target[:1].size)))
         for start in range(0, len(target), some):
@@ -83,9 +84,8 @@ def read_dataset(dataset: Any, file: BinaryIO, target: Any, max_bytes: int) -> N
         return
     shape = dataset.chunks
     size = prod(shape) * kind.itemsize
-    if size > max_bytes // LIMITS.chunk_share:
-        problem = f"a chunk of {label!r} has {size} bytes, a sixteenth of max_bytes = {max_bytes} at most."
-        raise FileFormatError("too-large", problem)
+    problem = f"a chunk of {label!r} has {size} bytes, a sixteenth of max_bytes = {max_bytes} at most."
+    FileFormatError.when(size > max_bytes // bounds.CHUNK_SHARE, "too-large", problem)
     plan = dataset.id.get_create_plist()
     filters = [plan.get_filter(k)[0] for k in range(plan.get_nfilters())]
     if not set(filters) <= {_DEFLATE, _SHUFFLE, _CHECKSUM}:
@@ -100,8 +100,7 @@ def read_dataset(dataset: Any, file: BinaryIO, target: Any, max_bytes: int) -> N
         starts = chunk.chunk_offset
         file.seek(chunk.byte_offset)
         content = file.read(min(chunk.size, size + size // 1000 + 64))  # deflate lengthens data that it cannot compress
-        if len(content) != chunk.size:
-            raise FileFormatError("damaged", f"a chunk of {label!r} is cut off.")
+        FileFormatError.when(len(content) != chunk.size, "damaged", f"a chunk of {label!r} is cut off.")
         used = [code for k, code in enumerate(filters) if not chunk.filter_mask >> k & 1]
         numbers = np.frombuffer(_unpack(content, used, size, kind.itemsize), dtype=kind)
         if len(numbers) != prod(shape) or any(start > n for start, n in zip(starts, target.shape, strict=True)):

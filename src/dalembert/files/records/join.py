@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,69 +24,46 @@ from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
 from dalembert.record import Record
 from dalembert.record.interpolate import interpolate_linear
+from dalembert.record.sampling import steps_agree
 
 _TAGS = ("devicetag", "device", "sensor", "sensorname", "tag", "channel", "station", "name", "serial", "serialnumber")
-_COUNTERS = (
-    "packetcounter",
-    "packet",
-    "packetnumber",
-    "samplenumber",
-    "samplecounter",
-    "frame",
-    "framecounter",
-    "counter",
-)
+_COUNTERS = ("packetcounter", "packet", "packetnumber", "samplenumber", "samplecounter", "frame", "framecounter",
+             "counter")  # fmt: skip
 
 
-@dataclass(frozen=True)
-class JoinLimits:
-    """Limits for samples of one clock.
+def join_records(
+    records: Sequence[Record], files: Sequence[Path], overlap: float = 0.5, same_moment: float = 0.25
+) -> Record:  # fmt: skip
+    """One record with the channels of all, on the clock of the first; the provenance reports how it was made.
 
-    same_step : largest relative difference of sample times of equal clocks; crystals of loggers agree to 1e-4.
+    overlap : least part of the shortest file that all files have in common: less is an accident of two clocks.
     same_moment : largest distance of two samples of one moment, as a share of the sample time: jitter of loggers is
         below a tenth; with a quarter the sample is unique.
-    overlap : least part of the shortest file that all files have in common: less is an accident of two clocks.
-    longest : largest delay in the search [s]: loggers started by one command differ by less.
-    alike : least correlation of two channels whose delay is reported: below it the peak is as often a beat of another
-        motion (four sensors on one building: 0.47 and 0.6 with delays of 0.1 to 1.2 s that are none).
     """
-
-    same_step: float = 1e-3
-    same_moment: float = 0.25
-    overlap: float = 0.5
-    longest: float = 2.0
-    alike: float = 0.8
-
-
-LIMITS = JoinLimits()
-
-
-def join_records(records: Sequence[Record], files: Sequence[Path]) -> Record:
-    """One record with the channels of all, on the clock of the first; the provenance reports how it was made."""
     labels = _label(records, files)
     clocks, way = _common_clock(records, files)
     first, last = max(clock[0] for clock in clocks), min(clock[-1] for clock in clocks)
     shortest = min(clock[-1] - clock[0] for clock in clocks)
-    if last - first < LIMITS.overlap * shortest or last <= first:
+    if last - first < overlap * shortest or last <= first:
         listed = ", ".join(f"{file.name} {clock[0]:.6g} to {clock[-1]:.6g} s" for file, clock in zip(files, clocks))
         raise DataError(
             "no-common-clock", f"the times of the files do not overlap enough: {listed}.",
             Advice("Give files of one measurement, or {} where they begin together.", Argument("dt")),
         )  # fmt: skip
     step = float(np.median(np.diff(clocks[0])))
-    margin = LIMITS.same_moment * step
+    margin = same_moment * step
     grid = clocks[0][(clocks[0] >= first - margin) & (clocks[0] <= last + margin)]
     columns: list[FloatArray] = []
     names: list[str] = []
     units: list[str] = []
     notes: list[str] = []
-    taken = Counter(name for record in records for name in record.names if not _is_counter(name))
+    counts = Counter(name for record in records for name in record.names if not _is_counter(name))
     for record, clock, label in zip(records, clocks, labels, strict=True):
-        kept = [name for name in record.names if not _is_counter(name)]
-        block, note = _on_grid(clock, record[kept], grid, step)
+        channels = [name for name in record.names if not _is_counter(name)]
+        block, note = _on_grid(clock, record[channels], grid, step, margin)
         columns.append(block)
-        names += [name if taken[name] == 1 else f"{label}.{name}" for name in kept]
-        units += [record.units[name] for name in kept]
+        names += [name if counts[name] == 1 else f"{label}.{name}" for name in channels]
+        units += [record.units[name] for name in channels]
         if note:
             notes.append(f"{label}: {note}")
     provenance: dict[str, Any] = {
@@ -122,7 +98,7 @@ def _common_clock(records: Sequence[Record], files: Sequence[Path]) -> tuple[lis
         raise DataError("too-few-samples", f"{short} has one sample only: it has no clock.")
     counters = [next((name for name in record.names if _is_counter(name)), None) for record in records]
     counted = [record[name] for record, name in zip(records, counters, strict=True) if name is not None]
-    same = max(steps) - min(steps) <= LIMITS.same_step * max(steps)
+    same = steps_agree(min(steps), max(steps))
     if same and len(counted) == len(records) and all(map(_counts, counted)):
         return [float(np.mean(steps)) * numbers for numbers in counted], "packet number"
     starts = [record.provenance.get("start") for record in records]
@@ -133,13 +109,15 @@ def _common_clock(records: Sequence[Record], files: Sequence[Path]) -> tuple[lis
     return [record.time for record in records], "clock"
 
 
-def _on_grid(clock: FloatArray, data: FloatArray, grid: FloatArray, step: float) -> tuple[FloatArray, str]:
+def _on_grid(
+    clock: FloatArray, data: FloatArray, grid: FloatArray, step: float, margin: float
+) -> tuple[FloatArray, str]:  # fmt: skip
     """Samples at the times of the grid, NaN where there is none, and a note on what was done."""
     place = np.clip(np.searchsorted(clock, grid), 1, len(clock) - 1)
     place -= grid - clock[place - 1] < clock[place] - grid
-    near = np.abs(clock[place] - grid) <= LIMITS.same_moment * step
-    own = float(np.median(np.diff(clock)))
-    if abs(own - step) <= LIMITS.same_step * step:
+    near = np.abs(clock[place] - grid) <= margin
+    interval = float(np.median(np.diff(clock)))
+    if steps_agree(interval, step):
         block = np.where(near[:, None], data[place], np.nan)
         lost = int((~near).sum())
         if lost <= 0.5 * len(grid):
@@ -147,19 +125,28 @@ def _on_grid(clock: FloatArray, data: FloatArray, grid: FloatArray, step: float)
     inside = (grid >= clock[0]) & (grid <= clock[-1])
     block = np.full((len(grid), data.shape[1]), np.nan)
     block[inside] = interpolate_linear(clock, data, grid[inside])
-    return block, f"interpolated from every {own:.6g} s to every {step:.6g} s"
+    return block, f"interpolated from every {interval:.6g} s to every {step:.6g} s"
 
 
-def _delays(joined: Record, labels: Sequence[str], step: float) -> list[str]:
-    """Delays of the files behind the first one, each by the channel of the same name that agrees best."""
+def _delays(
+    joined: Record, labels: Sequence[str], step: float, longest: float = 2.0, least: float = 0.8
+) -> list[str]:  # fmt: skip
+    """Delays of the files behind the first one, each by the channel of the same name that agrees best.
+
+    longest : delay in the search [s]: loggers started by one command differ by less.
+    least : correlation of two channels whose delay is reported: below it the peak is as often a beat of another
+        motion (four sensors on one building: 0.47 and 0.6 with delays of 0.1 to 1.2 s that are none).
+    """
     from dalembert.identify.records.drivers import beside_accelerations
     from dalembert.identify.records.synchronise import delay
 
-    found: list[str] = []
+    delays_: list[str] = []
     beside = beside_accelerations(joined.names)
     for label in labels[1:]:
         best: tuple[float, float, str] | None = None
-        for name in (one for one in joined.names if one.startswith(f"{label}.") and one not in beside):
+        for name in (
+            candidate for candidate in joined.names if candidate.startswith(f"{label}.") and candidate not in beside
+        ):
             quantity = name.removeprefix(f"{label}.")
             if f"{labels[0]}.{quantity}" not in joined.names:
                 continue
@@ -167,15 +154,15 @@ def _delays(joined: Record, labels: Sequence[str], step: float) -> list[str]:
             a, b = np.diff(joined[f"{labels[0]}.{quantity}"]), np.diff(joined[name])
             if not np.isfinite(a + b).all() or not np.ptp(a) or not np.ptp(b):
                 continue
-            late = delay(a, b, step, longest=min(LIMITS.longest, 0.1 * step * len(a)))
+            late = delay(a, b, step, longest=min(longest, 0.1 * step * len(a)))
             shift = round(late / step)
             front, back = (a[: len(a) - shift], b[shift:]) if shift >= 0 else (a[-shift:], b[: len(b) + shift])
             alike = float(np.corrcoef(front, back)[0, 1])
-            if alike >= LIMITS.alike and (best is None or alike > best[0]):
+            if alike >= least and (best is None or alike > best[0]):
                 best = (alike, late, quantity)
         if best is not None:
-            found.append(f"{label} is {best[1]:.6g} s behind {labels[0]} by {best[2]} (correlation {best[0]:.2f})")
-    return found
+            delays_.append(f"{label} is {best[1]:.6g} s behind {labels[0]} by {best[2]} (correlation {best[0]:.2f})")
+    return delays_
 
 
 def _counts(values: FloatArray) -> bool:

@@ -60,8 +60,8 @@ def read_record(
     """
     if isinstance(path, Sequence) and not isinstance(path, str):
         how: Any = {"time": time, "dt": dt, "rate": rate, "delimiter": delimiter, "skip": skip, "max_bytes": max_bytes}
-        files = [Path(one) for one in path]
-        joined = join_records([read_record(one, progress=progress, **how) for one in files], files)
+        files = [Path(entry) for entry in path]
+        joined = join_records([read_record(file_, progress=progress, **how) for file_ in files], files)
         return _with_units(joined, units) if units else joined
     file = Path(path)
     refuse_modes(file)
@@ -69,22 +69,14 @@ def read_record(
     if kind.read is None:
         raise FileFormatError("not-supported", f"files {kind.suffixes[0]} are written, not read.", path=str(path))
     require_file(file, max_bytes, argument="max_bytes")
-    try:
+    with FileFormatError.of_file(path):
         step = None if dt is None else positive_number("dt", dt)
         if rate is not None:
-            if dt is not None:
-                raise DataError("conflicting-arguments", "the sample time and the rate are given: one is enough.")
+            problem = "the sample time and the rate are given: one is enough."
+            DataError.when(dt is not None, "conflicting-arguments", problem)
             step = 1.0 / positive_number("rate", rate)
         record = kind.read(file, Reading(time, step, max_bytes, delimiter, units or (), skip, progress))
         return _with_units(record, units) if units else record
-    except (DataError, FileFormatError) as error:
-        found, line = error.finding, None
-        if isinstance(error, FileFormatError):
-            if error.path is not None:
-                raise
-            line = error.line
-        about: Any = {"line": line, "where": found.where, "evidence": found.evidence}
-        raise FileFormatError(found.code, found.problem, *found.advice, path=str(path), **about) from error
 
 
 def write_record(record: Record, path: str | os.PathLike[str]) -> None:
@@ -93,12 +85,8 @@ def write_record(record: Record, path: str | os.PathLike[str]) -> None:
     Every number reads back as the same number. CSV keeps time, channels, units, name and status; Parquet and netCDF
     keep also statistics, provenance and the scene for the animation.
     """
-    if not isinstance(record, Record):
-        raise DataError(
-            "wrong-type",
-            f"write_record takes a Record and a path, not a {type(record).__name__}.",
-            where={"argument": "record"},
-        )
+    problem = f"write_record takes a Record and a path, not a {type(record).__name__}."
+    DataError.when(not isinstance(record, Record), "wrong-type", problem, where={"argument": "record"})
     file = Path(path)
     kind = find_format(file)
     if kind.write is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 from dalembert.core.atomic_files import replace_file, require_file
 from dalembert.core.errors import FileFormatError
@@ -20,12 +19,8 @@ def read_frequency_response(path: str | os.PathLike[str], *, max_bytes: int = Re
     """
     file = Path(path)
     require_file(file, max_bytes, argument="max_bytes")
-    try:
+    with FileFormatError.of_file(path):
         return read_frf(file, max_bytes)
-    except FileFormatError as error:
-        found = error.finding
-        about: Any = {"line": error.line, "where": found.where, "evidence": found.evidence}
-        raise FileFormatError(found.code, found.problem, *found.advice, path=str(path), **about) from error
 
 
 def write_frequency_response(response: FrequencyResponse, path: str | os.PathLike[str]) -> None:

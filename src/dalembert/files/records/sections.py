@@ -27,14 +27,14 @@ def read_apart(reader: str, *, bounded: bool = False) -> Callable[[Path, Reading
 
     def read(path: Path, how: Reading) -> Record:
         memory = how.max_bytes if bounded else None
-        with closing(sections(reader, path, [how.time, how.max_bytes, how.dt], memory=memory)) as found:
-            about = next(found)
+        with closing(sections(reader, path, [how.time, how.max_bytes, how.dt], memory=memory)) as pieces:
+            about = next(pieces)
             samples, names, dt = about.pop("samples"), about.pop("names"), about.pop("dt")
             data = np.empty((samples, len(names)))
             times = np.empty(samples) if dt is None else dt * np.arange(samples)
             columns = ([times] if dt is None else []) + list(data.T)
             k = row = 0
-            for piece in found:
+            for piece in pieces:
                 if not len(piece):
                     continue
                 while k < len(columns) and row == samples:
@@ -43,8 +43,8 @@ def read_apart(reader: str, *, bounded: bool = False) -> Callable[[Path, Reading
                     raise FileFormatError("damaged", "the file holds more numbers than it declares.", path=str(path))
                 columns[k][row : row + len(piece)] = piece
                 row += len(piece)
-        if samples and (k, row) != (len(columns) - 1, samples):
-            raise FileFormatError("damaged", "the file holds fewer numbers than it declares.", path=str(path))
+        problem = "the file holds fewer numbers than it declares."
+        FileFormatError.when(samples and (k, row) != (len(columns) - 1, samples), "damaged", problem, path=str(path))
         if dt is None and "status" not in about:  # files of this package keep every time as it is
             times, notes = settle_times(times)
             about["provenance"] = {**notes, **(about.get("provenance") or {})}

@@ -27,14 +27,13 @@ def read_collada(path: Path, most_bytes: int, most_triangles: int) -> FloatArray
     root = parse_xml(read_bytes(path, most_bytes), path.name, texts=True)
     named = {node.attributes["id"]: node for node in _walk(root) if "id" in node.attributes}
     unit = next((node for node in _walk(root) if node.tag == "unit"), None)
-    made: dict[str, FloatArray] = {}
+    meshes_: dict[str, FloatArray] = {}
     parts: list[FloatArray] = []
     count = 0
 
     def place(node: XmlNode, pose: FloatArray, depth: int) -> None:
         nonlocal count
-        if depth > DEPTH:
-            raise FileFormatError("too-large", f"nodes are more than {DEPTH} deep.")
+        FileFormatError.when(depth > DEPTH, "too-large", f"nodes are more than {DEPTH} deep.")
         for child in node.children:
             if child.tag in _STEPS:
                 pose = pose @ _STEPS[child.tag](_numbers(child))
@@ -46,37 +45,34 @@ def read_collada(path: Path, most_bytes: int, most_triangles: int) -> FloatArray
                 place(target, pose, depth + 1)
             elif child.tag == "instance_geometry" and target is not None:
                 key = target.attributes["id"]
-                if key not in made:
+                if key not in meshes_:
                     try:
-                        made[key] = _read_geometry(target, named)
+                        meshes_[key] = _read_geometry(target, named)
                     except (ValueError, OverflowError) as error:  # counts that do not fit, offsets that are no numbers
                         problem = f"line {target.line}: the geometry is broken ({error})."
                         raise FileFormatError("bad-syntax", problem) from None
-                count += len(made[key])
-                if count > most_triangles:
-                    raise FileFormatError("too-large", f"more than {most_triangles} triangles.")
-                parts.append(made[key] @ pose[:3, :3].T + pose[:3, 3])
+                count += len(meshes_[key])
+                FileFormatError.when(count > most_triangles, "too-large", f"more than {most_triangles} triangles.")
+                parts.append(meshes_[key] @ pose[:3, :3].T + pose[:3, 3])
 
     for scene in (node for node in _walk(root) if node.tag == "visual_scene"):
         place(scene, np.eye(4), 0)
-    if not count:
-        raise FileFormatError("empty", "the mesh has no triangles.")
+    FileFormatError.when(not count, "empty", "the mesh has no triangles.")
     try:
         scale = float("1" if unit is None else unit.attributes.get("meter", "1"))
     except ValueError:
         scale = np.nan
-    found = np.concatenate(parts) * scale
-    if not np.isfinite(found).all():
-        raise FileFormatError("not-finite", "the mesh has a corner that is not finite.")
-    return found
+    triangles = np.concatenate(parts) * scale
+    FileFormatError.when(not np.isfinite(triangles).all(), "not-finite", "the mesh has a corner that is not finite.")
+    return triangles
 
 
 def _walk(node: XmlNode) -> Iterator[XmlNode]:
     todo = [node]
     while todo:
-        one = todo.pop()
-        yield one
-        todo += reversed(one.children)
+        item = todo.pop()
+        yield item
+        todo += reversed(item.children)
 
 
 def _numbers(node: XmlNode) -> FloatArray:
@@ -88,8 +84,8 @@ def _numbers(node: XmlNode) -> FloatArray:
 
 def _step(count: int, make: Callable[[FloatArray], FloatArray]) -> Callable[[FloatArray], FloatArray]:
     def checked(values: FloatArray) -> FloatArray:
-        if len(values) != count:
-            raise FileFormatError("bad-syntax", f"a step of a node has {len(values)} numbers, not {count}.")
+        problem = f"a step of a node has {len(values)} numbers, not {count}."
+        FileFormatError.when(len(values) != count, "bad-syntax", problem)
         return make(values)
 
     return checked
@@ -115,12 +111,12 @@ _STEPS = {
 
 def _read_geometry(geometry: XmlNode, named: dict[str, XmlNode]) -> FloatArray:
     parts = [np.zeros((0, 3, 3))]
-    for node in (one for mesh in geometry.all("mesh") for one in mesh.children):
+    for node in (primitive for mesh in geometry.all("mesh") for primitive in mesh.children):
         if node.tag not in ("triangles", "polylist", "polygons"):
             continue
-        inputs = [(one, int(one.attributes.get("offset", "0") or 0)) for one in node.all("input")]
+        inputs = [(source, int(source.attributes.get("offset", "0") or 0)) for source in node.all("input")]
         width = 1 + max((offset for _, offset in inputs), default=0)
-        vertices = next(((one, k) for one, k in inputs if one.attributes.get("semantic") == "VERTEX"), None)
+        vertices = next(((source, k) for source, k in inputs if source.attributes.get("semantic") == "VERTEX"), None)
         if vertices is None:
             continue
         points = _read_points(vertices[0], named)
@@ -131,10 +127,10 @@ def _read_geometry(geometry: XmlNode, named: dict[str, XmlNode]) -> FloatArray:
             corners = [corners[0][end - size : end] for end, size in zip(ends, sizes, strict=True)] if corners else []
         elif node.tag == "triangles":
             corners = list(np.concatenate(corners).reshape(-1, 3)) if corners else []
-        fans = [[one[0], one[k], one[k + 1]] for one in corners for k in range(1, len(one) - 1)]
+        fans = [[corner[0], corner[k], corner[k + 1]] for corner in corners for k in range(1, len(corner) - 1)]
         faces = np.array(fans, dtype=int).reshape(-1, 3)
-        if len(faces) and not 0 <= faces.min() <= faces.max() < len(points):
-            raise FileFormatError("bad-syntax", f"line {node.line} names points that the file does not have.")
+        problem = f"line {node.line} names points that the file does not have."
+        FileFormatError.when(len(faces) and not 0 <= faces.min() <= faces.max() < len(points), "bad-syntax", problem)
         parts.append(points[faces])
     return np.concatenate(parts)
 
@@ -142,8 +138,8 @@ def _read_geometry(geometry: XmlNode, named: dict[str, XmlNode]) -> FloatArray:
 def _read_points(given: XmlNode, named: dict[str, XmlNode]) -> FloatArray:
     vertices = named.get(given.attributes.get("source", "").removeprefix("#"))
     inputs = () if vertices is None else vertices.all("input")
-    own = next((one for one in inputs if one.attributes.get("semantic") == "POSITION"), None)
-    source = None if own is None else named.get(own.attributes.get("source", "").removeprefix("#"))
+    position = next((source for source in inputs if source.attributes.get("semantic") == "POSITION"), None)
+    source = None if position is None else named.get(position.attributes.get("source", "").removeprefix("#"))
     array = None if source is None else source.first("float_array")
     if array is None:
         raise FileFormatError("bad-syntax", f"line {given.line}: the vertices have no positions.")

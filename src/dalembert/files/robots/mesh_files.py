@@ -23,18 +23,11 @@ from dalembert.core.findings import Advice, Argument
 from dalembert.files.models.values.mesh_mass import mesh_triangles
 from dalembert.files.robots.collada import read_collada
 
-
-@dataclass(frozen=True)
-class MeshLimits:
-    """Limits far above the largest of 491 meshes of published robots (2.8 MB, 56 000 triangles)."""
-
-    text_bytes: int = 16 * 1024**2  # of an OBJ file: 230 000 triangles with normals; reading takes at most 2 s
-    triangles: int = 1_000_000  # of all files of a robot, and again of all its pictures: 72 MB each
-    points: int = 1_000_000  # of an OBJ file
-    corners: int = 1000  # of one face
-
-
-LIMITS = MeshLimits()
+# Limits far above the largest of 491 meshes of published robots (2.8 MB, 56 000 triangles).
+TEXT_BYTES = 16 * 1024**2  # of an OBJ file: 230 000 triangles with normals; reading takes at most 2 s
+TRIANGLES = 1_000_000  # of all files of a robot, and again of all its pictures: 72 MB each
+POINTS = 1_000_000  # of an OBJ file
+CORNERS = 1000  # of one face
 
 
 @dataclass
@@ -53,13 +46,13 @@ class MeshFiles:
         if path not in self.read_before:
             suffix = path.suffix.lower()
             if suffix == ".dae":
-                found = read_collada(path, LIMITS.text_bytes, LIMITS.triangles)
+                triangles = read_collada(path, TEXT_BYTES, TRIANGLES)
             else:
-                found = read_obj(path) if suffix == ".obj" else mesh_triangles(path, path.name, 1.0)
-            self.read_before[path] = found
+                triangles = read_obj(path) if suffix == ".obj" else mesh_triangles(path, path.name, 1.0)
+            self.read_before[path] = triangles
             total = sum(map(len, self.read_before.values()))
-            if total > LIMITS.triangles:
-                raise FileFormatError("too-large", f"the meshes have more than {LIMITS.triangles} triangles.")
+            problem = f"the meshes have more than {TRIANGLES} triangles."
+            FileFormatError.when(total > TRIANGLES, "too-large", problem)
         return self.read_before[path]
 
 
@@ -70,19 +63,18 @@ def find_file(name: str, folders: Sequence[Path]) -> Path:
     outside = False
     for folder in folders:
         top = Path(os.path.realpath(folder))
-        for part in filter(None, parts):
+        for step in filter(None, parts):
             try:
-                found = Path(os.path.realpath(top / part))
-                inside = found.is_relative_to(top)
-                if inside and found.is_file():
-                    return found
+                path_ = Path(os.path.realpath(top / step))
+                inside = path_.is_relative_to(top)
+                if inside and path_.is_file():
+                    return path_
             except (OSError, ValueError):  # a null character, a name that is too long
                 continue
             outside = outside or not inside
     places = ", ".join(str(folder) or "." for folder in folders)
     advice = Advice("Name the folder of the file in {}.", Argument("folders"))
-    if outside:
-        raise FileFormatError("outside-folder", f"the path leads out of {places}.", advice)
+    FileFormatError.when(outside, "outside-folder", f"the path leads out of {places}.", advice)
     raise FileFormatError("no-such-file", f"there is no such file beneath {places}.", advice)
 
 
@@ -98,24 +90,21 @@ def find_first(names: Sequence[str], folders: Sequence[Path]) -> tuple[str, Path
 
 def read_obj(path: Path) -> FloatArray:
     """Triangles (n, 3, 3) of an OBJ file."""
-    require_file(path, LIMITS.text_bytes, path.name)
+    require_file(path, TEXT_BYTES, path.name)
     points, faces = array("d"), array("l")
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, 1):
                 if line.startswith((b"v ", b"f ", b" ", b"v\t", b"f\t", b"\t")):
-                    _read_line(number, line.split(None, LIMITS.corners + 2), points, faces)
-                    if len(points) > 3 * LIMITS.points or len(faces) > 3 * LIMITS.triangles:
-                        problem = f"more than {LIMITS.points} points or {LIMITS.triangles} triangles."
-                        raise FileFormatError("too-large", problem)
+                    _read_line(number, line.split(None, CORNERS + 2), points, faces)
+                    problem = f"more than {POINTS} points or {TRIANGLES} triangles."
+                    FileFormatError.when(len(points) > 3 * POINTS or len(faces) > 3 * TRIANGLES, "too-large", problem)
     except OSError as error:
         raise FileFormatError("not-readable", f"cannot be read ({error}).") from None
-    if not faces:
-        raise FileFormatError("empty", "the mesh has no triangles.")
-    found: FloatArray = np.frombuffer(points).reshape(-1, 3)[np.frombuffer(faces, dtype="l").reshape(-1, 3)]
-    if not np.isfinite(found).all():
-        raise FileFormatError("not-finite", "the mesh has a corner that is not finite.")
-    return found
+    FileFormatError.when(not faces, "empty", "the mesh has no triangles.")
+    corners_: FloatArray = np.frombuffer(points).reshape(-1, 3)[np.frombuffer(faces, dtype="l").reshape(-1, 3)]
+    FileFormatError.when(not np.isfinite(corners_).all(), "not-finite", "the mesh has a corner that is not finite.")
+    return corners_
 
 
 def _read_line(number: int, words: list[bytes], points: array[float], faces: array[int]) -> None:
@@ -132,7 +121,7 @@ def _read_line(number: int, words: list[bytes], points: array[float], faces: arr
         raise FileFormatError("bad-syntax", f"line {number} is not a point or face of an OBJ file.") from None
     count = len(points) // 3
     corners = [k - 1 if k > 0 else count + k for k in corners]
-    if not 3 <= len(corners) <= LIMITS.corners or not 0 <= min(corners) <= max(corners) < count:
+    if not 3 <= len(corners) <= CORNERS or not 0 <= min(corners) <= max(corners) < count:
         raise FileFormatError("bad-syntax", f"line {number} names points that the file does not have.")
     for b, c in pairwise(corners[1:]):
         faces.extend((corners[0], b, c))

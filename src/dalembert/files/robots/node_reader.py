@@ -19,23 +19,15 @@ from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import FileFormatError, ModelWarning
 from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.files.models.text.sources import PICTURES, REPAIR, Problems, TooMany
-from dalembert.files.robots.mesh_files import LIMITS, MeshFiles
+from dalembert.files.robots import mesh_files
+from dalembert.files.robots.mesh_files import MeshFiles
 from dalembert.files.robots.xml_tree import XmlNode
 from dalembert.model import Mechanism
 
 LIKENESS = 0.8  # least similarity of a name and its misspelling: "lowr" has 0.89, "gear_velocity" and "velocity" 0.76
 
 
-@dataclass(frozen=True)
-class RobotThresholds:
-    """Limits that distinguish a mistake in a robot file from a rounded number."""
-
-    offset: float = 100.0  # [m]: robots are smaller than this, robots in millimetres are larger
-    triangle: float = 1e-6  # of the largest principal inertia: files have six digits
-    point: float = 1e-6  # [m] a smaller radius of gyration is that of a point: such an inertia is a rounding error
-
-
-THRESHOLDS = RobotThresholds()
+FAR = 100.0  # [m]: robots are smaller than this, robots in millimetres are larger
 
 
 def free_name(name: str, taken: set[str], suffix: str) -> str:
@@ -93,17 +85,17 @@ class NodeReader:
             text = f"{self.shown}: {len(self.odd)} pictures of bodies are left out, first in {self.odd[0]}"
             ways = Advice("Name folders of meshes in {}.", Argument("folders")), Advice("Read none with {}.", PICTURES)
             evidence = {"count": len(self.odd), "all": tuple(self.odd)}
-            found = Finding("no-picture", text, {"path": self.shown}, evidence, ways)
-            m.left_out.append(found)
-            ModelWarning.report([found], stacklevel=2)
+            finding = Finding("no-picture", text, {"path": self.shown}, evidence, ways)
+            m.left_out.append(finding)
+            ModelWarning.report([finding], stacklevel=2)
         if self.impossible:
             node, what = self.impossible[0]
             text = f"{self.shown}: {len(self.impossible)} inertias are not possible for a body and taken as they are"
             advice = Advice("The nearest inertia of a body is taken with {}.", REPAIR)
             where, evidence = {"path": self.shown, "line": node.line}, {"count": len(self.impossible)}
-            found = Finding("not-physical", f"{text}, first in line {node.line}: {what}", where, evidence, (advice,))
-            m.left_out.append(found)
-            ModelWarning.report([found], stacklevel=2)
+            finding = Finding("not-physical", f"{text}, first in line {node.line}: {what}", where, evidence, (advice,))
+            m.left_out.append(finding)
+            ModelWarning.report([finding], stacklevel=2)
 
     # -- values -----------------------------------------------------------------------------------------------------
     def number(self, node: XmlNode, key: str, default: float | None = None) -> float:
@@ -113,17 +105,17 @@ class NodeReader:
 
     def positive(self, node: XmlNode, key: str) -> float:
         """A positive length of a shape; 1 after a problem."""
-        found = self.number(node, key)
-        if key in node.attributes and not found > 0:
-            self.problem(node, "not-positive", f"{key} of <{node.tag}> must be positive, got {found:g}.")
-        return found if found > 0 else 1.0
+        number = self.number(node, key)
+        if key in node.attributes and not number > 0:
+            self.problem(node, "not-positive", f"{key} of <{node.tag}> must be positive, got {number:g}.")
+        return number if number > 0 else 1.0
 
     def not_negative(self, node: XmlNode, key: str, what: str) -> float:
         """Zero where the attribute is left out."""
-        found = self.number(node, key, 0.0)
-        if found < 0:
-            self.problem(node, "negative", f"{key} of {what} is negative ({found:g}).")
-        return max(found, 0.0)
+        number = self.number(node, key, 0.0)
+        if number < 0:
+            self.problem(node, "negative", f"{key} of {what} is negative ({number:g}).")
+        return max(number, 0.0)
 
     def numbers(self, node: XmlNode, key: str, count: int, default: Sequence[float] | None = None) -> FloatArray:
         """A given number of finite numbers; zeros after a problem."""
@@ -132,41 +124,42 @@ class NodeReader:
             if default is None:
                 self.problem(node, "missing-argument", f"<{node.tag}> has no attribute {key!r}.")
             return np.array([0.0] * count if default is None else default, dtype=float)
-        found = self.values(node, key)
-        if found is not None and found.shape != (count,):
+        values = self.values(node, key)
+        if values is not None and values.shape != (count,):
             wanted = "a finite number" if count == 1 else f"{count} finite numbers"
             self.problem(node, "not-a-number", f"{key} of <{node.tag}> must be {wanted}, got {text!r:.80}.")
-            found = None
-        return np.zeros(count) if found is None else found
+            values = None
+        return np.zeros(count) if values is None else values
 
     def values(self, node: XmlNode, key: str) -> FloatArray | None:
         """Any number of finite numbers; None after a problem."""
         text = node.attributes.get(key, "")
         try:
-            found = np.array([float(x) for x in text.split()])
+            array = np.array([float(x) for x in text.split()])
         except ValueError:
-            found = np.array([math.nan])
-        if not np.isfinite(found).all():
+            array = np.array([math.nan])
+        if not np.isfinite(array).all():
             self.problem(node, "not-a-number", f"{key} of <{node.tag}> must be finite numbers, got {text!r:.80}.")
             return None
-        return found
+        return array
 
     def place(self, node: XmlNode, key: str) -> FloatArray:
         """An offset; the origin where it is left out."""
-        found = self.numbers(node, key, 3, (0, 0, 0))
-        self.check_length(node, float(np.abs(found).max()))
-        return found
+        array = self.numbers(node, key, 3, (0, 0, 0))
+        self.check_length(node, float(np.abs(array).max()))
+        return array
 
     def check_length(self, node: XmlNode, length: float) -> None:
-        if length > THRESHOLDS.offset:
+        if length > FAR:
             problem = f"an offset of {length:g} m: lengths are metres; the file may be in millimetres."
             self.problem(node, "out-of-range", problem)
 
     # -- physics ----------------------------------------------------------------------------------------------------
-    def check_inertia(self, node: XmlNode, what: str, mass: float, J: FloatArray) -> FloatArray:
+    def check_inertia(self, node: XmlNode, what: str, mass: float, J: FloatArray, rounding: float = 1e-6) -> FloatArray:
         """The inertia; where rounding has broken the triangle inequality (or on request), the nearest one with it.
 
         The second moments Σ = ½ tr(J) 1 - J of a body are not negative in any direction.
+        rounding : of the largest principal inertia, files have six digits; and of a point its radius of gyration [m].
         """
         if mass < 0:
             self.problem(node, "negative", f"mass of {what} is negative ({mass:g} kg).")
@@ -174,9 +167,9 @@ class NodeReader:
         moments, axes = np.linalg.eigh(np.trace(J) / 2 * np.eye(3) - J)
         if moments[0] >= 0:
             return J
-        kept = axes @ np.diag(np.maximum(moments, 0.0)) @ axes.T
-        nearest: FloatArray = np.trace(kept) * np.eye(3) - (kept + kept.T) / 2
-        slack = THRESHOLDS.triangle * float(np.abs(principal).max()) + abs(mass) * THRESHOLDS.point**2
+        repaired = axes @ np.diag(np.maximum(moments, 0.0)) @ axes.T
+        nearest: FloatArray = np.trace(repaired) * np.eye(3) - (repaired + repaired.T) / 2
+        slack = rounding * float(np.abs(principal).max()) + abs(mass) * rounding**2
         if -2 * moments[0] > slack:  # the excess of the largest principal value over the sum of the others
             if self.repair:
                 self.note(node, f"inertia of {what}, which is not possible for a body,")
@@ -198,15 +191,15 @@ class NodeReader:
             self.note(node, f"mesh *{Path(name).suffix.lower()}")
             return None
         try:
-            found = self.meshes.read(name) * scale
+            triangles = self.meshes.read(name) * scale
         except FileFormatError as error:
             self.problem(node, error.code, f"mesh {name!r:.120}: {error.finding.problem}", *error.advice)
             return None
-        return np.asarray(found) if needed else self.check_size(node, name, found)
+        return np.asarray(triangles) if needed else self.check_size(node, name, triangles)
 
     def check_size(self, node: XmlNode, name: str, found: FloatArray) -> FloatArray:
         size = float(np.abs(found).max())
-        if size > THRESHOLDS.offset:
+        if size > FAR:
             problem = f"mesh {name!r:.120} reaches {size:g} m: lengths are metres; the file may be in millimetres."
             self.problem(node, "out-of-range", problem, Advice("Give {}.", Argument("scale", "0.001 0.001 0.001")))
         return np.asarray(found)
@@ -220,8 +213,8 @@ class NodeReader:
         for triangles, color in shapes if self.meshes.wanted else ():
             if triangles is None:
                 continue
-            if self.meshes.drawn + len(triangles) > LIMITS.triangles:
-                problem = f"the pictures of the bodies have more than {LIMITS.triangles} triangles."
+            if self.meshes.drawn + len(triangles) > mesh_files.TRIANGLES:
+                problem = f"the pictures of the bodies have more than {mesh_files.TRIANGLES} triangles."
                 self.problem(node, "too-large", problem)
                 break
             self.meshes.drawn += len(triangles)
@@ -242,7 +235,7 @@ class NodeReader:
         red, green, blue, alpha = np.clip(self.numbers(node, "rgba", 4), 0.0, 1.0).tolist()
         if len(self.odd) > count:
             return None, 1.0
-        red, green, blue = (round(255 * part) for part in (red, green, blue))
+        red, green, blue = (round(255 * channel) for channel in (red, green, blue))
         return red << 16 | green << 8 | blue, alpha
 
     # -- names ------------------------------------------------------------------------------------------------------
@@ -272,5 +265,5 @@ class NodeReader:
 @cache
 def _nearest(name: str, known: tuple[str, ...]) -> str:
     """The known name of which this is a misspelling; empty where there is none."""
-    swapped = [one for one in known if sorted(one) == sorted(name)]  # two letters exchanged
+    swapped = [name_ for name_ in known if sorted(name_) == sorted(name)]  # two letters exchanged
     return next(iter([*swapped, *difflib.get_close_matches(name, known, n=1, cutoff=LIKENESS)]), "")

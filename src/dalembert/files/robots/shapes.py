@@ -25,9 +25,9 @@ def turn_profile(radius: FloatArray, height: FloatArray) -> FloatArray:
         axis=-1,
     )
     a, b, c, d = rings[:-1, :-1], rings[:-1, 1:], rings[1:, 1:], rings[1:, :-1]
-    found = np.concatenate([np.stack([a, b, c], axis=2), np.stack([a, c, d], axis=2)]).reshape(-1, 3, 3)
-    area = np.linalg.norm(np.cross(found[:, 1] - found[:, 0], found[:, 2] - found[:, 0]), axis=1)
-    return np.asarray(found[area > 0.0])
+    triangles = np.concatenate([np.stack([a, b, c], axis=2), np.stack([a, c, d], axis=2)]).reshape(-1, 3, 3)
+    area = np.linalg.norm(np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]), axis=1)
+    return np.asarray(triangles[area > 0.0])
 
 
 def cylinder(radius: float, length: float) -> FloatArray:

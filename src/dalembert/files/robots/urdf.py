@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
-from dalembert.core.errors import DalembertError, FileFormatError, unknown_name
+from dalembert.core.errors import DalembertError, FileFormatError, require_name, unknown_name
 from dalembert.core.findings import Advice
 from dalembert.files.models.text.sources import BASE, REPAIR, ModelFileError
 from dalembert.files.robots import shapes
@@ -64,24 +64,24 @@ class UrdfReader(NodeReader):
     strict = False
 
     def origin(self, node: XmlNode) -> Origin:
-        own = node.first("origin")
-        if own is None:
+        origin_ = node.first("origin")
+        if origin_ is None:
             return Origin()
-        self.check_names(own, (), ("xyz", "rpy"))
-        turn = self.numbers(own, "rpy", 3, (0, 0, 0))
-        return Origin(self.place(own, "xyz"), np.array(rotation(tait_bryan=tuple(turn)).matrix))
+        self.check_names(origin_, (), ("xyz", "rpy"))
+        turn = self.numbers(origin_, "rpy", 3, (0, 0, 0))
+        return Origin(self.place(origin_, "xyz"), np.array(rotation(tait_bryan=tuple(turn)).matrix))
 
     # -- links ----------------------------------------------------------------------------------------------------
     def inertia(self, link: XmlNode, *, used: bool = True) -> tuple[float, FloatArray, FloatArray]:
         """Mass, centre of mass and inertia about it, in the link's axes."""
-        own = link.first("inertial")
-        if own is None:
+        inertial = link.first("inertial")
+        if inertial is None:
             return 0.0, np.zeros(3), np.zeros((3, 3))
-        self.check_names(own, ("origin", "mass", "inertia"), ())
-        origin, name = self.origin(own), link.attributes.get("name", "")
-        weight, tensor = own.first("mass"), own.first("inertia")
+        self.check_names(inertial, ("origin", "mass", "inertia"), ())
+        origin, name = self.origin(inertial), link.attributes.get("name", "")
+        weight, tensor = inertial.first("mass"), inertial.first("inertia")
         if weight is None or tensor is None:
-            self.problem(own, "missing-argument", f"<inertial> of link {name!r} needs <mass> and <inertia>.")
+            self.problem(inertial, "missing-argument", f"<inertial> of link {name!r} needs <mass> and <inertia>.")
             return 0.0, np.zeros(3), np.zeros((3, 3))
         keys = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
         self.check_names(tensor, (), keys)
@@ -104,15 +104,15 @@ class UrdfReader(NodeReader):
             color = None if material is None else self.read_material(material)
             for shape in geometry.children if geometry is not None else ():
                 count = len(self.odd)
-                made = self._shape(shape)
+                outline = self._shape(shape)
                 del self.odd[count + 1 :]  # one reason for a picture
-                if made is not None and len(self.odd) == count:
-                    yield made @ origin.axes.T + origin.place, color
+                if outline is not None and len(self.odd) == count:
+                    yield outline @ origin.axes.T + origin.place, color
 
     def read_material(self, node: XmlNode) -> int | None:
         """Colour of a material: its own, or the first one of its name."""
-        name, own = node.attributes.get("name", ""), node.first("color")
-        color = None if own is None else self.color(own)[0]
+        name, paint = node.attributes.get("name", ""), node.first("color")
+        color = None if paint is None else self.color(paint)[0]
         if color is None:
             return self.materials.get(name)
         self.materials.setdefault(name, color)
@@ -137,7 +137,7 @@ class UrdfReader(NodeReader):
 
     def collisions(self, link: XmlNode) -> tuple[CollisionShape, ...]:
         """Shapes for contacts with the ground; a mesh is listed, and a shape without a size left out."""
-        found, self.drawing = [], True
+        visuals, self.drawing = [], True
         for collision in link.all("collision"):
             origin, geometry = self.origin(collision), collision.first("geometry")
             for shape in geometry.children if geometry is not None else ():
@@ -150,15 +150,15 @@ class UrdfReader(NodeReader):
                 if len(self.odd) == count and min(size) > 0:
                     axes: Any = tuple(map(tuple, origin.axes.tolist()))
                     place = tuple(origin.place.tolist())
-                    found.append(CollisionShape(shape.tag, tuple(map(float, size)), place, axes))
+                    visuals.append(CollisionShape(shape.tag, tuple(map(float, size)), place, axes))
         self.drawing = False
-        return tuple(found)
+        return tuple(visuals)
 
     # -- joints -----------------------------------------------------------------------------------------------------
     def joint(self, node: XmlNode, links: Iterable[str]) -> JointNode:
         name, kind = node.attributes.get("name", "").strip(), node.attributes.get("type", "")
-        known = ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic")
-        self.check_names(node, known, ("name", "type"), others=FOREIGN)
+        tags = ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic")
+        self.check_names(node, tags, ("name", "type"), others=FOREIGN)
         ends = []
         for side in ("parent", "child"):
             end = node.first(side)
@@ -191,33 +191,33 @@ class UrdfReader(NodeReader):
         if limit is None:
             return {}
         self.check_names(limit, (), ("lower", "upper", "effort", "velocity"))
-        found = {}
+        links_ = {}
         for key, ours in (("velocity", "speed"), ("effort", "effort")):
             if 0 < self.not_negative(limit, key, f"joint {name!r}") < UNLIMITED:
-                found[ours] = self.number(limit, key)
+                links_[ours] = self.number(limit, key)
         if kind in COUPLED:
             lower, upper = (self.number(limit, key, 0.0) for key in ("lower", "upper"))
             if lower > upper:
                 crossed = f"limits of joint {name!r} cross: {lower:g} above {upper:g}."
                 self.problem(limit, "conflicting-arguments", crossed)
-            found |= {key: x for key, x in (("lower", lower), ("upper", upper)) if abs(x) < UNLIMITED}
-        return found
+            links_ |= {key: x for key, x in (("lower", lower), ("upper", upper)) if abs(x) < UNLIMITED}
+        return links_
 
     def _mimic(self, node: XmlNode, name: str) -> tuple[str, float, float] | None:
-        own = node.first("mimic")
-        if own is None:
+        node_ = node.first("mimic")
+        if node_ is None:
             return None
-        self.check_names(own, (), ("joint", "multiplier", "offset"))
+        self.check_names(node_, (), ("joint", "multiplier", "offset"))
         if KINDS.get(node.attributes.get("type", "")) not in COUPLED:
-            self.note(own, "<mimic> of a joint without one coordinate")
+            self.note(node_, "<mimic> of a joint without one coordinate")
             return None
-        other = own.attributes.get("joint", "")
-        if other == name:
-            self.problem(own, "same-coordinate", f"joint {name!r} mimics itself.")
-        ratio = self.number(own, "multiplier", 1.0)
+        leader = node_.attributes.get("joint", "")
+        if leader == name:
+            self.problem(node_, "same-coordinate", f"joint {name!r} mimics itself.")
+        ratio = self.number(node_, "multiplier", 1.0)
         if ratio == 0:
-            self.problem(own, "zero", f"multiplier of <mimic> of joint {name!r} is zero: the joint does not move.")
-        return other, ratio, self.number(own, "offset", 0.0)
+            self.problem(node_, "zero", f"multiplier of <mimic> of joint {name!r} is zero: the joint does not move.")
+        return leader, ratio, self.number(node_, "offset", 0.0)
 
 
 def read_urdf(
@@ -277,8 +277,7 @@ def build_urdf(
     repair: bool = False,
 ) -> Mechanism:
     """The robot of a tree of nodes; see `read_urdf`."""
-    if base not in BASES:
-        raise FileFormatError("unknown-choice", unknown_name("base", base, BASES), path=str(file))
+    require_name("base", base, BASES, error=FileFormatError, code="unknown-choice", path=str(file))
     places = [file.parent, *(Path(os.fspath(folder)) for folder in folders)]
     reader = UrdfReader(str(file), MeshFiles(places, pictures), repair)
     if root.tag != "robot":
@@ -340,20 +339,20 @@ def _check_mimic(reader: UrdfReader, joint: JointNode, joints: Mapping[str, Join
     if joint.mimic is None:
         return
     name = joint.name
-    other = joints.get(joint.mimic[0])
-    if other is None:
+    parent = joints.get(joint.mimic[0])
+    if parent is None:
         problem = unknown_name("joint", joint.mimic[0], joints, f"<mimic> of joint {name!r}")
         reader.problem(joint.node, "unknown-name", problem)
-    elif KINDS.get(other.kind) not in COUPLED:
-        problem = f"joint {name!r} mimics joint {other.name!r}, which has no coordinate, or several."
+    elif KINDS.get(parent.kind) not in COUPLED:
+        problem = f"joint {name!r} mimics joint {parent.name!r}, which has no coordinate, or several."
         reader.problem(joint.node, "not-supported", problem)
-    seen, at = {name}, joint
+    names_, at = {name}, joint
     while at.mimic is not None and at.mimic[0] in joints and at.mimic[0] != at.name:
         at = joints[at.mimic[0]]
-        if at.name in seen:
+        if at.name in names_:
             reader.problem(joint.node, "conflicting-arguments", f"joint {name!r} mimics itself through others.")
             return
-        seen.add(at.name)
+        names_.add(at.name)
 
 
 def _root_of(reader: UrdfReader, root: XmlNode, links: dict[str, XmlNode], joints: list[JointNode]) -> str:
@@ -370,16 +369,16 @@ def _root_of(reader: UrdfReader, root: XmlNode, links: dict[str, XmlNode], joint
         reader.problem(links[tops[1]], "conflicting-arguments", problem)
     sound: set[str] = set()  # links whose chain of parents ends at a root
     for start in links:
-        seen, at = {start}, start
+        names_, at = {start}, start
         while at in carried and at not in sound:
             at = carried[at].parent
-            if at in seen:
-                names = ", ".join(sorted(repr(name) for name in seen)[:6])
+            if at in names_:
+                names = ", ".join(sorted(repr(name) for name in names_)[:6])
                 problem = f"links {names} carry each other in a cycle."
                 reader.problem(carried[start].node, "conflicting-arguments", problem)
                 return ""
-            seen.add(at)
-        sound |= seen
+            names_.add(at)
+        sound |= names_
     return tops[0] if tops else ""
 
 
@@ -398,22 +397,22 @@ def _build(
     bodies: dict[str, Body] = {}
     for name, link in links.items():
         grounded = name == top and base == "fixed"
-        known = len(reader.impossible)
+        count = len(reader.impossible)
         mass, center, inertia = reader.inertia(link, used=not grounded)
         solids.append((name, mass, poses[name] @ Origin(center), inertia))
         picture = reader.picture(link)
         if grounded:
             bodies[name] = m.ground = replace(m.ground, **picture)
             continue
-        own = name if name != m.ground.name else f"{name}_link"
+        label = name if name != m.ground.name else f"{name}_link"
         pose = poses[name]
-        odd = len(reader.impossible) > known
-        made = m.add_body(
-            own, mass=mass, inertia=inertia.tolist(), center=tuple(center.tolist()), mesh=picture["mesh"],
+        odd = len(reader.impossible) > count
+        body_ = m.add_body(
+            label, mass=mass, inertia=inertia.tolist(), center=tuple(center.tolist()), mesh=picture["mesh"],
             position=(pose @ Origin(center)).place.tolist(), rotation=pose.axes.tolist(),
         )  # fmt: skip
         bodies[name] = m.bodies[-1] = replace(
-            made, as_given=odd, shapes=reader.collisions(link), colors=picture["colors"]
+            body_, as_given=odd, shapes=reader.collisions(link), colors=picture["colors"]
         )
     if reader.impossible:
         _check_definite(reader, joints, poses, solids, top, base)
@@ -436,8 +435,8 @@ def _build(
             m.add_actuator(f"{name}.actuator", joint=name, input=f"{name}.effort")
     for joint in joints:
         if joint.mimic is not None:
-            other, ratio, offset = joint.mimic
-            m.add_gear(f"{names[joint.name]}.mimic", names[other], names[joint.name], ratio=ratio, offset=offset)
+            leader, ratio, offset = joint.mimic
+            m.add_gear(f"{names[joint.name]}.mimic", names[leader], names[joint.name], ratio=ratio, offset=offset)
 
 
 def _zero_pose(joints: list[JointNode], top: str) -> dict[str, Origin]:
@@ -447,18 +446,18 @@ def _zero_pose(joints: list[JointNode], top: str) -> dict[str, Origin]:
     def value(joint: JointNode) -> float:
         return 0.0 if joint.mimic is None else joint.mimic[1] * value(named[joint.mimic[0]]) + joint.mimic[2]
 
-    found = {top: Origin()}
+    places_ = {top: Origin()}
     for link in carried:
         way = [link]
-        while way[-1] not in found:
+        while way[-1] not in places_:
             way.append(carried[way[-1]].parent)
         for child in reversed(way[:-1]):
             joint = carried[child]
             step = value(joint) * joint.axis / np.linalg.norm(joint.axis)
             turns = KINDS[joint.kind] == "revolute"
             moved = Origin(axes=np.array(rotation(vector=tuple(step)).matrix)) if turns else Origin(step)
-            found[child] = found[joint.parent] @ joint.origin @ moved
-    return found
+            places_[child] = places_[joint.parent] @ joint.origin @ moved
+    return places_
 
 
 def _check_definite(
@@ -496,14 +495,10 @@ def _check_definite(
 
 def _distinct(reader: UrdfReader, links: Mapping[str, XmlNode], joints: list[JointNode]) -> dict[str, str]:
     """Names of the joints in the mechanism, where no link has the same."""
-    taken = {*links, *(joint.name for joint in joints)}
-    found = {joint.name: joint.name for joint in joints}
+    names_ = {*links, *(joint.name for joint in joints)}
+    labels = {joint.name: joint.name for joint in joints}
     for joint in joints:
         if joint.name in links:
-            name = found[joint.name] = free_name(joint.name, taken, SECOND)
-            reader.note(
-                joint.node,
-                f"name {joint.name!r} of a joint and of a link, now {name!r},",
-                quiet=True,
-            )
-    return found
+            name = labels[joint.name] = free_name(joint.name, names_, SECOND)
+            reader.note(joint.node, f"name {joint.name!r} of a joint and of a link, now {name!r},", quiet=True)
+    return labels

@@ -96,9 +96,9 @@ class UrdfWriter:
                         continue
                     used.add(joint.name)
                     self._follow(joint, body, front)
-        free = [one for one in self.links.values() if one.joint is None]
+        free = [link for link in self.links.values() if link.joint is None]
         if len(free) > 1 and not free[0].body.is_ground:
-            listed = ", ".join(repr(one.body.name) for one in free[:4])
+            listed = ", ".join(repr(link.body.name) for link in free[:4])
             problem = f"bodies {listed} are free, and a robot has one root."
             self.refuse("", problem, "Join them, or write each machine to a file of its own.")
 
@@ -118,10 +118,10 @@ class UrdfWriter:
             self.refuse(name, problem, "Exchange its sides.")
         axes = np.array(far.axes, dtype=float)
         standard: FloatArray = np.array(axes_from(axes[:, 2].tolist()))
-        own = axes if declared.urdf == "planar" and np.abs(standard - axes).max() > SAME else np.eye(3)
+        turn = axes if declared.urdf == "planar" and np.abs(standard - axes).max() > SAME else np.eye(3)
         center = np.array([float(x) for x in far.body.center or (0.0, 0.0, 0.0)])
         place = np.array([float(x) for x in far.coordinates]) + center
-        self.links[far.body.name] = UrdfLink(far.body, place, own, joint, backwards)
+        self.links[far.body.name] = UrdfLink(far.body, place, turn, joint, backwards)
         front.append(far.body)
 
     # -- text -------------------------------------------------------------------------------------------------------
@@ -191,7 +191,7 @@ class UrdfWriter:
 
     def _along(self, joint: Joint, kind: str) -> tuple[str, list[str]]:
         """Limits, damping, friction and coupling of a joint with one coordinate."""
-        name, found = joint.name, []
+        name, lines = joint.name, []
         limits = joint.limits.get(joint.coordinates[0].name)
         lower, upper = limits.range if limits is not None else (-np.inf, np.inf)
         if kind == "prismatic" or np.isfinite([lower, upper]).any() or limits is not None:
@@ -202,26 +202,35 @@ class UrdfWriter:
                 kind = "revolute" if kind == "continuous" else kind
             speed, effort = (None, None) if limits is None else (limits.speed, limits.effort)
             bounds |= {"effort": effort or UNLIMITED, "velocity": speed or UNLIMITED}
-            found.append(f"<limit{attributes(bounds)}/>")
+            lines.append(f"<limit{attributes(bounds)}/>")
         names = (name, f"{name}.{joint.coordinates[0].name}")
-        stated = {force.name: own for force in self.m.forces if (own := force.joint_dynamics()) and own.joint in names}
-        self.complete |= {force for force, own in stated.items() if own.complete}
-        damping, friction = sum(own.damping for own in stated.values()), sum(own.friction for own in stated.values())
+        stated = {
+            force.name: dynamics
+            for force in self.m.forces
+            if (dynamics := force.joint_dynamics()) and dynamics.joint in names
+        }
+        self.complete |= {force for force, item in stated.items() if item.complete}
+        damping, friction = (
+            sum(force.damping for force in stated.values()),
+            sum(force.friction for force in stated.values()),
+        )
         if damping or friction:
-            found.append(f"<dynamics{attributes({'damping': damping, 'friction': friction})}/>")
-        couplers = [one for one in self.m.couplers if one.second in names]
-        for one in couplers[1:]:
-            problem = f"joint {name!r} follows two joints, by {couplers[0].name!r} and {one.name!r}."
+            lines.append(f"<dynamics{attributes({'damping': damping, 'friction': friction})}/>")
+        couplers = [coupler for coupler in self.m.couplers if coupler.second in names]
+        for coupler in couplers[1:]:
+            problem = f"joint {name!r} follows two joints, by {couplers[0].name!r} and {coupler.name!r}."
             self.refuse(name, problem, "Couple the two joints that it follows.")
-        for one in couplers[:1]:
-            numbers = {"multiplier": float(one.ratio), "offset": float(one.offset)}
-            first = one.first.rpartition(".")[0] if self._has_coordinate(one.first) else one.first
-            found.append(f"<mimic joint={quoteattr(first)}{attributes(numbers)}/>")
-        return kind, found
+        for coupler in couplers[:1]:
+            numbers = {"multiplier": float(coupler.ratio), "offset": float(coupler.offset)}
+            first = coupler.first.rpartition(".")[0] if self._has_coordinate(coupler.first) else coupler.first
+            lines.append(f"<mimic joint={quoteattr(first)}{attributes(numbers)}/>")
+        return kind, lines
 
     def _has_coordinate(self, name: str) -> bool:
         joint, _, coordinate = name.rpartition(".")
-        return any(one.name == joint and any(c.name == coordinate for c in one.coordinates) for one in self.m.joints)
+        return any(
+            joint_.name == joint and any(c.name == coordinate for c in joint_.coordinates) for joint_ in self.m.joints
+        )
 
     # -- parts that URDF cannot represent ------------------------------------------------------------------------------
     def list_losses(self) -> None:
@@ -233,8 +242,8 @@ class UrdfWriter:
                 self.lose("force", force.name, f"{force.kind} {force.name!r}")
         groups = (("sensor", m.sensors), ("driver", m.drivers), ("constraint", m.constraints))
         for word, parts in (*groups, ("variable", m.variables)):
-            for part in parts:
-                self.lose(word, part.name, f"{word} {part.name!r}")
+            for segment in parts:
+                self.lose(word, segment.name, f"{word} {segment.name!r}")
         if m.parameters:
             self.lose("mechanism", m.name, f"names of parameters ({', '.join(list(m.parameters)[:6])})")
 
@@ -295,15 +304,13 @@ def write_urdf(mechanism: Mechanism, path: str | os.PathLike[str]) -> Path:
     [Joint('hinge', revolute, ground–rod)]
     """
     file = Path(path)
-    if file.suffix.lower() != ".urdf":
-        raise FileFormatError("unknown-suffix", "a URDF file ends in .urdf.", path=str(path))
-    if mechanism.planar:
-        advice = Advice("Describe it in space.")
-        raise ModelError("not-supported", f"mechanism {mechanism.name!r} is planar, and URDF is spatial.", advice)
+    FileFormatError.when(file.suffix.lower() != ".urdf", "unknown-suffix", "a URDF file ends in .urdf.", path=str(path))
+    problem = f"mechanism {mechanism.name!r} is planar, and URDF is spatial."
+    ModelError.when(mechanism.planar, "not-supported", problem, Advice("Describe it in space."))
     mechanism.validate()
     writer = UrdfWriter(mechanism)
     writer.span()
-    shown = [one.body for one in writer.links.values() if one.body.mesh is not None]
+    shown = [link.body for link in writer.links.values() if link.body.mesh is not None]
     meshes = {body.name: f"{file.stem}-{k + 1}.stl" for k, body in enumerate(shown)}
     text = urdf_text(writer, meshes)
     ModelError.refuse(writer.problems, f"parts of mechanism {mechanism.name!r} cannot be written to a URDF file")
@@ -313,7 +320,7 @@ def write_urdf(mechanism: Mechanism, path: str | os.PathLike[str]) -> Path:
             temporary.write_bytes(binary_stl(body.mesh + center))
     write_text(file, text)
     if writer.losses:
-        listed = ", ".join(one.problem for one in writer.losses)
+        listed = ", ".join(loss.problem for loss in writer.losses)
         problem, evidence = f"{file}: left out: {listed}.", {"left_out": writer.losses}
         ModelWarning.report([Finding("not-supported", problem, {"path": str(file)}, evidence)])
     return file
@@ -323,15 +330,15 @@ def urdf_text(writer: UrdfWriter, meshes: dict[str, str]) -> str:
     """Links and joints in the order of the mechanism, the ground first."""
     m, links = writer.m, writer.links
     root = next(iter(links.values()), None)
-    carried = {one.joint.name: one for one in links.values() if one.joint is not None}
+    carried = {link.joint.name: link for link in links.values() if link.joint is not None}
     order = [links[body.name] for body in (m.ground, *m.bodies) if body.name in links]
     joints = [carried[joint.name] for joint in m.joints if joint.name in carried]
-    joints += [one for one in order if one.joint is None and one is not root]
+    joints += [link for link in order if link.joint is None and link is not root]
     lines = ['<?xml version="1.0"?>', f"<robot name={quoteattr(m.name)}>"]
-    lines += [line for one in order for line in writer.link(one, meshes.get(one.body.name))]
-    lines += [line for one in joints for line in writer.joint(one)]
+    lines += [line for link in order for line in writer.link(link, meshes.get(link.body.name))]
+    lines += [line for joint_ in joints for line in writer.joint(joint_)]
     writer.list_losses()
     text = "\n".join([*lines, "</robot>", ""])
-    if re.search(r"[^\t\n\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]", text):
-        raise ModelError("bad-name", f"a name in mechanism {writer.m.name!r} has a character that XML does not have.")
+    problem = f"a name in mechanism {writer.m.name!r} has a character that XML does not have."
+    ModelError.when(re.search(r"[^\t\n\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]", text), "bad-name", problem)
     return text

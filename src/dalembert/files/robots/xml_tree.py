@@ -13,18 +13,11 @@ from xml.parsers import expat
 from dalembert.core.atomic_files import read_bytes, require_file
 from dalembert.core.errors import FileFormatError
 
-
-@dataclass(frozen=True)
-class XmlLimits:
-    """Limits far above the largest of 69 published robots (211 kB, depth 7, 3 851 elements); reading takes 2 s."""
-
-    file_bytes: int = 20 * 1024**2
-    depth: int = 64
-    elements: int = 20_000  # with those of included files
-    head_bytes: int = 65_536  # in which the root element begins
-
-
-LIMITS = XmlLimits()
+# Limits far above the largest of 69 published robots (211 kB, depth 7, 3 851 elements); reading takes 2 s.
+FILE_BYTES = 20 * 1024**2
+DEPTH = 64
+ELEMENTS = 20_000  # with those of included files
+HEAD_BYTES = 65_536  # in which the root element begins
 
 
 @dataclass
@@ -51,27 +44,27 @@ class XmlNode:
 
 def read_xml(path: Path, most: int | None = None) -> XmlNode:
     """The root element of a file with at most so many elements, by default `LIMITS`."""
-    return parse_xml(read_bytes(path, LIMITS.file_bytes), str(path), most)
+    return parse_xml(read_bytes(path, FILE_BYTES), str(path), most)
 
 
 def root_tag(path: Path) -> str:
     """Name of the root element, from the first bytes of a file; empty where there is none."""
-    found: list[str] = []
+    names: list[str] = []
     parser = expat.ParserCreate()
-    parser.StartElementHandler = lambda tag, _: found.append(tag)
-    parser.StartDoctypeDeclHandler = lambda *_: found.append("")
+    parser.StartElementHandler = lambda tag, _: names.append(tag)
+    parser.StartDoctypeDeclHandler = lambda *_: names.append("")
     try:
-        require_file(path, LIMITS.file_bytes)
+        require_file(path, FILE_BYTES)
         with path.open("rb") as file:
-            parser.Parse(file.read(LIMITS.head_bytes), False)
+            parser.Parse(file.read(HEAD_BYTES), False)
     except (FileFormatError, expat.ExpatError, OSError, ValueError, LookupError):  # the reader of the format reports it
         pass
-    return found[0] if found else ""
+    return names[0] if names else ""
 
 
 def parse_xml(content: bytes, shown: str, most: int | None = None, *, texts: bool = False) -> XmlNode:
     """The root element of these bytes; more than ``most`` elements are refused."""
-    most = LIMITS.elements if most is None else most
+    most = ELEMENTS if most is None else most
     parser = expat.ParserCreate()
     top = XmlNode("", {}, 0)
     stack = [top]
@@ -84,8 +77,8 @@ def parse_xml(content: bytes, shown: str, most: int | None = None, *, texts: boo
     def start(tag: str, attributes: dict[str, str]) -> None:
         nonlocal count
         count += 1
-        if len(stack) > LIMITS.depth or count > most:
-            problem = f"more than {LIMITS.depth} elements inside each other, or {LIMITS.elements} in all files."
+        if len(stack) > DEPTH or count > most:
+            problem = f"more than {DEPTH} elements inside each other, or {ELEMENTS} in all files."
             raise FileFormatError("too-large", problem, path=shown, line=parser.CurrentLineNumber)
         node = XmlNode(tag, attributes, parser.CurrentLineNumber)
         stack[-1].children.append(node)

@@ -169,21 +169,21 @@ def _blocks(body: TextBody, size: int) -> Iterator[bytes]:
             while lines := text.readlines(size):
                 yield "".join(lines).encode()
         return
-    above, rest = body.lines, b""
+    above, tail = body.lines, b""
     with body.path.open("rb") as file:
         while block := file.read(size):
             if block.endswith(b"\r"):  # its line may end with the next byte
                 block += file.read(1)
-            block = rest + block
-            ends = [found.end() for found in islice(_LINE_END.finditer(block), above)] if above else []
+            block = tail + block
+            ends = [match.end() for match in islice(_LINE_END.finditer(block), above)] if above else []
             above -= len(ends)
             begin = ends[-1] if ends else 0
             end = max(block.rfind(b"\n"), block.rfind(b"\r")) + 1
             if not above and end > begin:
                 yield block[begin:end]
-            rest = block[max(begin, end) :]
-    if not above and rest.strip():
-        yield rest
+            tail = block[max(begin, end) :]
+    if not above and tail.strip():
+        yield tail
 
 
 def _by_numpy(body: TextBody) -> FloatArray | None:

@@ -30,10 +30,7 @@ DEVICE_CLOCKS = {"sampletimefine": (1.0, 1e6)}
 RATES = ("fs", "samplerate", "samplingrate", "samplefrequency", "samplingfrequency", "rate", "freq", "sr")
 STEPS = ("dt", "ts", "sampletime", "samplingtime", "deltat", "tsample")
 BY_RATE = Argument("rate"), Argument("dt")
-NO_TIME = (
-    Advice("Name the column of time by {}.", Argument("time")),
-    Advice("Give {} where there is none.", *BY_RATE),
-)
+NO_TIME = (Advice("Name the column of time by {}.", Argument("time")), Advice("Give {} where there is none.", *BY_RATE))
 # A time of more seconds than this is a date: seconds since the year 1970, or since 1904 (LabVIEW), which until 2040 are
 # more than the second number.
 DATE, DATE_1904 = 1e8, 3e9

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from dalembert.core.errors import FileFormatError
-from dalembert.files.tables.bounds import LIMITS
+from dalembert.files.tables import bounds
 
 _BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 WINDOWS = "cp1252"  # the code page of Western European Windows, which loggers write without saying so
@@ -16,7 +16,7 @@ WINDOWS = "cp1252"  # the code page of Western European Windows, which loggers w
 
 def count_lines(path: Path, max_bytes: int) -> tuple[int, str]:
     """Number of lines of the file, and its encoding; a line that is too long for a table is refused."""
-    most = min(LIMITS.line, max(max_bytes // LIMITS.line_share, LIMITS.short_line))
+    most = min(bounds.LINE, max(max_bytes // bounds.LINE_SHARE, bounds.SHORT_LINE))
     lines, begun, encoding = 1, 0, ""
     decoder = codecs.getincrementaldecoder("utf-8")()
     with path.open("rb") as file:
@@ -32,8 +32,8 @@ def count_lines(path: Path, max_bytes: int) -> tuple[int, str]:
                 places = np.flatnonzero(np.isin(np.frombuffer(block, dtype=np.uint8), (10, 13)))
                 longest = max(int(np.diff(places).max(initial=0)), begun + int(places[0]))
                 begun = max(longest, len(block) - int(places[-1]))
-            if begun > most:
-                raise FileFormatError("too-large", f"a line has more than {most} characters.", line=lines + ends)
+            problem = f"a line has more than {most} characters."
+            FileFormatError.when(begun > most, "too-large", problem, line=lines + ends)
             begun = len(block) - 1 - max(block.rfind(b"\n"), block.rfind(b"\r")) if ends else begun
             lines += ends
     return lines, encoding

@@ -41,17 +41,15 @@ def _time(cell: str, heading: ColumnHeading, unit: str) -> ColumnHeading:
     if unit:
         factor = seconds(unit)
         given = unit.strip("[]() ")
-        if factor and heading.understood and heading.given and factor != heading.factor:
-            raise FileFormatError(
-                "unit-mismatch", f"time is in {heading.given} by the header, in {given} by the units."
-            )
+        problem = f"time is in {heading.given} by the header, in {given} by the units."
+        FileFormatError.when(
+            factor and heading.understood and heading.given and factor != heading.factor, "unit-mismatch", problem
+        )
         heading = ColumnHeading(cell, "s", factor or heading.factor, given, factor is not None)
     elif not heading.given and (fixed := device_factor(cell)):
         heading = ColumnHeading(cell, "s", fixed, "µs")
-    if not heading.understood:
-        raise FileFormatError(
-            "unit-mismatch", f"the unit of time is {heading.given!r:.80}; expected one of s, ms, us, ns, min, h."
-        )
+    problem = f"the unit of time is {heading.given!r:.80}; expected one of s, ms, us, ns, min, h."
+    FileFormatError.when(not heading.understood, "unit-mismatch", problem)
     return heading
 
 

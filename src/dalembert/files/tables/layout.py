@@ -32,16 +32,10 @@ _SEPARATOR = re.compile(r"sep\s*=\s*(.)\s*", re.IGNORECASE)
 _PAIR = re.compile(r"\s*(?P<key>[^:=]{1,60}?)\s*[:=]\s*(?P<value>\S.*)")
 
 
-@dataclass(frozen=True)
-class LayoutLimits:
-    """Limits of the search for a table."""
-
-    lines: int = 400  # of text before the numbers, at most: headers of strong-motion loggers have up to 120
-    pairs: int = 100  # of a key and a value that are kept from it
-    value: int = 200  # characters of such a value
-
-
-LIMITS = LayoutLimits()
+# Limits of the search for a table.
+LINES = 400  # of text before the numbers, at most: headers of strong-motion loggers have up to 120
+PAIRS = 100  # of a key and a value that are kept from it
+VALUE = 200  # characters of such a value
 
 
 @dataclass(frozen=True)
@@ -68,7 +62,7 @@ def find_table(
     header_first : whether the first line is the header, as in a file that this package has written.
     above : comments before the first line.  nameless : whether columns without names are called channel1, ...
     """
-    some = list(islice(lines, 2 if header_first else LIMITS.lines))
+    some = list(islice(lines, 2 if header_first else LINES))
     if some and (found := _SEPARATOR.fullmatch(some[0][1])):
         delimiter = delimiter or found[1]
         del some[0]
@@ -192,6 +186,6 @@ def _pairs(lines: Sequence[str], delimiter: str) -> dict[str, str]:
     for text in lines:
         plain = text.replace(delimiter, " ") if delimiter in ",;\t|" else text
         pair = _PAIR.fullmatch(" ".join(plain.split()))
-        if pair and len(found) < LIMITS.pairs:
-            found[pair["key"]] = pair["value"][: LIMITS.value]
+        if pair and len(found) < PAIRS:
+            found[pair["key"]] = pair["value"][:VALUE]
     return found

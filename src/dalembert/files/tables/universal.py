@@ -16,7 +16,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from dalembert.core.errors import FileFormatError
-from dalembert.files.tables.bounds import LIMITS, check_size
+from dalembert.files.tables import bounds
+from dalembert.files.tables.bounds import check_size
 
 _REAL, _COMPLEX = (2, 4), (5, 6)  # types of numbers: single, double precision
 # contents of data sets and kinds of functions, by number
@@ -115,11 +116,11 @@ class UniversalLines:
         self.file, self.number = file, 0
 
     def next(self) -> str | None:
-        raw = self.file.readline(LIMITS.short_line)
+        raw = self.file.readline(bounds.SHORT_LINE)
         if not raw:
             return None
         self.number += 1
-        if not raw.endswith(b"\n") and len(raw) == LIMITS.short_line:
+        if not raw.endswith(b"\n") and len(raw) == bounds.SHORT_LINE:
             raise FileFormatError("bad-syntax", "a line is too long for a universal file.", line=self.number)
         try:
             text = raw.decode("utf-8")
@@ -150,8 +151,8 @@ def read_function(lines: UniversalLines, first: str, size: int, room: int) -> Fu
     except ValueError:
         problem = "a line of the head of a data set 58 does not have its numbers in their columns."
         raise FileFormatError("bad-syntax", problem, line=lines.number - 4) from None
-    if number_type not in (*_REAL, *_COMPLEX):
-        raise FileFormatError("not-supported", f"numbers of type {number_type} are not read.", line=begin + 7)
+    problem = f"numbers of type {number_type} are not read."
+    FileFormatError.when(number_type not in (*_REAL, *_COMPLEX), "not-supported", problem, line=begin + 7)
     parts = 2 if number_type in _COMPLEX else 1
     if count < 1 or count * parts > size:  # a number takes at least a byte
         raise FileFormatError("damaged", f"{count} numbers are declared in a file of {size} bytes.", line=begin + 7)
@@ -174,8 +175,8 @@ def _text(lines: UniversalLines, count: int, parts: int, double: bool, even: boo
     found, place, total = np.empty(count * len(wide)), 0, count * len(wide)
     while place < total:
         text = lines.require()
-        if text.strip() == "-1":
-            raise FileFormatError("damaged", f"{total} numbers are declared, {place} are there.", line=lines.number)
+        problem = f"{total} numbers are declared, {place} are there."
+        FileFormatError.when(text.strip() == "-1", "damaged", problem, line=lines.number)
         at = 0
         while at < len(text.rstrip()) and place < total:
             width = wide[place % len(wide)]
@@ -191,14 +192,14 @@ def _text(lines: UniversalLines, count: int, parts: int, double: bool, even: boo
 def _binary(lines: UniversalLines, count: int, parts: int, double: bool, even: bool, *, first: str) -> Any:
     """Numbers of a set 58b: IEEE 754, byte order by its first line."""
     fields = first[7:].split()
-    if len(fields) < 2 or fields[1] != "2":
-        raise FileFormatError("not-supported", "binary numbers other than IEEE 754 are not read.", line=lines.number)
+    problem = "binary numbers other than IEEE 754 are not read."
+    FileFormatError.when(len(fields) < 2 or fields[1] != "2", "not-supported", problem, line=lines.number)
     order = "<" if fields[0] == "1" else ">"
     kind = [("", f"{order}f{8 if double else 4}", (parts,))]
     layout = np.dtype(kind if even else [("x", f"{order}f4"), *kind])
     raw = lines.file.read(count * layout.itemsize)
-    if len(raw) != count * layout.itemsize:
-        raise FileFormatError("damaged", f"{count} numbers are declared, the file ends before.", line=lines.number)
+    problem = f"{count} numbers are declared, the file ends before."
+    FileFormatError.when(len(raw) != count * layout.itemsize, "damaged", problem, line=lines.number)
     table = np.frombuffer(raw, dtype=layout)
     columns = [table[name].reshape(count, -1) for name in layout.names or ()]
     return np.column_stack(columns).astype(np.float64)

@@ -38,7 +38,7 @@ from dalembert.identify.subspace.innovation_form import correct_freedom, find_ga
 from dalembert.identify.subspace.projections import Projection
 from dalembert.identify.subspace.stabilization import Stabilization
 from dalembert.identify.subspace.subspace import make_model
-from dalembert.record.sampling import THRESHOLDS as SAMPLING
+from dalembert.record.sampling import steps_agree
 
 SCHEMA, VERSION = "dalembert-choice", 1
 MOST_POLES = 200
@@ -205,7 +205,7 @@ def _check_data(wanted: PoleChoice, model: Identified, method: str, rows: int | 
                 f"{', '.join(ours) or 'none'}. Give the same channels as for the report it comes from.",
                 where={"argument": "choice"},
             )
-    if abs(wanted.sample_time - model.dt) > SAMPLING.even * model.dt:
+    if not steps_agree(wanted.sample_time, model.dt):
         raise DataError(
             "sample-time-mismatch",
             f"the choice was made on samples every {wanted.sample_time:.6g} s, the model has {model.dt:.6g} s.",

@@ -29,7 +29,7 @@ from dalembert.linear.recursions import march
 from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
 from dalembert.record import Record
-from dalembert.record.sampling import THRESHOLDS as SAMPLING
+from dalembert.record.sampling import steps_agree
 
 
 @frozen(init=False)
@@ -110,7 +110,7 @@ def cramer_rao(
     if isinstance(inner, SecondOrder):
         inner = inner.state_space()
     sampled = inner.to_discrete(step) if inner.dt is None else inner
-    if abs((sampled.dt or step) - step) > SAMPLING.even * step:
+    if not steps_agree(sampled.dt or step, step):
         raise DataError(
             "sample-time-mismatch", f"the record is sampled every {step:.6g} s, the system every {sampled.dt:.6g} s."
         )

@@ -36,7 +36,7 @@ from dalembert.identify.records.data import Data, read_data
 from dalembert.identify.records.reporting import report_findings
 from dalembert.linear.state_space import StateSpace
 from dalembert.record import Record
-from dalembert.record.sampling import THRESHOLDS as SAMPLING
+from dalembert.record.sampling import steps_agree
 
 NOISES = ("output", "innovations")
 STARTS = ("estimate", "zero")
@@ -112,7 +112,7 @@ def prepare_refinement(
 
 def _take_channels(data: Data, fit: Identified) -> tuple[tuple[FloatArray, ...], tuple[FloatArray, ...]]:
     """Inputs and outputs of data read before, in the order of the model, with its delays."""
-    if abs(data.dt - fit.dt) > SAMPLING.even * fit.dt:
+    if not steps_agree(data.dt, fit.dt):
         raise DataError(
             "sample-time-mismatch", f"the data are sampled every {data.dt:.6g} s, the model every {fit.dt:.6g} s."
         )

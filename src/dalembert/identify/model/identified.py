@@ -25,7 +25,7 @@ from dalembert.identify.records.checks import find_name, list_records
 from dalembert.linear.modes import Modes
 from dalembert.linear.state_space import StateSpace
 from dalembert.record import Record
-from dalembert.record.sampling import THRESHOLDS as SAMPLING
+from dalembert.record.sampling import steps_agree
 
 
 @dataclass(frozen=True)
@@ -345,7 +345,7 @@ class Identified:
         """(N, k) of the record without offsets; the record's sample time must be the model's."""
         if not isinstance(record, Record):
             raise DataError("wrong-type", f"expected a Record, got {type(record).__name__}.")
-        if len(record) > 1 and abs(record.sample_time - self.dt) > SAMPLING.even * self.dt:
+        if len(record) > 1 and not steps_agree(record.sample_time, self.dt):
             raise DataError(
                 "sample-time-mismatch",
                 f"the record is sampled every {record.sample_time:.6g} s, the model every {self.dt:.6g} s.",

@@ -341,4 +341,4 @@ def test_entries_and_nodes_take_no_more_memory_than_is_counted(tmp_path: Path):
 @pytest.mark.parametrize("text", ["+-5", "--1", "1_0", "٣", "", "1" * 30])
 def test_a_number_of_a_node_is_written_with_digits(text: str):
     with raises(da.errors.FileFormatError, "not-a-count"):
-        whole_number(text, "file", 1)
+        whole_number(text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 
 from dalembert.errors import FileFormatError
 from dalembert.files.robots import mesh_files
-from dalembert.files.robots.mesh_files import LIMITS, MeshFiles, find_file, read_obj
+from dalembert.files.robots.mesh_files import MeshFiles, find_file, read_obj
 from tests.helpers.findings import raises
 
 SQUARE = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3 4\n"
@@ -51,7 +50,7 @@ def test_sizes_are_bounded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, value: int, refused: bool
 ) -> None:
     (tmp_path / "a.obj").write_text(SQUARE)
-    monkeypatch.setattr(mesh_files, "LIMITS", replace(LIMITS, **{bound: value}))
+    monkeypatch.setattr(mesh_files, bound.upper(), value)
     meshes = MeshFiles([tmp_path])
     if refused:
         with pytest.raises(FileFormatError) as caught:

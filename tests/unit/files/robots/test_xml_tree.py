@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dalembert.errors import FileFormatError
 from dalembert.files.robots import xml_tree
-from dalembert.files.robots.xml_tree import LIMITS, parse_xml, read_xml, root_tag
+from dalembert.files.robots.xml_tree import parse_xml, read_xml, root_tag
 from tests.helpers.findings import raises
 
 
@@ -34,7 +33,7 @@ def test_size_is_bounded_before_anything_is_read(tmp_path: Path, monkeypatch: py
     path = tmp_path / "a.urdf"
     path.write_bytes(b"<robot/>")
     for most, refused in ((8, False), (7, True)):
-        monkeypatch.setattr(xml_tree, "LIMITS", replace(LIMITS, file_bytes=most))
+        monkeypatch.setattr(xml_tree, "FILE_BYTES", most)
         if refused:
             with raises(FileFormatError, "too-large"):
                 read_xml(path)

@@ -20,7 +20,6 @@ import numpy as np
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice, Call
-from dalembert.files.bodies.bounds import LIMITS
 from dalembert.files.bodies.format import BODY_FORMATS, BodyFormat, BodyReading
 from dalembert.files.bodies.matrix_files import read_array
 from dalembert.model.flexible import (
@@ -107,20 +106,18 @@ def read(path: Path, how: BodyReading) -> FlexibleBodyData:
     return _Reader(arrays).data()
 
 
-def _unpack(archive: zipfile.ZipFile, max_bytes: int) -> dict[str, Any]:
+def _unpack(archive: zipfile.ZipFile, max_bytes: int, most: int = 64) -> dict[str, Any]:
+    """Arrays by name, ``most`` of them; a body has at most 27."""
     entries = archive.infolist()
-    if len(entries) > LIMITS.arrays:
-        problem = f"the file has {len(entries)} arrays, more than {LIMITS.arrays}."
-        raise FileFormatError("too-large", problem, evidence={"arrays": len(entries)})
+    problem = f"the file has {len(entries)} arrays, more than {most}."
+    FileFormatError.when(len(entries) > most, "too-large", problem, evidence={"arrays": len(entries)})
     size = sum(entry.file_size for entry in entries)
-    if size > max_bytes:
-        problem = f"the file unpacks to {size} bytes, more than max_bytes = {max_bytes}."
-        raise FileFormatError("too-large", problem, evidence={"bytes": size, "allowed": max_bytes})
+    problem = f"the file unpacks to {size} bytes, more than max_bytes = {max_bytes}."
+    FileFormatError.when(size > max_bytes, "too-large", problem, evidence={"bytes": size, "allowed": max_bytes})
     arrays: dict[str, Any] = {}
     for entry in entries:
         name = entry.filename.removesuffix(".npy")
-        if name in arrays:
-            raise FileFormatError("duplicate", f"the array {name!r} is there twice.", where={"field": name})
+        FileFormatError.when(name in arrays, "duplicate", f"the array {name!r} is there twice.", where={"field": name})
         with archive.open(entry) as packed:
             arrays[name] = read_array(name, packed.read(entry.file_size))
     return arrays
@@ -134,27 +131,26 @@ class _Reader:
         self.about = self._about()
         self.left = set(arrays) - {"about"}
 
-    def _about(self) -> dict[str, Any]:
-        given = self.arrays.get("about")
-        if given is None or given.dtype.kind != "U" or given.size != 1:
+    def _about(self, most: int = 1 << 24) -> dict[str, Any]:
+        """The description; ``most`` characters are the names of 100 000 nodes."""
+        description = self.arrays.get("about")
+        advice = Advice("Write it with {}.", Call("da.write_flexible_body"))
+        if description is None or description.dtype.kind != "U" or description.size != 1:
             problem = "this is not a file of a flexible body: it has no description."
-            raise FileFormatError(
-                "unknown-format", problem, Advice("Write it with {}.", Call("da.write_flexible_body"))
-            )
-        text = str(given.reshape(()))
-        if len(text) > LIMITS.text:
-            raise FileFormatError("too-large", f"its description has {len(text)} characters.", where={"field": "about"})
+            raise FileFormatError("unknown-format", problem, advice)
+        text = str(description.reshape(()))
+        _refuse(len(text) > most, "too-large", f"its description has {len(text)} characters.")
         try:
             about = json.loads(text)
         except (ValueError, RecursionError):
             raise FileFormatError("damaged", "its description is not JSON.", where={"field": "about"}) from None
-        if not isinstance(about, dict) or about.get("format") != FORMAT:
-            raise FileFormatError("unknown-format", "this is not a file of a flexible body.", where={"field": "about"})
-        if about.get("version") != VERSION:
-            problem = f"the file has version {about.get('version')!r}; version {VERSION} is read here."
-            advice = Advice("Write it again with a release of the same version.")
-            raise FileFormatError("bad-version", problem, advice, evidence={"version": about.get("version")})
-        return about
+        is_body = isinstance(about, dict) and about.get("format") == FORMAT
+        _refuse(not is_body, "unknown-format", "this is not a file of a flexible body.")
+        version = about.get("version")
+        problem = f"the file has version {version!r}; version {VERSION} is read here."
+        advice = Advice("Write it again with a release of the same version.")
+        FileFormatError.when(version != VERSION, "bad-version", problem, advice, evidence={"version": version})
+        return dict(about)
 
     def data(self) -> FlexibleBodyData:
         names, gauges = self.names("nodes"), self.tables("gauges")
@@ -162,9 +158,8 @@ class _Reader:
         rows = self.rows("gauges.row", len(gauges))
         fields: dict[str, Any] = {name: self.array(name) for name in PLAIN}
         fields |= {"stiffening": self.stiffening(), "picture": self.picture(), "finite_elements": self.values()}
-        if self.left:
-            name = sorted(self.left)[0]
-            raise FileFormatError("unknown-name", f"a flexible body has no array {name!r}.", where={"field": name})
+        for name in sorted(self.left):
+            _refuse(True, "unknown-name", f"a flexible body has no array {name!r}.", name)
         return FlexibleBodyData(
             name=self.text(self.about, "name"), mass=self.number(self.about, "mass"),
             reference=self.text(self.about, "reference"),
@@ -173,31 +168,28 @@ class _Reader:
                 for k, name in enumerate(names)
             ),
             gauges=tuple(
-                StrainGauge(name=self.text(one, "name"), quantity=self.text(one, "quantity"), row=rows[k])
-                for k, one in enumerate(gauges)
+                StrainGauge(name=self.text(gauge, "name"), quantity=self.text(gauge, "quantity"), row=rows[k])
+                for k, gauge in enumerate(gauges)
             ),
             **fields,
         )  # fmt: skip
 
     # -- arrays ------------------------------------------------------------------------------------------------------
     def array(self, name: str, kinds: str = "f") -> Any:
-        if name not in self.arrays:
-            raise FileFormatError("damaged", f"the array {name!r} is missing.", where={"field": name})
+        _refuse(name not in self.arrays, "damaged", f"the array {name!r} is missing.", name)
         self.left.discard(name)
-        found = self.arrays[name]
-        if found.dtype.kind not in kinds:
-            raise FileFormatError("wrong-type", f"the array {name!r} holds {found.dtype}.", where={"field": name})
-        return np.array(found, dtype=np.float64 if found.dtype.kind == "f" else np.intp)
+        values = self.arrays[name]
+        _refuse(values.dtype.kind not in kinds, "wrong-type", f"the array {name!r} holds {values.dtype}.", name)
+        return np.array(values, dtype=np.float64 if values.dtype.kind == "f" else np.intp)
 
     def optional(self, name: str) -> Any:
         return self.array(name) if name in self.arrays else None
 
     def rows(self, name: str, count: int) -> Any:
-        found = self.array(name)
-        if found.ndim < 1 or len(found) != count:
-            problem = f"the array {name!r} has shape {found.shape} for {count} names."
-            raise FileFormatError("wrong-shape", problem, where={"field": name})
-        return found
+        array = self.array(name)
+        problem = f"the array {name!r} has shape {array.shape} for {count} names."
+        _refuse(array.shape[:1] != (count,), "wrong-shape", problem, name)
+        return array
 
     def stiffening(self) -> Stiffening | None:
         if "stiffening" not in self.about:
@@ -209,10 +201,10 @@ class _Reader:
 
     def by_node(self, kind: str) -> dict[str, Any]:
         """Matrices of the stiffening by the name of their node; older files have no moments."""
-        given = self.about["stiffening"]
-        if kind == "moments" and isinstance(given, dict) and kind not in given:
+        names_by_kind = self.about["stiffening"]
+        if kind == "moments" and isinstance(names_by_kind, dict) and kind not in names_by_kind:
             return {}
-        names = self.texts(given.get(kind) if isinstance(given, dict) else None, "stiffening")
+        names = self.texts(names_by_kind.get(kind) if isinstance(names_by_kind, dict) else None, "stiffening")
         return dict(zip(names, self.rows(f"stiffening.{kind}", len(names)), strict=True))
 
     def picture(self) -> BodyPicture | None:
@@ -226,41 +218,34 @@ class _Reader:
                   "lines": (lines, (len(lines) if lines.ndim else 0, 2)),
                   "triangles": (triangles, (len(triangles) if triangles.ndim else 0, 3))}  # fmt: skip
         for name, (array, shape) in shapes.items():
-            where = {"field": f"picture.{name}"}
-            if array.shape != shape:
-                problem = f"picture.{name} has shape {array.shape}, expected {shape}."
-                raise FileFormatError("wrong-shape", problem, where=where)
-            if array.dtype.kind == "f" and not np.isfinite(array).all():
-                bad = int((~np.isfinite(array)).sum())
-                problem = f"{bad} numbers of picture.{name} are not finite."
-                raise FileFormatError("not-finite", problem, where=where, evidence={"numbers": bad})
-            if array.dtype.kind != "f" and array.size and not (array.min() >= 0 and array.max() < len(points)):
-                problem = f"picture.{name} names a point that is not there; it has {len(points)}."
-                raise FileFormatError("out-of-range", problem, where=where)
+            field = f"picture.{name}"
+            _refuse(array.shape != shape, "wrong-shape", f"{field} has shape {array.shape}, expected {shape}.", field)
+            bad = int((~np.isfinite(array)).sum())
+            _refuse(bad, "not-finite", f"{bad} numbers of {field} are not finite.", field, numbers=bad)
+            outside = array.dtype.kind != "f" and array.size and not 0 <= array.min() <= array.max() < len(points)
+            problem = f"{field} names a point that is not there; it has {len(points)}."
+            _refuse(outside, "out-of-range", problem, field)
         return BodyPicture(points=points, modes=modes, lines=lines, triangles=triangles)
 
     def values(self) -> FiniteElementValues | None:
         if "finite_elements" not in self.about:
             return None
-        given = self.about["finite_elements"]
-        if not isinstance(given, dict):
-            raise FileFormatError("wrong-type", "finite_elements is not a table.", where={"field": "about"})
-        counts = {key: given.get(key) for key in ("rigid_modes", "coordinates")}
+        table = self.about["finite_elements"]
+        _refuse(not isinstance(table, dict), "wrong-type", "finite_elements is not a table.")
+        counts = {key: table.get(key) for key in ("rigid_modes", "coordinates")}
         for key, count in counts.items():
-            if count is not None and (isinstance(count, bool) or not isinstance(count, int)):
-                raise FileFormatError("not-a-count", f"{key} is {count!r:.40}.", where={"field": "about"})
-        free = given.get("free")
-        if not isinstance(free, bool):
-            raise FileFormatError("wrong-type", f"free is {free!r:.40}, not true or false.", where={"field": "about"})
+            _refuse(count is not None and type(count) is not int, "not-a-count", f"{key} is {count!r:.40}.")
+        free = table.get("free")
+        _refuse(not isinstance(free, bool), "wrong-type", f"free is {free!r:.40}, not true or false.")
         center, inertia = (self.array(f"finite_elements.{key}") for key in ("center", "inertia"))
-        if center.shape != (3,) or inertia.shape != (3, 3):
-            problem = f"finite_elements: center {center.shape}, inertia {inertia.shape}; expected (3,) and (3, 3)."
-            raise FileFormatError("wrong-shape", problem, where={"field": "finite_elements"})
+        fits = center.shape == (3,) and inertia.shape == (3, 3)
+        problem = f"finite_elements: center {center.shape}, inertia {inertia.shape}; expected (3,) and (3, 3)."
+        _refuse(not fits, "wrong-shape", problem, "finite_elements")
         return FiniteElementValues(
-            mass=self.number(given, "mass"), center=center, inertia=inertia, source=self.text(given, "source"),
-            free=free, rigid_modes=counts["rigid_modes"], coordinates=counts["coordinates"],
+            mass=self.number(table, "mass"), center=center, inertia=inertia, source=self.text(table, "source"),
+            free=bool(free), rigid_modes=counts["rigid_modes"], coordinates=counts["coordinates"],
             frequencies_hz=self.optional("finite_elements.frequencies"), shapes=self.optional("finite_elements.shapes"),
-            wave_speed=None if given.get("wave_speed") is None else self.number(given, "wave_speed"),
+            wave_speed=None if table.get("wave_speed") is None else self.number(table, "wave_speed"),
         )  # fmt: skip
 
     # -- description -------------------------------------------------------------------------------------------------
@@ -268,24 +253,27 @@ class _Reader:
         return self.texts([table.get(key)], key)[0]
 
     def number(self, table: dict[str, Any], key: str) -> float:
-        value = table.get(key)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise FileFormatError("not-a-number", f"{key} is {value!r:.40}.", where={"field": "about"})
+        value: Any = table.get(key)
+        _refuse(type(value) not in (int, float), "not-a-number", f"{key} is {value!r:.40}.")
         return float(value)
 
     def names(self, key: str) -> list[str]:
         return self.texts(self.about.get(key), key)
 
     def texts(self, given: Any, what: str) -> list[str]:
-        if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
-            raise FileFormatError("wrong-type", f"{what}: expected a text or a list of them.", where={"field": "about"})
-        return given
+        is_texts = isinstance(given, list) and all(isinstance(entry, str) for entry in given)
+        _refuse(not is_texts, "wrong-type", f"{what}: expected a text or a list of them.")
+        return list(given)
 
     def tables(self, key: str) -> list[dict[str, Any]]:
-        given = self.about.get(key)
-        if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
-            raise FileFormatError("wrong-type", f"{key} is not a list of tables.", where={"field": "about"})
-        return given
+        entries: Any = self.about.get(key)
+        is_tables = isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries)
+        _refuse(not is_tables, "wrong-type", f"{key} is not a list of tables.")
+        return list(entries)
+
+
+def _refuse(wrong: object, code: str, problem: str, field: str = "about", **evidence: Any) -> None:
+    FileFormatError.when(wrong, code, problem, where={"field": field}, evidence=evidence)
 
 
 BODY_FORMATS.register("npz", BodyFormat((".npz",), read, write))

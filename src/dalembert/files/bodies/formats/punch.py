@@ -22,9 +22,8 @@ def read(path: Path, how: BodyReading) -> FlexibleBodyData:
     bulk = read_bulk(path, str(path), how.max_bytes)
     matrices = {key: matrix for key in ("M", "K", "D") if (matrix := bulk.matrix(key)) is not None}
     for key in ("M", "K"):
-        if key not in matrices:
-            problem = f"there is no matrix {key}: a DMIG whose name begins with {key}."
-            raise FileFormatError("missing-argument", problem)
+        problem = f"there is no matrix {key}: a DMIG whose name begins with {key}."
+        FileFormatError.when(key not in matrices, "missing-argument", problem)
     return reduced_body(reduced_model(path.stem, bulk.places, matrices, how.max_bytes))
 
 

@@ -29,7 +29,6 @@ from __future__ import annotations
 
 import re
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -52,17 +51,6 @@ GEOMETRIC = ": its stiffening holds the symmetric part of its products"
 _GEOMETRIC = re.compile(r"geo_stiff\s*=\s*yes", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class AgreementLimits:
-    """When the numbers of a file contradict each other."""
-
-    # Disagreement between two statements of one number, relative to its size: files carry six digits or more.
-    disagreement: float = 1e-6
-    # Negative eigenvalue of the products of a body, relative to the largest: rounding of files with six digits.
-    negative: float = 1e-6
-
-
-LIMITS = AgreementLimits()
 _HERTZ = re.compile(r".*?((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*Hz\s*")
 
 
@@ -79,14 +67,14 @@ def make_modal(data: FlexibleBodyData) -> SidModal:
     for name in (data.name, *names):
         if name != " ".join(name.split()) or not name.isprintable() or not _encodes(name):
             raise FileFormatError("bad-name", f"the name {name!r:.60} is not possible in standard input data.")
-    found = make_invariants(data)
-    I8 = found["I8"]  # (m, 3, 3)
+    invariants = make_invariants(data)
+    I8 = invariants["I8"]  # (m, 3, 3)
     first = -(I8 + I8.transpose(0, 2, 1))
     geometric = data.stiffening
     Oe1 = np.stack([_select_turning(data.products, a, b) for a, b in TURNS], axis=2)
     if geometric is not None and geometric.centrifugal is not None:
         Oe1 = Oe1 + geometric.centrifugal[list(HERE)].transpose(1, 2, 0)
-    Cr1 = found["I5"].transpose(2, 0, 1)  # (∫ s_j × s_k)_a at [k, j, a]
+    Cr1 = invariants["I5"].transpose(2, 0, 1)  # (∫ s_j × s_k)_a at [k, j, a]
     Ct1 = None
     if geometric is not None and geometric.acceleration is not None:
         Ct1 = geometric.acceleration.transpose(1, 2, 0)
@@ -206,8 +194,8 @@ def make_data(modal: SidModal, name: str, without: tuple[str, ...] = ()) -> Flex
     translation = X["Ct"].M0.T
     if X["mdCM"].M1 is not None and "Ct" not in without:
         _agree("mdCM (m1)", X["mdCM"].M1[:, :, 0], "Ct (m0)", translation, abs(modal.mass) ** 0.5 * _mode_size(X["Me"]))
-    if "ksigma" in X and X["ksigma"].M0.any():
-        raise _wrong("not-supported", "the body is under stress in its reference state (ksigma).", "ksigma")
+    problem = "the body is under stress in its reference state (ksigma)."
+    _refuse("ksigma" in X and X["ksigma"].M0.any(), "not-supported", problem, "ksigma")
     products, centrifugal, remark = _products(modal, m)
     left_out = f" without {', '.join(without)}" if without else ""
     names = [node.name or node.number for node in modal.nodes]
@@ -237,7 +225,7 @@ def make_data(modal: SidModal, name: str, without: tuple[str, ...] = ()) -> Flex
         ),
     }  # fmt: skip
     try:
-        given = FlexibleBodyData(**fields)
+        data = FlexibleBodyData(**fields)
     except ModelError as error:
         raise _name_contradicting(error, fields) from None
     if left_out:
@@ -245,22 +233,22 @@ def make_data(modal: SidModal, name: str, without: tuple[str, ...] = ()) -> Flex
         warnings.warn(ModelWarning("left-out-part", problem, where={"body": name}), stacklevel=5)
     if remark and remark != GEOMETRIC:
         warnings.warn(ModelWarning("first-order-data", f"flexible body {name!r}{remark}."), stacklevel=5)
-    if momentum(given) <= DATA.momentum:
+    if momentum(data) <= DATA.momentum:
         return FlexibleBodyData(**fields, reference="mean axis")
-    return FlexibleBodyData(**fields, reference="attached") if still_nodes(given) else given
+    return FlexibleBodyData(**fields, reference="attached") if still_nodes(data) else data
 
 
-def _wrong(code: str, problem: str, name: str, **evidence: Any) -> FileFormatError:
-    return FileFormatError(code, problem, where={"object": name}, evidence=evidence)
+def _refuse(wrong: object, code: str, problem: str, name: str, *advice: Advice, **evidence: Any) -> None:
+    FileFormatError.when(wrong, code, problem, *advice, where={"object": name}, evidence=evidence)
 
 
-def _flexible_node(node: SidNode, name: str) -> FlexibleNode:
+def _flexible_node(node: SidNode, name: str, most: float = 1e-6) -> FlexibleNode:
+    """A node, whose axes are orthogonal but for ``most``: files carry six digits or more."""
     if "AP" in node.matrices:
         axes = node.matrices["AP"].M0
         error = float(np.abs(axes @ axes.T - np.eye(3)).max())
-        if error > LIMITS.disagreement:
-            problem = f"AP of node {node.number} is not a rotation, by {error:.1e}."
-            raise _wrong("not-orthonormal", problem, f"node {node.number}", error=error)
+        problem, where = f"AP of node {node.number} is not a rotation, by {error:.1e}.", f"node {node.number}"
+        _refuse(error > most, "not-orthonormal", problem, where, error=error)
     return FlexibleNode(
         name=name, place=node.matrices["origin"].M0[:, 0], translation=node.matrices["phi"].M0,
         rotation=node.matrices["psi"].M0,
@@ -269,9 +257,9 @@ def _flexible_node(node: SidNode, name: str) -> FlexibleNode:
 
 def _frequencies(modal: SidModal) -> FloatArray | None:
     """Those in the names of the modes, where all have one."""
-    found = [_HERTZ.fullmatch(name) for name in modal.modes]
-    values = [float(one[1]) for one in found if one is not None]
-    return np.sort(values) if len(values) == len(found) else None
+    matches = [_HERTZ.fullmatch(name) for name in modal.modes]
+    values = [float(match[1]) for match in matches if match is not None]
+    return np.sort(values) if len(values) == len(matches) else None
 
 
 def _inertia(J: Taylor) -> tuple[FloatArray, FloatArray | None]:
@@ -292,13 +280,13 @@ def _mode_size(Me: Taylor) -> float:
     return float(np.sqrt(np.abs(np.diagonal(Me.M0)).max()))
 
 
-def _agree(name: str, one: FloatArray, other_name: str, other: FloatArray, size: float) -> None:
-    part = float(np.abs(one - other).max()) / max(size, 1e-300)
-    if part > LIMITS.disagreement:
-        problem = f"{name} and {other_name} contradict each other, by {part:.1e} of their size."
-        block = name.partition(" ")[0]
-        advice = _advise("Gr" if block == "Gr" else "Ct")
-        raise FileFormatError("damaged", problem, advice, where={"object": block}, evidence={"part": part})
+def _agree(
+    name: str, one: FloatArray, other_name: str, other: FloatArray, size: float, most: float = 1e-6
+) -> None:  # fmt: skip
+    """Refuse two statements of one number that differ by more than ``most``: files carry six digits or more."""
+    difference, block = float(np.abs(one - other).max()) / max(size, 1e-300), name.partition(" ")[0]
+    problem = f"{name} and {other_name} contradict each other, by {difference:.1e} of their size."
+    _refuse(difference > most, "damaged", problem, block, _advise("Gr" if block == "Gr" else "Ct"), part=difference)
 
 
 def _moments(modal: SidModal, m: int) -> FloatArray:
@@ -316,13 +304,16 @@ def _moments(modal: SidModal, m: int) -> FloatArray:
         return moments_from_eighth(-0.5 * best)
     if first is None:
         problem = "neither Gr nor the first order of J is given: the inertia of the deformed body is unknown."
-        raise _wrong("missing-argument", problem, "J")
+        raise FileFormatError("missing-argument", problem, where={"object": "J"})
     # P_ab − P_ba = ε_abc Cr_c
     return np.asarray(moments_from_eighth(-0.5 * first) - 0.5 * _cross(X["Cr"].M0.T).transpose(1, 2, 0))
 
 
-def _products(modal: SidModal, m: int) -> tuple[FloatArray, FloatArray | None, str]:
-    """Products; further terms of M1 of Oe (6, m, m), or None; and a remark on unknown parts."""
+def _products(modal: SidModal, m: int, negative: float = 1e-6) -> tuple[FloatArray, FloatArray | None, str]:
+    """Products; further terms of M1 of Oe (6, m, m), or None; and a remark on unknown parts.
+
+    negative : least eigenvalue of the products, of the largest, that is rounding of files with six digits.
+    """
     X = modal.matrices
     axial = _axial(modal, m)
     Q = np.zeros((3, 3, m, m))
@@ -334,17 +325,17 @@ def _products(modal: SidModal, m: int) -> tuple[FloatArray, FloatArray | None, s
         return Q, None, ": the symmetric part of its products is not given and counts as zero"
     turning = _symmetric(Oe1.transpose(2, 0, 1))
     if _GEOMETRIC.search(modal.remark) is None:
-        whole = Q.copy()
+        products = Q.copy()
         half = 0.5 * turning[:3].sum(axis=0)
         for k, (a, b) in enumerate(TURNS):
             if a == b:
-                whole[a, a] = turning[k] - half
+                products[a, a] = turning[k] - half
             else:
-                whole[a, b] += 0.5 * turning[k]
-                whole[b, a] = whole[a, b].T
-        values = np.linalg.eigvalsh(whole.transpose(0, 2, 1, 3).reshape(3 * m, 3 * m))
-        if values[0] >= -LIMITS.negative * max(values[-1], 1e-300):
-            return whole, None, ""
+                products[a, b] += 0.5 * turning[k]
+                products[b, a] = products[a, b].T
+        values = np.linalg.eigvalsh(products.transpose(0, 2, 1, 3).reshape(3 * m, 3 * m))
+        if values[0] >= -negative * max(values[-1], 1e-300):
+            return products, None, ""
         why = "the masses of its first order of Oe are negative; it is kept whole as stiffening"
     else:
         why = ""

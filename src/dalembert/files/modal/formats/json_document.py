@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.core.errors import FileFormatError, unknown_name
+from dalembert.core.errors import FileFormatError, require_name
 from dalembert.core.findings import Advice, Argument, Call
-from dalembert.files.modal.format import LIMITS, MODAL_FORMATS, ModalFormat
+from dalembert.files.modal.format import LARGEST, MODAL_FORMATS, ModalFormat
 from dalembert.files.modal.geometry import Geometry
 from dalembert.files.modal.modal_values import ModalValues, to_modes
 from dalembert.linear.modes import Modes
@@ -32,7 +32,7 @@ KEYS = (
 OBJECT, LIST, ITEM, TEXT = 184, 64, 48, 64
 
 
-def load_document(path: Path, max_bytes: int = LIMITS.size) -> Any:
+def load_document(path: Path, max_bytes: int = LARGEST) -> Any:
     """The JSON of a file; errors name the line. Refused where its objects would take twice ``max_bytes``."""
     data = path.read_bytes()
     wide = 1 if data.isascii() else 2 if np.frombuffer(data, np.uint8).max() < 0xF0 else 4  # bytes of a character
@@ -63,11 +63,10 @@ def is_modal(document: Any) -> bool:
 def read(path: Path, max_bytes: int) -> Modes:
     """Modes of a document."""
     document = load_document(path, max_bytes)
-    if not is_modal(document):
-        raise FileFormatError(
-            "not-modes", 'the document has no list "modes" of objects with "frequency_hz" and "shape".',
-            Advice("Read a machine by {}.", Call("da.read_model")),
-        )  # fmt: skip
+    problem = 'the document has no list "modes" of objects with "frequency_hz" and "shape".'
+    FileFormatError.when(
+        not is_modal(document), "not-modes", problem, Advice("Read a machine by {}.", Call("da.read_model"))
+    )
     modes = document["modes"]
     names = document.get("coordinates", document.get("outputs"))
     if not (isinstance(names, list) and names and all(isinstance(name, str) for name in names)):
@@ -80,13 +79,11 @@ def read(path: Path, max_bytes: int) -> Modes:
     eigenvalues = None
     if all("eigenvalue" in mode for mode in modes):
         eigenvalues = np.array([_number(mode["eigenvalue"], k, "eigenvalue") for k, mode in enumerate(modes)], complex)
-        if not np.isfinite(eigenvalues).all():
-            raise FileFormatError("not-finite", "an eigenvalue is not finite.")
+        FileFormatError.when(not np.isfinite(eigenvalues).all(), "not-finite", "an eigenvalue is not finite.")
         frequency = np.abs(eigenvalues) / (2.0 * np.pi)
-    if frequency is None:
-        raise FileFormatError("missing-argument", 'a mode has no "frequency_hz".')
+    FileFormatError.when(frequency is None, "missing-argument", 'a mode has no "frequency_hz".')
     classes = [mode.get("class") for mode in modes]
-    about = {"classes": [str(one) for one in classes]} if all(classes) else {}
+    about = {"classes": [str(name) for name in classes]} if all(classes) else {}
     values = ModalValues(
         frequency, shapes, names, None if eigenvalues is not None else damping, mass, sd_f, sd_z, eigenvalues,
         provenance=about,
@@ -96,16 +93,15 @@ def read(path: Path, max_bytes: int) -> Modes:
 
 def _check(mode: Any, k: int, count: int) -> None:
     where = {"mode": k + 1}
-    if not isinstance(mode, Mapping):
-        raise FileFormatError("wrong-type", f"mode {k + 1} is not an object.", where=where)
+    FileFormatError.when(not isinstance(mode, Mapping), "wrong-type", f"mode {k + 1} is not an object.", where=where)
     for key in mode:
-        if key not in KEYS:
-            problem = unknown_name("key", str(key), KEYS, f"mode {k + 1}")
-            raise FileFormatError("unknown-argument", problem, where=where)
+        require_name(
+            "key", str(key), KEYS, f"mode {k + 1}", error=FileFormatError, code="unknown-argument", where=where
+        )
     shape = mode.get("shape")
     if not isinstance(shape, list) or len(shape) != count:
-        found = len(shape) if isinstance(shape, list) else "no"
-        problem = f"the shape of mode {k + 1} has {found} numbers for {count} coordinates."
+        length = len(shape) if isinstance(shape, list) else "no"
+        problem = f"the shape of mode {k + 1} has {length} numbers for {count} coordinates."
         raise FileFormatError("wrong-shape", problem, where=where)
 
 
@@ -151,7 +147,7 @@ def write(modes: Modes, path: Path, geometry: Geometry | None) -> None:
 def _plain(value: Any) -> Any:
     plain = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(plain, list):
-        return [_plain(one) for one in plain]
+        return [_plain(entry) for entry in plain]
     return {"real": plain.real, "imag": plain.imag} if isinstance(plain, complex) else plain
 
 

@@ -22,7 +22,7 @@ from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice, Call
 from dalembert.files.modal.column_words import ModalColumn, ModalQuantity, factor_of, read_word
-from dalembert.files.modal.format import LIMITS, MODAL_FORMATS, ModalFormat
+from dalembert.files.modal.format import MODAL_FORMATS, ModalFormat
 from dalembert.files.modal.geometry import Geometry
 from dalembert.files.modal.modal_values import ModalValues, to_modes
 from dalembert.files.modal.table_layout import ModalTable, find_modal_table
@@ -47,11 +47,10 @@ _CALLED = re.compile(r"(?P<part>[^\W\d_]+)\s*\(\s*(?P<name>.+?)\s*\)")
 _ENDING = re.compile(r"(?P<name>.*[^\s._:(])[\s._:]*[\s._:(](?P<part>[^\W\d_]+)\)?")
 
 
-def read(path: Path, max_bytes: int) -> Modes:
-    """Modes of a table; errors name the line."""
+def read(path: Path, max_bytes: int, most: int = 20_000) -> Modes:
+    """Modes of a table; errors name the line. Reading ``most`` lines takes less than a second."""
     count, encoding = count_lines(path, max_bytes)
-    if count > LIMITS.lines:
-        raise FileFormatError("too-large", f"the table has {count} lines, more than {LIMITS.lines}.")
+    FileFormatError.when(count > most, "too-large", f"the table has {count} lines, more than {most}.")
     try:
         text = path.read_text(encoding=encoding)
         with path.open(encoding=encoding, newline=None) as file:
@@ -86,14 +85,14 @@ def _values(table: ModalTable, own: re.Match[str] | None) -> ModalValues:
             notes.append(f"column {head!r:.80} is left out")
         else:
             words[word.quantity] = (k, word)
-    found = {q: _numbers(table, *words[q]) for q in words if q is not ModalQuantity.mode}
-    damping, f = found.get(ModalQuantity.damping), found.get(ModalQuantity.frequency)
+    numbers = {q: _numbers(table, *words[q]) for q in words if q is not ModalQuantity.mode}
+    damping, f = numbers.get(ModalQuantity.damping), numbers.get(ModalQuantity.frequency)
     if f is None:
         if damping is None:
             problem = "damped frequencies need damping ratios beside them."
             raise FileFormatError("missing-argument", problem, line=table.head_line)
-        f = found[ModalQuantity.damped_frequency] / np.sqrt(np.maximum(1.0 - damping**2, 1e-300))
-    spread = found.get(ModalQuantity.frequency_deviation)
+        f = numbers[ModalQuantity.damped_frequency] / np.sqrt(np.maximum(1.0 - damping**2, 1e-300))
+    spread = numbers.get(ModalQuantity.frequency_deviation)
     if spread is not None and words[ModalQuantity.frequency_deviation][1].unit in ("%", "percent"):
         spread = spread * f
     names, values = _shapes(table, shapes, literal, own, notes)
@@ -103,13 +102,10 @@ def _values(table: ModalTable, own: re.Match[str] | None) -> ModalValues:
             Advice("Add a column per coordinate, named as the model names it."), line=table.head_line,
         )  # fmt: skip
     columns = {**{q.value: k for q, (k, _) in words.items()}, **{table.heads[k]: k for k in shapes}}
-    columns |= {
-        "frequency": columns.get(ModalQuantity.frequency.value, 0),
-        "damping": columns.get(ModalQuantity.damping.value, 0),
-    }
+    columns |= {key: columns.get(ModalQuantity[key].value, 0) for key in ("frequency", "damping")}
     return ModalValues(
-        f, values, names, damping, found.get(ModalQuantity.mass), spread, found.get(ModalQuantity.damping_deviation),
-        notes=notes,
+        f, values, names, damping, numbers.get(ModalQuantity.mass), spread,
+        numbers.get(ModalQuantity.damping_deviation), notes=notes,
         place=lambda mode, quantity: table.line(mode, columns.get(quantity, 0)),
         is_ratio_sure=ModalQuantity.damping not in words or words[ModalQuantity.damping][1].has_unit or own is not None,
     )  # fmt: skip
@@ -127,9 +123,8 @@ def _numbers(table: ModalTable, column: int, word: ModalColumn) -> FloatArray:
     relative = word.quantity is ModalQuantity.frequency_deviation and word.unit in ("%", "percent")
     factor = 0.01 if relative else factor_of(word, table.heads[column], table.line(0, column))
     cells = [_number(table, k, column) for k in range(len(table.cells))]
-    if any(isinstance(cell, complex) for cell in cells):
-        problem = f"column {table.heads[column]!r:.80} holds complex numbers."
-        raise FileFormatError("not-a-number", problem, line=table.line(0, column))
+    problem, line = f"column {table.heads[column]!r:.80} holds complex numbers.", table.line(0, column)
+    FileFormatError.when(any(isinstance(cell, complex) for cell in cells), "not-a-number", problem, line=line)
     return factor * np.array(cells, dtype=np.float64)
 
 
@@ -156,14 +151,14 @@ def read_complex(cell: str, decimal: str = ".") -> complex | None:
     """
     text = cell.replace(" ", "").replace("*", "").replace("(", "").replace(")", "")
     text = text.replace(decimal, ".")
-    found = _COMPLEX.fullmatch(text) or _COMPLEX.fullmatch(re.sub(r"([+-])[ij](.+)", r"\1\2i", text))
-    if found is None:
+    match = _COMPLEX.fullmatch(text) or _COMPLEX.fullmatch(re.sub(r"([+-])[ij](.+)", r"\1\2i", text))
+    if match is None:
         return None
     try:
-        imag = found["imag"]
-        if found["real"] and not imag:  # 2i: the pattern takes the number for the real part
-            return complex(0.0, float(found["real"]))
-        return complex(float(found["real"] or 0.0), float(imag + "1" if imag in ("", "+", "-") else imag))
+        imag = match["imag"]
+        if match["real"] and not imag:  # 2i: the pattern takes the number for the real part
+            return complex(0.0, float(match["real"]))
+        return complex(float(match["real"] or 0.0), float(imag + "1" if imag in ("", "+", "-") else imag))
     except ValueError:
         return None
 
@@ -180,34 +175,36 @@ def _shapes(
             notes.append(f"column {head!r:.80} holds text and is left out")
             continue
         if k in literal:
-            name, part = (head.rpartition(" ")[0], head.rpartition(" ")[2]) if own and own[2] else (head, "")
-            parts[name, part] = (k, 1.0, head)
+            name, kind = (head.rpartition(" ")[0], head.rpartition(" ")[2]) if own and own[2] else (head, "")
+            parts[name, kind] = (k, 1.0, head)
             continue
         read_ = read_unit_cell(head, unit) if unit else read_heading(head)
-        name, part = split_part(read_.name)
+        name, kind = split_part(read_.name)
         factor = read_.factor[0] / read_.factor[1]
-        if part == "phase":
+        if kind == "phase":
             factor = {"rad": factor}.get(read_.unit, 0.0)
-        parts[name, part] = (k, factor, read_.name)
-    found: dict[str, Any] = {}
-    for (name, part), (k, factor, whole) in parts.items():
-        other = {"real": "imag", "size": "phase"}.get(part)
-        before = {"imag": "real", "phase": "size"}.get(part)
+        parts[name, kind] = (k, factor, read_.name)
+    label: dict[str, Any] = {}
+    for (name, kind), (k, factor, by_name) in parts.items():
+        partner = {"real": "imag", "size": "phase"}.get(kind)
+        before = {"imag": "real", "phase": "size"}.get(kind)
         if before is not None and (name, before) in parts:
             continue
         values = np.array([_number(table, row, k) for row in range(len(table.cells))])
-        if other is not None and (name, other) in parts:
-            column, ratio, _ = parts[name, other]
+        if partner is not None and (name, partner) in parts:
+            column, ratio, _ = parts[name, partner]
             second = np.array([_number(table, row, column) for row in range(len(table.cells))])
-            if other == "phase" and not ratio:
+            if partner == "phase" and not ratio:
                 problem = f"the phase {table.heads[column]!r:.80} has no unit; write [deg] or [rad] behind its name."
                 raise FileFormatError("unit-mismatch", problem, line=table.head_line)
-            values = values + 1j * ratio / factor * second if other == "imag" else values * np.exp(1j * ratio * second)
-            found[name] = factor * values
+            values = (
+                values + 1j * ratio / factor * second if partner == "imag" else values * np.exp(1j * ratio * second)
+            )
+            label[name] = factor * values
         else:  # a part without its partner is the name of a coordinate: "hinge.angle"
-            found[whole] = (factor or 1.0) * values
-    names = list(found)
-    return names, np.array([found[name] for name in names])
+            label[by_name] = (factor or 1.0) * values
+    names = list(label)
+    return names, np.array([label[name] for name in names])
 
 
 def split_part(name: str) -> tuple[str, str]:
@@ -219,10 +216,10 @@ def split_part(name: str) -> tuple[str, str]:
     (('a1', 'imag'), ('a1', 'real'), ('tip.x', ''))
     """
     for pattern in (_CALLED, _ENDING):
-        found = pattern.fullmatch(name)
-        part = _PARTS.get(found["part"].lower()) if found else None
-        if found and part:
-            return found["name"], part
+        match = pattern.fullmatch(name)
+        kind = _PARTS.get(match["part"].lower()) if match else None
+        if match and kind:
+            return match["name"], kind
     return name, ""
 
 

@@ -38,45 +38,43 @@ _CONJUGATE = 1e-4  # relative distance of an eigenvalue from the conjugate of an
 
 def read(path: Path, max_bytes: int) -> Modes:
     """Modes of the sets 55 of a file."""
-    found = read_sets(path, max_bytes)
-    if not found.modes:
-        kinds = ", ".join(sorted(found.kinds)) or "none"
-        analyses = f" (analyses {', '.join(map(str, sorted(found.others)))})" if found.others else ""
+    sets = read_sets(path, max_bytes)
+    if not sets.modes:
+        kinds = ", ".join(sorted(sets.kinds)) or "none"
+        analyses = f" (analyses {', '.join(map(str, sorted(sets.others)))})" if sets.others else ""
         raise FileFormatError(
             "not-modes", f"the file has no modes (set 55 of analysis 2, 3 or 7); its sets: {kinds}{analyses}.",
             Advice("Read time series and frequency responses by {}.", Call("da.read_record"),
                    Call("dalembert.files.read_frequency_response")),
         )  # fmt: skip
-    return to_modes(_values(found))
+    return to_modes(_values(sets))
 
 
 def _values(found: UniversalSets) -> ModalValues:
     modes = _without_conjugates(found.modes)
     nodes, width = list(modes[0].values), len(next(iter(modes[0].values.values()), ()))
-    if not nodes:
-        raise FileFormatError("empty", "a mode has no node.", line=modes[0].line)
-    for one in modes:
-        if list(one.values) != nodes and set(one.values) != set(nodes):
-            odd = sorted(set(one.values) ^ set(nodes))[0]
-            raise FileFormatError("channel-mismatch", f"node {odd} is not in every mode.", line=one.line)
-        if any(len(row) != width for row in one.values.values()):
-            raise FileFormatError("channel-mismatch", "modes differ in their values per node.", line=one.line)
-    table = np.array([[one.values[node] for node in nodes] for one in modes]).reshape(len(modes), -1).T
-    own = _own_names(modes[0].texts) if width == 1 else None
-    if own is not None and len(own) == len(nodes):
-        names = own
+    FileFormatError.when(not nodes, "empty", "a mode has no node.", line=modes[0].line)
+    for item in modes:
+        odd = min(set(item.values) ^ set(nodes), default=None)
+        problem = f"node {odd} is not in every mode."
+        FileFormatError.when(odd is not None, "channel-mismatch", problem, line=item.line)
+        differ = any(len(row) != width for row in item.values.values())
+        FileFormatError.when(differ, "channel-mismatch", "modes differ in their values per node.", line=item.line)
+    table = np.array([[mode.values[node] for node in nodes] for mode in modes]).reshape(len(modes), -1).T
+    written = _own_names(modes[0].texts) if width == 1 else None
+    if written is not None and len(written) == len(nodes):
+        names = written
     else:
         names = [f"{node}{DIRECTIONS[k + 1] if width > 1 else ''}" for node in nodes for k in range(width)]
     moves = np.abs(table).max(axis=1) > 0.0 if width > 1 else np.ones(len(names), dtype=bool)
-    if not moves.any():
-        raise FileFormatError("no-motion", "all values of all modes are 0.", line=modes[0].line)
+    FileFormatError.when(not moves.any(), "no-motion", "all values of all modes are 0.", line=modes[0].line)
     notes = [f"{int((~moves).sum())} directions are 0 in every mode and left out"] if not moves.all() else []
-    reals = [one.reals for one in modes]
+    reals = [mode.reals for mode in modes]
     frequency, damping, mass, eigenvalues = _numbers(modes)
     shapes: Any = table[moves]
-    if not any(one.is_complex for one in modes):
+    if not any(mode.is_complex for mode in modes):
         shapes = shapes.real
-    if any(len(row) > 3 and one.analysis in NORMAL and row[3] and not row[2] for one, row in zip(modes, reals)):
+    if any(len(row) > 3 and mode.analysis in NORMAL and row[3] and not row[2] for mode, row in zip(modes, reals)):
         notes.append("hysteretic damping was taken as twice the damping ratio")
     return ModalValues(
         frequency, shapes, [name for name, moving in zip(names, moves, strict=True) if moving], damping, mass,
@@ -88,40 +86,40 @@ def _values(found: UniversalSets) -> ModalValues:
 def _numbers(modes: list[DataAtNodes]) -> tuple[Any, Any, Any, Any]:
     """Frequencies [Hz], damping ratios, modal masses, and eigenvalues where modes are complex."""
     frequency, damping, mass, eigenvalues = [], [], [], []
-    for one in modes:
-        if one.analysis in NORMAL:
-            f, m, viscous, hysteretic = (*one.reals, 0.0, 0.0, 0.0)[:4]
+    for mode in modes:
+        if mode.analysis in NORMAL:
+            f, m, viscous, hysteretic = (*mode.reals, 0.0, 0.0, 0.0)[:4]
             z = viscous or hysteretic / 2.0
             s = 2.0 * np.pi * f * complex(-z, np.sqrt(max(1.0 - z * z, 0.0)))
         else:
-            s, m = complex(*one.reals[:2]), 0.0
+            s, m = complex(*mode.reals[:2]), 0.0
             f = abs(s) / (2.0 * np.pi)
             z = -s.real / abs(s) if s else 0.0
         frequency.append(f)
         damping.append(z)
         mass.append(m)
         eigenvalues.append(s)
-    is_complex = any(one.analysis not in NORMAL for one in modes)
+    is_complex = any(mode.analysis not in NORMAL for mode in modes)
     return np.array(frequency), np.array(damping), np.array(mass), np.array(eigenvalues) if is_complex else None
 
 
 def _without_conjugates(modes: list[DataAtNodes]) -> list[DataAtNodes]:
     """Modes with Im s ≥ 0: of a pair one is left out, a single one is conjugated."""
-    kept = []
-    for one in modes:
-        if one.analysis in NORMAL or one.reals[1] >= 0.0:
-            kept.append(one)
+    upper = []
+    for mode in modes:
+        if mode.analysis in NORMAL or mode.reals[1] >= 0.0:
+            upper.append(mode)
             continue
-        s = complex(*one.reals[:2])
+        s = complex(*mode.reals[:2])
         if not any(
-            abs(complex(*other.reals[:2]) - s.conjugate()) <= _CONJUGATE * abs(s)
-            for other in modes
-            if other.analysis not in NORMAL
+            abs(complex(*second.reals[:2]) - s.conjugate()) <= _CONJUGATE * abs(s)
+            for second in modes
+            if second.analysis not in NORMAL
         ):
-            values = {node: tuple(x.conjugate() for x in row) for node, row in one.values.items()}
-            reals = (one.reals[0], -one.reals[1], *one.reals[2:])
-            kept.append(DataAtNodes(one.line, one.texts, one.analysis, reals, one.number, values, one.is_complex))
-    return kept
+            values = {node: tuple(x.conjugate() for x in row) for node, row in mode.values.items()}
+            reals = (mode.reals[0], -mode.reals[1], *mode.reals[2:])
+            upper.append(DataAtNodes(mode.line, mode.texts, mode.analysis, reals, mode.number, values, mode.is_complex))
+    return upper
 
 
 def _own_names(texts: tuple[str, ...]) -> list[str] | None:
@@ -154,7 +152,7 @@ def _places(modes: Modes, geometry: Geometry | None) -> tuple[list[tuple[int, in
     """Node, direction and sign of every coordinate, values per node, and names for the lines of text."""
     if geometry is not None:
         numbers = _node_numbers(geometry)
-        found = []
+        places = []
         matched, _ = geometry.match(modes.coordinates)
         for name in modes.coordinates:
             require_name("place", name, matched, "the geometry", error=FileFormatError)
@@ -166,24 +164,27 @@ def _places(modes: Modes, geometry: Geometry | None) -> tuple[list[tuple[int, in
             if len(axes) != 1:
                 problem = f"{name!r:.80} measures along {place[3]}: a universal file has directions x, y and z only."
                 raise FileFormatError("unknown-choice", problem, Advice("Write .json or .csv."))
-            found.append((numbers[place[:3]], axes[0], vector[axes[0]]))
-        _refuse_twice(found, modes)
-        return found, 3, ()
+            places.append((numbers[place[:3]], axes[0], vector[axes[0]]))
+        _refuse_twice(places, modes)
+        return places, 3, ()
     labels = [_LABEL.fullmatch(name) for name in modes.coordinates]
     if all(labels):
-        found = [(int(one["node"]), _AXES[one["axis"]], -1.0 if one["sign"] == "-" else 1.0) for one in labels if one]
-        _refuse_twice(found, modes)
-        return found, 6 if any(axis > 2 for _, axis, _ in found) else 3, ()
+        places = [
+            (int(match["node"]), _AXES[match["axis"]], -1.0 if match["sign"] == "-" else 1.0)
+            for match in labels
+            if match
+        ]
+        _refuse_twice(places, modes)
+        return places, 6 if any(axis > 2 for _, axis, _ in places) else 3, ()
     return [(k + 1, 0, 1.0) for k in range(len(modes.coordinates))], 1, modes.coordinates
 
 
 def _refuse_twice(found: list[tuple[int, int, float]], modes: Modes) -> None:
-    seen: dict[tuple[int, int], str] = {}
+    numbers_by_name: dict[tuple[int, int], str] = {}
     for (node, axis, _), name in zip(found, modes.coordinates, strict=True):
-        if (node, axis) in seen:
-            problem = f"{seen[node, axis]!r:.80} and {name!r:.80} are one direction of node {node}."
-            raise FileFormatError("duplicate", problem)
-        seen[node, axis] = name
+        first = numbers_by_name.setdefault((node, axis), name)
+        problem = f"{first!r:.80} and {name!r:.80} are one direction of node {node}."
+        FileFormatError.when(first is not name, "duplicate", problem)
 
 
 def _texts(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ from dalembert.files.models.schema.kinds import (
 from dalembert.files.models.schema.methods import MethodTable
 from dalembert.files.models.schema.options import any_of, kind_table
 from dalembert.files.models.schema.values import FileTable, Law, Text, either, matrix, quantities, quantity
-from dalembert.files.models.text.limits import LIMITS
+from dalembert.files.models.text import limits
 from dalembert.model.actuators import ACTUATORS
 from dalembert.model.couplings import COUPLERS
 from dalembert.model.forces import FORCES
@@ -83,7 +83,7 @@ class PictureTable(FileTable):
 
     mesh: Text = Field(description="an STL file beside this one, in the coordinates of the body")
     scale: Length | None = Field(None, description="one unit of the mesh, '1 mm' by default")
-    colors: list[ColorTable] = Field([], max_length=LIMITS.list, description="colours of its triangles")
+    colors: list[ColorTable] = Field([], max_length=limits.LIST, description="colours of its triangles")
 
 
 class RotationTable(FileTable):
@@ -180,7 +180,7 @@ class BodyTable(FileTable):
     center: Position | None = Field(None, description="centre of mass, where the body's origin is elsewhere")
     points: dict[Text, Position] = Field({}, description="named points")
     picture: PictureTable | None = Field(None, description="how pictures show it; else by its inertia or its points")
-    shapes: list[CollisionTable] = Field([], max_length=LIMITS.list, description="by which it touches the ground")
+    shapes: list[CollisionTable] = Field([], max_length=limits.LIST, description="by which it touches the ground")
     as_given: bool = Field(False, description="take the inertia as it is, also where no body can have it")
     flexible: Text | None = Field(
         None, description="data file of a flexible body beside this one (.npz, .SID_FEM, .toml); its nodes are points"
@@ -195,7 +195,7 @@ class GroundTable(FileTable):
 
     points: dict[Text, Position] = Field({}, description="by name, in world axes")
     picture: PictureTable | None = Field(None, description="parts on the ground, in pictures of this file")
-    shapes: list[CollisionTable] = Field([], max_length=LIMITS.list, description="planes that robots stand on")
+    shapes: list[CollisionTable] = Field([], max_length=limits.LIST, description="planes that robots stand on")
 
 
 # -- joints and what prescribes motion ------------------------------------------------------------------------------
@@ -283,23 +283,23 @@ class Model(FileTable):
         default_factory=lambda: GroundTable(points={}, picture=None, shapes=[]),
         description="named points of the ground",
     )
-    bodies: dict[Text, BodyTable] = Field({}, max_length=LIMITS.bodies, description="bodies, by name")
+    bodies: dict[Text, BodyTable] = Field({}, max_length=limits.BODIES, description="bodies, by name")
     joints: dict[Text, Any] = Field({})  # see `model_type`
     couplers: dict[Text, Any] = Field({})
-    drivers: dict[Text, DriverTable] = Field({}, max_length=LIMITS.couplers, description="prescribed motions, by name")
+    drivers: dict[Text, DriverTable] = Field({}, max_length=limits.COUPLERS, description="prescribed motions, by name")
     constraints: dict[Text, ConstraintTable] = Field(
-        {}, max_length=LIMITS.couplers, description="expressions that stay zero, by name"
+        {}, max_length=limits.COUPLERS, description="expressions that stay zero, by name"
     )
     variables: dict[Text, VariableTable] = Field(
-        {}, max_length=LIMITS.couplers, description="extra coordinates, by name"
+        {}, max_length=limits.COUPLERS, description="extra coordinates, by name"
     )
     forces: dict[Text, Any] = Field({})
     sensors: dict[Text, Any] = Field({})
     start: StartTable = Field(
         default_factory=lambda: StartTable.model_validate({}), description="where the motion starts"
     )
-    starts: dict[Text, NamedStartTable] = Field({}, max_length=LIMITS.list, description="initial states, by name")
-    loops: list[Text] = Field([], max_length=LIMITS.parts, description="joints at which joint coordinates cut loops")
+    starts: dict[Text, NamedStartTable] = Field({}, max_length=limits.LIST, description="initial states, by name")
+    loops: list[Text] = Field([], max_length=limits.PARTS, description="joints at which joint coordinates cut loops")
     simulate: SimulateTable = Field(
         default_factory=lambda: SimulateTable.model_validate({}), description="defaults of a simulation"
     )
@@ -310,18 +310,18 @@ _made: list[tuple[Any, type[Model]]] = []  # of the kinds that were registered a
 
 def model_type() -> type[Model]:
     """The model of a file, with the tables of all registered kinds."""
-    kinds = tuple(dict(one) for one in (JOINTS, COUPLERS, FORCES, ACTUATORS, SENSORS))
+    kinds = tuple(dict(registry) for registry in (JOINTS, COUPLERS, FORCES, ACTUATORS, SENSORS))
     if not _made or _made[0][0] != kinds:
         sections = {
             "joints": (any_of(kind_table(name, kind.doc, kind.keys) for name, kind in JOINTS.items()),
-                       LIMITS.parts, "joints between bodies, by name; each has a type"),
+                       limits.PARTS, "joints between bodies, by name; each has a type"),
             "couplers": (any_of(kind_table(name, kind.doc, kind.keys) for name, kind in COUPLERS.items()),
-                         LIMITS.couplers, "gears and racks, by name; each has a type"),
+                         limits.COUPLERS, "gears and racks, by name; each has a type"),
             "forces": (any_of(kind_table(name, kind.summary(), kind.options()) for name, kind in FORCES.items()),
-                       LIMITS.parts, "springs, dampers, actuators, contacts, by name; each has a type"),
+                       limits.PARTS, "springs, dampers, actuators, contacts, by name; each has a type"),
             "sensors": (any_of(kind_table(name, kind.summary(), kind.options(), "Sensor")
                                for name, kind in SENSORS.items()),
-                        LIMITS.parts, "measured quantities, by name; each has a type"),
+                        limits.PARTS, "measured quantities, by name; each has a type"),
         }  # fmt: skip
         fields: Any = {
             name: (dict[Text, tables], Field({}, max_length=most, description=meaning))  # type: ignore[valid-type]

@@ -42,7 +42,7 @@ def _tables(kind: type[FileTable] | None = None) -> list[type[FileTable]]:
     """All tables of a model file."""
     from dalembert.files.models.schema.values import FileTable
 
-    return [one for child in (kind or FileTable).__subclasses__() for one in (child, *_tables(child))]
+    return [table for child in (kind or FileTable).__subclasses__() for table in (child, *_tables(child))]
 
 
 def _add_units(table: type[FileTable], schema: dict[str, Any]) -> None:
@@ -51,10 +51,10 @@ def _add_units(table: type[FileTable], schema: dict[str, Any]) -> None:
     from dalembert.record.units import KINDS
 
     for key, info in table.model_fields.items():
-        given = schema.get("properties", {}).get(info.alias or key, {})
+        keys = schema.get("properties", {}).get(info.alias or key, {})
         unit = KINDS.get(declared_kind(table, key) or "", ("",))[0]
-        if unit and "description" in given and "[" not in given["description"]:
-            given["description"] += f" [{unit}]"
+        if unit and "description" in keys and "[" not in keys["description"]:
+            keys["description"] += f" [{unit}]"
 
 
 def schema_text() -> str:

@@ -33,10 +33,10 @@ def _lines(schema: dict[str, Any]) -> Iterator[str]:
     yield from ("", "## The file", "")
     yield from _keys(schema)
     for section in SECTIONS:
-        own = schema["properties"][section]
-        about = own.get("description", "")
+        table = schema["properties"][section]
+        about = table.get("description", "")
         yield from ("", f"## {section}", "", f"{about[:1].upper()}{about[1:]}." if about else "")
-        parts = [*_references(own)]
+        parts = [*_references(table)]
         for name in parts:
             yield from _table(schema, name, shown, heading=len(parts) > 1)
     later = [name for name in schema["$defs"] if name not in shown]
@@ -46,22 +46,22 @@ def _lines(schema: dict[str, Any]) -> Iterator[str]:
 
 
 def _table(schema: dict[str, Any], name: str, shown: set[str], *, heading: bool = True) -> Iterator[str]:
-    own = schema["$defs"][name]
+    table = schema["$defs"][name]
     shown.add(name)
     if heading:
-        yield from ("", f"### {_title(own, name)}", "", _plain(own.get("description", "")))
-    if set(own["properties"]) - {"type"}:
+        yield from ("", f"### {_title(table, name)}", "", _plain(table.get("description", "")))
+    if set(table["properties"]) - {"type"}:
         yield ""
-        yield from _keys(own)
+        yield from _keys(table)
 
 
 def _keys(own: dict[str, Any]) -> Iterator[str]:
     yield from ("| key | value | default | meaning |", "|---|---|---|---|")
-    for key, given in own["properties"].items():
-        if "const" in given or key == "$schema":
+    for key, entry in own["properties"].items():
+        if "const" in entry or key == "$schema":
             continue  # the type is the heading
-        default = "needed" if key in own.get("required", ()) else _default(given)
-        yield f"| `{key}` | {_cell(_value(given))} | {default} | {_cell(_meaning(given))} |"
+        default = "needed" if key in own.get("required", ()) else _default(entry)
+        yield f"| `{key}` | {_cell(_value(entry))} | {default} | {_cell(_meaning(entry))} |"
 
 
 def _references(given: Any) -> Iterator[str]:
@@ -82,7 +82,7 @@ def _title(own: dict[str, Any], name: str) -> str:
     if "const" in kind:
         return f'type = "{kind["const"]}"'
     if "enum" in kind and name.endswith("Sensor"):
-        return "type = " + ", ".join(f'"{one}"' for one in kind["enum"])
+        return "type = " + ", ".join(f'"{choice}"' for choice in kind["enum"])
     return _words(name)
 
 
@@ -96,7 +96,7 @@ def _value(given: dict[str, Any]) -> str:
         name = _words(given["$ref"].rpartition("/")[2])
         return name if name == "place" else f"table: {name}"
     if "enum" in given:
-        return ", ".join(f'`"{one}"`' for one in given["enum"])
+        return ", ".join(f'`"{choice}"`' for choice in given["enum"])
     if kind := _KIND.match(given.get("description", "")):
         return f"{kind[1]} [{kind[2]}]" if kind[2] else "number"
     forms = given.get("anyOf") or given.get("oneOf")

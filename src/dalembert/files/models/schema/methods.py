@@ -23,23 +23,23 @@ class MethodTable(FileTable):
         """The keys of all registered methods."""
         from dalembert.solve.integrate.method import INTEGRATORS, options_of
 
-        made: dict[str, Any] = handler.resolve_ref_schema(handler(core))
-        kind = made["properties"]["type"]
-        made["properties"] = {
+        schema: dict[str, Any] = handler.resolve_ref_schema(handler(core))
+        kind = schema["properties"]["type"]
+        schema["properties"] = {
             "type": {key: kind[key] for key in ("description", "title")}
             | {"enum": sorted(INTEGRATORS), "type": "string"}
         }
         meanings: dict[str, dict[str, list[str]]] = {}
         for name, method in INTEGRATORS.items():
-            for key, given in keys_table(method).model_json_schema()["properties"].items():
-                meanings.setdefault(key, {}).setdefault(given["description"], []).append(name)
-                made["properties"].setdefault(key, given)
+            for key, entry in keys_table(method).model_json_schema()["properties"].items():
+                meanings.setdefault(key, {}).setdefault(entry["description"], []).append(name)
+                schema["properties"].setdefault(key, entry)
         for key, users in meanings.items():
             shown = (f"{meaning} ({', '.join(sorted(names))})" for meaning, names in users.items())
             unit = next(options_of(INTEGRATORS[names[0]])[key].unit for names in users.values())
-            made["properties"][key]["description"] = "; ".join(shown) + (f" [{unit}]" if unit else "")
-        made["additionalProperties"] = False
-        return made
+            schema["properties"][key]["description"] = "; ".join(shown) + (f" [{unit}]" if unit else "")
+        schema["additionalProperties"] = False
+        return schema
 
 
 @lru_cache(maxsize=64)
@@ -48,16 +48,13 @@ def keys_table(method: type[Any]) -> type[FileTable]:
     from dalembert.solve.integrate.method import options_of
 
     def kind(wanted: Any, unit: str) -> Any:
-        plain = next((one for one in get_args(wanted) if one is not type(None)), wanted)
+        plain = next((hint for hint in get_args(wanted) if hint is not type(None)), wanted)
         if get_origin(wanted) is Literal:
             return wanted
         return Time if unit == "s" else Number if plain is float else plain
 
     keys: dict[str, Any] = {
-        name: (
-            kind(one.type, one.unit) | None,
-            Field(None, description=one.meaning),
-        )
-        for name, one in options_of(method).items()
+        name: (kind(option.type, option.unit) | None, Field(None, description=option.meaning))
+        for name, option in options_of(method).items()
     }
     return create_model(f"{method.__name__}Keys", __base__=FileTable, **keys)

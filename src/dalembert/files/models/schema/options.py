@@ -11,7 +11,7 @@ from pydantic import Field, create_model
 
 from dalembert.files.models.schema.kinds import Axis, Direction, OneOrMore, Pair, Place, Position, Value
 from dalembert.files.models.schema.values import FileTable, Law, Text, either, quantities, quantity
-from dalembert.files.models.text.limits import LIMITS
+from dalembert.files.models.text import limits
 from dalembert.model.actuators import ACTUATORS
 from dalembert.model.options import REQUIRED, Option
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class TableLaw(FileTable):
     """Piecewise linear force of the extension."""
 
-    table: list[Pair] = Field(min_length=2, max_length=LIMITS.list, description="pairs of extension and force")
+    table: list[Pair] = Field(min_length=2, max_length=limits.LIST, description="pairs of extension and force")
 
 
 class LimitsTable(FileTable):
@@ -80,13 +80,13 @@ def _form(option: Option) -> Any:
 def kind_table(name: str, doc: str, options: Mapping[str, Option], suffix: str = "") -> type[KindTable]:
     """The table of a registered kind: its type and its options. Its class has the name of the kind, and a suffix."""
     keys: dict[str, Any] = {}
-    for key, one in options.items():
-        form, default = _form(one), ... if one.default is REQUIRED else one.default
-        keys[key] = (form | None if default is None else form, Field(default, description=one.doc))
+    for key, option in options.items():
+        form, default = _form(option), ... if option.default is REQUIRED else option.default
+        keys[key] = (form | None if default is None else form, Field(default, description=option.doc))
     title = "".join(word.capitalize() for word in name.replace("-", " ").split()) + suffix
-    made: Any = create_model(title, __base__=KindTable, __doc__=doc, type=(Literal[name], ...), **keys)  # type: ignore
-    made.declared = options
-    return made  # type: ignore[no-any-return]
+    model: Any = create_model(title, __base__=KindTable, __doc__=doc, type=(Literal[name], ...), **keys)  # type: ignore
+    model.declared = options
+    return model  # type: ignore[no-any-return]
 
 
 def any_of(tables: Iterable[type[FileTable]]) -> Any:

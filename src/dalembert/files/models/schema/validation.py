@@ -39,13 +39,13 @@ def finding_of(problem: Any, where: tuple[int | str, ...]) -> Finding:
     kind, context = problem["type"], problem.get("ctx", {})
     path = _path(where)
     if kind == "extra_forbidden":
-        known = keys_at(problem["loc"][:-1])
-        return Finding("unknown-argument", unknown_name("key", str(problem["loc"][-1]), known, _owner(where[:-1])))
+        names = keys_at(problem["loc"][:-1])
+        return Finding("unknown-argument", unknown_name("key", str(problem["loc"][-1]), names, _owner(where[:-1])))
     if kind == "missing":
         return Finding("missing-argument", f"{_owner(where[:-1])} needs the key {where[-1]!r}.")
     if kind == "union_tag_invalid":
-        known = [tag.strip().strip("'") for tag in context["expected_tags"].split(",")]
-        return Finding("unknown-name", f"{path}: {unknown_name('type', str(context['tag']), known)}")
+        names = [tag.strip().strip("'") for tag in context["expected_tags"].split(",")]
+        return Finding("unknown-name", f"{path}: {unknown_name('type', str(context['tag']), names)}")
     if kind == "union_tag_not_found":
         return Finding("missing-argument", f"{path} needs a type.")
     if kind == "literal_error":
@@ -53,8 +53,8 @@ def finding_of(problem: Any, where: tuple[int | str, ...]) -> Finding:
     if kind in ("dict_type", "model_type", "model_attributes_type"):
         return Finding("wrong-type", f"{path or 'the file'}: expected a table, got {_quote_input(problem)}.")
     message = problem["msg"][0].lower() + problem["msg"][1:]
-    given = "" if kind in _GIVEN else f" (got {_quote_input(problem)})"
-    return Finding(_CODES.get(kind, "wrong-type"), f"{path}: {message.rstrip('.')}{given}.")
+    shown = "" if kind in _GIVEN else f" (got {_quote_input(problem)})"
+    return Finding(_CODES.get(kind, "wrong-type"), f"{path}: {message.rstrip('.')}{shown}.")
 
 
 def _quote_input(problem: Any) -> str:
@@ -127,11 +127,11 @@ def _step(kind: Any, step: int | str) -> Any:
 
 def _members(kind: Any) -> list[Any]:
     """Members of a union, also of unions inside it."""
-    found: list[Any] = []
+    problems: list[Any] = []
     for member in get_args(kind):
         inner = _plain(member)
-        found += _members(inner) if _is_union(inner) else [member]
-    return found
+        problems += _members(inner) if _is_union(inner) else [member]
+    return problems
 
 
 def _has_tag(member: Any, tag: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, Discriminator, PlainValidator, StringConstraints, Tag, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from dalembert.files.models.text.limits import LIMITS
+from dalembert.files.models.text import limits
 from dalembert.files.models.text.sources import shorten
 from dalembert.record.units import KINDS
 
@@ -29,7 +29,7 @@ class Kind:
 
 def _is_value(given: Any) -> bool:
     if isinstance(given, str):
-        return bool(given.strip()) and len(given) <= LIMITS.expression
+        return bool(given.strip()) and len(given) <= limits.EXPRESSION
     return isinstance(given, (int, float)) and not isinstance(given, bool)
 
 
@@ -57,7 +57,7 @@ def _schema(kind: str) -> dict[str, Any]:
     unit = KINDS[kind][0] if kind else ""
     what = f"a number [{unit}]" if unit else "a number"
     return {
-        "anyOf": [{"type": "number"}, {"type": "string", "minLength": 1, "maxLength": LIMITS.expression}],
+        "anyOf": [{"type": "number"}, {"type": "string", "minLength": 1, "maxLength": limits.EXPRESSION}],
         "description": f"{kind or 'value'}: {what}, or a text with a unit or an expression of parameters",
     }
 
@@ -71,8 +71,8 @@ def quantities(kind: str, *sizes: int) -> Any:
     """The type of a list of numbers of this kind, of one of the given lengths (any, when none is given)."""
 
     def check(given: Any) -> Any:
-        if not isinstance(given, list) or (sizes and len(given) not in sizes) or len(given) > LIMITS.list:
-            wanted = " or ".join(str(n) for n in sizes) or f"up to {LIMITS.list}"
+        if not isinstance(given, list) or (sizes and len(given) not in sizes) or len(given) > limits.LIST:
+            wanted = " or ".join(str(n) for n in sizes) or f"up to {limits.LIST}"
             raise PydanticCustomError(
                 "list", "expected a list of {n} numbers{got}", {"n": wanted, "got": _quote_given(given)}
             )
@@ -131,17 +131,17 @@ def declared_kind(table: FileTable | type[FileTable], key: str) -> str | None:
 
 
 def _find_kind(parts: Any) -> str | None:
-    for part in parts:
-        if isinstance(part, Kind):
-            return part.name
-        if get_origin(part) is not None or get_args(part):
-            inner = _find_kind((*get_args(part), *getattr(part, "__metadata__", ())))
+    for term in parts:
+        if isinstance(term, Kind):
+            return term.name
+        if get_origin(term) is not None or get_args(term):
+            inner = _find_kind((*get_args(term), *getattr(term, "__metadata__", ())))
             if inner is not None:
                 return inner
     return None
 
 
-Text = Annotated[str, StringConstraints(min_length=1, max_length=LIMITS.name)]
+Text = Annotated[str, StringConstraints(min_length=1, max_length=limits.NAME)]
 Law = Annotated[Any, PlainValidator(_check_value), WithJsonSchema({
-    "anyOf": [{"type": "number"}, {"type": "string", "minLength": 1, "maxLength": LIMITS.expression}],
+    "anyOf": [{"type": "number"}, {"type": "string", "minLength": 1, "maxLength": limits.EXPRESSION}],
     "description": "a number, or an expression of parameters, time t and coordinates by name"})]  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 
 from dalembert.core.findings import Advice
 from dalembert.files.models.tables.flexible_bodies import body_data, factors, refuse_keys
-from dalembert.files.models.text.limits import LIMITS
+from dalembert.files.models.text import limits
 from dalembert.files.models.values.mesh_mass import mesh_mass, mesh_triangles
 from dalembert.files.models.values.places import own_point, plain
 from dalembert.files.models.values.scopes import Scope, Where
@@ -40,9 +40,9 @@ def add_bodies(scope: Scope) -> None:
         with check_part(scope, where, scope.full(name), table):
             if table.flexible is not None or table.beam is not None:
                 data = body_data(scope, scope.full(name), table, where)
-                given = {**read_drawn_pose(scope, table, where), **factors(scope, table, where)}
+                options = {**read_drawn_pose(scope, table, where), **factors(scope, table, where)}
                 add = scope.m.add_flexible_pieces if table.beam and table.beam.pieces else scope.m.add_flexible_body
-                body: Any = add(scope.full(name), data, **given)
+                body: Any = add(scope.full(name), data, **options)
             else:
                 refuse_keys(scope, table, ("stiffness", "damping"), "a flexible body", where)
                 body = scope.m.add_body(scope.full(name), **_arguments(scope, table, where))
@@ -63,48 +63,47 @@ def add_points(scope: Scope, body: Any, points: dict[str, Any], where: Where) ->
 
 
 def _arguments(scope: Scope, table: Any, where: Where) -> dict[str, Any]:
-    given: dict[str, Any] = {"inertia": _inertia(scope, table, where)}
+    arguments: dict[str, Any] = {"inertia": _inertia(scope, table, where)}
     for key in ("mass", "center"):
         value = scope.get(table, key, where)
         if value is not None:
-            given[key] = value
-    given |= read_drawn_pose(scope, table, where)
-    if isinstance(given["inertia"], _Mesh):
-        given = _with_mesh(scope, given, where)
+            arguments[key] = value
+    arguments |= read_drawn_pose(scope, table, where)
+    if isinstance(arguments["inertia"], _Mesh):
+        arguments = _with_mesh(scope, arguments, where)
     if table.picture is not None:
         path, scale = _mesh_file(scope, table.picture, (*where, "picture"))
-        given["mesh"] = mesh_triangles(path, table.picture.mesh, scale)
-    return given
+        arguments["mesh"] = mesh_triangles(path, table.picture.mesh, scale)
+    return arguments
 
 
 def _colors(picture: Any) -> tuple[tuple[int, int, int], ...]:
-    return tuple((one.first, one.count, int(one.color[1:], 16)) for one in picture.colors)
+    return tuple((colour.first, colour.count, int(colour.color[1:], 16)) for colour in picture.colors)
 
 
 def _read_shapes(scope: Scope, table: Any, where: Where) -> tuple[CollisionShape, ...]:
     """Shapes of contact with the ground."""
-    found = []
-    for k, one in enumerate(table.shapes):
-        own: Where = (*where, "shapes", k)
-        size, place = (tuple(plain(scope.get(one, key, own), scope, own)) for key in ("size", "position"))
-        if len(size) < SIZES[one.type] or min(size) < 0.0:
-            problem = f"a {one.type} has {SIZES[one.type]} lengths that are not negative, got {list(size)}."
-            raise scope.refuse((*own, "size"), "out-of-range", problem)
-        turned = None if one.rotation is None else _rotation(scope, one.rotation, (*own, "rotation"))
+    shapes = []
+    for k, shape in enumerate(table.shapes):
+        here: Where = (*where, "shapes", k)
+        size, place = (tuple(plain(scope.get(shape, key, here), scope, here)) for key in ("size", "position"))
+        problem = f"a {shape.type} has {SIZES[shape.type]} lengths that are not negative, got {list(size)}."
+        scope.refuse_if(len(size) < SIZES[shape.type] or min(size) < 0.0, (*here, "size"), "out-of-range", problem)
+        turned = None if shape.rotation is None else _rotation(scope, shape.rotation, (*here, "rotation"))
         axes = rotation_matrix(turned, "the rotation of a shape")
-        found.append(CollisionShape(one.type, size, place, axes))
-    return tuple(found)
+        shapes.append(CollisionShape(shape.type, size, place, axes))
+    return tuple(shapes)
 
 
 def read_drawn_pose(scope: Scope, table: Any, where: Where) -> dict[str, Any]:
     """Where the drawing shows a body."""
-    given: dict[str, Any] = {}
+    pose: dict[str, Any] = {}
     for key in ("position", "angle"):
         if getattr(table, key) is not None:
-            given[key] = plain(scope.get(table, key, where), scope, where)
+            pose[key] = plain(scope.get(table, key, where), scope, where)
     if table.rotation is not None:
-        given["rotation"] = _rotation(scope, table.rotation, (*where, "rotation"))
-    return given
+        pose["rotation"] = _rotation(scope, table.rotation, (*where, "rotation"))
+    return pose
 
 
 def _mesh_file(scope: Scope, table: Any, where: Where) -> tuple[Path, float]:
@@ -125,30 +124,29 @@ def _rotation(scope: Scope, given: object, where: Where) -> list[Any]:
 
 
 def _inertia(scope: Scope, table: Any, where: Where) -> Any:
-    given, where = table.inertia, (*where, "inertia")
-    if isinstance(given, (int, float, str, list)):
-        return scope.numbers(given, "inertia", where)
-    forms = [key for key in (*_SHAPES, "composite", "mesh") if getattr(given, key) is not None]
+    inertia, where = table.inertia, (*where, "inertia")
+    if isinstance(inertia, (int, float, str, list)):
+        return scope.numbers(inertia, "inertia", where)
+    forms = [key for key in (*_SHAPES, "composite", "mesh") if getattr(inertia, key) is not None]
     if len(forms) != 1:
         what = "one of rod, box, cylinder, sphere, composite, mesh"
         problem = f"expected {what}, got {' and '.join(forms) or 'none'}."
         raise scope.refuse(where, "conflicting-arguments" if forms else "missing-argument", problem)
     if forms[0] != "mesh":
-        refuse_keys(scope, given, ("density", "scale"), "a mesh", where)
+        refuse_keys(scope, inertia, ("density", "scale"), "a mesh", where)
     if forms[0] == "composite":
-        refuse_keys(scope, given, ("axis", "hollow"), "a shape", where)
-        return _composite(scope, given.composite, (*where, "composite"))
+        refuse_keys(scope, inertia, ("axis", "hollow"), "a shape", where)
+        return _composite(scope, inertia.composite, (*where, "composite"))
     if forms[0] == "mesh":
-        refuse_keys(scope, given, ("axis", "hollow"), "a shape", where)
-        return _Mesh(scope, given, where)
-    return _shape(scope, given, where)
+        refuse_keys(scope, inertia, ("axis", "hollow"), "a shape", where)
+        return _Mesh(scope, inertia, where)
+    return _shape(scope, inertia, where)
 
 
 def _shape(scope: Scope, table: Any, where: Where) -> Shape:
     kinds = [key for key in _SHAPES if getattr(table, key) is not None]
-    if len(kinds) != 1:
-        problem = f"expected one of {', '.join(_SHAPES)}, got {' and '.join(kinds) or 'none'}."
-        raise scope.refuse(where, "conflicting-arguments" if kinds else "missing-argument", problem)
+    problem = f"expected one of {', '.join(_SHAPES)}, got {' and '.join(kinds) or 'none'}."
+    scope.refuse_if(len(kinds) != 1, where, "conflicting-arguments" if kinds else "missing-argument", problem)
     kind = kinds[0]
     size = scope.get(table, kind, where)
     if kind != "sphere":
@@ -165,17 +163,17 @@ def _shape(scope: Scope, table: Any, where: Where) -> Shape:
 
 
 def _composite(scope: Scope, parts: list[Any], where: Where) -> Composite:
-    found = []
+    solids = []
     symbolic = 0
-    for k, part in enumerate(parts):
-        own = (*where, k)
-        mass, position = scope.get(part, "mass", own), scope.get(part, "position", own)
+    for k, solid in enumerate(parts):
+        here = (*where, k)
+        mass, position = scope.get(solid, "mass", here), scope.get(solid, "position", here)
         symbolic += any(not isinstance(x, float) for x in (mass, *position))
-        found.append((_shape(scope, part, own), mass, position))
-    if symbolic and len(parts) > LIMITS.symbolic_parts:
-        problem = f"more than {LIMITS.symbolic_parts} parts with parameters."
+        solids.append((_shape(scope, solid, here), mass, position))
+    if symbolic and len(parts) > limits.SYMBOLIC_PARTS:
+        problem = f"more than {limits.SYMBOLIC_PARTS} parts with parameters."
         raise scope.refuse(where, "too-large", problem, Advice("Give the others as numbers."))
-    return composite(*found)
+    return composite(*solids)
 
 
 class _Mesh:
@@ -200,5 +198,5 @@ def _with_mesh(scope: Scope, given: dict[str, Any], where: Where) -> dict[str, A
     else:
         inertia = [[density * c for c in row] for row in volume.inertia]
         center = volume.center
-    own = {"mass": density * volume.volume, "inertia": inertia, "center": given.get("center", center)}
-    return {**given, **own, "mesh": volume.triangles}
+    derived = {"mass": density * volume.volume, "inertia": inertia, "center": given.get("center", center)}
+    return {**given, **derived, "mesh": volume.triangles}

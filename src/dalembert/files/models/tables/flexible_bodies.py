@@ -11,7 +11,7 @@ from dalembert.core.findings import Advice
 from dalembert.expressions import Quantity
 from dalembert.files.bodies.bodies import read_body
 from dalembert.files.bodies.format import BodyReading, suffixes
-from dalembert.files.models.text.limits import LIMITS
+from dalembert.files.models.text import limits
 from dalembert.files.models.values.includes import inside
 from dalembert.files.models.values.scopes import Scope, Where
 from dalembert.model.flexible import FlexibleBodyData, FlexiblePieces
@@ -24,31 +24,30 @@ SAME = 1e-9  # of the length: nodes nearer to each other are at one place
 def refuse_keys(scope: Scope, table: Any, keys: tuple[str, ...], owner: str, where: Where) -> None:
     """Refuse keys that mean nothing in a table of this kind."""
     for key in keys:
-        if getattr(table, key) is not None:
-            raise scope.refuse((*where, key), "ineffective-argument", f"{key} is for {owner}.")
+        problem = f"{key} is for {owner}."
+        scope.refuse_if(getattr(table, key) is not None, (*where, key), "ineffective-argument", problem)
 
 
 def body_data(scope: Scope, name: str, table: Any, where: Where) -> FlexibleBodyData | FlexiblePieces:
     """Data of a flexible body, or of its pieces."""
     for key in RIGID:
-        if key in table.model_fields_set:
-            problem = f"{key} is for a rigid body; the data of a flexible one have it."
-            raise scope.refuse((*where, key), "ineffective-argument", problem)
-    if table.flexible is not None and table.beam is not None:
-        raise scope.refuse((*where, "beam"), "conflicting-arguments", "give either a data file or a beam.")
+        problem = f"{key} is for a rigid body; the data of a flexible one have it."
+        scope.refuse_if(key in table.model_fields_set, (*where, key), "ineffective-argument", problem)
+    both = table.flexible is not None and table.beam is not None
+    scope.refuse_if(both, (*where, "beam"), "conflicting-arguments", "give either a data file or a beam.")
     if table.beam is not None:
         return _beam(scope, name, table.beam, (*where, "beam"))
     path = inside(scope, table.flexible, (*where, "flexible"), suffixes())
     if path not in scope.parts.data:
         shown = os.path.normpath(os.path.join(os.path.dirname(scope.source.path), table.flexible))
-        scope.parts.data[path] = read_body(path, BodyReading(LIMITS.body_bytes), shown)
+        scope.parts.data[path] = read_body(path, BodyReading(limits.BODY_BYTES), shown)
     return scope.parts.data[path]
 
 
 def factors(scope: Scope, table: Any, where: Where) -> dict[str, Any]:
     """Factors of stiffness and damping; they may depend on parameters."""
-    found = {key: scope.get(table, key, where) for key in ("stiffness", "damping")}
-    return {key: value for key, value in found.items() if value is not None}
+    values = {key: scope.get(table, key, where) for key in ("stiffness", "damping")}
+    return {key: value for key, value in values.items() if value is not None}
 
 
 # -- beams ---------------------------------------------------------------------------------------------------------
@@ -56,26 +55,25 @@ def _beam(scope: Scope, name: str, table: Any, where: Where) -> FlexibleBodyData
     from dalembert.structures import Beam, End, flexible_body
 
     length = _number(scope, table, "length", where)
-    if not length > 0.0:
-        raise scope.refuse((*where, "length"), "not-positive", f"length must be positive, got {length:g}.")
+    scope.refuse_if(not length > 0.0, (*where, "length"), "not-positive", f"length must be positive, got {length:g}.")
     section, material = _section(scope, table, where), _material(scope, table, where)
     nodes = _nodes(scope, table, length, where)
-    gauges = {key: _gauge(scope, one, (*where, "gauges", key)) for key, one in table.gauges.items()}
+    gauges = {key: _gauge(scope, gauge, (*where, "gauges", key)) for key, gauge in table.gauges.items()}
     how: dict[str, Any] = {"modes": table.modes, "stiffening": table.stiffening,
                            "damping": _number(scope, table, "damping", where, default=None)}  # fmt: skip
-    if table.end_mass is not None and (table.ends is None or table.ends[1] != "free"):
-        problem = 'a mass at the end needs ends = [..., "free"].'
-        raise scope.refuse((*where, "end_mass"), "ineffective-argument", problem)
+    loose = table.end_mass is not None and (table.ends is None or table.ends[1] != "free")
+    problem = 'a mass at the end needs ends = [..., "free"].'
+    scope.refuse_if(loose, (*where, "end_mass"), "ineffective-argument", problem)
     if table.pieces is not None:
         for key in ("ends", "damping"):
-            if key in table.model_fields_set:
-                raise scope.refuse((*where, key), "ineffective-argument", f"{key} does not go with pieces.")
+            problem = f"{key} does not go with pieces."
+            scope.refuse_if(key in table.model_fields_set, (*where, key), "ineffective-argument", problem)
         modes = {"modes": table.modes} if "modes" in table.model_fields_set else {}
         how = {"stiffening": table.stiffening, **modes}
         return _frame(name, nodes, section, material, gauges, table.elements, scope.m.planar, how, table.pieces)
     if table.ends is not None:
-        if "elements" in table.model_fields_set:
-            raise scope.refuse((*where, "elements"), "ineffective-argument", "modes of given ends need no elements.")
+        problem = "modes of given ends need no elements."
+        scope.refuse_if("elements" in table.model_fields_set, (*where, "elements"), "ineffective-argument", problem)
         right = table.ends[1] if table.end_mass is None else End(mass=_number(scope, table, "end_mass", where))
         beam = Beam(length, section, material, left=table.ends[0], right=right)
         return flexible_body(beam, name=name, nodes=nodes, gauges=gauges or None, **how)
@@ -124,54 +122,51 @@ def _number(scope: Scope, table: Any, key: str, where: Where, default: Any = 0.0
 def _section(scope: Scope, table: Any, where: Where) -> Any:
     from dalembert.structures import Section
 
-    given = [key for key in ("radius", "height", "width") if getattr(table, key) is not None]
+    sizes = [key for key in ("radius", "height", "width") if getattr(table, key) is not None]
     poisson = _number(scope, table, "poisson", where, default=0.3)
-    if given == ["radius"]:
+    if sizes == ["radius"]:
         return Section.circle(2 * _number(scope, table, "radius", where), poisson=poisson).without_shear()
-    if given == ["height", "width"]:
-        height, width = (_number(scope, table, key, where) for key in given)
+    if sizes == ["height", "width"]:
+        height, width = (_number(scope, table, key, where) for key in sizes)
         return Section.rectangle(height, width, poisson=poisson).without_shear()
-    code = "conflicting-arguments" if len(given) > 1 else "missing-argument"
-    problem = f"a beam has a radius, or height and width; got {' and '.join(given) or 'none'}."
+    code = "conflicting-arguments" if len(sizes) > 1 else "missing-argument"
+    problem = f"a beam has a radius, or height and width; got {' and '.join(sizes) or 'none'}."
     raise scope.refuse(where, code, problem)
 
 
 def _material(scope: Scope, table: Any, where: Where) -> Any:
     from dalembert.structures import Material, material
 
-    own = [key for key in ("E", "density", "poisson") if getattr(table, key) is not None]
+    constants = [key for key in ("E", "density", "poisson") if getattr(table, key) is not None]
     if table.material is not None:
-        if own:
-            problem = f"{own[0]} is that of the material {table.material!r}."
-            raise scope.refuse((*where, own[0]), "conflicting-arguments", problem)
+        for key in constants:
+            problem = f"{key} is that of the material {table.material!r}."
+            raise scope.refuse((*where, key), "conflicting-arguments", problem)
         return material(table.material)
-    missing = [key for key in ("E", "density") if key not in own]
-    if missing:
-        problem = f"a beam has a material, or E and density; {missing[0]} is missing."
-        raise scope.refuse(where, "missing-argument", problem)
+    for key in ("E", "density"):
+        problem = f"a beam has a material, or E and density; {key} is missing."
+        scope.refuse_if(key not in constants, where, "missing-argument", problem)
     E, density = (_number(scope, table, key, where) for key in ("E", "density"))
     return Material("beam", E=E, density=density, poisson=_number(scope, table, "poisson", where, default=0.3))
 
 
 def _nodes(scope: Scope, table: Any, length: float, where: Where) -> dict[str, float]:
     """Places of all nodes along the beam, its ends first."""
-    found = {"start": 0.0, "end": length}
+    places = {"start": 0.0, "end": length}
     for key, raw in table.nodes.items():
         here: Where = (*where, "nodes", key)
         place = scope.number(raw, "length", here)
         if isinstance(place, Quantity):
             problem = "a node of a beam may not depend on a parameter: its modes are computed once."
             raise scope.refuse(here, "not-supported", problem, Advice("Make the parameter a constant."))
-        if key in found:
-            raise scope.refuse(here, "taken-name", f"every beam has a node {key!r}.")
-        if not SAME * length < float(place) < (1 - SAME) * length:
-            problem = f"node {key!r} is at {float(place):g} m, the beam reaches from 0 to {length:g} m."
-            raise scope.refuse(here, "off-mesh", problem)
-        same = [name for name, x in found.items() if abs(x - float(place)) <= SAME * length]
-        if same:
-            raise scope.refuse(here, "duplicate", f"nodes {key!r} and {same[0]!r} are at one place.")
-        found[key] = float(place)
-    return found
+        scope.refuse_if(key in places, here, "taken-name", f"every beam has a node {key!r}.")
+        problem = f"node {key!r} is at {float(place):g} m, the beam reaches from 0 to {length:g} m."
+        scope.refuse_if(not SAME * length < float(place) < (1 - SAME) * length, here, "off-mesh", problem)
+        for name, x in places.items():
+            problem = f"nodes {key!r} and {name!r} are at one place."
+            scope.refuse_if(abs(x - float(place)) <= SAME * length, here, "duplicate", problem)
+        places[key] = float(place)
+    return places
 
 
 def _gauge(scope: Scope, table: Any, where: Where) -> Any:

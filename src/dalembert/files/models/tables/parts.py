@@ -34,10 +34,12 @@ def _add_joint(scope: Scope, name: str, table: Any, where: Where) -> None:
     a = side(scope, table.a, (*where, "a"))
     b = side(scope, table.b, (*where, "b"))
     kind = JOINTS[table.type]
-    given = _read_options(scope, {one.name: one for one in kind.options if one.form != "limits"}, table, where)
+    options = _read_options(
+        scope, {option.name: option for option in kind.options if option.form != "limits"}, table, where
+    )
     if kind.coordinates and table.limits is not None:
-        given["limits"] = _read_limits(scope, kind, table.limits, (*where, "limits"))
-    scope.m.add_joint(table.type, name, a, b, **given)
+        options["limits"] = _read_limits(scope, kind, table.limits, (*where, "limits"))
+    scope.m.add_joint(table.type, name, a, b, **options)
 
 
 _LIMITS = {  # kinds of numbers of the limits of a coordinate, by its unit
@@ -50,14 +52,14 @@ def _read_limits(scope: Scope, kind: JointKind, table: Any, where: Where) -> dic
     """Limits of each coordinate; the table of a joint with one coordinate names none."""
     first = kind.coordinates[0].name
     units = {c.name: c.unit for c in kind.coordinates}
-    found: dict[str, Any] = {}
-    for name, own in ({first: table} if len(units) == 1 else table).items():
+    limits: dict[str, Any] = {}
+    for name, table_ in ({first: table} if len(units) == 1 else table).items():
         here: Where = where if len(units) == 1 else (*where, name)
         for key, value in _LIMITS.get(units.get(name, ""), dict.fromkeys(_LIMITS["m"], "")).items():
-            raw = getattr(own, key)
+            raw = getattr(table_, key)
             if raw is not None:
-                found.setdefault(name, {})[key] = plain(scope.number(raw, value, (*here, key)), scope, here)
-    return found
+                limits.setdefault(name, {})[key] = plain(scope.number(raw, value, (*here, key)), scope, here)
+    return limits
 
 
 def _add_coupler(scope: Scope, name: str, table: Any, where: Where) -> None:
@@ -88,8 +90,7 @@ def _add_variable(scope: Scope, name: str, table: Any, where: Where) -> None:
 
 def _add_constraint(scope: Scope, name: str, table: Any, where: Where) -> None:
     raws = table.residual if isinstance(table.residual, list) else [table.residual]
-    if not raws:
-        raise scope.refuse((*where, "residual"), "empty", "expected at least one expression.")
+    scope.refuse_if(not raws, (*where, "residual"), "empty", "expected at least one expression.")
     law = scope.law(StateLaw, raws, (*where, "residual"), (TIME,), state=True)
     scope.m.add_constraint(name, law, level=table.level)
 
@@ -118,19 +119,21 @@ _SECTIONS: dict[str, Callable[[Scope, str, Any, Where], None]] = {
 # ---- options of a kind, read by their forms
 def _read_options(scope: Scope, options: Mapping[str, Option], table: Any, where: Where) -> dict[str, Any]:
     """Those options of a kind that the table gives."""
-    joint = next((getattr(table, key) for key, one in options.items() if one.form in ("coordinate", "joint")), None)
+    joint = next(
+        (getattr(table, key) for key, option in options.items() if option.form in ("coordinate", "joint")), None
+    )
     unit = "m" if joint is None else unit_along(scope.full(joint), scope.m.joints, scope.m.bodies)
-    found = {}
-    for key, one in options.items():
+    values = {}
+    for key, option in options.items():
         raw = getattr(table, key)
         if raw is None or key not in table.model_fields_set:
             continue
         here: Where = (*where, key)
-        if one.form in _READERS:
-            found[key] = _READERS[one.form](scope, raw, here)
+        if option.form in _READERS:
+            values[key] = _READERS[option.form](scope, raw, here)
         else:
-            found[key] = scope.numbers(raw, _dimension(one, table, unit), here)
-    return found
+            values[key] = scope.numbers(raw, _dimension(option, table, unit), here)
+    return values
 
 
 def _dimension(one: Option, table: Any, unit: str) -> str:
@@ -150,8 +153,8 @@ def _read_laws(scope: Scope, raws: Any, where: Where) -> Any:
 def _read_law(scope: Scope, raw: object, where: Where) -> Any:
     if isinstance(raw, list):
         return _read_laws(scope, raw, where)
-    found = _read_laws(scope, [raw], where)
-    return found[0] if isinstance(found, list) else found
+    laws = _read_laws(scope, [raw], where)
+    return laws[0] if isinstance(laws, list) else laws
 
 
 def _read_law_of_extension(scope: Scope, given: Any, where: Where) -> Any:

@@ -24,7 +24,7 @@ import numpy as np
 
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.expressions import quantities as q
-from dalembert.files.models.text.limits import LIMITS
+from dalembert.files.models.text import limits
 from dalembert.record.units import NONE, Dimension, read_unit, unit_text
 
 FUNCTIONS: dict[str, tuple[int, int, Callable[..., Any]]] = {  # name -> least, most arguments, function
@@ -59,15 +59,15 @@ class ExpressionTree:
 
     def names(self) -> list[str]:
         """Every name it uses, each once."""
-        found: dict[str, None] = {}
+        used: dict[str, None] = {}
         todo = [self]
         while todo:
             tree = todo.pop()
             if tree.operation == "name":
-                found[tree.arguments[0]] = None
+                used[tree.arguments[0]] = None
             elif tree.operation != "number":
                 todo.extend(reversed(tree.arguments))
-        return list(found)
+        return list(used)
 
     def rename(self, rename: Callable[[str], ExpressionTree]) -> ExpressionTree:
         """The same expression with every name replaced by what `rename` gives for it."""
@@ -93,15 +93,13 @@ def node(operation: str, *arguments: Any) -> ExpressionTree:
     depth = 1 + max((a.depth for a in trees), default=0)
     size = 1 + sum(a.size for a in trees)
     _check_depth(depth)
-    if size > LIMITS.size:
-        problem = f"the expression has more than {LIMITS.size} operations, with the named ones in it."
-        raise DataError("too-large", problem)
+    problem = f"the expression has more than {limits.SIZE} operations, with the named ones in it."
+    DataError.when(size > limits.SIZE, "too-large", problem)
     return ExpressionTree(operation, arguments, depth, size)
 
 
 def _check_depth(depth: int) -> None:
-    if depth > LIMITS.depth:
-        raise DataError("too-large", f"the expression is more than {LIMITS.depth} levels deep.")
+    DataError.when(depth > limits.DEPTH, "too-large", f"the expression is more than {limits.DEPTH} levels deep.")
 
 
 class _Reader:
@@ -119,8 +117,8 @@ class _Reader:
             self.at = blank.end()
 
     def peek(self, *symbols: str) -> str | None:
-        found = _SYMBOL.match(self.text, self.at)
-        return found.group() if found is not None and found.group() in symbols else None
+        symbol = _SYMBOL.match(self.text, self.at)
+        return symbol.group() if symbol is not None and symbol.group() in symbols else None
 
     def take(self, *symbols: str) -> str | None:
         symbol = self.peek(*symbols)
@@ -138,29 +136,29 @@ class _Reader:
         _check_depth(self.level)
 
     def refuse(self, what: str) -> DataError:
-        rest = self.text[self.at : self.at + 20]
-        return DataError("bad-syntax", f"{what} {'before ' + repr(rest) if rest else 'at the end'}.")
+        following = self.text[self.at : self.at + 20]
+        return DataError("bad-syntax", f"{what} {'before ' + repr(following) if following else 'at the end'}.")
 
     def comparison(self) -> ExpressionTree:
         self.enter()
-        left = self.sum()
+        tree = self.sum()
         symbol = self.take("<=", ">=", "<", ">")
         if symbol is not None:
-            left = node(symbol, left, self.sum())
+            tree = node(symbol, tree, self.sum())
         self.level -= 1
-        return left
+        return tree
 
     def sum(self) -> ExpressionTree:
-        left = self.product()
+        tree = self.product()
         while (symbol := self.take("+", "-")) is not None:
-            left = node(symbol, left, self.product())
-        return left
+            tree = node(symbol, tree, self.product())
+        return tree
 
     def product(self) -> ExpressionTree:
-        left = self.sign()
+        tree = self.sign()
         while (symbol := self.take("*", "/")) is not None:
-            left = node(symbol, left, self.sign())
-        return left
+            tree = node(symbol, tree, self.sign())
+        return tree
 
     def sign(self) -> ExpressionTree:
         negative = False
@@ -232,22 +230,20 @@ class _Reader:
             count = str(least) if least == most else f"{least} to {most}"
             problem = f"{function} takes {count} argument{'s' if most > 1 else ''}, got {len(arguments)}."
             raise DataError("bad-syntax", problem)
-        if function == ACCELERATION and arguments[0].operation != "name":
-            raise DataError("bad-syntax", "acceleration(...) takes the name of a speed, such as crank.vx.")
+        problem = "acceleration(...) takes the name of a speed, such as crank.vx."
+        DataError.when(function == ACCELERATION and arguments[0].operation != "name", "bad-syntax", problem)
         if function in ("min", "max"):
             result = arguments[0]
-            for other in arguments[1:]:
-                result = node(function, result, other)
+            for operand in arguments[1:]:
+                result = node(function, result, operand)
             return result
         return node(function, *arguments)
 
 
 def _parse(text: str, *, several: bool) -> list[ExpressionTree]:
-    if len(text) > LIMITS.expression:
-        problem = f"an expression of {len(text)} characters is too long (at most {LIMITS.expression})."
-        raise DataError("too-large", problem)
-    if not text.strip():
-        raise DataError("empty", "expected a number or an expression, got an empty text.")
+    problem = f"an expression of {len(text)} characters is too long (at most {limits.EXPRESSION})."
+    DataError.when(len(text) > limits.EXPRESSION, "too-large", problem)
+    DataError.when(not text.strip(), "empty", "expected a number or an expression, got an empty text.")
     reader = _Reader(text if "`" in text else text.translate(_PASTED))  # a quoted name stays as it is
     trees = [reader.comparison()]
     while several and reader.take(",") is not None:
@@ -340,15 +336,15 @@ def render(tree: ExpressionTree, level: int = 0) -> str:
         return name_text(tree.arguments[0])
     if tree.operation not in _LEVEL:
         return f"{tree.operation}({', '.join(render(a) for a in tree.arguments)})"
-    own = _LEVEL[tree.operation]
+    strength = _LEVEL[tree.operation]
     if tree.operation == "neg":
-        text = f"-{render(tree.arguments[0], own + 1)}"
+        text = f"-{render(tree.arguments[0], strength + 1)}"
     elif tree.operation == "**":
-        text = f"{render(tree.arguments[0], own + 1)}**{render(tree.arguments[1], own - 1)}"
+        text = f"{render(tree.arguments[0], strength + 1)}**{render(tree.arguments[1], strength - 1)}"
     else:
-        sides = render(tree.arguments[0], own + (own == 0)), render(tree.arguments[1], own + 1)
-        text = (tree.operation if own == 2 else f" {tree.operation} ").join(sides)
-    return f"({text})" if own < level else text
+        sides = render(tree.arguments[0], strength + (strength == 0)), render(tree.arguments[1], strength + 1)
+        text = (tree.operation if strength == 2 else f" {tree.operation} ").join(sides)
+    return f"({text})" if strength < level else text
 
 
 def number_text(value: float) -> str:
@@ -359,8 +355,8 @@ def number_text(value: float) -> str:
 def name_text(text: str) -> str:
     """A name as an expression writes it: between backquotes where it could be read as something else."""
     plain = PLAIN_NAME.match(text) is not None and text not in CONSTANTS
-    if not plain and ("`" in text or "\n" in text):
-        raise DataError("bad-name", f"the name {text!r} cannot be written into an expression.")
+    problem = f"the name {text!r} cannot be written into an expression."
+    DataError.when(not plain and ("`" in text or "\n" in text), "bad-name", problem)
     return text if plain else f"`{text}`"
 
 
@@ -385,11 +381,11 @@ def dimension_of(tree: ExpressionTree, known: Callable[[str], Dimension | None])
             return None
         return tuple(x * exponent.arguments[0] for x in inner[0])
     if operation in ("+", "-", "min", "max", "<", ">", "<=", ">=", "where", "atan2", "abs", "neg"):
-        found = [d for d in (inner[1:] if operation == "where" else inner) if d is not None]
-        if len(set(found)) > 1:
-            problem = f"{unit_text(found[0])} and {unit_text(found[1])} do not go together in '{operation}'."
+        dimensions = [d for d in (inner[1:] if operation == "where" else inner) if d is not None]
+        if len(set(dimensions)) > 1:
+            problem = f"{unit_text(dimensions[0])} and {unit_text(dimensions[1])} do not go together in '{operation}'."
             raise DataError("unit-mismatch", problem)
-        return None if not found or operation[0] in "<>" else NONE if operation == "atan2" else found[0]
+        return None if not dimensions or operation[0] in "<>" else NONE if operation == "atan2" else dimensions[0]
     if inner and inner[0] is not None and inner[0] != NONE and operation in FUNCTIONS and operation != "sign":
         problem = f"{operation} needs a plain number or an angle, got {unit_text(inner[0])}."
         raise DataError("unit-mismatch", problem)

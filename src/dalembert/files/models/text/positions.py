@@ -13,7 +13,7 @@ import tomllib
 from bisect import bisect_right
 from typing import Any
 
-from dalembert.files.models.text.limits import LIMITS
+from dalembert.files.models.text import limits
 
 Path = tuple[str | int, ...]
 
@@ -28,7 +28,7 @@ _SCALAR = re.compile(r"[^,\]}\n#]*+")
 class TooDeep(Exception):
     """Nested deeper, or with more or longer values, than a model can be; carries the line."""
 
-    def __init__(self, line: int, what: str = f"nested more than {LIMITS.nesting} deep.") -> None:
+    def __init__(self, line: int, what: str = f"nested more than {limits.NESTING} deep.") -> None:
         super().__init__(what)
         self.line = line
 
@@ -43,7 +43,7 @@ class _Scan:
         self.at = 0
         self.is_json = is_json
         self.blank = _BLANK_JSON if is_json else _BLANK_TOML
-        self.breaks = [found.start() for found in re.finditer("\n", text)]
+        self.breaks = [match.start() for match in re.finditer("\n", text)]
         self.lines: dict[Path, int] = {(): 1}
 
     def line(self) -> int:
@@ -54,9 +54,9 @@ class _Scan:
             while self.at < len(self.text) and self.text[self.at] in " \t":
                 self.at += 1
             return
-        found = self.blank.match(self.text, self.at)
-        if found is not None:
-            self.at = found.end()
+        match = self.blank.match(self.text, self.at)
+        if match is not None:
+            self.at = match.end()
 
     def take(self, symbol: str) -> bool:
         if self.text.startswith(symbol, self.at):
@@ -65,20 +65,20 @@ class _Scan:
         return False
 
     def note(self, path: Path, line: int) -> None:
-        if len(path) > LIMITS.nesting:
+        if len(path) > limits.NESTING:
             raise TooDeep(line)
-        if len(self.lines) > LIMITS.values:
-            raise TooDeep(line, f"more than {LIMITS.values} values.")
+        if len(self.lines) > limits.VALUES:
+            raise TooDeep(line, f"more than {limits.VALUES} values.")
         self.lines.setdefault(path, line)
 
     def string(self) -> str:
-        found = _STRING.match(self.text, self.at)
-        if found is None:
+        match = _STRING.match(self.text, self.at)
+        if match is None:
             raise _Stop
-        if found.end() - self.at > LIMITS.text:
-            raise TooDeep(self.line(), f"a text of more than {LIMITS.text} characters.")
-        self.at = found.end()
-        return found.group()
+        if match.end() - self.at > limits.TEXT:
+            raise TooDeep(self.line(), f"a text of more than {limits.TEXT} characters.")
+        self.at = match.end()
+        return match.group()
 
     def key(self) -> list[str]:
         """A key, dotted in TOML."""
@@ -97,7 +97,7 @@ class _Scan:
                     raise _Stop
                 parts.append(bare.group())
                 self.at = bare.end()
-            if len(parts) > LIMITS.nesting:
+            if len(parts) > limits.NESTING:
                 raise TooDeep(self.line())
             self.skip(only_line=not self.is_json)
             if self.is_json or not self.take("."):
@@ -113,11 +113,11 @@ class _Scan:
         elif first == "{":
             self.table(path)
         else:
-            found = _SCALAR.match(self.text, self.at)
-            assert found is not None  # the pattern may be empty
-            if found.end() - self.at > LIMITS.number and found.group().strip()[LIMITS.number :]:
-                raise TooDeep(self.line(), f"a value of more than {LIMITS.number} characters is no number.")
-            self.at = found.end()
+            match = _SCALAR.match(self.text, self.at)
+            assert match is not None  # the pattern may be empty
+            if match.end() - self.at > limits.NUMBER and match.group().strip()[limits.NUMBER :]:
+                raise TooDeep(self.line(), f"a value of more than {limits.NUMBER} characters is no number.")
+            self.at = match.end()
 
     def array(self, path: Path) -> None:
         self.at += 1
@@ -177,10 +177,10 @@ class _Scan:
             if self.take("[["):
                 keys = self.key()
                 parent = resolve(keys[:-1], line)
-                own: Path = (*parent, keys[-1])
-                self.note(own, line)
-                counts[own] = counts.get(own, 0) + 1
-                prefix = (*own, counts[own] - 1)
+                place: Path = (*parent, keys[-1])
+                self.note(place, line)
+                counts[place] = counts.get(place, 0) + 1
+                prefix = (*place, counts[place] - 1)
                 self.note(prefix, line)
                 if not self.take("]]"):
                     raise _Stop

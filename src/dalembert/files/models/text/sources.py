@@ -13,8 +13,7 @@ from typing import Any
 from dalembert.core.atomic_files import read_bytes
 from dalembert.core.errors import FileFormatError, printable
 from dalembert.core.findings import Advice, Argument, Call, Finding, Part
-from dalembert.files.models.text import positions
-from dalembert.files.models.text.limits import LIMITS
+from dalembert.files.models.text import limits, positions
 
 SUFFIXES = (".toml", ".json")
 ALLOW_OUTSIDE = Argument("allow_outside", True)
@@ -35,12 +34,13 @@ class ModelFileError(FileFormatError):
             super().__init__(first.code, first.problem, *first.advice, path=path, line=line, where=first.where)
             return
         shown = [
-            f"{one.where['path']}:{one.where['line']}: {one.problem}" for one in self.problems[: LIMITS.problems_shown]
+            f"{problem.where['path']}:{problem.where['line']}: {problem.problem}"
+            for problem in self.problems[: limits.PROBLEMS_SHOWN]
         ]
         more = len(self.problems) - len(shown)
         tail = [f"... and {more} more."] if more else []
         title = f"{len(self.problems)} problems in the model:"
-        advice = dict.fromkeys(advice for one in self.problems for advice in one.advice)
+        advice = dict.fromkeys(advice for problem in self.problems for advice in problem.advice)
         super().__init__("several-problems", "\n  ".join([title, *shown, *tail]), *advice, where=first.where)
         self.path, self.line = path, line
 
@@ -65,9 +65,9 @@ class Problems:
     def add(self, path: str, line: int, finding: Finding) -> None:
         text = " ".join(printable(finding.text(in_file)).split())
         where = {**finding.where, "path": path, "line": line}
-        reader = tuple(one for one in finding.advice if any(part in OF_READER for part in one.parts))
+        reader = tuple(advice_ for advice_ in finding.advice if any(item in OF_READER for item in advice_.parts))
         self.found.setdefault((path, line, text), replace(finding, problem=text, where=where, advice=reader))
-        if len(self.found) >= LIMITS.problems:
+        if len(self.found) >= limits.PROBLEMS:
             raise TooMany
 
     def raise_if_any(self) -> None:
@@ -100,23 +100,23 @@ class ModelSource:
 
 def read_source(path: Path, shown: str, problems: Problems) -> ModelSource:
     """Read and parse a file; problems of the file as a whole are raised."""
-    if path.suffix.lower() not in SUFFIXES:
-        raise FileFormatError("unknown-suffix", "a model file ends in .toml or .json.", path=shown)
-    content = read_bytes(path, LIMITS.file_bytes, shown)
+    problem = "a model file ends in .toml or .json."
+    FileFormatError.when(path.suffix.lower() not in SUFFIXES, "unknown-suffix", problem, path=shown)
+    content = read_bytes(path, limits.FILE_BYTES, shown)
     return parse_source(content, shown, problems, is_json=path.suffix.lower() == ".json")
 
 
 def parse_source(content: bytes, shown: str, problems: Problems, *, is_json: bool) -> ModelSource:
     """Parse the bytes of a file."""
-    if len(content) > LIMITS.file_bytes:
-        raise FileFormatError("too-large", f"the file has more than {LIMITS.file_bytes} bytes.", path=shown)
+    problem = f"the file has more than {limits.FILE_BYTES} bytes."
+    FileFormatError.when(len(content) > limits.FILE_BYTES, "too-large", problem, path=shown)
     try:
         text = content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise FileFormatError("not-readable", "the file is not UTF-8 text.", path=shown, line=line) from None
-    if text.count("\n") > LIMITS.lines:
-        raise FileFormatError("too-large", f"the file has more than {LIMITS.lines} lines.", path=shown)
+    problem = f"the file has more than {limits.LINES} lines."
+    FileFormatError.when(text.count("\n") > limits.LINES, "too-large", problem, path=shown)
     try:
         lines = positions.find_lines(text, is_json=is_json)
     except positions.TooDeep as error:
@@ -124,7 +124,7 @@ def parse_source(content: bytes, shown: str, problems: Problems, *, is_json: boo
     try:
         document = json.loads(text, object_pairs_hook=_once) if is_json else tomllib.loads(text)
     except RecursionError:
-        problem = f"nested more than {LIMITS.nesting} deep."
+        problem = f"nested more than {limits.NESTING} deep."
         raise FileFormatError("too-large", problem, path=shown) from None
     except json.JSONDecodeError as error:
         problem = f"not valid JSON: {error.msg}."
@@ -134,9 +134,8 @@ def parse_source(content: bytes, shown: str, problems: Problems, *, is_json: boo
         raise FileFormatError("bad-syntax", problem, path=shown, line=line) from None
     except ValueError as error:  # a number with thousands of digits, a key given twice
         raise FileFormatError("bad-syntax", f"cannot be read: {error}.", path=shown) from None
-    if not isinstance(document, dict):
-        problem = f"expected a table of keys, got a {type(document).__name__}."
-        raise FileFormatError("wrong-type", problem, path=shown, line=1)
+    problem = f"expected a table of keys, got a {type(document).__name__}."
+    FileFormatError.when(not isinstance(document, dict), "wrong-type", problem, path=shown, line=1)
     return ModelSource(shown, document, lines, problems)
 
 
@@ -144,18 +143,18 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object of JSON; the standard reader would keep the last of equal keys without an error."""
     result = dict(pairs)
     if len(result) < len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        keys: set[str] = set()
+        twice = next(key for key, _ in pairs if key in keys or keys.add(key))  # type: ignore[func-returns-value]
         raise ValueError(f"the key {twice!r} is given twice")
     return result
 
 
 def _toml_error(message: str, text: str) -> tuple[str, int]:
     """The message of tomllib without its line, and the line, which it has in the message only."""
-    found = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", message)
-    line = int(found.group(1)) if found and found.group(1) else text.count("\n") + 1
-    rest = message[: found.start()] if found else message
-    return f"not valid TOML: {rest}.", line
+    match = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", message)
+    line = int(match.group(1)) if match and match.group(1) else text.count("\n") + 1
+    words_ = message[: match.start()] if match else message
+    return f"not valid TOML: {words_}.", line
 
 
 def shorten(text: str) -> str:

@@ -32,12 +32,12 @@ def toml_text(document: dict[str, Any]) -> str:
 
 
 def _table(path: tuple[str, ...], table: dict[str, Any], lines: list[str]) -> None:
-    own = {key: value for key, value in table.items() if not _is_section(path, value)}
-    if path and (own or not table):
+    plain = {key: value for key, value in table.items() if not _is_section(path, value)}
+    if path and (plain or not table):
         lines += ["", f"[{'.'.join(_key(step) for step in path)}]"]
-    lines += [f"{_key(key)} = {_value(value)}" for key, value in own.items()]
+    lines += [f"{_key(key)} = {_value(value)}" for key, value in plain.items()]
     for key, value in table.items():
-        if key not in own:
+        if key not in plain:
             _table((*path, key), value, lines)
 
 

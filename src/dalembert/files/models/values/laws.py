@@ -70,5 +70,5 @@ class StateLaw(_Law):
         def look(name: str) -> Any:
             return s.t if name == TIME else s[name]
 
-        found = [evaluate(tree, look, s.acceleration_of) for tree in self.trees]
-        return found[0] if len(found) == 1 else found
+        values = [evaluate(tree, look, s.acceleration_of) for tree in self.trees]
+        return values[0] if len(values) == 1 else values

@@ -17,7 +17,7 @@ import numpy as np
 from dalembert.core.atomic_files import read_bytes
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice
-from dalembert.files.models.text.limits import LIMITS
+from dalembert.files.models.text import limits
 
 FLAT = 1e-12  # least volume as part of the cube of the size: the sum of 10⁴ tetrahedra has rounding of 1e-14
 STL_RECORD = np.dtype([("numbers", "<f4", (4, 3)), ("extra", "<u2")])
@@ -43,9 +43,9 @@ def mesh_mass(path: Path, shown: str, scale: float) -> MeshMass:
 
 def mesh_triangles(path: Path, shown: str, scale: float) -> Any:
     """Corners (n, 3, 3) [m] of the triangles of an STL file; they need not close."""
-    content = read_bytes(path, LIMITS.mesh_bytes, shown)
-    if not (np.isfinite(scale) and scale > 0):
-        raise FileFormatError("not-positive", f"the scale of a mesh must be positive, got {scale:g}.", path=shown)
+    content = read_bytes(path, limits.MESH_BYTES, shown)
+    problem = f"the scale of a mesh must be positive, got {scale:g}."
+    FileFormatError.when(not (np.isfinite(scale) and scale > 0), "not-positive", problem, path=shown)
     return read_triangles(content, shown) * scale
 
 
@@ -54,20 +54,17 @@ def read_triangles(content: bytes, shown: str) -> Any:
     if len(content) >= 84:
         count = int.from_bytes(content[80:84], "little")
         if len(content) == 84 + 50 * count:
-            if count == 0:
-                raise FileFormatError("empty", "the mesh has no triangles.", path=shown)
+            FileFormatError.when(count == 0, "empty", "the mesh has no triangles.", path=shown)
             table = np.frombuffer(content, dtype=STL_RECORD, offset=84, count=count)
             return _finite(table["numbers"][:, 1:, :].astype(float), shown)
-    if content.lstrip()[:5].lower() != b"solid":
-        problem = "this is neither a binary STL file (its length does not fit) nor a text one."
-        raise FileFormatError("bad-syntax", problem, path=shown)
+    problem = "this is neither a binary STL file (its length does not fit) nor a text one."
+    FileFormatError.when(content.lstrip()[:5].lower() != b"solid", "bad-syntax", problem, path=shown)
     try:
         numbers = np.array(_VERTEX.findall(content), dtype=float)
     except ValueError:
         raise FileFormatError("bad-syntax", "a corner of the mesh is not three numbers.", path=shown) from None
-    if len(numbers) == 0 or len(numbers) % 3:
-        problem = f"the mesh has {len(numbers)} corners, not three for every triangle."
-        raise FileFormatError("damaged", problem, path=shown)
+    problem = f"the mesh has {len(numbers)} corners, not three for every triangle."
+    FileFormatError.when(len(numbers) == 0 or len(numbers) % 3, "damaged", problem, path=shown)
     return _finite(numbers.reshape(-1, 3, 3), shown)
 
 
@@ -83,8 +80,8 @@ def binary_stl(triangles: object) -> bytes:
 
 
 def _finite(triangles: Any, shown: str) -> Any:
-    if not np.all(np.isfinite(triangles)):
-        raise FileFormatError("not-finite", "the mesh has a corner that is not finite.", path=shown)
+    problem = "the mesh has a corner that is not finite."
+    FileFormatError.when(not np.all(np.isfinite(triangles)), "not-finite", problem, path=shown)
     return triangles
 
 
@@ -114,10 +111,9 @@ def mass_of(triangles: Any, shown: str = "mesh") -> MeshMass:
     det = np.einsum("ni,ni->n", p[:, 0], np.cross(p[:, 1], p[:, 2]))
     volume = float(det.sum() / 6)
     size = float(np.abs(p).max())
-    if volume < -FLAT * size**3:
-        raise FileFormatError("inside-out", "the faces of the mesh point inwards.", path=shown)
-    if not volume > FLAT * size**3:
-        raise FileFormatError("no-volume", "the mesh is flat: it encloses no volume.", path=shown)
+    FileFormatError.when(volume < -FLAT * size**3, "inside-out", "the faces of the mesh point inwards.", path=shown)
+    problem = "the mesh is flat: it encloses no volume."
+    FileFormatError.when(not volume > FLAT * size**3, "no-volume", problem, path=shown)
     total = p.sum(axis=1)
     center = np.einsum("n,ni->i", det, total) / 24 / volume
     second = np.einsum("n,nki,nkj->ij", det, p, p) + np.einsum("n,ni,nj->ij", det, total, total)

@@ -15,9 +15,9 @@ from dalembert.model.bodies import IDENTITY, rotation_matrix, vector
 def body_or_place(scope: Scope, given: object, where: Where) -> Body | Point | BodyFrame:
     """A bare name of a body stays the body, for joints placed in the drawing."""
     if isinstance(given, str):
-        found = scope.find_body(given)
-        if found is not None:
-            return found
+        body = scope.find_body(given)
+        if body is not None:
+            return body
     return place(scope, given, where)
 
 
@@ -32,17 +32,19 @@ def _text_place(scope: Scope, text: str, where: Where) -> Point:
         return body.at(*(0.0,) * body.dimension)
     if text.rstrip().endswith(")") and "(" in text:
         text = text.rstrip()
-        name, _, rest = text.partition("(")
+        name, _, inside = text.partition("(")
         owner = scope.body(name.strip(), where)
         try:
-            trees = ar.parse_list(rest[:-1])
+            trees = ar.parse_list(inside[:-1])
         except DataError as error:
             raise scope.refuse(where, error.code, f"{text!r}: {error}") from None
         coordinates = []
         for tree in trees:
-            found = scope.dimension(tree, where)
-            if found is not None and found != (0.0, 1.0, 0.0, 0.0):
-                raise scope.refuse(where, "unit-mismatch", f"{text!r}: coordinates are lengths.")
+            dimension = scope.dimension(tree, where)
+            problem = f"{text!r}: coordinates are lengths."
+            scope.refuse_if(
+                dimension is not None and dimension != (0.0, 1.0, 0.0, 0.0), where, "unit-mismatch", problem
+            )
             try:
                 coordinates.append(ar.value(scope.resolve(tree, where), scope.lookup))
             except DataError as error:
@@ -60,14 +62,14 @@ def _text_place(scope: Scope, text: str, where: Where) -> Point:
 
 
 def _find_point(scope: Scope, body: Body, point: str, where: Where) -> Point:
-    own = own_point(scope, body, point)
-    if own not in body.points:
+    label = own_point(scope, body, point)
+    if label not in body.points:
         if f"{body.name}.{point}" in scope.parts.failed:
             raise Skip
         start = scope.prefix if body is scope.ground else ""
-        known = [name.removeprefix(start) for name in body.points if name.startswith(start)]
-        raise scope.refuse(where, "unknown-name", describe_unknown("point", point, known, f"body {body.name!r}"))
-    return body.at(*body.points[own])
+        names = [name.removeprefix(start) for name in body.points if name.startswith(start)]
+        raise scope.refuse(where, "unknown-name", describe_unknown("point", point, names, f"body {body.name!r}"))
+    return body.at(*body.points[label])
 
 
 def own_point(scope: Scope, body: Body, name: str) -> str:
@@ -77,9 +79,8 @@ def own_point(scope: Scope, body: Body, name: str) -> str:
 
 def _table_place(scope: Scope, table: Any, where: Where) -> Point | BodyFrame:
     body = scope.body(table.body, (*where, "body"))
-    given = [key for key in ("point", "at", "offset") if getattr(table, key) is not None]
-    if len(given) > 1:
-        raise scope.refuse(where, "conflicting-arguments", f"give one of {' and '.join(given)}, not both.")
+    keys = [key for key in ("point", "at", "offset") if getattr(table, key) is not None]
+    scope.refuse_if(len(keys) > 1, where, "conflicting-arguments", f"give one of {' and '.join(keys)}, not both.")
     if table.point is not None:
         point = _find_point(scope, body, table.point, (*where, "point"))
     elif table.offset is not None:

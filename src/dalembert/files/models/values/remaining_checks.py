@@ -75,12 +75,12 @@ def _check(scope: Scope, table: Any, key: str, value: Any, where: Where) -> None
     elif form in ("coordinate", "joint"):
         scope.parts.wanted.append((scope.source, where[:2], scope.full(value), scope.prefix))
     elif _is_quantity(table, key, value):
-        found = scope.get(table, key, where)
-        if form in ("direction", "axis") and isinstance(found, list) and all(float(x) == 0 for x in found):
+        number = scope.get(table, key, where)
+        if form in ("direction", "axis") and isinstance(number, list) and all(float(x) == 0 for x in number):
             problem = f"{key} has no direction: all its numbers are zero."
             scope.source.report(place_here, "zero-length", problem)
-        if key == "mass" and float(found) < 0:
-            scope.source.report(place_here, "negative", f"mass is negative ({float(found):g} kg).")
+        if key == "mass" and float(number) < 0:
+            scope.source.report(place_here, "negative", f"mass is negative ({float(number):g} kg).")
 
 
 def _form(table: object, key: str) -> str:

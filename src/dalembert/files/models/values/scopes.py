@@ -12,8 +12,8 @@ from dalembert.core.errors import DalembertError, DataError, unknown_name
 from dalembert.core.findings import Advice
 from dalembert.expressions import Quantity
 from dalembert.files.models.text import arithmetic as ar
+from dalembert.files.models.text import limits
 from dalembert.files.models.text.arithmetic import ExpressionTree
-from dalembert.files.models.text.limits import LIMITS
 from dalembert.files.models.text.sources import ModelSource, TooMany, shorten
 from dalembert.files.models.values.laws import TIME
 from dalembert.model import Body, Mechanism
@@ -96,6 +96,11 @@ class Scope:
         self.source.report(where, code, problem, *advice)
         return Skip()
 
+    def refuse_if(self, wrong: object, where: Where, code: str, problem: str, *advice: Advice) -> None:
+        """Note a problem and end the part, where something is wrong."""
+        if wrong:
+            raise self.refuse(where, code, problem, *advice)
+
     @contextmanager
     def part(self, where: Where, name: str | None = None) -> Iterator[None]:
         """A failure inside is noted at the line of the part, and the rest continues."""
@@ -130,8 +135,8 @@ class Scope:
         for key, raw in given.items():
             where = (section, key)
             with self.part(where, self.full(key)):
-                if key in (TIME, *ar.CONSTANTS):
-                    raise self.refuse(where, "bad-name", f"a parameter may not be called {key!r}.")
+                problem = f"a parameter may not be called {key!r}."
+                self.refuse_if(key in (TIME, *ar.CONSTANTS), where, "bad-name", problem)
                 tree, dimension = overrides[key] if key in overrides else (self.parse(raw, where), None)
                 if key not in overrides and any(name not in ar.CONSTANTS for name in tree.names()):
                     waiting[key] = tree
@@ -188,8 +193,8 @@ class Scope:
         except DataError as error:
             raise self.refuse(where, error.code, f"{shorten(raw)!r}: {error}") from None
         self.parts.operations += tree.size
-        if self.parts.operations > LIMITS.operations:
-            problem = f"the expressions of the model have more than {LIMITS.operations} operations."
+        if self.parts.operations > limits.OPERATIONS:
+            problem = f"the expressions of the model have more than {limits.OPERATIONS} operations."
             self.source.report(where, "too-large", problem)
             raise TooMany
         return tree
@@ -210,8 +215,8 @@ class Scope:
                 raise Skip  # it has been complained about
             if state:
                 return ar.name(self.full(name))
-            known = [*self.declared, *self.trees, *ar.CONSTANTS, *special]
-            raise self.refuse(where, "unknown-name", describe_unknown("parameter", name, known), *_unit_hint(name))
+            names = [*self.declared, *self.trees, *ar.CONSTANTS, *special]
+            raise self.refuse(where, "unknown-name", describe_unknown("parameter", name, names), *_unit_hint(name))
 
         try:
             return tree.rename(rename)
@@ -230,10 +235,10 @@ class Scope:
         if not isinstance(raw, str):
             return raw
         tree = self.parse(raw, where)
-        found = self.dimension(tree, where)
-        if kind and found is not None and found != KINDS[kind][1]:
+        dimension = self.dimension(tree, where)
+        if kind and dimension is not None and dimension != KINDS[kind][1]:
             wanted = KINDS[kind][0] or "a plain number"
-            problem = f"{shorten(raw)!r} is in {unit_text(found)}; expected {kind} [{wanted}]."
+            problem = f"{shorten(raw)!r} is in {unit_text(dimension)}; expected {kind} [{wanted}]."
             raise self.refuse(where, "unit-mismatch", problem)
         tree = self.resolve(tree, where)
         try:
@@ -264,30 +269,30 @@ class Scope:
             trees.append(self.resolve(tree, where, special, state))
         used = list(dict.fromkeys(name for tree in trees for name in tree.names()))
         if state:
-            own = [n for n in used if n not in special and n not in self.m.parameters]
-            self.parts.laws.append((self.source, where, own, self.prefix))
+            names = [n for n in used if n not in special and n not in self.m.parameters]
+            self.parts.laws.append((self.source, where, names, self.prefix))
         return make(tuple(trees), {n: self.m.parameters[n] for n in used if n in self.m.parameters})
 
     def depends(self, raws: list[Any], where: Where) -> bool:
         """Whether expressions use more than parameters."""
-        known = {*self.trees, *ar.CONSTANTS, *self.declared}
-        return any(n not in known for raw in raws for n in self.parse(raw, where).names())
+        names = {*self.trees, *ar.CONSTANTS, *self.declared}
+        return any(n not in names for raw in raws for n in self.parse(raw, where).names())
 
     # -- bodies -----------------------------------------------------------------------------------------------------
     def body(self, name: str, where: Where) -> Body:
-        found = self.find_body(name)
-        if found is None:
+        target = self.find_body(name)
+        if target is None:
             if self.parts.is_refused(self.full(name)):
                 raise Skip
-            known = [n.removeprefix(self.prefix) for n in self.parts.bodies if n.startswith(self.prefix)]
-            known += self.refused_names("bodies")
-            raise self.refuse(where, "unknown-name", describe_unknown("body", name, [*known, "ground"]))
-        return found
+            names = [n.removeprefix(self.prefix) for n in self.parts.bodies if n.startswith(self.prefix)]
+            names += self.refused_names("bodies")
+            raise self.refuse(where, "unknown-name", describe_unknown("body", name, [*names, "ground"]))
+        return target
 
     def refused_names(self, section: str) -> list[str]:
         """Names of a section that exist in the file, but could not be made."""
-        given = self.source.document.get(section)
-        return [n for n in given if self.full(n) in self.parts.failed] if isinstance(given, dict) else []
+        table = self.source.document.get(section)
+        return [n for n in table if self.full(n) in self.parts.failed] if isinstance(table, dict) else []
 
     def find_body(self, name: str) -> Body | None:
         return self.ground if name == "ground" else self.parts.bodies.get(self.full(name))
@@ -303,6 +308,6 @@ def _unit_hint(name: str) -> list[Advice]:
 def describe_unknown(kind: str, name: str, known: Iterable[str], where: str = "") -> str:
     """Message for a name that does not exist; of very many known ones only those that begin alike are compared."""
     names = list(known)
-    if len(names) > LIMITS.names_compared:
-        names = [n for n in names if n[:2] == name[:2]][: LIMITS.names_compared] or names[: LIMITS.names_compared]
+    if len(names) > limits.NAMES_COMPARED:
+        names = [n for n in names if n[:2] == name[:2]][: limits.NAMES_COMPARED] or names[: limits.NAMES_COMPARED]
     return unknown_name(kind, name, names, where)

@@ -59,18 +59,18 @@ def read(path: Path, how: Reading) -> Record:
         with path.open(encoding=encoding, newline=None) as file:
             lines = (line for line in number_lines(file, about, above_table) if line[0] > (how.skip or 0))
             first_line = list(islice(lines, 1))
-            found = find_table(
+            layout = find_table(
                 chain(first_line, lines),
                 _one_mark(how.delimiter),
                 header_first="status" in about or how.skip is not None,
                 above=list(above_table),
                 nameless=how.dt is not None or (how.time or "").startswith("channel"),
             )
-        cells, units, above = read_head(found, how.max_bytes)
-        clock = require_time(cells, how.time, how.dt, line=found.header[0] if found.header else None)
+        cells, units, above = read_head(layout, how.max_bytes)
+        clock = require_time(cells, how.time, how.dt, line=layout.header[0] if layout.header else None)
         headings = leave_given(cells, read_headings(cells, units, clock, si=not about), how.known_units)
         check_size(rows - above, len(cells) - (clock is not None), how.max_bytes)
-        body = _body(path, encoding, found, cells, units, above, rows - above, clock, headings)
+        body = _body(path, encoding, layout, cells, units, above, rows - above, clock, headings)
         with Progress(how.progress, f"read {path.name}") as progress:
             table, first = read_body(body, progress, words)
     except UnicodeDecodeError as error:
@@ -111,13 +111,12 @@ def read(path: Path, how: Reading) -> Record:
     for column in sorted(dropped, reverse=True):
         table = without_column(table, column)
         del channels[column]
-    if not channels:
-        raise FileFormatError("empty", "there is no column besides time.")
+    FileFormatError.when(not channels, "empty", "there is no column besides time.")
     if words:
         provenance["cells"] = _describe_words(words, cells, texts)
     provenance |= describe_headings(cells, headings)
-    if found.preamble:
-        provenance["preamble"] = found.preamble
+    if layout.preamble:
+        provenance["preamble"] = layout.preamble
     if encoding == WINDOWS:
         provenance["encoding"] = "not UTF-8: read as Windows-1252"
     return Record(
@@ -136,8 +135,8 @@ def _describe_words(words: Counter[tuple[int, str]], cells: list[str], texts: se
 
 
 def _one_mark(delimiter: str | None) -> str | None:
-    if delimiter is not None and len(delimiter) != 1:
-        raise FileFormatError("out-of-range", f"delimiter must be one character, not {delimiter!r}.")
+    problem = f"delimiter must be one character, not {delimiter!r}."
+    FileFormatError.when(delimiter is not None and len(delimiter) != 1, "out-of-range", problem)
     return delimiter
 
 
@@ -158,7 +157,7 @@ def _body(
     dated = clock if is_stamp(cell) else None
     number = with_point(cell, found.decimal) if is_number(cell, found.decimal) else "0"
     origin = (clock, number) if clock is not None and _date(number, headings[clock]) else None
-    dates = tuple(k for k, one in enumerate(first[: len(cells)]) if is_date(one))
+    dates = tuple(k for k, cell in enumerate(first[: len(cells)]) if is_date(cell))
     return TextBody(path, encoding, above, cells, width, rows, found.delimiter, found.decimal, dated, origin, dates)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from dalembert.core.errors import FileFormatError
 from dalembert.files.records.format import RECORD_FORMATS, Reading, RecordFormat
 from dalembert.files.records.formats import csv
-from dalembert.files.tables.bounds import LIMITS
+from dalembert.files.tables import bounds
 from dalembert.files.tables.header_units import read_unit_cell
 from dalembert.record import Record
 
@@ -28,15 +28,14 @@ def read(path: Path, how: Reading) -> Record:
     separator = "\t"
     with path.open(encoding="utf-8", errors="replace", newline=None) as file:
         for number in range(1, _MOST + 1):
-            text = file.readline(LIMITS.short_line).rstrip("\n")
+            text = file.readline(bounds.SHORT_LINE).rstrip("\n")
             key, *values = text.split(separator)
             if key == "Separator" or text.startswith("Separator,"):
                 separator = "," if "omma" in text else "\t"
             head[key] = values
             if key.startswith(_END):
                 ends, skip = ends + 1, number
-    if not ends:
-        raise FileFormatError("no-header", "a file of LabVIEW has a line ***End_of_Header***; there is none.")
+    FileFormatError.when(not ends, "no-header", "a file of LabVIEW has a line ***End_of_Header***; there is none.")
     step = how.dt
     if step is None and head.get("X_Columns", [""])[0] == "No":
         step = _number(head.get("Delta_X", [""])[0])
@@ -49,12 +48,12 @@ def read(path: Path, how: Reading) -> Record:
         read_unit_cell(name, "" if name in how.known_units else _UNITS.get(unit.lower(), unit))
         for name, unit in zip(names, units, strict=True)
     ]
-    factors = [one.factor[0] / one.factor[1] for one in read_units]
-    notes = [note for name, one in zip(names, read_units, strict=True) if (note := one.describe(name))]
+    factors = [heading.factor[0] / heading.factor[1] for heading in read_units]
+    notes = [note for name, heading in zip(names, read_units, strict=True) if (note := heading.describe(name))]
     about = {**record.provenance, **({"units": notes} if notes else {})}
     if "T" not in str(about.get("start", "")) and head.get("Date") and head.get("Time"):
         about["start"] = f"{head['Date'][0].replace('/', '-')}T{head['Time'][0][:15]}"
-    return Record(record.time, record.data * factors, names, [one.unit for one in read_units], provenance=about)
+    return Record(record.time, record.data * factors, names, [heading.unit for heading in read_units], provenance=about)
 
 
 _UNITS = {"volts": "V", "volt": "V", "amps": "A", "newton": "N", "newtons": "N", "celsius": "°C", "unknown": ""}

@@ -28,12 +28,13 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from dalembert.core.errors import DataError, FileFormatError, require_extra, unknown_name
+from dalembert.core.errors import Broken, DataError, FileFormatError, require_extra, unknown_name
 from dalembert.core.isolation import PIECE
 from dalembert.files.records.format import RECORD_FORMATS, Reading, RecordFormat
 from dalembert.files.records.hdf5 import MAGIC, Texts, own_datasets, read_dataset
 from dalembert.files.records.sections import read_apart
-from dalembert.files.tables.bounds import LIMITS, Broken, check_size
+from dalembert.files.tables import bounds
+from dalembert.files.tables.bounds import check_size
 from dalembert.files.tables.clock import NO_TIME, find_time, names_of_rate, settle_times, step_of
 from dalembert.record import Record
 
@@ -53,8 +54,8 @@ def read(path: Path, how: Reading) -> Record:
         head = raw.read(128)
     if b"MATLAB 7.3" in head or head.startswith(MAGIC):
         return _read_hdf5(path, how)
-    found = [variable for variable in variables(path, how.max_bytes) if len(variable.shape) == 2]
-    real = {variable.name: variable for variable in found if not variable.is_complex}
+    arrays = [variable for variable in variables(path, how.max_bytes) if len(variable.shape) == 2]
+    real = {variable.name: variable for variable in arrays if not variable.is_complex}
 
     def number(name: str) -> float:
         value = np.empty(1)
@@ -76,7 +77,7 @@ def read(path: Path, how: Reading) -> Record:
         plan.notes.update(notes)
     else:
         times = plan.dt * np.arange(plan.samples)
-    complex_ones = [variable.name for variable in found if variable.is_complex]
+    complex_ones = [variable.name for variable in arrays if variable.is_complex]
     note = {"left out": [f"{name!r} is complex" for name in complex_ones]} if complex_ones else {}
     return Record(times, data, plan.names, provenance={**plan.notes, **note})
 
@@ -86,10 +87,10 @@ def sections(path: Path, time: str | None, max_bytes: int, dt: float | None) -> 
     h5py = require_extra("h5py", "lab")
     try:
         with h5py.File(path, "r") as file, path.open("rb") as raw:
-            if len(file) * LIMITS.channel > max_bytes:
-                raise FileFormatError("too-large", f"{len(file)} variables exceed max_bytes = {max_bytes}.")
-            found = own_datasets(file, groups=True)
-            named = dict(zip(_shorten([*found]), found.values(), strict=True))
+            problem = f"{len(file)} variables exceed max_bytes = {max_bytes}."
+            FileFormatError.when(len(file) * bounds.CHANNEL > max_bytes, "too-large", problem)
+            datasets = own_datasets(file, groups=True)
+            named = dict(zip(_shorten([*datasets]), datasets.values(), strict=True))
             yield from _hdf5_sections(named, raw, time, max_bytes, dt)
     except (DataError, FileFormatError):
         raise
@@ -102,8 +103,9 @@ def _hdf5_sections(
 ) -> Iterator[Any]:
     texts = Texts(max_bytes)
     numeric = {
-        name: one for name, one in found.items()
-        if len(one.shape) == 2 and one.dtype.kind in "fiu" and texts.get(one.attrs, "MATLAB_class", "double") != "char"
+        name: dataset for name, dataset in found.items()
+        if len(dataset.shape) == 2 and dataset.dtype.kind in "fiu"
+        and texts.get(dataset.attrs, "MATLAB_class", "double") != "char"
     }  # fmt: skip
 
     def load(name: str) -> Any:
@@ -112,7 +114,7 @@ def _hdf5_sections(
         read_dataset(numeric[name], raw, values, max_bytes)
         return values
 
-    shapes = {name: (one.shape[1], one.shape[0]) for name, one in numeric.items()}
+    shapes = {name: (dataset.shape[1], dataset.shape[0]) for name, dataset in numeric.items()}
     plan = plan_channels(shapes, time, dt, lambda name: float(load(name)[0, 0]), max_bytes)
     yield {
         "samples": plan.samples, "dt": None if plan.clock else plan.dt, "names": plan.names,
@@ -147,9 +149,9 @@ def plan_channels(
 ) -> MatPlan:
     """The channels among real matrices; ``number`` reads a matrix of one number."""
     vectors = [name for name, shape in shapes.items() if 1 in shape and max(shape) > 1]
-    found = find_time(vectors, time)
-    unused = vectors[found] if found is not None and dt is not None else ""
-    clock = "" if found is None or dt is not None else vectors[found]
+    column = find_time(vectors, time)
+    unused = vectors[column] if column is not None and dt is not None else ""
+    clock = "" if column is None or dt is not None else vectors[column]
     notes: dict[str, Any] = {}
     step = dt if dt is not None else 0.0
     if not clock and dt is None:
@@ -167,8 +169,7 @@ def plan_channels(
             check_size(samples, len(names) + wide, max_bytes)
             chosen.append((name, len(names), wide))
             names += [name] if 1 in shape else [f"{name}{k + 1}" for k in range(wide)]
-    if not names:
-        raise FileFormatError("empty", "no variable is as long as time.")
+    FileFormatError.when(not names, "empty", "no variable is as long as time.")
     return MatPlan(samples, clock, step, names, chosen, notes)
 
 
@@ -213,32 +214,30 @@ class MatVariable:
 
 def variables(path: Path, max_bytes: int) -> list[MatVariable]:
     """Numeric variables in the order of the file; `FileFormatError` where it is damaged."""
-    most = max_bytes // LIMITS.channel
+    most = max_bytes // bounds.CHANNEL
     try:
         with path.open("rb") as file:
             total = path.stat().st_size
             head = file.read(128)
             # the first word of a version 4 file is a small number, of a later one the beginning of a text
             walk = _version_4(file, total) if 0 in head[:4] else _version_5(file, head, total)
-            found = list(islice(walk, most + 1))
+            arrays = list(islice(walk, most + 1))
     except (Broken, zlib.error, OSError) as error:
         raise FileFormatError("damaged", f"this is not a MAT-file that can be read ({error}).") from error
-    if len(found) > most:
-        raise FileFormatError("too-large", f"more than {most} variables exceed max_bytes = {max_bytes}.")
-    short = _shorten([variable.name for variable in found])
-    found = [replace(variable, name=name) for variable, name in zip(found, short, strict=True)]
-    seen: set[str] = set()
-    for variable in found:
-        if variable.name in seen:
-            raise FileFormatError("taken-name", f"two variables are named {variable.name!r}.")
-        seen.add(variable.name)
-    return found
+    FileFormatError.when(len(arrays) > most, "too-large", f"more than {most} variables exceed max_bytes = {max_bytes}.")
+    short = _shorten([variable.name for variable in arrays])
+    arrays = [replace(variable, name=name) for variable, name in zip(arrays, short, strict=True)]
+    names_: set[str] = set()
+    for variable in arrays:
+        FileFormatError.when(variable.name in names_, "taken-name", f"two variables are named {variable.name!r}.")
+        names_.add(variable.name)
+    return arrays
 
 
 def _shorten(names: list[str]) -> list[str]:
     """Names of fields without those of their structures, where they stay different."""
     last = Counter(name.rpartition(".")[2] for name in names)
-    return [one if last[one := name.rpartition(".")[2]] == 1 else name for name in names]
+    return [short if last[short := name.rpartition(".")[2]] == 1 else name for name in names]
 
 
 def read_into(path: Path, variable: MatVariable, target: Any) -> None:
@@ -249,8 +248,8 @@ def read_into(path: Path, variable: MatVariable, target: Any) -> None:
         with path.open("rb") as file:
             file.seek(variable.start)
             take = _unpack_from(file, variable.packed) if variable.packed else file.read
-            for left in range(variable.skip, 0, -PIECE):
-                _read_exactly(take, min(left, PIECE))
+            for count in range(variable.skip, 0, -PIECE):
+                _read_exactly(take, min(count, PIECE))
             while place < variable.size:
                 some = min(variable.size - place, PIECE // stored.itemsize)
                 places[place : place + some] = np.frombuffer(_read_exactly(take, some * stored.itemsize), dtype=stored)
@@ -260,29 +259,28 @@ def read_into(path: Path, variable: MatVariable, target: Any) -> None:
 
 
 def _read_exactly(take: Callable[[int], bytes], wanted: int) -> bytes:
-    found = take(wanted)
-    if len(found) != wanted:
-        raise Broken("it is cut off")
-    return found
+    raw = take(wanted)
+    Broken.when(len(raw) != wanted, "it is cut off")
+    return raw
 
 
 def _unpack_from(file: BinaryIO, packed: int) -> Callable[[int], bytes]:
     """Reader of a compressed body; it keeps only a piece of the packed bytes and the requested result in memory."""
-    stream, left = zlib.decompressobj(), packed
+    stream, remaining = zlib.decompressobj(), packed
 
     def take(wanted: int) -> bytes:
-        nonlocal left
+        nonlocal remaining
         parts: list[bytes] = []
         while wanted > 0 and not stream.eof:
             raw = stream.unconsumed_tail
             if not raw:
-                raw = file.read(min(left, 1 << 16))
-                left -= len(raw)
-            part = stream.decompress(raw, wanted)
-            if not raw and not part:
+                raw = file.read(min(remaining, 1 << 16))
+                remaining -= len(raw)
+            piece = stream.decompress(raw, wanted)
+            if not raw and not piece:
                 break
-            parts.append(part)
-            wanted -= len(part)
+            parts.append(piece)
+            wanted -= len(piece)
         return b"".join(parts)
 
     return take
@@ -324,8 +322,7 @@ def _matrix(take: Callable[[int], bytes], order: str, size: int, path: tuple[str
         nonlocal used
         kind, length, content = tag()
         if content is None:
-            if length > most:
-                raise Broken(f"{length} bytes in the head of an array")
+            Broken.when(length > most, f"{length} bytes in the head of an array")
             padded = -(-length // 8) * 8
             content = _read_exactly(take, padded)[:length]
             used += padded
@@ -334,61 +331,54 @@ def _matrix(take: Callable[[int], bytes], order: str, size: int, path: tuple[str
     def tag() -> tuple[int, int, bytes | None]:
         """Type and length of an element, and its content where it is so small that it lies in the tag."""
         nonlocal used
-        if size - used < 8:
-            raise Broken("an array is cut off")
+        Broken.when(size - used < 8, "an array is cut off")
         raw = _read_exactly(take, 8)
         used += 8
         kind, length = struct.unpack(f"{order}II", raw)
         if kind >> 16:
             kind, length = kind & 0xFFFF, kind >> 16
-            if length > 4:
-                raise Broken(f"a small element of {length} bytes")
+            Broken.when(length > 4, f"a small element of {length} bytes")
             return kind, length, raw[4 : 4 + length]
         return kind, length, None
 
     _, flags = element(8)
-    if len(flags) != 8:
-        raise Broken("an array without flags")
+    Broken.when(len(flags) != 8, "an array without flags")
     word = struct.unpack(f"{order}I", flags[:4])[0]
     if word & 0xFF not in (*_NUMERIC, _STRUCTURE):
         return
     kind, dimensions = element(4 * 32)
-    if kind != 5 or len(dimensions) < 8 or len(dimensions) % 4:
-        raise Broken("an array without dimensions")
+    Broken.when(kind != 5 or len(dimensions) < 8 or len(dimensions) % 4, "an array without dimensions")
     shape = struct.unpack(f"{order}{len(dimensions) // 4}i", dimensions)
-    _, raw_name = element(LIMITS.variable_name)
+    _, raw_name = element(bounds.VARIABLE_NAME)
     path = path or (raw_name.rstrip(b"\0").decode("utf-8", "replace"),)
     name = ".".join(path)
-    if min(shape) < 0:
-        raise Broken(f"{name!r} has dimensions {shape}")
+    Broken.when(min(shape) < 0, f"{name!r} has dimensions {shape}")
     if not name or min(shape) == 0:  # arrays without a name are data of objects
         return
     if word & 0xFF == _STRUCTURE:
         _, wide = element(4)
-        _, raw_names = element(LIMITS.variable_name)
+        _, raw_names = element(bounds.VARIABLE_NAME)
         step = struct.unpack(f"{order}i", wide)[0] if len(wide) == 4 else 0
-        if step < 1 or len(raw_names) % step:
-            raise Broken(f"the structure {name!r} has no names of fields")
-        if prod(shape) > 1 or len(path) > LIMITS.nesting:
+        Broken.when(step < 1 or len(raw_names) % step, f"the structure {name!r} has no names of fields")
+        if prod(shape) > 1 or len(path) > bounds.NESTING:
             return
         for first in range(0, len(raw_names), step):
             kind, length, inside = tag()
-            if kind != _MATRIX or inside is not None or length > size - used:
-                raise Broken(f"a field of {name!r} is no array")
+            problem = f"a field of {name!r} is no array"
+            Broken.when(kind != _MATRIX or inside is not None or length > size - used, problem)
             field = raw_names[first : first + step].partition(b"\0")[0].decode("utf-8", "replace")
-            begin, left = used, length
+            begin, remaining = used, length
 
             def within(wanted: int) -> bytes:
-                nonlocal left
-                left -= wanted
-                if left < 0:
-                    raise Broken(f"a field of {name!r} is longer than it declares")
+                nonlocal remaining
+                remaining -= wanted
+                Broken.when(remaining < 0, f"a field of {name!r} is longer than it declares")
                 return take(wanted)
 
             for variable in _matrix(within, order, length, (*path, field)) if length else ():
                 yield replace(variable, skip=begin + variable.skip)
-            while left:
-                _read_exactly(within, min(left, PIECE))
+            while remaining:
+                _read_exactly(within, min(remaining, PIECE))
             used += length
         return
     kind, length, inside = tag()
@@ -409,18 +399,18 @@ def _version_4(file: BinaryIO, total: int) -> Iterator[MatVariable]:
         raw = _read_exactly(file.read, 20)
         order = "<" if struct.unpack("<I", raw[:4])[0] < 5000 else ">"
         code, rows, columns, imaginary, letters = struct.unpack(f"{order}5i", raw)
-        machine, rest = divmod(code, 1000)
-        zero, rest = divmod(rest, 100)
-        stored_as, kind = divmod(rest, 10)
-        if machine not in (0, 1) or zero or stored_as not in _STORED_4 or kind not in (0, 1, 2):
-            raise Broken(f"{code} is no type of a version 4 array")
-        if rows < 0 or columns < 0 or imaginary not in (0, 1) or not 0 < letters <= LIMITS.variable_name:
+        machine, digits = divmod(code, 1000)
+        zero, digits = divmod(digits, 100)
+        stored_as, kind = divmod(digits, 10)
+        problem = f"{code} is no type of a version 4 array"
+        Broken.when(machine not in (0, 1) or zero or stored_as not in _STORED_4 or kind not in (0, 1, 2), problem)
+        if rows < 0 or columns < 0 or imaginary not in (0, 1) or not 0 < letters <= bounds.VARIABLE_NAME:
             raise Broken("a head of a version 4 array that cannot be")
         stored = np.dtype(order + _STORED_4[stored_as])
         start += 20 + letters
         length = rows * columns * stored.itemsize
-        if start + length * (1 + imaginary) > total:
-            raise Broken(f"an array of {length} bytes, but {total - start} are left")
+        problem = f"an array of {length} bytes, but {total - start} are left"
+        Broken.when(start + length * (1 + imaginary) > total, problem)
         name = _read_exactly(file.read, letters).rstrip(b"\0").decode("latin-1")
         if kind == 0 and name and length:
             yield MatVariable(name, (rows, columns), bool(imaginary), stored.str, start, 0, 0)

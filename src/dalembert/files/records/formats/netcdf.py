@@ -16,7 +16,8 @@ from dalembert.files.records.format import RECORD_FORMATS, RecordFormat
 from dalembert.files.records.hdf5 import MAGIC, Texts, own_datasets, read_dataset
 from dalembert.files.records.plain_data import as_json, load_json
 from dalembert.files.records.sections import read_apart
-from dalembert.files.tables.bounds import LIMITS, check_size
+from dalembert.files.tables import bounds
+from dalembert.files.tables.bounds import check_size
 from dalembert.files.tables.clock import find_time
 from dalembert.record import Record
 
@@ -52,16 +53,12 @@ def sections(path: Path, time: str | None, max_bytes: int, dt: float | None) -> 
     Only data in the file itself are read: numbers kept in other files, virtual datasets and links are refused.
     """
     h5py = require_extra("h5py", "netcdf")
-    if dt is not None:
-        raise FileFormatError("conflicting-arguments", "a netCDF file has time: dt does not apply.")
+    FileFormatError.when(dt is not None, "conflicting-arguments", "a netCDF file has time: dt does not apply.")
     with path.open("rb") as raw:
         magic = raw.read(8)
-    if magic[:3] == b"CDF":
-        raise FileFormatError(
-            "bad-version", "this is the classic netCDF format.", Advice("Convert it: nccopy -k nc4 in.nc out.nc")
-        )
-    if magic != MAGIC:
-        raise FileFormatError("damaged", "this is not a netCDF-4 file.")
+    problem = "this is the classic netCDF format."
+    FileFormatError.when(magic[:3] == b"CDF", "bad-version", problem, Advice("Convert it: nccopy -k nc4 in.nc out.nc"))
+    FileFormatError.when(magic != MAGIC, "damaged", "this is not a netCDF-4 file.")
     try:
         with h5py.File(path, "r") as file:
             yield from _sections(file, path, time, max_bytes)
@@ -72,32 +69,33 @@ def sections(path: Path, time: str | None, max_bytes: int, dt: float | None) -> 
 
 
 def _sections(file: Any, path: Path, asked: str | None, max_bytes: int) -> Iterator[Any]:
-    if len(file) * LIMITS.channel > max_bytes:
-        raise FileFormatError("too-large", f"{len(file)} variables exceed max_bytes = {max_bytes}.")
+    problem = f"{len(file)} variables exceed max_bytes = {max_bytes}."
+    FileFormatError.when(len(file) * bounds.CHANNEL > max_bytes, "too-large", problem)
     variables = own_datasets(file)
     texts = Texts(max_bytes)
-    known = [label for label, variable in variables.items() if not _is_bare_dimension(variable, texts)]
-    place = find_time(known, asked)
-    if place is None or len(variables[known[place]].shape) != 1:
-        raise FileFormatError("no-time", unknown_name("time variable", asked or "time", known, "the file"))
-    time = known[place]
+    candidates = [label for label, variable in variables.items() if not _is_bare_dimension(variable, texts)]
+    place = find_time(candidates, asked)
+    if place is None or len(variables[candidates[place]].shape) != 1:
+        raise FileFormatError("no-time", unknown_name("time variable", asked or "time", candidates, "the file"))
+    time = candidates[place]
     clock = variables[time]
     along = _dimension(clock, texts)
-    found = [label for label in known if label != time and _dimension(variables[label], texts) == along is not None]
+    labels_ = [
+        label for label in candidates if label != time and _dimension(variables[label], texts) == along is not None
+    ]
     order = load_json(texts.get(file.attrs, "variables"), list)
-    found = [label for label in order if label in found] if order else found
-    if not found:
-        raise FileFormatError("empty", f"no variable runs along {time!r}.")
+    labels_ = [label for label in order if label in labels_] if order else labels_
+    FileFormatError.when(not labels_, "empty", f"no variable runs along {time!r}.")
     samples = int(clock.shape[0])
     # the file may be compressed, or have only a fill value: its unpacked size is compared
-    check_size(samples, len(found), max_bytes)
+    check_size(samples, len(labels_), max_bytes)
     unit = texts.get(clock.attrs, "units", "s")
-    if unit not in ("s", "sec", "second", "seconds"):
-        raise FileFormatError("unit-mismatch", f"the unit of time is {unit!r}; expected 's'.")
-    chosen = [variables[label] for label in found]
+    problem = f"the unit of time is {unit!r}; expected 's'."
+    FileFormatError.when(unit not in ("s", "sec", "second", "seconds"), "unit-mismatch", problem)
+    chosen = [variables[label] for label in labels_]
     yield {
         "samples": samples, "dt": None, "name": texts.get(file.attrs, "name"),
-        "names": [texts.get(v.attrs, "long_name", label) if order else label for label, v in zip(found, chosen)],
+        "names": [texts.get(v.attrs, "long_name", label) if order else label for label, v in zip(labels_, chosen)],
         "units": [texts.get(variable.attrs, "units") for variable in chosen],
         "status": texts.get(file.attrs, "status", "complete"),
         **{key: load_json(texts.get(file.attrs, key), dict) for key in _JSON},
@@ -132,14 +130,14 @@ def _dimension(variable: Any, texts: Texts) -> Any:
 def _variables(names: tuple[str, ...]) -> dict[str, str]:
     """Variable of every channel: its own name where netCDF allows it, else a number."""
     labels: dict[str, str] = {}
-    taken = set(names) | {"time"}
+    names_ = set(names) | {"time"}
     for i, name in enumerate(names):
         label = name
         if not _PLAIN.fullmatch(name):
             label = f"channel_{i}"
-            while label in taken:
+            while label in names_:
                 label += "_"
-            taken.add(label)
+            names_.add(label)
         labels[name] = label
     return labels
 

@@ -33,13 +33,17 @@ def read(path: Path, how: Reading) -> Record:
         arrays = _arrays(path, how.max_bytes)
     except BROKEN as error:
         raise FileFormatError("damaged", f"these are not arrays of numbers that can be read ({error}).") from error
-    real = {name: np.atleast_1d(one) for name, one in arrays.items() if one.dtype.kind in "fiub" and one.ndim < 3}
-    tables = {name: one[:, None] if one.ndim == 1 else one for name, one in real.items() if one.size}
+    real = {
+        name: np.atleast_1d(array) for name, array in arrays.items() if array.dtype.kind in "fiub" and array.ndim < 3
+    }
+    tables = {name: array[:, None] if array.ndim == 1 else array for name, array in real.items() if array.size}
     plan = plan_channels(
-        {name: one.shape for name, one in tables.items()}, how.time, how.dt,
+        {name: array.shape for name, array in tables.items()}, how.time, how.dt,
         lambda name: float(tables[name][0, 0]), how.max_bytes,
     )  # fmt: skip
-    columns = [one if one.shape[0] == plan.samples else one.T for one in (tables[name] for name, _, _ in plan.chosen)]
+    columns = [
+        array if array.shape[0] == plan.samples else array.T for array in (tables[name] for name, _, _ in plan.chosen)
+    ]
     times, notes = plan.dt * np.arange(plan.samples), dict[str, str]()
     if plan.clock:
         times, notes = settle_times(tables[plan.clock].astype(np.float64).ravel())
@@ -57,16 +61,18 @@ def _arrays(path: Path, max_bytes: int) -> Mapping[str, Any]:
         return {f"channel{k + 1}": columns[:, k] for k in range(columns.shape[1])}
     with zipfile.ZipFile(path) as archive:
         size = sum(member.file_size for member in archive.infolist())
-    if size > max_bytes:
-        raise FileFormatError("too-large", f"the file unpacks to {size} bytes, more than max_bytes = {max_bytes}.")
+    problem = f"the file unpacks to {size} bytes, more than max_bytes = {max_bytes}."
+    FileFormatError.when(size > max_bytes, "too-large", problem)
     with np.load(path, allow_pickle=False) as file:
-        found = {}
+        members = {}
         for name in file.files:
             try:
-                found[name] = file[name]
+                members[name] = file[name]
             except ValueError:  # objects, which only pickle reads, are no numbers
                 continue
-        return {name: one for name, one in found.items() if isinstance(one, np.ndarray)}  # other members are bytes
+        return {
+            name: member for name, member in members.items() if isinstance(member, np.ndarray)
+        }  # other members are bytes
 
 
 RECORD_FORMATS.register("npz", RecordFormat((".npz", ".npy"), read))

@@ -15,12 +15,13 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from dalembert.core.errors import FileFormatError, require_extra
+from dalembert.core.errors import Broken, FileFormatError, require_extra
 from dalembert.core.isolation import PIECE
 from dalembert.files.records.format import RECORD_FORMATS, RecordFormat
 from dalembert.files.records.plain_data import as_json, load_json
 from dalembert.files.records.sections import read_apart
-from dalembert.files.tables.bounds import LIMITS, Broken, check_size, check_text
+from dalembert.files.tables import bounds
+from dalembert.files.tables.bounds import check_size, check_text
 from dalembert.files.tables.clock import require_time
 from dalembert.record import Record
 
@@ -60,8 +61,8 @@ def sections(path: Path, asked: str | None, max_bytes: int, dt: float | None) ->
             check_text(len(raw_about), max_bytes)
             about = load_json(raw_about.decode("utf-8", "replace"), dict) or {}
             names = [name for name in columns if name != time]
-            given = about.get("units")
-            units: dict[str, Any] = given if isinstance(given, dict) else {}
+            table = about.get("units")
+            units: dict[str, Any] = table if isinstance(table, dict) else {}
             yield {
                 "samples": file.metadata.num_rows, "dt": dt, "names": names,
                 "units": [str(units.get(name, "")) for name in names],
@@ -78,8 +79,7 @@ def sections(path: Path, asked: str | None, max_bytes: int, dt: float | None) ->
 
 def _check_columns(file: Any, names: list[str]) -> None:
     """Refuse what is not a flat column of numbers, by the types alone."""
-    if len(set(names)) < len(names):
-        raise FileFormatError("taken-name", "two columns have the same name.")
+    FileFormatError.when(len(set(names)) < len(names), "taken-name", "two columns have the same name.")
     for k, name in enumerate(names):
         column = file.schema.column(k)
         kind = str(file.schema_arrow.field(name).type) if name in file.schema_arrow.names else "a nested column"
@@ -91,10 +91,9 @@ def _check_columns(file: Any, names: list[str]) -> None:
 
 def _find_clock(names: list[str], asked: str | None, dt: float | None) -> str:
     """The column of time; "" where there is none and a sample time replaces it."""
-    found = require_time(names, asked, dt)
-    time = "" if found is None else names[found]
-    if not set(names) - {time}:
-        raise FileFormatError("empty", "there is no column besides time.")
+    place = require_time(names, asked, dt)
+    time = "" if place is None else names[place]
+    FileFormatError.when(not set(names) - {time}, "empty", "there is no column besides time.")
     return time
 
 
@@ -105,7 +104,7 @@ def _check_pages(file: Any, raw: Any, max_bytes: int) -> None:
             chunk = file.metadata.row_group(group).column(k)
             starts = [chunk.data_page_offset, *([chunk.dictionary_page_offset] if chunk.has_dictionary_page else [])]
             size = max(_pages(raw, min(starts), chunk.total_compressed_size), default=0)
-            if size > max_bytes // LIMITS.page_share:
+            if size > max_bytes // bounds.PAGE_SHARE:
                 raise FileFormatError(
                     "too-large",
                     f"a page of column {chunk.path_in_schema!r} unpacks to {size} bytes, a quarter of max_bytes = "
@@ -133,8 +132,7 @@ class _Walk:
         self.content, self.place, self.structures, self.most = content, 0, 0, most
 
     def byte(self) -> int:
-        if self.place >= len(self.content):
-            raise Broken("a structure is cut off")
+        Broken.when(self.place >= len(self.content), "a structure is cut off")
         self.place += 1
         return self.content[self.place - 1]
 
@@ -143,16 +141,15 @@ class _Walk:
         while (byte := self.byte()) & 0x80:
             value |= (byte & 0x7F) << shift
             shift += 7
-            if shift > 63:
-                raise Broken("a number has too many digits")
+            Broken.when(shift > 63, "a number has too many digits")
         return value | byte << shift
 
     def structure(self, depth: int = 0) -> dict[int, int]:
         """Skip a structure; returns its whole numbers by field."""
         self.structures += 1
-        if depth > LIMITS.nesting or self.structures > self.most:
-            raise Broken(f"structures nested {depth} deep, {self.structures} in all, are too many for max_bytes")
-        found: dict[int, int] = {}
+        problem = f"structures nested {depth} deep, {self.structures} in all, are too many for max_bytes"
+        Broken.when(depth > bounds.NESTING or self.structures > self.most, problem)
+        numbers: dict[int, int] = {}
         field = 0
         while head := self.byte():
             if head >> 4:
@@ -162,8 +159,8 @@ class _Walk:
                 field = raw >> 1 ^ -(raw & 1)
             value = self.value(head & 0x0F, depth)
             if value is not None:
-                found[field] = value
-        return found
+                numbers[field] = value
+        return numbers
 
     def value(self, kind: int, depth: int) -> int | None:
         if kind in (1, 2):  # a truth value is in the head
@@ -203,17 +200,15 @@ class _Walk:
 def _check_footer(file: BinaryIO, total: int, max_bytes: int) -> None:
     """Refuse a footer whose structures would take more than ``max_bytes`` as objects."""
     try:
-        if total < 12:
-            raise Broken("it is too short")
+        Broken.when(total < 12, "it is too short")
         file.seek(total - 8)
         tail = file.read(8)
         length = int.from_bytes(tail[:4], "little")
-        if tail[4:] != b"PAR1" or length > total - 12:
-            raise Broken("it does not end as one")
-        if length > max(max_bytes // LIMITS.footer_share, LIMITS.footer):
-            raise Broken(f"a footer of {length} bytes is too long for max_bytes")
+        Broken.when(tail[4:] != b"PAR1" or length > total - 12, "it does not end as one")
+        problem = f"a footer of {length} bytes is too long for max_bytes"
+        Broken.when(length > max(max_bytes // bounds.FOOTER_SHARE, bounds.FOOTER), problem)
         file.seek(total - 8 - length)
-        _Walk(file.read(length), max_bytes // LIMITS.structure).structure()
+        _Walk(file.read(length), max_bytes // bounds.STRUCTURE).structure()
     except Broken as error:
         raise FileFormatError("damaged", f"this is not a Parquet file that can be read ({error}).") from error
 
@@ -223,12 +218,12 @@ def _pages(file: BinaryIO, start: int, length: int) -> Iterator[int]:
     end = start + length
     while start < end:
         file.seek(start)
-        walk = _Walk(file.read(min(LIMITS.page_head, end - start)))
+        walk = _Walk(file.read(min(bounds.PAGE_HEAD, end - start)))
         try:
             head = walk.structure()
             unpacked, packed = head.get(_UNCOMPRESSED, -1), head.get(_COMPRESSED, -1)
-            if min(unpacked, packed) < 0 or packed > end - start - walk.place:
-                raise Broken("a page is longer than its column")
+            problem = "a page is longer than its column"
+            Broken.when(min(unpacked, packed) < 0 or packed > end - start - walk.place, problem)
         except Broken as error:
             raise FileFormatError("damaged", f"this is not a Parquet file that can be read ({error}).") from error
         yield max(unpacked, packed)

@@ -43,8 +43,8 @@ _MOST_HEAD = 400  # lines of text before the first block; COSMOS allows 120 and 
 
 def read(path: Path, how: Reading) -> Record:
     """Channels ``chan2.acceleration``, ``chan2.velocity``, ``chan2.displacement`` in SI."""
-    if how.dt is not None:
-        raise FileFormatError("conflicting-arguments", "a V2 file has its sample time: dt does not apply.")
+    problem = "a V2 file has its sample time: dt does not apply."
+    FileFormatError.when(how.dt is not None, "conflicting-arguments", problem)
     with path.open(encoding="latin-1", newline=None) as file:
         lines = enumerate(file, 1)
         head: list[str] = []
@@ -53,31 +53,28 @@ def read(path: Path, how: Reading) -> Record:
         notes: list[str] = []
         step = 0.0
         for number, text in lines:
-            found = _CSMIP.fullmatch(text) or _COSMOS.fullmatch(text)
-            if found is None:
+            match = _CSMIP.fullmatch(text) or _COSMOS.fullmatch(text)
+            if match is None:
                 if not columns:
                     head.append(text)
                 if len(head) > _MOST_HEAD:
                     break
                 continue
-            count = int(found["count"])
-            own = _sample_time(found.groupdict(), head, number)
-            if step and own != step:
-                raise FileFormatError("uneven-sampling", f"blocks are sampled every {step} and {own} s.", line=number)
-            step = own
+            count = int(match["count"])
+            interval = _sample_time(match.groupdict(), head, number)
+            problem = f"blocks are sampled every {step} and {interval} s."
+            FileFormatError.when(step and interval != step, "uneven-sampling", problem, line=number)
+            step = interval
             check_size(count, len(columns) + 1, how.max_bytes)
-            name = _QUANTITIES.get(found["what"][:5].lower(), found["what"].lower())
-            heading = read_unit_cell(name, found["unit"].replace("sec", "s").replace("s2", "s^2"))
+            name = _QUANTITIES.get(match["what"][:5].lower(), match["what"].lower())
+            heading = read_unit_cell(name, match["unit"].replace("sec", "s").replace("s2", "s^2"))
             if note := heading.describe(name):
                 notes.append(note)
-            columns[name] = _numbers(lines, count, found["form"], number) * heading.factor[0] / heading.factor[1]
+            columns[name] = _numbers(lines, count, match["form"], number) * heading.factor[0] / heading.factor[1]
             units[name] = heading.unit
-    if not columns:
-        raise FileFormatError(
-            "damaged", "no block of numbers is found: expected a V2 file of CSMIP or COSMOS.",
-            Advice("Get corrected data in this format from the archive."),
-        )  # fmt: skip
-    samples = {len(one) for one in columns.values()}
+    problem = "no block of numbers is found: expected a V2 file of CSMIP or COSMOS."
+    FileFormatError.when(not columns, "damaged", problem, Advice("Get corrected data in this format from the archive."))
+    samples = {len(column) for column in columns.values()}
     if len(samples) > 1:
         raise FileFormatError("wrong-shape", f"blocks have {', '.join(map(str, sorted(samples)))} samples.")
     label, provenance = _describe(head)
@@ -107,7 +104,7 @@ def _numbers(lines: Iterator[tuple[int, str]], count: int, form: str, line: int)
     width = _FORM.fullmatch(form.replace(" ", ""))
     if width is None:
         raise FileFormatError("bad-syntax", f"({form:.40}) is not a format of numbers.", line=line)
-    wide, found = int(width[1]), np.empty(count)
+    wide, numbers = int(width[1]), np.empty(count)
     place = 0
     while place < count:
         line, text = next(lines, (line, ""))
@@ -117,19 +114,19 @@ def _numbers(lines: Iterator[tuple[int, str]], count: int, form: str, line: int)
         cells = [text[k : k + wide] for k in range(0, len(text), wide)]
         for cell in cells[: count - place]:
             try:
-                found[place] = float(cell)
+                numbers[place] = float(cell)
             except ValueError:
                 raise FileFormatError("not-a-number", f"{cell!r:.40} is not a number.", line=line) from None
             place += 1
-    return found
+    return numbers
 
 
 def _describe(head: list[str]) -> tuple[str, dict[str, Any]]:
     """Name of the channel, and the station and place from the text."""
     provenance: dict[str, Any] = {"title": " ".join(head[0].split())} if head else {}
-    channel = next((one for text in head if (one := _CHANNEL.search(text))), None)
-    station = next((one for text in head if (one := _STATION_CHANNEL.search(text))), None)
-    location = next((one for text in head if (one := _LOCATION.search(text))), None)
+    channel = next((match for text in head if (match := _CHANNEL.search(text))), None)
+    station = next((match for text in head if (match := _STATION_CHANNEL.search(text))), None)
+    location = next((match for text in head if (match := _LOCATION.search(text))), None)
     if channel is not None:
         provenance["channel"] = " ".join(f"{channel[1]} {channel[2]}".split())
     if location is not None:

@@ -38,15 +38,18 @@ def sections(path: Path, time: str | None, max_bytes: int, dt: float | None) -> 
 
 
 def _sections(file: Any, time: str | None, max_bytes: int, dt: float | None) -> Iterator[Any]:
-    every = [one for group in file.groups() for one in group.channels()]
-    found = [one for one in every if one.dtype is not None and np.dtype(one.dtype).kind in "fiu" and len(one)]
-    if not found:
-        raise FileFormatError("empty", "no channel of the file holds numbers.")
-    samples = Counter(len(one) for one in found).most_common(1)[0][0]
-    check_size(samples, len(found), max_bytes)
-    chosen = [one for one in found if len(one) == samples]
-    count = Counter(one.name for one in chosen)
-    names = [one.name if count[one.name] == 1 else f"{one.group_name}.{one.name}" for one in chosen]
+    every = [channel for group in file.groups() for channel in group.channels()]
+    channels = [
+        channel
+        for channel in every
+        if channel.dtype is not None and np.dtype(channel.dtype).kind in "fiu" and len(channel)
+    ]
+    FileFormatError.when(not channels, "empty", "no channel of the file holds numbers.")
+    samples = Counter(len(channel) for channel in channels).most_common(1)[0][0]
+    check_size(samples, len(channels), max_bytes)
+    chosen = [channel for channel in channels if len(channel) == samples]
+    count = Counter(channel.name for channel in chosen)
+    names = [channel.name if count[channel.name] == 1 else f"{channel.group_name}.{channel.name}" for channel in chosen]
     place = find_time(names, time)
     clock = None if place is None else chosen.pop(place)
     if place is not None:
@@ -57,28 +60,34 @@ def _sections(file: Any, time: str | None, max_bytes: int, dt: float | None) -> 
             "no-time", unknown_name("channel", time or "time", names, "the file"),
             *NO_TIME, where={"name": time or "time"},
         )  # fmt: skip
-    units = [next((str(one.properties[key]) for key in _UNITS if one.properties.get(key)), "") for one in chosen]
+    units = [
+        next((str(channel.properties[key]) for key in _UNITS if channel.properties.get(key)), "") for channel in chosen
+    ]
     headings = [read_unit_cell(name, unit) for name, unit in zip(names, units, strict=True)]
     notes = describe_headings(names, headings)
-    start = next((one.properties["wf_start_time"] for one in chosen if one.properties.get("wf_start_time")), None)
+    start = next(
+        (channel.properties["wf_start_time"] for channel in chosen if channel.properties.get("wf_start_time")), None
+    )
     if start is not None:
         notes["start"] = str(start)
-    if left := [one.name for one in every if one is not clock and one not in chosen]:
-        notes["left out"] = left
+    if skipped := [channel.name for channel in every if channel is not clock and channel not in chosen]:
+        notes["left out"] = skipped
     yield {
-        "samples": samples, "dt": step, "names": names, "units": [one.unit for one in headings],
+        "samples": samples, "dt": step, "names": names, "units": [heading_.unit for heading_ in headings],
         "provenance": notes,
     }  # fmt: skip
     if clock is not None and dt is None:
         yield np.asarray(clock[:], dtype=np.float64)
-    for one, heading in zip(chosen, headings, strict=True):
+    for channel, heading in zip(chosen, headings, strict=True):
         times, over = heading.factor
-        yield np.asarray(one[:], dtype=np.float64) * times / over
+        yield np.asarray(channel[:], dtype=np.float64) * times / over
 
 
 def _increment(channels: list[Any]) -> float | None:
     """Sample time [s] that all waveforms have; an error where they differ."""
-    steps = {float(one.properties["wf_increment"]) for one in channels if one.properties.get("wf_increment")}
+    steps = {
+        float(channel.properties["wf_increment"]) for channel in channels if channel.properties.get("wf_increment")
+    }
     if len(steps) > 1:
         shown = ", ".join(f"{step:.6g}" for step in sorted(steps))
         raise FileFormatError("uneven-sampling", f"channels are sampled every {shown} s.")

@@ -6,7 +6,6 @@ Numbers are written as text with 13 digits (E20.12), which every program reads.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -24,59 +23,51 @@ from dalembert.record import Record
 TIME, FRF = 1, 4  # kinds of function
 
 
-@dataclass(frozen=True)
-class AbscissaLimits:
-    """Limits for even frequencies, and for functions with the same abscissas."""
-
-    # Difference of two steps, or of two values near zero, relative to the last value: nine digits, rounding of sums.
-    even: float = 1e-9
-    # Relative difference of two values: a file in single precision has seven digits.
-    same: float = 1e-6
-
-
-ABSCISSAS = AbscissaLimits()
 _QUANTITY = {"m": 8, "m/s": 11, "m/s^2": 12, "N": 13, "Pa": 15}
 
 
 def read(path: Path, how: Reading) -> Record:
     """Time responses of a file, all of one length and sample time."""
-    if how.dt is not None:
-        raise FileFormatError("conflicting-arguments", "a universal file has its sample time: dt does not apply.")
+    problem = "a universal file has its sample time: dt does not apply."
+    FileFormatError.when(how.dt is not None, "conflicting-arguments", problem)
     every = list(functions(path, how.max_bytes))
-    found = [one for one in every if one.kind in (TIME, 0) and not np.iscomplexobj(one.values)]
-    if not found:
-        kinds = sorted({one.kind for one in every})
+    responses = [function for function in every if function.kind in (TIME, 0) and not np.iscomplexobj(function.values)]
+    if not responses:
+        kinds = sorted({function.kind for function in every})
         advice = Advice("Read frequency responses by {}.", Call("dalembert.files.read_frequency_response"))
         contents = [FUNCTIONS[kind] if 0 <= kind < len(FUNCTIONS) else f"function of kind {kind}" for kind in kinds]
         contents = contents or [f"{SETS.get(number, 'other data')} (set {number})" for number in find_kinds(path)]
         problem = f"the file holds no time response, but {', '.join(contents) or 'no data set'}."
         raise FileFormatError("not-supported", problem, *([advice] if FRF in kinds else []))
-    times = _abscissa(found)
-    headings = [read_unit_cell(name, one.units[0]) for name, one in zip(_names(found), found, strict=True)]
-    data = np.column_stack([one.values * h.factor[0] / h.factor[1] for one, h in zip(found, headings, strict=True)])
-    names = [one.name for one in headings]
+    times = _abscissa(responses)
+    headings = [
+        read_unit_cell(name, function.units[0]) for name, function in zip(_names(responses), responses, strict=True)
+    ]
+    data = np.column_stack(
+        [function.values * h.factor[0] / h.factor[1] for function, h in zip(responses, headings, strict=True)]
+    )
+    names = [heading.name for heading in headings]
     provenance = describe_headings(names, headings)
-    if len(found) < len(every):
-        provenance["left out"] = [f"{len(every) - len(found)} functions that are not time responses"]
-    return Record(times, data, names, [one.unit for one in headings], provenance=provenance)
+    if len(responses) < len(every):
+        provenance["left out"] = [f"{len(every) - len(responses)} functions that are not time responses"]
+    return Record(times, data, names, [heading.unit for heading in headings], provenance=provenance)
 
 
 def read_frf(path: Path, max_bytes: int) -> FrequencyResponse:
     """Frequency responses of a file: every response to every reference."""
-    found = [one for one in functions(path, max_bytes) if one.kind == FRF]
-    if not found:
-        raise FileFormatError("empty", "the file holds no frequency response (data set 58, function 4).")
-    frequencies = _abscissa(found)
-    outputs = list(dict.fromkeys(one.label(one.response) for one in found))
-    inputs = list(dict.fromkeys(one.label(one.reference) for one in found))
+    responses = [function for function in functions(path, max_bytes) if function.kind == FRF]
+    FileFormatError.when(not responses, "empty", "the file holds no frequency response (data set 58, function 4).")
+    frequencies = _abscissa(responses)
+    outputs = list(dict.fromkeys(function.label(function.response) for function in responses))
+    inputs = list(dict.fromkeys(function.label(function.reference) for function in responses))
     values = np.full((len(frequencies), len(outputs), len(inputs)), np.nan, dtype=np.complex128)
     out_units: dict[str, str] = {}
     in_units: dict[str, str] = {}
-    for one in found:
-        a, b = one.label(one.response), one.label(one.reference)
-        above, below = read_unit_cell(a, one.units[0]), read_unit_cell(b, one.units[1])
+    for function in responses:
+        a, b = function.label(function.response), function.label(function.reference)
+        above, below = read_unit_cell(a, function.units[0]), read_unit_cell(b, function.units[1])
         scale = above.factor[0] / above.factor[1] * below.factor[1] / below.factor[0]
-        values[:, outputs.index(a), inputs.index(b)] = scale * one.values
+        values[:, outputs.index(a), inputs.index(b)] = scale * function.values
         out_units[a], in_units[b] = above.unit, below.unit
     missing = [f"{a} to {b}" for j, b in enumerate(inputs) for i, a in enumerate(outputs) if np.isnan(values[0, i, j])]
     if missing:
@@ -101,28 +92,29 @@ def write(record: Record, path: Path, suffix: str) -> None:
         for k, (name, unit) in enumerate(record.units.items()):
             place, none = ("NONE", k + 1, 0), ("NONE", 0, 0)
             values = record.data[:, k]
-            one = Function58(0, TIME, name, place, none, float(record.time[0]), step, values, None, (unit, ""))
-            _write_function(file, one)
+            function = Function58(0, TIME, name, place, none, float(record.time[0]), step, values, None, (unit, ""))
+            _write_function(file, function)
 
 
-def write_frf(response: FrequencyResponse, path: Path) -> None:
+def write_frf(response: FrequencyResponse, path: Path, even: float = 1e-9) -> None:
     """One frequency response for each pair of an output and an input.
 
     Names of at most ten letters are kept as those of parts; where one is longer all are numbered as nodes.
+    even : difference of two steps of the frequency, of the last one, that is rounding.
     """
     f = response.frequencies / (2.0 * np.pi)
     steps = np.diff(f)
-    if len(f) > 1 and np.ptp(steps) > ABSCISSAS.even * f[-1]:
-        raise FileFormatError("uneven-sampling", "universal files are written of even frequencies.")
+    problem = "universal files are written of even frequencies."
+    FileFormatError.when(len(f) > 1 and np.ptp(steps) > even * f[-1], "uneven-sampling", problem)
     step = float(np.mean(steps)) if len(f) > 1 else 1.0
     outputs, inputs = _places(response.outputs), _places(response.inputs)
     with path.open("w", encoding="ascii", errors="replace", newline="\n") as file:
         for i, output in enumerate(response.outputs):
-            for j, given in enumerate(response.inputs):
-                units = (response.output_units.get(output, ""), response.input_units.get(given, ""))
-                title, values = f"{output} to {given}", response.values[:, i, j]
-                one = Function58(0, FRF, title, outputs[i], inputs[j], float(f[0]), step, values, None, units)
-                _write_function(file, one)
+            for j, source in enumerate(response.inputs):
+                units = (response.output_units.get(output, ""), response.input_units.get(source, ""))
+                title, values = f"{output} to {source}", response.values[:, i, j]
+                function = Function58(0, FRF, title, outputs[i], inputs[j], float(f[0]), step, values, None, units)
+                _write_function(file, function)
 
 
 def _places(names: Sequence[str]) -> list[tuple[str, int, int]]:
@@ -148,24 +140,27 @@ def _write_function(file: TextIO, one: Function58) -> None:
     file.write(f"{-1:6d}\n")
 
 
-def _abscissa(found: Sequence[Function58]) -> Any:
-    """Times or frequencies that all functions have."""
-    one = found[0]
-    x = one.first + one.step * np.arange(len(one.values)) if one.x is None else one.x
-    for other in found[1:]:
-        own = other.first + other.step * np.arange(len(other.values)) if other.x is None else other.x
-        if len(own) != len(x) or not np.allclose(own, x, rtol=ABSCISSAS.same, atol=ABSCISSAS.even * abs(x[-1])):
-            problem = f"functions have {len(x)} and {len(own)} numbers, or other abscissas."
-            raise FileFormatError("wrong-shape", problem, line=other.line)
+def _abscissa(found: Sequence[Function58], same: float = 1e-6, near_zero: float = 1e-9) -> Any:
+    """Times or frequencies that all functions have.
+
+    same : relative difference of two values: a file in single precision has seven digits.  near_zero : of the last one.
+    """
+    first = found[0]
+    x = first.first + first.step * np.arange(len(first.values)) if first.x is None else first.x
+    for second in found[1:]:
+        abscissa = second.first + second.step * np.arange(len(second.values)) if second.x is None else second.x
+        if len(abscissa) != len(x) or not np.allclose(abscissa, x, rtol=same, atol=near_zero * abs(x[-1])):
+            problem = f"functions have {len(x)} and {len(abscissa)} numbers, or other abscissas."
+            raise FileFormatError("wrong-shape", problem, line=second.line)
     return x
 
 
 def _names(found: Sequence[Function58]) -> list[str]:
     """Names of channels: their titles where these differ, else their degrees of freedom, numbered where they repeat."""
-    titles = [one.title for one in found]
+    titles = [function.title for function in found]
     if all(titles) and len(set(titles)) == len(titles):
         return titles
-    labels = [one.label(one.response) for one in found]
+    labels = [function.label(function.response) for function in found]
     if len(set(labels)) == len(labels):
         return labels
     return [f"{label}#{k + 1}" for k, label in enumerate(labels)]

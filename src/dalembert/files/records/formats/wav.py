@@ -17,8 +17,8 @@ def read(path: Path, how: Reading) -> Record:
     """Channels ``channel1``, ``channel2``, ...; integers are divided by their largest value."""
     from scipy.io import wavfile
 
-    if how.dt is not None:
-        raise FileFormatError("conflicting-arguments", "a WAV file has its sampling rate: dt does not apply.")
+    problem = "a WAV file has its sampling rate: dt does not apply."
+    FileFormatError.when(how.dt is not None, "conflicting-arguments", problem)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", wavfile.WavFileWarning)  # chunks without sound are not needed
@@ -32,8 +32,7 @@ def read(path: Path, how: Reading) -> Record:
     sound = raw[:, None] if raw.ndim == 1 else raw
     samples, channels = sound.shape
     check_size(samples, channels, how.max_bytes)
-    if not samples or rate <= 0:
-        raise FileFormatError("empty", "the file holds no sound.")
+    FileFormatError.when(not samples or rate <= 0, "empty", "the file holds no sound.")
     data = sound.astype(np.float64)
     if sound.dtype.kind == "u":  # 8 bits: 128 is silence
         data -= 128.0

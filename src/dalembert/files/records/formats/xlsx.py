@@ -20,13 +20,14 @@ from dalembert.core.errors import DataError, FileFormatError, require_extra
 from dalembert.files.modal.recognition import looks_modal, modal_error
 from dalembert.files.records.format import RECORD_FORMATS, RecordFormat
 from dalembert.files.records.sections import read_apart
+from dalembert.files.tables import layout
 from dalembert.files.tables.body import describe_ragged
 from dalembert.files.tables.bounds import check_size
 from dalembert.files.tables.cells import is_missing, is_word
 from dalembert.files.tables.clock import require_time, step_of_column
 from dalembert.files.tables.header import read_head
 from dalembert.files.tables.headings import convert, describe_headings, read_headings
-from dalembert.files.tables.layout import LIMITS, TextTable, count_numbers, find_header
+from dalembert.files.tables.layout import TextTable, count_numbers, find_header
 
 LIBRARIES = ("openpyxl",)
 
@@ -37,17 +38,16 @@ def sections(path: Path, time: str | None, max_bytes: int, dt: float | None) -> 
     try:
         with zipfile.ZipFile(path) as archive:
             size = sum(member.file_size for member in archive.infolist())
-        if size > max_bytes:
-            raise FileFormatError("too-large", f"the file unpacks to {size} bytes, more than max_bytes = {max_bytes}.")
+        problem = f"the file unpacks to {size} bytes, more than max_bytes = {max_bytes}."
+        FileFormatError.when(size > max_bytes, "too-large", problem)
         book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
         for sheet in book.worksheets:
             sheet.reset_dimensions()  # writers leave the stored size of a sheet stale: rows beyond it would be lost
         tops = ((sheet, _top(sheet)) for sheet in book.worksheets)
         filled = [(sheet, top) for sheet, top in tops if top]
-        if not filled:
-            raise FileFormatError("empty", "no sheet of the file holds a table.")
+        FileFormatError.when(not filled, "empty", "no sheet of the file holds a table.")
         # a cover page has texts, and no second row of numbers below the first
-        table = (one for one in filled if min(count_numbers([texts for _, texts in one[1]])) > 1)
+        table = (sheet_ for sheet_ in filled if min(count_numbers([texts for _, texts in sheet_[1]])) > 1)
         yield from _sections(*next(table, filled[0]), time, max_bytes, dt)
     except (DataError, FileFormatError):
         raise
@@ -62,7 +62,7 @@ def _rows(sheet: Any, most: int | None = None) -> Iterator[tuple[int, tuple[Any,
 
 
 def _top(sheet: Any) -> list[tuple[int, list[str]]]:
-    return [(line, _strip([_text(cell) for cell in row])) for line, row in _rows(sheet, LIMITS.lines)]
+    return [(line, _strip([_text(cell) for cell in row])) for line, row in _rows(sheet, layout.LINES)]
 
 
 def _sections(
@@ -92,29 +92,28 @@ def _sections(
 
 def _numbers(sheet: Any, names: list[str], above: int, clock: int | None, max_bytes: int) -> tuple[Any, str]:
     """Numbers below a line, and the first date where time is one."""
-    found, width = array("d"), len(names)
+    numbers, width = array("d"), len(names)
     started: datetime.datetime | None = None
     for line, cells in _rows(sheet):
         if line <= above:
             continue
-        check_size(len(found) // width + 1, width, max_bytes)
+        check_size(len(numbers) // width + 1, width, max_bytes)
         if any(_text(cell) for cell in cells[width:]):
             raise FileFormatError("ragged-row", describe_ragged(len(cells), names, "\t", "row"), line=line)
         for k in range(width):
             cell = cells[k] if k < len(cells) else None
             if k == clock and isinstance(cell, datetime.datetime):
                 started = started or cell
-                found.append((cell - started).total_seconds())
+                numbers.append((cell - started).total_seconds())
             elif isinstance(cell, bool) or not isinstance(cell, int | float):
                 if cell is not None and not is_missing(text := _text(cell)) and not is_word(text):
                     problem = f"{_text(cell)!r:.80} in column {names[k]!r:.80} is not a number."
                     raise FileFormatError("not-a-number", problem, line=line)
-                found.append(np.nan)
+                numbers.append(np.nan)
             else:
-                found.append(float(cell))
-    if not found:
-        raise FileFormatError("empty", "there is no row of numbers under the header.", line=above)
-    return np.frombuffer(found, dtype=np.float64).reshape(-1, width), started.isoformat() if started else ""
+                numbers.append(float(cell))
+    FileFormatError.when(not numbers, "empty", "there is no row of numbers under the header.", line=above)
+    return np.frombuffer(numbers, dtype=np.float64).reshape(-1, width), started.isoformat() if started else ""
 
 
 def _text(cell: Any) -> str:

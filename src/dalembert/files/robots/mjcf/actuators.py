@@ -131,18 +131,18 @@ class ActuatorReader:
                 yield actuator
 
     def _target(self, node: XmlNode, name: str) -> Any:
-        reader, given = self.reader, node.attributes
-        where = next((key for key in ELSEWHERE if key in given), "")
+        reader, attributes = self.reader, node.attributes
+        where = next((key for key in ELSEWHERE if key in attributes), "")
         if where:
             return reader.note(node, f"<{node.tag}> at a {where}")
         places: dict[str, Mapping[str, Any]] = {"joint": self.joints, "tendon": self.tendons, "site": self.tree.sites}
-        key = next((one for one in places if one in given), "")
+        key = next((word for word in places if word in attributes), "")
         if not key:
             return reader.problem(node, "missing-argument", f"<{node.tag}> {name!r} acts on nothing: give a joint.")
-        known = places[key]
-        target = known.get(given[key])
-        if target is None and not (key == "tendon" and given[key] in self.document.left_tendons):
-            reader.problem(node, "unknown-name", unknown_name(key, given[key], known, f"<{node.tag}>"))
+        joint_ = places[key]
+        target = joint_.get(attributes[key])
+        if target is None and not (key == "tendon" and attributes[key] in self.document.left_tendons):
+            reader.problem(node, "unknown-name", unknown_name(key, attributes[key], joint_, f"<{node.tag}>"))
         elif target is None:
             reader.note(node, f"<{node.tag}> at a tendon that is not read")
         elif isinstance(target, MjcfJoint) and target.kind not in ("hinge", "slide"):
@@ -164,24 +164,24 @@ class ActuatorReader:
             gain, reference = reader.number(node, "kv", 1.0), "speed"
             bias = np.array([0.0, 0.0, -gain])
         elif node.tag == "general":
-            found = _general(reader, node)
-            if found is None:
+            general = _general(reader, node)
+            if general is None:
                 return None
-            gain, bias = found
+            gain, bias = general
             reference = "position" if bias[1] and gain == -bias[1] else reference
         if not np.any(gear) or gain == 0 or (gear[0] == 0 and not isinstance(target, tuple)):
             reader.note(node, f"<{node.tag}> without effect")
             return None
         inputs, forces = (_range(reader, node, *keys) for keys in (("ctrl", UNLIMITED), ("force", UNLIMITED)))
         share = reader.number(node, "inheritrange", 0.0)
-        own = target.limits if isinstance(target, MjcfJoint) else {}
-        if share > 0 and inputs == UNLIMITED and "lower" in own and "upper" in own:
-            middle, half = (own["lower"] + own["upper"]) / 2, (own["upper"] - own["lower"]) / 2 * share
+        limits = target.limits if isinstance(target, MjcfJoint) else {}
+        if share > 0 and inputs == UNLIMITED and "lower" in limits and "upper" in limits:
+            middle, half = (limits["lower"] + limits["upper"]) / 2, (limits["upper"] - limits["lower"]) / 2 * share
             inputs = (middle - half, middle + half)
-        made = MjcfActuator(number, name, target, gear, gain, bias, reference, inputs, forces)
+        actuator = MjcfActuator(number, name, target, gear, gain, bias, reference, inputs, forces)
         if bias[2] > 0 and gain == -bias[1]:
-            bias[2] *= -2 * math.sqrt(gain * self.mass(made.along())) if made.along() and gain > 0 else 0.0
-        return made
+            bias[2] *= -2 * math.sqrt(gain * self.mass(actuator.along())) if actuator.along() and gain > 0 else 0.0
+        return actuator
 
 
 def _general(reader: MjcfReader, node: XmlNode) -> tuple[float, FloatArray] | None:
@@ -195,9 +195,9 @@ def _general(reader: MjcfReader, node: XmlNode) -> tuple[float, FloatArray] | No
     gains = reader.values(node, "gainprm") if "gainprm" in node.attributes else np.ones(1)
     bias = np.zeros(3)
     if node.attributes.get("biastype", "none") == "affine" and "biasprm" in node.attributes:
-        given = reader.values(node, "biasprm")
-        given = np.zeros(0) if given is None else given[:3]
-        bias[: len(given)] = given
+        offsets = reader.values(node, "biasprm")
+        offsets = np.zeros(0) if offsets is None else offsets[:3]
+        bias[: len(offsets)] = offsets
     return (1.0 if gains is None or not len(gains) else float(gains[0])), bias
 
 
@@ -225,10 +225,12 @@ class ReflectedMass:
             poses[body.name] = pose = poses[body.parent.name] @ body.origin
             parent = body.parent.name
             for joint in joints[body.name]:
-                own = f"{body.name}/{joint.name}"
+                label = f"{body.name}/{joint.name}"
                 place = pose.place
-                self.columns[joint.name] = tree.add(own, parent, _screws(joint, pose), 0.0, place, none, joint.armature)
-                parent = own
+                self.columns[joint.name] = tree.add(
+                    label, parent, _screws(joint, pose), 0.0, place, none, joint.armature
+                )
+                parent = label
             solid = masses[body.name].place_at(pose)
             tree.add(body.name, parent, np.zeros((0, 6)), solid.mass, solid.center, solid.inertia)
         self.M = tree.M

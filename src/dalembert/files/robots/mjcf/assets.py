@@ -45,7 +45,7 @@ class MeshAssets:
 
 
 def read_assets(document: MjcfDocument) -> MeshAssets:
-    reader, found = document.reader, MeshAssets()
+    reader, assets = document.reader, MeshAssets()
     for raw in document.parts("asset"):
         if raw.tag == "material":
             _read_material(reader, reader.classes.complete(reader, raw, ""))
@@ -57,10 +57,10 @@ def read_assets(document: MjcfDocument) -> MeshAssets:
         node = reader.classes.complete(reader, raw, "")
         reader.check_names(node, ("plugin",), ATTRIBUTES)
         name = node.attributes.get("name") or PurePosixPath(node.attributes.get("file", "")).stem
-        if name in found.nodes:
+        if name in assets.nodes:
             reader.problem(node, "duplicate", f"mesh {name!r} is given twice.")
-        found.nodes[name] = node
-    return found
+        assets.nodes[name] = node
+    return assets
 
 
 def _read_material(reader: MjcfReader, node: XmlNode) -> None:
@@ -86,11 +86,11 @@ def _read_mesh(reader: MjcfReader, node: XmlNode) -> FloatArray | None:
             name = find_first([str(beside), str(inside)], reader.meshes.folders)[0]
         except FileFormatError:
             name = str(inside)
-        found = reader.mesh(node, name, np.ones(3), needed=True)
-        if found is None:
+        vertices = reader.mesh(node, name, np.ones(3), needed=True)
+        if vertices is None:
             return None
-        found = reader.check_size(node, name, (found - place) @ axes * scale)
-        return found if np.prod(scale) > 0 else np.asarray(found[:, ::-1])
+        vertices = reader.check_size(node, name, (vertices - place) @ axes * scale)
+        return vertices if np.prod(scale) > 0 else np.asarray(vertices[:, ::-1])
     points = reader.values(node, "vertex")
     if points is None or len(points) < 12 or len(points) % 3 or len(points) > 3 * MOST_POINTS:
         reader.problem(node, "wrong-shape", "vertex of <mesh> must be three numbers for each of four points or more.")

@@ -42,9 +42,9 @@ class MjcfBody:
         """This body and all bodies inside it, parents first, in the order of the file."""
         todo = [self]
         while todo:
-            one = todo.pop()
-            yield one
-            todo += reversed(one.children)
+            item = todo.pop()
+            yield item
+            todo += reversed(item.children)
 
 
 @dataclass

@@ -41,14 +41,14 @@ class ClassDefaults:
             problem = unknown_name("default class", name, self.attributes)
             reader.problem(node, "unknown-name", problem)
             return node
-        own = self.attributes[name].get(group_of(node.tag), {})
+        settings = self.attributes[name].get(group_of(node.tag), {})
         if any(form in node.attributes for form in ORIENTATIONS):  # its own orientation instead of that of the class
-            own = {key: value for key, value in own.items() if key not in ORIENTATIONS}
-        return replace(node, attributes={**own, **node.attributes}) if own else node
+            settings = {key: value for key, value in settings.items() if key not in ORIENTATIONS}
+        return replace(node, attributes={**settings, **node.attributes}) if settings else node
 
 
 def read_defaults(reader: NodeReader, sections: Sequence[XmlNode]) -> ClassDefaults:
-    found = ClassDefaults()
+    defaults = ClassDefaults()
     todo = [(node, MAIN) for node in sections]
     top = {id(node) for node in sections}
     while todo:
@@ -58,15 +58,18 @@ def read_defaults(reader: NodeReader, sections: Sequence[XmlNode]) -> ClassDefau
             reader.problem(node, "bad-name", "a default class has no name.")
         elif id(node) in top and name != MAIN:
             reader.problem(node, "bad-name", f"the outermost default class is {MAIN!r}, not {name!r}.")
-        elif name in found.attributes and id(node) not in top:
+        elif name in defaults.attributes and id(node) not in top:
             reader.problem(node, "duplicate", f"default class {name!r} is given twice.")
-        own = found.attributes.setdefault(name, {})
+        settings = defaults.attributes.setdefault(name, {})
         if id(node) not in top:
-            own.update({tag: dict(values) for tag, values in found.attributes[parent].items()})
+            settings.update({tag: dict(values) for tag, values in defaults.attributes[parent].items()})
         for child in node.children:
             if child.tag == "default":
                 todo.append((child, name))
             else:
                 kind = group_of(child.tag)
-                own[kind] = {**own.get(kind, {}), **{k: v for k, v in child.attributes.items() if k != "class"}}
-    return found
+                settings[kind] = {
+                    **settings.get(kind, {}),
+                    **{k: v for k, v in child.attributes.items() if k != "class"},
+                }
+    return defaults

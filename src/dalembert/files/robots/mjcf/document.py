@@ -13,10 +13,11 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from dalembert.core.errors import FileFormatError
+from dalembert.files.robots import xml_tree
 from dalembert.files.robots.mesh_files import MeshFiles, find_first
 from dalembert.files.robots.mjcf.defaults import ClassDefaults, read_defaults
 from dalembert.files.robots.node_reader import NodeReader
-from dalembert.files.robots.xml_tree import LIMITS, XmlNode, read_xml
+from dalembert.files.robots.xml_tree import XmlNode, read_xml
 
 SECTIONS = (
     "compiler",
@@ -69,12 +70,12 @@ class MjcfReader(NodeReader):
     included = 0  # elements of included files
 
     def word(self, node: XmlNode, key: str, known: Sequence[str], default: str) -> str:
-        found = node.attributes.get(key, default)
-        if found not in known:
+        text = node.attributes.get(key, default)
+        if text not in known:
             listed = ", ".join(known)
-            self.problem(node, "unknown-choice", f"{key} of <{node.tag}> must be one of {listed}, got {found!r:.60}.")
+            self.problem(node, "unknown-choice", f"{key} of <{node.tag}> must be one of {listed}, got {text!r:.60}.")
             return default
-        return found
+        return text
 
     def flag(self, node: XmlNode, key: str, default: bool) -> bool:
         return self.word(node, key, FLAGS, "true" if default else "false") == "true"
@@ -91,7 +92,7 @@ class MjcfDocument:
 
     def parts(self, section: str) -> Iterator[XmlNode]:
         """Elements of all sections of this name."""
-        return (child for one in self.sections.get(section, ()) for child in one.children)
+        return (child for child_section in self.sections.get(section, ()) for child in child_section.children)
 
 
 def read_document(root: XmlNode, file: Path, meshes: MeshFiles) -> MjcfDocument:
@@ -117,16 +118,16 @@ def _include(reader: MjcfReader, node: XmlNode, read: set[Path], depth: int) -> 
         for child in node.children:
             _include(reader, child, read, depth)
         return
-    found: list[XmlNode] = []
+    nodes: list[XmlNode] = []
     for child in node.children:
         if child.tag != "include":
-            found.append(child)
+            nodes.append(child)
             continue
         inner = _read_included(reader, child, read)
         if inner is not None:
-            found += inner.children
-    node.children = found
-    if depth < LIMITS.depth:
+            nodes += inner.children
+    node.children = nodes
+    if depth < xml_tree.DEPTH:
         _include(reader, node, read, depth + 1)
 
 
@@ -145,37 +146,37 @@ def _read_included(reader: MjcfReader, node: XmlNode, read: set[Path]) -> XmlNod
         reader.problem(node, "duplicate", f"file {name!r:.120} is included twice.")
         return None
     read.add(path)
-    root = read_xml(path, LIMITS.elements - reader.included)
+    root = read_xml(path, xml_tree.ELEMENTS - reader.included)
     todo = [root]
     while todo:
-        one = todo.pop()
-        one.path = shown
+        item = todo.pop()
+        item.path = shown
         reader.included += 1
-        todo += one.children
+        todo += item.children
     return root
 
 
 def _compiler(document: MjcfDocument) -> CompilerSettings:
-    reader, found = document.reader, CompilerSettings()
+    reader, settings = document.reader, CompilerSettings()
     for node in document.sections.get("compiler", ()):
         reader.check_names(node, ("lengthrange",), COMPILER)
-        angle = reader.word(node, "angle", ("degree", "radian"), "degree" if found.degrees else "radian")
-        found.degrees = angle == "degree"
-        found.euler = node.attributes.get("eulerseq", found.euler)
-        if len(found.euler) != 3 or not set(found.euler) <= set("xyzXYZ"):
-            problem = f"eulerseq must be three of x, y, z, X, Y, Z, got {found.euler!r:.40}."
+        angle = reader.word(node, "angle", ("degree", "radian"), "degree" if settings.degrees else "radian")
+        settings.degrees = angle == "degree"
+        settings.euler = node.attributes.get("eulerseq", settings.euler)
+        if len(settings.euler) != 3 or not set(settings.euler) <= set("xyzXYZ"):
+            problem = f"eulerseq must be three of x, y, z, X, Y, Z, got {settings.euler!r:.40}."
             reader.problem(node, "unknown-choice", problem)
-            found.euler = "xyz"
-        found.autolimits = reader.flag(node, "autolimits", found.autolimits)
-        found.from_geoms = reader.word(node, "inertiafromgeom", ("auto", *FLAGS), found.from_geoms)
-        low, high = reader.numbers(node, "inertiagrouprange", 2, found.groups)
-        found.groups = (float(low), float(high))
-        found.bound_mass = reader.number(node, "boundmass", found.bound_mass)
-        found.bound_inertia = reader.number(node, "boundinertia", found.bound_inertia)
-        found.total_mass = reader.number(node, "settotalmass", found.total_mass)
-        found.balance = reader.flag(node, "balanceinertia", found.balance)
-        found.mesh_folder = node.attributes.get("meshdir", node.attributes.get("assetdir", found.mesh_folder))
+            settings.euler = "xyz"
+        settings.autolimits = reader.flag(node, "autolimits", settings.autolimits)
+        settings.from_geoms = reader.word(node, "inertiafromgeom", ("auto", *FLAGS), settings.from_geoms)
+        low, high = reader.numbers(node, "inertiagrouprange", 2, settings.groups)
+        settings.groups = (float(low), float(high))
+        settings.bound_mass = reader.number(node, "boundmass", settings.bound_mass)
+        settings.bound_inertia = reader.number(node, "boundinertia", settings.bound_inertia)
+        settings.total_mass = reader.number(node, "settotalmass", settings.total_mass)
+        settings.balance = reader.flag(node, "balanceinertia", settings.balance)
+        settings.mesh_folder = node.attributes.get("meshdir", node.attributes.get("assetdir", settings.mesh_folder))
         if node.attributes.get("coordinate", "local") != "local":
             problem = 'coordinate="global" is not read: frames must be given in their parents, as MuJoCo saves them.'
             reader.problem(node, "not-supported", problem)
-    return found
+    return settings

@@ -56,10 +56,10 @@ class Equalities:
 
     def _close(self, m: Mechanism, bodies: Mapping[str, Body], node: XmlNode, name: str) -> None:
         if "site1" in node.attributes or "site2" in node.attributes:
-            one, two = self._site(node, "site1"), self._site(node, "site2")
-            if one is None or two is None:
+            site, two = self._site(node, "site1"), self._site(node, "site2")
+            if site is None or two is None:
                 return
-            (first, a), (second, b) = one, two
+            (first, a), (second, b) = site, two
         else:
             first_, second_ = self._body(node, "body1"), self._body(node, "body2")
             if first_ is None or second_ is None:
@@ -109,27 +109,27 @@ class Equalities:
     # -- names --------------------------------------------------------------------------------------------------------
     def _body(self, node: XmlNode, key: str) -> MjcfBody | None:
         name = node.attributes.get(key, WORLD if key == "body2" else "")
-        found = self.tree.bodies.get(name)
-        if found is None:
+        body = self.tree.bodies.get(name)
+        if body is None:
             problem = unknown_name("body", name, self.tree.bodies, f"<{node.tag}>")
             self.reader.problem(node, "unknown-name", problem)
-        return found
+        return body
 
     def _site(self, node: XmlNode, key: str) -> tuple[MjcfBody, Origin] | None:
         name = node.attributes.get(key, "")
-        found = self.tree.sites.get(name)
-        if found is None:
+        site = self.tree.sites.get(name)
+        if site is None:
             problem = unknown_name("site", name, self.tree.sites, f"<{node.tag}>")
             self.reader.problem(node, "unknown-name", problem)
-        return found
+        return site
 
     def _joint(self, node: XmlNode, key: str) -> MjcfJoint | None:
         name = node.attributes.get(key, "")
-        found = self.joints.get(name)
-        if found is None:
+        joint = self.joints.get(name)
+        if joint is None:
             self.reader.problem(node, "unknown-name", unknown_name("joint", name, self.joints, f"<{node.tag}>"))
-        elif found.kind not in ("hinge", "slide"):
+        elif joint.kind not in ("hinge", "slide"):
             problem = f"joint {name!r} has several coordinates: <{node.tag}> needs a hinge or a slide."
             self.reader.problem(node, "not-supported", problem)
             return None
-        return found
+        return joint

@@ -29,13 +29,13 @@ def read_origin(reader: MjcfReader, node: XmlNode) -> Origin:
 
 
 def read_axes(reader: MjcfReader, node: XmlNode) -> FloatArray:
-    given = [form for form in FORMS if form in node.attributes]
-    if len(given) > 1:
-        problem = f"<{node.tag}> has {' and '.join(given)}; give one orientation only."
+    forms = [form for form in FORMS if form in node.attributes]
+    if len(forms) > 1:
+        problem = f"<{node.tag}> has {' and '.join(forms)}; give one orientation only."
         reader.problem(node, "conflicting-arguments", problem)
-    if not given:
+    if not forms:
         return np.eye(3)
-    form = given[0]
+    form = forms[0]
     values = reader.numbers(node, form, FORMS[form])
     if form == "euler":
         return _euler(reader, values)
@@ -59,12 +59,12 @@ def read_axes(reader: MjcfReader, node: XmlNode) -> FloatArray:
 
 
 def _euler(reader: MjcfReader, values: FloatArray) -> FloatArray:
-    found = np.eye(3)
+    axes = np.eye(3)
     for letter, value in zip(reader.settings.euler, values, strict=True):
         axis = tuple(np.eye(3)["xyz".index(letter.lower())])
         turn = np.array(rotation(axis=axis, angle=reader.settings.angle(float(value))).matrix)
-        found = found @ turn if letter.islower() else turn @ found
-    return found
+        axes = axes @ turn if letter.islower() else turn @ axes
+    return axes
 
 
 def axes_along(direction: FloatArray) -> FloatArray:

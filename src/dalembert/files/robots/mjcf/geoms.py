@@ -62,14 +62,14 @@ class SolidMass:
 
 
 def add_masses(parts: list[SolidMass]) -> SolidMass:
-    mass = sum(one.mass for one in parts)
+    mass = sum(solid.mass for solid in parts)
     if not mass > 0:
         return SolidMass(0.0, np.zeros(3), np.zeros((3, 3)))
-    center = np.sum([one.mass * one.center for one in parts], axis=0) / mass
+    center = np.sum([solid.mass * solid.center for solid in parts], axis=0) / mass
     inertia = np.zeros((3, 3))
-    for one in parts:
-        d = one.center - center
-        inertia += one.inertia + one.mass * (float(d @ d) * np.eye(3) - np.outer(d, d))
+    for solid in parts:
+        d = solid.center - center
+        inertia += solid.inertia + solid.mass * (float(d @ d) * np.eye(3) - np.outer(d, d))
     return SolidMass(mass, center, inertia)
 
 
@@ -137,9 +137,9 @@ class Geom:
         if vertices is not None:
             if self.mode == "convex":
                 vertices = convex_hull(reader, self.node, np.unique(vertices.reshape(-1, 3), axis=0))
-            found = None if vertices is None else mesh_mass(vertices, self.mode)
-            if found is not None:
-                return found
+            mass = None if vertices is None else mesh_mass(vertices, self.mode)
+            if mass is not None:
+                return mass
             problem = "the mesh gives no mass: it encloses no volume. Give the body an <inertial>."
             reader.problem(self.node, "no-volume", problem)
         if self.kind == FITTED:
@@ -177,20 +177,20 @@ class Geom:
 
     def color(self, reader: MjcfReader) -> tuple[int | None, float]:
         """Colour 0xRRGGBB and opacity: its own, else that of its material."""
-        own, opacity = reader.color(self.node)
-        if own in (None, GREY):
-            return reader.materials.get(self.node.attributes.get("material", ""), own), opacity
-        return own, opacity
+        colour, opacity = reader.color(self.node)
+        if colour in (None, GREY):
+            return reader.materials.get(self.node.attributes.get("material", ""), colour), opacity
+        return colour, opacity
 
     def triangles(self) -> FloatArray | None:
         """Its surface in the frame of the body."""
         s = self.size
-        made = {
+        geom = {
             "sphere": lambda: shapes.sphere(s[0]), "ellipsoid": lambda: shapes.ellipsoid(s),
             "box": lambda: shapes.box(2 * s), "cylinder": lambda: shapes.cylinder(s[0], 2 * s[1]),
             "capsule": lambda: shapes.capsule(s[0], 2 * s[1]), "mesh": self.load,
         }.get(self.kind, lambda: None)()  # fmt: skip
-        return None if made is None else np.asarray(made @ self.origin.axes.T + self.origin.place)
+        return None if geom is None else np.asarray(geom @ self.origin.axes.T + self.origin.place)
 
 
 def read_geom(reader: MjcfReader, node: XmlNode, outer: Origin, meshes: MeshAssets) -> Geom | None:
@@ -228,13 +228,13 @@ def read_geom(reader: MjcfReader, node: XmlNode, outer: Origin, meshes: MeshAsse
 
 
 def _sizes(reader: MjcfReader, node: XmlNode, kind: str, count: int) -> FloatArray:
-    found = reader.values(node, "size")
-    if found is None or len(found) < count or not (found[:count] > 0).all():
-        if found is not None:
+    size = reader.values(node, "size")
+    if size is None or len(size) < count or not (size[:count] > 0).all():
+        if size is not None:
             problem = (
                 f"a geom of type {kind} needs {count} positive numbers in size, got {node.attributes.get('size')!r}."
             )
             reader.problem(node, "not-positive", problem)
         return np.ones(count)
-    reader.check_length(node, float(found[:count].max()))
-    return found[:count]
+    reader.check_length(node, float(size[:count].max()))
+    return size[:count]

@@ -20,13 +20,13 @@ def inertia_of(
     """Mass, centre of mass and inertia of a body, in its frame."""
     settings = reader.settings
     if inertial is not None and settings.from_geoms != "true":
-        found = _read_inertial(reader, name, *inertial)
+        solid = _read_inertial(reader, name, *inertial)
     elif settings.from_geoms == "false":
-        found = SolidMass(0.0, np.zeros(3), np.zeros((3, 3)))
+        solid = SolidMass(0.0, np.zeros(3), np.zeros((3, 3)))
     else:
         low, high = settings.groups
-        found = add_masses([geom.solid(reader) for geom in geoms if low <= geom.group <= high])
-    return bound_masses(found, settings)
+        solid = add_masses([geom.solid(reader) for geom in geoms if low <= geom.group <= high])
+    return bound_masses(solid, settings)
 
 
 def _read_inertial(reader: MjcfReader, name: str, node: XmlNode, outer: Origin) -> SolidMass:
@@ -62,11 +62,13 @@ def bound_masses(given: SolidMass, settings: CompilerSettings) -> SolidMass:
 
 def scale_masses(masses: dict[str, SolidMass], total: float) -> dict[str, SolidMass]:
     """Multiply masses and inertias of all bodies by one factor, so that the machine has a given mass."""
-    sum_of_all = sum(one.mass for one in masses.values())
+    sum_of_all = sum(mass_.mass for mass_ in masses.values())
     factor = total / sum_of_all if total > 0 and sum_of_all > 0 else 1.0
-    return {name: SolidMass(factor * one.mass, one.center, factor * one.inertia) for name, one in masses.items()}
+    return {
+        name: SolidMass(factor * mass_.mass, mass_.center, factor * mass_.inertia) for name, mass_ in masses.items()
+    }
 
 
 def symmetric(J: FloatArray) -> list[list[float]]:
-    found: list[list[float]] = ((J + J.T) / 2).tolist()
-    return found
+    rows: list[list[float]] = ((J + J.T) / 2).tolist()
+    return rows

@@ -82,7 +82,7 @@ def read_joint(reader: MjcfReader, body: MjcfBody, node: XmlNode, outer: Origin,
 
 def _passive(reader: MjcfReader, node: XmlNode, name: str, kind: str) -> tuple[float, float, float, float]:
     """Stiffness, damping, friction and armature."""
-    found = []
+    joints_ = []
     for key in ("stiffness", "damping", "frictionloss", "armature"):
         values = reader.values(node, key) if key in node.attributes else np.zeros(1)
         if values is None or not len(values):
@@ -91,18 +91,18 @@ def _passive(reader: MjcfReader, node: XmlNode, name: str, kind: str) -> tuple[f
             reader.note(node, f"higher powers of {key} of <joint>")
         if values[0] < 0:
             reader.problem(node, "negative", f"{key} of joint {name!r} is negative ({values[0]:g}).")
-        found.append(max(float(values[0]), 0.0))
-    for key, value in zip(("stiffness", "damping", "frictionloss", "armature"), found, strict=True):
+        joints_.append(max(float(values[0]), 0.0))
+    for key, value in zip(("stiffness", "damping", "frictionloss", "armature"), joints_, strict=True):
         if value and (kind == "free" or (kind == "ball" and key in ("frictionloss", "armature"))):
             reader.note(node, f"{key} of a {kind} joint")
     if reader.values(node, "springdamper") is not None and np.any(reader.values(node, "springdamper")):
         reader.note(node, "springdamper of <joint>")
-    stiffness, damping, friction, armature = found
+    stiffness, damping, friction, armature = joints_
     return stiffness, damping, friction, armature
 
 
 def _limits(reader: MjcfReader, node: XmlNode, name: str, kind: str) -> dict[str, float]:
-    found: dict[str, float] = {}
+    limits: dict[str, float] = {}
     if "range" in node.attributes:
         lower, upper = reader.numbers(node, "range", 2)
         limited = reader.word(node, "limited", ("auto", "true", "false"), "auto")
@@ -117,11 +117,11 @@ def _limits(reader: MjcfReader, node: XmlNode, name: str, kind: str) -> dict[str
                 reader.problem(node, "conflicting-arguments", crossed)
             else:
                 turn = reader.settings.angle if kind == "hinge" else float
-                found |= {"lower": turn(float(lower)), "upper": turn(float(upper))}
+                limits |= {"lower": turn(float(lower)), "upper": turn(float(upper))}
     effort = max(map(abs, _actuator_range(reader, node) or (0.0,)))
     if effort > 0 and kind != "ball":
-        found["effort"] = effort
-    return found
+        limits["effort"] = effort
+    return limits
 
 
 def _actuator_range(reader: MjcfReader, node: XmlNode) -> tuple[float, float] | None:
@@ -200,7 +200,7 @@ class MjcfTendon:
 
 
 def read_tendons(document: MjcfDocument, joints: Mapping[str, MjcfJoint], taken: set[str]) -> dict[str, MjcfTendon]:
-    reader, found = document.reader, {}
+    reader, joints_ = document.reader, {}
     for number, raw in enumerate(document.parts("tendon"), 1):
         if raw.tag != "fixed":
             reader.note(raw, f"<{raw.tag}> of <tendon>")
@@ -212,21 +212,21 @@ def read_tendons(document: MjcfDocument, joints: Mapping[str, MjcfJoint], taken:
         for key, switch in TENDON_UNREAD.items():
             if np.any(reader.values(node, key)) and node.attributes.get(switch) != "false":
                 reader.note(node, f"{key} of <fixed> of <tendon>")
-        for part in node.all("joint"):
-            joint = joints.get(part.attributes.get("joint", ""))
+        for term in node.all("joint"):
+            joint = joints.get(term.attributes.get("joint", ""))
             if joint is None:
-                problem = unknown_name("joint", part.attributes.get("joint", ""), joints, f"tendon {name!r}")
-                reader.problem(part, "unknown-name", problem)
+                problem = unknown_name("joint", term.attributes.get("joint", ""), joints, f"tendon {name!r}")
+                reader.problem(term, "unknown-name", problem)
             elif joint.kind not in ("hinge", "slide"):
-                reader.problem(part, "not-supported", f"tendon {name!r} needs hinges and slides.")
+                reader.problem(term, "not-supported", f"tendon {name!r} needs hinges and slides.")
             else:
-                parts.append((joint, reader.number(part, "coef")))
+                parts.append((joint, reader.number(term, "coef")))
         spring = reader.values(node, "springlength") if "springlength" in node.attributes else np.array([-1.0])
         spring = np.array([-1.0]) if spring is None or not len(spring) else spring
         if len(spring) == 1 and spring[0] == -1:  # its length where the springs of the joints are free
             spring = np.array([sum(c * joint.spring for joint, c in parts)])
         stiffness, damping = (reader.not_negative(node, key, f"tendon {name!r}") for key in ("stiffness", "damping"))
         if parts:
-            own = free_name(name, taken, "_tendon")
-            found[name] = MjcfTendon(own, tuple(parts), stiffness, damping, (float(spring[0]), float(spring[-1])))
-    return found
+            label = free_name(name, taken, "_tendon")
+            joints_[name] = MjcfTendon(label, tuple(parts), stiffness, damping, (float(spring[0]), float(spring[-1])))
+    return joints_

@@ -30,15 +30,15 @@ def read_keyframes(
     document: MjcfDocument, world: MjcfBody, joints: Mapping[str, list[MjcfJoint]], inputs: Sequence[str]
 ) -> dict[str, NamedStart]:
     """inputs : names of the actuators, in the order of the file; empty for those that are not read."""
-    reader, found = document.reader, {}
+    reader, frames = document.reader, {}
     every = [joint for body in world.walk() for joint in joints.get(body.name, ())]
     speeds = [f"{joint.name}.{c}" for joint in every for c in SPEEDS[joint.kind]]
 
     def values(node: XmlNode, key: str, count: int) -> FloatArray:
-        given = reader.values(node, key) if key in node.attributes else None
-        if given is not None and len(given) != count:
-            reader.problem(node, "wrong-shape", f"{key} of <key> has {len(given)} numbers, the model {count}.")
-        return np.zeros(0) if given is None or len(given) != count else given
+        entries = reader.values(node, key) if key in node.attributes else None
+        if entries is not None and len(entries) != count:
+            reader.problem(node, "wrong-shape", f"{key} of <key> has {len(entries)} numbers, the model {count}.")
+        return np.zeros(0) if entries is None or len(entries) != count else entries
 
     for number, node in enumerate(document.parts("keyframe"), 1):
         reader.check_names(node, (), KNOWN)
@@ -47,30 +47,30 @@ def read_keyframes(
         position = _positions(world, joints, qpos) if len(qpos) else {}
         rates = {key: float(x) for key, x in zip(speeds, values(node, "qvel", len(speeds)), strict=False) if x}
         drives = zip(inputs, values(node, "ctrl", len(inputs)), strict=False)
-        found[name] = NamedStart(position, rates, {key: float(x) for key, x in drives if key})
-    return found
+        frames[name] = NamedStart(position, rates, {key: float(x) for key, x in drives if key})
+    return frames
 
 
 def _positions(world: MjcfBody, joints: Mapping[str, list[MjcfJoint]], qpos: FloatArray) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    pose: dict[str, Any] = {}
     axes, k = {world.name: np.eye(3)}, 0
     for body in list(world.walk())[1:]:
         assert body.parent is not None
         turned = axes[body.parent.name] @ body.origin.axes
         for joint in joints[body.name]:
-            own, k = qpos[k : k + COUNTS[joint.kind]], k + COUNTS[joint.kind]
+            numbers, k = qpos[k : k + COUNTS[joint.kind]], k + COUNTS[joint.kind]
             if joint.kind in ("hinge", "slide"):
-                found[joint.coordinate] = float(own[0])
+                pose[joint.coordinate] = float(numbers[0])
                 if joint.kind == "hinge":
-                    step = (own[0] - joint.ref) * joint.axis / np.linalg.norm(joint.axis)
+                    step = (numbers[0] - joint.ref) * joint.axis / np.linalg.norm(joint.axis)
                     turned = turned @ np.array(rotation(vector=tuple(step)).matrix)
                 continue
-            own_turn = own[-4:] if np.any(own[-4:]) else np.array([1.0, 0.0, 0.0, 0.0])
+            own_turn = numbers[-4:] if np.any(numbers[-4:]) else np.array([1.0, 0.0, 0.0, 0.0])
             turn = Origin(axes=np.array(rotation(quaternion=tuple(own_turn)).matrix))
             turned = turn.axes if joint.kind == "free" else turned @ turn.axes
             if joint.kind == "free":
-                found |= {f"{joint.name}.{c}": float(x) for c, x in zip("xyz", own, strict=False)}
+                pose |= {f"{joint.name}.{c}": float(x) for c, x in zip("xyz", numbers, strict=False)}
         if any(joint.kind in ("ball", "free") for joint in joints[body.name]):
-            found[f"{body.name}.rotation"] = rotation(matrix=turned.tolist())
+            pose[f"{body.name}.rotation"] = rotation(matrix=turned.tolist())
         axes[body.name] = turned
-    return found
+    return pose

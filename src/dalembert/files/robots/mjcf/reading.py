@@ -147,27 +147,27 @@ class MjcfModel:
                     self.reader.note(flag, f"{key}=disable of <flag>")
 
     def _read_joints(self, body: MjcfBody) -> list[MjcfJoint]:
-        found: list[MjcfJoint] = []
+        joints_: list[MjcfJoint] = []
         for number, (node, outer) in enumerate(body.joints, 1):
-            given = node.attributes.get("name", "").strip()
-            if given and given in self.named:
-                self.reader.problem(node, "duplicate", f"joint {given!r} is given twice.")
-            name = free_name(given or f"{body.name}.joint{number}", self.taken, "_joint")
-            if given and name != given:
-                self.reader.note(node, f"name {given!r} of a joint and of a body, now {name!r},", quiet=True)
+            label = node.attributes.get("name", "").strip()
+            if label and label in self.named:
+                self.reader.problem(node, "duplicate", f"joint {label!r} is given twice.")
+            name = free_name(label or f"{body.name}.joint{number}", self.taken, "_joint")
+            if label and name != label:
+                self.reader.note(node, f"name {label!r} of a joint and of a body, now {name!r},", quiet=True)
             joint = read_joint(self.reader, body, node, outer, name)
-            self.named[given or name] = joint
-            found.append(joint)
-        kinds = [joint.kind for joint in found]
+            self.named[label or name] = joint
+            joints_.append(joint)
+        kinds = [joint.kind for joint in joints_]
         if "free" in kinds:
             top = body.parent is not None and body.parent.name == WORLD
             if len(kinds) > 1 or not top:
                 problem = f"body {body.name!r}: a free joint is the only joint of a body of the world."
-                self.reader.problem(found[kinds.index("free")].node, "conflicting-arguments", problem)
+                self.reader.problem(joints_[kinds.index("free")].node, "conflicting-arguments", problem)
         elif kinds.count("ball") > 1:
             problem = f"body {body.name!r} has {kinds.count('ball')} ball joints."
             self.reader.problem(body.node, "conflicting-arguments", problem)
-        return found
+        return joints_
 
     def _find_weighing(self, body: MjcfBody) -> list[Geom]:
         """Geoms that give a body its mass; none for a body that does not move: its mesh files may be missing."""
@@ -212,21 +212,23 @@ class MjcfModel:
                 join(m, add_effort_limit(joint, efforts), parent, near, between)
                 near, parent = Origin(), between
             picture = self._picture(body)
-            own = bodies[body.name] = m.add_body(
+            body_ = bodies[body.name] = m.add_body(
                 body.name if body.name != "ground" else free_name("ground", self.taken, "_body"), mass=solid.mass,
                 inertia=symmetric(solid.inertia), center=solid.center.tolist(), mesh=picture["mesh"],
                 position=(pose.place + pose.axes @ solid.center).tolist(), rotation=pose.axes.tolist(),
                 points=self._sites(body),
             )  # fmt: skip
-            own = bodies[body.name] = m.bodies[-1] = replace(own, shapes=self._shapes(body), colors=picture["colors"])
+            body_ = bodies[body.name] = m.bodies[-1] = replace(
+                body_, shapes=self._shapes(body), colors=picture["colors"]
+            )
             if body.carried and any(self.gravity):
                 lift = [-body.carried * solid.mass * g for g in self.gravity]
-                m.add_force(f"{body.name}.gravcomp", own.at(*solid.center.tolist()), force=lift)
+                m.add_force(f"{body.name}.gravcomp", body_.at(*solid.center.tolist()), force=lift)
             if self.joints[body.name]:
-                join(m, add_effort_limit(self.joints[body.name][-1], efforts), parent, near, own)
+                join(m, add_effort_limit(self.joints[body.name][-1], efforts), parent, near, body_)
             else:
                 m.add_fixed(free_name(f"{body.name}.weld", self.taken, "_joint"), frame_of(parent, near),
-                            frame_of(own, Origin()))  # fmt: skip
+                            frame_of(body_, Origin()))  # fmt: skip
         tree = len(m.joints)
         Equalities(self.document, self.tree, self.named, poses).add(m, bodies, self.taken)
         m.loops = [joint.name for joint in m.joints[tree:]]
@@ -234,7 +236,7 @@ class MjcfModel:
             tendon.add(m)
         for actuator in self.actuators:
             actuator.add(m, bodies, self._forces(actuator))
-        inputs = {one.number: one.name for one in self.actuators}
+        inputs = {actuator.number: actuator.name for actuator in self.actuators}
         count = len(list(self.document.parts("actuator")))
         m.starts = read_keyframes(self.document, world, self.joints, [inputs.get(k + 1, "") for k in range(count)])
 
@@ -242,26 +244,26 @@ class MjcfModel:
         return tuple(geom.shape() for geom in body.geoms if geom.collides and geom.kind in COLLIDING)
 
     def _sites(self, body: MjcfBody) -> dict[str, tuple[float, ...]]:
-        return {name: tuple(place.place.tolist()) for name, (own, place) in self.tree.sites.items() if own is body}
+        return {name: tuple(place.place.tolist()) for name, (owner, place) in self.tree.sites.items() if owner is body}
 
     def _forces(self, actuator: MjcfActuator) -> tuple[float, float]:
         """Range of the force of an actuator, by its own and by that of its joint."""
         joint = actuator.target
         if not isinstance(joint, MjcfJoint) or joint.actuator_range is None:
             return actuator.forces
-        if sum(one.target is joint for one in self.actuators) > 1:
+        if sum(actuator.target is joint for actuator in self.actuators) > 1:
             self.reader.note(joint.node, "actuatorfrcrange of a joint with several actuators")
             return actuator.forces
         return actuator.limit_on_joint(joint.actuator_range)
 
     def _efforts(self) -> dict[str, float]:
         """Largest efforts of actuators, by joint; only where every actuator of the joint has one."""
-        found: dict[str, float] = {}
-        for one in self.actuators:
-            if isinstance(one.target, MjcfJoint):
-                known = found.get(one.target.name, 0.0)
-                found[one.target.name] = known + one.effort if one.effort > 0 and known >= 0 else -1.0
-        return {name: value for name, value in found.items() if value > 0}
+        gains: dict[str, float] = {}
+        for actuator in self.actuators:
+            if isinstance(actuator.target, MjcfJoint):
+                gain = gains.get(actuator.target.name, 0.0)
+                gains[actuator.target.name] = gain + actuator.effort if actuator.effort > 0 and gain >= 0 else -1.0
+        return {name: value for name, value in gains.items() if value > 0}
 
     def _picture(self, body: MjcfBody) -> dict[str, Any]:
         shown = [geom for geom in body.geoms if geom.group <= SHOWN] or body.geoms

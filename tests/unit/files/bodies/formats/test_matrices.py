@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import tracemalloc
-from contextlib import nullcontext
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +13,7 @@ import scipy.linalg
 
 import dalembert as da
 from dalembert.core.errors import FileFormatError
-from dalembert.files.bodies.formats.matrices import _Descriptor
+from dalembert.files.bodies.formats.matrices import read_points
 from dalembert.structures import Frame, Rayleigh, Section, assemble_structure, craig_bampton, flexible_body
 from tests.helpers.findings import raises
 
@@ -244,24 +242,14 @@ def test_asymmetric_matrices_are_refused(folder: Path):
         da.read_flexible_body(folder / "link.toml")
 
 
-# ---- edges of thresholds
-
-
-@pytest.mark.parametrize(("allowed", "refused"), [(6 * 80, False), (6 * 80 - 1, True)])
-def test_a_text_of_points_may_take_80_times_its_bytes(tmp_path: Path, allowed: int, refused: bool) -> None:
-    path = tmp_path / "points.txt"
-    path.write_bytes(b"0 0 0\n")
-    one = SimpleNamespace(table={"points": path.name}, file=lambda key: (path, path.name), max_bytes=allowed)
-    with raises(FileFormatError, "too-large") if refused else nullcontext():
-        assert _Descriptor.points(one)[0] == ["p0"]
-
-
 def test_a_text_of_points_takes_no_more_memory_than_is_counted(tmp_path: Path) -> None:
     path = tmp_path / "points.txt"
     path.write_bytes(b"0 0 0\n" * 20_000)
-    one = SimpleNamespace(table={"points": path.name}, file=lambda key: (path, path.name), max_bytes=10**9)
+    size = path.stat().st_size
+    with raises(FileFormatError, "too-large"):
+        read_points(path, path.name, 80 * size - 1)
     tracemalloc.start()
-    _Descriptor.points(one)
+    read_points(path, path.name, 80 * size)
     used = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert used < 80 * path.stat().st_size
+    assert used < 80 * size

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from contextlib import nullcontext
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import dalembert as da
 from dalembert.files.models import ModelFileError, parse_model
-from dalembert.files.models.tables.flexible_bodies import _nodes
 from dalembert.structures import Beam, Frame, Material, Section, flexible_body
 from tests.helpers.body_files import assert_same, bent_link, full_link
 from tests.helpers.findings import raises
@@ -280,25 +277,3 @@ def test_the_elastic_slider_crank_of_the_library_bends_as_the_benchmark_does():
     assert bend.min() == pytest.approx(-1.214, rel=0.05) and bend.max() == pytest.approx(1.237, rel=0.05)
     at_half = run["stroke"][int(np.searchsorted(run.time, 0.5 - 1e-9))]
     assert at_half == pytest.approx(0.39999, abs=2e-4)
-
-
-# ---- edges of thresholds
-
-
-class Refused(Exception):
-    pass
-
-
-SCOPE = SimpleNamespace(number=lambda raw, kind, here: raw, refuse=lambda here, code, *rest: Refused(code))
-
-
-@pytest.mark.parametrize(("place", "code"), [(6e-10, "off-mesh"), (6e-9, None), (2.0 - 6e-10, "off-mesh")])
-def test_a_node_within_a_billionth_of_an_end_is_at_it(place, code):
-    with pytest.raises(Refused, match=code) if code else nullcontext():
-        _nodes(SCOPE, SimpleNamespace(nodes={"n": place}), 2.0, ())
-
-
-@pytest.mark.parametrize(("apart", "code"), [(6e-10, "duplicate"), (6e-9, None)])
-def test_nodes_within_a_billionth_of_the_length_are_at_one_place(apart, code):
-    with pytest.raises(Refused, match=code) if code else nullcontext():
-        _nodes(SCOPE, SimpleNamespace(nodes={"m": 1.0, "n": 1.0 + apart}), 2.0, ())
