@@ -11,7 +11,7 @@ f' along any motion v, V = ∂v/∂q⟨σ⟩.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,7 +20,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.arguments import real_number
-from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.errors import DataError, ModelError, require_name, unknown_name
 from dalembert.core.findings import Advice
 from dalembert.expressions import Array
 from dalembert.symbolic.modular.algebra.complement import choose_independent, orthogonal_complement
@@ -321,6 +321,24 @@ class ModularModel:
             )  # fmt: skip
         solved = dict(zip(done.columns, done.right, strict=True))
         return {label: solved[k] for k, label in enumerate(labels)}
+
+    def inverse_law(self, inputs: Sequence[str]) -> dict[str, Any]:
+        """Inputs as expressions of coordinates, velocities and accelerations: an open-loop law, valid on any motion.
+
+        As many inputs as freedoms, which they must all move; `da.inverse_dynamics` distributes more of them.
+        """
+        for name in inputs:
+            require_name("input", name, self.motion.inputs, self.root.name, error=ModelError)
+        u = ca.vertcat(*(self.motion.inputs[name] for name in inputs))
+        minus_H, free = affine_parts(self.tree.constrained.entries, u, "the forces of inputs", self.root.name)
+        solved = eliminate(minus_H, self.points.evaluate(minus_H, self.acceleration_order), right=free)
+        if not len(inputs) == minus_H.shape[0] == len(solved.columns):
+            raise ModelError(
+                "too-few-inputs", f"the inputs {', '.join(inputs)} move {len(solved.columns)} of the "
+                f"{minus_H.shape[0]} freedoms: a law needs one input for each.", where={"inputs": tuple(inputs)},
+            )  # fmt: skip
+        law = dict(zip(solved.columns, solved.right, strict=True))
+        return {name: law[k] for k, name in enumerate(inputs)}
 
     def accelerations(self, values: Mapping[str, float], *, t: float = 0.0) -> dict[str, float]:
         """The accelerations at one state, solved from numbers: [Sᵀ M; A] q⟨σ⟩ = [Sᵀ g; -b]."""

@@ -53,6 +53,31 @@ def test_explicit_equations_are_made_on_request() -> None:
     assert value == pytest.approx(2 * 1.1 / (4 * 2 + 3))  # 2 F = (4 m_a + m_b) ẍ
 
 
+@pytest.mark.spec("002-G3", "002-G4")
+def test_the_law_of_an_input_is_an_expression_of_the_motion() -> None:
+    both = pair()
+    for part in both.parts:
+        part.add_input("F", "N", on="x.rate")
+    model = modular_model(both)
+    law = model.inverse_law(["a.F"])["a.F"]
+    state = {"a.x": 2.0, "b.x": 1.0, "a.F": 1.1}
+    point = model.motion.point({**state, **model.accelerations(state), "a.F": 0.0}, 2)
+    assert float(model.motion.function([law], 2)(*point)) == pytest.approx(1.1, rel=1e-12)
+    for inputs, code in ((["a.G"], "unknown-name"), (["a.F", "b.F"], "too-few-inputs")):
+        with raises(da.errors.ModelError, code):
+            model.inverse_law(inputs)
+
+
+@pytest.mark.spec("002-G1", "002-G6")
+def test_what_nothing_determines_is_refused() -> None:
+    both = Assembly("pair", [pair().parts[0].copy("a"), pair().parts[0].copy("b", m=0.0)])
+    eqs = da.equations(both)
+    with raises(da.errors.ModelError, "massless-body"):
+        da.forward_dynamics(eqs, da.assemble(eqs))
+    with raises(da.errors.ModelError, "free-to-move", "b.x"):
+        da.kinematics(eqs, [0.0, 0.1], motion={"a.x": lambda t: t})
+
+
 @pytest.mark.spec("002-A3", "002-A6")
 def test_quasi_accelerations_are_variables_of_order_two() -> None:
     """A point whose quasi-accelerations are along and across a fixed direction: S mixes them."""
