@@ -198,6 +198,23 @@ def require_name(
         raise error("unknown-name", f"{argument}: {problem}" if argument else problem, *advice, where=where)
 
 
+def require_new_name(
+    kind: str,
+    name: object,
+    known: Iterable[str],
+    place: str,
+    *advice: Advice,
+    error: type[DalembertError] = DataError,
+    where: Mapping[str, Any] | None = None,
+) -> str:
+    """A name that nothing has yet: a line of printable text without blanks at its ends."""
+    if not isinstance(name, str) or not name or name != name.strip() or not name.isprintable():
+        raise error("bad-name", f"the name of a {kind} must be a text without outer blanks, got {name!r}.")
+    if name in known:
+        raise error("taken-name", f"{place} has a {kind} {name!r} already.", *advice, where={kind: name, **(where or {})})
+    return name
+
+
 def require_extra(module: str, extra: str) -> Any:
     """Import an optional module; the error names the extra that installs it."""
     try:

@@ -17,7 +17,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import ModelError
-from dalembert.core.findings import Advice
+from dalembert.core.findings import Advice, Call
 from dalembert.equations import (
     HOLONOMIC,
     VELOCITY,
@@ -31,7 +31,7 @@ from dalembert.equations import (
 from dalembert.expressions import Expr
 from dalembert.symbolic.planar.drawing import describe_scene
 from dalembert.symbolic.planar.element import locate_center, rotate, turn
-from dalembert.symbolic.planar.model import PRISMATIC, REVOLUTE, check_is_complete, names_of_nodes
+from dalembert.symbolic.planar.model import PRISMATIC, REVOLUTE
 from dalembert.symbolic.planar.model import PlanarModel as PlanarModel  # with the equations that are registered here
 from dalembert.symbolic.planar.node_names import GROUND, join_node
 from dalembert.symbolic.planar.parts import PlanarBody
@@ -49,7 +49,9 @@ class PlanarEquations:
     """The expressions of one planar model in its variables."""
 
     def __init__(self, m: PlanarModel) -> None:
-        check_is_complete(m)
+        if len(m.bodies) < 2:
+            advice = Advice("Add bodies by {}.", Call("m.add_bar"), Call("m.add_body"))
+            raise ModelError("no-bodies", f"model {m.name!r} has no bodies.", advice)
         self.m, self.reduction = m, PlanarReduction(m)
         variables, own = self.reduction.variables, m.own_coordinates
         self.coordinates = Channels({**{x.name: x.unit for x in variables}, **{k: x.unit for k, x in own.items()}})
@@ -69,15 +71,15 @@ class PlanarEquations:
 
     def reduce(self, value: Expr, what: str) -> Any:
         """An expression in the variables; a symbol without a variable is refused."""
-        found = self.reduction(value)
-        left = [x for x in ca.symvar(found) if x.element_hash() not in self._allowed]
+        reduced = self.reduction(value)
+        left = [x for x in ca.symvar(reduced) if x.element_hash() not in self._allowed]
         if left:
             raise ModelError(
                 "massless-body", f"{what} depends on {str(left[0])!r}, which has no value: a body of one node without "
                 "inertia is a particle that has no angle.", Advice("Give the body an inertia, or a second node."),
                 where={"symbol": str(left[0])},
             )  # fmt: skip
-        return found
+        return reduced
 
     def rate(self, value: Expr) -> Any:
         """Time derivative of an expression of q and t."""
@@ -257,9 +259,9 @@ def equations_of_linkage(model: PlanarModel) -> EquationsOfMotion:
         unit = "N" if units.get(str(driven)) == "m" else "N m"
         reactions.append((f"{name}.effort", unit, lam[owners[name][0]]))
     shorthands = {
-        f"{short}.{c}": f"{full}.{c}"
-        for short, full in names_of_nodes(e.reduction.roots).items()
-        if not full.startswith(f"{GROUND}.")
+        f"{join_node(node)}.{c}": f"{join_node(root)}.{c}"
+        for node, root in e.reduction.roots.items()
+        if node != root and root[0] != GROUND
         for c in ("x", "y", "vx", "vy")
     }
     measures = e.measures()
