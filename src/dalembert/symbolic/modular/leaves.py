@@ -8,7 +8,7 @@ and spin (z, x, y).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import casadi as ca
@@ -296,9 +296,3 @@ def attach_body(assembly: Assembly, name: str, place: Any, R: Any) -> None:
     for k, axis in enumerate(AXES):
         assembly.constrain(moving[k], f"{name} v{axis}")
         assembly.constrain(turning[k], f"{name} w{axis}")
-
-
-LEAVES: Mapping[str, Callable[..., Leaf]] = {
-    "rigid body": rigid_body, "planar body": planar_body, "particle": particle, "dc motor": dc_motor,
-    "rolling wheel": rolling_wheel, "rolling sphere": rolling_sphere, "thin bar": thin_bar,
-}  # fmt: skip

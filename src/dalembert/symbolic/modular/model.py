@@ -20,11 +20,18 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.arguments import real_number
-from dalembert.core.errors import DataError, ModelError, require_name, unknown_name
+from dalembert.core.errors import DataError, ModelError, require_name
 from dalembert.core.findings import Advice
 from dalembert.expressions import Array
 from dalembert.symbolic.modular.algebra.complement import choose_independent, orthogonal_complement
-from dalembert.symbolic.modular.algebra.elimination import LIMITS, eliminate, rank_of, scale_rows
+from dalembert.symbolic.modular.algebra.elimination import (
+    eliminate,
+    is_rounding,
+    null_space_of,
+    rank_of,
+    scale_rows,
+    solve_determined,
+)
 from dalembert.symbolic.modular.algebra.labelled import (
     LabelledMatrix,
     identity,
@@ -261,7 +268,7 @@ class ModularModel:
         numbers = np.array(function(*self.motion.point(values, order, t))).reshape(matrix.shape)
         return LabelledMatrix(numbers, matrix.rows, matrix.columns)
 
-    def check_rank(self, values: Mapping[str, float], *, t: float = 0.0, limit: float = LIMITS.rank) -> RankReport:
+    def check_rank(self, values: Mapping[str, float], *, t: float = 0.0, limit: float = 1e-9) -> RankReport:
         """Rank of the constraints at a pose, and its distance from a singular one."""
         A = self.at(self.jacobian(), values, t=t).entries
         needed = self.regular_rank
@@ -275,13 +282,16 @@ class ModularModel:
         """Independent velocities with a well conditioned complement at a pose."""
         return choose_independent(self.at(self.jacobian(), values, t=t).entries, self.motion.labels())
 
-    def complement_at(self, values: Mapping[str, float], *, t: float = 0.0) -> LabelledMatrix:
-        """S at a pose; where it loses rank there or has no value, an error gives the pose."""
+    def complement_at(self, values: Mapping[str, float], *, t: float = 0.0, largest: float = 1e-6) -> LabelledMatrix:
+        """S at a pose; where it loses rank there or has no value, an error gives the pose.
+
+        largest : entry of A S, which S makes zero; condition numbers up to 1e6 are allowed.
+        """
         S = self.at(self.S, values, t=t)
         A = self.at(self.jacobian(), values, t=t)
         report = self.check_rank(values, t=t)
         wrong = not np.isfinite(S.entries).all()
-        if wrong or report.is_singular or np.abs((A @ S).entries).max(initial=0.0) > LIMITS.complement:
+        if wrong or report.is_singular or np.abs((A @ S).entries).max(initial=0.0) > largest:
             shown = ", ".join(f"{name} = {value:.6g}" for name, value in values.items())
             other = self.independent_at(values, t=t)
             advice = Advice(f"At this pose {', '.join(other)} are independent.")
@@ -315,10 +325,9 @@ class ModularModel:
         done = eliminate(matrix, self.points.evaluate(matrix, order - 1), right=right)
         if len(done.columns) < len(labels):
             lost = [labels[k] for k in range(len(labels)) if k not in done.columns]
-            raise ModelError(
-                "singular-matrix", f"the equations of {self.root.name!r} do not determine {', '.join(lost)}: no mass "
-                f"and no constraint acts on it ({self.points.words}).", where={"variables": tuple(lost)},
-            )  # fmt: skip
+            problem = f"the equations of {self.root.name!r} do not determine {', '.join(lost)}"
+            problem += f": no mass and no constraint acts on it ({self.points.words})."
+            raise ModelError("singular-matrix", problem, where={"variables": tuple(lost)})
         solved = dict(zip(done.columns, done.right, strict=True))
         return {label: solved[k] for k, label in enumerate(labels)}
 
@@ -343,16 +352,10 @@ class ModularModel:
     def accelerations(self, values: Mapping[str, float], *, t: float = 0.0) -> dict[str, float]:
         """The accelerations at one state, solved from numbers: [Sᵀ M; A] q⟨σ⟩ = [Sᵀ g; -b]."""
         order = self.acceleration_order
-        found = self._solver(*self.motion.point(values, order - 1, t))
-        M, g, A, b = (np.array(one) for one in found)
-        S = np.eye(M.shape[0])
-        if A.size:
-            _, s, vt = np.linalg.svd(A)
-            rank = int((s > LIMITS.rank * s[0]).sum()) if s.size and s[0] > 0 else 0
-            S = vt[rank:].T
-        stack, right = np.vstack([S.T @ M, A]), np.vstack([S.T @ g, -b])
-        solution, _, rank, _ = np.linalg.lstsq(stack, right, rcond=LIMITS.determined)
-        if rank < M.shape[0]:
+        M, g, A, b = map(np.array, self._solver(*self.motion.point(values, order - 1, t)))
+        S = null_space_of(A) if A.size else np.eye(len(M))
+        solution = solve_determined(np.vstack([S.T @ M, A]), np.vstack([S.T @ g, -b]))
+        if solution is None:
             raise DataError("singular-matrix", f"the accelerations of {self.root.name!r} are not determined here.")
         return dict(zip(self.motion.labels(order), solution.ravel().tolist(), strict=True))
 
@@ -374,8 +377,7 @@ class ModularModel:
 
     def node(self, path: str) -> ModelNode:
         """A node by its path; the root is ``""``."""
-        if path not in self.nodes:
-            raise ModelError("unknown-name", unknown_name("part", path, [*self.nodes], self.root.name))
+        require_name("part", path, self.nodes, self.root.name, error=ModelError)
         return self.nodes[path]
 
 
@@ -403,7 +405,7 @@ def _without_zero_rows(
     numbers: Array, B: LabelledMatrix, A: LabelledMatrix
 ) -> tuple[Array, LabelledMatrix, LabelledMatrix]:
     """Leave out constraints whose derivative vanishes (the norm of a quaternion)."""
-    size = np.maximum(1.0, np.abs(numbers).max(initial=0.0))
-    keep = [i for i in range(len(B.rows)) if np.abs(numbers[:, i]).max(initial=0.0) > LIMITS.rounding * size]
+    size = max(1.0, float(np.abs(numbers).max(initial=0.0)))
+    keep = [i for i in range(len(B.rows)) if not is_rounding(numbers[:, i], size).all()]
     rows = [B.rows[i] for i in keep]
     return numbers[:, keep], B.part(rows=rows), A.part(rows=rows)

@@ -19,12 +19,13 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.arguments import real_number
-from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.errors import DataError, ModelError, require_name
 from dalembert.core.findings import Advice
 from dalembert.expressions import Array
-from dalembert.symbolic.modular.algebra.elimination import LIMITS, eliminate, random_values, solve_square
+from dalembert.symbolic.modular.algebra.elimination import eliminate, is_zero, random_values, solve_square
 from dalembert.symbolic.modular.declarations import Parameter
-from dalembert.symbolic.modular.parts import RATE, TIME, ModularPart
+from dalembert.symbolic.modular.parts import RATE, TIME, ModularPart, require_part
+from dalembert.symbolic.text.read import require_symbols
 
 SX = ca.SX
 POINTS = 3
@@ -226,7 +227,7 @@ class ModularMotion:
     def _add_surplus(self, part: ModularPart, path: str, left: Sequence[int] | range, relations: list[Any]) -> None:
         for i in left:
             expression = relations[i]
-            if np.abs(self._at_random(expression)).max() > LIMITS.difference:
+            if not is_zero(self._at_random(expression)).all():
                 name = part.own.relations[i].name
                 self.invariants.append(Invariant(path + name, path, self.order_of(expression), expression))
 
@@ -237,10 +238,8 @@ class ModularMotion:
                 expression = self.resolve(one.expression)
                 order = self.order_of(expression)
                 if order < 0 or np.abs(self._at_random(ca.gradient(expression, self._all_of(expression)))).max() == 0:
-                    raise ModelError(
-                        "independent-constraint", f"constraint {path + one.name!r} does not depend on any variable.",
-                        where={"row": path + one.name},
-                    )  # fmt: skip
+                    problem = f"constraint {path + one.name!r} does not depend on any variable."
+                    raise ModelError("independent-constraint", problem, where={"row": path + one.name})
                 self.invariants.append(Invariant(path + one.name, path, order, expression))
 
     def _all_of(self, expression: Any) -> Any:
@@ -251,13 +250,8 @@ class ModularMotion:
         """Every symbol of an expression belongs to this model."""
         for part, path in self.paths.items():
             self._register_rates(part, path)
-        for symbol in ca.symvar(expression):
-            if symbol.element_hash() not in self._names:
-                raise ModelError(
-                    "foreign-symbol", f"{what} has the symbol {symbol.name()!r}, which no part of {self.root.name!r} "
-                    "declares.", Advice("A symbol belongs to the part that made it; a copy of a part has its own."),
-                    where={"symbol": symbol.name()},
-                )  # fmt: skip
+        reason = f"which no part of {self.root.name!r} declares; a copy of a part has symbols of its own"
+        require_symbols(expression, what, self._names, reason)
 
     def name_of(self, symbol: Any) -> str:
         """The label of a symbol in the whole model."""
@@ -340,16 +334,12 @@ class ModularMotion:
     # -- constraints -----------------------------------------------------------------------------------------------
     def classify(self, name: str) -> ConstraintClassification:
         """The kind of a constraint, by its name."""
-        for one in self.invariants:
-            if one.name == name:
-                q = self.symbols(max(one.order, 0))
-                affine = not ca.depends_on(ca.jacobian(one.expression, q), q)
-                return ConstraintClassification(
-                    one.order, one.order == 0, bool(ca.depends_on(one.expression, TIME)), affine
-                )
-        raise ModelError(
-            "unknown-name", unknown_name("constraint", name, [one.name for one in self.invariants], self.root.name)
-        )
+        rows = {row.name: row for row in self.invariants}
+        require_name("constraint", name, rows, self.root.name, error=ModelError)
+        order, expression = rows[name].order, rows[name].expression
+        q = self.symbols(max(order, 0))
+        affine = not ca.depends_on(ca.jacobian(expression, q), q)
+        return ConstraintClassification(order, order == 0, bool(ca.depends_on(expression, TIME)), affine)
 
     @property
     def is_holonomic(self) -> bool:
@@ -385,8 +375,7 @@ class ModularMotion:
         """Values of all parameters, some replaced; a missing value is an error, or becomes a random number."""
         given = given or {}
         for name in given:
-            if name not in self.parameters:
-                raise DataError("unknown-name", unknown_name("parameter", name, self.parameters, self.root.name))
+            require_name("parameter", name, self.parameters, self.root.name)
         values = []
         for name, parameter in self.parameters.items():
             value = given.get(name, parameter.value)
@@ -409,7 +398,7 @@ class ModularMotion:
         """A function of `arguments`."""
         return ca.Function("of_motion", self.arguments(order), [ca.densify(one) for one in expressions], {"cse": True})
 
-    def point(self, values: Mapping[str, float], order: int, t: float = 0.0, rest: float | None = None) -> list[Array]:
+    def point(self, values: Mapping[str, float], order: int, t: float = 0.0) -> list[Array]:
         """Numbers of `arguments`, by label; coordinates left out are those of the pose given with `place`.
 
         Velocities, higher variables and inputs that are left out are zero.
@@ -422,18 +411,12 @@ class ModularMotion:
                 known.add(entry.label)
                 value = values.get(entry.label, self.placement.get(entry.label) if k == 0 else 0.0)
                 if value is None:
-                    value = rest
-                if value is None:
-                    raise DataError(
-                        "missing-argument", f"coordinate {entry.label!r} has no value.", where={"label": entry.label}
-                    )
+                    problem = f"coordinate {entry.label!r} has no value."
+                    raise DataError("missing-argument", problem, where={"label": entry.label})
                 column.append(real_number(entry.label, value))
             columns.append(np.array(column))
         for name in values:
-            if name not in known:
-                raise DataError(
-                    "unknown-name", unknown_name("variable, input or parameter", name, known, self.root.name)
-                )
+            require_name("variable, input or parameter", name, known, self.root.name)
         u = np.array([values.get(name, 0.0) for name in self.inputs])
         p = self.parameter_values({name: values[name] for name in self.parameters if name in values})
         return [*columns, u, p, np.array([t])]
@@ -464,10 +447,7 @@ def _paths(root: ModularPart) -> dict[ModularPart, str]:
     def visit(part: ModularPart, path: str, above: tuple[ModularPart, ...]) -> None:
         if part in above:
             raise ModelError("cyclic", f"assembly {part.name!r} contains itself.", where={"assembly": part.name})
-        names = [inner.name for inner in part.parts]
-        for inner in part.parts:
-            if names.count(inner.name) > 1:
-                raise ModelError("taken-name", f"two parts of {part.name!r} have the name {inner.name!r}.")
+        for inner in part.parts:  # `Assembly.add` refuses a name that another part has
             visit(inner, f"{path}{inner.name}.", (*above, part))
         if part in paths:
             raise ModelError(
@@ -476,7 +456,5 @@ def _paths(root: ModularPart) -> dict[ModularPart, str]:
             )  # fmt: skip
         paths[part] = path
 
-    if not isinstance(root, ModularPart):
-        raise ModelError("wrong-type", f"expected a Leaf or an Assembly, got {type(root).__name__}.")
-    visit(root, "", ())
+    visit(require_part(root), "", ())
     return paths

@@ -22,7 +22,7 @@ import scipy.linalg
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice
 from dalembert.expressions import Array
-from dalembert.symbolic.modular.algebra.elimination import LIMITS, eliminate, random_values, rank_of, scale_rows
+from dalembert.symbolic.modular.algebra.elimination import eliminate, null_space_of, random_values, rank_of, scale_rows
 from dalembert.symbolic.modular.algebra.labelled import LabelledMatrix, require_label
 
 
@@ -90,18 +90,20 @@ def orthogonal_complement(
     return Complement(LabelledMatrix(S, columns, independent), tuple(A.rows[i] for i in done.dropped))
 
 
-def choose_independent(A: Array, columns: Sequence[str], prefer: Sequence[str] = ()) -> tuple[str, ...]:
+def choose_independent(
+    A: Array, columns: Sequence[str], prefer: Sequence[str] = (), weight: float = 1e-6
+) -> tuple[str, ...]:
     """Independent columns of one matrix of numbers: dependent ones are the pivots of a QR factorization.
 
-    Columns of ``prefer`` become pivots last, so that they stay independent where they can.
+    Columns of ``prefer`` become pivots last, so that they stay independent where they can: with a small ``weight`` a
+    column is a pivot only where nothing else is left.
     """
     n = len(columns)
     rank = rank_of(A)
     if not rank:
         return tuple(columns)
     scaled = scale_rows(A)
-    if prefer:  # pivots by size: a small weight makes a column a pivot only where nothing else is left
-        scaled = scaled * np.where([label in prefer for label in columns], LIMITS.prefer, 1.0)
+    scaled = scaled * np.where([label in prefer for label in columns], weight, 1.0)
     _, _, order = scipy.linalg.qr(scaled, mode="economic", pivoting=True)
     dependent = {int(j) for j in order[:rank]}
     return tuple(columns[j] for j in range(n) if j not in dependent)
@@ -112,8 +114,7 @@ def null_space(A: LabelledMatrix, label: str = "free") -> LabelledMatrix:
 
     They are not continuous along a motion: use it at one instant, not to be differentiated.
     """
-    values = np.asarray(A.entries, dtype=float)
-    S = scipy.linalg.null_space(values, rcond=LIMITS.rank) if A.rows else np.eye(len(A.columns))
+    S = null_space_of(np.asarray(A.entries, dtype=float))
     return LabelledMatrix(S, A.columns, _number(label, S.shape[1]))
 
 

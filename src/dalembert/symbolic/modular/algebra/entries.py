@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import casadi as ca
 import numpy as np
-import scipy.linalg
 
 from dalembert.expressions import Array
-from dalembert.symbolic.modular.algebra.elimination import LIMITS
+from dalembert.symbolic.modular.algebra.elimination import null_space_of
 from dalembert.symbolic.modular.algebra.labelled import LabelledMatrix
 
 POINTS = 3  # random values of the symbols: entries that agree at all of them are equal
@@ -48,15 +47,16 @@ def name_entries(A: LabelledMatrix, name: str, mirror: tuple[str, str] | None = 
     return LabelledMatrix(result, A.rows, A.columns)
 
 
-def solve_short_rows(A: LabelledMatrix, b: LabelledMatrix, terms: int = 2) -> LabelledMatrix:
+def solve_short_rows(A: LabelledMatrix, b: LabelledMatrix, terms: int = 2, rank: float = 1e-9) -> LabelledMatrix:
     """x of A x = b in numbers: rows of at most so many terms hold exactly, the others in least squares.
 
     Short rows are definitions (x = y, x = 2 y); where longer rows contradict each other they must not give way.
+    rank : singular value, relative to the largest, that counts as zero.
     """
     values, right = np.asarray(A.entries, dtype=float), b.part(A.rows, b.columns).entries
     short = np.count_nonzero(values, axis=1) <= terms
-    x = np.linalg.lstsq(values[short], right[short], rcond=LIMITS.rank)[0]
-    free = scipy.linalg.null_space(values[short], rcond=LIMITS.rank) if short.any() else np.eye(len(A.columns))
-    left = right[~short] - values[~short] @ x
-    x = x + free @ np.linalg.lstsq(values[~short] @ free, left, rcond=LIMITS.rank)[0]
+    x = np.linalg.lstsq(values[short], right[short], rcond=rank)[0]
+    free = null_space_of(values[short])
+    residual = right[~short] - values[~short] @ x
+    x = x + free @ np.linalg.lstsq(values[~short] @ free, residual, rcond=rank)[0]
     return LabelledMatrix(x, A.columns, b.columns)

@@ -20,7 +20,7 @@ from dalembert.core.findings import Advice
 from dalembert.equations.channels import ACCELERATION, HOLONOMIC, VELOCITY, Channels, QuaternionBlock, Row
 from dalembert.equations.equations_of_motion import EquationsOfMotion
 from dalembert.equations.placement import Placement
-from dalembert.symbolic.modular.algebra.elimination import LIMITS, eliminate, rank_of
+from dalembert.symbolic.modular.algebra.elimination import eliminate, is_rounding, is_zero, rank_of
 from dalembert.symbolic.modular.model import ModularModel, affine_parts, modular_model
 from dalembert.symbolic.modular.motion import Invariant, InvariantEntry, ModularMotion
 from dalembert.symbolic.modular.parts import ModularPart
@@ -160,13 +160,13 @@ def _is_degenerate(model: ModularModel, one: Invariant) -> bool:
     if one.order > 0:
         return False
     J = ca.jacobian(model.motion.differentiate(one.expression), model.motion.symbols(1))
-    return bool(np.abs(model.points.evaluate(J, 1)).max(initial=0.0) < LIMITS.rounding)
+    return bool(is_rounding(model.points.evaluate(J, 1)).all())
 
 
 def _check_mass(model: ModularModel, M: Any, labels: list[str]) -> None:
     values = model.points.evaluate(M, 1)
     gap = np.abs(values - values.transpose(0, 2, 1)).max(axis=0) if values.size else np.zeros((1, 1))
-    if gap.max() > LIMITS.difference * max(1.0, float(np.abs(values).max(initial=0.0))):
+    if not is_zero(gap, max(1.0, float(np.abs(values).max(initial=0.0)))).all():
         i, j = np.unravel_index(int(np.argmax(gap)), gap.shape)
         raise ModelError(
             "not-symmetric", f"the inertia of {model.root.name!r} is not symmetric in {labels[i]!r} and {labels[j]!r}.",

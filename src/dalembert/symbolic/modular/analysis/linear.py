@@ -11,7 +11,6 @@ dependent variables and they contradict each other off the reference, it is a co
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,23 +18,15 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.core.errors import DataError, ModelError, ModelWarning, unknown_name
-from dalembert.core.findings import Advice, Argument
+from dalembert.core.errors import ModelError, ModelWarning, require_name
+from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.expressions import Array
 from dalembert.linear.state_space import StateSpace
 from dalembert.symbolic.modular.algebra.complement import choose_independent, linear_complement
-from dalembert.symbolic.modular.algebra.elimination import LIMITS
-from dalembert.symbolic.modular.algebra.labelled import LabelledMatrix
+from dalembert.symbolic.modular.algebra.elimination import is_rounding, is_zero, solve_determined
 from dalembert.symbolic.modular.model import ModularModel, affine_parts, modular_model
 from dalembert.symbolic.modular.motion import ModularMotion
 from dalembert.symbolic.modular.parts import ModularPart
-
-AT_REFERENCE = 1e-8
-"""Largest residual of equations of motion at a reference, relative to the largest force there."""
-CLOSED = 1e-6
-"""Largest residual of constraints at a reference [m, rad] without a warning."""
-ONE = "1"
-"""Label of the column of terms without a variable."""
 
 
 @dataclass(frozen=True)
@@ -75,14 +66,12 @@ class LinearModel:
         for matrix, columns, names in ((self.D, other, self.velocities), (self.K, rest, self.coordinates)):
             for k in columns:
                 size = float(np.abs((inv @ matrix)[i, k]).max(initial=0.0))
-                if size > LIMITS.difference * scale:
-                    warnings.warn(
-                        ModelWarning(
-                            "dependent-coordinates", f"{names[k]!r} acts on {', '.join(velocities)} "
-                            f"(acceleration {size:.3g} per unit), and is left out.",
-                            where={"variable": names[k]}, evidence={"acceleration": size},
-                        ), stacklevel=2,
-                    )  # fmt: skip
+                if not is_zero(np.array(size), scale):
+                    problem = f"{names[k]!r} acts on {', '.join(velocities)} (acceleration {size:.3g} per unit), "
+                    where, evidence = {"variable": names[k]}, {"acceleration": size}
+                    ModelWarning.report([
+                        Finding("dependent-coordinates", f"{problem}and is left out.", where, evidence)
+                    ])  # fmt: skip
         # where other velocities accelerate with these, the mass of the part is its Schur complement only if they are
         # free; decoupled equations have no such mass
         return LinearModel(
@@ -252,11 +241,7 @@ class _Worker:
         A, A_x, b1, b1_x, b2, b2_x = self.rows(path)
         B = A @ R
         B_x = np.einsum("irx,rc->icx", A_x, R) + np.einsum("ir,rcx->icx", A, R_x)
-        keep = [
-            i
-            for i in range(len(B))
-            if np.abs(B[i]).max(initial=0.0) + np.abs(B_x[i]).max(initial=0.0) > LIMITS.rounding
-        ]
+        keep = [i for i in range(len(B)) if not (is_rounding(B[i]).all() and is_rounding(B_x[i]).all())]
         r1, r1_x = _right(A, A_x, b1, b1_x, e, e_x)
         r2, r2_x = _right(A, A_x, b2, b2_x, h, h_x)
         independent = self.independent(part, path, columns, B[keep])
@@ -288,10 +273,16 @@ class _Worker:
             return tuple(path + label for label in part.own.independent)
         return choose_independent(B, columns, self.motion.own_labels(path))
 
-    def check_reference(self, root: _Linear, frozen: bool) -> None:
+    def check_reference(
+        self,
+        root: _Linear,
+        frozen: bool,
+        at_reference: float = 1e-8,  # residual of equations of motion, relative to the largest force there
+        closed: float = 1e-6,  # residual of constraints [m, rad] without a warning
+    ) -> None:
         size = max(1.0, *(float(np.abs(self.forces(path)[0]).max(initial=0.0)) for path in self.motion.paths.values()))
         wrong = np.abs(root.f)
-        if wrong.max(initial=0.0) > AT_REFERENCE * size and not frozen:
+        if wrong.max(initial=0.0) > at_reference * size and not frozen:
             k = int(np.argmax(wrong))
             raise ModelError(
                 "not-at-rest", f"the reference is no solution of the equations of motion: force {root.f[k]:.3g} along "
@@ -306,14 +297,11 @@ class _Worker:
                 continue
             (values,) = self.numbers(("residual", order), lambda k=order: [self._stack(k)])  # type: ignore[misc]
             k = int(np.argmax(np.abs(values)))
-            if abs(values[k, 0]) > CLOSED:
-                warnings.warn(
-                    ModelWarning(
-                        "joint-open", f"constraint {rows[k].name!r} is violated by {values[k, 0]:.3g} at the reference "
-                        f"(order {order}).", where={"row": rows[k].name, "order": order},
-                        evidence={"residual": float(values[k, 0])},
-                    ), stacklevel=4,
-                )  # fmt: skip
+            if abs(values[k, 0]) > closed:
+                row, residual = rows[k].name, float(values[k, 0])
+                problem = f"constraint {row!r} is violated by {residual:.3g} at the reference (order {order})."
+                where, evidence = {"row": row, "order": order}, {"residual": residual}
+                ModelWarning.report([Finding("joint-open", problem, where, evidence)], stacklevel=3)
 
     def _stack(self, order: int) -> Any:
         return ca.vertcat(ca.SX(0, 1), *(one.expression for one in self.motion.invariants_of(order)))
@@ -336,7 +324,7 @@ class _Worker:
             chosen = choose_independent(Phi_q, names, tops) if low else names
         for name in chosen:
             _place(name, names, "coordinate")
-        keep = [i for i in range(len(Phi_q)) if np.abs(Phi_q[i]).max(initial=0.0) > LIMITS.rounding]
+        keep = [i for i in range(len(Phi_q)) if not is_rounding(Phi_q[i]).all()]
         Z, _ = linear_complement(Phi_q[keep], np.zeros((len(keep), n0, 0)), names, chosen)
         if any(one.order == 2 for one in motion.invariants):
             return self._without_independent(root, rate_q, rate_v)
@@ -390,8 +378,8 @@ class _Worker:
         stack = np.vstack([root.f_a / sizes, A])
         right_x = np.vstack([root.f_x / sizes, r_x])
         right_u = np.vstack([root.f_u / sizes, np.zeros((len(A), root.f_u.shape[1]))])
-        solved, _, rank, _ = np.linalg.lstsq(stack, -np.hstack([right_x, right_u]), rcond=LIMITS.determined)
-        if rank < self.n:
+        solved = solve_determined(stack, -np.hstack([right_x, right_u]))
+        if solved is None:
             raise ModelError("singular-matrix", f"the accelerations of {self.model.root.name!r} are not determined.")
         n0 = len(motion.labels(0))
         G = np.vstack([np.hstack([rate_q, rate_v]), solved[:, : self.nx]])
@@ -405,12 +393,5 @@ def _right(A: Array, A_x: Array, b: Array, b_x: Array, e: Array, e_x: Array) -> 
 
 
 def _place(name: str, names: Sequence[str], kind: str) -> int:
-    if name not in names:
-        raise DataError("unknown-name", unknown_name(kind, name, names, "the linear model"))
+    require_name(kind, name, names, "the linear model")
     return list(names).index(name)
-
-
-def label_matrices(model: LinearModel) -> dict[str, LabelledMatrix]:
-    """M, D and K with their labels."""
-    v, q = model.velocities, model.coordinates
-    return {"M": LabelledMatrix(model.M, v, v), "D": LabelledMatrix(model.D, v, v), "K": LabelledMatrix(model.K, v, q)}
