@@ -20,7 +20,8 @@ import numpy as np
 
 from dalembert.core.arguments import real_number
 from dalembert.core.arrays import AnyArray as Array
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.errors import ModelError, require_name
+from dalembert.core.findings import Advice, Call
 from dalembert.core.progress import Setting
 from dalembert.equations import (
     ACCELERATION,
@@ -32,10 +33,10 @@ from dalembert.equations import (
 )
 from dalembert.equations.equations_of_motion import EquationsOfMotion, equations
 from dalembert.expressions import Kernel
+from dalembert.numerics.gauss_newton import close_rows
 from dalembert.record import Record
 from dalembert.symbolic.block_solve import solve_mass
-from dalembert.symbolic.derivation_checks import check_derivation, check_drawn
-from dalembert.symbolic.motion import RANK, SystemMotion, in_rates
+from dalembert.symbolic.motion import SystemMotion, in_rates, rank_at, vanishes
 from dalembert.symbolic.system import System
 from dalembert.symbolic.text.printing import (
     count_operations,
@@ -48,21 +49,6 @@ from dalembert.symbolic.text.printing import (
 SX = ca.SX
 Values = Mapping[str, Array]
 Method = Callable[[Values], tuple[Array, Array]]
-QUICK = 20_000  # products of terms for the text of one expression without a request: some tenths of a second
-ZERO = 1e-9  # a derivative below this share of its own terms, at random points, counts as zero
-
-
-@dataclass(frozen=True)
-class SolvingLimits:
-    """Limits for constraints that contradict each other: Newton's method closes them from no initial pose."""
-
-    # Singular value over the largest. Of 500 random systems of 3 to 20 speeds with rows that repeat others, those of
-    # zero were below 1.1e-16 and the others above 4.8e-6. Rows at an angle δ have δ in the rows alone and δ² in the
-    # matrix of masses and rows, where they count as one below 6e-7.
-    rank: float = 1e-13
-
-
-SOLVING = SolvingLimits()
 
 
 @dataclass(frozen=True)
@@ -99,6 +85,27 @@ class SolvedMotion:
     reactions: Mapping[str, Array] = field(default_factory=dict)
 
 
+def least_squares(matrix: Array, right: Array, rank: float = 1e-13) -> Array:
+    """The smallest solution; ``rank`` : singular value over the largest that is zero.
+
+    Of 500 random systems of 3 to 20 speeds with rows that repeat others, those of zero were below 1.1e-16 and the
+    others above 4.8e-6. Rows at an angle δ have δ in the rows alone and δ² in the matrix of masses and rows, where they
+    count as one below 6e-7.
+    """
+    return np.asarray(np.linalg.lstsq(matrix, right, rcond=rank)[0])
+
+
+def pseudo_inverse(matrix: Array, rank: float = 1e-13) -> Array:
+    """The inverse of `least_squares`."""
+    return np.asarray(np.linalg.pinv(matrix, rank))
+
+
+def count_independent(matrix: Array, rank: float = 1e-13) -> int:
+    """Singular values that are not zero, as in `least_squares`."""
+    sizes = np.linalg.svd(matrix, compute_uv=False)
+    return int((sizes > rank * max(sizes, default=0.0)).sum())
+
+
 def solve_with_multipliers(values: Values) -> tuple[Array, Array]:
     """v̇ and λ of M v̇ - Aᵀ λ = f, A v̇ = b; redundant rows share their multiplier."""
     M, f, A, b = values["M"], values["f"], values["A"], values["b"]
@@ -108,9 +115,9 @@ def solve_with_multipliers(values: Values) -> tuple[Array, Array]:
     scale = max(float(np.abs(M).max()), 1e-300) / max(float(np.abs(A).max()), 1e-300)
     K = np.block([[M, -scale * A.T], [scale * A, np.zeros((m, m))]])
     right = np.concatenate([f, scale * b])
-    found = np.linalg.lstsq(K, right, rcond=SOLVING.rank)[0]
-    found += np.linalg.lstsq(K, right - K @ found, rcond=SOLVING.rank)[0]  # one refinement
-    return found[:n], scale * found[n:]
+    x = least_squares(K, right)
+    x += least_squares(K, right - K @ x)  # one refinement
+    return x[:n], scale * x[n:]
 
 
 @dataclass(frozen=True, eq=False)
@@ -417,10 +424,99 @@ class Derivation:
             return self.shown
         from dalembert.symbolic.text.simplify import simplify_terms
 
-        return simplify_terms(self._terms, QUICK, search=False)[0]
+        # products of terms for the text of one expression without a request: some tenths of a second
+        return simplify_terms(self._terms, 20_000, search=False)[0]
 
 
 _MATRICES = frozenset({"M", "A", "N", "J", "W", "C", "mass"})
+
+
+# -- whether a derivation determines the accelerations: ranks at random points and in the pose as drawn ----------------
+
+
+def check_derivation(d: Derivation) -> None:
+    """Check at random points that masses and rows determine the accelerations."""
+    motion = d.motion
+    if d.M.shape != (motion.nv, motion.nv) or d.f.shape != (motion.nv, 1):
+        raise ModelError("wrong-shape", f"M and f have the shapes {d.M.shape} and {d.f.shape}.")
+    points = motion.sample([d.M, d.A], 2)
+    good = [(M, A) for M, A in points if np.isfinite(M).all() and np.isfinite(A).all()]
+    if not good:
+        raise ModelError("not-finite", f"M or A of system {d.system.name!r} is not finite at random points.")
+    stacks = [np.vstack([_scale_rows(M), _scale_rows(A)]) for M, A in good]
+    if max(map(rank_at, stacks)) < motion.nv:
+        name = motion.names[int(np.abs(np.linalg.svd(stacks[0])[2][-1]).argmax())]
+        raise ModelError(
+            "massless-body", f"nothing determines the acceleration of {name!r} in system {d.system.name!r}: the mass "
+            "matrix is singular and no constraint row acts on it (checked at random points).",
+            where={"speed": name},
+        )  # fmt: skip
+    if len(d.rows) > max(rank_at(_scale_rows(A)) for _, A in good):
+        _refuse_contradiction(d)
+
+
+def _scale_rows(rows: Array) -> Array:
+    lengths = np.abs(rows).max(axis=1, keepdims=True) if rows.size else np.ones((len(rows), 1))
+    return np.asarray(rows / np.where(lengths > 0, lengths, 1.0))
+
+
+def _refuse_contradiction(
+    d: Derivation,
+    gap: float = 1e-6,  # residual that stays open: Newton's method ends near 1e-15 where there is a solution
+    starts: int = 4,  # poses from which it is tried: a closed chain has few ways to close
+) -> None:
+    """Refuse dependent holonomic rows without a common pose; a Gauss-Newton search from a few poses decides."""
+    rows = [row for row in d.motion.ordered if row.level == HOLONOMIC]
+    if not rows:
+        return
+    s = d.system
+    phi = ca.vertcat(*(row.expression for row in rows))
+    f = ca.Function("phi", [s.q, s.p, s.t], [phi, ca.jacobian(phi, s.q)])
+    random = np.random.default_rng(3)
+    p = [1.0 if x is None else x for x in s.parameter_values.values()]
+    best = np.full(len(rows), np.inf)
+
+    def at(q: Array) -> tuple[Array, Array]:
+        value, J = map(np.array, f(q, p, 0.0))
+        return value[:, 0], J
+
+    for _ in range(starts):
+        q = np.array([s.drawn[name] for name in s.coordinate_names]) + random.normal(size=s.q.shape[0])
+        q, _ = close_rows(at, q, rank=1e-9, settled=1e-12, most=50)
+        value = np.array(f(q, p, 0.0)[0])[:, 0]
+        if np.isfinite(value).all() and np.abs(value).max() < np.abs(best).max():
+            best = value
+    if np.abs(best).max() > gap:
+        bad = [rows[k].name for k in np.flatnonzero(np.abs(best) > gap)]
+        raise ModelError(
+            "conflicting-arguments", f"constraints {', '.join(map(repr, bad))} of system {s.name!r} contradict each "
+            "other: no pose fulfils them.", where={"rows": bad}, evidence={"residual": float(np.abs(best).max())},
+        )  # fmt: skip
+
+
+def check_drawn(eqs: EquationsOfMotion, rank: float = 1e-9) -> None:
+    """M, f and the rows must be finite in the pose as drawn, and M and the rows must determine the accelerations."""
+    q, v = eqs.state().q, np.zeros(eqs.nv)
+    (M,) = eqs.kernel("inertia")(q, eqs.p, 0.0)
+    (f,) = eqs.kernel("forces")(q, v, np.zeros(eqs.nz), np.zeros(eqs.nu), eqs.p, 0.0, np.zeros(len(eqs.rows)))
+    A, b = eqs.kernel("rows")(q, v, np.zeros(eqs.nz), np.zeros(eqs.nu), eqs.p, 0.0)
+    rows = np.column_stack([A.reshape(-1, eqs.nv), b])
+    draw = Advice("Draw another pose: {}.", Call("s.coordinate"))
+    owners = tuple(row.owner for row in eqs.rows)
+    for what, word, names, value in (
+        ("the mass matrix of", "speed", eqs.speeds.names, M), ("the force of", "speed", eqs.speeds.names, f),
+        ("row", "row", owners, rows),
+    ):  # fmt: skip
+        bad = np.argwhere(~np.isfinite(value))
+        if len(bad):
+            name = names[int(bad[0][0])]
+            problem = f"{what} {name!r} is not finite in the pose as drawn: something is divided by zero."
+            raise ModelError("not-finite", problem, draw, where={word: name})
+    _, sizes, V = np.linalg.svd(np.vstack([_scale_rows(M.reshape(eqs.nv, eqs.nv)), _scale_rows(rows[:, :-1])]))
+    if sizes[-1] <= rank * sizes[0]:
+        name = eqs.speeds.names[int(np.abs(V[-1]).argmax())]
+        problem = f"nothing determines the acceleration of {name!r} in the pose as drawn: mass matrix and rows lose "
+        raise ModelError("singular-matrix", f"{problem}rank there.", draw, where={"speed": name})
 
 
 def derive(system: System) -> Derivation:
@@ -455,28 +551,27 @@ def _find_invariants(motion: SystemMotion) -> tuple[Conserved, ...]:
     others = [motion.applied, motion.rate(T - V), ca.gradient(T - V, s.t), motion.rates_of_rows - A @ motion.v
               if len(motion.rows) else SX(0, 1)]  # fmt: skip
     points = motion.sample([slope, applied, A, ca.gradient(T - V, s.t), others[3], ca.fabs(T) + ca.fabs(V)])
-    points = [one for one in points if all(np.isfinite(x).all() for x in one)]
+    points = [point for point in points if all(np.isfinite(x).all() for x in point)]
     if not points:
         return ()
-    size = max(float(one[5].max()) for one in points) or 1.0
-    found = []
+    size = max(float(point[5].max()) for point in points) or 1.0
+    conserved = []
     for k, name in enumerate(s.coordinate_names):
-        cyclic = all(abs(one[0][k, 0]) <= ZERO * size and one[1][k, 0] == 0 for one in points)
-        if cyclic and all(np.abs(one[2][:, k]).max(initial=0.0) == 0 for one in points):
+        cyclic = all(vanishes(slope[k, 0], size) and force[k, 0] == 0 for slope, force, *_ in points)
+        if cyclic and all(not rows[:, k].any() for _, _, rows, *_ in points):
             reason = f"Coordinate {name} is cyclic: energies do not depend on it, and no force or row acts along it"
-            found.append(Conserved(f"{name}.momentum", momenta[k], reason))
-    steady = all(abs(one[3][0, 0]) <= ZERO * size for one in points)
-    workless = all(np.abs(one[1]).max(initial=0.0) == 0 and np.abs(one[4]).max(initial=0.0) <= ZERO for one in points)
+            conserved.append(Conserved(f"{name}.momentum", momenta[k], reason))
+    steady = all(vanishes(point[3][0, 0], size) for point in points)
+    workless = all(not point[1].any() and vanishes(point[4]) for point in points)
     if steady and workless and all(row.level != ACCELERATION for row in motion.rows):
         natural = ca.dot(momenta, motion.v) - 2 * T  # T quadratic in the rates
-        whole = all(abs(one[0][0, 0]) <= ZERO * size for one in motion.sample([natural]))
         reason = "Energies do not depend on time, and no force or row does work"
-        if whole:
-            found.append(Conserved("E", T + V, reason))
+        if all(vanishes(point[0][0, 0], size) for point in motion.sample([natural])):
+            conserved.append(Conserved("E", T + V, reason))
         else:
             jacobi = ca.dot(momenta, motion.v) - T + V
-            found.append(Conserved("h", jacobi, f"{reason}: Jacobi's integral, which is not the energy T + V"))
-    return tuple(found)
+            conserved.append(Conserved("h", jacobi, f"{reason}: Jacobi's integral, which is not the energy T + V"))
+    return tuple(conserved)
 
 
 def _acceleration(name: str) -> str:
@@ -485,8 +580,7 @@ def _acceleration(name: str) -> str:
 
 def _column(names: Sequence[str], given: Mapping[str, float], kind: str) -> Array:
     for name in given:
-        if name not in names:
-            raise ModelError("unknown-name", unknown_name(kind, name, names))
+        require_name(kind, name, names, error=ModelError)
     return np.array([float(given.get(name, 0.0)) for name in names])
 
 
@@ -542,9 +636,9 @@ def _power(d: Derivation) -> Any:
     momenta = ca.gradient(motion.kinetic, motion.v)
     points = [(M, p, excess) for M, p, excess in motion.sample([d.M, momenta, momenta - d.M @ motion.v], 2)
               if np.isfinite(M).all() and np.isfinite(p).all()]  # fmt: skip
-    if all(np.abs(excess).max(initial=0.0) <= ZERO * np.abs(p).max(initial=0.0) for _, p, excess in points):
+    if all(vanishes(excess, np.abs(p).max(initial=0.0)) for _, p, excess in points):
         return None
-    if any(np.linalg.matrix_rank(M, RANK * np.abs(M).max()) < motion.nv for M, _, _ in points):
+    if any(rank_at(M) < motion.nv for M, _, _ in points):
         return None
     energy = motion.kinetic + _without_inputs(motion)
     return motion.rate(energy) + ca.dot(solve_mass(d.M, momenta), d.f + d.A.T @ d.multipliers)

@@ -19,7 +19,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.arrays import AnyArray as Array
+from dalembert.core.errors import ModelError, require_name
 from dalembert.core.findings import Advice, Call
 from dalembert.equations import ACCELERATION, HOLONOMIC, Row
 from dalembert.expressions import Expr
@@ -31,20 +32,16 @@ from dalembert.symbolic.system import System
 
 SX = ca.SX
 SAMPLES = 4  # random points at which a rank is decided
-RANK = 1e-9  # singular value, as a share of the largest, below which it counts as zero at such a point
 
 
-@dataclass(frozen=True)
-class ClosingLimits:
-    """When Newton's method has closed the rows at a random pose."""
-
-    steps: int = 50
-    longest: float = 0.5  # change of a coordinate in one step [m or rad]: it stays on one way of closing a loop
-    rank: float = 1e-9  # singular value over the largest that is zero: rows of a redundant constraint
-    step: float = 1e-12  # change of a coordinate that ends the iteration: some thousand roundings
+def rank_at(values: Array, rank: float = 1e-9) -> int:
+    """Numerical rank of a matrix at a pose: singular values above this share of its largest entry."""
+    return int(np.linalg.matrix_rank(values, rank * max(float(np.abs(values).max(initial=0.0)), 1e-300)))
 
 
-CLOSING = ClosingLimits()
+def vanishes(value: Array, size: float = 1.0, zero: float = 1e-9) -> bool:
+    """Whether values at random points are zero, relative to a size: the sum of their own terms."""
+    return bool(np.abs(value).max(initial=0.0) <= zero * size)
 
 
 @dataclass(frozen=True)
@@ -127,14 +124,14 @@ class SystemMotion:
     # -- bodies and forces -------------------------------------------------------------------------------------------
     @cached_property
     def bodies(self) -> list[BodyMotion]:
-        found = []
+        bodies = []
         for body in self.system.bodies.values():
             velocity = self.velocity(body.velocity)
             omega = SX(3, 1) if body.omega is None else self.velocity(body.omega)
             moving = (velocity, ca.jacobian(velocity, self.v), self.rate(velocity))
             turning = (omega, ca.jacobian(omega, self.v), self.rate(omega))
-            found.append(BodyMotion(body.name, body.mass, body.inertia, *moving, *turning))
-        return found
+            bodies.append(BodyMotion(body.name, body.mass, body.inertia, *moving, *turning))
+        return bodies
 
     @cached_property
     def kinetic(self) -> Any:
@@ -231,9 +228,8 @@ class SystemMotion:
                 value = self.acceleration(one.expression)
                 D = ca.jacobian(value, self.vdot)
                 if ca.depends_on(D, self.vdot):
-                    raise ModelError(
-                        "not-affine", f"row {one.name!r} is not affine in the accelerations.", where={"row": one.name}
-                    )
+                    problem = f"row {one.name!r} is not affine in the accelerations."
+                    raise ModelError("not-affine", problem, where={"row": one.name})
                 A = ca.vertcat(A, D)
                 b = ca.vertcat(b, -ca.substitute(value, self.vdot, SX.zeros(self.nv)))
         return ca.vertcat(SX(0, self.nv), A), ca.vertcat(SX(0, 1), b)
@@ -280,9 +276,9 @@ class SystemMotion:
             phi, J = (np.array(one) for one in self._residuals(q, p, t))
             return phi[:, 0], J
 
-        closed, is_closed = close_rows(
-            rows, q, rank=CLOSING.rank, settled=CLOSING.step, most=CLOSING.steps, longest=CLOSING.longest
-        )
+        # half a unit [m or rad] in a step stays on one way of closing a loop; a redundant row has no slope of its own;
+        # the last change is some thousand roundings
+        closed, is_closed = close_rows(rows, q, rank=1e-9, settled=1e-12, most=50, longest=0.5)
         return closed if is_closed else None
 
 
@@ -436,7 +432,7 @@ def choose_independent(motion: SystemMotion, C: Expr, independent: Sequence[str]
         _refuse_names(independent, motion, motion.nv - len(rows))
     outside = [k for k, name in enumerate(motion.names) if name not in independent]
     samples = motion.sample([C])
-    if any(np.linalg.matrix_rank(x[0][:, outside], RANK * np.abs(x[0]).max()) < len(rows) for x in samples):
+    if any(rank_at(x[0][:, outside] / max(np.abs(x[0]).max(), 1e-300)) < len(rows) for x in samples):
         raise ModelError(
             "rank-deficient", f"the constraint rows do not give {', '.join(motion.names[k] for k in outside)} from "
             f"{', '.join(independent)}.", where={"speeds": list(independent)},
@@ -475,18 +471,15 @@ def require_independent(
     system: System, rates: SystemMotion, Y: Any, speeds: Sequence[str], eliminated: Sequence[Constraint]
 ) -> None:
     """Check at random points that the definitions of speeds (and rows) determine the rates."""
-    ranks = []
-    for (values,) in rates.sample([Y]):
-        ranks.append(np.linalg.matrix_rank(values, RANK * max(np.abs(values).max(), 1e-300)))
-    if max(ranks) == Y.shape[0]:
+    if max(rank_at(values) for (values,) in rates.sample([Y])) == Y.shape[0]:
         return
     (values,) = rates.sample([Y], 1)[0]
     names = [*speeds, *(f"constraint {one.name!r}" for one in eliminated)]
-    kept: list[int] = []
+    independent: list[int] = []
     for k in range(len(values)):
-        if np.linalg.matrix_rank(values[[*kept, k]], RANK * np.abs(values).max()) == len(kept) + 1:
-            kept.append(k)
-    extra = [names[k] for k in range(len(names)) if k not in kept]
+        if rank_at(values[[*independent, k]] / np.abs(values).max()) == len(independent) + 1:
+            independent.append(k)
+    extra = [names[k] for k in range(len(names)) if k not in independent]
     raise ModelError(
         "rank-deficient", f"the speeds of system {system.name!r} are not independent: {', '.join(extra)} depends on "
         "the others (checked at random points).", where={"speeds": extra},
@@ -499,7 +492,7 @@ def _choose(motion: SystemMotion, C: Expr, rows: Sequence[Constraint]) -> tuple[
     values = motion.sample([C], 1)[0][0]
     _, R, order = qr(values, pivoting=True, mode="economic")
     diagonal = np.abs(np.diag(R))
-    if len(rows) > motion.nv or (diagonal <= RANK * diagonal.max()).any():
+    if len(rows) > motion.nv or rank_at(np.diag(diagonal)) < len(rows):
         raise ModelError(
             "rank-deficient", "constraint rows depend on each other (checked at random points); the speeds cannot be "
             "divided into independent and dependent ones.", Advice("Use {}.", Call("da.symbolic.udwadia_kalaba")),
@@ -510,8 +503,7 @@ def _choose(motion: SystemMotion, C: Expr, rows: Sequence[Constraint]) -> tuple[
 
 def _refuse_names(independent: Sequence[str], motion: SystemMotion, freedom: int) -> None:
     for name in independent:
-        if name not in motion.names:
-            raise ModelError("unknown-name", unknown_name("speed", name, motion.names, "the independent ones"))
+        require_name("speed", name, motion.names, "the independent ones", error=ModelError)
     if len(set(independent)) != freedom:
         kind = "few" if len(set(independent)) < freedom else "many"
         raise ModelError(

@@ -47,7 +47,6 @@ from dalembert.symbolic.text.convert import is_sympy
 from dalembert.symbolic.text.read import require_shape
 
 SX = ca.SX
-MOST_DERIVATIVES = 20  # in time of one expression: its size may double with each
 GRAVITY_NONE = (0.0, 0.0, 0.0)
 
 
@@ -197,7 +196,7 @@ class System:
         derivatives; the derivative of a speed is the symbol of its rate.
         """
         value = self.table.expression(expression, "an expression to differentiate")
-        for _ in range(whole_number("times", times, 0, MOST_DERIVATIVES)):
+        for _ in range(whole_number("times", times, 0, 20)):  # the size of an expression may double with each
             value = self.table.differentiate(value)
         return value
 

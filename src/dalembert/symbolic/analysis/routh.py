@@ -13,7 +13,7 @@ from typing import Any
 
 import casadi as ca
 
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.errors import ModelError
 from dalembert.symbolic.block_solve import solve_mass
 from dalembert.symbolic.derivation import derive, quadratic_mass
 from dalembert.symbolic.motion import in_rates
@@ -60,8 +60,7 @@ def routh(system: System, momenta: Mapping[str, float]) -> RouthReduction:
         raise ModelError("not-supported", problem)
     cyclic = [one.name.removesuffix(".momentum") for one in derive(system).conserved if ".momentum" in one.name]
     for name in momenta:
-        if name not in system.coordinate_names:
-            raise ModelError("unknown-name", unknown_name("coordinate", name, system.coordinate_names, system.name))
+        system.table.require_name("coordinate", name, system.coordinate_names)
         if name not in cyclic:
             problem = (
                 f"coordinate {name!r} of system {system.name!r} is not cyclic. Cyclic: {', '.join(cyclic) or 'none'}."

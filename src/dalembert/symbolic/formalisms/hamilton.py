@@ -16,8 +16,8 @@ from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
 from dalembert.equations import HOLONOMIC
 from dalembert.symbolic.block_solve import solve_mass
-from dalembert.symbolic.derivation import SOLVING, Derivation, Step, Values, quadratic_mass
-from dalembert.symbolic.motion import RANK, SystemMotion, in_rates
+from dalembert.symbolic.derivation import Derivation, Step, Values, least_squares, quadratic_mass
+from dalembert.symbolic.motion import SystemMotion, in_rates, rank_at
 from dalembert.symbolic.system import System
 
 SX = ca.SX
@@ -36,7 +36,7 @@ def hamilton(system: System) -> Derivation:
     rates = in_rates(system)
     mass = quadratic_mass(rates, "Hamilton's method")
     for (value,) in rates.sample([mass], 2):
-        if np.linalg.matrix_rank(value, RANK * max(float(np.abs(value).max()), 1e-300)) < rates.nv:
+        if rank_at(value) < rates.nv:
             raise ModelError(
                 "singular-matrix", f"the momenta of system {system.name!r} do not give its rates: the mass matrix is "
                 "singular (checked at random points).",
@@ -77,5 +77,5 @@ def solve_canonical(values: Values) -> tuple[Array, Array]:
     change, C, A, b = values["change"], values["C"], values["A"], values["b"]
     if not len(b):
         return change, np.zeros(0)
-    lam = np.linalg.lstsq(A @ C.T, b - A @ change, rcond=SOLVING.rank)[0]
+    lam = least_squares(A @ C.T, b - A @ change)
     return change + C.T @ lam, lam

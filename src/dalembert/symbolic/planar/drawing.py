@@ -18,8 +18,6 @@ from dalembert.symbolic.planar.parts import Node, PlanarBody, PlanarJoint
 if TYPE_CHECKING:
     from dalembert.symbolic.planar.producer import PlanarEquations
 
-THICK = 0.05  # of a disc, as a share of its radius
-
 
 def describe_scene(e: PlanarEquations) -> Scene:
     """Bodies, joints and inputs with the numbers of the drawing."""
@@ -57,7 +55,7 @@ def _body(e: PlanarEquations, body: PlanarBody) -> SceneBody:
     points = [_end(e, (body.name, k + 1))[1] for k in range(len(body.places))]
     shape = None
     if body.radius > 0:
-        shape = SceneShape("cylinder", (body.radius, THICK * body.radius), "z")
+        shape = SceneShape("cylinder", (body.radius, 0.05 * body.radius), "z")
     named = {f"{k + 1}": point for k, point in enumerate(points)}
     return SceneBody(body.name, tuple(points), outline(np.array(points)[:, :2]), named, shape)
 

@@ -35,7 +35,7 @@ from dalembert.symbolic.planar.model import PRISMATIC, REVOLUTE
 from dalembert.symbolic.planar.model import PlanarModel as PlanarModel  # with the equations that are registered here
 from dalembert.symbolic.planar.node_names import GROUND, join_node
 from dalembert.symbolic.planar.parts import PlanarBody
-from dalembert.symbolic.planar.reduction import OPEN, PlanarReduction
+from dalembert.symbolic.planar.reduction import PlanarReduction, is_open
 
 SX = ca.SX
 
@@ -205,7 +205,7 @@ class PlanarEquations:
         gaps = np.abs(np.array(given(self.q_drawn, [x for _, x in m.parameters.values()], 0.0)).ravel())
         joints = [k for k, row in enumerate(self.row_tags[: gaps.size]) if row.owner in m.joints]
         worst = max(joints, key=lambda k: gaps[k], default=None)
-        if worst is not None and gaps[worst] > OPEN * (1 + float(np.abs(self.q_drawn).max())):
+        if worst is not None and is_open(gaps[worst], 1 + float(np.abs(self.q_drawn).max())):
             name = self.row_tags[worst].owner
             raise ModelError(
                 "joint-open", f"joint {name!r} is open in the drawing: node {join_node(m.joints[name].b)} is drawn "

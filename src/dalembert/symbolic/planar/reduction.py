@@ -21,7 +21,6 @@ from dalembert.symbolic.planar.node_names import GROUND, join_node
 from dalembert.symbolic.planar.parts import Node, PlanarBody, PlanarJoint
 
 SX = ca.SX
-OPEN = 1e-6  # gap of two drawn places that are one, over 1 + the largest coordinate: six digits of a file
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +97,7 @@ class PlanarReduction:
         bars = {body.name for body in m.bodies.values() if body.length is not None}  # drawn as a first guess
         for node, root in self.roots.items():
             gap = float(np.linalg.norm(places[node] - places[root]))
-            if gap > OPEN * size and not {node[0], root[0]} & bars:
+            if is_open(gap, size) and not {node[0], root[0]} & bars:
                 raise ModelError(
                     "joint-open", f"nodes {join_node(root)} and {join_node(node)} are one by a revolute joint, but "
                     f"drawn {gap:.3g} m apart, at {_format_place(places[root])} and {_format_place(places[node])}.",
@@ -198,6 +197,11 @@ class PlanarReduction:
         i, j = body.between
         places = self.shapes[body.name][1]
         return locate_center(places[i - 1], places[j - 1], *body.center)
+
+
+def is_open(gap: float, size: float, digits: float = 1e-6) -> bool:
+    """Whether two drawn places that are one differ by more than the six digits of a file."""
+    return gap > digits * size
 
 
 def _format_place(place: Array) -> str:

@@ -22,14 +22,13 @@ from fractions import Fraction
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
-from dalembert.core.errors import ModelError, require_extra, unknown_name
+from dalembert.core.errors import ModelError, require_extra, require_name
 from dalembert.core.findings import Advice, Call
 
 SX = ca.SX
 RATE, ACCELERATION = ".rate", ".acceleration"
-SHARES_OF_PI = 24  # largest numerator and denominator of a multiple of π that is shown as one: 7.5° is π/24
-LARGEST_DENOMINATOR = 1024  # of a binary fraction that is shown as one
 SIZE_OF_NAMED = 2  # fewest operations of a subexpression that gets a name of its own
 
 
@@ -200,18 +199,22 @@ class _Gated:
     value: Any
 
 
-def number(value: float) -> Any:
-    """A constant of the graph as a number of SymPy."""
+def number(value: float, denominator: int = 1024, shares_of_pi: int = 24) -> Any:
+    """A constant of the graph as a number of SymPy.
+
+    denominator : largest of a binary fraction that is shown as one.  shares_of_pi : largest numerator and denominator
+    of a multiple of π: 7.5° is π/24.
+    """
     sympy = import_sympy()
     if not math.isfinite(value):
         return sympy.nan if math.isnan(value) else sympy.oo if value > 0 else -sympy.oo
-    if value == int(value) and abs(value) < 2**53:
+    if value == int(value) and abs(value) * np.finfo(float).eps < 0.5:  # a whole number that is exact
         return sympy.Integer(int(value))
     exact = Fraction(value)
-    if exact.denominator <= LARGEST_DENOMINATOR:
+    if exact.denominator <= denominator:
         return sympy.Rational(exact.numerator, exact.denominator)
-    share = Fraction(value / math.pi).limit_denominator(SHARES_OF_PI)
-    if 0 < abs(share.numerator) <= SHARES_OF_PI and share.numerator * math.pi / share.denominator == value:
+    share = Fraction(value / math.pi).limit_denominator(shares_of_pi)
+    if 0 < abs(share.numerator) <= shares_of_pi and share.numerator * math.pi / share.denominator == value:
         return sympy.Rational(share.numerator, share.denominator) * sympy.pi
     return sympy.Float(value)
 
@@ -322,10 +325,8 @@ class _ToGraph:
         raise self._refuse(one, type(one).__name__)
 
     def _symbol(self, name: str) -> Any:
-        if name not in self.symbols:
-            raise ModelError(
-                "unknown-name", unknown_name("symbol", name, self.symbols, "this expression"), where={"symbol": name}
-            )
+        where = {"symbol": name}
+        require_name("symbol", name, self.symbols, "this expression", error=ModelError, where=where)
         return self.symbols[name]
 
     def _convert_moving(self, one: Any, suffix: str) -> Any:

@@ -21,9 +21,6 @@ import casadi as ca
 from dalembert.symbolic.text.convert import import_sympy, number, to_sympy
 
 SX = ca.SX
-ROUNDING = 1e-13  # of the summed sizes of its terms: a number below it is 0; 450 units of rounding
-LARGEST_DENOMINATOR = 48  # of a fraction that is shown as one: 1/12 of a rod, 1/3, 5/24
-TINY = 1e-15  # a constant below it is the rounding of a sine or cosine, and as large as 1 before it was rounded
 
 Monomial = tuple[tuple[int, int], ...]  # (generator, power), by generator
 Polynomial = dict[Monomial, tuple[float, float]]  # number and size of the terms that it was summed from
@@ -177,7 +174,7 @@ class _Forms:
             if dict(monomial).get(cosine, 0) < 2 or monomial not in terms:
                 continue
             lower = _product(monomial, ((cosine, -2),))
-            if lower in terms and math.isclose(terms[lower], -terms[monomial], rel_tol=ROUNDING):
+            if lower in terms and math.isclose(terms[lower], -terms[monomial], rel_tol=1e-13):
                 joined = _product(lower, ((sine, 2),))
                 terms[joined] = terms.get(joined, 0.0) + terms.pop(lower)
                 terms.pop(monomial)
@@ -197,7 +194,7 @@ class _Forms:
                 if other == monomial or other not in terms:
                     continue
                 x, y = terms[monomial], terms[other]
-                if not math.isclose(abs(x), abs(y), rel_tol=ROUNDING):
+                if not math.isclose(abs(x), abs(y), rel_tol=1e-13):
                     continue
                 same = (x > 0) == (y > 0)
                 # cos cos + sin sin: the difference; sin cos + cos sin: the sum
@@ -207,16 +204,16 @@ class _Forms:
                 terms[joined] = terms.get(joined, 0.0) + x
 
 
-def _shown_number(value: float) -> Any:
+def _shown_number(value: float, denominator: int = 48) -> Any:  # 1/12 of a rod, 1/3, 5/24
     """A number; a simple fraction that is no short decimal number, such as 1/12, as a fraction."""
-    near = Fraction(value).limit_denominator(LARGEST_DENOMINATOR)
+    near = Fraction(value).limit_denominator(denominator)
     if near.denominator % 3 == 0 and math.isclose(near.numerator / near.denominator, value, rel_tol=1e-15):
         return import_sympy().Rational(near.numerator, near.denominator)
     return number(value)
 
 
-def _constant(value: float) -> Polynomial:
-    if value == 0.0 or abs(value) < TINY:
+def _constant(value: float, tiny: float = 1e-15) -> Polynomial:  # of a sine or cosine that rounding keeps from zero
+    if abs(value) < tiny:
         return {}
     return {ONE: (value, abs(value))}
 
@@ -229,8 +226,9 @@ def _add(one: Polynomial, two: Polynomial, sign: float) -> Polynomial:
     return _without_rounding(result)
 
 
-def _without_rounding(form: Polynomial) -> Polynomial:
-    return {monomial: (value, size) for monomial, (value, size) in form.items() if abs(value) > ROUNDING * size}
+def _without_rounding(form: Polynomial, rounding: float = 1e-13) -> Polynomial:
+    """Without numbers below 450 units of rounding of the summed sizes of their terms."""
+    return {monomial: (value, size) for monomial, (value, size) in form.items() if abs(value) > rounding * size}
 
 
 def _product(one: Monomial, two: Monomial) -> Monomial:

@@ -16,8 +16,6 @@ from dalembert.core.errors import ModelError
 from dalembert.symbolic.text.convert import import_sympy, to_sympy, to_sympy_shared
 
 SX = ca.SX
-WIDEST = 12  # most columns of a matrix that is shown as a whole
-LONG = 80  # fewest operations of an expression that is shown with names for its common parts
 STEMS = ("x", "s", "w", "c")  # letters of names for common parts: the first one that no symbol uses
 GREEK = frozenset(
     {"alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi"}
@@ -108,12 +106,16 @@ def free_stem(names: Iterable[str]) -> str:
 
 
 def equations_in_latex(
-    terms: Sequence[tuple[str, Any]], shown: Mapping[str, Any] | None = None, stem: str | None = None
+    terms: Sequence[tuple[str, Any]],
+    shown: Mapping[str, Any] | None = None,
+    stem: str | None = None,
+    long: int = 80,
 ) -> list[str]:
     """Lines ``left = right`` of expressions of the graph; first those of common subexpressions, where there are any.
 
     terms : left-hand sides in LaTeX with their expressions.  shown : SymPy expressions to show instead, by left side.
     stem : letter of names for common parts; one that no symbol of the expressions has, where left out.
+    long : fewest operations of expressions that are shown with names for their common parts.
     """
     if not terms:
         return []
@@ -121,7 +123,7 @@ def equations_in_latex(
     graph = [(left, value) for left, value in terms if left not in replaced]
     values: dict[str, Any] = dict(replaced)
     lines: list[str] = []
-    if graph and count_operations([value for _, value in graph]) > LONG:
+    if graph and count_operations([value for _, value in graph]) > long:
         if stem is None:
             entries = ca.vertcat(*(ca.vec(SX(value)) for _, value in graph))
             stem = free_stem(symbol.name() for symbol in ca.symvar(entries))
@@ -133,10 +135,10 @@ def equations_in_latex(
     return lines + [line for left, _ in terms for line in _equation(left, values[left])]
 
 
-def _equation(left: str, value: Any) -> list[str]:
+def _equation(left: str, value: Any, widest: int = 12) -> list[str]:
     """One line, or one for every entry of a matrix that is too wide to read and is not zero."""
     rows, columns = getattr(value, "shape", (1, 1)) or (1, 1)
-    if columns <= WIDEST:
+    if columns <= widest:
         return [f"{left} = {latex(value)}"]
     entries = [(i, j) for i in range(rows) for j in range(columns) if value[i, j] != 0]
     lines = [f"{left}_{{{i + 1}, {j + 1}}} = {latex(value[i, j])}" for i, j in entries]

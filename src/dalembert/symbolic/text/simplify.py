@@ -14,18 +14,23 @@ from dalembert.core.errors import ModelError
 from dalembert.core.progress import Progress, Setting
 from dalembert.symbolic.text.convert import import_sympy
 from dalembert.symbolic.text.normal_form import normal_form
-from dalembert.symbolic.text.printing import LONG, count_operations
-
-SHORT = 30  # most operations for which SymPy's general simplification is tried
-GROWTH = 2  # a normal form with more operations than so many times those of the graph, and than LONG, is not shown
+from dalembert.symbolic.text.printing import count_operations
 
 
 def simplify_terms(
-    terms: Sequence[tuple[str, Any]], operations: int, progress: Setting = False, *, search: bool = True
+    terms: Sequence[tuple[str, Any]],
+    operations: int,
+    progress: Setting = False,
+    *,
+    search: bool = True,
+    growth: int = 2,
+    long: int = 80,
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Simplified SymPy expressions by their left-hand sides, and the left-hand sides of those not simplified.
 
     operations : products of terms for the normal form of one expression.  search : short entries by SymPy too.
+    growth, long : a normal form with more operations than so many times those of the graph, and than so many, is not
+        shown.
     """
     if operations <= 0:
         raise ModelError("not-positive", f"the bound must be positive; got {operations} operations.")
@@ -36,9 +41,8 @@ def simplify_terms(
         for k, (name, graph) in enumerate(own.items()):
             bar.update(k / len(own))
             form = normal_form(graph, operations)
-            if form is None or sum(one.count_ops() for one in _entries(form)) > max(
-                LONG, GROWTH * count_operations([graph])
-            ):
+            most = max(long, growth * count_operations([graph]))
+            if form is None or sum(entry.count_ops() for entry in _entries(form)) > most:
                 left.append(name)
             else:
                 shown[name] = simplify_expression(form) if search else form
@@ -50,12 +54,15 @@ def _entries(form: Any) -> Sequence[Any]:
     return list(form) if isinstance(form, import_sympy().MatrixBase) else [form]
 
 
-def simplify_expression(expression: Any) -> Any:
-    """An expression, or every entry of a matrix, as SymPy's general search finds it, where it is short and gains."""
+def simplify_expression(expression: Any, short: int = 30) -> Any:
+    """An expression, or every entry of a matrix, as SymPy's general search finds it, where it is short and gains.
+
+    short : most operations for which the search is tried.
+    """
     sympy = import_sympy()
     if isinstance(expression, sympy.MatrixBase):
         return expression.applyfunc(simplify_expression)
-    if expression.is_Atom or expression.count_ops() > SHORT:
+    if expression.is_Atom or expression.count_ops() > short:
         return expression
     # decimal numbers would make every factor decimal: symbols replace them until the end
     numbers = {one: sympy.Dummy("number", positive=one.is_positive) for one in expression.atoms(sympy.Float)}

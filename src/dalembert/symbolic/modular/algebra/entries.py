@@ -10,14 +10,16 @@ from dalembert.symbolic.modular.algebra.elimination import null_space_of
 from dalembert.symbolic.modular.algebra.labelled import LabelledMatrix
 
 POINTS = 3  # random values of the symbols: entries that agree at all of them are equal
-EQUAL = 1e-10  # relative difference of equal entries: a million roundings
 
 
-def name_entries(A: LabelledMatrix, name: str, mirror: tuple[str, str] | None = None) -> LabelledMatrix:
+def name_entries(
+    A: LabelledMatrix, name: str, mirror: tuple[str, str] | None = None, equal: float = 1e-10
+) -> LabelledMatrix:
     """The matrix with a symbol ``name[row, column]`` for every entry; entries equal up to sign share one.
 
     Numbers stay numbers. mirror : letters of two sides, ``("R", "L")``: symbols that differ in them only have equal
     values, so that mirrored rows share their symbols; those of the first side give the name.
+    equal : relative difference of equal entries, a million roundings.
     """
     entries, rng = ca.SX(A.entries), np.random.default_rng(20)
     symbols = ca.symvar(entries)
@@ -33,11 +35,11 @@ def name_entries(A: LabelledMatrix, name: str, mirror: tuple[str, str] | None = 
     named, result = list[tuple[Array, ca.SX]](), ca.SX(*A.shape)
     for i in order:
         for j in range(len(A.columns)):
-            if np.ptp(at[i, j]) <= EQUAL * np.abs(at[i, j]).max():
+            if np.ptp(at[i, j]) <= equal * np.abs(at[i, j]).max():
                 result[i, j] = entries[i, j] if ca.SX(entries[i, j]).is_constant() else at[i, j, 0]
                 continue
             for known, symbol in named:
-                sign = next((s for s in (1, -1) if np.allclose(at[i, j], s * known, rtol=EQUAL, atol=0.0)), None)
+                sign = next((s for s in (1, -1) if np.allclose(at[i, j], s * known, rtol=equal, atol=0.0)), None)
                 if sign is not None:
                     result[i, j] = sign * symbol
                     break
