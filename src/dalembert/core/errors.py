@@ -211,7 +211,8 @@ def require_new_name(
     if not isinstance(name, str) or not name or name != name.strip() or not name.isprintable():
         raise error("bad-name", f"the name of a {kind} must be a text without outer blanks, got {name!r}.")
     if name in known:
-        raise error("taken-name", f"{place} has a {kind} {name!r} already.", *advice, where={kind: name, **(where or {})})
+        where = {kind: name, **(where or {})}
+        raise error("taken-name", f"{place} has a {kind} {name!r} already.", *advice, where=where)
     return name
 
 

@@ -29,6 +29,7 @@ from dalembert.numerics.gauss_newton import close_rows
 from dalembert.symbolic.block_solve import solve_square
 from dalembert.symbolic.parts import Constraint
 from dalembert.symbolic.system import System
+from dalembert.symbolic.text.read import require_affine
 
 SX = ca.SX
 SAMPLES = 4  # random points at which a rank is decided
@@ -226,10 +227,7 @@ class SystemMotion:
         for one in self.ordered:
             if one.level == ACCELERATION:
                 value = self.acceleration(one.expression)
-                D = ca.jacobian(value, self.vdot)
-                if ca.depends_on(D, self.vdot):
-                    problem = f"row {one.name!r} is not affine in the accelerations."
-                    raise ModelError("not-affine", problem, where={"row": one.name})
+                D = require_affine(value, self.vdot, f"row {one.name!r}", "the accelerations", row=one.name)
                 A = ca.vertcat(A, D)
                 b = ca.vertcat(b, -ca.substitute(value, self.vdot, SX.zeros(self.nv)))
         return ca.vertcat(SX(0, self.nv), A), ca.vertcat(SX(0, 1), b)

@@ -44,7 +44,7 @@ from dalembert.symbolic.parts import (
 )
 from dalembert.symbolic.symbols import SymbolTable
 from dalembert.symbolic.text.convert import is_sympy
-from dalembert.symbolic.text.read import require_shape
+from dalembert.symbolic.text.read import require_affine, require_shape
 
 SX = ca.SX
 GRAVITY_NONE = (0.0, 0.0, 0.0)
@@ -177,9 +177,7 @@ class System:
                 "no-coordinate", f"speed {name!r} does not depend on the rate of any coordinate.",
                 Advice("Take rates with {}.", Call("s.rate")), where={"speed": name},
             )  # fmt: skip
-        if ca.depends_on(ca.jacobian(value, rates), rates):
-            problem = f"speed {name!r} is not affine in the rates of the coordinates."
-            raise ModelError("not-affine", problem, where={"speed": name})
+        require_affine(value, rates, f"speed {name!r}", "the rates of the coordinates", speed=name)
         what = f"the definition of speed {name!r}"
         self.table.allow_only(value, what, (*self.coordinate_names, *self._rate_names, "t"))
         if (dimension := dimension_of_unit(unit, repr(name))) is not None:

@@ -47,6 +47,7 @@ from dalembert.symbolic.modular.parts import ModularPart
 from dalembert.symbolic.modular.points import ModularPoints
 from dalembert.symbolic.text.convert import to_sympy
 from dalembert.symbolic.text.printing import latex
+from dalembert.symbolic.text.read import require_affine
 
 SX = ca.SX
 
@@ -388,9 +389,7 @@ def modular_model(part: ModularPart) -> ModularModel:
 
 def affine_parts(expression: Any, q: Any, what: str, name: str) -> tuple[Any, Any]:
     """M and g of expression = -M q + g; an error where it is not affine."""
-    M = -ca.jacobian(expression, q)
-    if ca.depends_on(M, q):
-        raise ModelError("not-affine", f"{what} of {name!r} are not affine in the variables of the highest order.")
+    M = -require_affine(expression, q, f"{what} of {name!r}", "the variables of the highest order")
     return M, ca.substitute(expression, q, ca.DM.zeros(q.numel()))
 
 

@@ -36,6 +36,7 @@ from dalembert.symbolic.planar.model import PlanarModel as PlanarModel  # with t
 from dalembert.symbolic.planar.node_names import GROUND, join_node
 from dalembert.symbolic.planar.parts import PlanarBody
 from dalembert.symbolic.planar.reduction import PlanarReduction, is_open
+from dalembert.symbolic.text.read import require_affine, require_symbols
 
 SX = ca.SX
 
@@ -64,6 +65,7 @@ class PlanarEquations:
         self.a = SX.sym("a", len(self.speeds))
         self._allowed = {x.element_hash() for part in (self.q, self.v, self.u, self.p, m.time)
                          for x in ca.symvar(part)}  # fmt: skip
+        self._without_inputs = self._allowed - {x.element_hash() for x in ca.symvar(self.u)}
         self._kinematics()
         self.q_drawn = m.numbers([*(x.start for x in variables), *(SX(x.start) for x in own.values())], "the drawing")
         self._inertia()
@@ -89,16 +91,13 @@ class PlanarEquations:
         own = []
         for name, coordinate in self.m.own_coordinates.items():
             value = self.reduce(coordinate.rate, f"the rate of coordinate {name!r}")
-            if ca.depends_on(ca.jacobian(value, self.v), self.v):
-                problem = f"the rate of coordinate {name!r} must be affine in the speeds."
-                raise ModelError("not-linear", problem, where={"coordinate": name})
+            what = f"the rate of coordinate {name!r}"
+            require_affine(value, self.v, what, "the speeds", "not-linear", coordinate=name)
             same = self.m.own_speeds.get(f"{name}.rate")
             if same is not None and not ca.is_equal(value, same.symbol):
                 problem = f"the speed '{name}.rate' has the name of the rate of {name!r} and is another quantity."
                 raise ModelError("taken-name", problem, where={"speed": f"{name}.rate"})
-            if ca.depends_on(value, self.u):
-                problem = f"the rate of coordinate {name!r} must not depend on an input."
-                raise ModelError("foreign-symbol", problem, where={"coordinate": name})
+            require_symbols(value, what, self._without_inputs, "an input, which it must not")
             own.append(value)
         count = len(self.reduction.variables)
         rates = column(own)
@@ -189,9 +188,7 @@ class PlanarEquations:
         return found
 
     def _check_row(self, name: str, value: Expr) -> None:
-        if ca.depends_on(value, self.u):
-            problem = f"constraint {name!r} must not depend on an input."
-            raise ModelError("foreign-symbol", problem, where={"constraint": name})
+        require_symbols(value, f"constraint {name!r}", self._without_inputs, "an input, which it must not")
         if not ca.depends_on(value, ca.vertcat(self.q, self.v)):
             problem = f"constraint {name!r} constrains nothing: the joints make it a constant."
             raise ModelError("independent-constraint", problem, where={"constraint": name})

@@ -32,6 +32,14 @@ def require_shape(value: Any, what: str, *shapes: tuple[int, int]) -> None:
         raise ModelError("wrong-shape", f"{what} must be {expected}, got shape {value.shape}.", where={"name": what})
 
 
+def require_affine(value: Any, symbols: Any, what: str, of: str, code: str = "not-affine", **where: Any) -> Any:
+    """The slope of an expression that is affine in some symbols; ``of`` : their name."""
+    slope = ca.jacobian(value, symbols)
+    if ca.depends_on(slope, symbols):
+        raise ModelError(code, f"{what} must be affine in {of}.", where=where)
+    return slope
+
+
 def require_symbols(value: Any, what: str, allowed: Container[Any], reason: str, *, by_name: bool = False) -> None:
     """Refuse an expression of symbols that are not allowed, by their hashes or by their names."""
     for symbol in ca.symvar(value):

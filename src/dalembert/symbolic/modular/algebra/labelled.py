@@ -15,10 +15,11 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.errors import ModelError, require_name
 from dalembert.core.findings import Advice
 from dalembert.core.tables import align_columns
 from dalembert.expressions import Array, Expr
+from dalembert.symbolic.text.read import require_affine, require_shape
 
 Labels = tuple[str, ...]
 
@@ -52,11 +53,7 @@ class LabelledMatrix:
             twice = sorted({label for label in labels if labels.count(label) > 1})
             if twice:
                 raise ModelError("duplicate", f"{side} label {twice[0]!r} occurs twice.", where={side: twice[0]})
-        if tuple(entries.shape) != (len(self.rows), len(self.columns)):
-            raise ModelError(
-                "wrong-shape", f"a matrix of shape {tuple(entries.shape)} has {len(self.rows)} row labels and "
-                f"{len(self.columns)} column labels.",
-            )  # fmt: skip
+        require_shape(entries, "a matrix with these labels", (len(self.rows), len(self.columns)))
 
     # -- parts -----------------------------------------------------------------------------------------------------
     def __getitem__(self, place: tuple[str, str]) -> Any:
@@ -244,9 +241,8 @@ def coefficients(matrix: LabelledMatrix, symbols: Expr, names: Iterable[str]) ->
     """A matrix that is affine in some symbols: its constant part under ``""``, and one matrix for each symbol."""
     parts = {}
     for name, symbol in zip(names, ca.vertsplit(symbols), strict=True):
+        require_affine(ca.vec(matrix.entries), symbols, "the matrix", repr(name), symbol=name)
         slope = ca.reshape(ca.jacobian(ca.vec(matrix.entries), symbol), *matrix.shape)
-        if ca.depends_on(slope, symbols):
-            raise ModelError("not-affine", f"the matrix is not affine in {name!r}.", where={"symbol": name})
         parts[name] = LabelledMatrix(slope, matrix.rows, matrix.columns)
     rest = ca.substitute(matrix.entries, symbols, ca.DM.zeros(symbols.numel()))
     return {"": LabelledMatrix(rest, matrix.rows, matrix.columns), **parts}
@@ -265,10 +261,6 @@ def _find(label: str, labels: Labels, side: str, where: str = "this matrix") -> 
 
 
 def require_label(label: str, labels: Sequence[str], side: str, where: str = "this matrix") -> str:
-    if label not in labels:
-        raise ModelError(
-            "unknown-name", unknown_name(f"{side} label", label, labels, where),
-            Advice("Labels are names of variables: of a part of an assembly with the name of the part before them."),
-            where={side: label},
-        )  # fmt: skip
+    advice = Advice("Labels are names of variables: of a part of an assembly with the name of the part before them.")
+    require_name(f"{side} label", label, labels, where, advice, error=ModelError, where={side: label})
     return label
