@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from dalembert.core.arguments import one_of
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.registry import Registry
@@ -193,16 +194,10 @@ class CouplingMethods:
         nonlinearly); "acceleration": returns the residual D(s) v̇ - d(s), with ``s.acceleration_of(name)``
         for the entries of v̇, and must be affine in them.
         """
-        if level not in LEVELS:
-            choices = "'position', 'velocity' or 'acceleration'"
-            problem = f"constraint {name!r}: level must be {choices}, not {level!r}."
-            raise ModelError("unknown-choice", problem, where={"constraint": name})
+        one_of(f"constraint {name!r}: level", level, LEVELS, ModelError)
         if not callable(function):
-            raise ModelError(
-                "wrong-type",
-                f"constraint {name!r}: expected a function of the state, got {function!r}.",
-                where={"constraint": name},
-            )
+            problem = f"constraint {name!r}: expected a function of the state, got {function!r}."
+            raise ModelError("wrong-type", problem, where={"constraint": name})
         constraint = UserConstraint(name, level, function)
         self.constraints.append(constraint)
         return constraint

@@ -10,34 +10,18 @@ import numpy as np
 from dalembert.core.arrays import FloatArray
 from dalembert.core.findings import Finding
 from dalembert.core.tables import align_columns
-from dalembert.model import flexible_check as checks
-from dalembert.model.flexible_check import asymmetry, finding, generalised_mass, lowest, momentum, still_nodes
+from dalembert.model.flexible_check import (
+    asymmetry,
+    body_size,
+    finding,
+    generalised_mass,
+    lowest,
+    momentum,
+    still_nodes,
+)
 
 if TYPE_CHECKING:
     from dalembert.model.flexible import FlexibleBodyData
-
-
-@dataclass(frozen=True)
-class ComparisonLimits:
-    """Relative differences from the finite-element model that are accepted."""
-
-    # Mass and centre agree to rounding by every route; files carry some 7 digits.
-    mass: float = 1e-6
-    # Inertia agrees to rounding where it is integrated, and with the mesh where masses are lumped.
-    inertia: float = 0.05
-    # Frequencies of a reduced model are above those of the full one; the lowest should be good to a few percent.
-    frequency: float = 0.05
-    # Size [m]: machines are smaller, and a mesh in millimetres of a part is larger.
-    size: float = 100.0
-    # Speeds of waves √(E/ρ) [m/s]: 900 to 18 000 from plastics to diamond. A stiffness 1000 times off leaves this range
-    # (a factor of 31.6); rubber and foam are below it.
-    slowest: float = 300.0
-    fastest: float = 30_000.0
-    # Distance of a ratio from a factor of units: `inertia` and `frequency` differ by as much, and no two factors do.
-    units: float = 0.02
-
-
-LIMITS = ComparisonLimits()
 
 
 @dataclass(frozen=True)
@@ -95,19 +79,24 @@ def compare(data: FlexibleBodyData) -> BodyCheck:
     return BodyCheck(data.name, tuple(rows), findings)
 
 
-def _against_model(data: FlexibleBodyData) -> list[CheckRow]:
+def _against_model(
+    data: FlexibleBodyData,
+    digits: float = 1e-6,  # mass and centre agree to rounding by every route; files carry some 7 digits
+    inertia: float = 0.05,  # to rounding where it is integrated, and with the mesh where masses are lumped
+    frequency: float = 0.05,  # those of a reduced model are above those of the full one
+) -> list[CheckRow]:
     model = data.finite_elements
     if model is None:
         return []
-    rows = [CheckRow("mass [kg]", _text(data.mass), _text(model.mass), abs(data.mass / model.mass - 1), LIMITS.mass)]
+    rows = [CheckRow("mass [kg]", _text(data.mass), _text(model.mass), abs(data.mass / model.mass - 1), digits)]
     known = np.isfinite(model.inertia)
     size = np.sqrt(np.trace(data.inertia) / (2 * data.mass)) or 1.0
     off = float(np.abs(data.center - model.center).max() / size)
-    rows.append(CheckRow("centre [m]", _text(*data.center), _text(*model.center), off, LIMITS.mass))
+    rows.append(CheckRow("centre [m]", _text(*data.center), _text(*model.center), off, digits))
     if known.any():
         part = float(np.abs(data.inertia - model.inertia)[known].max() / np.abs(model.inertia[known]).max())
         values = [_text(*np.diagonal(matrix)) for matrix in (data.inertia, model.inertia)]
-        rows.append(CheckRow("inertia, diagonal [kg m²]", values[0], values[1], part, LIMITS.inertia))
+        rows.append(CheckRow("inertia, diagonal [kg m²]", values[0], values[1], part, inertia))
     if model.rigid_modes is not None:
         due = 3 if not known.all() else 6
         rows.append(CheckRow("rigid modes", str(model.rigid_modes), str(due), float(due != model.rigid_modes), 0.0))
@@ -116,18 +105,24 @@ def _against_model(data: FlexibleBodyData) -> list[CheckRow]:
         every = _free_frequencies(data) if model.free else data.frequencies_hz
         mine, theirs = every[:count], model.frequencies_hz[:count]
         part = float(np.abs(mine / np.maximum(theirs, 1e-300) - 1).max())
-        rows.append(CheckRow("frequencies [Hz]", _text(*mine[:3]), _text(*theirs[:3]), part, LIMITS.frequency))
+        rows.append(CheckRow("frequencies [Hz]", _text(*mine[:3]), _text(*theirs[:3]), part, frequency))
     return rows
 
 
-def _sizes(data: FlexibleBodyData) -> list[CheckRow]:
-    """Size and speed of waves: numbers in other units show by them."""
-    size = checks.body_size(data)
-    rows = [CheckRow("size [m]", _text(size), f"< {LIMITS.size:g}", size / LIMITS.size, 1.0)]
+def _sizes(
+    data: FlexibleBodyData, largest: float = 100.0, slowest: float = 300.0, fastest: float = 30_000.0
+) -> list[CheckRow]:
+    """Size [m] and speed of waves √(E/ρ) [m/s]: numbers in other units show by them.
+
+    Machines are smaller, and a mesh in millimetres of a part is larger. Speeds are 900 to 18 000 m/s from plastics to
+    diamond; a stiffness 1000 times off leaves this range (a factor of 31.6), and rubber and foam are below it.
+    """
+    size = body_size(data)
+    rows = [CheckRow("size [m]", _text(size), f"< {largest:g}", size / largest, 1.0)]
     speed = None if data.finite_elements is None else data.finite_elements.wave_speed
     if speed is not None:
-        factor = max(speed / LIMITS.fastest, LIMITS.slowest / max(speed, 1e-300))
-        expected = f"{LIMITS.slowest:g} to {LIMITS.fastest:g}"
+        factor = max(speed / fastest, slowest / max(speed, 1e-300))
+        expected = f"{slowest:g} to {fastest:g}"
         rows.append(CheckRow("wave speed [m/s]", _text(speed), expected, factor, 1.0))
     return rows
 
@@ -143,23 +138,23 @@ def _free_frequencies(data: FlexibleBodyData) -> FloatArray:
     return np.asarray(np.sqrt(np.maximum(values, 0.0)) / (2 * np.pi))
 
 
-def _of_modes(data: FlexibleBodyData) -> list[CheckRow]:
+def _of_modes(data: FlexibleBodyData, digits: float = 1e-6, positive: float = 1e-9) -> list[CheckRow]:
     if not data.modes:
         return []
     rows = []
     if data.reference == "mean axis":
         part = momentum(data)
-        rows.append(CheckRow("momentum of the modes", f"{part:.1e}", "0", part, checks.LIMITS.momentum))
+        rows.append(CheckRow("momentum of the modes", f"{part:.1e}", "0", part, digits))
     if data.reference == "attached":
         still = still_nodes(data)
         rows.append(CheckRow("node of the frame", ", ".join(still) or "none", "still", float(not still), 0.0))
     symmetric = max(asymmetry(data.modal_mass), asymmetry(data.stiffness), asymmetry(data.inertia))
-    rows.append(CheckRow("symmetry", f"{symmetric:.1e}", "0", symmetric, checks.LIMITS.symmetric))
+    rows.append(CheckRow("symmetry", f"{symmetric:.1e}", "0", symmetric, digits))
     value = lowest(generalised_mass(data))
-    rows.append(CheckRow("mass of frame and modes", f"{value:.1e}", "> 0", max(-value, 0.0), checks.LIMITS.positive))
+    rows.append(CheckRow("mass of frame and modes", f"{value:.1e}", "> 0", max(-value, 0.0), positive))
     if np.array_equal(data.modal_mass, np.eye(data.modes)):  # modes of unit mass should be orthogonal
         coupling = _coupling(data.stiffness)
-        rows.append(CheckRow("stiffness between the modes", f"{coupling:.1e}", "0", coupling, checks.LIMITS.symmetric))
+        rows.append(CheckRow("stiffness between the modes", f"{coupling:.1e}", "0", coupling, digits))
     return rows
 
 
@@ -172,8 +167,11 @@ def _factor_words(row: CheckRow) -> str:
     return f", a factor of {factor}: units are suspected" if factor else ""
 
 
-def _unit_factor(row: CheckRow) -> str:
-    """The factor of units between two numbers, where it is one: powers of ten of 1000, or 2π of rad/s and Hz."""
+def _unit_factor(row: CheckRow, near: float = 0.02) -> str:
+    """The factor of units between two numbers, where it is one: powers of ten of 1000, or 2π of rad/s and Hz.
+
+    near : inertia and frequencies differ by as much, and no two factors do.
+    """
     try:
         mine, theirs = float(row.value.split(",")[0]), float(row.expected.split(",")[0])
     except ValueError:
@@ -182,7 +180,7 @@ def _unit_factor(row: CheckRow) -> str:
         return ""
     ratio = mine / theirs
     for text, factor in (("1000", 1e3), ("1e6", 1e6), ("1e9", 1e9), ("2π", 2 * np.pi), ("31.6", np.sqrt(1e3))):
-        if abs(ratio / factor - 1) < LIMITS.units or abs(ratio * factor - 1) < LIMITS.units:
+        if abs(ratio / factor - 1) < near or abs(ratio * factor - 1) < near:
             return text
     return ""
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.core.arguments import one_of
 from dalembert.core.errors import ModelError
 from dalembert.expressions.quantities import Quantity, Scalar, is_real
 from dalembert.record.units import in_si
@@ -50,8 +51,7 @@ def _check_sizes(shape: str, **sizes: Any) -> list[Any]:
 
 
 def _along(axis: str, axial: object, transverse: object) -> Matrix:
-    if axis not in _AXES:
-        raise ModelError("unknown-choice", f"axis must be 'x', 'y' or 'z', not {axis!r}.")
+    one_of("axis", axis, [*_AXES], ModelError)
     values = [transverse, transverse, transverse]
     values[_AXES[axis]] = axial
     return _diagonal(*values)

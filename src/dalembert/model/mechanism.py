@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.errors import ModelError, require_name, require_new_name, unknown_name
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.tables import small_table
 from dalembert.equations import CoordinateLimits
@@ -21,6 +21,8 @@ from dalembert.model.bodies import (
     not_negative,
     read_inertia,
     read_mesh,
+    require_number,
+    require_type,
     rotation_matrix,
     vector,
 )
@@ -73,8 +75,7 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         if not isinstance(name, str) or not name.strip():
             problem = f"the name of a mechanism must be a text with at least one visible letter, got {name!r}."
             raise ModelError("bad-name", problem)
-        if not isinstance(planar, bool):
-            raise ModelError("wrong-type", f"mechanism {name!r}: planar must be True or False, got {planar!r}.")
+        require_type(planar, bool, f"mechanism {name!r}: planar must be True or False")
         self.name = name.strip()
         self.planar = planar
         self.description = ""  # in words, for files and reports
@@ -158,11 +159,9 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         """The part of this name, of a mechanism read from a file for instance: ``m["crank"].at(0.1, 0)``."""
         if name == "ground":
             return self.ground
-        for part in self.parts():
-            if part.name == name:
-                return part
-        problem = unknown_name("part", name, [part.name for part in self.parts()], f"mechanism {self.name!r}")
-        raise ModelError("unknown-name", problem, where={"name": name})
+        parts = {part.name: part for part in reversed(self.parts())}  # the first of two parts of one name
+        require_name("part", name, parts, f"mechanism {self.name!r}", error=ModelError, where={"name": name})
+        return parts[name]
 
     def parameter(self, name: str, value: float | str) -> Quantity:
         """A number that stays symbolic, so that ``eqs.replace(name=...)`` changes it without rebuilding.
@@ -170,13 +169,9 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         Use it wherever a number goes, also in arithmetic: ``crank.at(-length / 2, 0)``. The value may have a unit:
         "20 N/m".
         """
-        if not isinstance(name, str) or not name or name != name.strip():
-            problem = f"a parameter's name must be a non-empty text without outer blanks, got {name!r}."
-            raise ModelError("bad-name", problem)
+        require_new_name("parameter", name, (), "", error=ModelError)
         value = in_si(value, what=f"parameter {name!r}", error=ModelError)
-        if not is_number(value):
-            problem = f"parameter {name!r}: expected a finite number, got {value!r}."
-            raise ModelError("not-a-number", problem, where={"parameter": name})
+        require_number(value, f"parameter {name!r}")
         if name in self.parameters and self.parameters[name] != float(value):
             problem = f"parameter {name!r} already has the value {self.parameters[name]:g}."
             raise ModelError("taken-name", problem, where={"parameter": name})
@@ -220,8 +215,7 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         if center is not None:
             own = vector(center, size, f"center of body {name!r}", "length")
         place = () if position is None else vector(position, size, f"position of body {name!r}", "length")
-        if not is_number(angle):
-            raise ModelError("not-a-number", f"angle of body {name!r} must be a finite number, got {angle!r}.")
+        require_number(angle, f"angle of body {name!r}")
         body = Body(
             name,
             self.planar,
@@ -263,9 +257,8 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         stiffness, damping : factors of the stiffness and damping of the data, as numbers or parameters.
         cutoff_hz : no deformation oscillates above this frequency; faster ones follow their loads without delay.
         """
-        if not isinstance(body_data, FlexibleBodyData):
-            advice = Advice("Make the data with {}.", Call("da.structures.flexible_body"))
-            raise ModelError("wrong-type", f"flexible body {name!r}: expected data, got {body_data!r:.60}.", advice)
+        advice = Advice("Make the data with {}.", Call("da.structures.flexible_body"))
+        require_type(body_data, FlexibleBodyData, f"flexible body {name!r}: expected data", advice)
         data = body_data if cutoff_hz is None else body_data.limit_frequencies(cutoff_hz)
         leaving = data.out_of_plane_modes() if self.planar else []
         if leaving:
@@ -309,9 +302,8 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         position, rotation, angle : where the drawing shows the origin of the whole.
         factors : ``stiffness``, ``damping`` and ``cutoff_hz`` of every piece, as for `add_flexible_body`.
         """
-        if not isinstance(pieces, FlexiblePieces):
-            advice = Advice("Make them with {}.", Call("da.structures.flexible_pieces"))
-            raise ModelError("wrong-type", f"body {name!r}: expected pieces, got {pieces!r:.60}.", advice)
+        advice = Advice("Make them with {}.", Call("da.structures.flexible_pieces"))
+        require_type(pieces, FlexiblePieces, f"body {name!r}: expected pieces", advice)
         size = 2 if self.planar else 3
         drawn = Body(name, self.planar, angle=angle, rotation=rotation_matrix(rotation, f"rotation of body {name!r}"))
         places = [tuple(place[:size].tolist()) for place in pieces.places]
@@ -328,9 +320,8 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
 
     def add_sensor(self, name: str, measure: Measure | Any) -> Sensor:
         """A named output: ``m.add_sensor("encoder", da.angle("A"))``."""
-        if not isinstance(measure, Measure):
-            advice = Advice("Measures are made by {}.", Call("da.angle"), Call("da.position"))
-            raise ModelError("wrong-type", f"sensor {name!r}: expected a measure, got {measure!r}.", advice)
+        advice = Advice("Measures are made by {}.", Call("da.angle"), Call("da.position"))
+        require_type(measure, Measure, f"sensor {name!r}: expected a measure", advice)
         sensor = Sensor(name, measure.validate(f"sensor {name!r}"))
         self.sensors.append(sensor)
         return sensor

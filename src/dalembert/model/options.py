@@ -23,7 +23,8 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
 from typing import Any, ClassVar, TypeVar
 
-from dalembert.core.errors import ModelError
+from dalembert.core.arguments import one_of
+from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Call
 from dalembert.core.registry import Registry
 from dalembert.model.bodies import Body, BodyFrame, Point, name_of, number, vector
@@ -132,6 +133,17 @@ class Declared:
             object.__setattr__(self, name, checked if one.check is None else one.check(checked, f"{what}: {name}"))
 
 
+def require_options(what: str, given: Given, options: Mapping[str, Option]) -> None:
+    """Refuse arguments that a kind does not have, and the lack of those that it needs."""
+    for key in given:
+        if key not in options:
+            problem = unknown_name("argument", key, options, what)
+            raise ModelError("unknown-argument", problem, where={"argument": key})
+    for name, option_ in options.items():
+        if option_.default is REQUIRED and name not in given:
+            raise ModelError("missing-argument", f"{what} needs {name}: {option_.doc}.", where={"argument": name})
+
+
 Kind = TypeVar("Kind", bound=Declared)
 
 
@@ -202,10 +214,7 @@ def _check_coordinates(value: Any, what: str, one: Option, part: Declared) -> di
 
 
 def _check_choice(value: Any, what: str, one: Option, part: Declared) -> str:
-    if value not in one.choices:
-        shown = f"{', '.join(map(repr, one.choices[:-1]))} or {one.choices[-1]!r}"
-        raise ModelError("unknown-choice", f"{what} must be {shown}, not {value!r}.")
-    return str(value)
+    return one_of(what, value, one.choices, ModelError)
 
 
 def _check_law(value: Any, what: str, one: Option, part: Declared) -> Any:

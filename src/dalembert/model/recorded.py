@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.errors import ModelError, require_name
 from dalembert.core.findings import Advice, Call
 from dalembert.expressions import maximum, minimum
 from dalembert.model.orientation import rotation
@@ -17,7 +17,6 @@ from dalembert.model.sensors.orientation import FORMS
 from dalembert.record import Record
 
 DEGREE = 5  # of the splines: accelerations are smooth, their error goes with interval⁴
-MOST_SAMPLES = 1000  # the expression of a driver contains all of them
 
 
 def read_orientation(record: Record, body: str) -> tuple[tuple[str, ...], FloatArray] | None:
@@ -71,13 +70,16 @@ class Spline:
         return result
 
 
-def interpolate_motion(record: Record, coordinate: str, what: str) -> Callable[[Any], Any]:
-    """The motion of a coordinate, an orientation (``plate.rotation``) or a pose (``plate.pose``) in a record."""
-    if not DEGREE < len(record.time) <= MOST_SAMPLES:
+def interpolate_motion(record: Record, coordinate: str, what: str, most: int = 1000) -> Callable[[Any], Any]:
+    """The motion of a coordinate, an orientation (``plate.rotation``) or a pose (``plate.pose``) in a record.
+
+    most : samples; the expression of a driver contains all of them.
+    """
+    if not DEGREE < len(record.time) <= most:
         few = len(record.time) <= DEGREE
         raise ModelError(
             "too-few-samples" if few else "too-many-samples",
-            f"{what}: a driver takes {DEGREE + 1} to {MOST_SAMPLES} samples, the record has {len(record.time)}.",
+            f"{what}: a driver takes {DEGREE + 1} to {most} samples, the record has {len(record.time)}.",
             Advice("Take a part or fewer samples with {}.", Call("record.between"), Call("record.resample")),
             Advice("Records of any length are a motion of {}.", Call("da.kinematics"), Call("da.inverse_dynamics")),
             evidence={"samples": len(record.time)},
@@ -94,9 +96,8 @@ def interpolate_motion(record: Record, coordinate: str, what: str) -> Callable[[
         names = [f"{owner}.{axis}" for axis in "xyz"] if kind == "pose" else []
         columns = list(found[1].T)
     for name in names:
-        if name not in record.names:
-            problem = f"{what}: {unknown_name('channel', name, record.names, 'the record')}"
-            raise ModelError("unknown-name", problem, where={"channel": name})
+        where = {"channel": name}
+        require_name("channel", name, record.names, "the record", argument=what, error=ModelError, where=where)
     columns = [*(record[name] for name in names), *columns]
     if not all(np.isfinite(column).all() for column in columns):
         raise ModelError("not-finite", f"{what}: the record has values that are not finite.")

@@ -24,12 +24,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
 
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.registry import Registry
 from dalembert.model.bodies import Body, Scalar, name_of
 from dalembert.model.joints import Joint, unit_along
-from dalembert.model.options import REQUIRED, Declared, Kind, declare, option
+from dalembert.model.options import Declared, Kind, declare, option, require_options
 from dalembert.record.units import in_si
 
 if TYPE_CHECKING:
@@ -105,6 +105,11 @@ class Force(Declared):
 
     def check(self) -> None:
         """Raise if its options do not fit together."""
+
+    def require(self, fits: bool, code: str, problem: str, *advice: Advice, **evidence: float) -> None:
+        """Refuse options that do not fit together; the problem follows the kind and name of the force."""
+        if not fits:
+            raise ModelError(code, f"{self.what}{problem}", *advice, where={"force": self.name}, evidence=evidence)
 
     def problems(self, joints: Mapping[str, Joint]) -> list[Finding]:
         """Problems of the force in a mechanism with these joints, besides names that do not exist."""
@@ -197,15 +202,10 @@ def _attach(name: str, kind: type[Force]) -> None:
     def add(self: ForceMethods, *arguments: Any, **options: Any) -> Force:
         given = {**dict(zip(parameters, arguments, strict=False)), **options}
         what = f"{name} {(*arguments, options.get('name'))[0]!r}"
-        for key in [key for key in options if key not in parameters]:
-            if key == "joint" and "input" in parameters:  # a force or torque on a body
-                advice = Advice("For a joint use {}.", Call("m.add_actuator", Argument(key, options[key])))
-                raise ModelError("unknown-argument", f"{what} acts on a body.", advice, where={"argument": key})
-            problem = unknown_name("argument", key, parameters, what)
-            raise ModelError("unknown-argument", problem, where={"argument": key})
-        for key, one in kind.options().items():
-            if one.default is REQUIRED and key not in given:
-                raise ModelError("missing-argument", f"{what} needs {key}: {one.doc}.", where={"argument": key})
+        if "joint" in options and "joint" not in parameters and "input" in parameters:  # a force or torque on a body
+            advice = Advice("For a joint use {}.", Call("m.add_actuator", Argument("joint", options["joint"])))
+            raise ModelError("unknown-argument", f"{what} acts on a body.", advice, where={"argument": "joint"})
+        require_options(what, {key: value for key, value in given.items() if key != "name"}, kind.options())
         unit = unit_along(name_of(joint, what), self.joints, self.bodies) if (joint := given.get("joint")) else "m"
         for key, one in kind.options().items():
             if one.about and isinstance(options.get(key), str):

@@ -8,20 +8,18 @@ through entry points of the group ``dalembert.joints``: modules that register a 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dalembert.core.errors import ModelError, require_name, unknown_name
+from dalembert.core.errors import ModelError, require_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.registry import Registry
 from dalembert.equations import CoordinateLimits
 from dalembert.expressions.quantities import atan2
 from dalembert.model.bodies import (
     IDENTITY,
-    THRESHOLDS,
     Body,
     BodyFrame,
     Place,
@@ -29,13 +27,14 @@ from dalembert.model.bodies import (
     Scalar,
     Vector,
     axes_from,
+    length_of,
     matmul,
     transpose,
     vector,
 )
 from dalembert.model.joints.limits import GivenLimits, limits_option, read_limits
-from dalembert.model.options import REQUIRED
 from dalembert.model.options import Option as Option
+from dalembert.model.options import require_options
 from dalembert.record.units import KINDS, in_si
 
 Values = Vector | None
@@ -284,27 +283,20 @@ JOINTS: Registry[JointKind] = Registry(
 
 def _complete(kind: JointKind, what: str, options: Mapping[str, Any], planar: bool) -> dict[str, Any]:
     """The options of a kind: given, or their defaults; checked."""
-    known = [one.name for one in kind.options]
-    for key in options:
-        if key not in known:
-            problem = unknown_name("argument", key, known, what)
-            raise ModelError("unknown-argument", problem, where={"argument": key})
-    found: dict[str, Any] = {}
-    for one in kind.options:
-        value = options.get(one.name, one.default)
-        if value is REQUIRED:
-            problem = f"{what} needs {one.name}: {one.doc}."
-            raise ModelError("missing-argument", problem, where={"argument": one.name})
-        if planar and one.spatial and value is not None:
+    require_options(what, options, {option.name: option for option in kind.options})
+    values: dict[str, Any] = {}
+    for option in kind.options:
+        value = options.get(option.name, option.default)
+        if planar and option.spatial and value is not None:
             problem = f"{what}: in the plane every angle is about z."
-            advice = Advice("Leave out {}.", Argument(one.name))
-            raise ModelError("ineffective-argument", problem, advice, where={"argument": one.name})
-        if one.form in KINDS or one.form == "position":
-            value = in_si(
-                value, "length" if one.form == "position" else one.form, what=f"{one.name} of {what}", error=ModelError
-            )
-        found[one.name] = value if one.check is None else one.check(value, f"{one.name} of {what}")
-    return found
+            advice = Advice("Leave out {}.", Argument(option.name))
+            raise ModelError("ineffective-argument", problem, advice, where={"argument": option.name})
+        name = f"{option.name} of {what}"
+        if option.form in KINDS or option.form == "position":
+            form = "length" if option.form == "position" else option.form
+            value = in_si(value, form, what=name, error=ModelError)
+        values[option.name] = value if option.check is None else option.check(value, name)
+    return values
 
 
 def _frames(
@@ -355,6 +347,5 @@ def _point(kind: JointKind, what: str, side: Place) -> Point:
 def _angle(axis: Vector, what: str) -> Any:
     """Angle of a direction in the plane."""
     x, y = vector(axis, 2, f"axis of {what}")
-    if math.hypot(float(x), float(y)) < THRESHOLDS.length:
-        raise ModelError("zero-length", f"axis of {what} has zero length.")
+    length_of((x, y), f"axis of {what}")
     return atan2(y, x)
