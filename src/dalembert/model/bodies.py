@@ -69,10 +69,10 @@ def positive(x: Any, what: str, *advice: Advice) -> Scalar:
 
 def nonzero(x: Any, what: str, *kinds: str) -> Scalar:
     """Checked finite number other than zero."""
-    found = number(x, what, *kinds)
-    if float(found) == 0:
+    value = number(x, what, *kinds)
+    if float(value) == 0:
         raise ModelError("zero", f"{what} must be a number other than zero, got {x!r}.", where={"argument": what})
-    return found
+    return value
 
 
 def name_of(given: object, what: str) -> str:
@@ -299,12 +299,12 @@ class Body:
 
     def at(self, *coordinates: Any) -> Point:
         """The point with these coordinates in body axes [m], or the named one: ``crank.at("tip")``."""
-        given: Any = coordinates
+        local_values: Any = coordinates
         if len(coordinates) == 1 and isinstance(coordinates[0], str):
             return self.at(*_named_point(self, coordinates[0]))
         if len(coordinates) == 1 and not is_number(coordinates[0]) and coordinates[0] is not None:
-            given = coordinates[0]
-        local = vector(given, self.dimension, f"a point of body {self.name!r}", "length")
+            local_values = coordinates[0]
+        local = vector(local_values, self.dimension, f"a point of body {self.name!r}", "length")
         if self.flexible is not None:
             self.node_at(local)
             return Point(self, local)
@@ -328,17 +328,17 @@ class Body:
 
     def turn(self, direction: Vector) -> tuple[Any, ...]:
         """A direction in body axes as the drawing shows it (world axes)."""
-        given = vector(direction, self.dimension, "a direction")
+        components = vector(direction, self.dimension, "a direction")
         if self.planar:
             c, s = math.cos(self.angle), math.sin(self.angle)
-            return (c * given[0] - s * given[1], s * given[0] + c * given[1])
-        return apply(self.rotation, given)
+            return (c * components[0] - s * components[1], s * components[0] + c * components[1])
+        return apply(self.rotation, components)
 
     def local(self, place: Vector, what: str = "a place of the drawing") -> tuple[Any, ...]:
         """Body coordinates of a place of the drawing (world axes)."""
-        given = vector(place, self.dimension, what)
+        drawn = vector(place, self.dimension, what)
         base = self.position or (0.0,) * self.dimension
-        d = tuple(p - b for p, b in zip(given, base, strict=True))
+        d = tuple(p - b for p, b in zip(drawn, base, strict=True))
         if self.planar:
             c, s = math.cos(self.angle), math.sin(self.angle)
             return (c * d[0] + s * d[1], -s * d[0] + c * d[1])
@@ -379,7 +379,8 @@ class BodyPieces:
             for name, node in body.points.items()
         }
         k, name = _nearest_node(self.name, nodes, place)
-        return self.bodies[k].at(name)
+        point: Point = self.bodies[k].at(name)
+        return point
 
     def frame(self, *coordinates: Any, **axes: Any) -> BodyFrame:
         """A frame at a place of the whole; see `Body.frame`."""
@@ -387,8 +388,8 @@ class BodyPieces:
 
     def piece(self, gauge: str) -> Body:
         """The piece that has a gauge; the first one where none has it."""
-        own = [body for body in self.bodies if body.flexible and any(g.name == gauge for g in body.flexible.gauges)]
-        return (own or list(self.bodies))[0]
+        pieces = [body for body in self.bodies if body.flexible and any(g.name == gauge for g in body.flexible.gauges)]
+        return (pieces or list(self.bodies))[0]
 
 
 def _named_point(body: Body | BodyPieces, name: str) -> tuple[Any, ...]:
@@ -402,9 +403,7 @@ def _nearest_node(name: str, nodes: Mapping[Any, tuple[Any, ...]], place: tuple[
     nearest = min(nodes, key=lambda key: math.dist(nodes[key], place))
     gap, size = math.dist(nodes[nearest], place), max(math.hypot(*map(float, node)) for node in nodes.values())
     if gap > digits * max(size, gap):
-        problem = (
-            f"body {name!r} has no node at {format_vector(place)}; the nearest is {nearest!r}, {gap:.3g} m away, "
-        )
+        problem = f"body {name!r} has no node at {format_vector(place)}; the nearest is {nearest!r}, {gap:.3g} m away, "
         advice = Advice("Make it a node of the data, or use one by its name.")
         where, evidence = {"body": name}, {"distance": gap}
         raise ModelError(

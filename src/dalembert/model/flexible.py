@@ -199,7 +199,7 @@ class FlexibleBodyData:
         excess = np.maximum(values / (2 * np.pi * cutoff_hz) ** 2 - 1, 0.0)
         added = (free @ shapes) * excess @ (free @ shapes).T
         mass = self.modal_mass + 0.5 * (added + added.T)
-        fields = {one.name: getattr(self, one.name) for one in dataclass_fields(self)}
+        fields = {field_.name: getattr(self, field_.name) for field_ in dataclass_fields(self)}
         return FlexibleBodyData(**{**fields, "modal_mass": mass})
 
     def invariants(self) -> Mapping[str, Any]:

@@ -40,9 +40,9 @@ def refuse_unsound(data: FlexibleBodyData) -> None:
 def find_problems(data: FlexibleBodyData) -> list[Finding]:
     """Problems of the arrays; later checks run only where the earlier ones found nothing."""
     for check in (_shapes, _finite, _names, _symmetry, _definite, _frame, _units):
-        found = check(data)
-        if found:
-            return found
+        findings = check(data)
+        if findings:
+            return findings
     return []
 
 
@@ -54,7 +54,7 @@ def finding(data: FlexibleBodyData, code: str, problem: str, *advice: Advice, **
 def _arrays(data: FlexibleBodyData) -> list[tuple[str, FloatArray, tuple[int, ...]]]:
     """Every array by name, with the shape it must have."""
     m = len(data.stiffness)
-    found: list[tuple[str, FloatArray, tuple[int, ...]]] = [
+    arrays: list[tuple[str, FloatArray, tuple[int, ...]]] = [
         ("first_moment", data.first_moment, (3,)), ("inertia", data.inertia, (3, 3)),
         ("translation", data.translation, (3, m)), ("rotation", data.rotation, (3, m)),
         ("modal_mass", data.modal_mass, (m, m)), ("moments", data.moments, (3, 3, m)),
@@ -62,21 +62,21 @@ def _arrays(data: FlexibleBodyData) -> list[tuple[str, FloatArray, tuple[int, ..
         ("damping", data.damping, (m, m)),
     ]  # fmt: skip
     for node in data.nodes:
-        found += [
+        arrays += [
             (f"place of node {node.name!r}", node.place, (3,)),
             (f"translation of node {node.name!r}", node.translation, (3, m)),
             (f"rotation of node {node.name!r}", node.rotation, (3, m)),
         ]
-    found += [(f"row of gauge {gauge.name!r}", gauge.row, (m,)) for gauge in data.gauges]
+    arrays += [(f"row of gauge {gauge.name!r}", gauge.row, (m,)) for gauge in data.gauges]
     if data.stiffening is not None:
         if data.stiffening.centrifugal is not None:
-            found.append(("centrifugal stiffening", data.stiffening.centrifugal, (6, m, m)))
+            arrays.append(("centrifugal stiffening", data.stiffening.centrifugal, (6, m, m)))
         if data.stiffening.acceleration is not None:
-            found.append(("stiffening by acceleration", data.stiffening.acceleration, (3, m, m)))
+            arrays.append(("stiffening by acceleration", data.stiffening.acceleration, (3, m, m)))
         for kind in ("forces", "moments"):
             for name, matrix in getattr(data.stiffening, kind).items():
-                found.append((f"stiffening by {kind} at {name!r}", matrix, (3, m, m)))
-    return found
+                arrays.append((f"stiffening by {kind} at {name!r}", matrix, (3, m, m)))
+    return arrays
 
 
 def _shapes(data: FlexibleBodyData) -> list[Finding]:
@@ -91,24 +91,24 @@ def _shapes(data: FlexibleBodyData) -> list[Finding]:
 def _finite(data: FlexibleBodyData, largest: float = 1e100) -> list[Finding]:
     """Finite numbers, up to the largest whose third power does not overflow."""
     arrays = [("mass", np.asarray(data.mass, dtype=np.float64)), *((name, array) for name, array, _ in _arrays(data))]
-    found = []
+    findings = []
     for name, array in arrays:
         bad = int((~(np.abs(array) <= largest)).sum())
         if bad:
             problem = f"{bad} numbers of {name} are not finite, or above {largest:g}."
-            found.append(finding(data, "not-finite", problem, numbers=bad))
-    return found
+            findings.append(finding(data, "not-finite", problem, numbers=bad))
+    return findings
 
 
 def _names(data: FlexibleBodyData) -> list[Finding]:
     names = [node.name for node in data.nodes]
-    found = []
+    findings = []
     if not names:
         advice = Advice("Name the places where other parts are attached.")
-        found.append(finding(data, "empty", "it has no nodes.", advice))
+        findings.append(finding(data, "empty", "it has no nodes.", advice))
     for kind, listed in (("node", names), ("gauge", [gauge.name for gauge in data.gauges])):
         twice = {name for name in listed if listed.count(name) > 1}
-        found += [
+        findings += [
             finding(
                 data, "duplicate", f"{kind} {name!r} is given {listed.count(name)} times.", times=listed.count(name)
             )
@@ -116,7 +116,7 @@ def _names(data: FlexibleBodyData) -> list[Finding]:
         ]
     if data.stiffening is not None:
         loaded = dict.fromkeys([*data.stiffening.forces, *data.stiffening.moments])
-        found += [
+        findings += [
             finding(data, "unknown-name", f"stiffening by forces at {name!r}, which is not a node.")
             for name in loaded
             if name not in names
@@ -124,24 +124,26 @@ def _names(data: FlexibleBodyData) -> list[Finding]:
     coordinates = None if data.finite_elements is None else data.finite_elements.coordinates
     if coordinates is not None and data.modes > coordinates:
         problem = f"{data.modes} modes of a model with {coordinates} coordinates."
-        found.append(finding(data, "too-many-modes", problem, modes=data.modes, coordinates=coordinates))
-    return found
+        findings.append(finding(data, "too-many-modes", problem, modes=data.modes, coordinates=coordinates))
+    return findings
 
 
 def _symmetry(data: FlexibleBodyData, symmetric: float = 1e-6) -> list[Finding]:
     """Matrices are symmetric; files carry some 7 digits."""
-    found = []
+    findings = []
     pairs = {"inertia": data.inertia, "modal_mass": data.modal_mass, "stiffness": data.stiffness,
              "damping": data.damping}  # fmt: skip
     for name, matrix in pairs.items():
-        part = asymmetry(matrix)
-        if part > symmetric:
-            found.append(finding(data, "not-symmetric", f"{name} is not symmetric, by {part:.1e} of it.", part=part))
-    part = _relative(data.products - data.products.transpose(1, 0, 3, 2), data.products)
-    if part > symmetric:
-        problem = f"products[a, b] is not the transpose of products[b, a], by {part:.1e} of it."
-        found.append(finding(data, "not-symmetric", problem, part=part))
-    return found
+        share = asymmetry(matrix)
+        if share > symmetric:
+            findings.append(
+                finding(data, "not-symmetric", f"{name} is not symmetric, by {share:.1e} of it.", part=share)
+            )
+    share = _relative(data.products - data.products.transpose(1, 0, 3, 2), data.products)
+    if share > symmetric:
+        problem = f"products[a, b] is not the transpose of products[b, a], by {share:.1e} of it."
+        findings.append(finding(data, "not-symmetric", problem, part=share))
+    return findings
 
 
 def _definite(
@@ -149,16 +151,16 @@ def _definite(
     positive: float = 1e-9,  # rounding of 1e-16 of 1e4 terms, and digits of files
     independent: float = 1e-10,  # smallest eigenvalue of the modal mass, modes scaled to unit mass
 ) -> list[Finding]:
-    found = []
+    findings = []
     if not data.mass > 0.0:
-        found.append(finding(data, "not-positive", f"its mass is {data.mass:.4g} kg.", mass=float(data.mass)))
+        findings.append(finding(data, "not-positive", f"its mass is {data.mass:.4g} kg.", mass=float(data.mass)))
     for name, matrix in (("inertia", data.inertia), ("damping", data.damping)):
         value = lowest(matrix)
         if value < -positive:
             problem = f"{name} is indefinite, its lowest eigenvalue is {value:.1e} of its diagonal."
-            found.append(finding(data, "not-positive-definite", problem, eigenvalue=value))
-    if found or not data.modes:
-        return found
+            findings.append(finding(data, "not-positive-definite", problem, eigenvalue=value))
+    if findings or not data.modes:
+        return findings
     negative = np.flatnonzero(np.diagonal(data.modal_mass) < 0.0)
     if len(negative):
         value = float(data.modal_mass[negative[0], negative[0]])
@@ -274,13 +276,13 @@ def _units(
     radii = _radii(data)
     if not radii[0] > 0.0:
         return []
-    found = []
+    findings = []
     if radii[2] > thin * radii[0]:
         density = data.mass / (41.6 * float(np.prod(radii)))
         if not lightest < density < heaviest:
             problem = f"its mass of {data.mass:.4g} kg in its size would have a density of {density:.2g} kg/m³"
-            found.append(finding(data, "suspect-units", f"{problem}; {_unit_words(density)}", density=density))
-    if data.modes and not found:
+            findings.append(finding(data, "suspect-units", f"{problem}; {_unit_words(density)}", density=density))
+    if data.modes and not findings:
         size = body_size(data)
         first = float(np.sqrt(max(_squares(data)[0], 0.0)) / (2 * np.pi))
         if first * size > fastest:
@@ -289,8 +291,8 @@ def _units(
                 f"its lowest frequency of {first:.4g} Hz is {factor:.1g} times above the limit of waves in a body of "
                 f"{size:.3g} m allow; lengths in mm would make a factor of 1000, N/mm with kg one of 31.6."
             )
-            found.append(finding(data, "suspect-units", problem, frequency=first, factor=factor))
-    return found
+            findings.append(finding(data, "suspect-units", problem, frequency=first, factor=factor))
+    return findings
 
 
 def _unit_words(density: float, wood: float = 300.0, osmium: float = 25_000.0) -> str:

@@ -89,23 +89,23 @@ def _against_model(
     if model is None:
         return []
     rows = [CheckRow("mass [kg]", _text(data.mass), _text(model.mass), abs(data.mass / model.mass - 1), digits)]
-    known = np.isfinite(model.inertia)
+    stated = np.isfinite(model.inertia)
     size = np.sqrt(np.trace(data.inertia) / (2 * data.mass)) or 1.0
     off = float(np.abs(data.center - model.center).max() / size)
     rows.append(CheckRow("centre [m]", _text(*data.center), _text(*model.center), off, digits))
-    if known.any():
-        part = float(np.abs(data.inertia - model.inertia)[known].max() / np.abs(model.inertia[known]).max())
+    if stated.any():
+        difference = float(np.abs(data.inertia - model.inertia)[stated].max() / np.abs(model.inertia[stated]).max())
         values = [_text(*np.diagonal(matrix)) for matrix in (data.inertia, model.inertia)]
-        rows.append(CheckRow("inertia, diagonal [kg m²]", values[0], values[1], part, inertia))
+        rows.append(CheckRow("inertia, diagonal [kg m²]", values[0], values[1], difference, inertia))
     if model.rigid_modes is not None:
-        due = 3 if not known.all() else 6
+        due = 3 if not stated.all() else 6
         rows.append(CheckRow("rigid modes", str(model.rigid_modes), str(due), float(due != model.rigid_modes), 0.0))
     if model.frequencies_hz is not None and len(model.frequencies_hz) and data.modes:
         count = min(len(model.frequencies_hz), data.modes, 6)
         every = _free_frequencies(data) if model.free else data.frequencies_hz
         mine, theirs = every[:count], model.frequencies_hz[:count]
-        part = float(np.abs(mine / np.maximum(theirs, 1e-300) - 1).max())
-        rows.append(CheckRow("frequencies [Hz]", _text(*mine[:3]), _text(*theirs[:3]), part, frequency))
+        difference = float(np.abs(mine / np.maximum(theirs, 1e-300) - 1).max())
+        rows.append(CheckRow("frequencies [Hz]", _text(*mine[:3]), _text(*theirs[:3]), difference, frequency))
     return rows
 
 
@@ -131,9 +131,9 @@ def _free_frequencies(data: FlexibleBodyData) -> FloatArray:
     """Of frame and modes together, without rigid motions [Hz]."""
     from scipy.linalg import eigh
 
-    whole = generalised_mass(data)
-    there = np.diagonal(whole)[:6] > 0.0  # a line has no inertia about itself
-    rigid, coupling = whole[:6, :6][np.ix_(there, there)], whole[:6, 6:][there]
+    mass_matrix = generalised_mass(data)
+    there = np.diagonal(mass_matrix)[:6] > 0.0  # a line has no inertia about itself
+    rigid, coupling = mass_matrix[:6, :6][np.ix_(there, there)], mass_matrix[:6, 6:][there]
     values = eigh(data.stiffness, data.modal_mass - coupling.T @ np.linalg.solve(rigid, coupling), eigvals_only=True)
     return np.asarray(np.sqrt(np.maximum(values, 0.0)) / (2 * np.pi))
 
@@ -143,8 +143,8 @@ def _of_modes(data: FlexibleBodyData, digits: float = 1e-6, positive: float = 1e
         return []
     rows = []
     if data.reference == "mean axis":
-        part = momentum(data)
-        rows.append(CheckRow("momentum of the modes", f"{part:.1e}", "0", part, digits))
+        share = momentum(data)
+        rows.append(CheckRow("momentum of the modes", f"{share:.1e}", "0", share, digits))
     if data.reference == "attached":
         still = still_nodes(data)
         rows.append(CheckRow("node of the frame", ", ".join(still) or "none", "still", float(not still), 0.0))

@@ -136,10 +136,10 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
 
     def _repr_html_(self) -> str:
         rows = [
-            (part.name, word, str(getattr(part, "kind", "") or type(part).__name__.lower()))
+            (element.name, word, str(getattr(element, "kind", "") or type(element).__name__.lower()))
             for word, group in (("body", self.bodies), ("joint", self.joints), ("force", self.forces),
                                 ("sensor", self.sensors), ("driver", self.drivers))
-            for part in group
+            for element in group
         ]  # fmt: skip
         return small_table(repr(self), ("name", "part", "kind"), rows[:40], max(len(rows) - 40, 0))
 
@@ -149,17 +149,17 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
             "body": self.bodies, "joint": self.joints, "gear": self.couplers, "driver": self.drivers,
             "constraint": self.constraints, "variable": self.variables, "force": self.forces, "sensor": self.sensors,
         }  # fmt: skip
-        return [(word, part) for word, group in groups.items() for part in group]
+        return [(word, element) for word, group in groups.items() for element in group]
 
     def parts(self) -> list[Any]:
         """Everything that has a name: bodies, joints, gears, drivers, constraints, variables, forces, sensors."""
-        return [part for _, part in self.named_parts()]
+        return [element for _, element in self.named_parts()]
 
     def __getitem__(self, name: str) -> Any:
         """The part of this name, of a mechanism read from a file for instance: ``m["crank"].at(0.1, 0)``."""
         if name == "ground":
             return self.ground
-        parts = {part.name: part for part in reversed(self.parts())}  # the first of two parts of one name
+        parts = {element.name: element for element in reversed(self.parts())}  # the first of two parts of one name
         require_name("part", name, parts, f"mechanism {self.name!r}", error=ModelError, where={"name": name})
         return parts[name]
 
@@ -211,9 +211,9 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         if not self.planar and not (is_number(angle) and float(angle) == 0):
             advice = Advice("Use {}.", Argument("rotation"))
             raise ModelError("not-supported", f"body {name!r}: a spatial body has no angle.", advice)
-        mass, inertia, own, shape = read_inertia(name, mass, inertia, self.planar)
+        mass, inertia, origin, shape = read_inertia(name, mass, inertia, self.planar)
         if center is not None:
-            own = vector(center, size, f"center of body {name!r}", "length")
+            origin = vector(center, size, f"center of body {name!r}", "length")
         place = () if position is None else vector(position, size, f"position of body {name!r}", "length")
         require_number(angle, f"angle of body {name!r}")
         body = Body(
@@ -221,12 +221,12 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
             self.planar,
             mass,
             inertia,
-            own,
+            origin,
             tuple(float(p) for p in place),
             rotation_matrix(rotation, f"rotation of body {name!r}"),
             float(angle),
             shape,
-            mesh=read_mesh(name, mesh, own),
+            mesh=read_mesh(name, mesh, origin),
         )
         for key, named in (points or {}).items():
             body.points[key] = vector(named, size, f"point {key!r} of body {name!r}", "length")
@@ -360,12 +360,12 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         from dalembert.model.check import input_limits
 
         stops = [stop.coordinate for stop in (force.limits() for force in self.forces) if stop is not None]
-        found = {
-            f"{joint.name}.{name}": replace(own, stopped=f"{joint.name}.{name}" in stops or joint.name in stops)
+        by_name = {
+            f"{joint.name}.{name}": replace(limit, stopped=f"{joint.name}.{name}" in stops or joint.name in stops)
             for joint in self.joints
-            for name, own in joint.limits.items()
+            for name, limit in joint.limits.items()
         }
-        return found | input_limits(self, found)
+        return by_name | input_limits(self, by_name)
 
     def inputs(self) -> list[str]:
         """Names of the input channels, in the order of the forces, then of the drivers that use them."""

@@ -173,11 +173,11 @@ def rotation(
     >>> m = da.Mechanism("turned")
     >>> body = m.add_body("body", mass=1.0, inertia=1.0, rotation=turned)
     """
-    given = {"axis": axis, "vector": vector, "tait_bryan": tait_bryan, "quaternion": quaternion, "matrix": matrix}
-    named = [key for key, value in given.items() if value is not None]
+    ways = {"axis": axis, "vector": vector, "tait_bryan": tait_bryan, "quaternion": quaternion, "matrix": matrix}
+    named = [key for key, value in ways.items() if value is not None]
     if len(named) != 1 or (angle is None) != (axis is None):
         code = "conflicting-arguments" if len(named) > 1 else "missing-argument"
-        advice = Advice("Give {}; an axis needs an angle.", *map(Argument, given))
+        advice = Advice("Give {}; an axis needs an angle.", *map(Argument, ways))
         raise ModelError(code, f"a rotation is given in one way; got {', '.join(named) or 'none'}.", advice)
     if axis is not None:
         e, angle = unit(axis, "the axis of a rotation"), in_si(angle, "angle", what="angle", error=ModelError)
@@ -216,8 +216,8 @@ def _parts(given: Any, count: int, what: str) -> tuple[Any, ...]:
         parts = () if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__") else tuple(given)
     if len(parts) != count:
         raise ModelError("wrong-shape", f"{what} must be {count} values, got {given!r}.")
-    for part in parts:
-        if isinstance(part, float) and not math.isfinite(part):
+    for component in parts:
+        if isinstance(component, float) and not math.isfinite(component):
             raise ModelError("not-finite", f"{what} must be finite, got {given!r}.")
     return parts
 

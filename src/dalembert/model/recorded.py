@@ -22,7 +22,7 @@ DEGREE = 5  # of the splines: accelerations are smooth, their error goes with in
 def read_orientation(record: Record, body: str) -> tuple[tuple[str, ...], FloatArray] | None:
     """Channels of an orientation, and its quaternions (n, 4) of unit length without jumps of sign."""
     for form, parts in (("quaternion", FORMS["quaternion"]), *FORMS.items()):
-        names = tuple(f"{body}.{part}" for part in parts)
+        names = tuple(f"{body}.{component}" for component in parts)
         if all(name in record.names for name in names):
             values = record[list(names)]
             key = {"quaternion": "quaternion", "rotation vector": "vector", "tait-bryan": "tait_bryan"}[form]
@@ -49,9 +49,9 @@ class Spline:
     def through(cls, times: FloatArray, values: FloatArray) -> Spline:
         from scipy.interpolate import PPoly, make_interp_spline
 
-        found = PPoly.from_spline(make_interp_spline(times, values, k=DEGREE))
-        whole = np.diff(found.x) > 0.0  # knots at the ends are repeated
-        return cls(found.x[:-1][whole], float(found.x[-1]), found.c[:, whole])
+        spline = PPoly.from_spline(make_interp_spline(times, values, k=DEGREE))
+        is_piece = np.diff(spline.x) > 0.0  # knots at the ends are repeated
+        return cls(spline.x[:-1][is_piece], float(spline.x[-1]), spline.c[:, is_piece])
 
     def __call__(self, t: Any) -> Any:
         t = minimum(maximum(t, float(self.starts[0])), self.end)
@@ -88,13 +88,13 @@ def interpolate_motion(record: Record, coordinate: str, what: str, most: int = 1
     names, columns = [coordinate], []
     turned = kind in ("rotation", "pose") and coordinate not in record.names
     if turned:
-        found = read_orientation(record, owner)
-        if found is None:
-            forms = "; ".join(", ".join(f"{owner}.{part}" for part in parts) for parts in FORMS.values())
+        turn = read_orientation(record, owner)
+        if turn is None:
+            forms = "; ".join(", ".join(f"{owner}.{component}" for component in parts) for parts in FORMS.values())
             problem = f"{what}: the record has no orientation of {owner!r}. It needs {forms}."
             raise ModelError("unknown-name", problem, where={"body": owner})
         names = [f"{owner}.{axis}" for axis in "xyz"] if kind == "pose" else []
-        columns = list(found[1].T)
+        columns = list(turn[1].T)
     for name in names:
         where = {"channel": name}
         require_name("channel", name, record.names, "the record", argument=what, error=ModelError, where=where)

@@ -94,8 +94,8 @@ class Continuum:
     def expression(self, given: Any, what: str) -> Any:
         """An expression of this continuum, also of SymPy."""
         value = read_scalar(given, what, self.symbols)
-        known = {symbol.element_hash() for symbol in self.symbols.values()}
-        require_symbols(value, what, known, f"which {self.name!r} does not know")
+        hashes = {symbol.element_hash() for symbol in self.symbols.values()}
+        require_symbols(value, what, hashes, f"which {self.name!r} does not know")
         return value
 
     def _total(self, expression: Any, variable: Any, step: tuple[int, int]) -> Any:

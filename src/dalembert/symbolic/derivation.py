@@ -205,7 +205,7 @@ class Derivation:
     def operations(self) -> dict[str, int]:
         """Number of operations to evaluate M, f, A, b, and all of them together, common subexpressions counted once."""
         parts = {"M": self.M, "f": self.f, "A": self.A, "b": self.b}
-        return {name: count_operations([one]) for name, one in parts.items()} | {
+        return {name: count_operations([expression]) for name, expression in parts.items()} | {
             "all": count_operations(list(parts.values()))
         }
 
@@ -222,7 +222,7 @@ class Derivation:
     def kernel(self) -> Kernel:
         """(q, v, u, p, t) -> M, f, A, b on arrays, in the order of coordinates, speeds, inputs and parameters."""
         s = self.system
-        parts = [SX(one) for one in (self.M, self.f, self.A, self.b)]
+        parts = [SX(matrix) for matrix in (self.M, self.f, self.A, self.b)]
         return Kernel(ca.Function("derived", [s.q, self.v, s.u, s.p, s.t], parts, {"cse": True}))
 
     def solve(
@@ -243,15 +243,15 @@ class Derivation:
         qdot = _column(s.coordinate_names, rates or {}, "coordinate")
         u = _column(s.input_names, inputs or {}, "input")
         p = np.array(list(s.values(parameters).values()), dtype=float)
-        found = [np.array(one) for one in self._function.call([q, qdot, u, p, real_number("t", t)])]
-        for name, value in zip(self._parts, found, strict=False):
+        results = [np.array(entry) for entry in self._function.call([q, qdot, u, p, real_number("t", t)])]
+        for name, value in zip(self._parts, results, strict=False):
             if not np.isfinite(value).all():
                 raise ModelError(
                     "not-finite", f"{name} of {self!r} is not finite at this state: something is divided by zero.",
                     where={"part": name},
                 )  # fmt: skip
-        values = {name: one if one.shape[1] != 1 or name in _MATRICES else one[:, 0] for name, one in
-                  zip(self._parts, found, strict=False)}  # fmt: skip
+        values = {name: entry if entry.shape[1] != 1 or name in _MATRICES else entry[:, 0] for name, entry in
+                  zip(self._parts, results, strict=False)}  # fmt: skip
         vdot, lam = self.method(values)
         return SolvedMotion(values["N"] @ vdot + values["bias"], vdot, lam, self._reactions(values, vdot))
 
@@ -267,10 +267,10 @@ class Derivation:
         s, motion = self.system, self.motion
         values = s.values(parameters)
         rates = ca.Function("rates", [s.q, motion.v, s.p, s.t], [motion.qdot])
-        own = SX.sym("rates", s.q.shape[0])
-        column = ca.vertcat(SX(0, 1), *(one.expression for one in quantities or self.conserved))
-        column = ca.substitute(column, in_rates(s).v, own)
-        f = ca.Function("conserved", [s.q, own, s.u, s.p, s.t], [column])
+        rate_symbols = SX.sym("rates", s.q.shape[0])
+        column = ca.vertcat(SX(0, 1), *(quantity.expression for quantity in quantities or self.conserved))
+        column = ca.substitute(column, in_rates(s).v, rate_symbols)
+        f = ca.Function("conserved", [s.q, rate_symbols, s.u, s.p, s.t], [column])
         p, count = ca.DM(list(values.values())), len(record)
         q, v = (ca.DM(np.array([record[name] for name in names])) for names in (s.coordinate_names, self.names))
         u = ca.DM(
@@ -281,7 +281,7 @@ class Derivation:
         return Record(
             record.time,
             found.T,
-            [one.name for one in quantities or self.conserved],
+            [quantity.name for quantity in quantities or self.conserved],
             name=f"conserved quantities of {s.name}",
         )
 
@@ -289,12 +289,12 @@ class Derivation:
         """m r̈ - F and I ω̇ + ω × I ω - τ of every body, where the formalism keeps its balances."""
         if "applied" not in values:
             return {}
-        left = values["mass"] @ (values["J"] @ vdot + values["gamma"]) - values["applied"]
-        found = {}
+        forces = values["mass"] @ (values["J"] @ vdot + values["gamma"]) - values["applied"]
+        reactions = {}
         for name, body in self.system.bodies.items():
             size = 3 if body.rotation is None else 6
-            found[name], left = left[:size], left[size:]
-        return found
+            reactions[name], forces = forces[:size], forces[size:]
+        return reactions
 
     @cached_property
     def _parts(self) -> list[str]:
@@ -305,22 +305,22 @@ class Derivation:
         """(q, q̇, inputs, p, t) -> M, f, A, b, N, the rest of q̈, and the matrices of the formalism."""
         s, motion = self.system, self.motion
         parts = [self.M, self.f, self.A, self.b, motion.N, motion.rate(motion.qdot), *self.extra.values()]
-        made = [ca.densify(SX(one)) for one in parts]
-        inner = ca.Function("parts", [s.q, motion.v, s.u, s.p, s.t], made)
+        columns = [ca.densify(SX(entry)) for entry in parts]
+        inner = ca.Function("parts", [s.q, motion.v, s.u, s.p, s.t], columns)
         if motion.of_rates is motion.v:
             return inner
-        own = ca.Function("speeds", [s.q, s.rates, s.p, s.t], [motion.of_rates])
+        speeds = ca.Function("speeds", [s.q, s.rates, s.p, s.t], [motion.of_rates])
         q, qdot, u, p, t = (SX.sym(name, size) for name, size in
                             zip("qvupt", (s.q.shape[0], s.q.shape[0], s.u.shape[0], s.p.shape[0], 1)))  # fmt: skip
-        return ca.Function("solved", [q, qdot, u, p, t], inner.call([q, own(q, qdot, p, t), u, p, t]))
+        return ca.Function("solved", [q, qdot, u, p, t], inner.call([q, speeds(q, qdot, p, t), u, p, t]))
 
     # -- text ----------------------------------------------------------------------------------------------------------
     @property
     def final(self) -> Step:
         """The equations of motion themselves."""
-        left = [latex_name(f"{name}.rate") if not name.endswith(".rate") else latex_name(_acceleration(name))
+        accelerations = [latex_name(f"{name}.rate") if not name.endswith(".rate") else latex_name(_acceleration(name))
                 for name in self.names]  # fmt: skip
-        column = "\\begin{bmatrix}" + " \\\\ ".join(left) + "\\end{bmatrix}"
+        column = "\\begin{bmatrix}" + " \\\\ ".join(accelerations) + "\\end{bmatrix}"
         terms = [("M", self.M), ("f", self.f)]
         formula = f"M\\,{column} = f"
         if self.rows:
@@ -335,15 +335,15 @@ class Derivation:
 
     def lines_of(self, step: Step) -> list[str]:
         """Formula and terms of a step in LaTeX; a matrix whose letter is also that of a symbol is bold."""
-        taken = {latex_name(name) for name in self.system.symbols}
-        letters = "".join(left for left, _ in step.terms if left in taken)
+        symbols = {latex_name(name) for name in self.system.symbols}
+        letters = "".join(lhs for lhs, _ in step.terms if lhs in symbols)
         lines = [step.formula] if step.formula else []
         if letters:
             lines = [re.sub(rf"(?<![\\A-Za-z{{])[{letters}](?![A-Za-z}}])", r"\\mathbf{\g<0>}", one) for one in lines]
         for line in equations_in_latex(step.terms, self.readable, self.stem):
-            left, equals, right = line.partition(" = ")
-            bold = left[0] in letters and left[1:2] in ("", "_") and left in dict(step.terms)
-            lines.append(f"\\mathbf{{{left[0]}}}{left[1:]}{equals}{right}" if bold else line)
+            lhs, equals, right = line.partition(" = ")
+            bold = lhs[0] in letters and lhs[1:2] in ("", "_") and lhs in dict(step.terms)
+            lines.append(f"\\mathbf{{{lhs[0]}}}{lhs[1:]}{equals}{right}" if bold else line)
         return lines
 
     def latex(self) -> str:
@@ -361,9 +361,9 @@ class Derivation:
                 lines += ["$$", line, "$$", ""]
         if self.conserved:
             lines += ["## Conserved quantities", ""]
-            for one in self.conserved:
-                shown = equations_in_latex([(latex_name(one.name), one.expression)], self.readable, self.stem)
-                lines += [f"{one.reason}.", "", *(text for line in shown for text in ("$$", line, "$$", ""))]
+            for quantity in self.conserved:
+                shown = equations_in_latex([(latex_name(quantity.name), quantity.expression)], self.readable, self.stem)
+                lines += [f"{quantity.reason}.", "", *(text for line in shown for text in ("$$", line, "$$", ""))]
         if self.left:
             lines += [f"Not simplified, because of the bounds: {', '.join(self.left)}.", ""]
         return "\n".join(lines)
@@ -409,13 +409,13 @@ class Derivation:
         """
         from dalembert.symbolic.text.simplify import simplify_terms
 
-        shown, left = simplify_terms(self._terms, operations, progress)
-        return replace(self, shown=shown, left=left)
+        shown, unsimplified = simplify_terms(self._terms, operations, progress)
+        return replace(self, shown=shown, left=unsimplified)
 
     @property
     def _terms(self) -> list[tuple[str, Any]]:
         terms = [term for step in (*self.steps, self.final) for term in step.terms]
-        return terms + [(latex_name(one.name), one.expression) for one in self.conserved]
+        return terms + [(latex_name(quantity.name), quantity.expression) for quantity in self.conserved]
 
     @cached_property
     def readable(self) -> Mapping[str, Any]:
@@ -601,13 +601,13 @@ def equations_of_derivation(derivation: Derivation) -> EquationsOfMotion:
     groups: dict[str, dict[str, Any]] = {HOLONOMIC: {}, VELOCITY: {}, ACCELERATION: {}}
     for one in motion.ordered:
         convert = {HOLONOMIC: SX, VELOCITY: motion.velocity, ACCELERATION: motion.acceleration}[one.level]
-        own = groups[one.level]
-        own[one.name] = ca.vertcat(own.get(one.name, SX(0, 1)), convert(one.expression))
+        group = groups[one.level]
+        group[one.name] = ca.vertcat(group.get(one.name, SX(0, 1)), convert(one.expression))
     identity = bool(motion.N.is_eye() and motion.n.is_zero())
     blocks = [QuaternionBlock(one.name.removesuffix(".norm"), one.unit_norm[0], motion.names.index(
         list(s.definitions)[one.unit_norm[1]])) for one in motion.eliminated if one.unit_norm is not None]  # fmt: skip
     units = {**s.units, **{name: s.units.get(name, "") for name in derivation.names}}
-    made = equations_from_expressions(
+    eqs = equations_from_expressions(
         s.name, q=s.q, v=motion.v, a=motion.vdot, u=s.u, p=s.p, t=s.t, M=derivation.M, f=derivation.f,
         N=None if identity else motion.N, n=None if identity else motion.n, phi=groups[HOLONOMIC], c=groups[VELOCITY],
         h=groups[ACCELERATION], lam=derivation.multipliers, kinetic=motion.kinetic, potential=_without_inputs(motion),
@@ -616,8 +616,8 @@ def equations_of_derivation(derivation: Derivation) -> EquationsOfMotion:
         points={name: ca.vertsplit(one) for name, one in s.points.items()}, lines=s.lines, parameter_values=values,
         units=units, drawn=s.drawn, quaternions=tuple(blocks),
     )  # fmt: skip
-    check_drawn(made)
-    return made
+    check_drawn(eqs)
+    return eqs
 
 
 def _without_inputs(motion: SystemMotion) -> Any:

@@ -86,7 +86,7 @@ def dimension_of(expression: Any, known: Mapping[str, Dimension | None], what: s
             symbols = [named[j] for j in i]
             exponent = _exponent(f, k, code) if code in (ca.OP_POW, ca.OP_CONSTPOW) else None
             registers[o[0]] = _combine(code, inner, symbols, exponent, what)
-            named[o[0]] = tuple(dict.fromkeys(name for one in symbols for name in one))
+            named[o[0]] = tuple(dict.fromkeys(name for symbol_names in symbols for name in symbol_names))
     return NONE if result == PLAIN_NUMBER and arguments else ANY if result == PLAIN_NUMBER else result
 
 
@@ -105,15 +105,15 @@ def _combine(code: int, inner: list[Any], symbols: list[tuple[str, ...]], expone
     if code in _SAME:
         return inner[0]
     if code in _SUM or code in _COMPARED:
-        one, two = inner
-        known = [x for x in inner if x not in (ANY, PLAIN_NUMBER)]
-        if len(known) == 2 and one != two:
-            left, right = (", ".join(names[:4]) for names in symbols)
-            problem = f"combines {unit_text(one)} ({left}) with {unit_text(two)} ({right})."
+        first, two = inner
+        dimensions = [x for x in inner if x not in (ANY, PLAIN_NUMBER)]
+        if len(dimensions) == 2 and first != two:
+            left_names, right = (", ".join(names[:4]) for names in symbols)
+            problem = f"combines {unit_text(first)} ({left_names}) with {unit_text(two)} ({right})."
             raise _mismatch(what, problem, *symbols[0], *symbols[1])
         if code in _COMPARED:
             return NONE
-        return known[0] if known else ANY if ANY in inner else PLAIN_NUMBER
+        return dimensions[0] if dimensions else ANY if ANY in inner else PLAIN_NUMBER
     if code in _PLAIN:
         if inner[0] not in (ANY, PLAIN_NUMBER, NONE):
             shown = f"{unit_text(inner[0])} ({', '.join(symbols[0][:4])})"

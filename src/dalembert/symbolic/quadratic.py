@@ -42,7 +42,7 @@ def linearize_energies(
         "B": ca.jacobian(Q - ca.gradient(V, q), u),
         "rest": Q - ca.gradient(V, q) + ca.gradient(T, q) - motion.rate(ca.gradient(T, v)),
     }  # fmt: skip
-    f = ca.Function("quadratic", [q, v, u, system.p, system.t], [ca.densify(SX(one)) for one in second.values()])
+    f = ca.Function("quadratic", [q, v, u, system.p, system.t], [ca.densify(SX(form)) for form in second.values()])
     pose = [float((at or {}).get(name, system.drawn[name])) for name in system.coordinate_names]
     count = len(pose)
     numbers = f.call([pose, np.zeros(count), np.zeros(u.shape[0]), list(system.values(parameters).values()), 0.0])
@@ -90,4 +90,4 @@ def quadratic_forms(system: System) -> dict[str, Any]:
     }  # fmt: skip
     pose = SX([system.drawn[name] for name in system.coordinate_names])
     at = (ca.vertcat(q, v), ca.vertcat(pose, SX.zeros(v.shape[0])))
-    return {name: ca.simplify(ca.substitute(SX(one), *at)) for name, one in forms.items()}
+    return {name: ca.simplify(ca.substitute(SX(form), *at)) for name, form in forms.items()}

@@ -106,8 +106,8 @@ class SymbolTable:
                 problem = f"the rate of speed {stem!r} has no derivative: use rates of coordinates."
                 raise ModelError("not-supported", problem, where={"speed": stem})
             return self.symbols[f"{stem}.rate"]
-        own = derivative_name(stem, order + 1)
-        return self.symbols[own] if own in self.symbols else self.declare(own, "")
+        label = derivative_name(stem, order + 1)
+        return self.symbols[label] if label in self.symbols else self.declare(label, "")
 
     def column(self, names: Iterable[str]) -> Any:
         """Symbols of these names, a column."""

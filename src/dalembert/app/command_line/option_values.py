@@ -58,26 +58,26 @@ def fits(tree: Any, unit: str | None) -> None:
     from dalembert.files.models.text.arithmetic import dimension_of
     from dalembert.record.units import read_unit, unit_text
 
-    found = dimension_of(tree, lambda name: None)
-    if not unit or found is None:
+    dimension = dimension_of(tree, lambda name: None)
+    if not unit or dimension is None:
         return
     _, wanted, end = read_unit(unit)
-    if end == len(unit) and found != wanted:
-        raise DataError("unit-mismatch", f"this is in {unit_text(found)}; expected {unit}.")
+    if end == len(unit) and dimension != wanted:
+        raise DataError("unit-mismatch", f"this is in {unit_text(dimension)}; expected {unit}.")
 
 
 def pairs(given: Iterable[str] | None, option: str) -> dict[str, str]:
     """``name=value`` texts by name."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for text in given or ():
         name, sign, value = text.partition("=")
         name, value = name.strip(), value.strip()
         if not sign or not name or not value:
             raise typer.BadParameter(f"expected name=value, got {text!r}.", param_hint=option)
-        if name in found:
+        if name in texts:
             raise typer.BadParameter(f"{name!r} is given twice.", param_hint=option)
-        found[name] = value
-    return found
+        texts[name] = value
+    return texts
 
 
 def quantities(
@@ -151,22 +151,23 @@ def _channel(name: str, file: str, channel: str) -> Any:
     table = record(file)
     if not channel:
         channel = name if name in table.names or len(table.names) > 1 else table.names[0]
-    found = table.expand(channel)
-    if len(found) > 1:
+    channels = table.expand(channel)
+    if len(channels) > 1:
         raise DataError(
-            "wrong-shape", f"{channel!r} of {file} is {len(found)} channels: {', '.join(found[:20])}. Name one of them."
+            "wrong-shape",
+            f"{channel!r} of {file} is {len(channels)} channels: {', '.join(channels[:20])}. Name one of them.",
         )
-    return da.Record.from_channels(table.time, {name: table[found[0]]}, {name: table.units[found[0]]})
+    return da.Record.from_channels(table.time, {name: table[channels[0]]}, {name: table.units[channels[0]]})
 
 
 def record(path: str | Path, **how: Any) -> Any:
     """A record from a file; reports how the units in its header were converted."""
     from dalembert.files.records.records import read_record
 
-    found = read_record(path, **how)
-    for note in found.provenance.get("units", ()):
+    table = read_record(path, **how)
+    for note in table.provenance.get("units", ()):
         terminal.say(f"{Path(path).name}: {note}")
-    return found
+    return table
 
 
 def axis(text: str, option: str, unit_of: Callable[[str], str | None] = lambda name: None) -> tuple[str, Any]:
@@ -187,7 +188,7 @@ def axis(text: str, option: str, unit_of: Callable[[str], str | None] = lambda n
         if count is not None and not 1 <= count <= MOST_ALONG:
             raise typer.BadParameter(f"{value!r}: count is from 1 to {MOST_ALONG}.", param_hint=option)
         return name, ("range", quantity(parts[0], option, unit), quantity(parts[1], option, unit), count)
-    return name, ("values", *(quantity(part, option, unit) for part in value.split(",")))
+    return name, ("values", *(quantity(number, option, unit) for number in value.split(",")))
 
 
 def writable_record(path: Path | None, option: str) -> None:

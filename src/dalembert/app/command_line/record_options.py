@@ -74,22 +74,22 @@ def read_records(
         if not rate > 0:
             raise typer.BadParameter(f"{rate} samples a second are not positive.", param_hint="--rate")
     how: Any = {"time": time, "dt": dt, "rate": rate, "skip": skip, "progress": terminal.progress()}
-    given = option_values.pairs(units, "--unit")
+    units_given = option_values.pairs(units, "--unit")
     names = option_values.pairs(renamed, "--map")
     if join and len(files) > 1:
-        found = [read_record(list(files), units=given or None, **how)]
-        about = found[0].provenance["joined"]
+        records = [read_record(list(files), units=units_given or None, **how)]
+        about = records[0].provenance["joined"]
         terminal.say(f"{len(files)} files joined by their {about['by']}")
-        for note in (*about["notes"], *found[0].provenance.get("delays", ())):
+        for note in (*about["notes"], *records[0].provenance.get("delays", ())):
             terminal.say(note)
     else:
-        found = [read_record(path, units=given or None, **how) for path in files]
-        for path, record in zip(files, found, strict=True):
+        records = [read_record(path, units=units_given or None, **how) for path in files]
+        for path, record in zip(files, records, strict=True):
             about = record.provenance
             single = [about[key] for key in ("sampling", "encoding") if key in about]
             for note in (*about.get("units", ()), *about.get("cells", ()), *single):
                 terminal.say(f"{path.name}: {note}")
-    return [rename_channels(record, names) for record in found] if names else found
+    return [rename_channels(record, names) for record in records] if names else records
 
 
 def rename_channels(record: Record, names: dict[str, str]) -> Record:
@@ -110,11 +110,11 @@ def join_places(path: Path | None, given: Mapping[str, Any]) -> Mapping[str, Any
         return given
     from dalembert.files.modal.geometry import read_geometry
 
-    whole: dict[str, Any] = {}
-    for name, (x, y, *rest) in given.items():
-        way = [rest.pop()] if rest and isinstance(rest[-1], str | tuple) else []
-        whole[name] = (x, y, *(rest or [0.0]), *way)
-    return read_geometry(path).replace(whole)
+    geometry: dict[str, Any] = {}
+    for name, (x, y, *more) in given.items():
+        way = [more.pop()] if more and isinstance(more[-1], str | tuple) else []
+        geometry[name] = (x, y, *(more or [0.0]), *way)
+    return read_geometry(path).replace(geometry)
 
 
 def plain_modes(modes: Modes) -> list[dict[str, Any]]:

@@ -68,9 +68,9 @@ def animate(
     option_values.writable(out, "--out", ".html")
     drawing = None
     if option_values.is_record(source):
-        for option, given in (("--until", until), ("--start", start), ("--guess", guess), ("--input", inputs),
+        for option, value in (("--until", until), ("--start", start), ("--guess", guess), ("--input", inputs),
                               ("--set", changes if model is None else None)):  # fmt: skip
-            if given:
+            if value:
                 raise typer.BadParameter("is for models; this is a record.", param_hint=option)
         run = option_values.record(source)
         drawing = None if model is None else load(model, changes).eqs

@@ -79,8 +79,8 @@ def export(
         raise typer.BadParameter("choose what to export: --filter ekf, --lqr or --functions inverse.", param_hint=hint)
     if functions:
         chosen = {"--dt": dt is not None, "--object": target is not None, "--real": real is Real.float}
-        for option, given in chosen.items():
-            if given:
+        for option, value in chosen.items():
+            if value:
                 raise typer.BadParameter("is for filters and laws.", param_hint=option)
     elif dt is None:
         raise typer.BadParameter("a filter or law needs a sampling interval.", param_hint="--dt")

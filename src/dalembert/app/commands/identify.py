@@ -175,9 +175,9 @@ def identify(
     places = join_places(geometry, read_places(place))
     if places and report is None:
         raise typer.BadParameter("places are for the report: give --report too.", param_hint="--place")
-    found = read_records(data, time=time, dt=dt, rate=rate, skip=skip, units=unit, renamed=renamed, join=join)
+    records_read = read_records(data, time=time, dt=dt, rate=rate, skip=skip, units=unit, renamed=renamed, join=join)
     if setups:
-        each = prepare(resample_each(found, resample), between, repair, detrend, [])
+        each = prepare(resample_each(records_read, resample), between, repair, detrend, [])
         with terminal.show_waiting("searching for modes", after=2.0):
             merged = merge(each, setups, option_values.names(references), option_values.names(outputs), order, rows)
         finish_modes(merged, data, report, places, out, as_json)
@@ -186,8 +186,8 @@ def identify(
         driving, responding = list(wanted.inputs), list(wanted.outputs)
     else:
         names = option_values.names(inputs), option_values.names(outputs)
-        driving, responding = choose_channels(found[0], *names, method)
-    records = prepare(cut_and_resample(found, resample), between, repair, detrend, driving)
+        driving, responding = choose_channels(records_read[0], *names, method)
+    records = prepare(cut_and_resample(records_read, resample), between, repair, detrend, driving)
     with terminal.show_waiting("searching for a model", after=2.0):
         result = find_model(records, driving, responding, order, method, hold_out, rows)
     if method in WITHOUT_MODEL:
@@ -227,39 +227,39 @@ def read_choice_file(path: Path, data: list[Path]) -> PoleChoice:
     except (ValueError, RecursionError) as error:
         raise FileFormatError("bad-syntax", f"a choice is a JSON file: {error}.", path=str(path)) from error
     try:
-        found = read_choice(document)
+        choice = read_choice(document)
     except DataError as error:
         raise FileFormatError(error.code, error.finding.problem, path=str(path)) from error
-    now = {one.name: hashlib.sha256(one.read_bytes()).hexdigest() for one in data if one.is_file()}
-    other = sorted(name for name, digest in now.items() if found.files and found.files.get(name) != digest)
-    if other:
-        terminal.warn(f"{path.name} was made on other data than {', '.join(other)} (SHA-256 differs)")
-    return found
+    now = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in data if file.is_file()}
+    changed = sorted(name for name, digest in now.items() if choice.files and choice.files.get(name) != digest)
+    if changed:
+        terminal.warn(f"{path.name} was made on other data than {', '.join(changed)} (SHA-256 differs)")
+    return choice
 
 
 def choose_channels(record: Record, inputs: list[str], outputs: list[str], method: Way) -> tuple[list[str], list[str]]:
     """Channels of inputs and outputs: as given, or found by units and names, with a message."""
     from dalembert.identify.records.drivers import find_drivers
 
-    found = find_drivers(record)
-    chosen = [name for name in found.inputs if name not in {n for one in outputs for n in record.expand(one)}]
+    drivers = find_drivers(record)
+    chosen = [name for name in drivers.inputs if name not in {n for output in outputs for n in record.expand(output)}]
     if inputs and inputs != ["none"]:
         driving = inputs
     elif inputs == ["none"] or method in WITHOUT_INPUTS:
         driving = []
-    elif not found.certain or not chosen:
+    elif not drivers.certain or not chosen:
         driving = []
         if chosen:
             terminal.say(f"{', '.join(chosen)} may drive the others: give --inputs; taken as ambient vibration")
     else:
         driving = chosen
-        terminal.say(f"inputs: {found.reason}; --inputs changes that")
+        terminal.say(f"inputs: {drivers.reason}; --inputs changes that")
     if not outputs:
-        taken = {n for one in driving for n in record.expand(one)}
-        if left := [name for name in found.left_out if name not in taken]:
-            terminal.say(f"{found.describe_left_out()}; --outputs changes that")
-        kept = (name for name in (*found.inputs, *found.outputs) if name not in taken)
-        outputs = sorted(kept, key=record.names.index) if left or (driving and driving == chosen) else []
+        driving_channels = {n for output in driving for n in record.expand(output)}
+        if ignored := [name for name in drivers.left_out if name not in driving_channels]:
+            terminal.say(f"{drivers.describe_left_out()}; --outputs changes that")
+        response = (name for name in (*drivers.inputs, *drivers.outputs) if name not in driving_channels)
+        outputs = sorted(response, key=record.names.index) if ignored or (driving and driving == chosen) else []
     return driving, outputs
 
 
@@ -290,9 +290,9 @@ def prepare(
         records = [room.trim(record, *stretch) for record in records]
     if repair:
         mended = [room.repair(record) for record in records]
-        for one in mended:
-            terminal.say(str(one).splitlines()[0])
-        records = [one.record for one in mended]
+        for result in mended:
+            terminal.say(str(result).splitlines()[0])
+        records = [result.record for result in mended]
     if detrend is not None:
         outputs = [[name for name in record.names if name not in inputs] for record in records]
         records = [room.detrend(record, detrend.value, channels=names) for record, names in zip(records, outputs)]
@@ -306,18 +306,18 @@ def find_model(
     """The model, by the chosen method."""
     from dalembert import identify as room
 
-    given: Any = records[0] if len(records) == 1 else records
+    measured: Any = records[0] if len(records) == 1 else records
     wanted = outputs or None
     if method is Way.auto:
-        return room.auto(given, inputs, wanted, order=order, hold_out=hold_out, rows=rows)
+        return room.auto(measured, inputs, wanted, order=order, hold_out=hold_out, rows=rows)
     function = getattr(room, method.value.replace("-", "_"))
     if rows is not None and "rows" not in inspect.signature(function).parameters:
         raise typer.BadParameter(f"{method.value} has no block rows.", param_hint="--rows")
     if method in WITHOUT_MODEL:
-        return function(given, wanted)  # type: ignore[no-any-return]
+        return function(measured, wanted)  # type: ignore[no-any-return]
     options: dict[str, Any] = {"order": order} | ({} if rows is None else {"rows": rows})
     channels = (wanted,) if method in WITHOUT_INPUTS else (inputs, wanted)
-    result: Identified = function(given, *channels, **options)
+    result: Identified = function(measured, *channels, **options)
     return result
 
 
@@ -395,8 +395,8 @@ def describe_findings(result: Any) -> list[dict[str, Any]]:
     """Findings as plain values."""
     speak = speak_options(terminal.settings.options)
     return [
-        {"code": one.code, "text": one.text(speak), "where": one.where, "evidence": one.evidence}
-        for one in result.findings
+        {"code": finding.code, "text": finding.text(speak), "where": finding.where, "evidence": finding.evidence}
+        for finding in result.findings
     ]
 
 
@@ -464,27 +464,27 @@ def show_modes(document: dict[str, Any], title: str, fit: str = "") -> None:
     terminal.show_table(title, ("mode", "frequency [Hz]", "damping ratio [%]", *(["class"] if judged else [])), rows)
     if fit:
         terminal.show(fit)
-    for one in document["findings"]:
-        terminal.warn(one["text"])
+    for finding in document["findings"]:
+        terminal.warn(finding["text"])
 
 
 def read_places(given: list[str] | None) -> dict[str, tuple[Any, ...]]:
     """``a1=0,0.2,x`` as ``{"a1": (0.0, 0.2, "x")}``; an oblique way as ``0.6/0.8/0``."""
-    found: dict[str, tuple[Any, ...]] = {}
-    for one in given or ():
-        name, mark, words = one.partition("=")
+    places: dict[str, tuple[Any, ...]] = {}
+    for text in given or ():
+        name, mark, words = text.partition("=")
         parts = [word.strip() for word in words.split(",")]
         way: list[Any] = [parts.pop()] if parts and parts[-1].lstrip("-") in ("x", "y", "z") else []
         try:
             if parts and "/" in parts[-1]:
-                way = [tuple(float(part) for part in parts.pop().split("/"))]
-            numbers = [float(part) for part in parts]
+                way = [tuple(float(number) for number in parts.pop().split("/"))]
+            numbers = [float(number) for number in parts]
         except ValueError:
             numbers = []
         if not (name and mark and len(numbers) in (2, 3)):
-            raise typer.BadParameter(f"{one!r}: write NAME=X,Y,WAY or NAME=X,Y,Z,WAY.", param_hint="--place")
-        found[name.strip()] = (*numbers, *way)
-    return found
+            raise typer.BadParameter(f"{text!r}: write NAME=X,Y,WAY or NAME=X,Y,Z,WAY.", param_hint="--place")
+        places[name.strip()] = (*numbers, *way)
+    return places
 
 
 def write_report(result: Any, records: list[Record], data: list[Path], report: Path, places: Mapping[str, Any]) -> None:
@@ -494,7 +494,7 @@ def write_report(result: Any, records: list[Record], data: list[Path], report: P
 
     origin = {"made": datetime.now().astimezone().isoformat(" ", "minutes"), "command": terminal.command_line()}
     origin |= file_entries(data)
-    listed = ", ".join(one.name for one in data[:3]) + (f" and {len(data) - 3} more" if len(data) > 3 else "")
+    listed = ", ".join(file.name for file in data[:3]) + (f" and {len(data) - 3} more" if len(data) > 3 else "")
     more: dict[str, Any] = {} if hasattr(result, "identified") or not records else {"records": records}
     title = f"Identification of {listed}, {origin['made'][:10]}"
     speak = speak_options(terminal.settings.options)

@@ -110,20 +110,22 @@ def sweep(
     trial.check(plan.names)
     require_channels(machine, trial, start, guess, inputs)
     report_done(store, len(plan.points))
-    found = run(trial, plan, store=store, workers=workers, progress=terminal.progress())
+    swept = run(trial, plan, store=store, workers=workers, progress=terminal.progress())
     if out is not None:
-        write(found, out)
+        write(swept, out)
         terminal.report_written(out)
     if as_json:
-        terminal.give(describe(machine, found, [] if out is None else [out]))
+        terminal.give(describe(machine, swept, [] if out is None else [out]))
     else:
-        rows = [(name, *(terminal.number(v, 5) for v in one.values())) for name, one in summary(found).items()]
+        rows = [
+            (name, *(terminal.number(v, 5) for v in statistics.values())) for name, statistics in summary(swept).items()
+        ]
         head = ("", "smallest", "mean", "deviation", "largest")
-        terminal.show_table(f"{machine.mechanism.name}: {len(found)} points", head, rows)
-    if found.errors:
-        index, text = next(iter(sorted(found.errors.items())))
-        terminal.say(f"{len(found.errors)} of {len(found)} points failed; the first, {index}: {text}")
-        if len(found.errors) == len(found):
+        terminal.show_table(f"{machine.mechanism.name}: {len(swept)} points", head, rows)
+    if swept.errors:
+        index, text = next(iter(sorted(swept.errors.items())))
+        terminal.say(f"{len(swept.errors)} of {len(swept)} points failed; the first, {index}: {text}")
+        if len(swept.errors) == len(swept):
             unsettled = text.startswith(("ConvergenceError", "AssemblyError"))
             raise typer.Exit(NOT_CONVERGED if unsettled else WRONG)
 
@@ -194,11 +196,11 @@ def report_done(store: Path | None, count: int) -> None:
 
 def outputs_of(given: list[str]) -> dict[str, tuple[str, str]]:
     """Outputs of every run: name -> (channel, how)."""
-    found = {}
+    outputs = {}
     for name, text in option_values.pairs(given, "--output").items():
         channel, _, how = text.partition(":")
-        found[name] = (channel.strip(), how.strip() or "last")
-    return found
+        outputs[name] = (channel.strip(), how.strip() or "last")
+    return outputs
 
 
 @dataclass(frozen=True)
@@ -228,14 +230,14 @@ class ModelTrial:
         from dalembert.loop.simulate import simulate
         from dalembert.sweeps.trials import REDUCTIONS
 
-        own = dict(self.start)
-        wanted, near, options = own.pop("wanted"), own.pop("near"), own.pop("options")
+        initial = dict(self.start)
+        wanted, near, options = initial.pop("wanted"), initial.pop("near"), initial.pop("options")
         changes = {name: value for name, value in point.items() if name in self.eqs.parameters.index}
         moved = {name: value for name, value in point.items() if name not in changes}
         eqs = self.eqs.replace(**changes) if changes else self.eqs
         mechanism = _mechanism(self.source, "outside" in options, options.get("reading", ()))
         run = simulate(
-            eqs, self.until, start=find_start(eqs, own, {**wanted, **moved}, near),
+            eqs, self.until, start=find_start(eqs, initial, {**wanted, **moved}, near),
             inputs=Machine(self.source, mechanism, eqs, {}).inputs(list(options["inputs"])),
             method=mechanism.simulation.get("method"), every=options["every"], progress=False,
         )  # fmt: skip

@@ -43,8 +43,8 @@ class Actuator(Force):
             self.model.settle(self.what)
 
     def input_unit(self, turns: bool | None) -> str:
-        own = "" if self.model is None else self.model.unit_of_input(turns)
-        return own or super().input_unit(turns)
+        unit = "" if self.model is None else self.model.unit_of_input(turns)
+        return unit or super().input_unit(turns)
 
     def effort_per_input(self) -> float | None:
         if self.input is None or self.model is not None or callable(self.effort):

@@ -115,17 +115,17 @@ def add_ground(
     sink: float = 1e-3,  # [m] depth at which one contact carries the weight of the whole machine
 ) -> list[Contact]:
     """See `Mechanism.add_ground`."""
-    known = {body.name: body for body in m.bodies if any(shape.kind != "plane" for shape in body.shapes)}
-    chosen = list(known) if bodies is None else [name_of(one, "add_ground: bodies") for one in bodies]
+    solid_bodies = {body.name: body for body in m.bodies if any(shape.kind != "plane" for shape in body.shapes)}
+    chosen = list(solid_bodies) if bodies is None else [name_of(solid, "add_ground: bodies") for solid in bodies]
     for name in chosen:
-        require_name("body with collision shapes", name, known, m.name, error=ModelError)
+        require_name("body with collision shapes", name, solid_bodies, m.name, error=ModelError)
     if not chosen:
         problem = f"no body of mechanism {m.name!r} has a sphere, capsule, cylinder or box as its collision shape."
         raise ModelError("no-shapes", problem, Advice("Add contacts of points with {}.", Argument("m.add_contact")))
-    touching = [(known[name], at, radius) for name in chosen for one in known[name].shapes
-                for at, radius in contact_points(one)]  # fmt: skip
+    touching = [(solid_bodies[name], at, radius) for name in chosen for solid in solid_bodies[name].shapes
+                for at, radius in contact_points(solid)]  # fmt: skip
     if height is None:
-        height = next((one.place[2] for one in m.ground.shapes if one.kind == "plane"), None)
+        height = next((solid.place[2] for solid in m.ground.shapes if solid.kind == "plane"), None)
     if height is None:
         height = min(_drawn_height(body, at) - radius for body, at, radius in touching)
     if stiffness is None:
@@ -133,12 +133,14 @@ def add_ground(
         stiffness = gravity * sum(float(body.mass) for body in m.bodies) / sink
         positive(stiffness, "add_ground: weight of the machine over the depth of contacts")
     counts: dict[str, int] = {}
-    made = []
+    contacts = []
     for body, at, radius in touching:
         counts[body.name] = counts.get(body.name, 0) + 1
         place, name = m.ground.at(0.0, 0.0, height), f"{body.name}.ground{counts[body.name]}"
-        made.append(m.add_contact(name, place, body.at(*at.tolist()), radius=radius, stiffness=stiffness, **options))
-    return made
+        contacts.append(
+            m.add_contact(name, place, body.at(*at.tolist()), radius=radius, stiffness=stiffness, **options)
+        )
+    return contacts
 
 
 def _drawn_height(body: Body, at: Any) -> float:

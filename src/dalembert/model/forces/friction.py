@@ -78,8 +78,8 @@ class Friction(Force):
             return []
         where = {"part": self.name, "joint": self.joint}
         if not joint.declaration.bearing:
-            known = [kind for kind, declared in JOINTS.items() if declared.bearing]
-            kinds = f"{', '.join(known[:-1])} or {known[-1]}"
+            kinds_with_bearing = [kind for kind, declared in JOINTS.items() if declared.bearing]
+            kinds = f"{', '.join(kinds_with_bearing[:-1])} or {kinds_with_bearing[-1]}"
             problem = f"{self.what}: friction needs a {kinds} joint, not {self.joint!r}."
             return [Finding("not-supported", problem, where)]
         if all(unit == "rad" for _, _, unit in joint.coordinates) and float(self.coulomb) > 0 and self.radius is None:

@@ -37,8 +37,8 @@ class Tendon(Force):
             self.model.settle(self.what)
 
     def input_unit(self, turns: bool | None) -> str:
-        own = "" if self.model is None else self.model.unit_of_input(turns)
-        return own or super().input_unit(turns)
+        unit = "" if self.model is None else self.model.unit_of_input(turns)
+        return unit or super().input_unit(turns)
 
     def input_range(self) -> tuple[float, float]:
         return super().input_range() if self.model is None else self.model.input_range()

@@ -45,9 +45,9 @@ class _AtGauge(Measure):
 
     def check(self, what: str) -> None:
         data = require_flexible(self.body, what).flexible
-        known = [one.name for one in data.gauges if one.quantity == self.kind] if data is not None else []
+        gauges = [gauge.name for gauge in data.gauges if gauge.quantity == self.kind] if data is not None else []
         place, where = f"body {self.body.name!r}", {"body": self.body.name}
-        require_name(f"{self.kind} gauge", self.gauge, known, place, argument=what, error=ModelError, where=where)
+        require_name(f"{self.kind} gauge", self.gauge, gauges, place, argument=what, error=ModelError, where=where)
 
 
 @measure("strain")

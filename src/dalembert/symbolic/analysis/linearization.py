@@ -39,8 +39,8 @@ class SymbolicLinear:
     def numbers(self, parameters: Mapping[str, float] | None = None) -> SecondOrder:
         """The linear system at values of the parameters."""
         s = self.system
-        f = ca.Function("linear", [s.p], [ca.densify(one) for one in (self.M, self.C, self.K, self.B)])
-        M, C, K, B = (np.array(one) for one in f.call([list(s.values(parameters).values())]))
+        f = ca.Function("linear", [s.p], [ca.densify(matrix) for matrix in (self.M, self.C, self.K, self.B)])
+        M, C, K, B = (np.array(matrix) for matrix in f.call([list(s.values(parameters).values())]))
         units = {name: s.units[name] for name in (*s.coordinate_names, *s.input_names) if s.units[name]}
         return SecondOrder(
             M=M, C=(C + C.T) / 2, G=(C - C.T) / 2, K=(K + K.T) / 2, H=(K - K.T) / 2, B=B if s.input_names else None,
@@ -54,7 +54,7 @@ class SymbolicLinear:
         shown = simplify_terms(terms, 200_000, search=False)[0]  # products of terms for the text of one matrix
         lines = [f"M \\ddot{{x}} + C \\dot{{x}} + K x = {right}", *equations_in_latex(terms, shown)]
         return (
-            "\\begin{aligned}\n" + " \\\\\n".join(one.replace(" = ", " &= ", 1) for one in lines) + "\n\\end{aligned}"
+            "\\begin{aligned}\n" + " \\\\\n".join(line.replace(" = ", " &= ", 1) for line in lines) + "\n\\end{aligned}"
         )
 
     def _repr_latex_(self) -> str:
@@ -91,9 +91,9 @@ def linearize(
     speed = ca.vertcat(*(SX((rates or {}).get(name, 0.0)) for name in system.coordinate_names))
     symbols, values = ca.vertcat(q, v, u), ca.vertcat(pose, speed, SX.zeros(u.shape[0]))
     parts = [M, -ca.jacobian(f, v), -ca.jacobian(f, q), ca.jacobian(f, u), f]
-    M, C, K, B, rest = (ca.substitute(ca.densify(SX(one)), symbols, values) for one in parts)
-    _check_steady(system, (M, C, K, rest), rates or {})
-    return SymbolicLinear(system, *(ca.simplify(one) for one in (M, C, K, B)))
+    M, C, K, B, force = (ca.substitute(ca.densify(SX(matrix)), symbols, values) for matrix in parts)
+    _check_steady(system, (M, C, K, force), rates or {})
+    return SymbolicLinear(system, *(ca.simplify(matrix) for matrix in (M, C, K, B)))
 
 
 def _check_steady(system: System, parts: tuple[Any, ...], rates: Mapping[str, Any], at_rest: float = 1e-9) -> None:

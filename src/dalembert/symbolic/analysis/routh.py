@@ -58,7 +58,7 @@ def routh(system: System, momenta: Mapping[str, float]) -> RouthReduction:
     if system.constraints or not momenta:
         problem = f"Routh's reduction of system {system.name!r} needs independent coordinates and a cyclic one."
         raise ModelError("not-supported", problem)
-    cyclic = [one.name.removesuffix(".momentum") for one in derive(system).conserved if ".momentum" in one.name]
+    cyclic = [entry.name.removesuffix(".momentum") for entry in derive(system).conserved if ".momentum" in entry.name]
     for name in momenta:
         system.table.require_name("coordinate", name, system.coordinate_names)
         if name not in cyclic:
@@ -68,9 +68,12 @@ def routh(system: System, momenta: Mapping[str, float]) -> RouthReduction:
             raise ModelError("not-supported", problem, where={"coordinate": name})
     motion = in_rates(system)
     names = system.coordinate_names
-    gone, kept = [names.index(name) for name in momenta], [k for k, name in enumerate(names) if name not in momenta]
+    gone, remaining = (
+        [names.index(name) for name in momenta],
+        [k for k, name in enumerate(names) if name not in momenta],
+    )
     reduced = System(f"{system.name}, reduced", check_units=False)
-    new = [reduced.coordinate(names[k], system.units[names[k]], drawn=system.drawn[names[k]]) for k in kept]
+    new = [reduced.coordinate(names[k], system.units[names[k]], drawn=system.drawn[names[k]]) for k in remaining]
     values = {name: reduced.parameter(name, value, system.units.get(name, ""))
               for name, value in system.parameter_values.items()}  # fmt: skip
     beta = [reduced.parameter(f"{name}.momentum", value) for name, value in momenta.items()]
@@ -79,23 +82,27 @@ def routh(system: System, momenta: Mapping[str, float]) -> RouthReduction:
     M = quadratic_mass(motion, "Routh's reduction")
     offset = ca.substitute(ca.gradient(T, v), v, SX.zeros(v.shape[0]))
     rates = SX.zeros(v.shape[0])
-    for k, one in zip(kept, new, strict=True):
-        rates[k] = reduced.rate(one)
-    rates[gone] = solve_mass(M[gone, gone], ca.vertcat(*beta) - M[gone, kept] @ rates[kept] - offset[gone])
+    for k, entry in zip(remaining, new, strict=True):
+        rates[k] = reduced.rate(entry)
+    rates[gone] = solve_mass(M[gone, gone], ca.vertcat(*beta) - M[gone, remaining] @ rates[remaining] - offset[gone])
     old = ca.vertcat(system.q, system.p, system.u, system.t)
     coordinates = SX.zeros(len(names))  # energies do not depend on the cyclic ones
-    for k, one in zip(kept, new, strict=True):
-        coordinates[k] = one
+    for k, entry in zip(remaining, new, strict=True):
+        coordinates[k] = entry
     there = ca.vertcat(coordinates, ca.vertcat(SX(0, 1), *values.values()), ca.vertcat(SX(0, 1), *inputs), reduced.t)
     rates = ca.substitute(rates, old, there)
     routhian = ca.substitute(ca.substitute(T - motion.potential, old, there), v, rates)
     routhian -= ca.dot(ca.vertcat(*beta), rates[gone])
-    own = ca.vertcat(*map(reduced.rate, new)) if new else SX(0, 1)
-    still = SX.zeros(own.shape[0])
-    effective = ca.simplify(-ca.substitute(routhian, own, still))
+    speeds = ca.vertcat(*map(reduced.rate, new)) if new else SX(0, 1)
+    still = SX.zeros(speeds.shape[0])
+    effective = ca.simplify(-ca.substitute(routhian, speeds, still))
     reduced.add_kinetic(routhian + effective)
     reduced.add_potential(effective)
-    for k, one in zip(kept, ca.vertsplit(ca.substitute(motion.applied, old, there)[kept]) if kept else [], strict=True):
-        if not SX(one).is_zero():
-            reduced.add_generalized_force(f"along {names[k]}", reduced.q[kept.index(k)], ca.substitute(one, v, rates))
+    for k, entry in zip(
+        remaining, ca.vertsplit(ca.substitute(motion.applied, old, there)[remaining]) if remaining else [], strict=True
+    ):
+        if not SX(entry).is_zero():
+            reduced.add_generalized_force(
+                f"along {names[k]}", reduced.q[remaining.index(k)], ca.substitute(entry, v, rates)
+            )
     return RouthReduction(reduced, effective, routhian, {names[k]: rates[k] for k in gone})

@@ -25,13 +25,13 @@ SX = ca.SX
 
 def hamilton(system: System) -> Derivation:
     """Canonical equations in coordinates and momenta; holonomic rows have multipliers."""
-    for one in system.constraints:
-        if one.level != HOLONOMIC:
+    for row in system.constraints:
+        if row.level != HOLONOMIC:
             raise ModelError(
-                "not-supported", f"row {one.name!r} of system {system.name!r} is not holonomic; canonical equations "
+                "not-supported", f"row {row.name!r} of system {system.name!r} is not holonomic; canonical equations "
                 "need rows of coordinates alone.",
                 Advice("Use {}.", Call("da.symbolic.maggi"), Call("da.symbolic.lagrange_multipliers")),
-                where={"row": one.name},
+                where={"row": row.name},
             )  # fmt: skip
     rates = in_rates(system)
     mass = quadratic_mass(rates, "Hamilton's method")
@@ -47,9 +47,9 @@ def hamilton(system: System) -> Derivation:
     offset = ca.substitute(ca.gradient(rates.kinetic, rates.v), rates.v, SX.zeros(rates.nv))
     N = solve_mass(mass, SX.eye(rates.nv))
     qdot = solve_mass(mass, p - offset)
-    rest = -solve_mass(mass, offset)  # of q̇ = N p + rest, without momenta
+    drift = -solve_mass(mass, offset)  # of q̇ = N p + rest, without momenta
     motion = SystemMotion(
-        system, names, p, ca.vertcat(*(SX.sym(f"{name}.rate") for name in names)), N, rest,
+        system, names, p, ca.vertcat(*(SX.sym(f"{name}.rate") for name in names)), N, drift,
         rates.constraints, (), (ca.vertcat(system.rates, system.speeds),
                                 ca.vertcat(qdot, ca.substitute(rates.velocity(system.speeds), rates.v, qdot))),
         ca.gradient(rates.kinetic, rates.v),

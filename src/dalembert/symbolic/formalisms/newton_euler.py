@@ -51,24 +51,24 @@ def balances(motion: SystemMotion) -> tuple[Any, Any, Any, Any]:
     g = ca.vertcat(*s.gravity)
     mass, J, gamma, applied = [], [], [], []
     for body in motion.bodies:
-        own = s.bodies[body.name]
+        body_parts = s.bodies[body.name]
         force, torque = body.mass * g, SX(3, 1)
         for one in s.forces.values():
             if one.body == body.name:
                 vector = motion.velocity(one.vector)
                 force = force + vector
-                if own.rotation is not None:
-                    torque = torque + own.rotation.T @ ca.cross(one.place - own.position, vector)
+                if body_parts.rotation is not None:
+                    torque = torque + body_parts.rotation.T @ ca.cross(one.place - body_parts.position, vector)
         for load in s.torques.values():
             if load.body == body.name:
                 torque = torque + motion.velocity(load.vector)
             if load.other == body.name:
-                torque = torque - own.rotation.T @ s.bodies[load.body].rotation @ motion.velocity(load.vector)
+                torque = torque - body_parts.rotation.T @ s.bodies[load.body].rotation @ motion.velocity(load.vector)
         mass.append(body.mass * SX.eye(3))
         J.append(body.J)
         gamma.append(body.gamma)
         applied.append(force)
-        if own.rotation is not None:
+        if body_parts.rotation is not None:
             mass.append(body.inertia)
             J.append(body.J_omega)
             gamma.append(body.gamma_omega)

@@ -106,14 +106,14 @@ def _refuse_moving_axes(
     C, G = ca.jacobian(rows, motion.v), ca.jacobian(gap, motion.v)
     if ca.depends_on(C, motion.v):
         return  # rows that are not affine: no motion that fulfils them is known
-    closed = ca.vertcat(SX(0, 1), *(one.expression for one in motion.ordered if one.level == HOLONOMIC))
+    closed = ca.vertcat(SX(0, 1), *(entry.expression for entry in motion.ordered if entry.level == HOLONOMIC))
     for place, slope, residual, change, value, size in motion.sample([closed, C, rows, G, gap, ca.vertcat(*sizes)], 2):
-        if not vanishes(place) or not all(np.isfinite(one).all() for one in (slope, value, change)):
+        if not vanishes(place) or not all(np.isfinite(entry).all() for entry in (slope, value, change)):
             continue
         back = np.linalg.lstsq(slope, residual, rcond=rank)[0] if len(residual) else np.zeros((motion.nv, 1))
         wrong = np.flatnonzero(np.abs(value - change @ back) > moving * (1.0 + size))
         if len(wrong):
-            ends = np.cumsum([one.shape[0] for one in gaps])
+            ends = np.cumsum([entry.shape[0] for entry in gaps])
             name = bodies[int(np.searchsorted(ends, wrong[0], side="right"))].name
             raise ModelError(
                 "conflicting-arguments", f"the velocity given for body {name!r} of system {system.name!r} is not the "

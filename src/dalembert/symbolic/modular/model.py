@@ -98,7 +98,7 @@ class ModularModel:
     def __init__(self, root: ModularPart) -> None:
         self.root = root
         self.motion = ModularMotion(root)
-        self._forces = {path: _forces(self.motion, part, path) for part, path in self.motion.paths.items()}
+        self._forces = {path: _forces(self.motion, subsystem, path) for subsystem, path in self.motion.paths.items()}
         self.functions: dict[Any, Any] = {}  # compiled functions, each made once
         self.points = ModularPoints(self.motion, max(2, self.motion.working_order))
 
@@ -115,13 +115,13 @@ class ModularModel:
     def nodes(self) -> dict[str, ModelNode]:
         """Every part by its path (``"left.crank"``, the root ``""``), leaves first."""
         nodes: dict[str, ModelNode] = {}
-        for part, path in self.motion.paths.items():
-            nodes[path.removesuffix(".")] = self._derive(part, path, nodes)
+        for subsystem, path in self.motion.paths.items():
+            nodes[path.removesuffix(".")] = self._derive(subsystem, path, nodes)
         return nodes
 
     def _derive(self, part: ModularPart, path: str, nodes: Mapping[str, ModelNode]) -> ModelNode:
         motion = self.motion
-        inner = [nodes[f"{path}{one.name}"] for one in part.parts]
+        inner = [nodes[f"{path}{child.name}"] for child in part.parts]
         R = label_sum(identity(motion.own_labels(path)), *(node.S for node in inner))
         A = self.jacobian(path, R.rows)
         B = A @ R
@@ -129,7 +129,7 @@ class ModularModel:
         numbers, B, A = _without_zero_rows(numbers, B, A)
         chosen = part.own.independent
         try:
-            found = orthogonal_complement(
+            complement = orthogonal_complement(
                 B, numbers, None if chosen is None else [path + label for label in chosen], motion.own_labels(path)
             )
         except ModelError as error:
@@ -137,19 +137,19 @@ class ModularModel:
                 error.code, f"part {part.name!r}: {error.finding.problem}", *error.advice,
                 where={**error.where, "part": part.name}, evidence=error.finding.evidence,
             ) from None  # fmt: skip
-        C = found.matrix
-        own = self.forces(path, R.rows)
-        f = label_sum(R.T.multiply(own), *(node.constrained for node in inner))
+        C = complement.matrix
+        own_forces = self.forces(path, R.rows)
+        f = label_sum(R.T.multiply(own_forces), *(node.constrained for node in inner))
         f = f.part(rows=R.columns)
-        return ModelNode(path, part.name, A, R, B, C, R @ C, f, C.T @ f, found.redundant)
+        return ModelNode(path, part.name, A, R, B, C, R @ C, f, C.T @ f, complement.redundant)
 
     def jacobian(self, path: str | None = None, columns: tuple[str, ...] | None = None) -> LabelledMatrix:
         """A of the constraints of one part (of all when left out), rows by the names of the constraints."""
         motion = self.motion
         order = motion.working_order
         rows = motion.invariants_of(order, path)
-        stack = ca.vertcat(SX(0, 1), *(one.expression for one in rows))
-        A = labelled_jacobian(stack, [one.name for one in rows], motion.symbols(order), motion.labels())
+        stack = ca.vertcat(SX(0, 1), *(row.expression for row in rows))
+        A = labelled_jacobian(stack, [row.name for row in rows], motion.symbols(order), motion.labels())
         return A if columns is None else A.part(columns=columns)
 
     @cached_property
@@ -158,10 +158,10 @@ class ModularModel:
         motion = self.motion
         order = motion.working_order
         rows = motion.invariants_of(order)
-        stack = ca.vertcat(SX(0, 1), *(one.expression for one in rows))
+        stack = ca.vertcat(SX(0, 1), *(row.expression for row in rows))
         q = motion.symbols(order)
         b = ca.substitute(stack, q, ca.DM.zeros(q.numel())) if rows else SX(0, 1)
-        return LabelledMatrix(b, [one.name for one in rows])
+        return LabelledMatrix(b, [row.name for row in rows])
 
     def lifting(self, along: Any) -> Any:
         """V of one motion: how it varies with the variables of the base order, at fixed lower ones (1 x n)."""
@@ -188,9 +188,9 @@ class ModularModel:
             require_label(name, [entry.label for entry in entries], "variable", repr(self.root.name))
         q = ca.vertcat(SX(0, 1), *(entry.symbol for entry in entries))
         change = ca.DM([real_number(entry.label, variation.get(entry.label, 0.0)) for entry in entries])
-        stack = ca.vertcat(SX(0, 1), *(one.expression for one in rows))
-        found = motion.function([ca.jtimes(stack, q, change)], order)(*motion.point(values, order, t))
-        return dict(zip([one.name for one in rows], np.array(found).ravel().tolist(), strict=True))
+        stack = ca.vertcat(SX(0, 1), *(row.expression for row in rows))
+        variations = motion.function([ca.jtimes(stack, q, change)], order)(*motion.point(values, order, t))
+        return dict(zip([row.name for row in rows], np.array(variations).ravel().tolist(), strict=True))
 
     def forces(self, path: str, rows: tuple[str, ...]) -> LabelledMatrix:
         """f = Vᵀ f' of the part's own forces."""
@@ -220,7 +220,7 @@ class ModularModel:
         A = self.jacobian()
         if not A.rows:
             return 0
-        return max(rank_of(one) for one in self.points.evaluate(A.entries, self.motion.working_order - 1))
+        return max(rank_of(matrix) for matrix in self.points.evaluate(A.entries, self.motion.working_order - 1))
 
     @cached_property
     def unconstrained(self) -> LabelledMatrix:
@@ -257,7 +257,7 @@ class ModularModel:
         """The equations of motion as LaTeX: one line per freedom, then one per constraint."""
         fbar = self.tree.constrained
         lines = [f"{latex(self.to_sympy(fbar[label, '']))} &= 0" for label in fbar.rows]
-        lines += [f"{latex(self.to_sympy(one.expression))} &= 0" for one in self.motion.invariants]
+        lines += [f"{latex(self.to_sympy(row.expression))} &= 0" for row in self.motion.invariants]
         body = " \\\\\n".join(lines)
         return f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"
 
@@ -275,9 +275,9 @@ class ModularModel:
         needed = self.regular_rank
         if not A.size or not needed:
             return RankReport(0, needed, np.inf)
-        found = np.linalg.svd(scale_rows(A), compute_uv=False)
-        rank = int((found > limit * found[0]).sum())
-        return RankReport(rank, needed, float(found[needed - 1]) if needed <= len(found) else 0.0)
+        sizes = np.linalg.svd(scale_rows(A), compute_uv=False)
+        rank = int((sizes > limit * sizes[0]).sum())
+        return RankReport(rank, needed, float(sizes[needed - 1]) if needed <= len(sizes) else 0.0)
 
     def independent_at(self, values: Mapping[str, float], *, t: float = 0.0) -> tuple[str, ...]:
         """Independent velocities with a well conditioned complement at a pose."""
@@ -294,8 +294,8 @@ class ModularModel:
         wrong = not np.isfinite(S.entries).all()
         if wrong or report.is_singular or np.abs((A @ S).entries).max(initial=0.0) > largest:
             shown = ", ".join(f"{name} = {value:.6g}" for name, value in values.items())
-            other = self.independent_at(values, t=t)
-            advice = Advice(f"At this pose {', '.join(other)} are independent.")
+            independent = self.independent_at(values, t=t)
+            advice = Advice(f"At this pose {', '.join(independent)} are independent.")
             raise ModelError(
                 "singular-pose", f"the complement of {self.root.name!r} in {', '.join(self.S.columns)} loses rank at "
                 f"{shown} (constraints of rank {report.rank}, elsewhere {report.regular}).",
@@ -320,7 +320,7 @@ class ModularModel:
         M, g = self.dynamics
         rows = self.motion.invariants_of(order)
         q = self.motion.symbols(order)
-        stack = ca.vertcat(SX(0, 1), *(one.expression for one in rows))
+        stack = ca.vertcat(SX(0, 1), *(row.expression for row in rows))
         matrix = ca.vertcat(ca.jacobian(stack, q), M)
         right = ca.vertcat(-ca.substitute(stack, q, ca.DM.zeros(q.numel())), g)
         done = eliminate(matrix, self.points.evaluate(matrix, order - 1), right=right)
@@ -365,7 +365,7 @@ class ModularModel:
         order = self.acceleration_order
         q = self.motion.symbols(order)
         M, g = affine_parts(self.unconstrained.entries, q, "the effective forces", self.root.name)
-        stack = ca.vertcat(SX(0, 1), *(one.expression for one in self.motion.invariants_of(order)))
+        stack = ca.vertcat(SX(0, 1), *(row.expression for row in self.motion.invariants_of(order)))
         b = ca.substitute(stack, q, ca.DM.zeros(q.numel())) if stack.numel() else SX(0, 1)
         return self.motion.function([M, g, ca.jacobian(stack, q), b], order - 1)
 

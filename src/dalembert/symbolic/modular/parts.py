@@ -97,13 +97,13 @@ class ModularPart:
         """Time derivative of an expression (or matrix of them), with symbols of rates in it."""
         total = ca.jacobian(ca.vec(expression), TIME)
         names = {symbol.element_hash() for symbol in ca.symvar(expression)}
-        for part in walk(self):
-            for variable in list(part.own.variables.values()):
+        for subsystem in walk(self):
+            for variable in list(subsystem.own.variables.values()):
                 if variable.symbol.element_hash() in names:
-                    total += ca.jacobian(ca.vec(expression), variable.symbol) * part.rate(variable.name)
-            for (name, times), symbol in list(part._rate_symbols.items()):
+                    total += ca.jacobian(ca.vec(expression), variable.symbol) * subsystem.rate(variable.name)
+            for (name, times), symbol in list(subsystem._rate_symbols.items()):
                 if symbol.element_hash() in names:
-                    total += ca.jacobian(ca.vec(expression), symbol) * part.rate(name, times + 1)
+                    total += ca.jacobian(ca.vec(expression), symbol) * subsystem.rate(name, times + 1)
         return ca.reshape(total, expression.shape)
 
     def relate(self, expression: Any, name: str = "") -> None:
@@ -209,41 +209,41 @@ class ModularPart:
         return symbol
 
     def _look_up(self, label: str) -> Any:
-        own = self.own
-        for group in (own.variables, own.parameters, own.inputs):
+        contents = self.own
+        for group in (contents.variables, contents.parameters, contents.inputs):
             if label in group:
                 return group[label].symbol
         base, times = label, 0
         while base.endswith(RATE):
             base, times = base[: -len(RATE)], times + 1
-            if base in own.variables:
+            if base in contents.variables:
                 return self.rate(base, times)
-        for part in self.parts:
-            if label.startswith(f"{part.name}."):
-                symbol = part._look_up(label[len(part.name) + 1 :])
+        for subsystem in self.parts:
+            if label.startswith(f"{subsystem.name}."):
+                symbol = subsystem._look_up(label[len(subsystem.name) + 1 :])
                 if symbol is not None:
                     return symbol
         return None
 
     def labels(self) -> list[str]:
         """Labels of all variables, parameters and inputs of this part and of its parts."""
-        own = self.own
-        inner = [f"{part.name}.{label}" for part in self.parts for label in part.labels()]
-        return [*own.variables, *own.parameters, *own.inputs, *inner]
+        contents = self.own
+        inner = [f"{subsystem.name}.{label}" for subsystem in self.parts for label in subsystem.labels()]
+        return [*contents.variables, *contents.parameters, *contents.inputs, *inner]
 
     def _owner(self, of: Any) -> tuple[ModularPart, str]:
         """The part that owns a variable, and the variable's name there."""
         if isinstance(of, str):
             if of in self.own.variables:
                 return self, of
-            for part in self.parts:
-                if of.startswith(f"{part.name}."):
-                    return part._owner(of[len(part.name) + 1 :])
+            for subsystem in self.parts:
+                if of.startswith(f"{subsystem.name}."):
+                    return subsystem._owner(of[len(subsystem.name) + 1 :])
         elif isinstance(of, ca.SX) and of.is_symbolic():
-            for part in walk(self):
-                for variable in part.own.variables.values():
+            for subsystem in walk(self):
+                for variable in subsystem.own.variables.values():
                     if ca.is_equal(variable.symbol, of):
-                        return part, variable.name
+                        return subsystem, variable.name
         problem = unknown_name("variable", str(of), self.labels(), f"part {self.name!r}")
         raise ModelError("unknown-name", problem, where={"part": self.name, "variable": str(of)})
 
@@ -263,7 +263,7 @@ class ModularPart:
 
     def _copy_part(self, name: str, old: list[Any], new: list[Any]) -> ModularPart:
         copied = type(self)(name)
-        inner = [part._copy_part(part.name, old, new) for part in self.parts]
+        inner = [subsystem._copy_part(subsystem.name, old, new) for subsystem in self.parts]
 
         def renew(symbol: Any) -> Any:
             old.append(symbol)
@@ -276,28 +276,28 @@ class ModularPart:
         def substitute(expression: Any) -> Any:
             return ca.substitute(expression, ca.vertcat(*old), ca.vertcat(*new)) if old else expression
 
-        own = self.own
-        variables, parameters, inputs = again(own.variables), again(own.parameters), again(own.inputs)
+        contents = self.own
+        variables, parameters, inputs = again(contents.variables), again(contents.parameters), again(contents.inputs)
         copied._rate_symbols = {key: renew(symbol) for key, symbol in self._rate_symbols.items()}
         copied.own = PartContents(
-            variables, {key: substitute(rate) for key, rate in own.rates.items()},
-            [replace(row, expression=substitute(row.expression)) for row in own.relations],
-            [replace(row, expression=substitute(row.expression)) for row in own.constraints],
-            [replace(force, along=substitute(force.along), value=substitute(force.value)) for force in own.forces],
-            [replace(energy, expression=substitute(energy.expression)) for energy in own.energies],
-            parameters, inputs, {key: (unit, substitute(value)) for key, (unit, value) in own.outputs.items()},
-            own.independent, dict(own.placement), list(own.quaternions),
+            variables, {key: substitute(rate) for key, rate in contents.rates.items()},
+            [replace(row, expression=substitute(row.expression)) for row in contents.relations],
+            [replace(row, expression=substitute(row.expression)) for row in contents.constraints],
+            [replace(force, along=substitute(force.along), value=substitute(force.value)) for force in contents.forces],
+            [replace(energy, expression=substitute(energy.expression)) for energy in contents.energies],
+            parameters, inputs, {key: (unit, substitute(value)) for key, (unit, value) in contents.outputs.items()},
+            contents.independent, dict(contents.placement), list(contents.quaternions),
         )  # fmt: skip
-        for part in inner:
-            copied.add(part)  # type: ignore[attr-defined]
+        for subsystem in inner:
+            copied.add(subsystem)  # type: ignore[attr-defined]
         return copied
 
     def __repr__(self) -> str:
-        own = self.own
+        contents = self.own
         inner = f"{len(self.parts)} parts, " if self.parts else ""
         return (
-            f"{type(self).__name__}({self.name!r}: {inner}{len(own.variables)} variables of its own, "
-            f"{len(own.constraints)} constraints)"
+            f"{type(self).__name__}({self.name!r}: {inner}{len(contents.variables)} variables of its own, "
+            f"{len(contents.constraints)} constraints)"
         )
 
 
@@ -332,8 +332,8 @@ class Assembly(ModularPart):
     def __init__(self, name: str, parts: Iterable[ModularPart] = ()) -> None:
         super().__init__(name)
         self._parts: list[ModularPart] = []
-        for part in parts:
-            self.add(part)
+        for subsystem in parts:
+            self.add(subsystem)
 
     @property
     def parts(self) -> tuple[ModularPart, ...]:

@@ -56,7 +56,7 @@ class ModularPoints:
     def _residuals(self) -> list[tuple[ca.Function, ca.Function]]:
         functions = []
         for k in range(self.top + 1):
-            stack = ca.vertcat(ca.SX(0, 1), *(one.expression for one in self.motion.invariants_of(k)))
+            stack = ca.vertcat(ca.SX(0, 1), *(row.expression for row in self.motion.invariants_of(k)))
             q = self.motion.symbols(k)
             functions.append((self.motion.function([stack], k), self.motion.function([ca.jacobian(stack, q)], k)))
         return functions
@@ -65,24 +65,24 @@ class ModularPoints:
     def all(self) -> list[ModularPoint]:
         """Random points, and the pose given first where there is one."""
         rng = np.random.default_rng(7)
-        found: list[ModularPoint] = []
+        points: list[ModularPoint] = []
         if self._is_placed:
             start = np.array([self.motion.placement[entry.label] for entry in self.motion.variables(0)])
             try:
-                found.append(self._point(rng, start, 0.3))
+                points.append(self._point(rng, start, 0.3))
             except _OpenError as error:
                 raise self._contradiction((error.residual, error.row)) from None
         worst: tuple[float, str] = (0.0, "")
-        while len(found) < self.count + self._is_placed:
+        while len(points) < self.count + self._is_placed:
             for attempt in range(STARTS):
                 try:
-                    found.append(self._point(rng, self._start(rng, attempt), 1.0))
+                    points.append(self._point(rng, self._start(rng, attempt), 1.0))
                     break
                 except _OpenError as error:
                     worst = max(worst, (error.residual, error.row))
             else:
                 raise self._contradiction(worst)
-        return found
+        return points
 
     def close(self, q: Array) -> Array | None:
         """The pose on the constraints nearest to a guess; None where there is none."""
@@ -130,7 +130,7 @@ class ModularPoints:
             J = np.array(slope(*lower, q, *rest)).reshape(r.size, q.size)
             step = np.linalg.lstsq(J, -r, rcond=weak)[0]
             q = q + step / max(1.0, float(np.linalg.norm(step)))
-        names = [one.name for one in self.motion.invariants_of(k)]
+        names = [row.name for row in self.motion.invariants_of(k)]
         which = int(np.argmax(np.abs(r))) if np.isfinite(r).all() else int(np.flatnonzero(~np.isfinite(r))[0])
         raise _OpenError(float(np.abs(r[which])), names[which])
 

@@ -89,19 +89,19 @@ class PlanarDerivation:
         self, q: object = None, v: object = None, *, accelerations: object = None, inputs: object = None, t: float = 0.0
     ) -> dict[str, Array]:
         """A, b, M, f, C and equations as numbers; as drawn, at rest and without inputs where left out."""
-        given = (
+        inputs_given = (
             ("q", self.drawn if q is None else q, self.coordinates), ("v", v, self.speeds),
             ("accelerations", accelerations, self.speeds), ("inputs", inputs, self.inputs),
         )  # fmt: skip
         values = []
-        for what, value, names in given:
+        for what, value, names in inputs_given:
             array = np.zeros(len(names)) if value is None else value
             values.append(arguments.matrix(what, array, len(names), 1, self.name, vector="column"))
         results = {"A": self.A, "b": self.b, "M": self.M, "f": self.f, "C": self.C, "equations": self.equations}
         symbols = [self.q, self.v, self.a, self.u, self.p, self.t]
         function = ca.Function("matrices", symbols, [ca.densify(x) for x in results.values()], {"cse": True})
-        found = function(*values, self.parameter_values, t)
-        return {key: np.array(value, dtype=float) for key, value in zip(results, found, strict=True)}
+        matrices = function(*values, self.parameter_values, t)
+        return {key: np.array(value, dtype=float) for key, value in zip(results, matrices, strict=True)}
 
 
 def derive_linkage(model: PlanarModel, *, independent: Sequence[str] = ()) -> PlanarDerivation:
@@ -171,11 +171,11 @@ def _choose(A: Array, names: list[str], wanted: list[str], model: str) -> list[i
         place, where = f"model {model!r}", {"speed": name}
         require_name("speed", name, names, place, argument="independent", error=ModelError, where=where)
     chosen = [names.index(name) for name in dict.fromkeys(wanted)]
-    rest = [k for k in range(len(names)) if k not in chosen]
-    if len(chosen) != free or (rest and rank_at(A[:, rest]) < len(rest)):
-        found = "are not independent" if len(chosen) == free else f"are {len(chosen)}"
+    dependent = [k for k in range(len(names)) if k not in chosen]
+    if len(chosen) != free or (dependent and rank_at(A[:, dependent]) < len(dependent)):
+        fault = "are not independent" if len(chosen) == free else f"are {len(chosen)}"
         raise ModelError(
             "dependent-coordinates", f"{model!r} has {free} degrees of freedom at the drawn pose; the independent "
-            f"speeds {', '.join(wanted)} {found}.", Advice("Choose others by {}.", Argument("independent")),
+            f"speeds {', '.join(wanted)} {fault}.", Advice("Choose others by {}.", Argument("independent")),
         )  # fmt: skip
     return chosen

@@ -132,8 +132,8 @@ class PlanarModel:
     def numbers(self, values: Sequence[Any], what: str = "a value") -> Any:
         """(n,) values of expressions of parameters, with their own values."""
         symbols = ca.vertcat(SX(0, 1), *(symbol for symbol, _ in self.parameters.values()))
-        found = ca.Function("numbers", [symbols], [ca.densify(ca.vertcat(*values))])
-        result = np.array(found(ca.DM([value for _, value in self.parameters.values()])), dtype=float).ravel()
+        function = ca.Function("numbers", [symbols], [ca.densify(ca.vertcat(*values))])
+        result = np.array(function(ca.DM([value for _, value in self.parameters.values()])), dtype=float).ravel()
         if not np.isfinite(result).all():
             raise ModelError("not-finite", f"{what} must be finite, got {result}.")
         return result
@@ -177,8 +177,8 @@ class PlanarModel:
         center : centre of mass, as a share of the way from the first node to the second.
         length : [m] where the drawing is only a first guess; the distance of the drawn nodes when left out.
         """
-        own = body_name(name)
-        what = f"body {own!r}"
+        label = body_name(name)
+        what = f"body {label!r}"
         places = tuple(self._place(place, f"{what}, node {k}") for k, place in ((1, first), (2, second)))
         size = None if length is None else self.constant(length, f"{what}: length")
         if size is not None:
@@ -186,7 +186,7 @@ class PlanarModel:
         if inertia is None:
             squared = ca.dot(places[1] - places[0], places[1] - places[0]) if size is None else size**2
             inertia = self.constant(mass, f"{what}: mass") * squared / 12
-        self._add_body(own, places, mass, inertia, (1, 2), (center, 0.0), size, 0.0)
+        self._add_body(label, places, mass, inertia, (1, 2), (center, 0.0), size, 0.0)
 
     def add_body(
         self, name: object, places: Sequence[Place], *, mass: Value, inertia: Value = 0.0,
@@ -203,13 +203,13 @@ class PlanarModel:
             from i to j, and a₂ times this way turned to the left by 90°. At the first node when left out.
         radius : [m] of the disc that pictures show of a body with one node.
         """
-        own = body_name(name)
+        label = body_name(name)
         if isinstance(places, str) or not isinstance(places, (Sequence, np.ndarray)) or not len(places):
-            raise ModelError("empty", f"body {own!r} needs a list of at least one node, got {places!r}.")
-        drawn = tuple(self._place(place, f"body {own!r}, node {k + 1}") for k, place in enumerate(places))
-        size = self._require_from_zero(radius, f"body {own!r}: radius")
+            raise ModelError("empty", f"body {label!r} needs a list of at least one node, got {places!r}.")
+        drawn = tuple(self._place(place, f"body {label!r}, node {k + 1}") for k, place in enumerate(places))
+        size = self._require_from_zero(radius, f"body {label!r}: radius")
         pair = tuple(between) if isinstance(between, (Sequence, np.ndarray)) else ()
-        self._add_body(own, drawn, mass, inertia, pair, center, None, size)
+        self._add_body(label, drawn, mass, inertia, pair, center, None, size)
 
     def _require_from_zero(self, given: object, what: str, *, above: bool = False) -> float:
         """The value of an expression of parameters that is not negative, or ``above`` zero."""
@@ -225,7 +225,9 @@ class PlanarModel:
     ) -> None:  # fmt: skip
         what = f"body {name!r}"
         require_new_name("body", name, self.bodies, f"model {self.name!r}", error=ModelError)
-        values = {key: self.constant(given, f"{what}: {key}") for key, given in (("mass", mass), ("inertia", inertia))}
+        values = {
+            key: self.constant(number, f"{what}: {key}") for key, number in (("mass", mass), ("inertia", inertia))
+        }
         for key, value in values.items():
             self._require_from_zero(value, f"{what}: {key}")
         a = tuple(self.constant(x, f"{what}: center") for x in _pair(center, f"{what}: center"))
@@ -271,10 +273,10 @@ class PlanarModel:
             else the two become one node with fewer variables.
         """
         a, b = (self.node(node, f"joint {nodes!r}") for node in split_pair(nodes, "add_revolute"))
-        for other in self.joints.values():
-            if other.kind == REVOLUTE and {other.a, other.b} == {a, b}:
-                problem = f"the revolute joint {nodes!r} already exists; its name is {other.name!r}."
-                raise ModelError("duplicate", problem, where={"joint": other.name})
+        for joint in self.joints.values():
+            if joint.kind == REVOLUTE and {joint.a, joint.b} == {a, b}:
+                problem = f"the revolute joint {nodes!r} already exists; its name is {joint.name!r}."
+                raise ModelError("duplicate", problem, where={"joint": joint.name})
         self._add_joint(name, REVOLUTE, a, b, None, input, reaction, ("angle", "rate"), "N m")
 
     def add_prismatic(self, guide: str, node: str, *, name: str = "", input: str = "") -> None:
@@ -299,10 +301,10 @@ class PlanarModel:
         if a == end or not np.linalg.norm(self.numbers([places[end[1] - 1] - places[a[1] - 1]])) > 0:
             problem = f"{what} has no direction: its two nodes are drawn at one place."
             raise ModelError("zero-length", problem, where={"guide": guide})
-        for other in self.joints.values():
-            if other.end is not None and (other.a[0], other.b) == (a[0], b):
-                problem = f"node {node!r} slides on body {a[0]!r} already, by joint {other.name!r}."
-                raise ModelError("duplicate", problem, where={"joint": other.name})
+        for joint in self.joints.values():
+            if joint.end is not None and (joint.a[0], joint.b) == (a[0], b):
+                problem = f"node {node!r} slides on body {a[0]!r} already, by joint {joint.name!r}."
+                raise ModelError("duplicate", problem, where={"joint": joint.name})
         self._add_joint(name, kind, a, b, end, input, False, ("displacement", "speed"), "N")
 
     def _add_joint(
@@ -367,9 +369,9 @@ class PlanarModel:
         """
         self._require_new("driver", name)
         value = self.expression(coordinate, f"driver {name!r}")
-        for other, (driven, _) in self.drivers.items():
+        for driver, (driven, _) in self.drivers.items():
             if ca.is_equal(driven, value, 4):
-                problem = f"driver {name!r} prescribes what driver {other!r} prescribes."
+                problem = f"driver {name!r} prescribes what driver {driver!r} prescribes."
                 raise ModelError("duplicate", problem, where={"driver": name})
         what = f"motion of driver {name!r}"
         wanted = call_user(motion, what, self.time) if callable(motion) else motion
@@ -386,16 +388,18 @@ class PlanarModel:
             body, k = self.node(at, f"force {name!r}")
             velocity = self.bodies[body].velocities[k - 1]
         else:
-            own = self._body(at, f"force {name!r}")
-            i, j = own.between
-            velocity = locate_center(own.velocities[i - 1], own.velocities[j - 1], *own.center)
+            target = self._body(at, f"force {name!r}")
+            i, j = target.between
+            velocity = locate_center(target.velocities[i - 1], target.velocities[j - 1], *target.center)
         self.efforts.append(PlanarEffort(name, velocity, value))
 
     def add_torque(self, name: str, body: object, torque: Value, *, against: object = GROUND) -> None:
         """A torque on a body, against another [N m]: a number, an expression or the name of an input."""
         self._require_new("torque", name)
-        own, other = (self._body(one, f"torque {name!r}") for one in (body, against))
-        self.efforts.append(PlanarEffort(name, own.rate - other.rate, self.expression(torque, f"torque {name!r}")))
+        driven, reacting = (self._body(target, f"torque {name!r}") for target in (body, against))
+        self.efforts.append(
+            PlanarEffort(name, driven.rate - reacting.rate, self.expression(torque, f"torque {name!r}"))
+        )
 
     def _body(self, given: object, what: str) -> PlanarBody:
         name, place = body_name(given), f"model {self.name!r}"

@@ -54,32 +54,36 @@ class PlanarEquations:
             advice = Advice("Add bodies by {}.", Call("m.add_bar"), Call("m.add_body"))
             raise ModelError("no-bodies", f"model {m.name!r} has no bodies.", advice)
         self.m, self.reduction = m, PlanarReduction(m)
-        variables, own = self.reduction.variables, m.own_coordinates
-        self.coordinates = Channels({**{x.name: x.unit for x in variables}, **{k: x.unit for k, x in own.items()}})
+        variables, user_coordinates = self.reduction.variables, m.own_coordinates
+        self.coordinates = Channels(
+            {**{x.name: x.unit for x in variables}, **{k: x.unit for k, x in user_coordinates.items()}}
+        )
         rates = {x.rate_name: f"{x.unit}/s" for x in variables}
         self.speeds = Channels({**rates, **{name: x.unit for name, x in m.own_speeds.items()}})
-        self.q = column([*(x.symbol for x in variables), *(x.symbol for x in own.values())])
+        self.q = column([*(x.symbol for x in variables), *(x.symbol for x in user_coordinates.values())])
         self.v = column([*(x.rate for x in variables), *(x.symbol for x in m.own_speeds.values())])
         self.u = column([symbol for symbol, _ in m.inputs.values()])
         self.p = column([symbol for symbol, _ in m.parameters.values()])
         self.a = SX.sym("a", len(self.speeds))
-        self._allowed = {x.element_hash() for part in (self.q, self.v, self.u, self.p, m.time)
-                         for x in ca.symvar(part)}  # fmt: skip
+        self._allowed = {x.element_hash() for symbols in (self.q, self.v, self.u, self.p, m.time)
+                         for x in ca.symvar(symbols)}  # fmt: skip
         self._without_inputs = self._allowed - {x.element_hash() for x in ca.symvar(self.u)}
         self._kinematics()
-        self.q_drawn = m.numbers([*(x.start for x in variables), *(SX(x.start) for x in own.values())], "the drawing")
+        self.q_drawn = m.numbers(
+            [*(x.start for x in variables), *(SX(x.start) for x in user_coordinates.values())], "the drawing"
+        )
         self._inertia()
         self._rows()
 
     def reduce(self, value: Expr, what: str) -> Any:
         """An expression in the variables; a symbol without a variable is refused."""
         reduced = self.reduction(value)
-        left = [x for x in ca.symvar(reduced) if x.element_hash() not in self._allowed]
-        if left:
+        foreign = [x for x in ca.symvar(reduced) if x.element_hash() not in self._allowed]
+        if foreign:
             raise ModelError(
-                "massless-body", f"{what} depends on {str(left[0])!r}, which has no value: a body of one node without "
+                "massless-body", f"{what} depends on {str(foreign[0])!r}, which has no value: a body of one node without "
                 "inertia is a particle that has no angle.", Advice("Give the body an inertia, or a second node."),
-                where={"symbol": str(left[0])},
+                where={"symbol": str(foreign[0])},
             )  # fmt: skip
         return reduced
 
@@ -88,7 +92,7 @@ class PlanarEquations:
         return ca.jtimes(value, self.q, self.qdot) + ca.jacobian(value, self.m.time)
 
     def _kinematics(self) -> None:
-        own = []
+        rate_values = []
         for name, coordinate in self.m.own_coordinates.items():
             value = self.reduce(coordinate.rate, f"the rate of coordinate {name!r}")
             what = f"the rate of coordinate {name!r}"
@@ -98,9 +102,9 @@ class PlanarEquations:
                 problem = f"the speed '{name}.rate' has the name of the rate of {name!r} and is another quantity."
                 raise ModelError("taken-name", problem, where={"speed": f"{name}.rate"})
             require_symbols(value, what, self._without_inputs, "an input, which it must not")
-            own.append(value)
+            rate_values.append(value)
         count = len(self.reduction.variables)
-        rates = column(own)
+        rates = column(rate_values)
         N = ca.vertcat(
             ca.horzcat(SX.eye(count), SX(count, len(self.m.own_speeds))), ca.sparsify(ca.jacobian(rates, self.v))
         )
@@ -182,10 +186,10 @@ class PlanarEquations:
 
     def _by_owner(self, rows: list[tuple[str, Any]]) -> dict[str, Any]:
         """Rows of every owner in one column, in the variables."""
-        found: dict[str, Any] = {}
+        columns: dict[str, Any] = {}
         for owner, value in rows:
-            found[owner] = ca.vertcat(found.get(owner, SX(0, 1)), self.reduce(value, owner))
-        return found
+            columns[owner] = ca.vertcat(columns.get(owner, SX(0, 1)), self.reduce(value, owner))
+        return columns
 
     def _check_row(self, name: str, value: Expr) -> None:
         require_symbols(value, f"constraint {name!r}", self._without_inputs, "an input, which it must not")
@@ -198,8 +202,8 @@ class PlanarEquations:
         m = self.m
         if any(body.length is not None for body in m.bodies.values()):
             return
-        given = ca.Function("drawn", [self.q, self.p, m.time], [ca.densify(self.phi)])
-        gaps = np.abs(np.array(given(self.q_drawn, [x for _, x in m.parameters.values()], 0.0)).ravel())
+        residuals = ca.Function("drawn", [self.q, self.p, m.time], [ca.densify(self.phi)])
+        gaps = np.abs(np.array(residuals(self.q_drawn, [x for _, x in m.parameters.values()], 0.0)).ravel())
         joints = [k for k, row in enumerate(self.row_tags[: gaps.size]) if row.owner in m.joints]
         worst = max(joints, key=lambda k: gaps[k], default=None)
         if worst is not None and is_open(gaps[worst], 1 + float(np.abs(self.q_drawn).max())):
@@ -214,22 +218,22 @@ class PlanarEquations:
     def measures(self) -> list[tuple[str, str, str, Any]]:
         """Name, name of the rate, unit and value of every quantity that a run records or a motion prescribes."""
         m, reduction = self.m, self.reduction
-        found = [(name, f"{name}.rate", x.unit, x.symbol) for name, x in m.own_coordinates.items()]
+        quantities = [(name, f"{name}.rate", x.unit, x.symbol) for name, x in m.own_coordinates.items()]
         for joint in m.joints.values():
             turns = joint.kind == REVOLUTE
             if not turns or all(reduction.has_angle(node[0]) for node in (joint.a, joint.b)):
                 kind, rate, unit = ("angle", "rate", "rad") if turns else ("displacement", "speed", "m")
-                found.append((f"{joint.name}.{kind}", f"{joint.name}.{rate}", unit, joint.coordinate))
+                quantities.append((f"{joint.name}.{kind}", f"{joint.name}.{rate}", unit, joint.coordinate))
         for body in list(m.bodies.values())[1:]:
             turning = body.angle if reduction.has_angle(body.name) else SX(0)
-            found.append((f"{body.name}.angle", f"{body.name}.rate", "rad", turning))
+            quantities.append((f"{body.name}.angle", f"{body.name}.rate", "rad", turning))
         for body in list(m.bodies.values())[1:]:
             place = self.center(body)
-            found += [(f"{body.name}.{c}", f"{body.name}.v{c}", "m", place[k]) for k, c in enumerate("xy")]
+            quantities += [(f"{body.name}.{c}", f"{body.name}.v{c}", "m", place[k]) for k, c in enumerate("xy")]
         for x in reduction.variables:
             if x.unit == "m" and x.name.endswith((".x", ".y")):
-                found.append((x.name, x.rate_name, x.unit, x.symbol))
-        return [(name, rate, unit, self.reduce(value, name)) for name, rate, unit, value in found]
+                quantities.append((x.name, x.rate_name, x.unit, x.symbol))
+        return [(name, rate, unit, self.reduce(value, name)) for name, rate, unit, value in quantities]
 
 
 @equations.register
@@ -244,11 +248,13 @@ def equations_of_linkage(model: PlanarModel) -> EquationsOfMotion:
     joints, axes = [], []
     for joint in m.joints.values():
         rows = owners.get(joint.name, [])
-        whole = bool(rows) and joint.kind != PRISMATIC  # both bodies of a slider have one angle: no row has its torque
+        is_complete = (
+            bool(rows) and joint.kind != PRISMATIC
+        )  # both bodies of a slider have one angle: no row has its torque
         bodies = (_shown_body(joint.a[0]), _shown_body(joint.b[0]))
-        joints.append(JointInfo(joint.name, joint.kind, tuple(rows), bodies, len(reactions) if whole else -1))
+        joints.append(JointInfo(joint.name, joint.kind, tuple(rows), bodies, len(reactions) if is_complete else -1))
         reactions += [(f"{joint.name}.force.{c}", "N", lam[k]) for c, k in zip("xy", rows, strict=False)]
-        reactions += [(f"{joint.name}.torque.z", "N m", SX(0))] * whole
+        reactions += [(f"{joint.name}.torque.z", "N m", SX(0))] * is_complete
         way = SX([1, 0]) if joint.end is None else e.reduce(e.reduction.direction(joint), joint.name)
         axes.append(ca.horzcat(way, turn(way)))
     units = dict(zip(e.coordinates.names, e.coordinates.units, strict=True))
@@ -262,7 +268,7 @@ def equations_of_linkage(model: PlanarModel) -> EquationsOfMotion:
         for c in ("x", "y", "vx", "vy")
     }
     measures = e.measures()
-    made = equations_from_expressions(
+    eqs = equations_from_expressions(
         m.name, q=e.q, v=e.v, u=e.u, p=e.p, t=m.time, lam=lam, M=e.M, f=e.f, N=e.N, n=e.n, phi=e.holonomic,
         c=e.nonholonomic, kinetic=e.kinetic, potential=e.potential,
         outputs={name: e.reduce(value, f"sensor {name!r}") for name, (value, _) in m.sensors.items()},
@@ -279,13 +285,13 @@ def equations_of_linkage(model: PlanarModel) -> EquationsOfMotion:
         shorthands=shorthands, scene=describe_scene(e),
     )  # fmt: skip
     if not reactions:
-        return made
+        return eqs
     z, a = SX.sym("z", 0), SX.sym("a", e.v.shape[0])
     arguments = [e.q, e.v, a, lam, z, e.u, e.p, m.time]
     forces = ca.Function("reactions", arguments, [column([value for *_, value in reactions])])
     directions = ca.Function("joint_axes", [e.q, e.p, m.time], [ca.densify(ca.horzcat(SX(2, 0), *axes))])
     return replace(
-        made, functions={**made.functions, "reactions": forces, "joint_axes": directions},
+        eqs, functions={**eqs.functions, "reactions": forces, "joint_axes": directions},
         reaction_channels=Channels([x[0] for x in reactions], [x[1] for x in reactions]),
     )  # fmt: skip
 

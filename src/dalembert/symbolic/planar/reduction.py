@@ -111,7 +111,7 @@ class PlanarReduction:
         for joint in self.m.joints.values():
             if joint.kind == PRISMATIC:
                 first, second = sorted((root[joint.a[0]], root[joint.b[0]]), key=self.order.__getitem__)
-                root = {name: first if one == second else one for name, one in root.items()}
+                root = {name: first if body == second else body for name, body in root.items()}
         return root
 
     def offset(self, body: str) -> Any:
@@ -130,22 +130,29 @@ class PlanarReduction:
         self.variables: list[PlanarVariable] = []
         replaced: list[tuple[Any, Any]] = []
         for node, root in self.roots.items():
-            own, other = (self._symbols(x) for x in (node, root))
+            node_symbols, root_symbols = (self._symbols(x) for x in (node, root))
             if root[0] == GROUND:
-                replaced += [(own[0], SX(self.place_of(node))), (own[1], SX.zeros(2))]
+                replaced += [(node_symbols[0], SX(self.place_of(node))), (node_symbols[1], SX.zeros(2))]
             elif node != root:
-                replaced += list(zip(own, other, strict=True))
+                replaced += list(zip(node_symbols, root_symbols, strict=True))
             else:
                 stem = join_node(node)
                 self.variables += [
-                    PlanarVariable(f"{stem}.{c}", f"{stem}.v{c}", "m", own[0][k], own[1][k], self.place_of(node)[k])
+                    PlanarVariable(
+                        f"{stem}.{c}",
+                        f"{stem}.v{c}",
+                        "m",
+                        node_symbols[0][k],
+                        node_symbols[1][k],
+                        self.place_of(node)[k],
+                    )
                     for k, c in enumerate("xy")
                 ]
         for body in m.bodies.values():
             turning = self.turning[body.name]
             if turning != body.name:
-                one = m.bodies[turning]
-                angle, rate = (SX(0), SX(0)) if turning == GROUND else (one.angle, one.rate)
+                leader = m.bodies[turning]
+                angle, rate = (SX(0), SX(0)) if turning == GROUND else (leader.angle, leader.rate)
                 replaced += [(body.angle, angle + self.offset(body.name)), (body.rate, rate)]
             elif body.name != GROUND and self.has_angle(body.name):
                 self.variables.append(

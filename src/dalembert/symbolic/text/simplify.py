@@ -35,19 +35,19 @@ def simplify_terms(
     if operations <= 0:
         raise ModelError("not-positive", f"the bound must be positive; got {operations} operations.")
     shown: dict[str, Any] = {}
-    left: list[str] = []
-    own = dict(terms)
+    unsimplified: list[str] = []
+    graphs = dict(terms)
     with Progress(progress, "simplify") as bar:
-        for k, (name, graph) in enumerate(own.items()):
-            bar.update(k / len(own))
+        for k, (name, graph) in enumerate(graphs.items()):
+            bar.update(k / len(graphs))
             form = normal_form(graph, operations)
             most = max(long, growth * count_operations([graph]))
             if form is None or sum(entry.count_ops() for entry in _entries(form)) > most:
-                left.append(name)
+                unsimplified.append(name)
             else:
                 shown[name] = simplify_expression(form) if search else form
         bar.update(1.0)
-    return shown, tuple(left)
+    return shown, tuple(unsimplified)
 
 
 def _entries(form: Any) -> Sequence[Any]:
@@ -65,6 +65,8 @@ def simplify_expression(expression: Any, short: int = 30) -> Any:
     if expression.is_Atom or expression.count_ops() > short:
         return expression
     # decimal numbers would make every factor decimal: symbols replace them until the end
-    numbers = {one: sympy.Dummy("number", positive=one.is_positive) for one in expression.atoms(sympy.Float)}
-    found = sympy.simplify(expression.xreplace(numbers)).xreplace({symbol: one for one, symbol in numbers.items()})
-    return min((expression, found), key=lambda form: form.count_ops())
+    numbers = {atom: sympy.Dummy("number", positive=atom.is_positive) for atom in expression.atoms(sympy.Float)}
+    simplified = sympy.simplify(expression.xreplace(numbers)).xreplace(
+        {symbol: atom for atom, symbol in numbers.items()}
+    )
+    return min((expression, simplified), key=lambda form: form.count_ops())

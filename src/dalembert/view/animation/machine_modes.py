@@ -31,31 +31,10 @@ from dalembert.solve.rest.linearize import linearize
 from dalembert.view.animation.body_shapes import corners
 from dalembert.view.animation.machine_motion import machine_motion, picture_modes, spread, still
 from dalembert.view.animation.machine_scene import machine_data
-from dalembert.view.animation.mode_playback import PLAYBACK, mode_clock, read_count
+from dalembert.view.animation.mode_playback import MOST_MODES, REACH, mode_clock, read_count
 
 _PARTS = 8  # coordinates of a mode that are listed
 
-
-@dataclass(frozen=True)
-class ModeDrawing:
-    """Amplitude of a mode as the page opens, and which modes and coordinates it shows."""
-
-    # Largest turn [rad]: less than half a revolution, so that its direction is seen.
-    turn: float = 2.5
-    # Largest gap of a joint as part of the size of the machine: about five pixels of a page of 400. An arm a turned by
-    # θ leaves its tangent by a θ²/2.
-    gap: float = 0.012
-    # Eigenvalue relative to the largest, below which a mode of a rolling machine is one of its free motions: a free
-    # motion is a double eigenvalue zero, which rounding splits to √ε = 1.5e-8.
-    free: float = 1e-6
-    # Component relative to the largest from which a coordinate is listed: three digits are written.
-    listed: float = 1e-3
-    # Displacement relative to its limit that counts as none: a mode that does not move here is not enlarged by it. Any
-    # small number does: it keeps a division from zero, and another of the three limits decides.
-    still: float = 1e-12
-
-
-DRAWING = ModeDrawing()
 
 Machine = Mechanism | EquationsOfMotion | State
 
@@ -108,8 +87,15 @@ def _find_state(machine: Machine) -> tuple[EquationsOfMotion, State]:
     return machine, equilibrium(machine)
 
 
-def _modes(eqs: EquationsOfMotion, state: State, modes: object) -> Modes:
-    count = read_count(modes) or PLAYBACK.count
+def _modes(
+    eqs: EquationsOfMotion,
+    state: State,
+    modes: object,
+    # Eigenvalue relative to the largest, below which a mode of a rolling machine is one of its free motions: a
+    # free motion is a double eigenvalue zero, which rounding splits to √ε = 1.5e-8.
+    free: float = 1e-6,
+) -> Modes:
+    count = read_count(modes) or MOST_MODES
     linear = linearize(eqs, state)
     if isinstance(linear, SecondOrder):
         found = linear.modes()
@@ -121,7 +107,7 @@ def _modes(eqs: EquationsOfMotion, state: State, modes: object) -> Modes:
     rows = np.eye(linear.nx)[: len(names)]
     whole = StateSpace(linear.A, linear.B, rows, None, states=linear.states, inputs=linear.inputs, outputs=names)
     found = whole.modes()
-    alive = np.abs(found.eigenvalues) > DRAWING.free * np.abs(found.eigenvalues).max(initial=0.0)
+    alive = np.abs(found.eigenvalues) > free * np.abs(found.eigenvalues).max(initial=0.0)
     alive &= np.abs(found.shapes).max(axis=0, initial=0.0) > 0.0
     return found.select((np.flatnonzero(alive)[:count] + 1).tolist())
 
@@ -168,7 +154,19 @@ def _split(shapes: ComplexArray, in_step: bool) -> dict[str, Any]:
     return {"shapes": real, "turned": None if in_step else turned}
 
 
-def _shapes(eqs: EquationsOfMotion, state: State, data: dict[str, Any], motion: ComplexArray) -> _Shapes:
+def _shapes(
+    eqs: EquationsOfMotion,
+    state: State,
+    data: dict[str, Any],
+    motion: ComplexArray,
+    largest_turn: float = 2.5,  # largest turn [rad]: less than half a revolution, so that its direction is seen.
+    # Largest gap of a joint as part of the size of the machine: about five pixels of a page of 400. An arm a
+    # turned by θ leaves its tangent by a θ²/2.
+    largest_gap: float = 0.012,
+    # Displacement relative to its limit that counts as none: a mode that does not move here is not enlarged by
+    # it. Any small number does: it keeps a division from zero, and another of the three limits decides.
+    least: float = 1e-12,
+) -> _Shapes:
     """Displacements of all bodies in every mode, by its speeds (nv, k)."""
     assert eqs.scene is not None
     planar, standing = eqs.scene.planar, machine_motion(still(eqs, state))
@@ -206,8 +204,8 @@ def _shapes(eqs: EquationsOfMotion, state: State, data: dict[str, Any], motion: 
         own_turn = np.linalg.norm(turned, axis=1)
         turn = np.maximum(turn, own_turn)
         gap = np.maximum(gap, np.sqrt(np.linalg.norm(arms, axis=1).max() / 2) * own_turn)
-    limits = ((PLAYBACK.reach * size, far), (DRAWING.turn, turn), (np.sqrt(DRAWING.gap * size), gap))
-    factor = np.min([limit / np.maximum(value, DRAWING.still * limit) for limit, value in limits], axis=0)
+    limits = ((REACH * size, far), (largest_turn, turn), (np.sqrt(largest_gap * size), gap))
+    factor = np.min([limit / np.maximum(value, least * limit) for limit, value in limits], axis=0)
     every = np.hstack([found.reshape(len(found), -1), *compared]) * factor[:, None]
     phase = np.array([_find_phase(one) for one in every])
     imaginary = np.abs((every * phase[:, None]).imag).max(axis=1, initial=0.0)
@@ -264,11 +262,16 @@ def _words(s: complex) -> dict[str, Any]:
     }
 
 
-def _parts(modes: Modes, k: int) -> list[list[Any]]:
+def _parts(
+    modes: Modes,
+    k: int,
+    # Component relative to the largest from which a coordinate is listed: three digits are written.
+    listed: float = 1e-3,
+) -> list[list[Any]]:
     """Name, size and phase [deg] of the coordinates that move most, the largest 1 and at 0°."""
     column = np.asarray(modes.shapes)[:, k]
     sizes = np.abs(column)
-    order = [int(i) for i in ties.largest_first(sizes)[:_PARTS] if sizes[i] > DRAWING.listed * sizes.max(initial=0.0)]
+    order = [int(i) for i in ties.largest_first(sizes)[:_PARTS] if sizes[i] > listed * sizes.max(initial=0.0)]
     if not order:
         return []
     first = column[order[0]]

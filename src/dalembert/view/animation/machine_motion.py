@@ -25,20 +25,6 @@ _SPREAD = 25  # points along a line that represent all
 
 
 @dataclass(frozen=True)
-class NodeLimits:
-    """When a node is at a place, and which small rigid motions nodes determine."""
-
-    # Distance of a node from its place [m], relative above one metre: nine digits of a file.
-    same: float = 1e-9
-    # Singular value relative to the largest, below which nodes in a line do not determine a turn: files have some
-    # seven digits.
-    in_line: float = 1e-6
-
-
-NODES = NodeLimits()
-
-
-@dataclass(frozen=True)
 class MachineMotion:
     """The motion of all bodies of a scene at the same times.
 
@@ -136,10 +122,14 @@ class MachineMotion:
         return MachineMotion(self.scene, interpolate(poses, times))
 
 
-def node_at(flexible: SceneFlexible | None, place: Array) -> SceneNode | None:
+def node_at(
+    flexible: SceneFlexible | None,
+    place: Array,
+    same: float = 1e-9,  # distance of a node from its place [m], relative above one metre: nine digits of a file.
+) -> SceneNode | None:
     """The node of a flexible body at a place."""
     for node in () if flexible is None else flexible.nodes:
-        if np.abs(np.subtract(node.point, place)).max() <= NODES.same * max(1.0, float(np.abs(place).max())):
+        if np.abs(np.subtract(node.point, place)).max() <= same * max(1.0, float(np.abs(place).max())):
             return node
     return None
 
@@ -150,18 +140,27 @@ def picture_modes(flexible: SceneFlexible) -> tuple[Array, Array]:
     return points, np.asarray(flexible.modes, dtype=np.float64).reshape(len(flexible.modes), len(points), 3)
 
 
-def second_weights(flexible: SceneFlexible) -> tuple[list[int], Array]:
+def second_weights(
+    flexible: SceneFlexible,
+    same: float = 1e-9,  # distance of a node from its place [m], relative above one metre: nine digits of a file.
+) -> tuple[list[int], Array]:
     """Numbers of the nodes with a displacement of second order, and its share at every point of the picture (n, k)."""
     bent = [k for k, node in enumerate(flexible.nodes) if node.second]
     points = points3(flexible.points)
     if not bent:
         return [], np.zeros((len(points), 0))
     square = np.stack([np.sum((points - np.array(node.point)) ** 2, axis=1) for node in flexible.nodes], axis=1)
-    share = 1.0 / np.maximum(square, NODES.same**2 * max(float(square.max(initial=0.0)), 1e-300))
+    share = 1.0 / np.maximum(square, same**2 * max(float(square.max(initial=0.0)), 1e-300))
     return bent, np.asarray(share[:, bent] / share.sum(axis=1, keepdims=True))
 
 
-def joint_motions(flexible: SceneFlexible, places: Sequence[Place]) -> Array:
+def joint_motions(
+    flexible: SceneFlexible,
+    places: Sequence[Place],
+    # Singular value relative to the largest, below which nodes in a line do not determine a turn: files have some
+    # seven digits.
+    in_line: float = 1e-6,
+) -> Array:
     """(m, 6): of every mode the small rigid motion t + θ × u₀ that fits the motion of the nodes at some places best.
 
     A picture in another scale enlarges the deformation beside this motion, so that joints stay closed, and does not
@@ -177,7 +176,7 @@ def joint_motions(flexible: SceneFlexible, places: Sequence[Place]) -> Array:
     size = float(np.abs(rest - middle).max()) or 1.0
     rows = np.concatenate([np.hstack([np.eye(3), -_skew((point - middle) / size)]) for point in rest])
     moved = np.concatenate([points3(node.translation).T for node in at])
-    fit = np.linalg.lstsq(rows, moved, rcond=NODES.in_line)[0].T
+    fit = np.linalg.lstsq(rows, moved, rcond=in_line)[0].T
     turn = fit[:, 3:] / size
     return np.hstack([fit[:, :3] - np.cross(turn, middle), turn])
 

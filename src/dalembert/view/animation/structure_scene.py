@@ -24,7 +24,7 @@ from dalembert.structures.analysis.buckling import Buckling
 from dalembert.structures.assembly.structure import Structure, assemble_structure
 from dalembert.structures.beams.beam_group import BeamGroup
 from dalembert.view.animation.channels import channels_of
-from dalembert.view.animation.mode_playback import PLAYBACK, mode_clock, read_count, scene_box
+from dalembert.view.animation.mode_playback import MOST_MODES, REACH, mode_clock, read_count, scene_box
 from dalembert.view.plots.structures import geometry, stage
 
 _LOST = 1e-4  # of the largest displacement, at most, by leaving out singular values
@@ -52,7 +52,7 @@ def structure_data(
         )
     if isinstance(thing, Frame | Solid | Structure):
         own = _structure(thing)
-        most = max(1, min(PLAYBACK.count, len(own.free) - 1))
+        most = max(1, min(MOST_MODES, len(own.free) - 1))
         found = modes if isinstance(modes, Modes) else own.modes(read_count(modes) or most)
         return _mode_data(own, _collect_modes(own, found), own.name, speed)
     if isinstance(thing, Modes | Record):
@@ -113,11 +113,11 @@ def _mode_data(structure: Structure, shapes: _Shapes, name: str, speed: float) -
     return {
         "kind": "structure",
         "name": name,
-        **parts.at_rest(PLAYBACK.reach * size),
+        **parts.at_rest(REACH * size),
         "modes": [{"title": title, "note": note} for title, note in zip(shapes.titles, shapes.notes)],
         "shapes": (moved / largest).astype(np.float32),
         "turned": None if turned is None else (turned / largest).astype(np.float32),
-        "unit": PLAYBACK.reach * size,
+        "unit": REACH * size,
         **mode_clock(speed),
     }
 
@@ -150,12 +150,12 @@ def _response_data(structure: Structure, run: Record, fps: float, speed: float, 
     return {
         "kind": "structure",
         "name": run.name or structure.name,
-        **parts.at_rest(PLAYBACK.reach * size),
+        **parts.at_rest(REACH * size),
         "modes": [],
         "shapes": shapes.astype(np.float32),
         "turned": None,
         "weights": weights,
-        "unit": 1.0 if largest > PLAYBACK.reach * size or largest == 0.0 else PLAYBACK.reach * size / largest,
+        "unit": 1.0 if largest > REACH * size or largest == 0.0 else REACH * size / largest,
         "largest": largest,
         "clock": "time",
         "start": float(times[0]), "end": float(times[-1]), "frames": frames,

@@ -20,22 +20,6 @@ MOST = 8
 
 
 @dataclass(frozen=True)
-class ChangeWords:
-    """How a change from one size to another is written."""
-
-    # Size before, relative to the larger of both, from which there is no percentage: rounding of a run.
-    nothing: float = 1e-9
-    # Percentage above which a factor reads better: ten times as much.
-    factor: float = 900.0
-    # Percentages below this one, and those that would be rounded to 100 from below, have a digit after the point.
-    digit: float = 10.0
-    nearly_all: float = 99.0
-
-
-WORDS = ChangeWords()
-
-
-@dataclass(frozen=True)
 class ControlEffect:
     """RMS about the mean of all, and largest deviation, of one channel without and with control."""
 
@@ -131,13 +115,24 @@ def _legend(ax: Any, switched_on: float | None) -> None:
                 textcoords="offset points", ha="center", va="bottom", fontsize=9, color=INK)  # fmt: skip
 
 
-def _change(word: str, one: float, two: float, unit: str) -> str:
-    if one <= WORDS.nothing * max(one, two):
+def _change(
+    word: str,
+    one: float,
+    two: float,
+    unit: str,
+    factor: float = 900.0,  # percentage above which a factor reads better: ten times as much.
+    # Size before, relative to the larger of both, from which there is no percentage: rounding of a run.
+    nothing: float = 1e-9,
+    nearly_all: float = 99.0,
+    # Percentages below this one, and those that would be rounded to 100 from below, have a digit after the point.
+    digit: float = 10.0,
+) -> str:
+    if one <= nothing * max(one, two):
         return f"{word} {two:.3g} {unit}".rstrip() if two > 0.0 else f"{word} 0"
     percent = 100.0 * (two / one - 1.0)
-    if percent > WORDS.factor:
+    if percent > factor:
         return f"{word} ×{two / one:.3g}"
-    digits = 1 if WORDS.nearly_all < abs(percent) < 100.0 or abs(percent) < WORDS.digit else 0
+    digits = 1 if nearly_all < abs(percent) < 100.0 or abs(percent) < digit else 0
     return f"{word} {'−' if percent < 0.0 else '+'}{abs(percent):.{digits}f} %"
 
 

@@ -15,8 +15,8 @@ from dalembert.view.plots.before_after import plot_control
 from dalembert.view.plots.figures import choice, line_of, new_figure, put_legend_beside, with_unit
 from dalembert.view.plots.phase import plot_phase
 from dalembert.view.plots.record_channels import (
-    THRESHOLDS,
     default_channels,
+    exceeds_rounding,
     finite_span,
     is_flat,
     largest_of_units,
@@ -169,7 +169,7 @@ def _flat_limits(run: Record, labels: Sequence[str], unit: str) -> tuple[float, 
     if moving_channels(run, labels):
         return (low - 0.1 * size, high + 0.1 * size) if is_flat(run[list(labels)]) else None
     largest = largest_of_units(run, {unit}).get(unit, 0.0)
-    if size > THRESHOLDS.rest * largest and size > THRESHOLDS.nothing:
+    if exceeds_rounding(size, largest):
         return (low - 0.1 * size, high + 0.1 * size)
     # rounding about zero; the sum of energies is as good as the tolerance of the run
     return (-0.1 * largest, 0.1 * largest) if list(labels) == ["energy"] and largest > 0.0 else (-0.055, 0.055)

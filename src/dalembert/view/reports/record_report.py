@@ -16,9 +16,9 @@ from dalembert.record import Record
 from dalembert.view.animation.animate import animate
 from dalembert.view.plots.plot import plot
 from dalembert.view.plots.record_channels import (
-    THRESHOLDS,
     default_channels,
     default_names,
+    exceeds_rounding,
     moving_channels,
     rate_of,
 )
@@ -234,8 +234,11 @@ def _find_reactions(run: Record, eqs: EquationsOfMotion) -> list[tuple[str, floa
 
 
 def _reactions_table(reactions: Sequence[tuple[str, float, float]]) -> Table:
-    least = THRESHOLDS.rest * max(max(force, torque) for _, force, torque in reactions)  # below: rounding
-    rows = [(name, *(f"{size:.4g}" if size > least else "0" for size in sizes)) for name, *sizes in reactions]
+    largest = max(max(force, torque) for _, force, torque in reactions)
+    rows = [
+        (name, *(f"{size:.4g}" if exceeds_rounding(size, largest) else "0" for size in sizes))
+        for name, *sizes in reactions
+    ]
     return Table(("joint", "largest force [N]", "largest torque [N m]"), tuple(rows))
 
 

@@ -13,7 +13,7 @@ import dalembert as da
 from dalembert.core.errors import DataError
 from dalembert.view.animation import machine_modes
 from dalembert.view.animation.machine_modes import _parts
-from dalembert.view.animation.mode_playback import PLAYBACK
+from dalembert.view.animation.mode_playback import REACH
 from tests.helpers import flexible_parts
 from tests.helpers.findings import raises
 
@@ -105,7 +105,7 @@ def test_flexible_bodies_bend_in_the_modes_of_their_machine() -> None:
     assert np.abs(data["shapes"]).max() < 1e-9  # its frame is held
     assert body["shapes"].shape == (2, 2)
     moved = np.linalg.norm(np.tensordot(body["shapes"], body["modes"], 1), axis=2).max(axis=1)
-    assert moved == pytest.approx(PLAYBACK.reach * 2.0 * data["own"])
+    assert moved == pytest.approx(REACH * 2.0 * data["own"])
     # in proportion as the eigenvectors of the body alone
     own = flexible_parts.cantilever()
     values, vectors = scipy.linalg.eigh(own.stiffness, own.modal_mass)

@@ -51,7 +51,10 @@ def orthogonal_complement(
     label : of the columns of S, numbered: ``"free 1"``; when left out they have the names of the independent ones
     """
     if label is not None:
-        S, redundant = (made := orthogonal_complement(A, numbers, independent, prefer)).matrix, made.redundant
+        S, redundant = (
+            (complement := orthogonal_complement(A, numbers, independent, prefer)).matrix,
+            complement.redundant,
+        )
         return Complement(LabelledMatrix(S.entries, S.rows, _number(label, len(S.columns))), redundant)
     columns = A.columns
     if numbers is None:
@@ -69,7 +72,7 @@ def orthogonal_complement(
     else:
         for label in independent:
             require_label(label, columns, "column", "the variables of this part")
-    rank = max(rank_of(one) for one in numbers)
+    rank = max(rank_of(matrix) for matrix in numbers)
     _check_count(A, independent, len(columns) - rank)
     free = [columns.index(label) for label in independent]
     done = eliminate(A.entries, numbers, [j for j in range(len(columns)) if j not in free])
@@ -84,9 +87,9 @@ def orthogonal_complement(
     for k, j in enumerate(free):
         S[j, k] = 1
     for j, row in zip(done.columns, done.table, strict=True):
-        for k, other in enumerate(free):
-            if other in row:
-                S[j, k] = -row[other]
+        for k, column in enumerate(free):
+            if column in row:
+                S[j, k] = -row[column]
     return Complement(LabelledMatrix(S, columns, independent), tuple(A.rows[i] for i in done.dropped))
 
 
@@ -140,32 +143,32 @@ def linear_complement(
     for label in independent:
         require_label(label, columns, "column", "the variables of this part")
     n, free = len(columns), [list(columns).index(label) for label in independent]
-    rest = [j for j in range(n) if j not in free]
+    dependent = [j for j in range(n) if j not in free]
     if weights is not None:
         B0, B1 = weights[:, None] * B0, weights[:, None, None] * B1
-    B, G = B0[:, rest], B0[:, free]
+    B, G = B0[:, dependent], B0[:, free]
     C0 = np.zeros((n, len(free)))
     C1 = np.zeros((n, len(free), B1.shape[2]))
     C0[free, range(len(free))] = 1.0
-    if rest:
-        if rank_of(B) < len(rest):
+    if dependent:
+        if rank_of(B) < len(dependent):
             raise ModelError(
                 "rank-deficient", f"{len(free)} independent variables ({', '.join(independent)}) are too few or badly "
-                f"chosen: the constraints determine {rank_of(B)} of the {len(rest)} others.",
+                f"chosen: the constraints determine {rank_of(B)} of the {len(dependent)} others.",
                 where={"independent": tuple(independent)},
-                evidence={"rank": rank_of(B), "needed": len(rest)},
+                evidence={"rank": rank_of(B), "needed": len(dependent)},
             )  # fmt: skip
         Q, R = np.linalg.qr(B)
         X = -scipy.linalg.solve_triangular(R, Q.T @ G)
-        C0[rest] = X
+        C0[dependent] = X
         gap = G + B @ X
         for j in range(B1.shape[2]):
             if not B1[:, :, j].any():
                 continue
-            dB, dG = B1[:, rest, j], B1[:, free, j]
+            dB, dG = B1[:, dependent, j], B1[:, free, j]
             inner = scipy.linalg.solve_triangular(R, Q.T @ (dG + dB @ X))
             outer = scipy.linalg.solve_triangular(R, scipy.linalg.solve_triangular(R, dB.T @ gap, trans="T"))
-            C1[rest, :, j] = -(inner + outer)
+            C1[dependent, :, j] = -(inner + outer)
     return C0, C1
 
 

@@ -71,8 +71,8 @@ def random_values(expression: Any, points: int = 3) -> Array:
     rng = np.random.default_rng(20)
     symbols = ca.symvar(expression)
     function = ca.Function("at_random", [ca.vertcat(ca.SX(0, 1), *symbols)], [ca.densify(ca.SX(expression))])
-    found = [np.array(function(rng.uniform(0.3, 1.2, len(symbols)))) for _ in range(points)]
-    return np.array(found).reshape(points, *expression.shape)
+    samples = [np.array(function(rng.uniform(0.3, 1.2, len(symbols)))) for _ in range(points)]
+    return np.array(samples).reshape(points, *expression.shape)
 
 
 def eliminate(
@@ -161,8 +161,8 @@ def solve_square(matrix: Expr, right: Expr, small: int = 4) -> Any:
         blocks[find(i)][1].append(j)
     solved = ca.SX(n, 1)
     for rows, columns in blocks.values():
-        block, part = matrix[rows, columns], right[rows]
-        solved[columns] = ca.inv_minor(block) @ part if len(rows) <= small else ca.solve(block, part)
+        block, load = matrix[rows, columns], right[rows]
+        solved[columns] = ca.inv_minor(block) @ load if len(rows) <= small else ca.solve(block, load)
     return solved
 
 

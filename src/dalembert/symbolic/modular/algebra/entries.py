@@ -38,8 +38,8 @@ def name_entries(
             if np.ptp(at[i, j]) <= equal * np.abs(at[i, j]).max():
                 result[i, j] = entries[i, j] if ca.SX(entries[i, j]).is_constant() else at[i, j, 0]
                 continue
-            for known, symbol in named:
-                sign = next((s for s in (1, -1) if np.allclose(at[i, j], s * known, rtol=equal, atol=0.0)), None)
+            for sample, symbol in named:
+                sign = next((s for s in (1, -1) if np.allclose(at[i, j], s * sample, rtol=equal, atol=0.0)), None)
                 if sign is not None:
                     result[i, j] = sign * symbol
                     break

@@ -60,10 +60,10 @@ class LinearModel:
         i = [_place(name, self.velocities, "velocity") for name in velocities]
         j = [_place(name, self.coordinates, "coordinate") for name in coordinates]
         inv = np.linalg.inv(self.M)
-        other = [k for k in range(len(self.velocities)) if k not in i]
-        rest = [k for k in range(len(self.coordinates)) if k not in j]
+        outside = [k for k in range(len(self.velocities)) if k not in i]
+        beyond = [k for k in range(len(self.coordinates)) if k not in j]
         scale = max(1.0, float(np.abs(inv @ self.K).max(initial=0.0)), float(np.abs(inv @ self.D).max(initial=0.0)))
-        for matrix, columns, names in ((self.D, other, self.velocities), (self.K, rest, self.coordinates)):
+        for matrix, columns, names in ((self.D, outside, self.velocities), (self.K, beyond, self.coordinates)):
             for k in columns:
                 size = float(np.abs((inv @ matrix)[i, k]).max(initial=0.0))
                 if not is_zero(np.array(size), scale):
@@ -105,10 +105,10 @@ class LinearModel:
 
     def drift_modes(self) -> Any:
         """Eigenvalues of the model in all variables that the independent ones do not have: drift of constraints."""
-        left = list(np.linalg.eigvals(self.G))
+        drifting = list(np.linalg.eigvals(self.G))
         for value in np.linalg.eigvals(self.A):
-            left.pop(int(np.argmin([abs(one - value) for one in left])))
-        return np.array(left)
+            drifting.pop(int(np.argmin([abs(eigenvalue - value) for eigenvalue in drifting])))
+        return np.array(drifting)
 
 
 @dataclass
@@ -155,8 +155,8 @@ def linearize_parts(
     _complete_accelerations(model, reference, point, t)
     work = _Worker(model, point)
     nodes: dict[str, _Linear] = {}
-    for one, path in motion.paths.items():
-        nodes[path] = work.node(one, path, nodes)
+    for subsystem, path in motion.paths.items():
+        nodes[path] = work.node(subsystem, path, nodes)
     root = nodes[""]
     work.check_reference(root, frozen)
     return work.finish(root, coordinates)
@@ -166,8 +166,8 @@ def _complete_accelerations(model: ModularModel, reference: Mapping[str, float],
     labels = model.motion.labels(2)
     if any(label in reference for label in labels) or (not np.any(point[1]) and not labels):
         return
-    found = model.accelerations(reference, t=t)
-    point[2] = np.array([found[label] for label in labels])
+    accelerations = model.accelerations(reference, t=t)
+    point[2] = np.array([accelerations[label] for label in labels])
 
 
 class _Worker:
@@ -186,54 +186,54 @@ class _Worker:
         """Values of expressions at the reference; their function is made once per model."""
         functions = self.model.functions
         if key not in functions:
-            expressions = [ca.SX(one) for one in make()]
-            functions[key] = self.motion.function(expressions, 2), [one.shape for one in expressions]
+            expressions = [ca.SX(expression) for expression in make()]
+            functions[key] = self.motion.function(expressions, 2), [expression.shape for expression in expressions]
         function, shapes = functions[key]
-        found = function(*self.point)
-        found = found if isinstance(found, (tuple, list)) else [found]
-        return [np.array(one).reshape(shape) for one, shape in zip(found, shapes, strict=True)]
+        results = function(*self.point)
+        results = results if isinstance(results, (tuple, list)) else [results]
+        return [np.array(expression).reshape(shape) for expression, shape in zip(results, shapes, strict=True)]
 
     def rows(self, path: str) -> list[Array]:
         """A, b of first and of second order of the constraints of one node, each with its derivatives in x."""
-        found = self.numbers(("rows", path), lambda: self._row_expressions(path))
+        values_and_slopes = self.numbers(("rows", path), lambda: self._row_expressions(path))
         values = []
-        for value, slope in zip(found[::2], found[1::2], strict=True):
+        for value, slope in zip(values_and_slopes[::2], values_and_slopes[1::2], strict=True):
             m, n = value.shape
             values += [value, slope.reshape(n, m, self.nx).transpose(1, 0, 2)]
         return values
 
     def _row_expressions(self, path: str) -> list[Any]:
         motion = self.motion
-        second = ca.vertcat(ca.SX(0, 1), *(one.expression for one in motion.invariants_of(2, path)))
+        second = ca.vertcat(ca.SX(0, 1), *(row.expression for row in motion.invariants_of(2, path)))
         minus, b2 = affine_parts(second, self.a, "the constraints", self.model.root.name)
-        low = [one for one in motion.invariants if one.owner == path]
+        low = [row for row in motion.invariants if row.owner == path]
         v = motion.symbols(1)
         first = []
-        for one in low:
-            rate = motion.differentiate(one.expression, 1 - one.order) if one.order < 2 else ca.SX(0)
+        for row in low:
+            rate = motion.differentiate(row.expression, 1 - row.order) if row.order < 2 else ca.SX(0)
             A1 = ca.jacobian(rate, v)
             first.append(rate - A1 @ v if not ca.depends_on(A1, v) else ca.SX(0))
         b1 = ca.vertcat(ca.SX(0, 1), *first)
-        return [one for e in (-minus, b1, b2) for one in (e, ca.jacobian(ca.vec(e), self.x))]
+        return [row for e in (-minus, b1, b2) for row in (e, ca.jacobian(ca.vec(e), self.x))]
 
     def node(self, part: ModularPart, path: str, nodes: Mapping[str, _Linear]) -> _Linear:
-        inner = [nodes[f"{path}{one.name}."] for one in part.parts]
-        own = self.motion.own_labels(path)
-        columns = own + tuple(label for one in inner for label in one.columns)
+        inner = [nodes[f"{path}{child.name}."] for child in part.parts]
+        labels = self.motion.own_labels(path)
+        columns = labels + tuple(label for child in inner for label in child.columns)
         width, n, nx = len(columns), self.n, self.nx
         R, R_x = np.zeros((n, width)), np.zeros((n, width, nx))
         e, e_x, h, h_x = np.zeros(n), np.zeros((n, nx)), np.zeros(n), np.zeros((n, nx))
         f, f_x = np.zeros(width), np.zeros((width, nx))
         f_a, f_u = np.zeros((width, n)), np.zeros((width, self.u.numel()))
-        for k, label in enumerate(own):
+        for k, label in enumerate(labels):
             R[self.place[label], k] = 1.0
-        at = len(own)
-        for one in inner:
-            part_of = slice(at, at + len(one.columns))
-            R[:, part_of], R_x[:, part_of] = one.S, one.S_x
-            e, e_x, h, h_x = e + one.e, e_x + one.e_x, h + one.h, h_x + one.h_x
-            f[part_of], f_x[part_of], f_a[part_of], f_u[part_of] = one.f, one.f_x, one.f_a, one.f_u
-            at += len(one.columns)
+        at = len(labels)
+        for child in inner:
+            part_of = slice(at, at + len(child.columns))
+            R[:, part_of], R_x[:, part_of] = child.S, child.S_x
+            e, e_x, h, h_x = e + child.e, e_x + child.e_x, h + child.h, h_x + child.h_x
+            f[part_of], f_x[part_of], f_a[part_of], f_u[part_of] = child.f, child.f_x, child.f_a, child.f_u
+            at += len(child.columns)
         F, F_x, F_a, F_u = self.forces(path)
         f = f + R.T @ F
         f_x = f_x + R.T @ F_x + np.einsum("rcx,r->cx", R_x, F)
@@ -257,13 +257,13 @@ class _Worker:
             R @ d1 + e, np.einsum("rcx,c->rx", R_x, d1) + R @ d1_x + e_x,
             R @ d2 + h, np.einsum("rcx,c->rx", R_x, d2) + R @ d2_x + h_x,
             C.T @ f, C.T @ f_x + np.einsum("czx,c->zx", C_x, f), C.T @ f_a, C.T @ f_u,
-            [gap, *(other for one in inner for other in one.gaps)],
+            [gap, *(gap_below for child in inner for gap_below in child.gaps)],
         )  # fmt: skip
 
     def forces(self, path: str) -> tuple[Array, Array, Array, Array]:
         def make() -> list[Any]:
             f = self.model.forces(path, self.labels).entries
-            return [f, *(ca.jacobian(f, one) for one in (self.x, self.a, self.u))]
+            return [f, *(ca.jacobian(f, variables) for variables in (self.x, self.a, self.u))]
 
         value, x, a, u = self.numbers(("forces", path), make)
         return value.ravel(), x, a, u
@@ -304,11 +304,11 @@ class _Worker:
                 ModelWarning.report([Finding("joint-open", problem, where, evidence)], stacklevel=3)
 
     def _stack(self, order: int) -> Any:
-        return ca.vertcat(ca.SX(0, 1), *(one.expression for one in self.motion.invariants_of(order)))
+        return ca.vertcat(ca.SX(0, 1), *(row.expression for row in self.motion.invariants_of(order)))
 
     def _kinematics(self) -> list[Any]:
         motion = self.motion
-        low = [one.expression for one in motion.invariants if one.order == 0]
+        low = [row.expression for row in motion.invariants if row.order == 0]
         rates = ca.vertcat(ca.SX(0, 1), *(motion.rate_of(entry.symbol) for entry in motion.variables(0)))
         q, v = motion.symbols(0), motion.symbols(1)
         Phi = ca.vertcat(ca.SX(0, 1), *low)
@@ -316,7 +316,7 @@ class _Worker:
 
     def finish(self, root: _Linear, chosen: Sequence[str] | None) -> LinearModel:
         motion, n0 = self.motion, len(self.motion.labels(0))
-        low = [one for one in motion.invariants if one.order == 0]
+        low = [row for row in motion.invariants if row.order == 0]
         Phi_q, rate_q, rate_v = self.numbers("kinematics", self._kinematics)
         names = motion.labels(0)
         if chosen is None:
@@ -326,7 +326,7 @@ class _Worker:
             _place(name, names, "coordinate")
         keep = [i for i in range(len(Phi_q)) if not is_rounding(Phi_q[i]).all()]
         Z, _ = linear_complement(Phi_q[keep], np.zeros((len(keep), n0, 0)), names, chosen)
-        if any(one.order == 2 for one in motion.invariants):
+        if any(row.order == 2 for row in motion.invariants):
             return self._without_independent(root, rate_q, rate_v)
         z0 = np.array([self.point[1][self.place[label]] for label in root.columns])
         a0 = np.array([self.point[2][self.place[label]] for label in root.columns])
@@ -372,7 +372,9 @@ class _Worker:
     def _all_variables(self, root: _Linear, rate_q: Array, rate_v: Array) -> tuple[Array, Array]:
         """δẋ = G δx + H δu of all coordinates and velocities, from f̄ = 0 and the constraints of second order."""
         motion = self.motion
-        A, r_x = self.numbers("second order", lambda: [ca.jacobian(self._stack(2), one) for one in (self.a, self.x)])
+        A, r_x = self.numbers(
+            "second order", lambda: [ca.jacobian(self._stack(2), variables) for variables in (self.a, self.x)]
+        )
         sizes = np.linalg.norm(root.f_a, axis=1, keepdims=True)
         sizes[sizes == 0] = 1.0
         stack = np.vstack([root.f_a / sizes, A])

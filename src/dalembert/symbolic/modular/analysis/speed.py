@@ -79,7 +79,7 @@ def speed_model(
 def find_changes(function: Callable[[float], bool], speeds: Iterable[float], digits: float = 1e-10) -> list[float]:
     """Speeds at which a condition changes between true and false, by bisection of the intervals of a grid."""
     grid = list(speeds)
-    found = []
+    changes = []
     for low, high in pairwise(grid):
         before = function(low)
         if before == function(high):
@@ -87,5 +87,5 @@ def find_changes(function: Callable[[float], bool], speeds: Iterable[float], dig
         while high - low > digits * max(1.0, abs(high)):
             middle = 0.5 * (low + high)
             low, high = (middle, high) if function(middle) == before else (low, middle)
-        found.append(0.5 * (low + high))
-    return found
+        changes.append(0.5 * (low + high))
+    return changes

@@ -46,16 +46,14 @@ def plot_branches(
 def _find_growing(branches: EigenvalueBranches) -> Any:
     """(nv, nb) which branches grow; never where the whole system was found stable."""
     s = branches.eigenvalues
-    still = pole_map.LIMITS.rounding * np.abs(s).max(initial=0.0)
-    return (s.real > still) & ~np.asarray(branches.stable, dtype=bool)[:, None]
+    return pole_map.exceeds_rounding(s.real, s) & ~np.asarray(branches.stable, dtype=bool)[:, None]
 
 
 def _campbell(branches: EigenvalueBranches, unit: str, title: str) -> Figure:
     factor = 1.0 / (2.0 * np.pi) if unit == "Hz" else 1.0
     heights, top, seen = _heights(branches, factor)
     rates = np.array(branches.growth_rates)
-    still = pole_map.LIMITS.rounding * np.abs(branches.eigenvalues).max(initial=0.0)
-    moving = np.abs(rates[:, seen]).max(initial=0.0) > still
+    moving = pole_map.exceeds_rounding(np.abs(rates[:, seen]), branches.eigenvalues).any()
     figure = new_figure(8.0, 6.4 if moving else 4.6)
     ratios = {"height_ratios": [1.5, 1.0]} if moving else None
     axes: list[Axes] = list(figure.subplots(1 + int(moving), 1, sharex=True, squeeze=False, gridspec_kw=ratios)[:, 0])
@@ -106,8 +104,8 @@ def _heights(branches: EigenvalueBranches, factor: float) -> tuple[FloatArray, f
 
     With order lines the axis ends a little above the highest of them: what lies beyond no order can excite.
     """
-    still = pole_map.LIMITS.rounding * np.abs(branches.eigenvalues).max(initial=0.0)
-    heights = np.where(branches.frequencies > still, branches.frequencies * factor, np.nan)
+    moving = pole_map.exceeds_rounding(branches.frequencies, branches.eigenvalues)
+    heights = np.where(moving, branches.frequencies * factor, np.nan)
     top = 1.08 * float(np.nanmax(heights, initial=0.0)) or 1.0
     fastest = float(np.abs(branches.values).max()) * factor
     highest = 1.25 * fastest * max((one.order for one in branches.critical_speeds), default=np.inf)

@@ -6,7 +6,6 @@ T in x-y. Bending moments are drawn on the side of the tension (σ = −M_z y/I_
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,23 +32,6 @@ SIDE = {"N": (1, 1.0), "V_y": (1, 1.0), "V_z": (2, 1.0), "T": (1, 1.0), "M_y": (
 REACH = 0.16  # height of the largest value of a diagram, as part of the size of the structure
 NAMED = 14  # beams up to which their largest value is written
 SPREAD = 0.1  # largest displacement as part of the size of the structure
-
-
-@dataclass(frozen=True)
-class DiagramLimits:
-    """Which forces of beams have a diagram and a number, relative to the largest one of the diagram."""
-
-    # Diagram: at the default height of 0.16 of the structure a smaller one is thinner than its line.
-    seen: float = 2e-3
-    # Number beside it: smaller ones stand on the beam itself.
-    named: float = 0.02
-    # Largest value of the kind, relative to that of all kinds, that is rounding of the solution.
-    rounding: float = 1e-9
-    # Distance of the two places beside a point load, as part of the length of an element.
-    beside: float = 1e-9
-
-
-LIMITS = DiagramLimits()
 
 
 def plot_static(
@@ -128,7 +110,16 @@ def _round_factor(size: float, largest: float) -> float:
 # -- diagrams --------------------------------------------------------------------------------------------------------
 
 
-def _diagram(solution: StaticSolution, view: str, scale: float | None, title: str | None) -> Figure:
+def _diagram(
+    solution: StaticSolution,
+    view: str,
+    scale: float | None,
+    title: str | None,
+    # Largest value of the kind, relative to that of all kinds, that is rounding of the solution.
+    rounding: float = 1e-9,
+    # Diagram: at the default height of 0.16 of the structure a smaller one is thinner than its line.
+    seen: float = 2e-3,
+) -> Figure:
     structure = solution.structure
     loaded = _loaded_beams(solution)
     along = [_forces_along(one) for one in loaded]
@@ -136,7 +127,7 @@ def _diagram(solution: StaticSolution, view: str, scale: float | None, title: st
     column, (way, sign) = FORCES.index(name), SIDE[name]
     largest = max(float(np.abs(values[:, :, column]).max(initial=0.0)) for _, values in along)
     every = max(float(np.abs(values).max(initial=0.0)) for _, values in along)
-    if largest <= LIMITS.rounding * every:
+    if largest <= rounding * every:
         largest = 0.0
     factor = scale if scale is not None else REACH * stage.size_of(structure.positions) / (largest or 1.0)
     divisor, unit = choose_prefix(largest, "N m" if name[0] in "TM" else "N")
@@ -151,11 +142,11 @@ def _diagram(solution: StaticSolution, view: str, scale: float | None, title: st
         scene.lines(lines[:, [0, -1]], colors=INK, linewidths=1.8 * geometry.thickness(group), label="beams")
         for part, color in ((np.maximum(value, 0.0), BLUE), (np.minimum(value, 0.0), RED)):
             ends = lines + (factor * sign * part)[:, :, None] * group.R[:, way, None, :]
-            which = np.flatnonzero(np.abs(part).max(axis=1) > LIMITS.seen * largest)
+            which = np.flatnonzero(np.abs(part).max(axis=1) > seen * largest)
             scene.areas([np.concatenate([lines[e], ends[e, ::-1]]) for e in which], facecolors=color, alpha=0.28,
                         linewidths=0)  # fmt: skip
-        seen = np.abs(value).max(axis=1) > LIMITS.seen * largest
-        scene.lines(tips[seen], colors=GREY, linewidths=geometry.thickness(group), label="diagram")
+        long = np.abs(value).max(axis=1) > seen * largest
+        scene.lines(tips[long], colors=GREY, linewidths=geometry.thickness(group), label="diagram")
         if largest:
             _write_largest(scene, group, value, tips, largest, divisor)
     structures.draw_marks(scene, structure)
@@ -164,7 +155,10 @@ def _diagram(solution: StaticSolution, view: str, scale: float | None, title: st
     return figure
 
 
-def _forces_along(loaded: Loaded) -> tuple[FloatArray, FloatArray]:
+def _forces_along(
+    loaded: Loaded,
+    beside: float = 1e-9,  # distance of the two places beside a point load, as part of the length of an element.
+) -> tuple[FloatArray, FloatArray]:
     """Places (ne, g) as fractions of the length and forces (ne, g, 6), with both sides of every point load."""
     group = loaded.group
     ne = len(group.points)
@@ -172,7 +166,7 @@ def _forces_along(loaded: Loaded) -> tuple[FloatArray, FloatArray]:
     at: list[list[float]] = [[] for _ in range(ne)]
     for element, place in zip(loaded.at_element.tolist(), loaded.at_place.tolist()):
         share = place / float(group.length[element])
-        at[element] += [min(max(share + step, 0.0), 1.0) for step in (-LIMITS.beside, LIMITS.beside)]
+        at[element] += [min(max(share + step, 0.0), 1.0) for step in (-beside, beside)]
     most = max((len(one) for one in at), default=0)
     xi = np.sort(np.array([[*base, *one, *[1.0] * (most - len(one))] for one in at]), axis=1)
     e = np.repeat(np.arange(ne), xi.shape[1])
@@ -187,7 +181,13 @@ def _strongest(view: str, values: list[FloatArray]) -> str:
 
 
 def _write_largest(
-    scene: stage.Stage, group: Any, value: FloatArray, tips: FloatArray, largest: float, divisor: float
+    scene: stage.Stage,
+    group: Any,
+    value: FloatArray,
+    tips: FloatArray,
+    largest: float,
+    divisor: float,
+    named: float = 0.02,  # number beside it: smaller ones stand on the beam itself.
 ) -> None:
     """The largest value of every beam, where there are few."""
     if len(group.beams) > NAMED:
@@ -196,7 +196,7 @@ def _write_largest(
         own = np.arange(group.first[k], group.first[k + 1])
         e, g = np.unravel_index(int(np.abs(value[own]).argmax()), value[own].shape)
         peak = value[own[e], g]
-        if abs(peak) > LIMITS.named * largest:
+        if abs(peak) > named * largest:
             scene.text(tips[own[e], g], f"{peak / divisor:.3g}", fontsize=8, color=INK)
 
 
