@@ -84,6 +84,23 @@ def spread(value: float, deviation: float | None) -> str:
     return f"{value:.{decimals}f} ± {deviation:.{decimals}f}"
 
 
+def mode_cells(
+    hertz: Sequence[float],
+    damping: Sequence[float] | None,
+    hertz_deviation: Sequence[float] | None = None,
+    damping_deviation: Sequence[float] | None = None,
+) -> list[tuple[str, str]]:
+    """Frequency [Hz] and damping ratio [%] of every mode with the digits that standard deviations leave."""
+
+    def cell(values: Sequence[float] | None, deviations: Sequence[float] | None, k: int, factor: float) -> str:
+        deviation = None if deviations is None else factor * float(deviations[k])
+        return "" if values is None else spread(factor * float(values[k]), deviation)
+
+    return [
+        (cell(hertz, hertz_deviation, k, 1.0), cell(damping, damping_deviation, k, 100.0)) for k in range(len(hertz))
+    ]
+
+
 def matrix_lines(symbol: str, array: Matrix, rows: Sequence[str]) -> list[str]:
     """Lines that show a matrix with the names of its rows; only its size where it is large."""
     is_sparse = hasattr(array, "toarray")

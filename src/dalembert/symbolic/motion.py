@@ -320,8 +320,8 @@ def in_speeds(system: System) -> SystemMotion:
     else:
         raise ModelError(
             "wrong-shape",
-            f"system {system.name!r} has {count} coordinates, {len(rows)} constraint rows and {freedom} speeds; expected "
-            f"{count - len(norms)} speeds, or {count - len(rows)} independent ones.",
+            f"system {system.name!r} has {count} coordinates, {len(rows)} constraint rows and {freedom} speeds; "
+            f"expected {count - len(norms)} speeds, or {count - len(rows)} independent ones.",
             Advice("Declare speeds with {}.", Call("s.speed")), where={"speeds": list(system.definitions)},
             evidence={"coordinates": count, "rows": len(rows), "speeds": freedom},
         )  # fmt: skip

@@ -119,26 +119,31 @@ def join_places(path: Path | None, given: Mapping[str, Any]) -> Mapping[str, Any
 
 def plain_modes(modes: Modes) -> list[dict[str, Any]]:
     """Modes as plain values with fixed keys; those that are not known are left out."""
+    rows = [{**row, "eigenvalue": modes.eigenvalues[k]} for k, row in enumerate(mode_values(modes))]
+    return [{key: value for key, value in row.items() if value is not None} for row in rows]
+
+
+def mode_values(modes: Any, evidence: Any = None) -> list[dict[str, Any]]:
+    """Modes as plain values with fixed keys; ``evidence`` has their standard deviations, where another object does."""
+    evidence = modes if evidence is None else evidence
     columns = {
-        "frequency_hz": modes.frequencies_hz, "damping_ratio": modes.damping_ratios, "eigenvalue": modes.eigenvalues,
-        "shape": modes.shapes.T, "frequency_deviation_hz": modes.frequency_deviations_hz,
-        "damping_deviation": modes.damping_deviations,
+        "frequency_hz": modes.frequencies_hz, "damping_ratio": modes.damping_ratios, "shape": modes.shapes.T,
+        "frequency_deviation_hz": evidence.frequency_deviations_hz, "damping_deviation": evidence.damping_deviations,
     }  # fmt: skip
-    return [{key: of[k] for key, of in columns.items() if of is not None} for k in range(len(modes))]
+    count = len(modes.frequencies_hz)
+    return [{key: None if column is None else column[k] for key, column in columns.items()} for k in range(count)]
 
 
 def mode_rows(modes: Modes) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Head and rows of a table of measured modes."""
-    from dalembert.core.tables import spread
+    from dalembert.core.tables import mode_cells
 
     sd_f, sd_z = modes.frequency_deviations_hz, modes.damping_deviations
     classes = modes.provenance.get("classes")
+    cells = mode_cells(modes.frequencies_hz, modes.damping_ratios, sd_f, sd_z)
     rows = [
-        (
-            str(k + 1), spread(modes.frequencies_hz[k], None if sd_f is None else float(sd_f[k])),
-            spread(100.0 * modes.damping_ratios[k], None if sd_z is None else 100.0 * float(sd_z[k])),
-            *([f"{modes.modal_masses[k]:.4g}"] if modes.has_masses else []), *([classes[k]] if classes else []),
-        )
+        (str(k + 1), *cells[k], *([f"{modes.modal_masses[k]:.4g}"] if modes.has_masses else []),
+         *([classes[k]] if classes else []))
         for k in range(len(modes))
     ]  # fmt: skip
     more = (["modal mass [kg]"] if modes.has_masses else []) + (["class"] if classes else [])

@@ -25,6 +25,7 @@ from dalembert.app.command_line.record_options import (
     TimeColumn,
     Units,
     join_places,
+    mode_values,
     read_records,
 )
 from dalembert.app.command_line.registry import command
@@ -198,19 +199,9 @@ def identify(
 
         assert isinstance(result, AutoIdentified)
         result = choose.quiet(result, wanted)
-    files = []
     document = describe(result, records)
-    if report is not None:
-        write_report(result, records, data, report, places)
-        files.append(report)
-    if out is not None:
-        write_matrices(document, out)
-        files.append(out)
-    terminal.report_written(*files)
-    if as_json:
-        terminal.give({**document, "files": files})
-        return
-    show(document)
+    if not write_files(result, document, records, data, report, places, out, as_json):
+        show(document)
 
 
 def read_choice_file(path: Path, data: list[Path]) -> PoleChoice:
@@ -359,36 +350,37 @@ def finish_modes(
     result: Any, data: list[Path], report: Path | None, places: Mapping[str, Any], out: Path | None, as_json: bool
 ) -> None:
     """Write and show modes that have no model: of a frequency domain decomposition, or of several set-ups."""
-    zeta, sd_f, sd_z = result.damping_ratios, result.frequency_deviations_hz, result.damping_deviations
     judged = getattr(result, "judgements", ())
-    modes = [
-        {
-            "frequency_hz": f, "damping_ratio": None if zeta is None else zeta[k],
-            "frequency_deviation_hz": None if sd_f is None else sd_f[k],
-            "damping_deviation": None if sd_z is None else sd_z[k], "shape": result.shapes[:, k],
-            "class": "harmonic of a machine" if k in result.machines else "mode", "reasons": [],
-            **({"class": result.class_of(k), "reasons": list(judged[k].reasons)} if judged else {}),
-        }
-        for k, f in enumerate(result.frequencies_hz)
-    ]  # fmt: skip
+    modes = mode_values(result)
+    for k, mode in enumerate(modes):
+        mode["class"] = "harmonic of a machine" if k in result.machines else "mode"
+        mode["reasons"] = []
+        if judged:
+            mode |= {"class": result.class_of(k), "reasons": list(judged[k].reasons)}
     document = {
         "method": result.method, "inputs": (), "outputs": result.outputs, "modes": modes, "decisions": result.notes,
         "findings": describe_findings(result),
     }  # fmt: skip
     if scale := getattr(result, "time_scale", None):
         document["time_scale"] = {"low_hz": scale.low, "high_hz": scale.high, "factor": scale.factor}
-    files = []
+    if not write_files(result, document, [], data, report, places, out, as_json):
+        show_modes(document, f"Modes by {result.method}")
+
+
+def write_files(
+    result: Any, document: dict[str, Any], records: list[Record], data: list[Path], report: Path | None,
+    places: Mapping[str, Any], out: Path | None, as_json: bool,
+) -> bool:  # fmt: skip
+    """Write the report, the values and the JSON document; returns whether the latter is the output."""
     if report is not None:
-        write_report(result, [], data, report, places)
-        files.append(report)
+        write_report(result, records, data, report, places)
     if out is not None:
         write_matrices(document, out)
-        files.append(out)
+    files = [file for file in (report, out) if file is not None]
     terminal.report_written(*files)
     if as_json:
         terminal.give({**document, "files": files})
-        return
-    show_modes(document, f"Modes by {result.method}")
+    return as_json
 
 
 def describe_findings(result: Any) -> list[dict[str, Any]]:
@@ -404,13 +396,10 @@ def describe(result: Any, records: list[Record]) -> dict[str, Any]:
     """The findings as plain values with fixed keys."""
     model = getattr(result, "identified", result)
     shown = model.underdamped_modes()
-    sd_f, sd_z = model.frequency_deviations_hz, model.damping_deviations
+    values = mode_values(shown, model)
     modes = [
         {
-            "number": k + 1, "frequency_hz": shown.frequencies_hz[k], "damping_ratio": shown.damping_ratios[k],
-            "frequency_deviation_hz": None if sd_f is None else sd_f[k],
-            "damping_deviation": None if sd_z is None else sd_z[k], "shape": shown.shapes[:, k],
-            "class": None if model is result else result.judgements[k].grade,
+            "number": k + 1, **values[k], "class": None if model is result else result.judgements[k].grade,
             "reasons": [] if model is result else list(result.judgements[k].reasons),
         }
         for k in (range(len(shown)) if model is result else result.by_class())
@@ -448,18 +437,16 @@ def show(document: dict[str, Any]) -> None:
 
 def show_modes(document: dict[str, Any], title: str, fit: str = "") -> None:
     """The table of modes, a line on the fit, and the findings."""
-    from dalembert.core.tables import spread
+    from dalembert.core.tables import mode_cells
 
+    keys = ("frequency_hz", "damping_ratio", "frequency_deviation_hz", "damping_deviation")
+    modes = document["modes"]
+    columns = ([mode[key] for mode in modes] for key in keys)
+    cells = mode_cells(*(None if None in column else column for column in columns))
     rows = [
-        (
-            str(mode.get("number", k + 1)), spread(mode["frequency_hz"], mode["frequency_deviation_hz"]),
-            "" if mode["damping_ratio"] is None else spread(
-                100.0 * mode["damping_ratio"], None if (sd := mode["damping_deviation"]) is None else 100.0 * sd
-            ),
-            *([mode["class"]] if mode["class"] else []),
-        )
-        for k, mode in enumerate(document["modes"])
-    ]  # fmt: skip
+        (str(mode.get("number", k + 1)), *cells[k], *([mode["class"]] if mode["class"] else []))
+        for k, mode in enumerate(modes)
+    ]
     judged = any(mode["class"] for mode in document["modes"])
     terminal.show_table(title, ("mode", "frequency [Hz]", "damping ratio [%]", *(["class"] if judged else [])), rows)
     if fit:

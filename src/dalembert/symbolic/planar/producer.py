@@ -80,11 +80,10 @@ class PlanarEquations:
         reduced = self.reduction(value)
         foreign = [x for x in ca.symvar(reduced) if x.element_hash() not in self._allowed]
         if foreign:
-            raise ModelError(
-                "massless-body", f"{what} depends on {str(foreign[0])!r}, which has no value: a body of one node without "
-                "inertia is a particle that has no angle.", Advice("Give the body an inertia, or a second node."),
-                where={"symbol": str(foreign[0])},
-            )  # fmt: skip
+            name = str(foreign[0])
+            problem = f"{what} depends on {name!r}: a body of one node without inertia is a particle without an angle."
+            advice = Advice("Give the body an inertia, or a second node.")
+            raise ModelError("massless-body", problem, advice, where={"symbol": name})
         return reduced
 
     def rate(self, value: Expr) -> Any:

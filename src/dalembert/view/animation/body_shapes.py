@@ -41,12 +41,12 @@ def glyph_of(joint: SceneJoint) -> Glyph:
 
 def wheels(scene: Scene) -> dict[str | None, dict[str, Any]]:
     """Shapes of bodies that have none and roll: a wheel, or a ball."""
-    found = {}
+    axles = {}
     for joint in filter(rolls, scene.joints):
         ball, size = glyph_of(joint).shape == "sphere", [joint.radius, 0.1 * joint.radius]
         disc = {"kind": "cylinder", "size": size, "axis": joint.axis or "z", "tyre": True}
-        found[joint.body] = {"kind": "sphere", "size": size[:1]} if ball else disc
-    return found
+        axles[joint.body] = {"kind": "sphere", "size": size[:1]} if ball else disc
+    return axles
 
 
 def shape_of(

@@ -43,20 +43,22 @@ def control_effects(before: Record, after: Record, names: tuple[str, ...]) -> li
     >>> control_effects(still, calm, ("x",))[0].describe().splitlines()
     ['rms −50 %', 'peak −50 %']
     """
-    found = []
+    effects = []
     for name in names:
-        one, two = (_finite(part[name], name) for part in (before, after))
-        rms = (float(np.sqrt(np.mean(one**2))), float(np.sqrt(np.mean(two**2))))
-        found.append(ControlEffect(name, rms, (float(np.abs(one).max()), float(np.abs(two).max())), before.units[name]))
-    return found
+        uncontrolled, two = (_finite(record[name], name) for record in (before, after))
+        rms = (float(np.sqrt(np.mean(uncontrolled**2))), float(np.sqrt(np.mean(two**2))))
+        effects.append(
+            ControlEffect(name, rms, (float(np.abs(uncontrolled).max()), float(np.abs(two).max())), before.units[name])
+        )
+    return effects
 
 
 def plot_control(
     run: Record, names: tuple[Any, ...], switched_on: float | None, settle: float, title: str | None
 ) -> Figure:
     """One record with the time control was switched on, or two records: without control, and with it."""
-    others = [one for one in names if isinstance(one, Record)]
-    named = tuple(one for one in names if not isinstance(one, Record))
+    others = [argument for argument in names if isinstance(argument, Record)]
+    named = tuple(argument for argument in names if not isinstance(argument, Record))
     if len(others) > 1 or bool(others) == (switched_on is not None):
         raise DataError(
             "missing-argument",

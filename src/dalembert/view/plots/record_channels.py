@@ -98,16 +98,16 @@ def default_channels(run: Record) -> dict[str, list[str]]:
     if not first:
         first = [name for name in run.names if name.partition(".")[0] not in ("energy", "residual")]
         first = [name for name in first if name.rpartition(".")[2] not in _EULER_PARAMETERS] or first
-    found = select_distinct(run, first)
-    shown = list(found)[:_DEFAULT_SERIES] + [name for name in ("energy",) if name in run.names]
-    return {name: found.get(name, []) for name in shown or run.names[:_DEFAULT_SERIES]}
+    equal_groups = select_distinct(run, first)
+    shown = list(equal_groups)[:_DEFAULT_SERIES] + [name for name in ("energy",) if name in run.names]
+    return {name: equal_groups.get(name, []) for name in shown or run.names[:_DEFAULT_SERIES]}
 
 
 def select_distinct(run: Record, names: Sequence[str]) -> dict[str, list[str]]:
     """Channels that differ, each with those equal to it; rates instead of angles of full turns."""
     chosen: list[str] = []
     for name, equal in _distinct(run, names).items():
-        rates = [rate for one in (name, *equal) if goes_round(run, one) and (rate := rate_of(run, one))]
+        rates = [rate for label in (name, *equal) if goes_round(run, label) and (rate := rate_of(run, label))]
         chosen += rates[:1] or [name, *equal]
     return _distinct(run, chosen)
 
@@ -130,10 +130,10 @@ def goes_round(
 def rate_of(run: Record, label: str) -> str:
     """Name of the channel that is the rate of another, or "" where the record has none."""
     stem, _, last = label.rpartition(".")
-    known = [f"{label}.rate", f"{label}_rate", f"{label}.velocity"]
+    rate_names = [f"{label}.rate", f"{label}_rate", f"{label}.velocity"]
     if last in _RATES:
-        known.append(f"{stem}.{_RATES[last]}" if stem else _RATES[last])
-    return next((name for name in known if name in run.names), "")
+        rate_names.append(f"{stem}.{_RATES[last]}" if stem else _RATES[last])
+    return next((name for name in rate_names if name in run.names), "")
 
 
 def _distinct(
@@ -144,24 +144,26 @@ def _distinct(
     flat: float = 1e-6,
 ) -> dict[str, list[str]]:
     """Each channel once, with those of the same unit whose curves coincide with it."""
-    found: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     of_unit: dict[str, tuple[list[str], list[Array]]] = {}  # names, and a few samples of each: most curves differ there
     for name in dict.fromkeys(names):
         x = run[name]
         spread = float(np.fmax.reduce(x) - np.fmin.reduce(x)) if x.size else 0.0
-        known, samples = of_unit.setdefault(run.units[name], ([], []))
+        labels, samples = of_unit.setdefault(run.units[name], ([], []))
         few = np.nan_to_num(x[:: max(1, x.size // _COMPARED)], nan=np.finfo(float).max)
         limit = flat * spread
         near = np.flatnonzero(np.abs(np.array(samples) - few).max(axis=1) <= limit) if samples else ()
-        same = (k for k in near if spread > 0.0 and np.allclose(run[known[k]], x, rtol=0.0, atol=limit, equal_nan=True))
-        twin = next((known[k] for k in same), None)
+        same = (
+            k for k in near if spread > 0.0 and np.allclose(run[labels[k]], x, rtol=0.0, atol=limit, equal_nan=True)
+        )
+        twin = next((labels[k] for k in same), None)
         if twin is None:
-            found[name] = []
-            known.append(name)
+            groups[name] = []
+            labels.append(name)
             samples.append(few)
         else:
-            found[twin].append(name)
-    return found
+            groups[twin].append(name)
+    return groups
 
 
 def joint_coordinates(run: Record) -> list[str]:
@@ -171,8 +173,8 @@ def joint_coordinates(run: Record) -> list[str]:
     for name in run.names:
         stem, _, last = name.rpartition(".")
         # without a scene, as in a CSV file: a body has .angle too, but beside .x
-        known = stem in joints if joints else stem and f"{stem}.x" not in run.names
-        if known and (last in _COORDINATES or (joints and last in ("x", "y"))):
+        is_joint = stem in joints if joints else stem and f"{stem}.x" not in run.names
+        if is_joint and (last in _COORDINATES or (joints and last in ("x", "y"))):
             coordinates.append(name)
     return coordinates
 
@@ -190,12 +192,12 @@ def thin_out(x: Array, y: Array, *, monotonic: bool) -> tuple[Array, Array]:
     if x.size <= 8 * _BUCKETS:
         return x, y
     width = x.size // _BUCKETS
-    whole = width * (x.size // width)
-    block = y[:whole].reshape(-1, width)
-    first = np.arange(0, whole, width)
+    covered = width * (x.size // width)
+    block = y[:covered].reshape(-1, width)
+    first = np.arange(0, covered, width)
     low = first + np.where(np.isnan(block), np.inf, block).argmin(axis=1)
     high = first + np.where(np.isnan(block), -np.inf, block).argmax(axis=1)
     # a gap stays visible when it is as long as a bucket: then all four samples are NaN
-    rest = np.arange(whole, x.size)
-    kept = np.unique(np.concatenate([first, low, high, first + width - 1, rest]))
-    return x[kept], y[kept]
+    remaining = np.arange(covered, x.size)
+    indices = np.unique(np.concatenate([first, low, high, first + width - 1, remaining]))
+    return x[indices], y[indices]

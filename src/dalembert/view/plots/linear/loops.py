@@ -120,12 +120,12 @@ def plot_loop(
 def _open_channel(loop: StateSpace, channel: str | None) -> tuple[FloatArray, ComplexArray, ChannelMargins]:
     """Frequencies, response and margins of one channel, the others closed."""
     loop, _ = minimal_loop(loop)
-    found = margins(loop)
-    known = [one.name for one in found.channels]
-    name = known[0] if channel is None else choice("channel", channel, tuple(known), "this loop")
-    alone = isolate_channel(loop, known.index(name))
-    w = _grid(alone, found[name])
-    return w, np.asarray(alone.frequency_response(w, kind="output").values)[:, 0, 0], found[name]
+    loop_margins = margins(loop)
+    channels = [one.name for one in loop_margins.channels]
+    name = channels[0] if channel is None else choice("channel", channel, tuple(channels), "this loop")
+    alone = isolate_channel(loop, channels.index(name))
+    w = _grid(alone, loop_margins[name])
+    return w, np.asarray(alone.frequency_response(w, kind="output").values)[:, 0, 0], loop_margins[name]
 
 
 def plot_margins(found: Margins, *, title: str | None = None) -> Figure:
@@ -133,16 +133,19 @@ def plot_margins(found: Margins, *, title: str | None = None) -> Figure:
     if not found.stable:
         raise DataError("unstable", "the closed loop is not stable: it has no margins to draw.")
     rows: list[tuple[str, tuple[float, float], float, bool]] = []
-    for one in found.channels:
-        rows += [(one.name, one.gain, one.phase, False), (f"{one.name}, at once", one.disk_gain, one.disk_phase, True)]
+    for channel in found.channels:
+        rows += [
+            (channel.name, channel.gain, channel.phase, False),
+            (f"{channel.name}, at once", channel.disk_gain, channel.disk_phase, True),
+        ]
     if len(found.channels) > 1:
         rows.append(("all channels at once", found.disk_gain, found.disk_phase, True))
     figure = new_figure(9.5, 1.4 + 0.42 * len(rows))
     gain, phase = figure.subplots(1, 2, sharey=True, gridspec_kw={"width_ratios": [1.3, 1.0]})
     for k, (_, (low, high), angle, together) in enumerate(rows):
         color = RED if together else BLUE
-        left, right = _decibel(low, LEAST_DB / 2), _decibel(high, MOST_DB / 2)
-        gain.barh(k, right - left, left=left, color=color, height=0.6)
+        low_db, right = _decibel(low, LEAST_DB / 2), _decibel(high, MOST_DB / 2)
+        gain.barh(k, right - low_db, left=low_db, color=color, height=0.6)
         words = f"{_factor(low)} to {_factor(high)}"
         gain.text(min(right, MOST_DB / 2) + 0.8, k, words, va="center", ha="left", fontsize=8.5, color=INK)
         degrees = min(math.degrees(angle), 180.0)

@@ -173,12 +173,12 @@ def rigid_links(structure: Structure) -> Pairs:
     if not structure.has_links or solids(structure):
         return np.zeros((0, 2), dtype=np.int64)
     d = len(structure.directions)
-    found = []
+    links = []
     fixed = np.flatnonzero(structure.held)
-    for matrix, own in ((structure.T, structure.free_index), (structure.T_held, fixed)):
+    for matrix, columns in ((structure.T, structure.free_index), (structure.T_held, fixed)):
         entries = matrix.tocoo()
-        found.append(np.stack([entries.coords[0] // d, own[entries.coords[1]] // d], axis=1))
-    pairs = np.concatenate(found)
+        links.append(np.stack([entries.coords[0] // d, columns[entries.coords[1]] // d], axis=1))
+    pairs = np.concatenate(links)
     return np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0).astype(np.int64)
 
 
@@ -192,13 +192,13 @@ def _without_elements(
     """The rest of K or M without the elements of groups, rounding removed, as COO."""
     matrix = getattr(structure, name)
     for group in structure.groups:
-        own = group.own_stiffness() if name == "K" else group.own_mass()
-        matrix = matrix if own is None else matrix - own
+        group_matrix = group.own_stiffness() if name == "K" else group.own_mass()
+        matrix = matrix if group_matrix is None else matrix - group_matrix
     entries = sp.csc_array(matrix).tocoo()
     size = np.sqrt(np.abs(getattr(structure, name).diagonal()))
     i, j = entries.coords
-    kept = np.abs(entries.data) > rounding * size[i] * size[j]
-    return sp.coo_array((entries.data[kept], (i[kept], j[kept])), shape=matrix.shape)
+    is_spring = np.abs(entries.data) > rounding * size[i] * size[j]
+    return sp.coo_array((entries.data[is_spring], (i[is_spring], j[is_spring])), shape=matrix.shape)
 
 
 def _ground_points(
