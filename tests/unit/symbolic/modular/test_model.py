@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from types import SimpleNamespace
-from typing import Any
-
 import casadi as ca
 import numpy as np
 import pytest
@@ -14,7 +10,6 @@ import dalembert as da
 from dalembert.symbolic.modular import Assembly, Leaf, modular_model
 from dalembert.symbolic.modular.algebra.complement import choose_independent, least_squares_complement, null_space
 from dalembert.symbolic.modular.algebra.labelled import LabelledMatrix
-from dalembert.symbolic.modular.model import ModularModel
 from tests.helpers.findings import raises
 
 
@@ -139,15 +134,3 @@ def test_a_row_that_is_redundant_only_where_the_constraints_hold_is_found() -> N
     model = modular_model(leaf)
     assert model.freedoms == 1
     assert ca.SX(model.S.entries).shape == (2, 1)
-
-
-@pytest.mark.parametrize(("entry", "refused"), [(0.9e-6, False), (1.1e-6, True)])
-def test_a_complement_is_normal_to_the_rows_to_a_millionth(entry: float, refused: bool) -> None:
-    S, A = LabelledMatrix([[1.0], [entry]], ["x", "y"], ["x"]), LabelledMatrix([[0.0, 1.0]], ["row"], ["x", "y"])
-    model: Any = SimpleNamespace(
-        S=S, root=SimpleNamespace(name="pair"), jacobian=lambda: A, at=lambda matrix, values, t: matrix,
-        check_rank=lambda values, t: SimpleNamespace(is_singular=False, rank=1, regular=1),
-        independent_at=lambda values, t: ("x",),
-    )  # fmt: skip
-    with raises(da.errors.ModelError, "singular-pose") if refused else nullcontext():
-        ModularModel.complement_at(model, {})
