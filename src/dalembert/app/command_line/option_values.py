@@ -11,7 +11,6 @@ import typer
 from dalembert.app.command_line import terminal
 from dalembert.core.errors import DataError
 
-MOST_ALONG = 1_000_000  # values along an axis of a sweep
 FIGURES = (".png", ".svg", ".pdf", ".eps", ".jpg", ".jpeg", ".webp")
 
 
@@ -72,10 +71,10 @@ def pairs(given: Iterable[str] | None, option: str) -> dict[str, str]:
     for text in given or ():
         name, sign, value = text.partition("=")
         name, value = name.strip(), value.strip()
-        if not sign or not name or not value:
-            raise typer.BadParameter(f"expected name=value, got {text!r}.", param_hint=option)
-        if name in texts:
-            raise typer.BadParameter(f"{name!r} is given twice.", param_hint=option)
+        refuse(
+            (not sign or not name or not value, option, f"expected name=value, got {text!r}."),
+            (name in texts, option, f"{name!r} is given twice."),
+        )
         texts[name] = value
     return texts
 
@@ -170,7 +169,9 @@ def record(path: str | Path, **how: Any) -> Any:
     return table
 
 
-def axis(text: str, option: str, unit_of: Callable[[str], str | None] = lambda name: None) -> tuple[str, Any]:
+def axis(
+    text: str, option: str, unit_of: Callable[[str], str | None] = lambda name: None, most: int = 1_000_000
+) -> tuple[str, Any]:
     """An axis of a sweep: name=low:high, name=low:high:count, name=a,b,c or name=mean~deviation.
 
     Returns its name and ("range", low, high, count or None), ("values", ...) or ("normal", mean, deviation).
@@ -182,13 +183,20 @@ def axis(text: str, option: str, unit_of: Callable[[str], str | None] = lambda n
         return name, ("normal", quantity(mean, option, unit), quantity(deviation, option, unit))
     if ":" in value:
         parts = value.split(":")
-        if len(parts) > 3 or (len(parts) == 3 and not parts[2].strip().isdecimal()):
-            raise typer.BadParameter(f"expected low:high or low:high:count, got {value!r}.", param_hint=option)
+        wrong = len(parts) > 3 or (len(parts) == 3 and not parts[2].strip().isdecimal())
+        refuse((wrong, option, f"expected low:high or low:high:count, got {value!r}."))
         count = int(parts[2][:12]) if len(parts) == 3 else None
-        if count is not None and not 1 <= count <= MOST_ALONG:
-            raise typer.BadParameter(f"{value!r}: count is from 1 to {MOST_ALONG}.", param_hint=option)
+        wrong = count is not None and not 1 <= count <= most
+        refuse((wrong, option, f"{value!r}: count is from 1 to {most}."))
         return name, ("range", quantity(parts[0], option, unit), quantity(parts[1], option, unit), count)
     return name, ("values", *(quantity(number, option, unit) for number in value.split(",")))
+
+
+def refuse(*rows: tuple[object, str, str]) -> None:
+    """Refuse the first combination that does not fit: whether it is given, its option, and the problem."""
+    for given, option, problem in rows:
+        if given:
+            raise typer.BadParameter(problem, param_hint=option)
 
 
 def writable_record(path: Path | None, option: str) -> None:
@@ -203,10 +211,9 @@ def writable(path: Path | None, option: str, *suffixes: str) -> None:
     """Refuse a file that could not be written, before the computation of its contents."""
     if path is None:
         return
-    if suffixes and path.suffix.lower() not in suffixes:
-        wanted = ", ".join(suffixes[:-1]) + (" or " if len(suffixes) > 1 else "") + suffixes[-1]
-        raise typer.BadParameter(f"{path}: this is written as {wanted}.", param_hint=option)
-    if not path.parent.is_dir():
-        raise typer.BadParameter(f"{path}: the folder {str(path.parent)!r} does not exist.", param_hint=option)
-    if path.is_dir():
-        raise typer.BadParameter(f"{path} is a folder.", param_hint=option)
+    wanted = " or ".join(filter(None, [", ".join(suffixes[:-1]), *suffixes[-1:]]))
+    refuse(
+        (suffixes and path.suffix.lower() not in suffixes, option, f"{path}: this is written as {wanted}."),
+        (not path.parent.is_dir(), option, f"{path}: the folder {str(path.parent)!r} does not exist."),
+        (path.is_dir(), option, f"{path} is a folder."),
+    )

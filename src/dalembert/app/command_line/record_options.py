@@ -68,11 +68,10 @@ def read_records(
     """Records of the files, or the one that they are together; reports conversions and how they were joined."""
     from dalembert.files.records.records import read_record
 
-    if rate is not None:
-        if dt is not None:
-            raise typer.BadParameter("give --rate or --dt, not both.", param_hint="--rate")
-        if not rate > 0:
-            raise typer.BadParameter(f"{rate} samples a second are not positive.", param_hint="--rate")
+    option_values.refuse(
+        (rate is not None and dt is not None, "--rate", "give --rate or --dt, not both."),
+        (rate is not None and not rate > 0, "--rate", f"{rate} samples a second are not positive."),
+    )
     how: Any = {"time": time, "dt": dt, "rate": rate, "skip": skip, "progress": terminal.progress()}
     units_given = option_values.pairs(units, "--unit")
     names = option_values.pairs(renamed, "--map")

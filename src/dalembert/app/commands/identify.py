@@ -66,7 +66,6 @@ class Merging(StrEnum):
 
 WITHOUT_INPUTS = (Way.ssi_data, Way.ssi_cov, Way.fdd, Way.efdd)
 WITHOUT_MODEL = (Way.fdd, Way.efdd)
-LARGEST_CHOICE = 1_000_000  # bytes of a file of chosen poles: 200 poles take 25 000
 
 
 @command("Data", position=1)
@@ -166,16 +165,23 @@ def identify(
     """
     option_values.writable(out, "--out", ".json", ".npz", ".mat")
     option_values.writable(report, "--report", ".html")
-    alone = setups.value if setups else method.value
-    if (setups or method in WITHOUT_INPUTS) and option_values.names(inputs) not in ([], ["none"]):
-        raise typer.BadParameter(f"{alone} takes no inputs.", param_hint="--inputs")
-    refuse_options(setups, method, order, rows, references, out)
-    if choice is not None and method is not Way.auto:
-        raise typer.BadParameter("poles are chosen with the method auto.", param_hint="--choice")
+    way = setups.value if setups else method.value
+    alone = setups is not None or method in WITHOUT_INPUTS
+    bare = method in WITHOUT_MODEL
+    shaped = order is not None or rows is not None
+    modes_only = (setups or bare) and out is not None and out.suffix.lower() != ".json"
+    problem = "references are for several set-ups: give --setups too."
+    option_values.refuse(
+        (alone and option_values.names(inputs) not in ([], ["none"]), "--inputs", f"{way} takes no inputs."),
+        (setups and method is not Way.auto, "--method", f"--setups {way} has a method of its own."),
+        (references and not setups, "--references", problem),
+        (bare and shaped, "--rows" if order is None else "--order", f"{way} has no order and no block rows."),
+        (modes_only, "--out", "modes without a model are written as .json."),
+        (choice is not None and method is not Way.auto, "--choice", "poles are chosen with the method auto."),
+    )
     wanted = None if choice is None else read_choice_file(choice, data)
     places = join_places(geometry, read_places(place))
-    if places and report is None:
-        raise typer.BadParameter("places are for the report: give --report too.", param_hint="--place")
+    option_values.refuse((places and report is None, "--place", "places are for the report: give --report too."))
     records_read = read_records(data, time=time, dt=dt, rate=rate, skip=skip, units=unit, renamed=renamed, join=join)
     if setups:
         each = prepare(resample_each(records_read, resample), between, repair, detrend, [])
@@ -204,8 +210,11 @@ def identify(
         show(document)
 
 
-def read_choice_file(path: Path, data: list[Path]) -> PoleChoice:
-    """The choice in a file, checked; data files other than those of the choice are reported."""
+def read_choice_file(path: Path, data: list[Path], largest: int = 1_000_000) -> PoleChoice:
+    """The choice in a file, checked; data files other than those of the choice are reported.
+
+    largest : bytes of the file; 200 poles take 25 000.
+    """
     import hashlib
     import json
 
@@ -214,7 +223,7 @@ def read_choice_file(path: Path, data: list[Path]) -> PoleChoice:
     from dalembert.identify.auto.choice import read_choice
 
     try:
-        document = json.loads(read_bytes(path, LARGEST_CHOICE))
+        document = json.loads(read_bytes(path, largest))
     except (ValueError, RecursionError) as error:
         raise FileFormatError("bad-syntax", f"a choice is a JSON file: {error}.", path=str(path)) from error
     try:
@@ -302,31 +311,14 @@ def find_model(
     if method is Way.auto:
         return room.auto(measured, inputs, wanted, order=order, hold_out=hold_out, rows=rows)
     function = getattr(room, method.value.replace("-", "_"))
-    if rows is not None and "rows" not in inspect.signature(function).parameters:
-        raise typer.BadParameter(f"{method.value} has no block rows.", param_hint="--rows")
+    has_rows = "rows" in inspect.signature(function).parameters
+    option_values.refuse((rows is not None and not has_rows, "--rows", f"{method.value} has no block rows."))
     if method in WITHOUT_MODEL:
         return function(measured, wanted)  # type: ignore[no-any-return]
     options: dict[str, Any] = {"order": order} | ({} if rows is None else {"rows": rows})
     channels = (wanted,) if method in WITHOUT_INPUTS else (inputs, wanted)
     result: Identified = function(measured, *channels, **options)
     return result
-
-
-def refuse_options(
-    setups: Merging | None, method: Way, order: int | None, rows: int | None, references: list[str] | None,
-    out: Path | None,
-) -> None:  # fmt: skip
-    """Refuse options that a method without a model, or the merging of set-ups, does not have."""
-    if setups and method is not Way.auto:
-        raise typer.BadParameter(f"--setups {setups.value} has a method of its own.", param_hint="--method")
-    if references and not setups:
-        raise typer.BadParameter("references are for several set-ups: give --setups too.", param_hint="--references")
-    if method in WITHOUT_MODEL and (order is not None or rows is not None):
-        raise typer.BadParameter(
-            f"{method.value} has no order and no block rows.", param_hint="--rows" if order is None else "--order"
-        )
-    if (setups or method in WITHOUT_MODEL) and out is not None and out.suffix.lower() != ".json":
-        raise typer.BadParameter("modes without a model are written as .json.", param_hint="--out")
 
 
 def resample_each(records: list[Record], resample: float | None) -> list[Record]:

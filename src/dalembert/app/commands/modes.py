@@ -54,8 +54,7 @@ def modes(
     """
     option_values.writable(out, "--out", *([] if compare else [".html"]), *FIGURES)
     names = option_values.pairs(matched, "--map")
-    if names and compare is None:
-        raise typer.BadParameter("names are matched for --compare: give it too.", param_hint="--map")
+    option_values.refuse((names and compare is None, "--map", "names are matched for --compare: give it too."))
     operating = {
         "--set": changes,
         "--start": start,
@@ -65,8 +64,8 @@ def modes(
         "--rate": rates,
     }
     of_file = _read_file(model, operating)
-    if places is not None and of_file is None:
-        raise typer.BadParameter("places belong to a file of modes; a machine has its drawing.", param_hint="--places")
+    problem = "places belong to a file of modes; a machine has its drawing."
+    option_values.refuse((places is not None and of_file is None, "--places", problem))
     machine = at = None
     title = Path(model).name
     if of_file is not None:
@@ -108,9 +107,7 @@ def _read_file(model: str, options: dict[str, list[str] | None]) -> Modes | None
     only_modes = {*modal_suffixes()} - {*model_suffixes()}
     if not path.is_file() or not (path.suffix.lower() in only_modes or holds_modes(path)):
         return None
-    for option, value in options.items():
-        if value:
-            raise typer.BadParameter("a file of modes has no operating point.", param_hint=option)
+    option_values.refuse(*((value, key, "a file of modes has no operating point.") for key, value in options.items()))
     return _read(path)
 
 

@@ -143,9 +143,8 @@ def method_of(
     options_given = {"step": step, "rtol": rtol, "atol": rtol, "max_steps": max_steps}
     options: dict[str, Any] = {key: value for key, value in options_given.items() if value is not None}
     options_known = options_of(kinds[name])
-    for key in options:
-        if key not in options_known:
-            raise typer.BadParameter(f"{name} has no {key}.", param_hint=f"--{key.replace('_', '-')}")
+    flags = {key: f"--{key.replace('_', '-')}" for key in options}
+    option_values.refuse(*((key not in options_known, flag, f"{name} has no {key}.") for key, flag in flags.items()))
     if missing := [key for key, option in options_known.items() if option.needed and key not in options]:
         unit = f" in {options_known[missing[0]].unit}" if options_known[missing[0]].unit else ""
         raise typer.BadParameter(f"{name} needs a {missing[0]}{unit}.", param_hint=f"--{missing[0].replace('_', '-')}")

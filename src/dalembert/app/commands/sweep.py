@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from dalembert.sweeps import Design, Swept
 
 
-DEFAULT_SAMPLES = 64
 DEFAULT_ALONG = 5  # values along an axis of a grid
 
 
@@ -139,15 +138,13 @@ def design_of(
     from dalembert.sweeps import Grid, LatinHypercube, Normal, Sobol
 
     axes = dict(option_values.axis(text, "--over", unit_of) for text in over)
-    if len(axes) < len(over):
-        raise typer.BadParameter("an axis is given twice.", param_hint="--over")
+    option_values.refuse((len(axes) < len(over), "--over", "an axis is given twice."))
     listed = any(kind[0] == "values" or (kind[0] == "range" and kind[3] is not None) for kind in axes.values())
     chosen = design or (Plan.grid if listed else Plan.lhs)
     if chosen is Plan.grid:
         lines: dict[str, Any] = {}
         for name, kind in axes.items():
-            if kind[0] == "normal":
-                raise typer.BadParameter(f"{name}: a grid has no mean~deviation.", param_hint="--over")
+            option_values.refuse((kind[0] == "normal", "--over", f"{name}: a grid has no mean~deviation."))
             if kind[0] == "values":
                 lines[name] = list(kind[1:])
             else:
@@ -155,11 +152,11 @@ def design_of(
         return Grid(lines, seed=seed)
     spread: dict[str, Any] = {}
     for name, kind in axes.items():
-        if kind[0] == "values" or (kind[0] == "range" and kind[3] is not None):
-            raise typer.BadParameter(f"{name}: {chosen.value} takes low:high or mean~deviation.", param_hint="--over")
+        is_list = kind[0] == "values" or (kind[0] == "range" and kind[3] is not None)
+        option_values.refuse((is_list, "--over", f"{name}: {chosen.value} takes low:high or mean~deviation."))
         spread[name] = Normal(kind[1], kind[2]) if kind[0] == "normal" else (kind[1], kind[2])
     kinds = {Plan.lhs: LatinHypercube, Plan.sobol: Sobol}
-    return kinds[chosen](spread, samples or DEFAULT_SAMPLES, seed=seed)
+    return kinds[chosen](spread, samples or 64, seed=seed)
 
 
 def require_channels(

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from dalembert.core.atomic_files import replace_file
-from dalembert.core.errors import DataError, FileFormatError, unknown_name
+from dalembert.core.errors import DataError, FileFormatError, require_name
 from dalembert.view.plots import themes
 
 # Okabe and Ito's colours, which colour-blind readers distinguish too; the yellow is too light for a thin line
@@ -205,8 +205,7 @@ def line_of(k: int) -> dict[str, Any]:
 
 def choice(option: str, given: object, known: tuple[str, ...], what: str) -> str:
     """One of the known words, or an error that names them."""
-    if given not in known:
-        raise DataError("unknown-name", unknown_name(option, str(given), known, what))
+    require_name(option, given, known, what)
     return str(given)
 
 

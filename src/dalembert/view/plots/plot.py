@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import DataError, require_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -146,8 +146,7 @@ def _check(draw: Callable[..., Figure], kind: str, what: tuple[Any, ...], option
         if parameter.kind is parameter.KEYWORD_ONLY or parameter.kind is parameter.POSITIONAL_OR_KEYWORD
     ]
     for option in options:
-        if option not in named:
-            raise DataError("unknown-name", unknown_name("option", option, [*named, "path"], f"the plot of a {kind}"))
+        require_name("option", option, [*named, "path"], f"the plot of a {kind}")
     many = any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters)
     places = [parameter.name for parameter in parameters if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
     if not many and len(what) > len(places):

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import require_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -77,8 +77,7 @@ _current: ContextVar[str] = ContextVar("dalembert_figure_style", default="light"
 def theme(name: str | None) -> Theme:
     """A theme by name, or the one now in use."""
     chosen = _current.get() if name is None else name
-    if chosen not in THEMES:
-        raise DataError("unknown-name", unknown_name("theme", str(chosen), THEMES, "figures"))
+    require_name("theme", chosen, THEMES, "figures")
     return THEMES[chosen]
 
 
