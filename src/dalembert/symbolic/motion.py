@@ -429,8 +429,8 @@ def choose_independent(motion: SystemMotion, C: Expr, independent: Sequence[str]
     else:
         _refuse_names(independent, motion, motion.nv - len(rows))
     outside = [k for k, name in enumerate(motion.names) if name not in independent]
-    samples = motion.sample([C])
-    if any(rank_at(x[0][:, outside] / max(np.abs(x[0]).max(), 1e-300)) < len(rows) for x in samples):
+    scaled = [values / (np.abs(values).max(initial=0.0) or 1.0) for (values,) in motion.sample([C])]
+    if any(rank_at(values[:, outside]) < len(rows) for values in scaled):
         raise ModelError(
             "rank-deficient", f"the constraint rows do not give {', '.join(motion.names[k] for k in outside)} from "
             f"{', '.join(independent)}.", where={"speeds": list(independent)},

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from dalembert.record import Record
 
 
-DEFAULT_UNTIL = 10.0
-
-
 @dataclass(frozen=True)
 class Machine:
     """A model as a command uses it: the description, its equations with changed values, the changes."""
@@ -202,15 +199,15 @@ def warn_of_turned_bodies(m: Mechanism, turned: Mapping[str, float]) -> str:
     return f"warning: assembled far from the drawing: {bodies}. Nearer to it with {guess}"
 
 
-def until_of(machine: Machine, until: float | None, say: bool = True) -> float:
-    """End time of the simulation [s]."""
+def until_of(machine: Machine, until: float | None, say: bool = True, default: float = 10.0) -> float:
+    """End time of the simulation [s]; ``default`` where neither the user nor the model has one."""
     if until is not None:
         return until
     end = machine.mechanism.simulation.get("until")
     if end is None:
         if say:
-            terminal.say(f"the model has no end time: {DEFAULT_UNTIL:g} s; --until sets another")
-        return DEFAULT_UNTIL
+            terminal.say(f"the model has no end time: {default:g} s; --until sets another")
+        return default
     return float(end)
 
 

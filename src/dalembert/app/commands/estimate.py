@@ -17,8 +17,6 @@ from dalembert.app.command_line.record_options import Map, Rate, Skip, Step, Tim
 from dalembert.app.command_line.registry import command
 from dalembert.core.errors import DataError
 
-MOST_ROWS = 20
-
 
 @command("Data", position=2)
 def estimate(
@@ -114,7 +112,7 @@ def estimate(
     rows = [
         (name, *(terminal.number(last[name][key]) for key in ("value", "deviation")), last[name]["unit"],
          *(() if errors is None else (terminal.number(errors[name], 3) if name in errors else "-",)))
-        for name in (chosen or list(names))[:MOST_ROWS]
+        for name in (chosen or list(names))[:20]
     ]  # fmt: skip
     head = ("estimate", "at the end", "deviation", "unit", *(() if errors is None else ("RMS error",)))
     terminal.show_table(f"{machine.mechanism.name}: {kind} over {len(run)} samples", head, rows, left=(0, 3))

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from dalembert.solve.integrate.method import Method
 
 
-MOST_ROWS = 20
-
-
 METHODS = kind_files("dalembert.solve.integrate.methods", "dalembert.integrators")  # loaded where one is used
 
 
@@ -158,7 +155,7 @@ def summary_channels(run: Record, machine: Machine) -> list[str]:
     rates = [eqs.measure_rates.names[k] for k in eqs.recorded_measures]
     wanted = [*coordinates, *rates, *eqs.outputs.names, *eqs.inputs.names, "energy"]
     channels = [name for name in dict.fromkeys(wanted) if name in run.names] or list(run.names)
-    return channels[:MOST_ROWS]
+    return channels[:20]
 
 
 def extremes(run: Record, name: str) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from dalembert.app.command_line import terminal
 from dalembert.app.command_line.common_options import Json
 from dalembert.app.command_line.registry import command
 
-MOST_ROWS = 40  # of a table of results on a terminal
 MOST_IN_A_ROW = 8  # numbers of a list
 
 
@@ -77,9 +76,9 @@ def show_results(title: str, summary: str, results: dict[str, Any]) -> None:
     if summary:
         terminal.show(textwrap.fill(summary, width=100))
     rows = list(flatten(results))
-    terminal.show_table("Results", ("quantity", "value"), rows[:MOST_ROWS], left=(0, 1))
-    if len(rows) > MOST_ROWS:
-        terminal.say(f"{len(rows) - MOST_ROWS} more in results.json")
+    terminal.show_table("Results", ("quantity", "value"), rows[:40], left=(0, 1))
+    if hidden := rows[40:]:
+        terminal.say(f"{len(hidden)} more in results.json")
 
 
 def flatten(results: Any, name: str = "") -> Iterator[tuple[str, str]]:

@@ -34,30 +34,29 @@ if TYPE_CHECKING:
     from dalembert.equations import EquationsOfMotion, State
     from dalembert.model import Mechanism
 
-LONGEST_QUESTION = 4096  # bytes
-MOST_SLIDERS = 40
-UNTIL = 5.0  # s of a run from the browser
-_LONGEST_RUN = 120.0  # s
-# Bytes of an answer that is compressed: 20 000 take 0.3 ms and become 5000; on loopback smaller ones gain nothing.
-_COMPRESSED = 20_000
-_ROOM = 0.35  # of the radius of the drawing, left around it for the motion of the machine
-
 
 class LiveMachine:
-    """A machine in one position, moved by its coordinates; responses to the browser."""
+    """A machine in one position, moved by its coordinates; responses to the browser.
 
-    def __init__(self, mechanism: Mechanism, eqs: EquationsOfMotion, start: State) -> None:
+    until, longest_run : of a run from the browser, usual and largest [s].  sliders : most of them.
+    """
+
+    def __init__(
+        self, mechanism: Mechanism, eqs: EquationsOfMotion, start: State, *, until: float = 5.0,
+        longest_run: float = 120.0, sliders: int = 40,
+    ) -> None:  # fmt: skip
+        self.longest_run = longest_run
         self.mechanism, self.eqs = mechanism, eqs
         self.first = self.state = start
         self._how = dict(mechanism.simulation)
-        self.until = min(float(self._how.get("until", UNTIL)), _LONGEST_RUN)
+        self.until = min(float(self._how.get("until", until)), longest_run)
         self._lock = threading.Lock()
         channels = ("x", "y", "angle") if mechanism.planar else ("x", "y", "z", "e0", "e1", "e2", "e3")
         self._poses = {body.name: [f"{body.name}.{c}" for c in channels] for body in mechanism.bodies}
         self._elastic = {body.name: mode_names(body) for body in mechanism.bodies if body.flexible is not None}
         driven = {eqs.full_name(driver.coordinate) for driver in mechanism.drivers}
         names = [(f"{joint.name}.{c[0]}", c[2]) for joint in mechanism.joints for c in joint.coordinates]
-        self._names = [(name, unit) for name, unit in names if name not in driven][:MOST_SLIDERS]
+        self._names = [(name, unit) for name, unit in names if name not in driven][:sliders]
 
         joints = sorted(mechanism.joints, key=lambda joint: not (joint.a.body.is_ground or joint.b.body.is_ground))
         # coordinates that keep their values while another one moves: the last ones moved, else those at the ground
@@ -183,8 +182,10 @@ class LiveMachine:
         """Simulate from here, with the speeds and inputs of the model; the data of the page."""
         from dalembert.loop.simulate import simulate
 
-        if not isinstance(until, int | float) or not 0.0 < until <= _LONGEST_RUN:
-            raise DataError("out-of-range", f"a run takes more than 0 s and at most {_LONGEST_RUN:g} s, not {until!r}.")
+        if not isinstance(until, int | float) or not 0.0 < until <= self.longest_run:
+            raise DataError(
+                "out-of-range", f"a run takes more than 0 s and at most {self.longest_run:g} s, not {until!r}."
+            )
         with self._lock:
             inputs = dict.fromkeys(self.eqs.inputs.names, 0.0) | dict(self._how.get("inputs", {}))
             how = {**self._how, "until": float(until), "inputs": inputs, "start": self.state, "progress": False}
@@ -196,9 +197,10 @@ class LiveMachine:
         with self._lock:
             values = self.values()
             data = machine_data(still(self.eqs, self.state, self.mechanism.name), 30, 1.0, [])
-        edge = _ROOM * data["radius"] * np.array([1.0, 1.0, 0.0 if self.mechanism.planar else 1.0])
+        room = 0.35  # of the radius of the drawing, left around it for the motion of the machine
+        edge = room * data["radius"] * np.array([1.0, 1.0, 0.0 if self.mechanism.planar else 1.0])
         low, high = (np.array(data["low"]) - edge).tolist(), (np.array(data["high"]) + edge).tolist()
-        data |= {"floor": data["low"][2], "low": low, "high": high, "radius": (1.0 + _ROOM) * data["radius"]}
+        data |= {"floor": data["low"][2], "low": low, "high": high, "radius": (1.0 + room) * data["radius"]}
         sliders = [self._slider(name, unit, values[name], data["radius"]) for name, unit in self._names]
         return page_text(data, connect="'self'", live={"coordinates": sliders, "until": self.until})
 
@@ -291,12 +293,12 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._answer(json.dumps(answer).encode(), "application/json")
 
-    def _question(self) -> dict[str, Any] | None:
-        """The JSON object of a request; None after a refusal."""
+    def _question(self, longest: int = 4096) -> dict[str, Any] | None:
+        """The JSON object of a request, up to ``longest`` bytes; None after a refusal."""
         length = self.headers.get("Content-Length", "")
         if self.headers.get_content_type() != "application/json":
             self.send_error(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
-        elif not length.isdecimal() or len(length) > 9 or int(length) > LONGEST_QUESTION:
+        elif not length.isdecimal() or len(length) > 9 or int(length) > longest:
             self.close_connection = True
             self.send_error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         else:
@@ -309,8 +311,12 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_error(HTTPStatus.BAD_REQUEST)
         return None
 
-    def _answer(self, body: bytes, kind: str) -> None:
-        small = len(body) > _COMPRESSED and "gzip" in self.headers.get("Accept-Encoding", "")
+    def _answer(self, body: bytes, kind: str, compressed: int = 20_000) -> None:
+        """Send an answer; from so many bytes on it is compressed.
+
+        20 000 take 0.3 ms and become 5000; on loopback smaller ones gain nothing.
+        """
+        small = len(body) > compressed and "gzip" in self.headers.get("Accept-Encoding", "")
         body = gzip.compress(body, compresslevel=5) if small else body
         self.send_response(HTTPStatus.OK)
         self.send_header("Content-Type", kind)

@@ -18,8 +18,6 @@ from dalembert.core.findings import Advice
 from dalembert.expressions import Array
 from dalembert.symbolic.modular.motion import POINTS, ModularMotion
 
-STARTS = 12  # random poses from which a point is looked for
-
 
 @dataclass(frozen=True)
 class ModularPoint:
@@ -35,7 +33,8 @@ class ModularPoint:
 class ModularPoints:
     """Points of a model, made on first use."""
 
-    def __init__(self, motion: ModularMotion, top: int, count: int = POINTS) -> None:
+    def __init__(self, motion: ModularMotion, top: int, count: int = POINTS, starts: int = 12) -> None:
+        self.starts = starts  # random poses from which a point is looked for
         self.motion = motion
         self.top = top
         self.count = count
@@ -74,7 +73,7 @@ class ModularPoints:
                 raise self._contradiction((error.residual, error.row)) from None
         worst: tuple[float, str] = (0.0, "")
         while len(points) < self.count + self._is_placed:
-            for attempt in range(STARTS):
+            for attempt in range(self.starts):
                 try:
                     points.append(self._point(rng, self._start(rng, attempt), 1.0))
                     break
@@ -138,7 +137,7 @@ class ModularPoints:
         residual, row = worst
         return ModelError(
             "no-solution", f"no pose of {self.motion.root.name!r} was found that satisfies constraint {row!r} together "
-            f"with the others ({STARTS} random starts, residual {residual:.3g}).",
+            f"with the others ({self.starts} random starts, residual {residual:.3g}).",
             Advice("A constraint may contradict another one, or lengths do not close: give a pose with place(...)."),
             where={"row": row}, evidence={"residual": residual},
         )  # fmt: skip
