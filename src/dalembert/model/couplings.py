@@ -198,8 +198,10 @@ class CouplingMethods:
         """
         one_of(f"constraint {name!r}: level", level, LEVELS, ModelError)
         if not callable(function):
-            problem = f"constraint {name!r}: expected a function of the state, got {function!r}."
-            raise ModelError("wrong-type", problem, where={"constraint": name})
+            raise ModelError(
+                "wrong-type", f"constraint {name!r}: expected a function of the state, got {function!r}.",
+                where={"constraint": name},
+            )  # fmt: skip
         constraint = UserConstraint(name, level, function)
         self.constraints.append(constraint)
         return constraint

@@ -418,7 +418,7 @@ class PlanarModel:
 
 def _pair(given: object, what: str) -> Sequence[Any]:
     """The two entries of a place or a force."""
-    values = ca.vertsplit(given) if isinstance(given, SX) else given
+    values: Any = ca.vertsplit(given) if isinstance(given, SX) else given
     if isinstance(values, str) or not isinstance(values, (Sequence, np.ndarray)) or len(values) != 2:
         raise ModelError("wrong-shape", f"{what} must be two coordinates x, y, got {given!r}.")
     return values

@@ -18,7 +18,7 @@ import scipy.linalg
 from dalembert.expressions import Array, Expr
 
 
-def is_rounding(values: Array, size: Any = 1.0, rounding: float = 1e-12) -> Array:
+def is_rounding(values: Any, size: Any = 1.0, rounding: float = 1e-12) -> Array:
     """Whether values, relative to a size, vanish by definition: a row beside the longest, an imaginary part.
 
     rounding : of a few operations.
@@ -26,7 +26,7 @@ def is_rounding(values: Array, size: Any = 1.0, rounding: float = 1e-12) -> Arra
     return np.asarray(np.abs(values) <= rounding * size)
 
 
-def is_zero(values: Array, size: Any = 1.0, difference: float = 1e-9) -> Array:
+def is_zero(values: Any, size: Any = 1.0, difference: float = 1e-9) -> Array:
     """Whether values are zero relative to a size: an entry in its row, the difference of two computations.
 
     difference : rounding of some hundred operations at a pose of moderate condition.
