@@ -205,7 +205,7 @@ def line_of(k: int) -> dict[str, Any]:
 
 def choice(option: str, given: object, known: tuple[str, ...], what: str) -> str:
     """One of the known words, or an error that names them."""
-    require_name(option, given, known, what)
+    require_name(option, str(given), known, what)
     return str(given)
 
 

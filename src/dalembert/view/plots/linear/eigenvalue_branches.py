@@ -180,7 +180,7 @@ def _orders(ax: Axes, branches: EigenvalueBranches, factor: float, top: float) -
             inside = critical.speed > 0.92 * last
             shift, side = ((-2, -5), "right") if inside else ((6, -5), "left")
             box = {"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 0.8}
-            style = {"ha": side, "va": "top", "fontsize": 8, "color": INK, "zorder": 6, "bbox": box}
+            style: dict[str, Any] = {"ha": side, "va": "top", "fontsize": 8, "color": INK, "zorder": 6, "bbox": box}
             ax.annotate(f"{critical.speed:.4g}", (critical.speed, at), shift, textcoords="offset points", **style)
 
 
