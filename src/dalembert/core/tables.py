@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.core.arrays import Matrix
+from dalembert.core.arrays import FloatArray, Matrix
+
+Numbers = Sequence[Any] | FloatArray
 
 WIDE = 8  # most rows and columns of a matrix that is written out
 OPEN = 10  # rows that are seen at once; the rest opens on a click and leaves the screen to the plot below
@@ -85,14 +87,14 @@ def spread(value: float, deviation: float | None) -> str:
 
 
 def mode_cells(
-    hertz: Sequence[float],
-    damping: Sequence[float] | None,
-    hertz_deviation: Sequence[float] | None = None,
-    damping_deviation: Sequence[float] | None = None,
+    hertz: Numbers,
+    damping: Numbers | None,
+    hertz_deviation: Numbers | None = None,
+    damping_deviation: Numbers | None = None,
 ) -> list[tuple[str, str]]:
     """Frequency [Hz] and damping ratio [%] of every mode with the digits that standard deviations leave."""
 
-    def cell(values: Sequence[float] | None, deviations: Sequence[float] | None, k: int, factor: float) -> str:
+    def cell(values: Numbers | None, deviations: Numbers | None, k: int, factor: float) -> str:
         deviation = None if deviations is None else factor * float(deviations[k])
         return "" if values is None else spread(factor * float(values[k]), deviation)
 

@@ -66,6 +66,7 @@ class Merging(StrEnum):
 
 WITHOUT_INPUTS = (Way.ssi_data, Way.ssi_cov, Way.fdd, Way.efdd)
 WITHOUT_MODEL = (Way.fdd, Way.efdd)
+DEVIATIONS = ("frequency_deviation_hz", "damping_deviation")
 
 
 @command("Data", position=1)
@@ -431,10 +432,9 @@ def show_modes(document: dict[str, Any], title: str, fit: str = "") -> None:
     """The table of modes, a line on the fit, and the findings."""
     from dalembert.core.tables import mode_cells
 
-    keys = ("frequency_hz", "damping_ratio", "frequency_deviation_hz", "damping_deviation")
     modes = document["modes"]
-    columns = ([mode[key] for mode in modes] for key in keys)
-    cells = mode_cells(*(None if None in column else column for column in columns))
+    hertz, *columns = ([mode[key] for mode in modes] for key in ("frequency_hz", "damping_ratio", *DEVIATIONS))
+    cells = mode_cells(hertz, *(None if None in column else column for column in columns))
     rows = [
         (str(mode.get("number", k + 1)), *cells[k], *([mode["class"]] if mode["class"] else []))
         for k, mode in enumerate(modes)

@@ -416,7 +416,7 @@ class PlanarModel:
         return f"PlanarModel({self.name!r}: {moving} bodies, {len(self.joints)} joints, {len(self.inputs)} inputs)"
 
 
-def _pair(given: object, what: str) -> Sequence[Any]:
+def _pair(given: object, what: str) -> Any:
     """The two entries of a place or a force."""
     values: Any = ca.vertsplit(given) if isinstance(given, SX) else given
     if isinstance(values, str) or not isinstance(values, (Sequence, np.ndarray)) or len(values) != 2:
