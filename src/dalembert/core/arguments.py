@@ -179,18 +179,20 @@ def positive_number(what: str, value: object, error: type[DalembertError] = Data
     return number
 
 
-def whole_number(what: str, value: object, least: int = 0, most: int | None = None) -> int:
+def whole_number(
+    what: str, value: object, least: int = 0, most: int | None = None, error: type[DalembertError] = DataError
+) -> int:
     """A whole number from ``least`` on, up to ``most`` where more would take time or memory without end."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise DataError("not-a-count", f"{what} must be a whole number from {least}, got {value!r}.")
+        raise error("not-a-count", f"{what} must be a whole number from {least}, got {value!r}.")
     problem = f"{what} must be at most {most}, got {float(value):g}."
-    DataError.when(most is not None and value > most, "out-of-range", problem)
+    error.when(most is not None and value > most, "out-of-range", problem)
     return int(value)
 
 
-def one_of(what: str, value: object, choices: Sequence[str]) -> str:
+def one_of(what: str, value: object, choices: Sequence[str], error: type[DalembertError] = DataError) -> str:
     """One of the choices; ``what`` opens the message."""
     if not isinstance(value, str) or value not in choices:
         shown = " or ".join(filter(None, [", ".join(map(repr, choices[:-1])), repr(choices[-1])]))
-        raise DataError("unknown-choice", f"{what} must be {shown}, not {value!r}.", where={"argument": what})
+        raise error("unknown-choice", f"{what} must be {shown}, not {value!r}.", where={"argument": what})
     return value

@@ -238,6 +238,24 @@ def require_name(
         raise error(code, f"{argument}: {problem}" if argument else problem, *advice, **about)
 
 
+def require_new_name(
+    kind: str,
+    name: object,
+    known: Iterable[str],
+    place: str,
+    *advice: Advice,
+    error: type[DalembertError] = DataError,
+    where: Mapping[str, Any] | None = None,
+) -> str:
+    """A name that nothing has yet: a line of printable text without blanks at its ends."""
+    if not isinstance(name, str) or not name or name != name.strip() or not name.isprintable():
+        raise error("bad-name", f"the name of a {kind} must be a text without outer blanks, got {name!r}.")
+    if name in known:
+        where = {kind: name, **(where or {})}
+        raise error("taken-name", f"{place} has a {kind} {name!r} already.", *advice, where=where)
+    return name
+
+
 def require_extra(module: str, extra: str) -> Any:
     """Import an optional module; the error names the extra that installs it."""
     try:

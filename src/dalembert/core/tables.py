@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.core.arrays import Matrix
+from dalembert.core.arrays import FloatArray, Matrix
+
+Numbers = Sequence[Any] | FloatArray
 
 WIDE = 8  # most rows and columns of a matrix that is written out
 OPEN = 10  # rows that are seen at once; the rest opens on a click and leaves the screen to the plot below
@@ -69,6 +71,23 @@ def spread(
         return f"{value:.9f} ± less than 1e-9"
     decimals = max(0, 1 - math.floor(math.log10(deviation)))
     return f"{value:.{decimals}f} ± {deviation:.{decimals}f}"
+
+
+def mode_cells(
+    hertz: Numbers,
+    damping: Numbers | None,
+    hertz_deviation: Numbers | None = None,
+    damping_deviation: Numbers | None = None,
+) -> list[tuple[str, str]]:
+    """Frequency [Hz] and damping ratio [%] of every mode with the digits that standard deviations leave."""
+
+    def cell(values: Numbers | None, deviations: Numbers | None, k: int, factor: float) -> str:
+        deviation = None if deviations is None else factor * float(deviations[k])
+        return "" if values is None else spread(factor * float(values[k]), deviation)
+
+    return [
+        (cell(hertz, hertz_deviation, k, 1.0), cell(damping, damping_deviation, k, 100.0)) for k in range(len(hertz))
+    ]
 
 
 def _floor(array: Matrix, zero: float = 1e-12, rounding: float = 2e-15) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Union
 
 from dalembert.core.arguments import real_number
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.errors import ModelError, require_name
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.expressions.quantities import Quantity, is_real, is_symbolic
 from dalembert.expressions.quantities import Scalar as Scalar
@@ -21,22 +21,6 @@ Place = Union["Body", "Point", "BodyFrame"]
 _ROTATION = Advice("Give {}, a quaternion (four numbers, scalar first) or a 3x3 matrix.", Call("da.rotation"))
 
 
-@dataclass(frozen=True)
-class BodyThresholds:
-    """Accepted rounding errors in the numbers of bodies and frames: of numbers written with nine digits, or of
-    arithmetic with numbers of order one."""
-
-    length: float = 1e-12  # a shorter direction or quaternion is zero: lengths are of order one, rounding 1e-16
-    parallel: float = 1e-9  # least sine of the angle between an axis and the x direction given with it: nine digits
-    perpendicular: float = 1e-9  # largest cosine of two axes that are square to each other: nine digits
-    symmetric: float = 1e-12  # of the largest entry of an inertia: turning it has rounding of some 1e-15
-    triangle: float = 1e-9  # relative: principal inertias written with nine digits
-    orthonormal: float = 1e-9  # largest error of R Rᵀ = I: a matrix written with nine digits
-    node: float = 1e-9  # distance from a node, of the size of the body: coordinates written with nine digits
-    same_mass: float = 1e-12  # relative difference of a mass given twice: sums of parts have rounding of some 1e-15
-
-
-THRESHOLDS = BodyThresholds()
 IDENTITY: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
@@ -56,6 +40,18 @@ def number(x: Any, what: str, *kinds: str) -> Scalar:
     return real_number(what, float(x) if is_real(x) else x, ModelError)
 
 
+def require_number(x: Any, what: str) -> None:
+    """Refuse what is no finite number or parameter expression."""
+    if not is_number(x):
+        raise ModelError("not-a-number", f"{what} must be a finite number, got {x!r}.", where={"argument": what})
+
+
+def require_type(value: object, kind: Any, expectation: str, *advice: Advice) -> None:
+    """Refuse a value of another type; the expectation says what and where."""
+    if not isinstance(value, kind):
+        raise ModelError("wrong-type", f"{expectation}, got {value!r:.80}.", *advice)
+
+
 def not_negative(x: Any, what: str) -> Scalar:
     """Checked finite number, zero or more."""
     if float(number(x, what)) < 0:
@@ -73,10 +69,10 @@ def positive(x: Any, what: str, *advice: Advice) -> Scalar:
 
 def nonzero(x: Any, what: str, *kinds: str) -> Scalar:
     """Checked finite number other than zero."""
-    found = number(x, what, *kinds)
-    if float(found) == 0:
+    value = number(x, what, *kinds)
+    if float(value) == 0:
         raise ModelError("zero", f"{what} must be a number other than zero, got {x!r}.", where={"argument": what})
-    return found
+    return value
 
 
 def name_of(given: object, what: str) -> str:
@@ -105,16 +101,21 @@ def vector(values: Any, size: int, what: str, *kinds: str) -> tuple[Any, ...]:
     return tuple(x if isinstance(x, Quantity) else float(x) for x in items)
 
 
+def length_of(direction: Iterable[Any], what: str, shortest: float = 1e-12) -> float:
+    """Length of a direction or a quaternion that is not zero: lengths are of order one, rounding 1e-16."""
+    length = math.hypot(*map(float, direction))
+    if length < shortest:
+        raise ModelError("zero-length", f"{what} has zero length.", where={"argument": what})
+    return length
+
+
 def unit(direction: object, what: str) -> tuple[float, float, float]:
     """Unit vector along a direction given by three numbers."""
-    given = vector(direction, 3, what)
-    if any(isinstance(c, Quantity) for c in given):
+    x, y, z = vector(direction, 3, what)
+    if any(isinstance(c, Quantity) for c in (x, y, z)):
         problem = f"{what} may not depend on a parameter, got {direction!r}."
         raise ModelError("not-supported", problem, where={"argument": what})
-    x, y, z = (float(c) for c in given)
-    length = math.sqrt(x * x + y * y + z * z)
-    if length < THRESHOLDS.length:
-        raise ModelError("zero-length", f"{what} has zero length.", where={"argument": what})
+    length = length_of((x, y, z), what)
     return (x / length, y / length, z / length)
 
 
@@ -122,18 +123,21 @@ def cross(a: Sequence[float], b: Sequence[float]) -> tuple[float, float, float]:
     return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 
 
-def axes_from(z: object, x: object = None, what: str = "axis") -> Matrix:
-    """Rotation whose third column is z; the first column is x made square to it, or a fixed choice."""
+def axes_from(z: object, x: object = None, what: str = "axis", parallel: float = 1e-9) -> Matrix:
+    """Rotation whose third column is z; the first column is x made square to it, or a fixed choice.
+
+    parallel : least sine of the angle between them, numbers of nine digits.
+    """
     e3 = unit(z, what)
     if x is None:
         smallest = min(range(3), key=lambda k: (round(abs(e3[k]), 9), k))
         x = tuple(1.0 if k == smallest else 0.0 for k in range(3))
-    given = unit(x, f"x direction for {what}")
-    along = sum(a * b for a, b in zip(given, e3, strict=True))
-    rest = tuple(a - along * b for a, b in zip(given, e3, strict=True))
-    if math.sqrt(sum(r * r for r in rest)) < THRESHOLDS.parallel:
+    e1 = unit(x, f"x direction for {what}")
+    along = sum(a * b for a, b in zip(e1, e3, strict=True))
+    across = tuple(a - along * b for a, b in zip(e1, e3, strict=True))
+    if math.hypot(*across) < parallel:
         raise ModelError("parallel", f"{what}: the x direction is parallel to it.", where={"argument": what})
-    e1 = unit(rest, what)
+    e1 = unit(across, what)
     e2 = cross(e3, e1)
     return ((e1[0], e2[0], e3[0]), (e1[1], e2[1], e3[1]), (e1[2], e2[2], e3[2]))
 
@@ -160,8 +164,11 @@ def entries(p: Any) -> Any:
     )
 
 
-def rotation_matrix(rotation: Any, what: str) -> Matrix:
-    """Rotation given as None, by `da.rotation`, a quaternion (scalar first) or a 3x3 matrix."""
+def rotation_matrix(rotation: Any, what: str, orthonormal: float = 1e-9) -> Matrix:
+    """Rotation given as None, by `da.rotation`, a quaternion (scalar first) or a 3x3 matrix.
+
+    orthonormal : largest error of R Rᵀ = I, of a matrix written with nine digits.
+    """
     if rotation is None:
         return IDENTITY
     if hasattr(rotation, "quaternion"):  # a Rotation of `model.orientation`
@@ -175,17 +182,15 @@ def rotation_matrix(rotation: Any, what: str) -> Matrix:
         items = []
     if len(items) == 4:
         w, x, y, z = (float(c) for c in vector(items, 4, what))
-        n = math.sqrt(w * w + x * x + y * y + z * z)
-        if n < THRESHOLDS.length:
-            raise ModelError("zero-length", f"{what}: the quaternion is zero.")
-        found: Matrix = entries((w / n, x / n, y / n, z / n))
-        return found
+        n = length_of((w, x, y, z), f"{what}: the quaternion")
+        matrix: Matrix = entries((w / n, x / n, y / n, z / n))
+        return matrix
     if len(items) == 3 and not any(is_number(c) for c in items):
         rows = tuple(tuple(float(c) for c in vector(row, 3, what)) for row in items)
         product = matmul(rows, transpose(rows))  # type: ignore[arg-type]
         error = max(abs(product[i][j] - (i == j)) for i in range(3) for j in range(3))
         handed = cross([r[0] for r in rows], [r[1] for r in rows])
-        if error > THRESHOLDS.orthonormal or sum(h * r[2] for h, r in zip(handed, rows, strict=True)) < 0:
+        if error > orthonormal or sum(h * r[2] for h, r in zip(handed, rows, strict=True)) < 0:
             problem = f"{what} is not a rotation matrix (orthonormal, right-handed)."
             raise ModelError("not-orthonormal", problem, evidence={"error": error})
         return rows  # type: ignore[return-value]
@@ -294,15 +299,12 @@ class Body:
 
     def at(self, *coordinates: Any) -> Point:
         """The point with these coordinates in body axes [m], or the named one: ``crank.at("tip")``."""
-        given: Any = coordinates
+        local_values: Any = coordinates
         if len(coordinates) == 1 and isinstance(coordinates[0], str):
-            if coordinates[0] not in self.points:
-                problem = unknown_name("point", coordinates[0], self.points, f"body {self.name!r}")
-                raise ModelError("unknown-name", problem, where={"body": self.name, "point": coordinates[0]})
-            return self.at(*self.points[coordinates[0]])
+            return self.at(*_named_point(self, coordinates[0]))
         if len(coordinates) == 1 and not is_number(coordinates[0]) and coordinates[0] is not None:
-            given = coordinates[0]
-        local = vector(given, self.dimension, f"a point of body {self.name!r}", "length")
+            local_values = coordinates[0]
+        local = vector(local_values, self.dimension, f"a point of body {self.name!r}", "length")
         if self.flexible is not None:
             self.node_at(local)
             return Point(self, local)
@@ -313,23 +315,9 @@ class Body:
     def node_at(self, place: tuple[Any, ...]) -> str:
         """The node of a flexible body at these coordinates."""
         if any(isinstance(x, Quantity) for x in place):
-            problem = (
-                f"a point of the flexible body {self.name!r} must be one of its nodes, not a parameter expression."
-            )
+            problem = f"a point of the flexible body {self.name!r} must be one of its nodes, not an expression."
             raise ModelError("not-supported", problem, where={"body": self.name})
-        gaps = {name: math.dist(own, place) for name, own in self.points.items()}
-        nearest = min(gaps, key=lambda name: gaps[name])
-        size = max(math.dist(own, (0.0,) * self.dimension) for own in self.points.values())
-        if gaps[nearest] > THRESHOLDS.node * max(size, gaps[nearest]):
-            problem = (
-                f"the flexible body {self.name!r} has no node at {format_vector(place)}; the nearest is {nearest!r} at "
-                f"{format_vector(self.points[nearest])}, {gaps[nearest]:.3g} m away."
-            )
-            advice = Advice("Make it a node of the data, or use one by its name.")
-            raise ModelError(
-                "no-node", problem, advice, where={"body": self.name}, evidence={"distance": gaps[nearest]}
-            )
-        return nearest
+        return str(_nearest_node(self.name, self.points, place))
 
     def frame(
         self, *coordinates: Any, axis: object = None, x: object = None, rotation: object = None, angle: object = 0.0
@@ -340,17 +328,17 @@ class Body:
 
     def turn(self, direction: Vector) -> tuple[Any, ...]:
         """A direction in body axes as the drawing shows it (world axes)."""
-        given = vector(direction, self.dimension, "a direction")
+        components = vector(direction, self.dimension, "a direction")
         if self.planar:
             c, s = math.cos(self.angle), math.sin(self.angle)
-            return (c * given[0] - s * given[1], s * given[0] + c * given[1])
-        return apply(self.rotation, given)
+            return (c * components[0] - s * components[1], s * components[0] + c * components[1])
+        return apply(self.rotation, components)
 
     def local(self, place: Vector, what: str = "a place of the drawing") -> tuple[Any, ...]:
         """Body coordinates of a place of the drawing (world axes)."""
-        given = vector(place, self.dimension, what)
+        drawn = vector(place, self.dimension, what)
         base = self.position or (0.0,) * self.dimension
-        d = tuple(p - b for p, b in zip(given, base, strict=True))
+        d = tuple(p - b for p, b in zip(drawn, base, strict=True))
         if self.planar:
             c, s = math.cos(self.angle), math.sin(self.angle)
             return (c * d[0] + s * d[1], -s * d[0] + c * d[1])
@@ -383,24 +371,16 @@ class BodyPieces:
     def at(self, *coordinates: Any) -> Point:
         """The named point, or the end of a piece at these coordinates in the axes of the whole [m]."""
         if len(coordinates) == 1 and isinstance(coordinates[0], str):
-            if coordinates[0] not in self.points:
-                problem = unknown_name("point", coordinates[0], self.points, f"body {self.name!r}")
-                raise ModelError("unknown-name", problem, where={"body": self.name, "point": coordinates[0]})
-            return self.at(*self.points[coordinates[0]])
+            return self.at(*_named_point(self, coordinates[0]))
         place = tuple(float(x) for x in vector(coordinates, self.dimension, f"a point of body {self.name!r}", "length"))
         nodes = {
             (k, name): tuple(map(sum, zip(base, node, strict=True)))
             for k, (body, base) in enumerate(zip(self.bodies, self.places, strict=True))
             for name, node in body.points.items()
         }
-        k, name = min(nodes, key=lambda one: math.dist(nodes[one], place))
-        gap = math.dist(nodes[k, name], place)
-        if gap > THRESHOLDS.node * max(math.dist(node, (0.0,) * self.dimension) for node in nodes.values()):
-            problem = f"body {self.name!r} has no node at {format_vector(place)}; the nearest is {gap:.3g} m away, at "
-            advice = Advice("Make it a point of the frame, or cut another number of pieces.")
-            problem += f"{format_vector(nodes[k, name])}."
-            raise ModelError("no-node", problem, advice, where={"body": self.name}, evidence={"distance": gap})
-        return self.bodies[k].at(name)
+        k, name = _nearest_node(self.name, nodes, place)
+        point: Point = self.bodies[k].at(name)
+        return point
 
     def frame(self, *coordinates: Any, **axes: Any) -> BodyFrame:
         """A frame at a place of the whole; see `Body.frame`."""
@@ -408,8 +388,8 @@ class BodyPieces:
 
     def piece(self, gauge: str) -> Body:
         """The piece that has a gauge; the first one where none has it."""
-        own = [body for body in self.bodies if body.flexible and any(g.name == gauge for g in body.flexible.gauges)]
-        return (own or list(self.bodies))[0]
+        pieces = [body for body in self.bodies if body.flexible and any(g.name == gauge for g in body.flexible.gauges)]
+        return (pieces or list(self.bodies))[0]
 
 
 def replace_places(value: Any, move: Callable[[Any], Any]) -> Any:
@@ -429,7 +409,34 @@ def replace_places(value: Any, move: Callable[[Any], Any]) -> Any:
     return value
 
 
-def inertia_problems(name: str, mass: Any, inertia: Any, planar: bool) -> list[Finding]:
+def _named_point(body: Body | BodyPieces, name: str) -> tuple[Any, ...]:
+    where = {"body": body.name, "point": name}
+    require_name("point", name, body.points, f"body {body.name!r}", error=ModelError, where=where)
+    return body.points[name]
+
+
+def _nearest_node(name: str, nodes: Mapping[Any, tuple[Any, ...]], place: tuple[Any, ...], digits: float = 1e-9) -> Any:
+    """The node at a place; digits : distance from it, of the size of the body, as coordinates have nine digits."""
+    nearest = min(nodes, key=lambda key: math.dist(nodes[key], place))
+    gap, size = math.dist(nodes[nearest], place), max(math.hypot(*map(float, node)) for node in nodes.values())
+    if gap > digits * max(size, gap):
+        problem = f"body {name!r} has no node at {format_vector(place)}; the nearest is {nearest!r}, {gap:.3g} m away, "
+        advice = Advice("Make it a node of the data, or use one by its name.")
+        where, evidence = {"body": name}, {"distance": gap}
+        raise ModelError(
+            "no-node", f"{problem}at {format_vector(nodes[nearest])}.", advice, where=where, evidence=evidence
+        )
+    return nearest
+
+
+def inertia_problems(
+    name: str,
+    mass: Any,
+    inertia: Any,
+    planar: bool,
+    symmetric: float = 1e-12,  # of the largest entry: turning it has rounding of some 1e-15
+    triangle: float = 1e-9,  # relative: principal inertias written with nine digits
+) -> list[Finding]:
     """Masses and inertias that are not physical (zero is legal, equality in the triangle too)."""
     problems: list[Finding] = []
     where = {"body": name}
@@ -452,14 +459,14 @@ def inertia_problems(name: str, mass: Any, inertia: Any, planar: bool) -> list[F
         problem = f"body {name!r}: inertia must be finite numbers, got {values.tolist()}."
         return [*problems, Finding("not-finite", problem, where)]
     scale = max(float(np.abs(values).max()), 1e-300)
-    if np.abs(values / scale - values.T / scale).max() > THRESHOLDS.symmetric:
+    if np.abs(values / scale - values.T / scale).max() > symmetric:
         return [*problems, Finding("not-symmetric", f"body {name!r}: the inertia matrix is not symmetric.", where)]
     principal = np.linalg.eigvalsh(values)
     ratio = principal / scale  # sums of them do not overflow
-    if principal[0] < -THRESHOLDS.symmetric * scale:
+    if principal[0] < -symmetric * scale:
         problem = f"body {name!r}: the inertia matrix has a negative principal value ({principal[0]:g} kg m²)."
         problems.append(Finding("negative", problem, where))
-    elif ratio[0] + ratio[1] < ratio[2] * (1 - THRESHOLDS.triangle):
+    elif ratio[0] + ratio[1] < ratio[2] * (1 - triangle):
         shown = ", ".join(f"{p:g}" for p in principal)
         problem = f"body {name!r}: principal inertias {shown} kg m² break the triangle inequality"
         problems.append(Finding("not-physical", f"{problem} (no distribution of mass has them).", where))
@@ -473,19 +480,24 @@ def read_mesh(name: str, mesh: object, center: tuple[Any, ...]) -> Any:
     import numpy as np
 
     try:
-        found = np.array(mesh, dtype=np.float64)
+        corners = np.array(mesh, dtype=np.float64)
     except (TypeError, ValueError):
-        found = np.zeros(0)
-    if found.ndim != 3 or found.shape[1:] != (3, 3) or not len(found) or not np.isfinite(found).all():
+        corners = np.zeros(0)
+    if corners.ndim != 3 or corners.shape[1:] != (3, 3) or not len(corners) or not np.isfinite(corners).all():
         problem = f"mesh of body {name!r} must be the corners of triangles, finite numbers (n, 3, 3) [m]."
         raise ModelError("wrong-shape", problem, where={"body": name})
-    found -= np.array([*map(float, center), 0.0, 0.0, 0.0][:3])
-    found.setflags(write=False)
-    return found
+    corners -= np.array([*map(float, center), 0.0, 0.0, 0.0][:3])
+    corners.setflags(write=False)
+    return corners
 
 
-def read_inertia(name: str, mass: Any, inertia: Any, planar: bool) -> tuple[Any, Any, tuple[Any, ...], Shape | None]:
-    """(mass, inertia, centre, shape) of a body, from its arguments."""
+def read_inertia(
+    name: str, mass: Any, inertia: Any, planar: bool, same: float = 1e-12
+) -> tuple[Any, Any, tuple[Any, ...], Shape | None]:
+    """(mass, inertia, centre, shape) of a body, from its arguments.
+
+    same : relative difference of a mass given twice: sums of parts have rounding of some 1e-15.
+    """
     center: tuple[Any, ...] = ()
     shape: Shape | None = None
     mass = in_si(mass, "mass", what=f"mass of body {name!r}", error=ModelError)
@@ -493,15 +505,9 @@ def read_inertia(name: str, mass: Any, inertia: Any, planar: bool) -> tuple[Any,
     if isinstance(inertia, Composite):
         if mass is not None:
             number(mass, f"mass of body {name!r}")
-        if mass is not None and abs(float(mass) - float(inertia.mass)) > THRESHOLDS.same_mass * abs(
-            float(inertia.mass)
-        ):
-            raise ModelError(
-                "conflicting-arguments",
-                f"body {name!r}: mass {float(mass):g} kg differs from the composite's {float(inertia.mass):g} kg.",
-                Advice("Leave the mass out."),
-                where={"body": name},
-            )
+        if mass is not None and abs(float(mass) - float(inertia.mass)) > same * abs(float(inertia.mass)):
+            problem = f"body {name!r}: mass {float(mass):g} kg differs from the composite's {float(inertia.mass):g} kg."
+            raise ModelError("conflicting-arguments", problem, Advice("Leave the mass out."), where={"body": name})
         matrix: Any = inertia.inertia
         mass = inertia.mass
         center = inertia.center[:2] if planar else inertia.center
@@ -526,10 +532,6 @@ def read_inertia(name: str, mass: Any, inertia: Any, planar: bool) -> tuple[Any,
         if len(rows) != 3:
             raise TypeError
     except (TypeError, ModelError):
-        raise ModelError(
-            "wrong-type",
-            f"body {name!r}: inertia must be a number, three principal values, a 3x3 matrix or a shape, "
-            f"got {inertia!r}.",
-            where={"body": name},
-        ) from None
+        problem = f"body {name!r}: inertia must be a number, three principal values, a 3x3 matrix or a shape, "
+        raise ModelError("wrong-type", f"{problem}got {inertia!r}.", where={"body": name}) from None
     return mass, rows, center, None

@@ -54,7 +54,7 @@ def mode_names(body: Body) -> list[str]:
 def find_problems(m: Mechanism) -> list[Finding]:
     """Problems of a mechanism. Their ``where`` names the parts concerned."""
     names = _name_problems(m)
-    if not all(isinstance(part.name, str) for part in m.parts()):
+    if not all(isinstance(element.name, str) for element in m.parts()):
         return names  # further checks need unique names
     coordinates = _Coordinates(m)
     return [
@@ -87,14 +87,14 @@ def _name_problems(m: Mechanism) -> list[Finding]:
     problems: list[Finding] = []
     if not m.bodies:
         problems.append(Finding("no-bodies", f"{_where(m)} has no bodies."))
-    named: list[tuple[str, Any]] = [(kind, part.name) for kind, part in m.named_parts()]
+    named: list[tuple[str, Any]] = [(kind, element.name) for kind, element in m.named_parts()]
     for kind, name in [*named, *(("input", channel) for channel in m.inputs())]:
         if not _is_name(name):
             problem = f"{kind} name must be a non-empty line of text without outer blanks, got {name!r}."
             problems.append(Finding("bad-name", problem, {kind: name}))
     for name, count in Counter(name for _, name in named if isinstance(name, str)).items():
         if count > 1:
-            kinds = " and ".join(kind for kind, other in named if other == name)
+            kinds = " and ".join(kind for kind, user in named if user == name)
             problem = f"name {name!r} is used {count} times in {_where(m)} ({kinds}); names must differ."
             problems.append(Finding("taken-name", problem, {"name": name}, {"count": count}))
     if any(b.name == "ground" for b in m.bodies):
@@ -106,11 +106,11 @@ def _name_problems(m: Mechanism) -> list[Finding]:
 def _body_problems(m: Mechanism) -> list[Finding]:
     """Bodies of other mechanisms, and parts that join a body to itself."""
     problems: list[Finding] = []
-    own = {id(b) for b in m.bodies} | {id(m.ground)}
+    bodies_here = {id(b) for b in m.bodies} | {id(m.ground)}
 
     def require_own(what: str, part: str, *bodies: Body | None) -> None:
         for body in bodies:
-            if body is not None and id(body) not in own:
+            if body is not None and id(body) not in bodies_here:
                 problem = f"{what} uses body {body.name!r} of another mechanism."
                 problems.append(Finding("wrong-owner", problem, {"part": part, "body": body.name}))
 
@@ -158,9 +158,15 @@ class _Coordinates:
 
     def check_names(self, what: str, name: str, part: Declared) -> list[Finding]:
         """Coordinates and joints that a force or a sensor names and that do not exist."""
-        targets = [*part.values_of("coordinate"), *(key for own in part.values_of("coordinates") for key in own)]
-        found = [one for target in targets for one in self.check_coordinate(what, name, target)]
-        return [*found, *(one for target in part.values_of("joint") for one in self.check_joint(what, name, target))]
+        targets = [
+            *part.values_of("coordinate"),
+            *(key for mapping in part.values_of("coordinates") for key in mapping),
+        ]
+        problems = [problem for target in targets for problem in self.check_coordinate(what, name, target)]
+        return [
+            *problems,
+            *(problem for target in part.values_of("joint") for problem in self.check_joint(what, name, target)),
+        ]
 
     def _report_unknown(self, what: str, part: str, sort: str, name: str, known: Iterable[str]) -> Finding:
         problem = f"{what}: {unknown_name(sort, name, known, self.where)}"
@@ -168,13 +174,13 @@ class _Coordinates:
 
     def unit(self, name: str) -> str:
         """Unit of a coordinate; nothing for variables and curve parameters."""
-        owner, _, part = self.names[name].rpartition(".")
+        owner, _, ending = self.names[name].rpartition(".")
         joint = self.joints.get(owner)
         if self.names[name] in self.gears:
             return self.unit(self.gears[self.names[name]])
         if joint is not None:
-            return next((u for c, _, u in joint.coordinates if c == part), "")
-        return "" if not owner else "rad" if part == "angle" else "m"
+            return next((u for c, _, u in joint.coordinates if c == ending), "")
+        return "" if not owner else "rad" if ending == "angle" else "m"
 
 
 def _coordinate_problems(m: Mechanism, coordinates: _Coordinates) -> list[Finding]:
@@ -191,22 +197,22 @@ def _coordinate_problems(m: Mechanism, coordinates: _Coordinates) -> list[Findin
             problems.append(Finding("same-coordinate", f"{what} couples {full!r} to itself.", where))
     driven: dict[str, str] = {}
     turning = [] if m.planar else [body.name for body in m.bodies]
-    whole = {f"{body}.{part}" for body in turning for part in ("rotation", "pose")}
-    given = {driver.coordinate for driver in m.drivers}
+    orientations = {f"{body}.{component}" for body in turning for component in ("rotation", "pose")}
+    driven_names = {driver.coordinate for driver in m.drivers}
     for body in turning:
         parts = [body + end for end in ROTATION_VECTOR]
-        whole.update(parts)
-        found = [part for part in parts if part in given]
-        if 0 < len(found) < 3:
-            problem = f"drivers of {', '.join(found)} alone prescribe no orientation."
+        orientations.update(parts)
+        prescribed = [component for component in parts if component in driven_names]
+        if 0 < len(prescribed) < 3:
+            problem = f"drivers of {', '.join(prescribed)} alone prescribe no orientation."
             advice = Advice(f"Drive {', '.join(parts)}, or '{body}.rotation'.")
             problems.append(Finding("incomplete-orientation", problem, {"body": body}, advice=(advice,)))
-        ways = [f"{body}.rotation", f"{body}.pose", *found[:1]]
-        if len(twice := [way for way in ways if way in given]) > 1:
+        ways = [f"{body}.rotation", f"{body}.pose", *prescribed[:1]]
+        if len(twice := [way for way in ways if way in driven_names]) > 1:
             problem = f"drivers prescribe the orientation of {body!r} twice: {' and '.join(twice)}."
             problems.append(Finding("duplicate", problem, {"body": body}))
     for driver in m.drivers:
-        if driver.coordinate not in whole:
+        if driver.coordinate not in orientations:
             problems += coordinates.check_coordinate(f"driver {driver.name!r}", driver.name, driver.coordinate)
         full = coordinates.names.get(driver.coordinate, driver.coordinate)
         if full in driven:
@@ -224,39 +230,39 @@ def _force_problems(m: Mechanism, coordinates: _Coordinates) -> list[Finding]:
         if count > 1 and name is not None
     ]
     return twice + [
-        one
+        problem
         for force in m.forces
-        for one in (*coordinates.check_names(force.what, force.name, force), *force.problems(coordinates.joints))
+        for problem in (*coordinates.check_names(force.what, force.name, force), *force.problems(coordinates.joints))
     ]
 
 
 def _sensor_problems(m: Mechanism, coordinates: _Coordinates) -> list[Finding]:
     problems: list[Finding] = []
-    known = {name: (full, coordinates.unit(name)) for name, full in coordinates.names.items()}
+    units = {name: (full, coordinates.unit(name)) for name, full in coordinates.names.items()}
     forces = {force.name: force for force in m.forces}
     for sensor in m.sensors:
         what = f"sensor {sensor.name!r}"
-        found = coordinates.check_names(what, sensor.name, sensor.measure)
-        problems += found or [
-            replace(one, problem=f"{what}: {one.problem}", where={"part": sensor.name, **one.where})
-            for one in sensor.measure.problems(known, forces)
+        findings = coordinates.check_names(what, sensor.name, sensor.measure)
+        problems += findings or [
+            replace(problem, problem=f"{what}: {problem.problem}", where={"part": sensor.name, **problem.where})
+            for problem in sensor.measure.problems(units, forces)
         ]
     return problems
 
 
 def _channel_problems(m: Mechanism) -> list[Finding]:
     """Inputs, parameters and sensors with the name of another channel of a record."""
-    taken = set(coordinate_names(m)) | {"energy", "energy.kinetic", "energy.potential", "energy.balance"}
-    taken |= {"residual.position", "residual.velocity", "time"}
+    channels = set(coordinate_names(m)) | {"energy", "energy.kinetic", "energy.potential", "energy.balance"}
+    channels |= {"residual.position", "residual.velocity", "time"}
     speeds = ("vx", "vy", "rate") if m.planar else ("vx", "vy", "vz", "wx", "wy", "wz", "e0", "e1", "e2", "e3")
-    taken |= {f"{body.name}.{part}" for body in m.bodies for part in speeds}
-    taken |= {f"{joint.name}.{rate}" for joint in m.joints for _, rate, _ in joint.coordinates}
+    channels |= {f"{body.name}.{ending}" for body in m.bodies for ending in speeds}
+    channels |= {f"{joint.name}.{rate}" for joint in m.joints for _, rate, _ in joint.coordinates}
     inputs = m.inputs()
     sensors = [s for s in m.sensors if not s.name == s.measure.kind == "energy"]  # the channel of this name
-    named = [("input", name) for name in inputs if name in taken]
-    named += [("parameter", name) for name in m.parameters if name in taken]
-    taken |= set(inputs)
-    named += [("sensor", sensor.name) for sensor in sensors if sensor.name in taken]
+    named = [("input", name) for name in inputs if name in channels]
+    named += [("parameter", name) for name in m.parameters if name in channels]
+    channels |= set(inputs)
+    named += [("sensor", sensor.name) for sensor in sensors if sensor.name in channels]
     return [Finding("taken-name", f"{kind} {name!r} has the name of another channel.", {kind: name})
             for kind, name in named]  # fmt: skip
 
@@ -317,20 +323,20 @@ def _connection_problems(m: Mechanism) -> list[Finding]:
             tie(first, second)
     if m.constraints:
         return []  # a user constraint may connect any bodies
-    massless = [one for b in m.bodies if id(b) not in held for one in _massless(b)]
+    massless = [problem for b in m.bodies if id(b) not in held for problem in _massless(b)]
     if not m.joints or len(m.bodies) < 2:
         return massless  # a single body may be intended to fly
-    seen = {id(m.ground)}
+    reached = {id(m.ground)}
     todo = [id(m.ground)]
     while todo:
-        for other in links[todo.pop()]:
-            if other not in seen:
-                seen.add(other)
-                todo.append(other)
-    if len(seen) == 1:
+        for neighbour in links[todo.pop()]:
+            if neighbour not in reached:
+                reached.add(neighbour)
+                todo.append(neighbour)
+    if len(reached) == 1:
         return massless  # nothing is connected to the ground: a free-flying machine
-    loose = [b.name for b in m.bodies if id(b) not in seen and not links[id(b)]]
-    problems = [one for one in massless if one.where["body"] not in loose]
+    loose = [b.name for b in m.bodies if id(b) not in reached and not links[id(b)]]
+    problems = [problem for problem in massless if problem.where["body"] not in loose]
     return problems + [Finding("loose-body", f"body {n!r} is connected to nothing.", {"body": n}) for n in loose]
 
 
@@ -366,17 +372,17 @@ def input_unit(m: Mechanism, name: str) -> str:
 
 def input_limits(m: Mechanism, limits: Mapping[str, CoordinateLimits]) -> dict[str, CoordinateLimits]:
     """Limits of inputs: their ranges, or those of the largest efforts along the coordinates that they drive."""
-    found: dict[str, CoordinateLimits] = {}
+    ranges: dict[str, CoordinateLimits] = {}
     names = coordinate_names(m)
     for force in m.forces:
         per_input, (lower, upper) = force.effort_per_input(), force.input_range()
         for channel in force.inputs() if lower > -math.inf or upper < math.inf else ():
-            low, high = found.get(channel, CoordinateLimits()).range
+            low, high = ranges.get(channel, CoordinateLimits()).range
             least, most = max(lower, low), min(upper, high)
-            found[channel] = CoordinateLimits(least if least > -math.inf else None, most if most < math.inf else None)
+            ranges[channel] = CoordinateLimits(least if least > -math.inf else None, most if most < math.inf else None)
         for coordinate, channel in product(force.values_of("coordinate"), force.inputs()):
-            own = limits.get(names.get(coordinate, coordinate))
-            if per_input and own is not None and own.effort is not None:
-                most = min(own.effort / abs(per_input), found.get(channel, CoordinateLimits()).range[1])
-                found[channel] = CoordinateLimits(-most, most)
-    return found
+            limit = limits.get(names.get(coordinate, coordinate))
+            if per_input and limit is not None and limit.effort is not None:
+                most = min(limit.effort / abs(per_input), ranges.get(channel, CoordinateLimits()).range[1])
+                ranges[channel] = CoordinateLimits(-most, most)
+    return ranges

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from dalembert.core.arguments import one_of
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.registry import Registry
@@ -37,7 +38,9 @@ class CouplerKind:
         """Keys of its table in a model file."""
         sides = [Option(name, "coordinate", doc) for name, doc in (self.first, self.second)]
         (ratio, meaning, number), (offset, about, kind) = self.ratio, self.offset
-        return {one.name: one for one in (*sides, Option(ratio, number, meaning), Option(offset, kind, about, 0.0))}
+        return {
+            option.name: option for option in (*sides, Option(ratio, number, meaning), Option(offset, kind, about, 0.0))
+        }
 
 
 COUPLERS: Registry[CouplerKind] = Registry("coupler kind", group="dalembert.couplers")
@@ -116,13 +119,13 @@ class CouplingMethods:
         self, kind: str, name: str, first: str | Joint, second: str | Joint, ratio: Scalar, offset: Scalar = 0.0
     ) -> Coupler:
         """Couple two joint coordinates: second = ratio * first + offset. `kind` is "gear", "rack and pinion", ..."""
-        own, what = COUPLERS[kind], f"{kind} {name!r}"
+        declared, what = COUPLERS[kind], f"{kind} {name!r}"
         coupler = Coupler(
             name,
-            name_of(first, f"{what}: {own.first[0]}"),
-            name_of(second, f"{what}: {own.second[0]}"),
-            nonzero(ratio, f"{own.ratio[0]} of {what}", own.ratio[2]),
-            number(offset, f"{own.offset[0]} of {what}", own.offset[2]),
+            name_of(first, f"{what}: {declared.first[0]}"),
+            name_of(second, f"{what}: {declared.second[0]}"),
+            nonzero(ratio, f"{declared.ratio[0]} of {what}", declared.ratio[2]),
+            number(offset, f"{declared.offset[0]} of {what}", declared.offset[2]),
             kind,
         )
         self.couplers.append(coupler)
@@ -193,16 +196,12 @@ class CouplingMethods:
         nonlinearly); "acceleration": returns the residual D(s) v̇ - d(s), with ``s.acceleration_of(name)``
         for the entries of v̇, and must be affine in them.
         """
-        if level not in LEVELS:
-            choices = "'position', 'velocity' or 'acceleration'"
-            problem = f"constraint {name!r}: level must be {choices}, not {level!r}."
-            raise ModelError("unknown-choice", problem, where={"constraint": name})
+        one_of(f"constraint {name!r}: level", level, LEVELS, ModelError)
         if not callable(function):
             raise ModelError(
-                "wrong-type",
-                f"constraint {name!r}: expected a function of the state, got {function!r}.",
+                "wrong-type", f"constraint {name!r}: expected a function of the state, got {function!r}.",
                 where={"constraint": name},
-            )
+            )  # fmt: skip
         constraint = UserConstraint(name, level, function)
         self.constraints.append(constraint)
         return constraint

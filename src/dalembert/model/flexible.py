@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
 CENTRIFUGAL = ("xx", "yy", "zz", "xy", "xz", "yz")  # products of angular velocities, the order of their matrices
 
-NO_INERTIA = 1e-12  # eigenvalue of the rigid inertia, of the largest, that is none: a line about itself has rounding
-PLANAR_SHARE = 1e-6  # largest share of motion or rotation out of the plane: rounding mixes modes of symmetric sections
-
 
 @frozen
 class FlexibleNode:
@@ -154,17 +151,20 @@ class FlexibleBodyData:
         problem = unknown_name("node", name, [node.name for node in self.nodes], f"flexible body {self.name!r}")
         raise ModelError("unknown-name", problem, where={"body": self.name, "node": name})
 
-    def out_of_plane_modes(self) -> list[int]:
-        """Numbers (from one) of the modes that move mass or nodes out of the plane of x and y."""
+    def out_of_plane_modes(self, share: float = 1e-6) -> list[int]:
+        """Numbers (from one) of the modes that move mass or nodes out of the plane of x and y.
+
+        share : largest, of motion or rotation out of the plane: rounding mixes modes of symmetric sections.
+        """
         total = np.maximum(np.abs(np.diagonal(self.modal_mass)), 1e-300)
         along = np.maximum(np.abs(np.diagonal(self.products[2, 2])), self.translation[2] ** 2 / self.mass)
         moved = np.abs([node.translation for node in self.nodes])
         turned = moved[:, 2].max(axis=0) / np.maximum(moved.max(axis=(0, 1)), 1e-300)
         for node in self.nodes:
-            own = np.abs(node.rotation).max(axis=0)
+            turns = np.abs(node.rotation).max(axis=0)
             tilt = np.abs(node.rotation[:2]).max(axis=0)
-            turned = np.maximum(turned, tilt / np.maximum(own, 1e-300))
-        return [k + 1 for k in range(self.modes) if along[k] > PLANAR_SHARE**2 * total[k] or turned[k] > PLANAR_SHARE]
+            turned = np.maximum(turned, tilt / np.maximum(turns, 1e-300))
+        return [k + 1 for k in range(self.modes) if along[k] > share**2 * total[k] or turned[k] > share]
 
     @property
     def frequencies(self) -> FloatArray:
@@ -194,12 +194,12 @@ class FlexibleBodyData:
         lever = np.array([[0, -1, 1], [1, 0, -1], [-1, 1, 0]]) * self.first_moment[[[0, 2, 1], [2, 1, 0], [1, 0, 2]]]
         rigid = np.block([[self.mass * np.eye(3), lever.T], [lever, self.inertia]])
         G = np.vstack([self.translation, self.rotation])
-        free = self.modal_mass - G.T @ np.linalg.pinv(rigid, rcond=NO_INERTIA, hermitian=True) @ G
+        free = self.modal_mass - G.T @ np.linalg.pinv(rigid, rcond=1e-12, hermitian=True) @ G
         values, shapes = eigh(self.stiffness, free)
         excess = np.maximum(values / (2 * np.pi * cutoff_hz) ** 2 - 1, 0.0)
         added = (free @ shapes) * excess @ (free @ shapes).T
         mass = self.modal_mass + 0.5 * (added + added.T)
-        fields = {one.name: getattr(self, one.name) for one in dataclass_fields(self)}
+        fields = {field_.name: getattr(self, field_.name) for field_ in dataclass_fields(self)}
         return FlexibleBodyData(**{**fields, "modal_mass": mass})
 
     def invariants(self) -> Mapping[str, Any]:

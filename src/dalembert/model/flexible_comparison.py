@@ -8,42 +8,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-import dalembert.model.flexible_check as checks
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.core.tables import align_columns
-from dalembert.model.flexible_check import asymmetry, finding, generalised_mass, lowest, momentum, still_nodes
+from dalembert.model.flexible_check import (
+    asymmetry,
+    body_size,
+    finding,
+    generalised_mass,
+    lowest,
+    momentum,
+    still_nodes,
+)
 
 if TYPE_CHECKING:
     from dalembert.model.flexible import FlexibleBodyData
-
-
-@dataclass(frozen=True)
-class ComparisonLimits:
-    """Relative differences from the finite-element model that are accepted."""
-
-    # Mass and centre agree to rounding by every route; files carry some 7 digits.
-    mass: float = 1e-6
-    # Inertia agrees to rounding where it is integrated, and with the mesh where masses are lumped.
-    inertia: float = 0.05
-    # Frequencies of a reduced model are above those of the full one; the lowest should be good to a few percent.
-    frequency: float = 0.05
-    # Size [m]: machines are smaller, and a mesh in millimetres of a part is larger.
-    size: float = 100.0
-    # Speeds of waves √(E/ρ) [m/s]: 900 to 18 000 from plastics to diamond. A stiffness 1000 times off leaves this range
-    # (a factor of 31.6); rubber and foam are below it.
-    slowest: float = 300.0
-    fastest: float = 30_000.0
-    # Distance of a ratio from a factor of units: `inertia` and `frequency` differ by as much, and no two factors do.
-    units: float = 0.02
-    # Mass and centre of two models of one part, such as a drawing and a mesh of it.
-    models: float = 0.01
-    # Places of two models of one part: files have some 7 digits.
-    places: float = 1e-6
-
-
-LIMITS = ComparisonLimits()
 
 
 @dataclass(frozen=True)
@@ -105,28 +85,31 @@ def _report(data: FlexibleBodyData, row: CheckRow, code: str, *advice: Advice) -
 
 def compare_rigid(
     data: FlexibleBodyData, mass: float, center: FloatArray, inertia: FloatArray, axes: Iterable[int],
-    gaps: Mapping[str, float], largest: float,
+    gaps: Mapping[str, float], largest: float, *, alike: float = 0.01, turning: float = 0.05, apart: float = 1e-6,
 ) -> list[Finding]:  # fmt: skip
     """Differences from the rigid body that the data replace; an error where one is above `largest`.
 
     center (3,) [m] and inertia (3, 3) about it [kg m²] : of the rigid body, in the frame of the data.  axes : about
     which it turns.  gaps : distances of its places from the nodes that they become [m].
+    alike, turning : limits for mass and centre, and for the inertia, of two models of one part, such as a drawing and
+    a mesh of it.  apart : for places, over the size: files have some 7 digits.
     """
     rows, turns, c = [], np.ix_([*axes], [*axes]), data.center
-    size = checks.body_size(data)
-    own = (data.inertia - data.mass * (c @ c * np.eye(3) - np.outer(c, c)))[turns]
+    size = body_size(data)
+    actual = (data.inertia - data.mass * (c @ c * np.eye(3) - np.outer(c, c)))[turns]
     due = inertia[turns]
     if mass > 0.0:
-        part = max(data.mass / mass, mass / data.mass) - 1
-        rows.append(CheckRow("mass [kg]", _text(data.mass), _text(mass), part, LIMITS.models))
+        ratio = max(data.mass / mass, mass / data.mass) - 1
+        rows.append(CheckRow("mass [kg]", _text(data.mass), _text(mass), ratio, alike))
         off = float(np.linalg.norm(c - center)) / size
-        rows.append(CheckRow("centre [m]", _text(*c), _text(*center), off, LIMITS.models))
+        rows.append(CheckRow("centre [m]", _text(*c), _text(*center), off, alike))
     if due.any():
-        least = min(np.linalg.norm(own), np.linalg.norm(due))
-        part, values = float(np.linalg.norm(own - due) / least), (_text(*np.diagonal(own)), _text(*np.diagonal(due)))
-        rows.append(CheckRow("inertia, diagonal [kg m²]", *values, part, LIMITS.inertia))
+        least = min(np.linalg.norm(actual), np.linalg.norm(due))
+        change = float(np.linalg.norm(actual - due) / least)
+        values = _text(*np.diagonal(actual)), _text(*np.diagonal(due))
+        rows.append(CheckRow("inertia, diagonal [kg m²]", *values, change, turning))
     rows += [
-        CheckRow(f"the distance of {name!r} from its node [m]", _text(gap), "0", gap / size, LIMITS.places)
+        CheckRow(f"the distance of {name!r} from its node [m]", _text(gap), "0", gap / size, apart)
         for name, gap in gaps.items()
     ]
     bound = Advice("Check the units, the nodes and the rotation of the data; accept more with {}.", Argument("largest"))
@@ -135,39 +118,50 @@ def compare_rigid(
     return [_report(data, row, "unlike-body") for row in rows if not row.sound]
 
 
-def _against_model(data: FlexibleBodyData) -> list[CheckRow]:
+def _against_model(
+    data: FlexibleBodyData,
+    digits: float = 1e-6,  # mass and centre agree to rounding by every route; files carry some 7 digits
+    inertia: float = 0.05,  # to rounding where it is integrated, and with the mesh where masses are lumped
+    frequency: float = 0.05,  # those of a reduced model are above those of the full one
+) -> list[CheckRow]:
     model = data.finite_elements
     if model is None:
         return []
-    rows = [CheckRow("mass [kg]", _text(data.mass), _text(model.mass), abs(data.mass / model.mass - 1), LIMITS.mass)]
-    known = np.isfinite(model.inertia)
+    rows = [CheckRow("mass [kg]", _text(data.mass), _text(model.mass), abs(data.mass / model.mass - 1), digits)]
+    stated = np.isfinite(model.inertia)
     size = np.sqrt(np.trace(data.inertia) / (2 * data.mass)) or 1.0
     off = float(np.abs(data.center - model.center).max() / size)
-    rows.append(CheckRow("centre [m]", _text(*data.center), _text(*model.center), off, LIMITS.mass))
-    if known.any():
-        part = float(np.abs(data.inertia - model.inertia)[known].max() / np.abs(model.inertia[known]).max())
+    rows.append(CheckRow("centre [m]", _text(*data.center), _text(*model.center), off, digits))
+    if stated.any():
+        difference = float(np.abs(data.inertia - model.inertia)[stated].max() / np.abs(model.inertia[stated]).max())
         values = [_text(*np.diagonal(matrix)) for matrix in (data.inertia, model.inertia)]
-        rows.append(CheckRow("inertia, diagonal [kg m²]", values[0], values[1], part, LIMITS.inertia))
+        rows.append(CheckRow("inertia, diagonal [kg m²]", values[0], values[1], difference, inertia))
     if model.rigid_modes is not None:
-        due = 3 if not known.all() else 6
+        due = 3 if not stated.all() else 6
         rows.append(CheckRow("rigid modes", str(model.rigid_modes), str(due), float(due != model.rigid_modes), 0.0))
     if model.frequencies_hz is not None and len(model.frequencies_hz) and data.modes:
         count = min(len(model.frequencies_hz), data.modes, 6)
         every = _free_frequencies(data) if model.free else data.frequencies_hz
         mine, theirs = every[:count], model.frequencies_hz[:count]
-        part = float(np.abs(mine / np.maximum(theirs, 1e-300) - 1).max())
-        rows.append(CheckRow("frequencies [Hz]", _text(*mine[:3]), _text(*theirs[:3]), part, LIMITS.frequency))
+        difference = float(np.abs(mine / np.maximum(theirs, 1e-300) - 1).max())
+        rows.append(CheckRow("frequencies [Hz]", _text(*mine[:3]), _text(*theirs[:3]), difference, frequency))
     return rows
 
 
-def _sizes(data: FlexibleBodyData) -> list[CheckRow]:
-    """Size and speed of waves: numbers in other units show by them."""
-    size = checks.body_size(data)
-    rows = [CheckRow("size [m]", _text(size), f"< {LIMITS.size:g}", size / LIMITS.size, 1.0)]
+def _sizes(
+    data: FlexibleBodyData, largest: float = 100.0, slowest: float = 300.0, fastest: float = 30_000.0
+) -> list[CheckRow]:
+    """Size [m] and speed of waves √(E/ρ) [m/s]: numbers in other units show by them.
+
+    Machines are smaller, and a mesh in millimetres of a part is larger. Speeds are 900 to 18 000 m/s from plastics to
+    diamond; a stiffness 1000 times off leaves this range (a factor of 31.6), and rubber and foam are below it.
+    """
+    size = body_size(data)
+    rows = [CheckRow("size [m]", _text(size), f"< {largest:g}", size / largest, 1.0)]
     speed = None if data.finite_elements is None else data.finite_elements.wave_speed
     if speed is not None:
-        factor = max(speed / LIMITS.fastest, LIMITS.slowest / max(speed, 1e-300))
-        expected = f"{LIMITS.slowest:g} to {LIMITS.fastest:g}"
+        factor = max(speed / fastest, slowest / max(speed, 1e-300))
+        expected = f"{slowest:g} to {fastest:g}"
         rows.append(CheckRow("wave speed [m/s]", _text(speed), expected, factor, 1.0))
     return rows
 
@@ -176,30 +170,30 @@ def _free_frequencies(data: FlexibleBodyData) -> FloatArray:
     """Of frame and modes together, without rigid motions [Hz]."""
     from scipy.linalg import eigh
 
-    whole = generalised_mass(data)
-    there = np.diagonal(whole)[:6] > 0.0  # a line has no inertia about itself
-    rigid, coupling = whole[:6, :6][np.ix_(there, there)], whole[:6, 6:][there]
+    mass_matrix = generalised_mass(data)
+    there = np.diagonal(mass_matrix)[:6] > 0.0  # a line has no inertia about itself
+    rigid, coupling = mass_matrix[:6, :6][np.ix_(there, there)], mass_matrix[:6, 6:][there]
     values = eigh(data.stiffness, data.modal_mass - coupling.T @ np.linalg.solve(rigid, coupling), eigvals_only=True)
     return np.asarray(np.sqrt(np.maximum(values, 0.0)) / (2 * np.pi))
 
 
-def _of_modes(data: FlexibleBodyData) -> list[CheckRow]:
+def _of_modes(data: FlexibleBodyData, digits: float = 1e-6, positive: float = 1e-9) -> list[CheckRow]:
     if not data.modes:
         return []
     rows = []
     if data.reference == "mean axis":
-        part = momentum(data)
-        rows.append(CheckRow("momentum of the modes", f"{part:.1e}", "0", part, checks.LIMITS.momentum))
+        share = momentum(data)
+        rows.append(CheckRow("momentum of the modes", f"{share:.1e}", "0", share, digits))
     if data.reference == "attached":
         still = still_nodes(data)
         rows.append(CheckRow("node of the frame", ", ".join(still) or "none", "still", float(not still), 0.0))
     symmetric = max(asymmetry(data.modal_mass), asymmetry(data.stiffness), asymmetry(data.inertia))
-    rows.append(CheckRow("symmetry", f"{symmetric:.1e}", "0", symmetric, checks.LIMITS.symmetric))
+    rows.append(CheckRow("symmetry", f"{symmetric:.1e}", "0", symmetric, digits))
     value = lowest(generalised_mass(data))
-    rows.append(CheckRow("mass of frame and modes", f"{value:.1e}", "> 0", max(-value, 0.0), checks.LIMITS.positive))
+    rows.append(CheckRow("mass of frame and modes", f"{value:.1e}", "> 0", max(-value, 0.0), positive))
     if np.array_equal(data.modal_mass, np.eye(data.modes)):  # modes of unit mass should be orthogonal
         coupling = _coupling(data.stiffness)
-        rows.append(CheckRow("stiffness between the modes", f"{coupling:.1e}", "0", coupling, checks.LIMITS.symmetric))
+        rows.append(CheckRow("stiffness between the modes", f"{coupling:.1e}", "0", coupling, digits))
     return rows
 
 
@@ -212,8 +206,11 @@ def _factor_words(row: CheckRow) -> str:
     return f", a factor of {factor}: units are suspected" if factor else ""
 
 
-def _unit_factor(row: CheckRow) -> str:
-    """The factor of units between two numbers, where it is one: powers of ten of 1000, or 2π of rad/s and Hz."""
+def _unit_factor(row: CheckRow, near: float = 0.02) -> str:
+    """The factor of units between two numbers, where it is one: powers of ten of 1000, or 2π of rad/s and Hz.
+
+    near : inertia and frequencies differ by as much, and no two factors do.
+    """
     try:
         mine, theirs = float(row.value.split(",")[0]), float(row.expected.split(",")[0])
     except ValueError:
@@ -222,7 +219,7 @@ def _unit_factor(row: CheckRow) -> str:
         return ""
     ratio = mine / theirs
     for text, factor in (("1000", 1e3), ("1e6", 1e6), ("1e9", 1e9), ("2π", 2 * np.pi), ("31.6", np.sqrt(1e3))):
-        if abs(ratio / factor - 1) < LIMITS.units or abs(ratio * factor - 1) < LIMITS.units:
+        if abs(ratio / factor - 1) < near or abs(ratio * factor - 1) < near:
             return text
     return ""
 

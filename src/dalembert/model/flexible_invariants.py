@@ -30,7 +30,7 @@ def make_invariants(data: FlexibleBodyData) -> Mapping[str, Any]:
     """I1 to I11: I3, I4 (3, m); I5 (m, 3, m); I8 (m, 3, 3); I9 (m, m, 3, 3); I10 (3, 3, m); I11 (3, 3, m, m)."""
     P, Q = data.moments, data.products
     axial = np.stack([Q[1, 2] - Q[2, 1], Q[2, 0] - Q[0, 2], Q[0, 1] - Q[1, 0]])  # ∫ s_j × s_k dm
-    one = np.eye(3)
+    identity = np.eye(3)
     along = np.einsum("aaj->j", P)
     between = np.einsum("aajk->jk", Q)
     return {
@@ -41,8 +41,8 @@ def make_invariants(data: FlexibleBodyData) -> Mapping[str, Any]:
         "I5": axial.transpose(1, 0, 2),
         "I6": data.modal_mass,
         "I7": data.inertia,
-        "I8": np.einsum("baj->jab", P) - along[:, None, None] * one,
-        "I9": np.einsum("abkj->jkab", Q) - between[:, :, None, None] * one,
+        "I8": np.einsum("baj->jab", P) - along[:, None, None] * identity,
+        "I9": np.einsum("abkj->jkab", Q) - between[:, :, None, None] * identity,
         "I10": P,
         "I11": Q,
     }
@@ -60,8 +60,8 @@ def products_from_ninth(I9: FloatArray) -> FloatArray:
 
 def _extract(values: FloatArray) -> FloatArray:
     """Axes first: entry (a, b) from entry (b, a), and the trace taken off the diagonal."""
-    found = np.array(np.moveaxis(np.swapaxes(values, -1, -2), (-2, -1), (0, 1)))
-    diagonal = np.array([found[a, a] for a in range(3)])
+    entries = np.array(np.moveaxis(np.swapaxes(values, -1, -2), (-2, -1), (0, 1)))
+    diagonal = np.array([entries[a, a] for a in range(3)])
     for a in range(3):
-        found[a, a] = diagonal[a] - 0.5 * diagonal.sum(axis=0)
-    return found
+        entries[a, a] = diagonal[a] - 0.5 * diagonal.sum(axis=0)
+    return entries

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.core.arguments import one_of
 from dalembert.core.errors import ModelError
 from dalembert.expressions.quantities import Quantity, Scalar, is_real
 from dalembert.record.units import in_si
@@ -50,8 +51,7 @@ def _check_sizes(shape: str, **sizes: Any) -> list[Any]:
 
 
 def _along(axis: str, axial: object, transverse: object) -> Matrix:
-    if axis not in _AXES:
-        raise ModelError("unknown-choice", f"axis must be 'x', 'y' or 'z', not {axis!r}.")
+    one_of("axis", axis, [*_AXES], ModelError)
     values = [transverse, transverse, transverse]
     values[_AXES[axis]] = axial
     return _diagonal(*values)
@@ -113,10 +113,10 @@ def composite(*parts: Sequence[Any]) -> Composite:
     if not parts:
         raise ModelError("empty", "a composite needs at least one part (shape, mass, position).")
     places: list[tuple[Shape, Any, Triple]] = []
-    for part in parts:
-        if not isinstance(part, (tuple, list)) or len(part) != 3 or not isinstance(part[0], Shape):
-            raise ModelError("wrong-type", f"a part of a composite is (shape, mass, position), not {part!r}.")
-        shape, mass, position = part
+    for component in parts:
+        if not isinstance(component, (tuple, list)) or len(component) != 3 or not isinstance(component[0], Shape):
+            raise ModelError("wrong-type", f"a part of a composite is (shape, mass, position), not {component!r}.")
+        shape, mass, position = component
         _check_sizes("part of a composite", mass=mass)
         wrong = f"position of a part of a composite must be 2 or 3 numbers, got {position!r}."
         if np.ndim(position) != 1 or len(position) not in (2, 3):

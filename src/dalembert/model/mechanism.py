@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
-from dalembert.core.errors import ModelError, ModelWarning, require_name, unknown_name
+from dalembert.core.errors import ModelError, ModelWarning, require_name, require_new_name, unknown_name
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.tables import small_table
 from dalembert.equations import CoordinateLimits
@@ -28,6 +28,8 @@ from dalembert.model.bodies import (
     read_inertia,
     read_mesh,
     replace_places,
+    require_number,
+    require_type,
     rotation_matrix,
     transpose,
     vector,
@@ -83,8 +85,7 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         if not isinstance(name, str) or not name.strip():
             problem = f"the name of a mechanism must be a text with at least one visible letter, got {name!r}."
             raise ModelError("bad-name", problem)
-        if not isinstance(planar, bool):
-            raise ModelError("wrong-type", f"mechanism {name!r}: planar must be True or False, got {planar!r}.")
+        require_type(planar, bool, f"mechanism {name!r}: planar must be True or False")
         self.name = name.strip()
         self.planar = planar
         self.description = ""  # in words, for files and reports
@@ -145,10 +146,10 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
 
     def _repr_html_(self) -> str:
         rows = [
-            (part.name, word, str(getattr(part, "kind", "") or type(part).__name__.lower()))
+            (element.name, word, str(getattr(element, "kind", "") or type(element).__name__.lower()))
             for word, group in (("body", self.bodies), ("joint", self.joints), ("force", self.forces),
                                 ("sensor", self.sensors), ("driver", self.drivers))
-            for part in group
+            for element in group
         ]  # fmt: skip
         return small_table(repr(self), ("name", "part", "kind"), rows[:40], max(len(rows) - 40, 0))
 
@@ -158,21 +159,19 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
             "body": self.bodies, "joint": self.joints, "gear": self.couplers, "driver": self.drivers,
             "constraint": self.constraints, "variable": self.variables, "force": self.forces, "sensor": self.sensors,
         }  # fmt: skip
-        return [(word, part) for word, group in groups.items() for part in group]
+        return [(word, element) for word, group in groups.items() for element in group]
 
     def parts(self) -> list[Any]:
         """Everything that has a name: bodies, joints, gears, drivers, constraints, variables, forces, sensors."""
-        return [part for _, part in self.named_parts()]
+        return [element for _, element in self.named_parts()]
 
     def __getitem__(self, name: str) -> Any:
         """The part of this name, of a mechanism read from a file for instance: ``m["crank"].at(0.1, 0)``."""
         if name == "ground":
             return self.ground
-        for part in self.parts():
-            if part.name == name:
-                return part
-        problem = unknown_name("part", name, [part.name for part in self.parts()], f"mechanism {self.name!r}")
-        raise ModelError("unknown-name", problem, where={"name": name})
+        parts = {element.name: element for element in reversed(self.parts())}  # the first of two parts of one name
+        require_name("part", name, parts, f"mechanism {self.name!r}", error=ModelError, where={"name": name})
+        return parts[name]
 
     def parameter(self, name: str, value: float | str) -> Quantity:
         """A number that stays symbolic, so that ``eqs.replace(name=...)`` changes it without rebuilding.
@@ -180,13 +179,9 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         Use it wherever a number goes, also in arithmetic: ``crank.at(-length / 2, 0)``. The value may have a unit:
         "20 N/m".
         """
-        if not isinstance(name, str) or not name or name != name.strip():
-            problem = f"a parameter's name must be a non-empty text without outer blanks, got {name!r}."
-            raise ModelError("bad-name", problem)
+        require_new_name("parameter", name, (), "", error=ModelError)
         value = in_si(value, what=f"parameter {name!r}", error=ModelError)
-        if not is_number(value):
-            problem = f"parameter {name!r}: expected a finite number, got {value!r}."
-            raise ModelError("not-a-number", problem, where={"parameter": name})
+        require_number(value, f"parameter {name!r}")
         if name in self.parameters and self.parameters[name] != float(value):
             problem = f"parameter {name!r} already has the value {self.parameters[name]:g}."
             raise ModelError("taken-name", problem, where={"parameter": name})
@@ -226,23 +221,22 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         if not self.planar and not (is_number(angle) and float(angle) == 0):
             advice = Advice("Use {}.", Argument("rotation"))
             raise ModelError("not-supported", f"body {name!r}: a spatial body has no angle.", advice)
-        mass, inertia, own, shape = read_inertia(name, mass, inertia, self.planar)
+        mass, inertia, origin, shape = read_inertia(name, mass, inertia, self.planar)
         if center is not None:
-            own = vector(center, size, f"center of body {name!r}", "length")
+            origin = vector(center, size, f"center of body {name!r}", "length")
         place = () if position is None else vector(position, size, f"position of body {name!r}", "length")
-        if not is_number(angle):
-            raise ModelError("not-a-number", f"angle of body {name!r} must be a finite number, got {angle!r}.")
+        require_number(angle, f"angle of body {name!r}")
         body = Body(
             name,
             self.planar,
             mass,
             inertia,
-            own,
+            origin,
             tuple(float(p) for p in place),
             rotation_matrix(rotation, f"rotation of body {name!r}"),
             float(angle),
             shape,
-            mesh=read_mesh(name, mesh, own),
+            mesh=read_mesh(name, mesh, origin),
         )
         for key, named in (points or {}).items():
             body.points[key] = vector(named, size, f"point {key!r} of body {name!r}", "length")
@@ -273,9 +267,8 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         stiffness, damping : factors of the stiffness and damping of the data, as numbers or parameters.
         cutoff_hz : no deformation oscillates above this frequency; faster ones follow their loads without delay.
         """
-        if not isinstance(body_data, FlexibleBodyData):
-            advice = Advice("Make the data with {}.", Call("da.structures.flexible_body"))
-            raise ModelError("wrong-type", f"flexible body {name!r}: expected data, got {body_data!r:.60}.", advice)
+        advice = Advice("Make the data with {}.", Call("da.structures.flexible_body"))
+        require_type(body_data, FlexibleBodyData, f"flexible body {name!r}: expected data", advice)
         data = body_data if cutoff_hz is None else body_data.limit_frequencies(cutoff_hz)
         leaving = data.out_of_plane_modes() if self.planar else []
         if leaving:
@@ -376,9 +369,8 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         position, rotation, angle : where the drawing shows the origin of the whole.
         factors : ``stiffness``, ``damping`` and ``cutoff_hz`` of every piece, as for `add_flexible_body`.
         """
-        if not isinstance(pieces, FlexiblePieces):
-            advice = Advice("Make them with {}.", Call("da.structures.flexible_pieces"))
-            raise ModelError("wrong-type", f"body {name!r}: expected pieces, got {pieces!r:.60}.", advice)
+        advice = Advice("Make them with {}.", Call("da.structures.flexible_pieces"))
+        require_type(pieces, FlexiblePieces, f"body {name!r}: expected pieces", advice)
         size = 2 if self.planar else 3
         drawn = Body(name, self.planar, angle=angle, rotation=rotation_matrix(rotation, f"rotation of body {name!r}"))
         places = [tuple(place[:size].tolist()) for place in pieces.places]
@@ -395,9 +387,8 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
 
     def add_sensor(self, name: str, measure: Measure | Any) -> Sensor:
         """A named output: ``m.add_sensor("encoder", da.angle("A"))``."""
-        if not isinstance(measure, Measure):
-            advice = Advice("Measures are made by {}.", Call("da.angle"), Call("da.position"))
-            raise ModelError("wrong-type", f"sensor {name!r}: expected a measure, got {measure!r}.", advice)
+        advice = Advice("Measures are made by {}.", Call("da.angle"), Call("da.position"))
+        require_type(measure, Measure, f"sensor {name!r}: expected a measure", advice)
         sensor = Sensor(name, measure.validate(f"sensor {name!r}"))
         self.sensors.append(sensor)
         return sensor
@@ -436,12 +427,12 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         from dalembert.model.check import input_limits
 
         stops = [stop.coordinate for stop in (force.limits() for force in self.forces) if stop is not None]
-        found = {
-            f"{joint.name}.{name}": replace(own, stopped=f"{joint.name}.{name}" in stops or joint.name in stops)
+        by_name = {
+            f"{joint.name}.{name}": replace(limit, stopped=f"{joint.name}.{name}" in stops or joint.name in stops)
             for joint in self.joints
-            for name, own in joint.limits.items()
+            for name, limit in joint.limits.items()
         }
-        return found | input_limits(self, found)
+        return by_name | input_limits(self, by_name)
 
     def inputs(self) -> list[str]:
         """Names of the input channels, in the order of the forces, then of the drivers that use them."""

@@ -23,7 +23,8 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
 from typing import Any, ClassVar, TypeVar
 
-from dalembert.core.errors import ModelError
+from dalembert.core.arguments import one_of
+from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Call
 from dalembert.core.registry import Registry
 from dalembert.model.bodies import Body, BodyFrame, Point, name_of, number, vector
@@ -81,8 +82,8 @@ def option(
 @cache
 def _options(part: Any) -> dict[str, Option]:
     """Options of a class by name, kept because they are read many times."""
-    declared = {one.name: one.metadata["option"] for one in fields(part) if "option" in one.metadata}
-    return {name: replace(one, name=name) for name, one in declared.items()}
+    declared = {field_.name: field_.metadata["option"] for field_ in fields(part) if "option" in field_.metadata}
+    return {name: replace(field_, name=name) for name, field_ in declared.items()}
 
 
 @dataclass(frozen=True)
@@ -105,8 +106,8 @@ class Declared:
     def values_of(self, *forms: str) -> list[Any]:
         """Values of the options of these forms, without those left out."""
         kind: Any = type(self)
-        found = [getattr(self, name) for name, one in _options(kind).items() if one.form in forms]
-        return [value for value in found if value is not None]
+        values = [getattr(self, name) for name, declared in _options(kind).items() if declared.form in forms]
+        return [value for value in values if value is not None]
 
     def places(self) -> list[Point | BodyFrame]:
         """Points and frames it acts on, or is measured at."""
@@ -114,8 +115,8 @@ class Declared:
 
     def bodies(self) -> list[Body]:
         """Bodies it acts on, or is measured at."""
-        found = self.values_of("point", "frame", "place", "body")
-        return [one if isinstance(one, Body) else one.body for one in found]
+        sides = self.values_of("point", "frame", "place", "body")
+        return [side if isinstance(side, Body) else side.body for side in sides]
 
     @property
     def dimension(self) -> int:
@@ -124,12 +125,25 @@ class Declared:
 
     def settle(self, what: str) -> None:
         """Check every option and replace its value by the checked one."""
-        for name, one in self.options().items():
+        for name, option_ in self.options().items():
             value = getattr(self, name)
-            if value is None and one.default is None:
+            if value is None and option_.default is None:
                 continue
-            checked = _CHECKS.get(one.form, _check_number)(value, f"{what}: {name}", one, self)
-            object.__setattr__(self, name, checked if one.check is None else one.check(checked, f"{what}: {name}"))
+            checked = _CHECKS.get(option_.form, _check_number)(value, f"{what}: {name}", option_, self)
+            object.__setattr__(
+                self, name, checked if option_.check is None else option_.check(checked, f"{what}: {name}")
+            )
+
+
+def require_options(what: str, given: Given, options: Mapping[str, Option]) -> None:
+    """Refuse arguments that a kind does not have, and the lack of those that it needs."""
+    for key in given:
+        if key not in options:
+            problem = unknown_name("argument", key, options, what)
+            raise ModelError("unknown-argument", problem, where={"argument": key})
+    for name, option_ in options.items():
+        if option_.default is REQUIRED and name not in given:
+            raise ModelError("missing-argument", f"{what} needs {name}: {option_.doc}.", where={"argument": name})
 
 
 Kind = TypeVar("Kind", bound=Declared)
@@ -139,10 +153,10 @@ def declare(registry: Registry[Any], kind: str) -> Callable[[type[Kind]], type[K
     """Decorator that makes a class a frozen dataclass and registers it as a kind."""
 
     def register(cls: type[Kind]) -> type[Kind]:
-        made = dataclass(frozen=True)(cls)
-        made.kind = kind
-        registry.register(kind, made, module=made.__module__)
-        return made
+        declared = dataclass(frozen=True)(cls)
+        declared.kind = kind
+        registry.register(kind, declared, module=declared.__module__)
+        return declared
 
     return register
 
@@ -164,8 +178,8 @@ def _check_point(value: Any, what: str, one: Option, part: Declared) -> Point:
         return value.at(*(0.0,) * value.dimension)
     if isinstance(value, BodyFrame):
         return Point(value.body, value.coordinates)
-    found: Point = _check_place(value, what, one, part)
-    return found
+    place: Point = _check_place(value, what, one, part)
+    return place
 
 
 def _check_frame(value: Any, what: str, one: Option, part: Declared) -> BodyFrame:
@@ -202,10 +216,7 @@ def _check_coordinates(value: Any, what: str, one: Option, part: Declared) -> di
 
 
 def _check_choice(value: Any, what: str, one: Option, part: Declared) -> str:
-    if value not in one.choices:
-        shown = f"{', '.join(map(repr, one.choices[:-1]))} or {one.choices[-1]!r}"
-        raise ModelError("unknown-choice", f"{what} must be {shown}, not {value!r}.")
-    return str(value)
+    return one_of(what, value, one.choices, ModelError)
 
 
 def _check_law(value: Any, what: str, one: Option, part: Declared) -> Any:

@@ -16,12 +16,9 @@ from typing import Any
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.expressions.quantities import atan2, cos, is_symbolic, sin, sqrt, where
-from dalembert.model.bodies import THRESHOLDS, rotation_matrix, unit
 from dalembert.model.bodies import entries as entries
+from dalembert.model.bodies import rotation_matrix, unit
 from dalembert.record.units import in_si
-
-SMALL = 1e-4  # square of a turn below which series take over: their next terms are below 1e-16
-LOCKED = 1e-9  # cosine of a pitch from which on roll and yaw are one angle
 
 
 def product(p: Any, r: Any) -> tuple[Any, Any, Any, Any]:
@@ -34,10 +31,13 @@ def product(p: Any, r: Any) -> tuple[Any, Any, Any, Any]:
     )
 
 
-def exponential(turn: Any) -> tuple[Any, Any, Any, Any]:
-    """Quaternion of a rotation vector; smooth, and its derivatives too."""
+def exponential(turn: Any, series_below: float = 1e-4) -> tuple[Any, Any, Any, Any]:
+    """Quaternion of a rotation vector; smooth, and its derivatives too.
+
+    series_below : square of a turn; the next terms of the series are below 1e-16.
+    """
     square = turn[0] * turn[0] + turn[1] * turn[1] + turn[2] * turn[2]
-    small = square < SMALL
+    small = square < series_below
     half = sqrt(where(small, 1.0, square)) / 2
     series = 0.5 - square / 48 + square**2 / 3840 - square**3 / 645120
     factor = where(small, series, sin(half) / (2 * half))
@@ -45,10 +45,10 @@ def exponential(turn: Any) -> tuple[Any, Any, Any, Any]:
     return (scalar, factor * turn[0], factor * turn[1], factor * turn[2])
 
 
-def logarithm(p: Any) -> tuple[Any, Any, Any]:
+def logarithm(p: Any, series_below: float = 1e-4) -> tuple[Any, Any, Any]:
     """Rotation vector of a unit quaternion, its angle between 0 and 2π: continuous as long as the quaternion is."""
     square = p[1] * p[1] + p[2] * p[2] + p[3] * p[3]
-    small = (square < SMALL) * (p[0] > 0)
+    small = (square < series_below) * (p[0] > 0)
     size = sqrt(where(small, 1.0, where(square > 0, square, 1.0)))
     ratio = square / where(small, p[0] * p[0], 1.0)
     series = 2 / where(small, p[0], 1.0) * (1 - ratio / 3 + ratio**2 / 5 - ratio**3 / 7)
@@ -56,11 +56,11 @@ def logarithm(p: Any) -> tuple[Any, Any, Any]:
     return (factor * p[1], factor * p[2], factor * p[3])
 
 
-def angles(p: object) -> tuple[Any, Any, Any]:
-    """Roll, pitch and yaw of a unit quaternion; where the pitch is ±90° the roll is zero."""
+def angles(p: object, locked_below: float = 1e-9) -> tuple[Any, Any, Any]:
+    """Roll, pitch and yaw of a unit quaternion; where the cosine of the pitch is zero the roll is zero."""
     R = entries(p)
     level = sqrt(R[2][1] ** 2 + R[2][2] ** 2)
-    locked = level < LOCKED
+    locked = level < locked_below
     roll = where(locked, 0.0, atan2(R[2][1], where(locked, 1.0, R[2][2])))
     yaw = where(locked, atan2(-R[0][1], R[1][1]), atan2(R[1][0], where(locked, 1.0, R[0][0])))
     return roll, atan2(-R[2][0], level), yaw
@@ -173,11 +173,11 @@ def rotation(
     >>> m = da.Mechanism("turned")
     >>> body = m.add_body("body", mass=1.0, inertia=1.0, rotation=turned)
     """
-    given = {"axis": axis, "vector": vector, "tait_bryan": tait_bryan, "quaternion": quaternion, "matrix": matrix}
-    named = [key for key, value in given.items() if value is not None]
+    ways = {"axis": axis, "vector": vector, "tait_bryan": tait_bryan, "quaternion": quaternion, "matrix": matrix}
+    named = [key for key, value in ways.items() if value is not None]
     if len(named) != 1 or (angle is None) != (axis is None):
         code = "conflicting-arguments" if len(named) > 1 else "missing-argument"
-        advice = Advice("Give {}; an axis needs an angle.", *map(Argument, given))
+        advice = Advice("Give {}; an axis needs an angle.", *map(Argument, ways))
         raise ModelError(code, f"a rotation is given in one way; got {', '.join(named) or 'none'}.", advice)
     if axis is not None:
         e, angle = unit(axis, "the axis of a rotation"), in_si(angle, "angle", what="angle", error=ModelError)
@@ -197,12 +197,12 @@ def rotation(
     return Rotation((w, x, y, z))
 
 
-def normalise(p: tuple[Any, ...]) -> tuple[Any, Any, Any, Any]:
+def normalise(p: tuple[Any, ...], shortest: float = 1e-12) -> tuple[Any, Any, Any, Any]:
     """A quaternion of unit length."""
     import numpy as np
 
     size = sqrt(sum(c * c for c in p))
-    if not is_symbolic(size) and not (np.all(np.isfinite(size)) and np.all(size > THRESHOLDS.length)):
+    if not is_symbolic(size) and not (np.all(np.isfinite(size)) and np.all(size > shortest)):
         raise ModelError("zero-length", "a quaternion must be four finite numbers, not all zero.")
     return (p[0] / size, p[1] / size, p[2] / size, p[3] / size)
 
@@ -217,8 +217,8 @@ def _parts(given: Any, count: int, what: str) -> tuple[Any, ...]:
         parts = () if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__") else tuple(given)
     if len(parts) != count:
         raise ModelError("wrong-shape", f"{what} must be {count} values, got {given!r}.")
-    for part in parts:
-        if isinstance(part, float) and not math.isfinite(part):
+    for component in parts:
+        if isinstance(component, float) and not math.isfinite(component):
             raise ModelError("not-finite", f"{what} must be finite, got {given!r}.")
     return parts
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.errors import ModelError, require_name
 from dalembert.core.findings import Advice, Call
 from dalembert.expressions import maximum, minimum
 from dalembert.model.orientation import rotation
@@ -17,13 +17,12 @@ from dalembert.model.sensors.orientation import FORMS
 from dalembert.record import Record
 
 DEGREE = 5  # of the splines: accelerations are smooth, their error goes with interval⁴
-MOST_SAMPLES = 1000  # the expression of a driver contains all of them
 
 
 def read_orientation(record: Record, body: str) -> tuple[tuple[str, ...], FloatArray] | None:
     """Channels of an orientation, and its quaternions (n, 4) of unit length without jumps of sign."""
     for form, parts in (("quaternion", FORMS["quaternion"]), *FORMS.items()):
-        names = tuple(f"{body}.{part}" for part in parts)
+        names = tuple(f"{body}.{component}" for component in parts)
         if all(name in record.names for name in names):
             values = record[list(names)]
             key = {"quaternion": "quaternion", "rotation vector": "vector", "tait-bryan": "tait_bryan"}[form]
@@ -50,9 +49,9 @@ class Spline:
     def through(cls, times: FloatArray, values: FloatArray) -> Spline:
         from scipy.interpolate import PPoly, make_interp_spline
 
-        found = PPoly.from_spline(make_interp_spline(times, values, k=DEGREE))
-        whole = np.diff(found.x) > 0.0  # knots at the ends are repeated
-        return cls(found.x[:-1][whole], float(found.x[-1]), found.c[:, whole])
+        spline = PPoly.from_spline(make_interp_spline(times, values, k=DEGREE))
+        is_piece = np.diff(spline.x) > 0.0  # knots at the ends are repeated
+        return cls(spline.x[:-1][is_piece], float(spline.x[-1]), spline.c[:, is_piece])
 
     def __call__(self, t: Any) -> Any:
         t = minimum(maximum(t, float(self.starts[0])), self.end)
@@ -71,13 +70,16 @@ class Spline:
         return result
 
 
-def interpolate_motion(record: Record, coordinate: str, what: str) -> Callable[[Any], Any]:
-    """The motion of a coordinate, an orientation (``plate.rotation``) or a pose (``plate.pose``) in a record."""
-    if not DEGREE < len(record.time) <= MOST_SAMPLES:
+def interpolate_motion(record: Record, coordinate: str, what: str, most: int = 1000) -> Callable[[Any], Any]:
+    """The motion of a coordinate, an orientation (``plate.rotation``) or a pose (``plate.pose``) in a record.
+
+    most : samples; the expression of a driver contains all of them.
+    """
+    if not DEGREE < len(record.time) <= most:
         few = len(record.time) <= DEGREE
         raise ModelError(
             "too-few-samples" if few else "too-many-samples",
-            f"{what}: a driver takes {DEGREE + 1} to {MOST_SAMPLES} samples, the record has {len(record.time)}.",
+            f"{what}: a driver takes {DEGREE + 1} to {most} samples, the record has {len(record.time)}.",
             Advice("Take a part or fewer samples with {}.", Call("record.between"), Call("record.resample")),
             Advice("Records of any length are a motion of {}.", Call("da.kinematics"), Call("da.inverse_dynamics")),
             evidence={"samples": len(record.time)},
@@ -86,17 +88,16 @@ def interpolate_motion(record: Record, coordinate: str, what: str) -> Callable[[
     names, columns = [coordinate], []
     turned = kind in ("rotation", "pose") and coordinate not in record.names
     if turned:
-        found = read_orientation(record, owner)
-        if found is None:
-            forms = "; ".join(", ".join(f"{owner}.{part}" for part in parts) for parts in FORMS.values())
+        turn = read_orientation(record, owner)
+        if turn is None:
+            forms = "; ".join(", ".join(f"{owner}.{component}" for component in parts) for parts in FORMS.values())
             problem = f"{what}: the record has no orientation of {owner!r}. It needs {forms}."
             raise ModelError("unknown-name", problem, where={"body": owner})
         names = [f"{owner}.{axis}" for axis in "xyz"] if kind == "pose" else []
-        columns = list(found[1].T)
+        columns = list(turn[1].T)
     for name in names:
-        if name not in record.names:
-            problem = f"{what}: {unknown_name('channel', name, record.names, 'the record')}"
-            raise ModelError("unknown-name", problem, where={"channel": name})
+        where = {"channel": name}
+        require_name("channel", name, record.names, "the record", argument=what, error=ModelError, where=where)
     columns = [*(record[name] for name in names), *columns]
     if not all(np.isfinite(column).all() for column in columns):
         raise ModelError("not-finite", f"{what}: the record has values that are not finite.")

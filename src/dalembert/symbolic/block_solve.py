@@ -28,7 +28,7 @@ def solve_square(B: Expr, right: Expr) -> Any:
         return right / ca.diag(B)
     _, order, starts = B.sparsity().scc()
     blocks = [sorted(order[a:b]) for a, b in pairwise(starts)]
-    if any(B[one, two].nnz() for i, one in enumerate(blocks) for j, two in enumerate(blocks) if i != j):
+    if any(B[rows, two].nnz() for i, rows in enumerate(blocks) for j, two in enumerate(blocks) if i != j):
         blocks = [list(range(B.shape[0]))]  # blocks that depend on each other
     result = SX.zeros(*right.shape)
     for index in blocks:

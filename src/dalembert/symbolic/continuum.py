@@ -16,9 +16,10 @@ from typing import Any
 
 import casadi as ca
 
-from dalembert.core.errors import ModelError
-from dalembert.symbolic.text.convert import from_sympy, is_sympy, to_sympy
+from dalembert.core.errors import ModelError, require_new_name
+from dalembert.symbolic.text.convert import to_sympy
 from dalembert.symbolic.text.printing import equations_in_latex, latex
+from dalembert.symbolic.text.read import read_scalar, require_symbols
 
 SX = ca.SX
 HIGHEST = 4  # order of the highest derivative along x in the field equation
@@ -54,10 +55,7 @@ class Continuum:
 
     def parameter(self, name: str) -> Any:
         """A constant; a property that changes along x is an expression of ``c.x``."""
-        if name in self.symbols:
-            raise ModelError(
-                "taken-name", f"{self.name!r} has a symbol named {name!r} already.", where={"symbol": name}
-            )
+        require_new_name("symbol", name, self.symbols, repr(self.name), error=ModelError)
         self.symbols[name] = SX.sym(name)
         return self.symbols[name]
 
@@ -95,18 +93,9 @@ class Continuum:
 
     def expression(self, given: Any, what: str) -> Any:
         """An expression of this continuum, also of SymPy."""
-        value = from_sympy(given, self.symbols) if is_sympy(given) else SX(given)
-        known = {symbol.element_hash() for symbol in self.symbols.values()}
-        for symbol in ca.symvar(value):
-            if symbol.element_hash() not in known:
-                raise ModelError(
-                    "foreign-symbol", f"{what} depends on {symbol.name()!r}, which {self.name!r} does not know.",
-                    where={"symbol": symbol.name()},
-                )  # fmt: skip
-        if value.shape != (1, 1):
-            raise ModelError("wrong-shape", f"{what} has the shape {value.shape}; it must be a scalar.")
-        if value.is_constant() and not value.is_regular():
-            raise ModelError("not-finite", f"{what} must be finite, got {value}.")
+        value = read_scalar(given, what, self.symbols)
+        hashes = {symbol.element_hash() for symbol in self.symbols.values()}
+        require_symbols(value, what, hashes, f"which {self.name!r} does not know")
         return value
 
     def _total(self, expression: Any, variable: Any, step: tuple[int, int]) -> Any:

@@ -20,7 +20,8 @@ import numpy as np
 
 from dalembert.core.arguments import real_number
 from dalembert.core.arrays import AnyArray as Array
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.errors import ModelError, require_name
+from dalembert.core.findings import Advice, Call
 from dalembert.core.progress import Setting
 from dalembert.equations import (
     ACCELERATION,
@@ -32,10 +33,10 @@ from dalembert.equations import (
 )
 from dalembert.equations.equations_of_motion import EquationsOfMotion, equations
 from dalembert.expressions import Kernel
+from dalembert.numerics.gauss_newton import close_rows
 from dalembert.record import Record
 from dalembert.symbolic.block_solve import solve_mass
-from dalembert.symbolic.derivation_checks import check_derivation, check_drawn
-from dalembert.symbolic.motion import RANK, SystemMotion, in_rates
+from dalembert.symbolic.motion import SystemMotion, in_rates, rank_at, vanishes
 from dalembert.symbolic.system import System
 from dalembert.symbolic.text.printing import (
     count_operations,
@@ -48,21 +49,6 @@ from dalembert.symbolic.text.printing import (
 SX = ca.SX
 Values = Mapping[str, Array]
 Method = Callable[[Values], tuple[Array, Array]]
-QUICK = 20_000  # products of terms for the text of one expression without a request: some tenths of a second
-ZERO = 1e-9  # a derivative below this share of its own terms, at random points, counts as zero
-
-
-@dataclass(frozen=True)
-class SolvingLimits:
-    """Limits for constraints that contradict each other: Newton's method closes them from no initial pose."""
-
-    # Singular value over the largest. Of 500 random systems of 3 to 20 speeds with rows that repeat others, those of
-    # zero were below 1.1e-16 and the others above 4.8e-6. Rows at an angle δ have δ in the rows alone and δ² in the
-    # matrix of masses and rows, where they count as one below 6e-7.
-    rank: float = 1e-13
-
-
-SOLVING = SolvingLimits()
 
 
 @dataclass(frozen=True)
@@ -99,6 +85,27 @@ class SolvedMotion:
     reactions: Mapping[str, Array] = field(default_factory=dict)
 
 
+def least_squares(matrix: Array, right: Array, rank: float = 1e-13) -> Array:
+    """The smallest solution; ``rank`` : singular value over the largest that is zero.
+
+    Of 500 random systems of 3 to 20 speeds with rows that repeat others, those of zero were below 1.1e-16 and the
+    others above 4.8e-6. Rows at an angle δ have δ in the rows alone and δ² in the matrix of masses and rows, where they
+    count as one below 6e-7.
+    """
+    return np.asarray(np.linalg.lstsq(matrix, right, rcond=rank)[0])
+
+
+def pseudo_inverse(matrix: Array, rank: float = 1e-13) -> Array:
+    """The inverse of `least_squares`."""
+    return np.asarray(np.linalg.pinv(matrix, rank))
+
+
+def count_independent(matrix: Array, rank: float = 1e-13) -> int:
+    """Singular values that are not zero, as in `least_squares`."""
+    sizes = np.linalg.svd(matrix, compute_uv=False)
+    return int((sizes > rank * max(sizes, default=0.0)).sum())
+
+
 def solve_with_multipliers(values: Values) -> tuple[Array, Array]:
     """v̇ and λ of M v̇ - Aᵀ λ = f, A v̇ = b; redundant rows share their multiplier."""
     M, f, A, b = values["M"], values["f"], values["A"], values["b"]
@@ -108,9 +115,9 @@ def solve_with_multipliers(values: Values) -> tuple[Array, Array]:
     scale = max(float(np.abs(M).max()), 1e-300) / max(float(np.abs(A).max()), 1e-300)
     K = np.block([[M, -scale * A.T], [scale * A, np.zeros((m, m))]])
     right = np.concatenate([f, scale * b])
-    found = np.linalg.lstsq(K, right, rcond=SOLVING.rank)[0]
-    found += np.linalg.lstsq(K, right - K @ found, rcond=SOLVING.rank)[0]  # one refinement
-    return found[:n], scale * found[n:]
+    x = least_squares(K, right)
+    x += least_squares(K, right - K @ x)  # one refinement
+    return x[:n], scale * x[n:]
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +205,7 @@ class Derivation:
     def operations(self) -> dict[str, int]:
         """Number of operations to evaluate M, f, A, b, and all of them together, common subexpressions counted once."""
         parts = {"M": self.M, "f": self.f, "A": self.A, "b": self.b}
-        return {name: count_operations([one]) for name, one in parts.items()} | {
+        return {name: count_operations([expression]) for name, expression in parts.items()} | {
             "all": count_operations(list(parts.values()))
         }
 
@@ -215,7 +222,7 @@ class Derivation:
     def kernel(self) -> Kernel:
         """(q, v, u, p, t) -> M, f, A, b on arrays, in the order of coordinates, speeds, inputs and parameters."""
         s = self.system
-        parts = [SX(one) for one in (self.M, self.f, self.A, self.b)]
+        parts = [SX(matrix) for matrix in (self.M, self.f, self.A, self.b)]
         return Kernel(ca.Function("derived", [s.q, self.v, s.u, s.p, s.t], parts, {"cse": True}))
 
     def solve(
@@ -236,15 +243,15 @@ class Derivation:
         qdot = _column(s.coordinate_names, rates or {}, "coordinate")
         u = _column(s.input_names, inputs or {}, "input")
         p = np.array(list(s.values(parameters).values()), dtype=float)
-        found = [np.array(one) for one in self._function.call([q, qdot, u, p, real_number("t", t)])]
-        for name, value in zip(self._parts, found, strict=False):
+        results = [np.array(entry) for entry in self._function.call([q, qdot, u, p, real_number("t", t)])]
+        for name, value in zip(self._parts, results, strict=False):
             if not np.isfinite(value).all():
                 raise ModelError(
                     "not-finite", f"{name} of {self!r} is not finite at this state: something is divided by zero.",
                     where={"part": name},
                 )  # fmt: skip
-        values = {name: one if one.shape[1] != 1 or name in _MATRICES else one[:, 0] for name, one in
-                  zip(self._parts, found, strict=False)}  # fmt: skip
+        values = {name: entry if entry.shape[1] != 1 or name in _MATRICES else entry[:, 0] for name, entry in
+                  zip(self._parts, results, strict=False)}  # fmt: skip
         vdot, lam = self.method(values)
         return SolvedMotion(values["N"] @ vdot + values["bias"], vdot, lam, self._reactions(values, vdot))
 
@@ -260,10 +267,10 @@ class Derivation:
         s, motion = self.system, self.motion
         values = s.values(parameters)
         rates = ca.Function("rates", [s.q, motion.v, s.p, s.t], [motion.qdot])
-        own = SX.sym("rates", s.q.shape[0])
-        column = ca.vertcat(SX(0, 1), *(one.expression for one in quantities or self.conserved))
-        column = ca.substitute(column, in_rates(s).v, own)
-        f = ca.Function("conserved", [s.q, own, s.u, s.p, s.t], [column])
+        rate_symbols = SX.sym("rates", s.q.shape[0])
+        column = ca.vertcat(SX(0, 1), *(quantity.expression for quantity in quantities or self.conserved))
+        column = ca.substitute(column, in_rates(s).v, rate_symbols)
+        f = ca.Function("conserved", [s.q, rate_symbols, s.u, s.p, s.t], [column])
         p, count = ca.DM(list(values.values())), len(record)
         q, v = (ca.DM(np.array([record[name] for name in names])) for names in (s.coordinate_names, self.names))
         u = ca.DM(
@@ -274,7 +281,7 @@ class Derivation:
         return Record(
             record.time,
             found.T,
-            [one.name for one in quantities or self.conserved],
+            [quantity.name for quantity in quantities or self.conserved],
             name=f"conserved quantities of {s.name}",
         )
 
@@ -282,12 +289,12 @@ class Derivation:
         """m r̈ - F and I ω̇ + ω × I ω - τ of every body, where the formalism keeps its balances."""
         if "applied" not in values:
             return {}
-        left = values["mass"] @ (values["J"] @ vdot + values["gamma"]) - values["applied"]
-        found = {}
+        forces = values["mass"] @ (values["J"] @ vdot + values["gamma"]) - values["applied"]
+        reactions = {}
         for name, body in self.system.bodies.items():
             size = 3 if body.rotation is None else 6
-            found[name], left = left[:size], left[size:]
-        return found
+            reactions[name], forces = forces[:size], forces[size:]
+        return reactions
 
     @cached_property
     def _parts(self) -> list[str]:
@@ -298,22 +305,22 @@ class Derivation:
         """(q, q̇, inputs, p, t) -> M, f, A, b, N, the rest of q̈, and the matrices of the formalism."""
         s, motion = self.system, self.motion
         parts = [self.M, self.f, self.A, self.b, motion.N, motion.rate(motion.qdot), *self.extra.values()]
-        made = [ca.densify(SX(one)) for one in parts]
-        inner = ca.Function("parts", [s.q, motion.v, s.u, s.p, s.t], made)
+        columns = [ca.densify(SX(entry)) for entry in parts]
+        inner = ca.Function("parts", [s.q, motion.v, s.u, s.p, s.t], columns)
         if motion.of_rates is motion.v:
             return inner
-        own = ca.Function("speeds", [s.q, s.rates, s.p, s.t], [motion.of_rates])
+        speeds = ca.Function("speeds", [s.q, s.rates, s.p, s.t], [motion.of_rates])
         q, qdot, u, p, t = (SX.sym(name, size) for name, size in
                             zip("qvupt", (s.q.shape[0], s.q.shape[0], s.u.shape[0], s.p.shape[0], 1)))  # fmt: skip
-        return ca.Function("solved", [q, qdot, u, p, t], inner.call([q, own(q, qdot, p, t), u, p, t]))
+        return ca.Function("solved", [q, qdot, u, p, t], inner.call([q, speeds(q, qdot, p, t), u, p, t]))
 
     # -- text ----------------------------------------------------------------------------------------------------------
     @property
     def final(self) -> Step:
         """The equations of motion themselves."""
-        left = [latex_name(f"{name}.rate") if not name.endswith(".rate") else latex_name(_acceleration(name))
+        accelerations = [latex_name(f"{name}.rate") if not name.endswith(".rate") else latex_name(_acceleration(name))
                 for name in self.names]  # fmt: skip
-        column = "\\begin{bmatrix}" + " \\\\ ".join(left) + "\\end{bmatrix}"
+        column = "\\begin{bmatrix}" + " \\\\ ".join(accelerations) + "\\end{bmatrix}"
         terms = [("M", self.M), ("f", self.f)]
         formula = f"M\\,{column} = f"
         if self.rows:
@@ -328,15 +335,15 @@ class Derivation:
 
     def lines_of(self, step: Step) -> list[str]:
         """Formula and terms of a step in LaTeX; a matrix whose letter is also that of a symbol is bold."""
-        taken = {latex_name(name) for name in self.system.symbols}
-        letters = "".join(left for left, _ in step.terms if left in taken)
+        symbols = {latex_name(name) for name in self.system.symbols}
+        letters = "".join(lhs for lhs, _ in step.terms if lhs in symbols)
         lines = [step.formula] if step.formula else []
         if letters:
             lines = [re.sub(rf"(?<![\\A-Za-z{{])[{letters}](?![A-Za-z}}])", r"\\mathbf{\g<0>}", one) for one in lines]
         for line in equations_in_latex(step.terms, self.readable, self.stem):
-            left, equals, right = line.partition(" = ")
-            bold = left[0] in letters and left[1:2] in ("", "_") and left in dict(step.terms)
-            lines.append(f"\\mathbf{{{left[0]}}}{left[1:]}{equals}{right}" if bold else line)
+            lhs, equals, right = line.partition(" = ")
+            bold = lhs[0] in letters and lhs[1:2] in ("", "_") and lhs in dict(step.terms)
+            lines.append(f"\\mathbf{{{lhs[0]}}}{lhs[1:]}{equals}{right}" if bold else line)
         return lines
 
     def latex(self) -> str:
@@ -354,9 +361,9 @@ class Derivation:
                 lines += ["$$", line, "$$", ""]
         if self.conserved:
             lines += ["## Conserved quantities", ""]
-            for one in self.conserved:
-                shown = equations_in_latex([(latex_name(one.name), one.expression)], self.readable, self.stem)
-                lines += [f"{one.reason}.", "", *(text for line in shown for text in ("$$", line, "$$", ""))]
+            for quantity in self.conserved:
+                shown = equations_in_latex([(latex_name(quantity.name), quantity.expression)], self.readable, self.stem)
+                lines += [f"{quantity.reason}.", "", *(text for line in shown for text in ("$$", line, "$$", ""))]
         if self.left:
             lines += [f"Not simplified, because of the bounds: {', '.join(self.left)}.", ""]
         return "\n".join(lines)
@@ -402,13 +409,13 @@ class Derivation:
         """
         from dalembert.symbolic.text.simplify import simplify_terms
 
-        shown, left = simplify_terms(self._terms, operations, progress)
-        return replace(self, shown=shown, left=left)
+        shown, unsimplified = simplify_terms(self._terms, operations, progress)
+        return replace(self, shown=shown, left=unsimplified)
 
     @property
     def _terms(self) -> list[tuple[str, Any]]:
         terms = [term for step in (*self.steps, self.final) for term in step.terms]
-        return terms + [(latex_name(one.name), one.expression) for one in self.conserved]
+        return terms + [(latex_name(quantity.name), quantity.expression) for quantity in self.conserved]
 
     @cached_property
     def readable(self) -> Mapping[str, Any]:
@@ -417,10 +424,99 @@ class Derivation:
             return self.shown
         from dalembert.symbolic.text.simplify import simplify_terms
 
-        return simplify_terms(self._terms, QUICK, search=False)[0]
+        # products of terms for the text of one expression without a request: some tenths of a second
+        return simplify_terms(self._terms, 20_000, search=False)[0]
 
 
 _MATRICES = frozenset({"M", "A", "N", "J", "W", "C", "mass"})
+
+
+# -- whether a derivation determines the accelerations: ranks at random points and in the pose as drawn ----------------
+
+
+def check_derivation(d: Derivation) -> None:
+    """Check at random points that masses and rows determine the accelerations."""
+    motion = d.motion
+    if d.M.shape != (motion.nv, motion.nv) or d.f.shape != (motion.nv, 1):
+        raise ModelError("wrong-shape", f"M and f have the shapes {d.M.shape} and {d.f.shape}.")
+    points = motion.sample([d.M, d.A], 2)
+    good = [(M, A) for M, A in points if np.isfinite(M).all() and np.isfinite(A).all()]
+    if not good:
+        raise ModelError("not-finite", f"M or A of system {d.system.name!r} is not finite at random points.")
+    stacks = [np.vstack([_scale_rows(M), _scale_rows(A)]) for M, A in good]
+    if max(map(rank_at, stacks)) < motion.nv:
+        name = motion.names[int(np.abs(np.linalg.svd(stacks[0])[2][-1]).argmax())]
+        raise ModelError(
+            "massless-body", f"nothing determines the acceleration of {name!r} in system {d.system.name!r}: the mass "
+            "matrix is singular and no constraint row acts on it (checked at random points).",
+            where={"speed": name},
+        )  # fmt: skip
+    if len(d.rows) > max(rank_at(_scale_rows(A)) for _, A in good):
+        _refuse_contradiction(d)
+
+
+def _scale_rows(rows: Array) -> Array:
+    lengths = np.abs(rows).max(axis=1, keepdims=True) if rows.size else np.ones((len(rows), 1))
+    return np.asarray(rows / np.where(lengths > 0, lengths, 1.0))
+
+
+def _refuse_contradiction(
+    d: Derivation,
+    gap: float = 1e-6,  # residual that stays open: Newton's method ends near 1e-15 where there is a solution
+    starts: int = 4,  # poses from which it is tried: a closed chain has few ways to close
+) -> None:
+    """Refuse dependent holonomic rows without a common pose; a Gauss-Newton search from a few poses decides."""
+    rows = [row for row in d.motion.ordered if row.level == HOLONOMIC]
+    if not rows:
+        return
+    s = d.system
+    phi = ca.vertcat(*(row.expression for row in rows))
+    f = ca.Function("phi", [s.q, s.p, s.t], [phi, ca.jacobian(phi, s.q)])
+    random = np.random.default_rng(3)
+    p = [1.0 if x is None else x for x in s.parameter_values.values()]
+    best = np.full(len(rows), np.inf)
+
+    def at(q: Array) -> tuple[Array, Array]:
+        value, J = map(np.array, f(q, p, 0.0))
+        return value[:, 0], J
+
+    for _ in range(starts):
+        q = np.array([s.drawn[name] for name in s.coordinate_names]) + random.normal(size=s.q.shape[0])
+        q, _ = close_rows(at, q, rank=1e-9, settled=1e-12, most=50)
+        value = np.array(f(q, p, 0.0)[0])[:, 0]
+        if np.isfinite(value).all() and np.abs(value).max() < np.abs(best).max():
+            best = value
+    if np.abs(best).max() > gap:
+        bad = [rows[k].name for k in np.flatnonzero(np.abs(best) > gap)]
+        raise ModelError(
+            "conflicting-arguments", f"constraints {', '.join(map(repr, bad))} of system {s.name!r} contradict each "
+            "other: no pose fulfils them.", where={"rows": bad}, evidence={"residual": float(np.abs(best).max())},
+        )  # fmt: skip
+
+
+def check_drawn(eqs: EquationsOfMotion, rank: float = 1e-9) -> None:
+    """M, f and the rows must be finite in the pose as drawn, and M and the rows must determine the accelerations."""
+    q, v = eqs.state().q, np.zeros(eqs.nv)
+    (M,) = eqs.kernel("inertia")(q, eqs.p, 0.0)
+    (f,) = eqs.kernel("forces")(q, v, np.zeros(eqs.nz), np.zeros(eqs.nu), eqs.p, 0.0, np.zeros(len(eqs.rows)))
+    A, b = eqs.kernel("rows")(q, v, np.zeros(eqs.nz), np.zeros(eqs.nu), eqs.p, 0.0)
+    rows = np.column_stack([A.reshape(-1, eqs.nv), b])
+    draw = Advice("Draw another pose: {}.", Call("s.coordinate"))
+    owners = tuple(row.owner for row in eqs.rows)
+    for what, word, names, value in (
+        ("the mass matrix of", "speed", eqs.speeds.names, M), ("the force of", "speed", eqs.speeds.names, f),
+        ("row", "row", owners, rows),
+    ):  # fmt: skip
+        bad = np.argwhere(~np.isfinite(value))
+        if len(bad):
+            name = names[int(bad[0][0])]
+            problem = f"{what} {name!r} is not finite in the pose as drawn: something is divided by zero."
+            raise ModelError("not-finite", problem, draw, where={word: name})
+    _, sizes, V = np.linalg.svd(np.vstack([_scale_rows(M.reshape(eqs.nv, eqs.nv)), _scale_rows(rows[:, :-1])]))
+    if sizes[-1] <= rank * sizes[0]:
+        name = eqs.speeds.names[int(np.abs(V[-1]).argmax())]
+        problem = f"nothing determines the acceleration of {name!r} in the pose as drawn: mass matrix and rows lose "
+        raise ModelError("singular-matrix", f"{problem}rank there.", draw, where={"speed": name})
 
 
 def derive(system: System) -> Derivation:
@@ -455,28 +551,27 @@ def _find_invariants(motion: SystemMotion) -> tuple[Conserved, ...]:
     others = [motion.applied, motion.rate(T - V), ca.gradient(T - V, s.t), motion.rates_of_rows - A @ motion.v
               if len(motion.rows) else SX(0, 1)]  # fmt: skip
     points = motion.sample([slope, applied, A, ca.gradient(T - V, s.t), others[3], ca.fabs(T) + ca.fabs(V)])
-    points = [one for one in points if all(np.isfinite(x).all() for x in one)]
+    points = [point for point in points if all(np.isfinite(x).all() for x in point)]
     if not points:
         return ()
-    size = max(float(one[5].max()) for one in points) or 1.0
-    found = []
+    size = max(float(point[5].max()) for point in points) or 1.0
+    conserved = []
     for k, name in enumerate(s.coordinate_names):
-        cyclic = all(abs(one[0][k, 0]) <= ZERO * size and one[1][k, 0] == 0 for one in points)
-        if cyclic and all(np.abs(one[2][:, k]).max(initial=0.0) == 0 for one in points):
+        cyclic = all(vanishes(slope[k, 0], size) and force[k, 0] == 0 for slope, force, *_ in points)
+        if cyclic and all(not rows[:, k].any() for _, _, rows, *_ in points):
             reason = f"Coordinate {name} is cyclic: energies do not depend on it, and no force or row acts along it"
-            found.append(Conserved(f"{name}.momentum", momenta[k], reason))
-    steady = all(abs(one[3][0, 0]) <= ZERO * size for one in points)
-    workless = all(np.abs(one[1]).max(initial=0.0) == 0 and np.abs(one[4]).max(initial=0.0) <= ZERO for one in points)
+            conserved.append(Conserved(f"{name}.momentum", momenta[k], reason))
+    steady = all(vanishes(point[3][0, 0], size) for point in points)
+    workless = all(not point[1].any() and vanishes(point[4]) for point in points)
     if steady and workless and all(row.level != ACCELERATION for row in motion.rows):
         natural = ca.dot(momenta, motion.v) - 2 * T  # T quadratic in the rates
-        whole = all(abs(one[0][0, 0]) <= ZERO * size for one in motion.sample([natural]))
         reason = "Energies do not depend on time, and no force or row does work"
-        if whole:
-            found.append(Conserved("E", T + V, reason))
+        if all(vanishes(point[0][0, 0], size) for point in motion.sample([natural])):
+            conserved.append(Conserved("E", T + V, reason))
         else:
             jacobi = ca.dot(momenta, motion.v) - T + V
-            found.append(Conserved("h", jacobi, f"{reason}: Jacobi's integral, which is not the energy T + V"))
-    return tuple(found)
+            conserved.append(Conserved("h", jacobi, f"{reason}: Jacobi's integral, which is not the energy T + V"))
+    return tuple(conserved)
 
 
 def _acceleration(name: str) -> str:
@@ -485,8 +580,7 @@ def _acceleration(name: str) -> str:
 
 def _column(names: Sequence[str], given: Mapping[str, float], kind: str) -> Array:
     for name in given:
-        if name not in names:
-            raise ModelError("unknown-name", unknown_name(kind, name, names))
+        require_name(kind, name, names, error=ModelError)
     return np.array([float(given.get(name, 0.0)) for name in names])
 
 
@@ -507,13 +601,13 @@ def equations_of_derivation(derivation: Derivation) -> EquationsOfMotion:
     groups: dict[str, dict[str, Any]] = {HOLONOMIC: {}, VELOCITY: {}, ACCELERATION: {}}
     for one in motion.ordered:
         convert = {HOLONOMIC: SX, VELOCITY: motion.velocity, ACCELERATION: motion.acceleration}[one.level]
-        own = groups[one.level]
-        own[one.name] = ca.vertcat(own.get(one.name, SX(0, 1)), convert(one.expression))
+        group = groups[one.level]
+        group[one.name] = ca.vertcat(group.get(one.name, SX(0, 1)), convert(one.expression))
     identity = bool(motion.N.is_eye() and motion.n.is_zero())
     blocks = [QuaternionBlock(one.name.removesuffix(".norm"), one.unit_norm[0], motion.names.index(
         list(s.definitions)[one.unit_norm[1]])) for one in motion.eliminated if one.unit_norm is not None]  # fmt: skip
     units = {**s.units, **{name: s.units.get(name, "") for name in derivation.names}}
-    made = equations_from_expressions(
+    eqs = equations_from_expressions(
         s.name, q=s.q, v=motion.v, a=motion.vdot, u=s.u, p=s.p, t=s.t, M=derivation.M, f=derivation.f,
         N=None if identity else motion.N, n=None if identity else motion.n, phi=groups[HOLONOMIC], c=groups[VELOCITY],
         h=groups[ACCELERATION], lam=derivation.multipliers, kinetic=motion.kinetic, potential=_without_inputs(motion),
@@ -522,8 +616,8 @@ def equations_of_derivation(derivation: Derivation) -> EquationsOfMotion:
         points={name: ca.vertsplit(one) for name, one in s.points.items()}, lines=s.lines, parameter_values=values,
         units=units, drawn=s.drawn, quaternions=tuple(blocks),
     )  # fmt: skip
-    check_drawn(made)
-    return made
+    check_drawn(eqs)
+    return eqs
 
 
 def _without_inputs(motion: SystemMotion) -> Any:
@@ -542,9 +636,9 @@ def _power(d: Derivation) -> Any:
     momenta = ca.gradient(motion.kinetic, motion.v)
     points = [(M, p, excess) for M, p, excess in motion.sample([d.M, momenta, momenta - d.M @ motion.v], 2)
               if np.isfinite(M).all() and np.isfinite(p).all()]  # fmt: skip
-    if all(np.abs(excess).max(initial=0.0) <= ZERO * np.abs(p).max(initial=0.0) for _, p, excess in points):
+    if all(vanishes(excess, np.abs(p).max(initial=0.0)) for _, p, excess in points):
         return None
-    if any(np.linalg.matrix_rank(M, RANK * np.abs(M).max()) < motion.nv for M, _, _ in points):
+    if any(rank_at(M) < motion.nv for M, _, _ in points):
         return None
     energy = motion.kinetic + _without_inputs(motion)
     return motion.rate(energy) + ca.dot(solve_mass(d.M, momenta), d.f + d.A.T @ d.multipliers)

@@ -41,17 +41,16 @@ def dimension_of_unit(unit: str, what: str) -> Dimension | None:
     if not unit:
         return ANY
     text = unit.removeprefix("1/")
-    problem = f"the unit {unit!r} of {what} is not known."
     try:
-        (times, over), found, end = read_unit(text)
-    except DataError as error:
-        raise ModelError("unit-mismatch", problem, where={"name": what}) from error
+        (times, over), dimension, end = read_unit(text)
+    except DataError:
+        end = -1
     if end != len(text):
-        raise ModelError("unit-mismatch", problem, where={"name": what})
+        raise _mismatch(what, f"has the unit {unit!r}, which is not known.")
     if times != over:
-        problem = f"{what} is in {unit!r}; expressions are in SI units and radians, such as {unit_text(found)!r}."
-        raise ModelError("unit-mismatch", problem, where={"name": what})
-    return tuple(-x for x in found) if unit != text else found  # type: ignore[return-value]
+        shown = unit_text(dimension)
+        raise _mismatch(what, f"is in {unit!r}; expressions are in SI units and radians, such as {shown!r}.")
+    return tuple(-x for x in dimension) if unit != text else dimension  # type: ignore[return-value]
 
 
 def rate_of(dimension: Dimension | None, times: int = 1) -> Dimension | None:
@@ -87,44 +86,38 @@ def dimension_of(expression: Any, known: Mapping[str, Dimension | None], what: s
             symbols = [named[j] for j in i]
             exponent = _exponent(f, k, code) if code in (ca.OP_POW, ca.OP_CONSTPOW) else None
             registers[o[0]] = _combine(code, inner, symbols, exponent, what)
-            named[o[0]] = tuple(dict.fromkeys(name for one in symbols for name in one))
+            named[o[0]] = tuple(dict.fromkeys(name for symbol_names in symbols for name in symbol_names))
     return NONE if result == PLAIN_NUMBER and arguments else ANY if result == PLAIN_NUMBER else result
 
 
 def require_dimension(expression: Any, wanted: Dimension, known: Mapping[str, Dimension | None], what: str) -> None:
     """Refuse a scalar whose dimension is known and differs from the one wanted."""
-    found = dimension_of(expression, known, what)
-    if found is not None and found != wanted and not SX(expression).is_constant():
-        raise ModelError(
-            "unit-mismatch", f"{what} has the unit {unit_text(found)}, expected {unit_text(wanted)}.",
-            where={"name": what},
-        )  # fmt: skip
+    dimension = dimension_of(expression, known, what)
+    if dimension not in (None, wanted) and not SX(expression).is_constant():
+        raise _mismatch(what, f"has the unit {unit_text(dimension)}, expected {unit_text(wanted)}.")
+
+
+def _mismatch(what: str, problem: str, *symbols: str) -> ModelError:
+    return ModelError("unit-mismatch", f"{what} {problem}", where={"name": what, "symbols": list(symbols)})
 
 
 def _combine(code: int, inner: list[Any], symbols: list[tuple[str, ...]], exponent: float | None, what: str) -> Any:
     if code in _SAME:
         return inner[0]
     if code in _SUM or code in _COMPARED:
-        one, two = inner
-        known = [x for x in inner if x not in (ANY, PLAIN_NUMBER)]
-        if len(known) == 2 and one != two:
-            left, right = (", ".join(own[:4]) for own in symbols)
-            raise ModelError(
-                "unit-mismatch",
-                f"{what} combines {unit_text(one)} ({left}) with {unit_text(two)} ({right}).",
-                where={"name": what, "symbols": [*symbols[0], *symbols[1]]},
-            )
+        first, two = inner
+        dimensions = [x for x in inner if x not in (ANY, PLAIN_NUMBER)]
+        if len(dimensions) == 2 and first != two:
+            left_names, right = (", ".join(names[:4]) for names in symbols)
+            problem = f"combines {unit_text(first)} ({left_names}) with {unit_text(two)} ({right})."
+            raise _mismatch(what, problem, *symbols[0], *symbols[1])
         if code in _COMPARED:
             return NONE
-        return known[0] if known else ANY if ANY in inner else PLAIN_NUMBER
+        return dimensions[0] if dimensions else ANY if ANY in inner else PLAIN_NUMBER
     if code in _PLAIN:
         if inner[0] not in (ANY, PLAIN_NUMBER, NONE):
-            raise ModelError(
-                "unit-mismatch",
-                f"{what} takes a function of {unit_text(inner[0])} ({', '.join(symbols[0][:4])}); it must be a plain "
-                "number or an angle.",
-                where={"name": what, "symbols": list(symbols[0])},
-            )
+            shown = f"{unit_text(inner[0])} ({', '.join(symbols[0][:4])})"
+            raise _mismatch(what, f"takes a function of {shown}; it must be a plain number or an angle.", *symbols[0])
         return ANY  # the amplitude of one may have any unit
     if code in (ca.OP_MUL, ca.OP_DIV):
         return _product(inner[0], inner[1], 1 if code == ca.OP_MUL else -1)

@@ -68,8 +68,8 @@ def _function(name: str) -> Callable[[System], Derivation]:
     plain = name.replace("-", "_").replace(" ", "_")
     require_name("formalism", plain, FORMALISMS, error=ModelError)
     module = importlib.import_module(f"dalembert.symbolic.formalisms.{FORMALISMS[plain]}")
-    found: Callable[[System], Derivation] = getattr(module, plain)
-    return found
+    function: Callable[[System], Derivation] = getattr(module, plain)
+    return function
 
 
 # -- equations that exist already --------------------------------------------------------------------------------------
@@ -87,9 +87,11 @@ class EquationsMotion(SystemMotion):
         from dalembert.equations import ARGUMENTS
 
         assert self.eqs is not None
-        given = [self.arguments[name] for name in ARGUMENTS[function].split()]
-        own = self.eqs.functions[function]
-        return list((own if own.class_name() == "SXFunction" else own.expand()).call(given, True, False))
+        symbols = [self.arguments[name] for name in ARGUMENTS[function].split()]
+        compiled = self.eqs.functions[function]
+        return list(
+            (compiled if compiled.class_name() == "SXFunction" else compiled.expand()).call(symbols, True, False)
+        )
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
@@ -161,29 +163,29 @@ def derivation_of_equations(eqs: EquationsOfMotion) -> Derivation:
     internal = [_input(s, name, unit) for name, unit in _pairs(eqs.internal)]
     lam = [SX.sym(f"lambda_{k + 1}") for k in range(len(eqs.rows))]
     if eqs.functions["forces"].jac_sparsity(0, 6).nnz():
-        lam = [_input(s, one.name(), "") for one in lam]
+        lam = [_input(s, entry.name(), "") for entry in lam]
     q = s.q
-    N, n = (ca.sparsify(one) for one in eqs.functions["kinematics"](q, s.p, s.t))
+    N, n = (ca.sparsify(entry) for entry in eqs.functions["kinematics"](q, s.p, s.t))
     v, vdot, of_rates = _speeds(eqs, s, N)
     arguments = {
         "q": q, "v": v, "z": _column(internal), "u": _column(inputs), "p": s.p, "t": s.t, "lam": _column(lam),
         "a": vdot,
     }  # fmt: skip
-    names = tuple(one.name() for one in ca.vertsplit(v))
+    names = tuple(entry.name() for entry in ca.vertsplit(v))
     motion = EquationsMotion(
         s, names, v, vdot, N, ca.densify(n), (), (), (SX(0, 1), SX(0, 1)), of_rates, (), eqs, arguments
     )
     positions, rates = motion.evaluate("position")[0], motion.rates_of_rows
-    kept, holonomic, moving = [], 0, 0
+    constraints, holonomic, moving = [], 0, 0
     for row in eqs.rows:
         if row.level == HOLONOMIC:
-            kept.append(Constraint(row.owner, positions[holonomic], HOLONOMIC, row.number))
+            constraints.append(Constraint(row.owner, positions[holonomic], HOLONOMIC, row.number))
         elif row.level == VELOCITY:
-            kept.append(Constraint(row.owner, rates[moving], VELOCITY, row.number))
+            constraints.append(Constraint(row.owner, rates[moving], VELOCITY, row.number))
         holonomic += row.level == HOLONOMIC
         moving += row.level in (HOLONOMIC, VELOCITY)
-    s.constraints += kept
-    object.__setattr__(motion, "constraints", tuple(kept))
+    s.constraints += constraints
+    object.__setattr__(motion, "constraints", tuple(constraints))
     (M,), (f,) = motion.evaluate("inertia"), motion.evaluate("forces")
     return EquationsDerivation(AS_BUILT, motion, M, ca.densify(f), _steps(eqs, motion), eqs=eqs)
 

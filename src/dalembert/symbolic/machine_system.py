@@ -62,7 +62,7 @@ class _Host(Absolute):
 
     def add_joint(self, joint: Joint) -> None:
         super().add_joint(joint)
-        for name in (f"{joint.name}.{one.name}" for one in joint.coordinates):
+        for name in (f"{joint.name}.{coordinate.name}" for coordinate in joint.coordinates):
             if name in self.joint_symbols:
                 value, rate = self.joint_symbols[name]
                 self.measured[name] = replace(self.measured[name], value=value, rate=rate)
@@ -71,7 +71,7 @@ class _Host(Absolute):
         if self.space.planar:
             return super()._make_poses(parts)
         self.rotations = [SX.sym("R", 3, 3) for _ in parts]
-        return [Pose(own[:3], R, SX(0)) for own, R in zip(parts, self.rotations, strict=True)]
+        return [Pose(pose[:3], R, SX(0)) for pose, R in zip(parts, self.rotations, strict=True)]
 
 
 @dataclass
@@ -115,7 +115,7 @@ class _Converter:
         extra = [self._coordinate(name, unit) for name, unit in elastic]
         extra += [self._coordinate(name, unit, float(start)) for name, start, _, unit in host.extra]
         self.extra = ca.vertcat(SX(0, 1), *extra)
-        self.extra_rates = ca.vertcat(SX(0, 1), *(s.rate(one) for one in extra))
+        self.extra_rates = ca.vertcat(SX(0, 1), *(s.rate(coordinate) for coordinate in extra))
         host.joint_symbols = {name: (symbol, s.rate(symbol)) for name, symbol in self.turned.items()}
         forces = host.collect()
         self._add_bodies()
@@ -149,8 +149,8 @@ class _Converter:
 
     def _coordinate(self, name: str, unit: str, drawn: float = 0.0) -> Any:
         start = {**self.m.start.get("guess", {}), **self.m.start.get("position", {})}  # as the model begins
-        known = start.get(name, start.get(name.removesuffix(".angle").removesuffix(".displacement"), drawn))
-        symbol = self.system.coordinate(name, drawn=float(known))
+        start_value = start.get(name, start.get(name.removesuffix(".angle").removesuffix(".displacement"), drawn))
+        symbol = self.system.coordinate(name, drawn=float(start_value))
         rate = f"{unit or 1}/s"
         self.system.units.update({name: unit, f"{name}.rate": rate, f"{name}.acceleration": f"{rate}²"})
         return symbol
@@ -168,7 +168,7 @@ class _Converter:
         """Place one more body by a joint of the tree: the first with fewest freedoms that reaches one."""
         for joint in sorted(self.m.joints, key=freedoms):
             a, b = joint.a.body, joint.b.body
-            reached = [one.is_ground or id(one) in self.places for one in (a, b)]
+            reached = [body.is_ground or id(body) in self.places for body in (a, b)]
             flexible = a.flexible is not None or b.flexible is not None
             if JOINT_EQUATIONS[joint.kind].motion is None or sum(reached) != 1 or flexible:
                 continue
@@ -194,7 +194,7 @@ class _Converter:
             for name, (_, unit), value in (listed if self.planar or not self.tree else listed[:3])
         ]
         r = ca.vertcat(*symbols[: space.dim])
-        rates = ca.vertcat(*(s.rate(one) for one in symbols))
+        rates = ca.vertcat(*(s.rate(symbol) for symbol in symbols))
         if self.planar:
             return _Place(r, None, rates[:2], rates[2], symbols[2])
         if self.tree:
@@ -226,26 +226,26 @@ class _Converter:
     def _move(self, joint: Joint, *, forward: bool) -> tuple[RelativeMotion, Any]:
         """The motion of a joint of the tree, from the near side to the far one, and its speeds."""
         s, host = self.system, self.host
-        own = JOINT_EQUATIONS[joint.kind].motion
-        assert own is not None
+        law = JOINT_EQUATIONS[joint.kind].motion
+        assert law is not None
         values, speeds = [SX(0, 1)], [SX(0, 1)]
         drawn = self._drawn(joint)
-        for k in range(len(joint.coordinates)) if own.own is None else own.own:
+        for k in range(len(joint.coordinates)) if law.own is None else law.own:
             name, _, unit = joint.coordinates[k]
             full = f"{joint.name}.{name}"
             values.append(self._coordinate(full, unit, drawn[k]))
             speeds.append(s.rate(values[-1]))
             self.turned[full] = values[-1]
         turn = None
-        if own.ball:
+        if law.ball:
             A, B = (np.array(f.body.rotation) @ np.array(f.axes, dtype=float) for f in joint_frames(joint))
             turn, omega, e = self._turn_freely(joint.name, A.T @ B)
             values.append(e)
             speeds.append(omega)
         numbers = [joint.options[name] for name in joint.declaration.numbers]
-        given = self._in_parameters(host.vector(numbers)) if numbers else SX.zeros(0)
+        parameters = self._in_parameters(host.vector(numbers)) if numbers else SX.zeros(0)
         q, w = ca.vertcat(*values), ca.vertcat(*speeds)
-        motion = own.make(host.space, q, w, given)
+        motion = law.make(host.space, q, w, parameters)
         if turn is not None:  # shorter than the same matrix from Euler parameters
             motion = replace(motion, R=turn)
         if not forward:
@@ -300,8 +300,8 @@ class _Converter:
     def _substitute(self, values: list[Any]) -> list[Any]:
         host = self.host
         places = [self.places[id(body)] for body in self.m.bodies]
-        q = [ca.vertcat(one.r, one.angle if self.planar else one.e) for one in places]
-        v = [ca.vertcat(one.v, one.w) for one in places]
+        q = [ca.vertcat(place.r, place.angle if self.planar else place.e) for place in places]
+        v = [ca.vertcat(place.v, place.w) for place in places]
         turned = []
         for joint, k in host.turning:
             name = f"{joint.name}.{joint.coordinates[k][0]}"
@@ -316,15 +316,15 @@ class _Converter:
         ]  # fmt: skip
         if not self.planar:
             symbols += [ca.vec(R) for R in host.rotations]
-            new += [ca.vec(ca.densify(one.R)) for one in places]
+            new += [ca.vec(ca.densify(place.R)) for place in places]
         self.v = new[1]
-        return list(ca.substitute(values, symbols, [ca.densify(one) for one in new]))
+        return list(ca.substitute(values, symbols, [ca.densify(place) for place in new]))
 
     def _add_bodies(self) -> None:
         s, host = self.system, self.host
-        rigid = [own for own in host.bodies if isinstance(own, RigidBody)]
-        for own in rigid:
-            body, place = own.body, self.places[id(own.body)]
+        rigid = [member for member in host.bodies if isinstance(member, RigidBody)]
+        for member in rigid:
+            body, place = member.body, self.places[id(member.body)]
             mass = self._in_parameters(host.number(body.mass))
             if self.planar:
                 inertia = self._in_parameters(host.number(body.inertia))
@@ -333,7 +333,7 @@ class _Converter:
                     angular_velocity=ca.vertcat(0, 0, place.w),
                 )  # fmt: skip
             else:
-                inertia = self._in_parameters(own.mass_block()[3:, 3:])
+                inertia = self._in_parameters(member.mass_block()[3:, 3:])
                 s.add_body(
                     body.name, mass, inertia, place.r, rotation=place.R, velocity=place.v, angular_velocity=place.w
                 )
@@ -344,29 +344,29 @@ class _Converter:
                     0.5 * own_mass * self.extra_rates[len(self._elastic) + k] ** 2, f"kinetic energy of {name}"
                 )
         if len(rigid) < len(host.bodies):
-            flexible = [own for own in host.bodies if isinstance(own, FloatingBody)]
-            blocks = self._substitute([own.mass_block() for own in flexible])
-            for one, M in zip(flexible, blocks, strict=True):
-                v = self.v[list(one.columns)]
-                s.add_kinetic(0.5 * ca.dot(v, M @ v), f"kinetic energy of {one.body.name}")
+            flexible = [member for member in host.bodies if isinstance(member, FloatingBody)]
+            blocks = self._substitute([member.mass_block() for member in flexible])
+            for floating, M in zip(flexible, blocks, strict=True):
+                v = self.v[list(floating.columns)]
+                s.add_kinetic(0.5 * ca.dot(v, M @ v), f"kinetic energy of {floating.body.name}")
 
     def _add_forces(self, other: Any, potential: Any) -> None:
         """Forces and torques on rigid bodies; along the coordinates of everything else."""
         s, host = self.system, self.host
         if not SX(potential).is_zero():
             s.add_potential(potential, "potential energy")
-        rest = SX(ca.sparsify(other))
-        for own in host.bodies:
-            if not isinstance(own, RigidBody):
+        effort = SX(ca.sparsify(other))
+        for member in host.bodies:
+            if not isinstance(member, RigidBody):
                 continue
             dim = host.space.dim
-            force, torque = (ca.densify(rest[part, 0]) for part in (own.columns[:dim], own.columns[dim:]))
+            force, torque = (ca.densify(effort[columns, 0]) for columns in (member.columns[:dim], member.columns[dim:]))
             if not force.is_zero():
-                s.add_force(f"force on {own.body.name}", force, own.body.name)
+                s.add_force(f"force on {member.body.name}", force, member.body.name)
             if not torque.is_zero():
-                s.add_torque(f"torque on {own.body.name}", torque, own.body.name)
-            rest[own.columns, 0] = 0
-        forces = ca.sparsify(ca.jacobian(self.v, s.rates).T @ rest)
+                s.add_torque(f"torque on {member.body.name}", torque, member.body.name)
+            effort[member.columns, 0] = 0
+        forces = ca.sparsify(ca.jacobian(self.v, s.rates).T @ effort)
         for k, name in enumerate(s.coordinate_names):
             if forces[k, 0].nnz():
                 s.add_generalized_force(f"force along {name}", name, forces[k, 0])

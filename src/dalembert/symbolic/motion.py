@@ -19,7 +19,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.arrays import AnyArray as Array
+from dalembert.core.errors import ModelError, require_name
 from dalembert.core.findings import Advice, Call
 from dalembert.equations import ACCELERATION, HOLONOMIC, Row
 from dalembert.expressions import Expr
@@ -28,23 +29,20 @@ from dalembert.numerics.gauss_newton import close_rows
 from dalembert.symbolic.block_solve import solve_square
 from dalembert.symbolic.parts import Constraint
 from dalembert.symbolic.system import System
+from dalembert.symbolic.text.read import require_affine
 
 SX = ca.SX
 SAMPLES = 4  # random points at which a rank is decided
-RANK = 1e-9  # singular value, as a share of the largest, below which it counts as zero at such a point
 
 
-@dataclass(frozen=True)
-class ClosingLimits:
-    """When Newton's method has closed the rows at a random pose."""
-
-    steps: int = 50
-    longest: float = 0.5  # change of a coordinate in one step [m or rad]: it stays on one way of closing a loop
-    rank: float = 1e-9  # singular value over the largest that is zero: rows of a redundant constraint
-    step: float = 1e-12  # change of a coordinate that ends the iteration: some thousand roundings
+def rank_at(values: Array, rank: float = 1e-9) -> int:
+    """Numerical rank of a matrix at a pose: singular values above this share of its largest entry."""
+    return int(np.linalg.matrix_rank(values, rank * max(float(np.abs(values).max(initial=0.0)), 1e-300)))
 
 
-CLOSING = ClosingLimits()
+def vanishes(value: Array, size: float = 1.0, zero: float = 1e-9) -> bool:
+    """Whether values at random points are zero, relative to a size: the sum of their own terms."""
+    return bool(np.abs(value).max(initial=0.0) <= zero * size)
 
 
 @dataclass(frozen=True)
@@ -127,19 +125,19 @@ class SystemMotion:
     # -- bodies and forces -------------------------------------------------------------------------------------------
     @cached_property
     def bodies(self) -> list[BodyMotion]:
-        found = []
+        bodies = []
         for body in self.system.bodies.values():
             velocity = self.velocity(body.velocity)
             omega = SX(3, 1) if body.omega is None else self.velocity(body.omega)
             moving = (velocity, ca.jacobian(velocity, self.v), self.rate(velocity))
             turning = (omega, ca.jacobian(omega, self.v), self.rate(omega))
-            found.append(BodyMotion(body.name, body.mass, body.inertia, *moving, *turning))
-        return found
+            bodies.append(BodyMotion(body.name, body.mass, body.inertia, *moving, *turning))
+        return bodies
 
     @cached_property
     def kinetic(self) -> Any:
         """T(q, v, t)."""
-        total = sum((self.velocity(one) for one in self.system.kinetic.values()), SX(0))
+        total = sum((self.velocity(energy) for energy in self.system.kinetic.values()), SX(0))
         for body in self.bodies:
             total = total + 0.5 * body.mass * ca.dot(body.velocity, body.velocity)
             if self.system.bodies[body.name].rotation is not None:
@@ -163,12 +161,12 @@ class SystemMotion:
         for force in s.forces.values():
             total = total + self._partial(force.velocity).T @ self.velocity(force.vector)
         for torque in s.torques.values():
-            own = s.bodies[torque.body]
-            total = total + self._partial(own.omega).T @ self.velocity(torque.vector)
+            driven = s.bodies[torque.body]
+            total = total + self._partial(driven.omega).T @ self.velocity(torque.vector)
             if torque.other:
-                other = s.bodies[torque.other]
-                turned = other.rotation.T @ own.rotation @ torque.vector
-                total = total - self._partial(other.omega).T @ self.velocity(turned)
+                reacting = s.bodies[torque.other]
+                turned = reacting.rotation.T @ driven.rotation @ torque.vector
+                total = total - self._partial(reacting.omega).T @ self.velocity(turned)
         along = SX.zeros(len(s.coordinate_names))
         for name, value in s.generalized.values():
             along[s.coordinate_names.index(name)] += self.velocity(value)
@@ -193,7 +191,7 @@ class SystemMotion:
     # -- constraints -------------------------------------------------------------------------------------------------
     @cached_property
     def rows(self) -> tuple[Row, ...]:
-        return tuple(Row(one.name, one.level, one.number) for one in self.ordered)
+        return tuple(Row(row.name, row.level, row.number) for row in self.ordered)
 
     @property
     def ordered(self) -> list[Constraint]:
@@ -204,7 +202,7 @@ class SystemMotion:
     @cached_property
     def rates_of_rows(self) -> Any:
         """φ̇ and c of the rows that have a residual at velocity level, of (q, v, t)."""
-        return ca.vertcat(SX(0, 1), *(self.rate_of_row(one) for one in self.ordered if one.level != ACCELERATION))
+        return ca.vertcat(SX(0, 1), *(self.rate_of_row(row) for row in self.ordered if row.level != ACCELERATION))
 
     def shown_row(self, row: Constraint) -> Any:
         """The expression of a row that is zero on the motion, at its own level."""
@@ -226,14 +224,10 @@ class SystemMotion:
     @cached_property
     def _rows(self) -> tuple[Any, Any]:
         A, b = ca.jacobian(self.rates_of_rows, self.v), -self.rate(self.rates_of_rows)
-        for one in self.ordered:
-            if one.level == ACCELERATION:
-                value = self.acceleration(one.expression)
-                D = ca.jacobian(value, self.vdot)
-                if ca.depends_on(D, self.vdot):
-                    raise ModelError(
-                        "not-affine", f"row {one.name!r} is not affine in the accelerations.", where={"row": one.name}
-                    )
+        for row in self.ordered:
+            if row.level == ACCELERATION:
+                value = self.acceleration(row.expression)
+                D = require_affine(value, self.vdot, f"row {row.name!r}", "the accelerations", row=row.name)
                 A = ca.vertcat(A, D)
                 b = ca.vertcat(b, -ca.substitute(value, self.vdot, SX.zeros(self.nv)))
         return ca.vertcat(SX(0, self.nv), A), ca.vertcat(SX(0, 1), b)
@@ -245,21 +239,21 @@ class SystemMotion:
         Parameters without a value are random too.
         """
         s = self.system
-        f = ca.Function("sample", [s.q, self.v, s.u, s.p, s.t], [ca.densify(SX(one)) for one in expressions])
+        f = ca.Function("sample", [s.q, self.v, s.u, s.p, s.t], [ca.densify(SX(value)) for value in expressions])
         random = np.random.default_rng(20)
-        found = []
+        samples = []
         for _ in range(count):
             p = [random.uniform(0.5, 1.5) if x is None else x for x in s.parameter_values.values()]
             q = self._pose(random.uniform(0.2, 0.9, s.q.shape[0]), p, 0.3)
             values = f.call([q, random.normal(size=self.nv), random.normal(size=s.u.shape[0]), p, 0.3])
-            found.append([np.array(one) for one in values])
-        return found
+            samples.append([np.array(value) for value in values])
+        return samples
 
     @cached_property
     def _residuals(self) -> ca.Function | None:
         """(q, p, t) -> residuals of all holonomic rows, and their derivatives by q."""
         s = self.system
-        rows = [one.expression for one in (*self.constraints, *self.eliminated) if one.level == HOLONOMIC]
+        rows = [row.expression for row in (*self.constraints, *self.eliminated) if row.level == HOLONOMIC]
         phi = ca.vertcat(SX(0, 1), *rows)
         return ca.Function("phi", [s.q, s.p, s.t], [phi, ca.jacobian(phi, s.q)]) if rows else None
 
@@ -277,12 +271,12 @@ class SystemMotion:
     def _close(self, q: Any, p: Any, t: float) -> Any:
         def rows(q: Any) -> tuple[Any, Any]:
             assert self._residuals is not None
-            phi, J = (np.array(one) for one in self._residuals(q, p, t))
+            phi, J = (np.array(matrix) for matrix in self._residuals(q, p, t))
             return phi[:, 0], J
 
-        closed, is_closed = close_rows(
-            rows, q, rank=CLOSING.rank, settled=CLOSING.step, most=CLOSING.steps, longest=CLOSING.longest
-        )
+        # half a unit [m or rad] in a step stays on one way of closing a loop; a redundant row has no slope of its own;
+        # the last change is some thousand roundings
+        closed, is_closed = close_rows(rows, q, rank=1e-9, settled=1e-12, most=50, longest=0.5)
         return closed if is_closed else None
 
 
@@ -310,48 +304,48 @@ def in_speeds(system: System) -> SystemMotion:
     rates = in_rates(system)
     names, definitions = declared_speeds(system)
     plain = names[len(system.definitions) :]
-    count, given = len(system.coordinate_names), len(names)
-    rows = tuple(one for one in rates.ordered if one.level != ACCELERATION)
-    norms = tuple(one for one in rows if one.unit_norm is not None)
-    if given > count:
+    count, freedom = len(system.coordinate_names), len(names)
+    rows = tuple(row for row in rates.ordered if row.level != ACCELERATION)
+    norms = tuple(row for row in rows if row.unit_norm is not None)
+    if freedom > count:
         extra = list(system.definitions)[count - len(plain) :]
         raise ModelError(
-            "wrong-shape", f"system {system.name!r} has {count} coordinates and {given} speeds; {', '.join(extra)} "
+            "wrong-shape", f"system {system.name!r} has {count} coordinates and {freedom} speeds; {', '.join(extra)} "
             "cannot be independent of the others.", where={"speeds": extra},
         )  # fmt: skip
-    if given + len(norms) == count:
+    if freedom + len(norms) == count:
         eliminated = norms
-    elif given + len(rows) == count:
+    elif freedom + len(rows) == count:
         eliminated = rows
     else:
         raise ModelError(
             "wrong-shape",
-            f"system {system.name!r} has {count} coordinates, {len(rows)} constraint rows and {given} speeds; expected "
-            f"{count - len(norms)} speeds, or {count - len(rows)} independent ones.",
+            f"system {system.name!r} has {count} coordinates, {len(rows)} constraint rows and {freedom} speeds; "
+            f"expected {count - len(norms)} speeds, or {count - len(rows)} independent ones.",
             Advice("Declare speeds with {}.", Call("s.speed")), where={"speeds": list(system.definitions)},
-            evidence={"coordinates": count, "rows": len(rows), "speeds": given},
+            evidence={"coordinates": count, "rows": len(rows), "speeds": freedom},
         )  # fmt: skip
     _refuse_nonlinear(rates, eliminated)
-    residuals = ca.vertcat(SX(0, 1), *(rates.rate_of_row(one) for one in eliminated))
+    residuals = ca.vertcat(SX(0, 1), *(rates.rate_of_row(row) for row in eliminated))
     P, y0 = _affine(ca.vertcat(definitions, residuals), system.rates)
     require_independent(system, rates, P, names, eliminated)
     speeds = ca.vertcat(*(system.symbols[name] for name in names))
-    qdot = _solve_rates(system, P, ca.vertcat(speeds, SX.zeros(count - given)) - y0, norms)
+    qdot = _solve_rates(system, P, ca.vertcat(speeds, SX.zeros(count - freedom)) - y0, norms)
     N, n = _affine(qdot, speeds)
-    left = tuple(one for one in system.constraints if one not in eliminated)
+    remaining = tuple(row for row in system.constraints if row not in eliminated)
     derivatives = ca.vertcat(*(system.symbols[name_derivative(name)] for name in names))
     others = [k for k, name in enumerate(rates.names) if name not in plain]
     replaced = (system.rates[others], (N @ speeds + n)[others])
     return SystemMotion(
-        system, names, speeds, derivatives, N, n, left, eliminated, replaced, definitions,
+        system, names, speeds, derivatives, N, n, remaining, eliminated, replaced, definitions,
         names if eliminated != norms else (),
     )  # fmt: skip
 
 
 def declared_speeds(system: System) -> tuple[tuple[str, ...], Any]:
     """Names and definitions of the declared speeds, and of the rates that are in none of them."""
-    covered = {symbol.name() for one in system.definitions.values() for symbol in ca.vertsplit(system.rates)
-               if ca.depends_on(one, symbol)}  # fmt: skip
+    covered = {symbol.name() for definition in system.definitions.values() for symbol in ca.vertsplit(system.rates)
+               if ca.depends_on(definition, symbol)}  # fmt: skip
     plain = [name for name in in_rates(system).names if name not in covered]
     definitions = ca.vertcat(*system.definitions.values(), *(system.symbols[name] for name in plain))
     return (*system.definitions, *plain), definitions
@@ -361,7 +355,7 @@ def with_rows(system: System) -> SystemMotion:
     """The motion in the declared speeds where they leave all rows as they are; else in the rates."""
     if len(system.definitions):
         motion = in_speeds(system)
-        if all(one.unit_norm is not None for one in motion.eliminated):
+        if all(row.unit_norm is not None for row in motion.eliminated):
             return motion
     return in_rates(system)
 
@@ -376,9 +370,9 @@ def _solve_rates(system: System, P: Expr, right: Expr, norms: Sequence[Constrain
     inside: list[int] = []
     lines: list[int] = []
     qdot = SX.zeros(P.shape[1])
-    for k, one in enumerate(norms):
-        assert one.unit_norm is not None
-        first, speed = one.unit_norm
+    for k, norm in enumerate(norms):
+        assert norm.unit_norm is not None
+        first, speed = norm.unit_norm
         inside += range(first, first + 4)
         lines += [*range(speed, speed + 3), P.shape[0] - len(norms) + k]
         qdot[first : first + 4] = rate_matrix(system.q[first : first + 4]) @ right[speed : speed + 3]
@@ -400,12 +394,12 @@ def eliminate(motion: SystemMotion, independent: Sequence[str] | None = None) ->
         if independent is not None and set(independent) != set(motion.names):
             _refuse_names(independent, motion, motion.nv)
         return motion
-    for one in motion.constraints:
-        if one.level == ACCELERATION:
+    for row in motion.constraints:
+        if row.level == ACCELERATION:
             raise ModelError(
-                "wrong-level", f"row {one.name!r} is at acceleration level; it cannot be eliminated from the speeds.",
+                "wrong-level", f"row {row.name!r} is at acceleration level; it cannot be eliminated from the speeds.",
                 Advice("Use {}.", Call("da.symbolic.lagrange_multipliers"), Call("da.symbolic.udwadia_kalaba")),
-                where={"row": one.name},
+                where={"row": row.name},
             )  # fmt: skip
     rows = tuple(motion.ordered)
     _refuse_nonlinear(motion, rows)
@@ -415,9 +409,9 @@ def eliminate(motion: SystemMotion, independent: Sequence[str] | None = None) ->
     outside = [k for k in range(motion.nv) if k not in inside]
     v, vdot = motion.v[inside], motion.vdot[inside]
     dependent = solve_square(C[:, outside], -(C[:, inside] @ v + c0))
-    whole = SX.zeros(motion.nv)
-    whole[inside], whole[outside] = v, dependent
-    W, w0 = _affine(whole, v)
+    speeds = SX.zeros(motion.nv)
+    speeds[inside], speeds[outside] = v, dependent
+    W, w0 = _affine(speeds, v)
     symbols, values = motion.replaced
     values = ca.substitute(values, motion.v[outside], dependent) if symbols.numel() else values
     replaced = (ca.vertcat(symbols, motion.v[outside]), ca.vertcat(values, dependent))
@@ -435,8 +429,8 @@ def choose_independent(motion: SystemMotion, C: Expr, independent: Sequence[str]
     else:
         _refuse_names(independent, motion, motion.nv - len(rows))
     outside = [k for k, name in enumerate(motion.names) if name not in independent]
-    samples = motion.sample([C])
-    if any(np.linalg.matrix_rank(x[0][:, outside], RANK * np.abs(x[0]).max()) < len(rows) for x in samples):
+    scaled = [values / (np.abs(values).max(initial=0.0) or 1.0) for (values,) in motion.sample([C])]
+    if any(rank_at(values[:, outside]) < len(rows) for values in scaled):
         raise ModelError(
             "rank-deficient", f"the constraint rows do not give {', '.join(motion.names[k] for k in outside)} from "
             f"{', '.join(independent)}.", where={"speeds": list(independent)},
@@ -457,12 +451,12 @@ def is_affine(motion: SystemMotion, row: Constraint) -> bool:
 
 
 def _refuse_nonlinear(motion: SystemMotion, rows: Sequence[Constraint]) -> None:
-    for one in rows:
-        if not is_affine(motion, one):
+    for row in rows:
+        if not is_affine(motion, row):
             raise ModelError(
-                "not-affine", f"row {one.name!r} is not affine in the speeds: it cannot be eliminated from them.",
+                "not-affine", f"row {row.name!r} is not affine in the speeds: it cannot be eliminated from them.",
                 Advice("Use {}.", Call("da.symbolic.gibbs_appell"), Call("da.symbolic.lagrange_multipliers")),
-                where={"row": one.name},
+                where={"row": row.name},
             )  # fmt: skip
 
 
@@ -475,18 +469,15 @@ def require_independent(
     system: System, rates: SystemMotion, Y: Any, speeds: Sequence[str], eliminated: Sequence[Constraint]
 ) -> None:
     """Check at random points that the definitions of speeds (and rows) determine the rates."""
-    ranks = []
-    for (values,) in rates.sample([Y]):
-        ranks.append(np.linalg.matrix_rank(values, RANK * max(np.abs(values).max(), 1e-300)))
-    if max(ranks) == Y.shape[0]:
+    if max(rank_at(values) for (values,) in rates.sample([Y])) == Y.shape[0]:
         return
     (values,) = rates.sample([Y], 1)[0]
-    names = [*speeds, *(f"constraint {one.name!r}" for one in eliminated)]
-    kept: list[int] = []
+    names = [*speeds, *(f"constraint {row.name!r}" for row in eliminated)]
+    independent: list[int] = []
     for k in range(len(values)):
-        if np.linalg.matrix_rank(values[[*kept, k]], RANK * np.abs(values).max()) == len(kept) + 1:
-            kept.append(k)
-    extra = [names[k] for k in range(len(names)) if k not in kept]
+        if rank_at(values[[*independent, k]] / np.abs(values).max()) == len(independent) + 1:
+            independent.append(k)
+    extra = [names[k] for k in range(len(names)) if k not in independent]
     raise ModelError(
         "rank-deficient", f"the speeds of system {system.name!r} are not independent: {', '.join(extra)} depends on "
         "the others (checked at random points).", where={"speeds": extra},
@@ -499,19 +490,18 @@ def _choose(motion: SystemMotion, C: Expr, rows: Sequence[Constraint]) -> tuple[
     values = motion.sample([C], 1)[0][0]
     _, R, order = qr(values, pivoting=True, mode="economic")
     diagonal = np.abs(np.diag(R))
-    if len(rows) > motion.nv or (diagonal <= RANK * diagonal.max()).any():
+    if len(rows) > motion.nv or rank_at(np.diag(diagonal)) < len(rows):
         raise ModelError(
             "rank-deficient", "constraint rows depend on each other (checked at random points); the speeds cannot be "
             "divided into independent and dependent ones.", Advice("Use {}.", Call("da.symbolic.udwadia_kalaba")),
-            where={"rows": [one.name for one in rows]},
+            where={"rows": [row.name for row in rows]},
         )  # fmt: skip
     return tuple(motion.names[k] for k in sorted(order[len(rows) :]))
 
 
 def _refuse_names(independent: Sequence[str], motion: SystemMotion, freedom: int) -> None:
     for name in independent:
-        if name not in motion.names:
-            raise ModelError("unknown-name", unknown_name("speed", name, motion.names, "the independent ones"))
+        require_name("speed", name, motion.names, "the independent ones", error=ModelError)
     if len(set(independent)) != freedom:
         kind = "few" if len(set(independent)) < freedom else "many"
         raise ModelError(

@@ -78,8 +78,8 @@ def rotation_about(axis: str, angle: Any) -> Any:
     """Rotation matrix about one axis."""
     c, s = ca.cos(angle), ca.sin(angle)
     place = "xyz".index(axis)
-    one, two = (place + 1) % 3, (place + 2) % 3
+    first, two = (place + 1) % 3, (place + 2) % 3
     R = SX(3, 3)
     R[place, place] = 1
-    R[one, one], R[one, two], R[two, one], R[two, two] = c, -s, s, c
+    R[first, first], R[first, two], R[two, first], R[two, two] = c, -s, s, c
     return R

@@ -9,20 +9,20 @@ in G and H. The full nonlinear equations are never formed; they give the same ma
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
+from dalembert.expressions import Array
 from dalembert.linear import SecondOrder
 from dalembert.symbolic.motion import in_rates
 from dalembert.symbolic.system import System
 
 SX = ca.SX
-AT_REST = 1e-9  # [m or rad]: force over the largest stiffness; poses of a file have nine digits
 
 
 def linearize_energies(
@@ -32,15 +32,7 @@ def linearize_energies(
 
     at : coordinates of the pose; as drawn where left out. It must be an equilibrium without inputs.
     """
-    if system.constraints:
-        raise ModelError(
-            "not-supported", f"row {system.constraints[0].name!r} of system {system.name!r} ties the coordinates; "
-            "quadratic energies need independent ones.", Advice("Use {}.", Call("da.linearize")),
-            where={"row": system.constraints[0].name},
-        )  # fmt: skip
-    for name in at or {}:
-        if name not in system.coordinate_names:
-            raise ModelError("unknown-name", unknown_name("coordinate", name, system.coordinate_names, system.name))
+    require_free_coordinates(system, "quadratic energies", at or {})
     motion = in_rates(system)
     q, v, u = system.q, motion.v, system.u
     T, V, Q = motion.kinetic, motion.potential, motion.applied
@@ -50,29 +42,40 @@ def linearize_energies(
         "B": ca.jacobian(Q - ca.gradient(V, q), u),
         "rest": Q - ca.gradient(V, q) + ca.gradient(T, q) - motion.rate(ca.gradient(T, v)),
     }  # fmt: skip
-    f = ca.Function("quadratic", [q, v, u, system.p, system.t], [ca.densify(SX(one)) for one in second.values()])
+    f = ca.Function("quadratic", [q, v, u, system.p, system.t], [ca.densify(SX(form)) for form in second.values()])
     pose = [float((at or {}).get(name, system.drawn[name])) for name in system.coordinate_names]
     count = len(pose)
     numbers = f.call([pose, np.zeros(count), np.zeros(u.shape[0]), list(system.values(parameters).values()), 0.0])
-    found = {name: np.array(one) for name, one in zip(second, numbers, strict=True)}
-    rest = found["rest"][:, 0]
-    scale = max(float(np.abs(found["K"]).max()), 1e-300)
-    if np.abs(rest).max(initial=0.0) > AT_REST * scale:
-        k = int(np.abs(rest).argmax())
-        raise ModelError(
-            "not-supported", f"the pose is no equilibrium: a force of {rest[k]:g} acts along "
-            f"{system.coordinate_names[k]!r}.", where={"coordinate": system.coordinate_names[k]},
-            evidence={"force": float(rest[k])},
-        )  # fmt: skip
-    damping, stiffness = -found["Qv"], found["K"] - found["Mg"] - found["Qx"]
-    gyroscopic = found["M1"] - found["M1"].T + (damping - damping.T) / 2
+    matrices = {name: np.array(value) for name, value in zip(second, numbers, strict=True)}
+    require_equilibrium(system, matrices["rest"][:, 0], max(float(np.abs(matrices["K"]).max()), 1e-300))
+    damping, stiffness = -matrices["Qv"], matrices["K"] - matrices["Mg"] - matrices["Qx"]
+    gyroscopic = matrices["M1"] - matrices["M1"].T + (damping - damping.T) / 2
     return SecondOrder(
-        M=found["M"], C=(damping + damping.T) / 2, G=gyroscopic, K=(stiffness + stiffness.T) / 2,
-        H=(stiffness - stiffness.T) / 2, B=found["B"] if u.shape[0] else None,
+        M=matrices["M"], C=(damping + damping.T) / 2, G=gyroscopic, K=(stiffness + stiffness.T) / 2,
+        H=(stiffness - stiffness.T) / 2, B=matrices["B"] if u.shape[0] else None,
         coordinates=system.coordinate_names, inputs=system.input_names or None,
         units={name: system.units[name] for name in (*system.coordinate_names, *system.input_names)
                if system.units[name]},
     )  # fmt: skip
+
+
+def require_free_coordinates(system: System, what: str, names: Iterable[str] = ()) -> None:
+    """Refuse rows that tie the coordinates, and names that are no coordinates."""
+    if system.constraints:
+        row = system.constraints[0].name
+        problem = f"row {row!r} of system {system.name!r} ties the coordinates; {what} need independent ones."
+        raise ModelError("not-supported", problem, Advice("Use {}.", Call("da.linearize")), where={"row": row})
+    for name in names:
+        system.table.require_name("coordinate", name, system.coordinate_names)
+
+
+def require_equilibrium(system: System, force: Array, size: float, at_rest: float = 1e-9) -> None:
+    """Refuse a pose where a force acts; at_rest : of the size of the matrices, as poses of a file have nine digits."""
+    k = int(np.abs(force).argmax()) if len(force) else 0
+    if np.abs(force).max(initial=0.0) > at_rest * size:
+        name = system.coordinate_names[k]
+        problem = f"this is no equilibrium and no steady motion: a force of {force[k]:g} acts along {name!r}."
+        raise ModelError("not-supported", problem, where={"coordinate": name}, evidence={"force": float(force[k])})
 
 
 def quadratic_forms(system: System) -> dict[str, Any]:
@@ -87,4 +90,4 @@ def quadratic_forms(system: System) -> dict[str, Any]:
     }  # fmt: skip
     pose = SX([system.drawn[name] for name in system.coordinate_names])
     at = (ca.vertcat(q, v), ca.vertcat(pose, SX.zeros(v.shape[0])))
-    return {name: ca.simplify(ca.substitute(SX(one), *at)) for name, one in forms.items()}
+    return {name: ca.simplify(ca.substitute(SX(form), *at)) for name, form in forms.items()}

@@ -12,11 +12,12 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.errors import ModelError, require_name, require_new_name
 from dalembert.expressions.quantities import is_real
 from dalembert.symbolic.dimensions import dimension_of_unit, require_dimension
 from dalembert.symbolic.parts import derivative_name
 from dalembert.symbolic.text.convert import from_sympy, is_sympy
+from dalembert.symbolic.text.read import require_shape, require_symbols
 
 SX = ca.SX
 
@@ -45,45 +46,39 @@ class SymbolTable:
 
     def expression(self, given: Any, what: str) -> Any:
         """An expression of this system in the graph: numbers, SX, SymPy; an unknown symbol is an error."""
-        if isinstance(given, (str, bytes)):
-            raise ModelError(
-                "wrong-type", f"{what} is a text, {given!r:.60}, which would have to be evaluated. Give an expression "
-                "of symbols.", where={"name": what},
-            )  # fmt: skip
         if is_sympy(given):
             value = from_sympy(given, self.symbols)
         elif isinstance(given, SX):
             value = given
         elif isinstance(given, (list, tuple)):
-            return ca.vertcat(SX(0, 1), *(self.expression(one, what) for one in given))
+            return ca.vertcat(SX(0, 1), *(self.expression(entry, what) for entry in given))
         elif isinstance(given, (np.ndarray, ca.DM)) or is_real(given):
             if np.isnan(np.array(given, dtype=float)).any():
                 raise ModelError("not-finite", f"{what} is not a number (NaN).", where={"name": what})
             value = SX(ca.DM(given))
         else:
-            raise ModelError("wrong-type", f"{what} must be an expression, got {type(given).__name__}.")
+            problem = f"{what} must be an expression of symbols, got {type(given).__name__} {given!r:.60}."
+            raise ModelError("wrong-type", problem, where={"name": what})
         for symbol in ca.symvar(value):
             name = symbol.name()
-            if name not in self.symbols:
-                raise ModelError(
-                    "unknown-name", f"{what}: " + unknown_name("symbol", name, self.symbols, f"system {self.name!r}"),
-                    where={"symbol": name},
-                )  # fmt: skip
+            self.require_name("symbol", name, self.symbols, what)
             if symbol.element_hash() != self.symbols[name].element_hash():
-                raise ModelError(
-                    "wrong-owner", f"{what} has a symbol {name!r} of another system than {self.name!r}.",
-                    where={"symbol": name},
-                )  # fmt: skip
+                problem = f"{what} has a symbol {name!r} of another system than {self.name!r}."
+                raise ModelError("wrong-owner", problem, where={"symbol": name})
         return value
+
+    def require_name(self, kind: str, name: str, known: Iterable[str], what: str = "", **where: Any) -> None:
+        """Refuse a name that this system does not know."""
+        place = f"system {self.name!r}"
+        require_name(kind, name, known, place, argument=what, error=ModelError, where={kind: name, **where})
+
+    def require_new(self, kind: str, name: str, known: Iterable[str]) -> None:
+        """Refuse a name that this system has already."""
+        require_new_name(kind, name, known, f"system {self.name!r}", error=ModelError)
 
     def declare(self, name: str, unit: str) -> Any:
         """A new symbol."""
-        if not isinstance(name, str) or not name or not name.isprintable():
-            raise ModelError("bad-name", f"the name of a symbol must be a text, got {name!r}.")
-        if name in self.symbols:
-            raise ModelError(
-                "taken-name", f"system {self.name!r} has a symbol named {name!r} already.", where={"symbol": name}
-            )
+        self.require_new("symbol", name, self.symbols)
         self.dimensions[name] = dimension_of_unit(unit, repr(name))
         self.symbols[name] = SX.sym(name)
         self.units[name] = unit
@@ -111,8 +106,8 @@ class SymbolTable:
                 problem = f"the rate of speed {stem!r} has no derivative: use rates of coordinates."
                 raise ModelError("not-supported", problem, where={"speed": stem})
             return self.symbols[f"{stem}.rate"]
-        own = derivative_name(stem, order + 1)
-        return self.symbols[own] if own in self.symbols else self.declare(own, "")
+        label = derivative_name(stem, order + 1)
+        return self.symbols[label] if label in self.symbols else self.declare(label, "")
 
     def column(self, names: Iterable[str]) -> Any:
         """Symbols of these names, a column."""
@@ -128,15 +123,13 @@ class SymbolTable:
     def scalar(self, given: Any, what: str) -> Any:
         """One expression."""
         value = self.expression(given, what)
-        if value.shape != (1, 1):
-            raise ModelError("wrong-shape", f"{what} has the shape {value.shape}; it must be a scalar.")
+        require_shape(value, what, (1, 1))
         return ca.densify(value)
 
     def vector(self, given: Any, what: str, *, time: bool = False, coordinates: bool = False) -> Any:
         """Three components; two are in the plane z = 0. ``time``: only t, parameters and ``coordinates`` allowed."""
         column = self.column_of(given, what)
-        if column.shape[0] not in (2, 3):
-            raise ModelError("wrong-shape", f"{what} has {column.shape[0]} components, expected 2 or 3.")
+        require_shape(column, what, (2, 1), (3, 1))
         if time:
             allowed = [*self.parameters, *self.inputs, "t", *(self.coordinates if coordinates else ())]
             self.allow_only(column, what, allowed)
@@ -144,15 +137,9 @@ class SymbolTable:
 
     def allow_only(self, value: Any, what: str, allowed: Iterable[str]) -> None:
         """Refuse an expression of other symbols than these and parameters."""
-        known = {*allowed, *self.parameters}
-        for symbol in ca.symvar(value):
-            if symbol.name() not in known:
-                raise ModelError(
-                    "foreign-symbol", f"{what} depends on {symbol.name()!r}, which is not allowed here.",
-                    where={"symbol": symbol.name()},
-                )  # fmt: skip
+        require_symbols(value, what, {*allowed, *self.parameters}, "which is not allowed here", by_name=True)
 
     def require_unit(self, column: Any, wanted: Any, what: str) -> None:
         """Refuse entries whose dimension is known and differs from that of the unit."""
-        for one in ca.vertsplit(column):
-            require_dimension(one, wanted, self.dimensions, what)
+        for entry in ca.vertsplit(column):
+            require_dimension(entry, wanted, self.dimensions, what)

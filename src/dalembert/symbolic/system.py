@@ -17,8 +17,8 @@ from typing import Any
 
 import casadi as ca
 
-from dalembert.core.arguments import real_number, whole_number
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.arguments import one_of, real_number, whole_number
+from dalembert.core.errors import ModelError, require_new_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import ACCELERATION, HOLONOMIC, VELOCITY
 from dalembert.equations.equations_of_motion import EquationsOfMotion, equations
@@ -31,6 +31,7 @@ from dalembert.symbolic.dimensions import (
     POWER,
     Unchecked,
     dimension_of,
+    dimension_of_unit,
     require_dimension,
 )
 from dalembert.symbolic.parts import (
@@ -43,9 +44,9 @@ from dalembert.symbolic.parts import (
 )
 from dalembert.symbolic.symbols import SymbolTable
 from dalembert.symbolic.text.convert import is_sympy
+from dalembert.symbolic.text.read import require_affine, require_shape
 
 SX = ca.SX
-MOST_DERIVATIVES = 20  # in time of one expression: its size may double with each
 GRAVITY_NONE = (0.0, 0.0, 0.0)
 
 
@@ -87,8 +88,7 @@ class System:
     table: SymbolTable = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name:
-            raise ModelError("bad-name", f"the name of a system must be a text, got {self.name!r}.")
+        require_new_name("system", self.name, (), "", error=ModelError)
         self.table = SymbolTable(self.name)
         if not self.check_units:
             self.table.dimensions = Unchecked(self.table.dimensions)
@@ -177,22 +177,12 @@ class System:
                 "no-coordinate", f"speed {name!r} does not depend on the rate of any coordinate.",
                 Advice("Take rates with {}.", Call("s.rate")), where={"speed": name},
             )  # fmt: skip
-        if ca.depends_on(ca.jacobian(value, rates), rates):
-            raise ModelError(
-                "not-affine", f"speed {name!r} is not affine in the rates of the coordinates.", where={"speed": name}
-            )
-        self.table.allow_only(
-            value, f"the definition of speed {name!r}", (*self.coordinate_names, *self._rate_names, "t")
-        )
-        found = dimension_of(value, self.table.dimensions, f"the definition of speed {name!r}")
+        require_affine(value, rates, f"speed {name!r}", "the rates of the coordinates", speed=name)
+        what = f"the definition of speed {name!r}"
+        self.table.allow_only(value, what, (*self.coordinate_names, *self._rate_names, "t"))
+        if (dimension := dimension_of_unit(unit, repr(name))) is not None:
+            require_dimension(value, dimension, self.table.dimensions, what)
         symbol = self.table.declare(name, unit)
-        own = self.table.dimensions[name]
-        if None not in (found, own) and found != own:
-            del self.symbols[name]
-            raise ModelError(
-                "unit-mismatch", f"speed {name!r} has the unit {unit!r}, its definition another one.",
-                where={"speed": name},
-            )  # fmt: skip
         self.table.declare(f"{name}.rate", per_second(unit))
         self.definitions[name] = value
         return symbol
@@ -204,7 +194,7 @@ class System:
         derivatives; the derivative of a speed is the symbol of its rate.
         """
         value = self.table.expression(expression, "an expression to differentiate")
-        for _ in range(whole_number("times", times, 0, MOST_DERIVATIVES)):
+        for _ in range(whole_number("times", times, 0, 20)):  # the size of an expression may double with each
             value = self.table.differentiate(value)
         return value
 
@@ -282,7 +272,7 @@ class System:
         matrix, omega = (SX.eye(3), SX.zeros(3)) if base is None else (base.matrix, base.omega)
         for axis, turn in zip(axes, turns, strict=True):
             step = rotation_about(axis, turn)
-            unit = SX([float(axis == one) for one in "xyz"])
+            unit = SX([float(axis == letter) for letter in "xyz"])
             omega = step.T @ omega + unit * self.table.differentiate(turn)
             matrix = matrix @ step
         return Orientation(matrix, omega)
@@ -325,12 +315,12 @@ class System:
 
         body : the body it acts on, where ``at`` is a place; the Newton-Euler equations need it.
         """
-        self._free_name(self.forces, name, "force")
+        self.table.require_new("force", name, self.forces)
         force = self.table.vector(vector, f"force {name!r}")
         self.table.require_unit(force, FORCE, f"force {name!r}")
         if isinstance(at, str):
-            own = self._body(at, f"force {name!r}")
-            self.forces[name] = SystemForce(name, force, own.velocity, at, own.position)
+            target = self._body(at, f"force {name!r}")
+            self.forces[name] = SystemForce(name, force, target.velocity, at, target.position)
             return
         place = self.table.vector(at, f"the place of force {name!r}", time=True, coordinates=True)
         if body:
@@ -342,35 +332,27 @@ class System:
 
         vector : one number about z, or three components in axes of the ``body`` or of the ``world``.
         """
-        self._free_name(self.torques, name, "torque")
-        own = self._body(body, f"torque {name!r}", turning=True)
-        if reaction:
-            self._body(reaction, f"torque {name!r}", turning=True)
-        column = self.table.column_of(vector, f"torque {name!r}")
-        if column.shape[0] == 1:
-            column = ca.vertcat(0, 0, column)
-        if column.shape[0] != 3:
-            raise ModelError("wrong-shape", f"torque {name!r} has {column.shape[0]} components, expected 1 or 3.")
-        self.table.require_unit(column, ENERGY, f"torque {name!r}")
-        if axes not in ("body", "world"):
-            raise ModelError("unknown-choice", f"axes of torque {name!r} are 'body' or 'world', got {axes!r}.")
-        self.torques[name] = SystemTorque(name, own.rotation.T @ column if axes == "world" else column, body, reaction)
+        what = f"torque {name!r}"
+        self.table.require_new("torque", name, self.torques)
+        rotation, _ = (self._body(target, what, turning=True).rotation for target in (body, reaction or body))
+        column = self.table.column_of(vector, what)
+        require_shape(column, what, (1, 1), (3, 1))
+        column = ca.vertcat(0, 0, column) if column.shape[0] == 1 else column
+        self.table.require_unit(column, ENERGY, what)
+        one_of(f"axes of {what}", axes, ("body", "world"), ModelError)
+        self.torques[name] = SystemTorque(name, rotation.T @ column if axes == "world" else column, body, reaction)
 
     def add_generalized_force(self, name: str, coordinate: Any, force: Any) -> None:
         """A force along a coordinate (its name or symbol): the work is force times change of the coordinate."""
-        own = coordinate if isinstance(coordinate, str) else SX(coordinate).name()
-        if own not in self.coordinate_names:
-            raise ModelError(
-                "unknown-name", unknown_name("coordinate", own, self.coordinate_names, f"system {self.name!r}"),
-                where={"force": name},
-            )  # fmt: skip
-        self._free_name(self.generalized, name, "force")
+        along = coordinate if isinstance(coordinate, str) else SX(coordinate).name()
+        self.table.require_name("coordinate", along, self.coordinate_names, force=name)
+        self.table.require_new("force", name, self.generalized)
         value = self.table.scalar(force, f"generalized force {name!r}")
-        along = self.table.dimensions[own]
-        if along is not None:
-            wanted = tuple(a - b for a, b in zip(ENERGY, along, strict=True))
+        dimension = self.table.dimensions[along]
+        if dimension is not None:
+            wanted = tuple(a - b for a, b in zip(ENERGY, dimension, strict=True))
             require_dimension(value, wanted, self.table.dimensions, f"generalized force {name!r}")
-        self.generalized[name] = (own, value)
+        self.generalized[name] = (along, value)
 
     # -- constraints -------------------------------------------------------------------------------------------------
     def constrain(self, expression: Any, name: str = "") -> None:
@@ -379,73 +361,58 @@ class System:
         Its level follows from its symbols: coordinates alone are a holonomic row, rates or speeds one at velocity
         level, accelerations one at acceleration level. An equation of SymPy (``Eq``) is left minus right.
         """
-        owner = name or f"constraint {len({one.name for one in self.constraints}) + 1}"
-        if any(one.name == owner for one in self.constraints):
-            raise ModelError("taken-name", f"two constraints have the name {owner!r}.", where={"row": owner})
+        owners = {row.name for row in self.constraints}
+        owner = name or f"constraint {len(owners) + 1}"
+        self.table.require_new("constraint", owner, owners)
         if is_sympy(expression) and type(expression).__name__ == "Equality":
             expression = expression.lhs - expression.rhs
         column = self.table.column_of(expression, f"constraint {owner!r}")
-        rows = [self._row(one, owner, k) for k, one in enumerate(ca.vertsplit(column))]
-        self.constraints += rows
+        self.constraints += [self._row(value, owner, k) for k, value in enumerate(ca.vertsplit(column))]
 
     # -- results and picture -------------------------------------------------------------------------------------------
     def add_output(self, name: str, expression: Any, unit: str = "") -> None:
         """A quantity that runs, filters and linear models compute, of (q, q̇ or u, q̈, inputs, t)."""
-        self._free_name(self.outputs, name, "output")
+        self.table.require_new("output", name, self.outputs)
         self.outputs[name] = self.table.scalar(expression, f"output {name!r}")
         self.units[name] = unit
 
     def add_point(self, name: str, place: Any) -> None:
         """A point to draw, two or three coordinates in world axes."""
-        self._free_name(self.points, name, "point")
+        self.table.require_new("point", name, self.points)
         self.points[name] = self.table.column_of(place, f"point {name!r}")
 
     def add_line(self, *points: str) -> None:
         """A line through points that are drawn."""
         for name in points:
-            if name not in self.points:
-                raise ModelError("unknown-name", unknown_name("point", name, self.points, f"system {self.name!r}"))
+            self.table.require_name("point", name, self.points)
         self.lines.append(tuple(points))
 
     def replace_values(self, **values: float) -> None:
         """Set values of parameters."""
         for name, value in values.items():
-            if name not in self.parameter_values:
-                known = self.parameter_values
-                raise ModelError("unknown-name", unknown_name("parameter", name, known, f"system {self.name!r}"))
+            self.table.require_name("parameter", name, self.parameter_values)
             self.parameter_values[name] = real_number(f"parameter {name!r}", value, ModelError)
 
     # -- expressions ---------------------------------------------------------------------------------------------------
     def values(self, given: Mapping[str, float] | None = None) -> dict[str, float]:
         """The value of every parameter, some of them replaced."""
-        found = dict(self.parameter_values) | dict(given or {})
-        for name, value in found.items():
-            if name not in self.parameter_values:
-                known = self.parameter_values
-                raise ModelError("unknown-name", unknown_name("parameter", name, known, f"system {self.name!r}"))
+        values = dict(self.parameter_values) | dict(given or {})
+        for name, value in values.items():
+            self.table.require_name("parameter", name, self.parameter_values)
             if value is None:
                 raise ModelError(
                     "missing-argument", f"parameter {name!r} of system {self.name!r} has no value.",
                     Advice("Declare it with {}.", Call("s.parameter", Argument("value"))), where={"parameter": name},
                 )  # fmt: skip
-        return {name: float(value) for name, value in found.items() if value is not None}
+        return {name: float(value) for name, value in values.items() if value is not None}
 
     # -- inside --------------------------------------------------------------------------------------------------------
     @property
     def _rate_names(self) -> list[str]:
         return [f"{name}.rate" for name in self.coordinate_names]
 
-    def _free_name(self, known: Mapping[str, Any], name: str, kind: str) -> None:
-        if not isinstance(name, str) or not name:
-            raise ModelError("bad-name", f"the name of a {kind} must be a text, got {name!r}.")
-        if name in known:
-            raise ModelError("taken-name", f"two of the {kind}s have the name {name!r}.", where={kind: name})
-
     def _body(self, name: str, what: str, *, turning: bool = False) -> SystemBody:
-        if name not in self.bodies:
-            raise ModelError(
-                "unknown-name", f"{what}: " + unknown_name("body", name, self.bodies, f"system {self.name!r}")
-            )
+        self.table.require_name("body", name, self.bodies, what)
         if turning and self.bodies[name].rotation is None:
             raise ModelError("wrong-type", f"{what} acts on {name!r}, a particle, which has no orientation.")
         return self.bodies[name]
@@ -453,26 +420,23 @@ class System:
     def _add_body(
         self, name: str, mass: Any, inertia: Any, position: Any, velocity: Any, turn: Any, omega: Any
     ) -> None:
-        self._free_name(self.bodies, name, "body")
+        self.table.require_new("body", name, self.bodies)
         what = f"body {name!r}"
         place = self.table.vector(position, f"the position of {what}", time=True, coordinates=True)
         self.table.require_unit(place, LENGTH, f"the position of {what}")
-        own_mass = self.table.scalar(mass, f"the mass of {what}")
-        self._constant(own_mass, f"the mass of {what}")
-        require_dimension(own_mass, (1.0, 0.0, 0.0, 0.0), self.table.dimensions, f"the mass of {what}")
-        moving = (
-            self.table.differentiate(place)
-            if velocity is None
-            else self.table.vector(velocity, f"the velocity of {what}")
-        )
+        m = self.table.scalar(mass, f"the mass of {what}")
+        self._constant(m, f"the mass of {what}")
+        require_dimension(m, (1.0, 0.0, 0.0, 0.0), self.table.dimensions, f"the mass of {what}")
+        rate = self.table.differentiate(place)
+        moving = rate if velocity is None else self.table.vector(velocity, f"the velocity of {what}")
         if turn is None:
-            self.bodies[name] = SystemBody(name, own_mass, SX(3, 3), place, moving, given=velocity is not None)
+            self.bodies[name] = SystemBody(name, m, SX(3, 3), place, moving, given=velocity is not None)
             return
         orientation = self._orientation(turn, what)
-        own_inertia = self._inertia(inertia, what)
+        J = self._inertia(inertia, what)
         spin = orientation.omega if omega is None else self.table.vector(omega, f"the angular velocity of {what}")
-        given = velocity is not None or omega is not None
-        self.bodies[name] = SystemBody(name, own_mass, own_inertia, place, moving, orientation.matrix, spin, given)
+        derived = velocity is None and omega is None
+        self.bodies[name] = SystemBody(name, m, J, place, moving, orientation.matrix, spin, not derived)
 
     def _orientation(self, turn: Any, what: str) -> Orientation:
         if isinstance(turn, Orientation):
@@ -480,9 +444,7 @@ class System:
         value = self.table.expression(turn, f"the orientation of {what}")
         if value.shape == (1, 1):
             return Orientation(rotation_about("z", value), ca.vertcat(0, 0, self.table.differentiate(value)))
-        if value.shape != (3, 3):
-            problem = f"the rotation of {what} has the shape {value.shape}; expected (3, 3)."
-            raise ModelError("wrong-shape", problem)
+        require_shape(value, f"the rotation of {what}", (3, 3))
         turning = value.T @ ca.reshape(self.table.differentiate(ca.vec(value)), 3, 3)
         return Orientation(value, ca.vertcat(turning[2, 1], turning[0, 2], turning[1, 0]))
 
@@ -494,15 +456,13 @@ class System:
             inertia = ca.horzcat(*map(ca.vec, rows)).T
         value = self.table.expression(inertia, f"the inertia of {what}")
         self._constant(value, f"the inertia of {what}")
-        for one in ca.vertsplit(ca.vec(value)):
-            require_dimension(one, (1.0, 2.0, 0.0, 0.0), self.table.dimensions, f"the inertia of {what}")
+        for entry in ca.vertsplit(ca.vec(value)):
+            require_dimension(entry, (1.0, 2.0, 0.0, 0.0), self.table.dimensions, f"the inertia of {what}")
         if value.shape == (1, 1):
             return ca.diag(ca.vertcat(0, 0, value))
         if 1 in value.shape and value.numel() == 3:
             return ca.diag(ca.vec(value))
-        if value.shape != (3, 3):
-            problem = f"the inertia of {what} has the shape {value.shape}; expected one number, three, or (3, 3)."
-            raise ModelError("wrong-shape", problem)
+        require_shape(value, f"the inertia of {what}", (1, 1), (3, 1), (3, 3))
         if not ca.is_equal(ca.densify(value), ca.densify(value.T), 2):
             raise ModelError("not-symmetric", f"the inertia of {what} is not symmetric.")
         return value
@@ -513,18 +473,16 @@ class System:
             raise ModelError("negative", f"{what} is negative.", where={"name": what})
 
     def _add_energy(self, kind: str, group: dict[str, Any], given: Any, name: str, wanted: Any) -> None:
-        own = name or f"{kind} {len(group) + 1}"
-        self._free_name(group, own, kind)
-        value = self.table.scalar(given, f"{kind} {own!r}" if name else f"the {kind}")
-        require_dimension(value, wanted, self.table.dimensions, f"{kind} {own!r}")
-        group[own] = value
+        label = name or f"{kind} {len(group) + 1}"
+        self.table.require_new(kind, label, group)
+        value = self.table.scalar(given, f"{kind} {label!r}" if name else f"the {kind}")
+        require_dimension(value, wanted, self.table.dimensions, f"{kind} {label!r}")
+        group[label] = value
 
     def _row(self, value: Any, owner: str, k: int) -> Constraint:
         if value.is_op(ca.OP_LT) or value.is_op(ca.OP_LE):
-            raise ModelError(
-                "not-supported", f"constraint {owner!r} is an inequality; a row is an expression that is zero.",
-                where={"row": owner},
-            )  # fmt: skip
+            problem = f"constraint {owner!r} is an inequality; a row is an expression that is zero."
+            raise ModelError("not-supported", problem, where={"row": owner})
         dimension_of(value, self.table.dimensions, f"constraint {owner!r}")
         accelerations = ca.vertcat(self.accelerations, self.table.column([f"{name}.rate" for name in self.definitions]))
         moving = ca.vertcat(self.rates, self.speeds)
@@ -533,10 +491,8 @@ class System:
         if ca.depends_on(value, moving):
             return Constraint(owner, value, VELOCITY, k)
         if not self.coordinate_names or not ca.depends_on(value, self.q):
-            raise ModelError(
-                "independent-constraint", f"constraint {owner!r} does not depend on any coordinate.",
-                where={"row": owner},
-            )  # fmt: skip
+            problem = f"constraint {owner!r} does not depend on any coordinate."
+            raise ModelError("independent-constraint", problem, where={"row": owner})
         return Constraint(owner, value, HOLONOMIC, k)
 
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.model.bodies import Body, axes_from, rotation_matrix
+from dalembert.model.bodies import axes_from, rotation_matrix
 from tests.helpers.findings import raises
 
 
@@ -80,13 +78,3 @@ def test_rounding_is_accepted_up_to_its_threshold(code: str, threshold: float, m
     make(below * threshold)
     with raises(da.errors.ModelError, code):
         make(above * threshold)
-
-
-# ---- edges of thresholds
-
-
-@pytest.mark.parametrize(("distance", "refused"), [(1.9e-9, False), (2.1e-9, True)])
-def test_a_node_is_met_within_a_billionth_of_the_size_of_its_body(distance: float, refused: bool) -> None:
-    body: Any = SimpleNamespace(name="bar", dimension=3, points={"root": (0.0, 0.0, 0.0), "tip": (2.0, 0.0, 0.0)})
-    with raises(da.errors.ModelError, "no-node") if refused else nullcontext():
-        assert Body.node_at(body, (2.0, distance, 0.0)) == "tip"

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.model import flexible, flexible_check, flexible_comparison
 from dalembert.model.flexible import FiniteElementValues, FlexibleBodyData, FlexibleNode, Stiffening, StrainGauge
 from dalembert.model.flexible_check import still_nodes
 from tests.helpers.findings import raises
@@ -241,149 +239,3 @@ def test_check_finds_a_model_with_fewer_rigid_modes() -> None:
     )
     found = FlexibleBodyData(**fields, finite_elements=model).check()
     assert [row.what for row in found.rows if not row.sound] == ["rigid modes"]
-
-
-@pytest.mark.parametrize(("ratio", "factor"), [(1019.0, "1000"), (1021.0, ""), (1 / 6.4, "2π"), (1 / 6.42, "")])
-def test_a_ratio_within_2_percent_of_a_factor_of_units_is_one(ratio: float, factor: str) -> None:
-    row: Any = SimpleNamespace(value=f"{ratio!r}", expected="1.0")
-    assert flexible_comparison._unit_factor(row) == factor
-
-
-@pytest.mark.parametrize(("density", "named"), [(310e-12, True), (290e-12, False), (24e-9, True), (26e-9, False)])
-def test_units_are_named_that_lead_to_a_density_between_wood_and_osmium(density: float, named: bool) -> None:
-    """In mm and t; no other system of units leads there."""
-    assert ("mm and t" in flexible_check._unit_words(density)) is named
-
-
-@pytest.mark.parametrize(("entry", "lowest"), [(0.5e-14, 0.5e-14), (2e-14, 1.0)])
-def test_a_diagonal_entry_below_1e_14_is_not_scaled(entry: float, lowest: float) -> None:
-    assert flexible_check.lowest(np.diag([1.0, entry])) == pytest.approx(lowest, rel=1e-6, abs=0.0)
-
-
-@pytest.mark.parametrize(("motion", "still"), [(0.9e-9, ["root"]), (1.1e-9, [])])
-def test_a_node_that_moves_by_a_billionth_stands_still(motion: float, still: list[str]) -> None:
-    nodes = [
-        SimpleNamespace(name=name, translation=np.array([[size]]), rotation=np.zeros((1, 1)))
-        for name, size in (("root", motion), ("tip", 1.0))
-    ]
-    data: Any = SimpleNamespace(nodes=nodes, picture=None)
-    assert still_nodes(data) == still
-
-
-@pytest.mark.parametrize(("inertia", "taken"), [(0.5e-12, False), (2e-12, True)])
-def test_a_rigid_direction_below_1e_12_of_the_inertia_takes_none_of_the_modes(inertia: float, taken: bool) -> None:
-    """A unit mass at the origin; its mode of unit mass turns it about x, which takes half away if there is inertia.
-
-    A cutoff of half its frequency then makes its free mass a quarter of the stiffness over the frequency.
-    """
-    parts = sums()
-    parts |= {
-        "mass": 1.0, "first_moment": np.zeros(3), "inertia": np.diag([inertia, 1.0, 1.0]),
-        "translation": np.zeros((3, 1)), "rotation": np.array([[np.sqrt(0.5 * inertia)], [0.0], [0.0]]),
-        "modal_mass": np.ones((1, 1)), "stiffness": np.ones((1, 1)),
-    }  # fmt: skip
-    data = FlexibleBodyData.__new__(FlexibleBodyData)
-    for name, value in parts.items():
-        object.__setattr__(data, name, value)
-    made: list[Any] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flexible, "FlexibleBodyData", lambda **given: made.append(given["modal_mass"]))
-        patch.setattr(flexible, "dataclass_fields", lambda one: [SimpleNamespace(name="modal_mass")])
-        data.limit_frequencies(0.5 / (2 * np.pi))
-    # free mass m and ω² = 1/m: added m (ω²/ω_c² - 1) = 4 - m
-    assert float(made[0][0, 0]) == pytest.approx(1.0 + 4.0 - (0.5 if taken else 1.0), rel=1e-6)
-
-
-# ---- edges of thresholds
-
-
-def judged(check: Callable[[Any], Any], **changes: Any) -> list[str]:
-    """Codes of one check of a sound bar with other fields."""
-    data: Any = SimpleNamespace(**{**sums(), "modes": 2, **changes})
-    return [one.code for one in check(data)]
-
-
-def correlated(c: float) -> Any:
-    """Unit diagonal, eigenvalues 1 ± c."""
-    return np.array([[1.0, c], [c, 1.0]])
-
-
-@pytest.mark.parametrize(("part", "found"), [(0.9e-6, []), (1.1e-6, ["not-symmetric"])])
-def test_a_matrix_is_symmetric_to_a_millionth_of_its_largest_entry(part: float, found: list[str]) -> None:
-    assert judged(flexible_check._symmetry, stiffness=np.array([[1e4, 1e7 * part], [0.0, 1e7]])) == found
-    products = np.zeros((3, 3, 2, 2))
-    products[0, 0], products[0, 1, 0, 0] = np.eye(2), part
-    assert judged(flexible_check._symmetry, products=products) == found
-
-
-@pytest.mark.parametrize(("below", "refused"), [(0.9e-9, False), (1.1e-9, True)])
-def test_an_eigenvalue_below_zero_by_a_billionth_of_the_scale_is_rounding(below: float, refused: bool) -> None:
-    alone = {"translation": np.zeros((3, 2)), "rotation": np.zeros((3, 2)), "modal_mass": np.eye(2)}
-    found = ["not-positive-definite"] if refused else []
-    assert judged(flexible_check._definite, damping=correlated(1.0 + below)) == found
-    stiffness = np.diag([1e7, -1e7 * below])
-    assert judged(flexible_check._definite, **alone, stiffness=stiffness) == ["negative-eigenvalue"] * refused
-    modal_mass = {**alone, "modal_mass": correlated(1.0 + below)}  # not independent in any case
-    assert judged(flexible_check._definite, **modal_mass) == (found or ["rank-deficient"])
-    coupled = np.zeros((3, 2))
-    coupled[0, 0] = 1.0 + below  # a mode of unit mass that moves more than the unit mass of the body
-    body = {**alone, "mass": 1.0, "first_moment": np.zeros(3), "inertia": np.eye(3), "translation": coupled}
-    assert judged(flexible_check._definite, **body) == found
-
-
-@pytest.mark.parametrize(("eigenvalue", "found"), [(0.9e-10, ["rank-deficient"]), (1.1e-10, [])])
-def test_modes_are_independent_from_an_eigenvalue_of_1e_10(eigenvalue: float, found: list[str]) -> None:
-    alone = {"translation": np.zeros((3, 2)), "rotation": np.zeros((3, 2))}
-    assert judged(flexible_check._definite, **alone, modal_mass=correlated(1.0 - eigenvalue)) == found
-
-
-@pytest.mark.parametrize(("part", "found"), [(0.9e-6, []), (1.1e-6, ["not-orthogonal"])])
-def test_modes_of_a_mean_axis_have_a_millionth_of_the_momentum_at_most(part: float, found: list[str]) -> None:
-    moving, still = np.zeros((3, 2)), np.zeros((3, 2))
-    moving[1, 0] = part
-    unit = {"reference": "mean axis", "mass": 1.0, "inertia": np.eye(3) / 3.0, "modal_mass": np.eye(2)}
-    assert judged(flexible_check._frame, **unit, translation=moving, rotation=still) == found
-    assert judged(flexible_check._frame, **unit, translation=still, rotation=moving) == found
-
-
-def block(mass: float, thickness: float = 1.0) -> dict[str, Any]:
-    """A body at its centre with radii of gyration of 1 m, 1 m and the thickness."""
-    squares = np.array([1.0, 1.0, thickness**2])
-    inertia = mass * np.diag(squares.sum() - squares)
-    return {"mass": mass, "inertia": inertia, "center": np.zeros(3)}
-
-
-@pytest.mark.parametrize(("density", "suspect"), [(0.9e-3, True), (1.1e-3, False), (1.9e7, False), (2.1e7, True)])
-def test_a_density_is_suspect_below_a_thousandth_and_above_2e7(density: float, suspect: bool) -> None:
-    # 41.6 m³ for radii of gyration of 1 m: (√12)³
-    assert judged(flexible_check._units, **block(41.6 * density), modes=0) == ["suspect-units"] * suspect
-
-
-@pytest.mark.parametrize(("thickness", "suspect"), [(0.9e-4, False), (1.1e-4, True)])
-def test_a_body_thinner_than_1e_4_of_its_size_has_no_density(thickness: float, suspect: bool) -> None:
-    assert judged(flexible_check._units, **block(1e9, thickness), modes=0) == ["suspect-units"] * suspect
-
-
-@pytest.mark.parametrize(("speed", "suspect"), [(0.99e5, False), (1.01e5, True)])
-def test_a_frequency_times_the_size_of_a_body_is_suspect_above_1e5(speed: float, suspect: bool) -> None:
-    stiffness = (2 * np.pi * speed / 3.5) ** 2 * np.eye(2)  # a size of 3.5 radii of gyration
-    modes = {"stiffness": stiffness, "modal_mass": np.eye(2)}
-    assert judged(flexible_check._units, **block(41.6e3), **modes) == ["suspect-units"] * suspect
-
-
-@pytest.mark.parametrize(
-    ("what", "within", "beyond"),
-    [("mass", 0.9e-6, 1.1e-6), ("centre", 0.9e-6, 1.1e-6), ("inertia", 0.049, 0.051), ("frequencies", 0.049, 0.051)],
-)
-def test_data_agrees_with_its_model_within_a_part_of_each_value(what: str, within: float, beyond: float) -> None:
-    fields = sums()
-    data = FlexibleBodyData(**fields)
-    size = float(np.sqrt(np.trace(data.inertia) / (2 * data.mass)))
-    for part, sound in ((within, True), (beyond, False)):
-        by = {name: 1.0 + part * (what == name) for name in ("mass", "inertia", "frequencies")}
-        model = FiniteElementValues(
-            mass=data.mass / by["mass"], center=data.center + np.array([0, 0, size * part]) * (what == "centre"),
-            inertia=data.inertia / by["inertia"], frequencies_hz=data.frequencies_hz / by["frequencies"],
-        )  # fmt: skip
-        rows = flexible_comparison._against_model(FlexibleBodyData(**fields, finite_elements=model))
-        assert [row.what.split(" ")[0].strip(",") for row in rows if not row.sound] == ([] if sound else [what])

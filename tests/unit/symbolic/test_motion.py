@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from types import SimpleNamespace
 from typing import Any
 
 import casadi as ca
@@ -14,8 +12,7 @@ import dalembert as da
 from dalembert.errors import ModelError
 from dalembert.symbolic import System
 from dalembert.symbolic.block_solve import solve_mass, solve_square
-from dalembert.symbolic.motion import SystemMotion, eliminate, in_rates, in_speeds, with_rows
-from tests.helpers.findings import raises
+from dalembert.symbolic.motion import eliminate, in_rates, in_speeds, with_rows
 
 SX = ca.SX
 
@@ -102,70 +99,3 @@ def test_linear_systems_are_solved_block_by_block(size: int) -> None:
         blocks = ca.sparsify(ca.diagcat(ca.DM(B), ca.DM(2 * B)))
         found = np.array(ca.DM(solve(SX(blocks), SX(ca.DM(right)))))
         assert np.allclose(found, np.linalg.solve(np.array(ca.densify(blocks)), right), rtol=1e-11, atol=1e-12)
-
-
-# ---- edges of thresholds
-
-
-def closing(residual) -> SimpleNamespace:
-    """Something with one holonomic row of these residual and slope."""
-    return SimpleNamespace(_residuals=lambda q, p, t: residual(q))
-
-
-def test_a_pose_is_closed_in_steps_of_half_a_unit() -> None:
-    places = []
-
-    def residual(q):
-        places.append(float(q[0]))
-        return np.array([[q[0] - 3.2]]), np.array([[1.0]])
-
-    found = SystemMotion._close(closing(residual), np.zeros(1), None, 0.0)
-    assert found == pytest.approx([3.2])
-    assert np.diff(places).max() == pytest.approx(0.5)
-    assert len(places) == 8  # a sixth of the limit: seven steps, and the one that finds nothing to do
-
-
-def test_a_pose_that_does_not_close_in_fifty_steps_is_given_up() -> None:
-    count = []
-
-    def residual(q):
-        count.append(1)
-        return np.array([[1.0]]), np.array([[1.0]])
-
-    assert SystemMotion._close(closing(residual), np.zeros(1), None, 0.0) is None
-    assert len(count) == 50
-
-
-@pytest.mark.parametrize(("residual", "steps"), [(3e-13, 1), (3e-12, 2)])
-def test_a_change_of_1e_12_ends_the_closing(residual: float, steps: int) -> None:
-    count = []
-
-    def rows(q):
-        count.append(1)
-        return np.array([[residual if len(count) == 1 else 0.0]]), np.array([[1.0]])
-
-    SystemMotion._close(closing(rows), np.zeros(1), None, 0.0)
-    assert len(count) == steps
-
-
-@pytest.mark.parametrize(("slope", "moved"), [(3e-10, False), (3e-9, True)])
-def test_a_row_with_a_billionth_of_the_slope_of_another_moves_nothing(slope: float, moved: bool) -> None:
-    places = []
-
-    def rows(q):
-        places.append(q.copy())
-        return np.array([[0.0], [-1e-10]]) if len(places) == 1 else np.zeros((2, 1)), np.diag([1.0, slope])
-
-    SystemMotion._close(closing(rows), np.zeros(2), None, 0.0)
-    assert (len(places) > 1 and places[1][1] > 0.0) == moved
-
-
-@pytest.mark.parametrize(("share", "refused"), [(3e-10, True), (3e-9, False)])
-def test_speeds_that_differ_by_a_billionth_are_not_independent(share: float, refused: bool) -> None:
-    s = System("two")
-    x, y = s.coordinates("x y")
-    s.add_particle("m", 1.0, (x, y))
-    s.speed("u", s.rate(x))
-    s.speed("w", s.rate(x) + share * s.rate(y))
-    with raises(ModelError, None) if refused else nullcontext():
-        in_speeds(s)

@@ -73,10 +73,10 @@ def speak_options(options: Collection[str]) -> Callable[[Part], str | None]:
             equivalent = COMMANDS.get(part.function)
             if equivalent is None or not equivalent.startswith("--"):
                 return equivalent
-            values = [str(one.value) for one in part.arguments if one.value is not None]
+            values = [str(argument.value) for argument in part.arguments if argument.value is not None]
             return " ".join([equivalent, *values]) if equivalent in options else None
         wanted, takes = MEANT.get(part.name, ((f"--{part.name.replace('_', '-')}",), None))
-        option = next((one for one in wanted if one in options), None)
+        option = next((argument for argument in wanted if argument in options), None)
         if option is None:
             return None
         if isinstance(part.value, Call):

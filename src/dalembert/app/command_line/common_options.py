@@ -84,27 +84,31 @@ def with_common_options(function: Callable[..., None]) -> Callable[..., None]:
             settings.reading = reading_options(reading)
             function(**arguments)
 
-    own = [one.replace(annotation=hints[key]) for key, one in inspect.signature(function).parameters.items()]
+    parameters = [
+        parameter.replace(annotation=hints[key]) for key, parameter in inspect.signature(function).parameters.items()
+    ]
     keyword = inspect.Parameter.KEYWORD_ONLY
     defaults = {"coordinates": Coordinates.absolute, "reading": None}
     further = [
         inspect.Parameter(key, keyword, default=defaults.get(key, False), annotation=hint)
         for key, hint in common.items()
     ]
-    run.__signature__ = inspect.Signature([*own, *further])  # type: ignore[attr-defined]
+    run.__signature__ = inspect.Signature([*parameters, *further])  # type: ignore[attr-defined]
     run.__annotations__ = {**hints, **common}
     # help keeps the line breaks of a docstring, but wraps lines itself
-    run.__doc__ = "\n\n".join(" ".join(part.split()) for part in inspect.cleandoc(function.__doc__ or "").split("\n\n"))
+    run.__doc__ = "\n\n".join(
+        " ".join(paragraph.split()) for paragraph in inspect.cleandoc(function.__doc__ or "").split("\n\n")
+    )
     return run
 
 
 def reading_options(given: list[str] | None) -> dict[str, Any]:
     """Options of the reader of a robot file; folders may be named several times."""
-    found: dict[str, Any] = {}
+    reading: dict[str, Any] = {}
     for text in given or ():
         for name, value in option_values.pairs([text], "--read").items():
-            found[name] = (*found.get(name, ()), value) if name == "folders" else value
-    return found
+            reading[name] = (*reading.get(name, ()), value) if name == "folders" else value
+    return reading
 
 
 def option_names(key: str, hint: Any) -> tuple[str, ...]:
@@ -112,17 +116,21 @@ def option_names(key: str, hint: Any) -> tuple[str, ...]:
     (about,) = getattr(hint, "__metadata__", (None,))
     if not isinstance(about, typer.models.OptionInfo):
         return ()
-    given = [one for one in (about.default, *(about.param_decls or ())) if isinstance(one, str) and one[:2] == "--"]
-    return tuple(given) or (f"--{key.replace('_', '-')}",)
+    flags = [
+        declaration
+        for declaration in (about.default, *(about.param_decls or ()))
+        if isinstance(declaration, str) and declaration[:2] == "--"
+    ]
+    return tuple(flags) or (f"--{key.replace('_', '-')}",)
 
 
 class KindsInHelp(TyperCommand):
     """A command that shows the names of kinds in its help."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        for one in self.params:
-            if one.metavar in NAMES:
-                one.metavar = f"[{'|'.join(NAMES[one.metavar]())}]"
+        for parameter in self.params:
+            if parameter.metavar in NAMES:
+                parameter.metavar = f"[{'|'.join(NAMES[parameter.metavar]())}]"
         super().format_help(ctx, formatter)
 
 

@@ -55,11 +55,11 @@ def filter_of(
         if value is None:
             problem = "a filter needs variances of the model and of the sensors."
             raise typer.BadParameter(problem, param_hint=f"--{name}")
-    known = None if inputs is None else option_values.names(inputs)
+    inputs_known = None if inputs is None else option_values.names(inputs)
     options: dict[str, Any] = {
-        **noise, "outputs": option_values.names(outputs) or None, "inputs": known, "dt": dt,
+        **noise, "outputs": option_values.names(outputs) or None, "inputs": inputs_known, "dt": dt,
         "P0": option_values.weight(P0, "--P0"), "at": machine.start(start, guess),
     }  # fmt: skip
     with terminal.show_waiting("making the filter"):
-        made: Filter = FILTERS[kind].make(machine.eqs, **options)
-    return made
+        filter_: Filter = FILTERS[kind].make(machine.eqs, **options)
+    return filter_

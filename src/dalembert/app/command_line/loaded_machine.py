@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from dalembert.record import Record
 
 
-DEFAULT_UNTIL = 10.0
-
-
 @dataclass(frozen=True)
 class Machine:
     """A model as a command uses it: the description, its equations with changed values, the changes."""
@@ -34,16 +31,16 @@ class Machine:
     def start(self, given: Repeated = None, guess: Repeated = None) -> State:
         """Initial state of the motion: that of the file, with the given values instead."""
         named, values = self.named_start(given)
-        own = dict(self.mechanism.start)
+        initial = dict(self.mechanism.start)
         if named is not None:
-            own |= {"position": named.position, "velocity": named.velocity}
+            initial |= {"position": named.position, "velocity": named.velocity}
         wanted, near = self.read_values(values), self.read_values(guess, "--guess")
-        state = find_start(self.eqs, own, wanted, near)
-        hints = near or own.get("guess", {})
+        state = find_start(self.eqs, initial, wanted, near)
+        hints = near or initial.get("guess", {})
         turned = find_turned_bodies(
             self.mechanism,
             state,
-            lambda drawn: find_start(self.eqs, {**own, "restarts": 0}, wanted, {**drawn, **hints}),
+            lambda drawn: find_start(self.eqs, {**initial, "restarts": 0}, wanted, {**drawn, **hints}),
         )
         if turned:
             terminal.say(warn_of_turned_bodies(self.mechanism, turned))
@@ -51,13 +48,13 @@ class Machine:
 
     def named_start(self, given: Repeated) -> tuple[NamedStart | None, list[str]]:
         """The initial state of the file that ``--start`` names, and the values of coordinates beside it."""
-        known, names = self.mechanism.starts, [text for text in given or () if "=" not in text and text]
+        starts, names = self.mechanism.starts, [text for text in given or () if "=" not in text and text]
         for name in names:
-            if name not in known:
-                if known:
-                    raise DataError("unknown-name", unknown_name("initial state", name, known, self.source))
+            if name not in starts:
+                if starts:
+                    raise DataError("unknown-name", unknown_name("initial state", name, starts, self.source))
                 return None, list(given or ())  # its form is the mistake
-        return (known[names[-1]] if names else None), [text for text in given or () if text not in names]
+        return (starts[names[-1]] if names else None), [text for text in given or () if text not in names]
 
     def read_values(self, given: Repeated, option: str = "--start") -> dict[str, float]:
         """Values of coordinates and rates by name, in units that fit them."""
@@ -86,16 +83,16 @@ class Machine:
     def inputs(self, given: Repeated = None, start: Repeated = None) -> dict[str, Any]:
         """Drives of the inputs: those of the file or of the named initial state, with the given ones instead."""
         wanted, named = option_values.pairs(given, "--input"), self.named_start(start)[0]
-        own = {**self.mechanism.simulation.get("inputs", {}), **({} if named is None else named.inputs)}
+        drives = {**self.mechanism.simulation.get("inputs", {}), **({} if named is None else named.inputs)}
         return {
-            **own,
+            **drives,
             **{name: option_values.drive(name, text, "--input", self.unit_of(name)) for name, text in wanted.items()},
         }
 
     def constant_inputs(self) -> dict[str, float]:
         """Constant inputs of the file, for a state of rest: none where one changes in time, as in a manoeuvre."""
-        own = self.mechanism.simulation.get("inputs", {})
-        return {} if any(callable(value) for value in own.values()) else {k: float(v) for k, v in own.items()}
+        drives = self.mechanism.simulation.get("inputs", {})
+        return {} if any(callable(value) for value in drives.values()) else {k: float(v) for k, v in drives.items()}
 
 
 def load(model: str, changes: Repeated = None) -> Machine:
@@ -113,10 +110,10 @@ def read_machine(model: str) -> Mechanism:
     """Read a machine with the options of the command."""
     from dalembert.files.models import read_model
 
-    found = read_model(model, allow_outside=terminal.settings.allow_outside, **terminal.settings.reading)
+    machine_read = read_model(model, allow_outside=terminal.settings.allow_outside, **terminal.settings.reading)
     if terminal.settings.ground:
-        found.add_ground()
-    return found
+        machine_read.add_ground()
+    return machine_read
 
 
 def declared_unit(model: str, name: str) -> str | None:
@@ -185,13 +182,13 @@ def find_turned_bodies(m: Mechanism, state: State, again: Callable[[Mapping[str,
     if not turned:
         return {}
     try:
-        other = again({name: drawn[name] for name in turned})
+        second = again({name: drawn[name] for name in turned})
     except DalembertError:
         return {}
     return {
         name.removesuffix(".angle"): math.degrees(turn)
         for name, turn in turned.items()
-        if abs(math.remainder(other[name] - drawn[name], math.tau)) <= math.pi / 2
+        if abs(math.remainder(second[name] - drawn[name], math.tau)) <= math.pi / 2
     }
 
 
@@ -202,16 +199,16 @@ def warn_of_turned_bodies(m: Mechanism, turned: Mapping[str, float]) -> str:
     return f"warning: assembled far from the drawing: {bodies}. Nearer to it with {guess}"
 
 
-def until_of(machine: Machine, until: float | None, say: bool = True) -> float:
-    """End time of the simulation [s]."""
+def until_of(machine: Machine, until: float | None, say: bool = True, default: float = 10.0) -> float:
+    """End time of the simulation [s]; ``default`` where neither the user nor the model has one."""
     if until is not None:
         return until
-    own = machine.mechanism.simulation.get("until")
-    if own is None:
+    end = machine.mechanism.simulation.get("until")
+    if end is None:
         if say:
-            terminal.say(f"the model has no end time: {DEFAULT_UNTIL:g} s; --until sets another")
-        return DEFAULT_UNTIL
-    return float(own)
+            terminal.say(f"the model has no end time: {default:g} s; --until sets another")
+        return default
+    return float(end)
 
 
 def run_of(
@@ -221,12 +218,12 @@ def run_of(
     """The run; where it fails, the part so far is written to the file of the whole."""
     from dalembert.loop.simulate import simulate as solve
 
-    own = machine.mechanism.simulation
+    simulation = machine.mechanism.simulation
     try:
         return solve(
             machine.eqs, until_of(machine, until), start=machine.start(start, guess),
             inputs=machine.inputs(inputs, start), method=method,
-            every=own.get("every") if every is None else every, progress=terminal.progress(),
+            every=simulation.get("every") if every is None else every, progress=terminal.progress(),
         )  # fmt: skip
     except (DalembertError, Interrupted) as error:
         if out is not None and error.record is not None and len(error.record):

@@ -41,28 +41,28 @@ def rest(
         else option_values.quantity(text, "--rate", machine.unit_of(f"velocity {name}"))
         for name, text in option_values.pairs(rates, "--rate").items()
     }
-    near, kept = machine.read_values(guess, "--guess") or None, machine.read_values(hold, "--hold") or None
+    near, held_values = machine.read_values(guess, "--guess") or None, machine.read_values(hold, "--hold") or None
     begin = machine.start(start) if rates else machine.still(start)
-    given = machine.read_values(inputs, "--input")
+    values = machine.read_values(inputs, "--input")
 
     def solve(held: dict[str, float]) -> State:
         with terminal.show_waiting("looking for the steady motion" if steady else "looking for the equilibrium"):
-            return find(machine.eqs, start=begin, guess=near, inputs=held, hold=kept, rates=steady or None)
+            return find(machine.eqs, start=begin, guess=near, inputs=held, hold=held_values, rates=steady or None)
 
-    held = {**machine.constant_inputs(), **given}
+    held = {**machine.constant_inputs(), **values}
     try:
         at = solve(held)
     except ConvergenceError as error:
-        if not any(held[name] for name in held if name not in given):
+        if not any(held[name] for name in held if name not in values):
             raise
-        held = given
+        held = values
         try:
             at = solve(held)
         except DalembertError:
             raise error from None
-    left = [name for name in machine.mechanism.simulation.get("inputs", {}) if name not in held]
-    if left:
-        terminal.say(f"inputs of the model's run are zero here: {', '.join(left)}; --input NAME=VALUE sets one")
+    unset = [name for name in machine.mechanism.simulation.get("inputs", {}) if name not in held]
+    if unset:
+        terminal.say(f"inputs of the model's run are zero here: {', '.join(unset)}; --input NAME=VALUE sets one")
     return at, held
 
 

@@ -11,7 +11,6 @@ import typer
 from dalembert.app.command_line import terminal
 from dalembert.core.errors import DataError
 
-MOST_ALONG = 1_000_000  # values along an axis of a sweep
 FIGURES = (".png", ".svg", ".pdf", ".eps", ".jpg", ".jpeg", ".webp")
 
 
@@ -58,26 +57,26 @@ def fits(tree: Any, unit: str | None) -> None:
     from dalembert.files.models.text.arithmetic import dimension_of
     from dalembert.record.units import read_unit, unit_text
 
-    found = dimension_of(tree, lambda name: None)
-    if not unit or found is None:
+    dimension = dimension_of(tree, lambda name: None)
+    if not unit or dimension is None:
         return
     _, wanted, end = read_unit(unit)
-    if end == len(unit) and found != wanted:
-        raise DataError("unit-mismatch", f"this is in {unit_text(found)}; expected {unit}.")
+    if end == len(unit) and dimension != wanted:
+        raise DataError("unit-mismatch", f"this is in {unit_text(dimension)}; expected {unit}.")
 
 
 def pairs(given: Iterable[str] | None, option: str) -> dict[str, str]:
     """``name=value`` texts by name."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for text in given or ():
         name, sign, value = text.partition("=")
         name, value = name.strip(), value.strip()
-        if not sign or not name or not value:
-            raise typer.BadParameter(f"expected name=value, got {text!r}.", param_hint=option)
-        if name in found:
-            raise typer.BadParameter(f"{name!r} is given twice.", param_hint=option)
-        found[name] = value
-    return found
+        refuse(
+            (not sign or not name or not value, option, f"expected name=value, got {text!r}."),
+            (name in texts, option, f"{name!r} is given twice."),
+        )
+        texts[name] = value
+    return texts
 
 
 def quantities(
@@ -151,25 +150,28 @@ def _channel(name: str, file: str, channel: str) -> Any:
     table = record(file)
     if not channel:
         channel = name if name in table.names or len(table.names) > 1 else table.names[0]
-    found = table.expand(channel)
-    if len(found) > 1:
+    channels = table.expand(channel)
+    if len(channels) > 1:
         raise DataError(
-            "wrong-shape", f"{channel!r} of {file} is {len(found)} channels: {', '.join(found[:20])}. Name one of them."
+            "wrong-shape",
+            f"{channel!r} of {file} is {len(channels)} channels: {', '.join(channels[:20])}. Name one of them.",
         )
-    return da.Record.from_channels(table.time, {name: table[found[0]]}, {name: table.units[found[0]]})
+    return da.Record.from_channels(table.time, {name: table[channels[0]]}, {name: table.units[channels[0]]})
 
 
 def record(path: str | Path, **how: Any) -> Any:
     """A record from a file; reports how the units in its header were converted."""
     from dalembert.files.records.records import read_record
 
-    found = read_record(path, **how)
-    for note in found.provenance.get("units", ()):
+    table = read_record(path, **how)
+    for note in table.provenance.get("units", ()):
         terminal.say(f"{Path(path).name}: {note}")
-    return found
+    return table
 
 
-def axis(text: str, option: str, unit_of: Callable[[str], str | None] = lambda name: None) -> tuple[str, Any]:
+def axis(
+    text: str, option: str, unit_of: Callable[[str], str | None] = lambda name: None, most: int = 1_000_000
+) -> tuple[str, Any]:
     """An axis of a sweep: name=low:high, name=low:high:count, name=a,b,c or name=mean~deviation.
 
     Returns its name and ("range", low, high, count or None), ("values", ...) or ("normal", mean, deviation).
@@ -181,13 +183,20 @@ def axis(text: str, option: str, unit_of: Callable[[str], str | None] = lambda n
         return name, ("normal", quantity(mean, option, unit), quantity(deviation, option, unit))
     if ":" in value:
         parts = value.split(":")
-        if len(parts) > 3 or (len(parts) == 3 and not parts[2].strip().isdecimal()):
-            raise typer.BadParameter(f"expected low:high or low:high:count, got {value!r}.", param_hint=option)
+        wrong = len(parts) > 3 or (len(parts) == 3 and not parts[2].strip().isdecimal())
+        refuse((wrong, option, f"expected low:high or low:high:count, got {value!r}."))
         count = int(parts[2][:12]) if len(parts) == 3 else None
-        if count is not None and not 1 <= count <= MOST_ALONG:
-            raise typer.BadParameter(f"{value!r}: count is from 1 to {MOST_ALONG}.", param_hint=option)
+        wrong = count is not None and not 1 <= count <= most
+        refuse((wrong, option, f"{value!r}: count is from 1 to {most}."))
         return name, ("range", quantity(parts[0], option, unit), quantity(parts[1], option, unit), count)
-    return name, ("values", *(quantity(part, option, unit) for part in value.split(",")))
+    return name, ("values", *(quantity(number, option, unit) for number in value.split(",")))
+
+
+def refuse(*rows: tuple[object, str, str]) -> None:
+    """Refuse the first combination that does not fit: whether it is given, its option, and the problem."""
+    for given, option, problem in rows:
+        if given:
+            raise typer.BadParameter(problem, param_hint=option)
 
 
 def writable_record(path: Path | None, option: str) -> None:
@@ -202,10 +211,9 @@ def writable(path: Path | None, option: str, *suffixes: str) -> None:
     """Refuse a file that could not be written, before the computation of its contents."""
     if path is None:
         return
-    if suffixes and path.suffix.lower() not in suffixes:
-        wanted = ", ".join(suffixes[:-1]) + (" or " if len(suffixes) > 1 else "") + suffixes[-1]
-        raise typer.BadParameter(f"{path}: this is written as {wanted}.", param_hint=option)
-    if not path.parent.is_dir():
-        raise typer.BadParameter(f"{path}: the folder {str(path.parent)!r} does not exist.", param_hint=option)
-    if path.is_dir():
-        raise typer.BadParameter(f"{path} is a folder.", param_hint=option)
+    wanted = " or ".join(filter(None, [", ".join(suffixes[:-1]), *suffixes[-1:]]))
+    refuse(
+        (suffixes and path.suffix.lower() not in suffixes, option, f"{path}: this is written as {wanted}."),
+        (not path.parent.is_dir(), option, f"{path}: the folder {str(path.parent)!r} does not exist."),
+        (path.is_dir(), option, f"{path} is a folder."),
+    )

@@ -68,28 +68,27 @@ def read_records(
     """Records of the files, or the one that they are together; reports conversions and how they were joined."""
     from dalembert.files.records.records import read_record
 
-    if rate is not None:
-        if dt is not None:
-            raise typer.BadParameter("give --rate or --dt, not both.", param_hint="--rate")
-        if not rate > 0:
-            raise typer.BadParameter(f"{rate} samples a second are not positive.", param_hint="--rate")
+    option_values.refuse(
+        (rate is not None and dt is not None, "--rate", "give --rate or --dt, not both."),
+        (rate is not None and not rate > 0, "--rate", f"{rate} samples a second are not positive."),
+    )
     how: Any = {"time": time, "dt": dt, "rate": rate, "skip": skip, "progress": terminal.progress()}
-    given = option_values.pairs(units, "--unit")
+    units_given = option_values.pairs(units, "--unit")
     names = option_values.pairs(renamed, "--map")
     if join and len(files) > 1:
-        found = [read_record(list(files), units=given or None, **how)]
-        about = found[0].provenance["joined"]
+        records = [read_record(list(files), units=units_given or None, **how)]
+        about = records[0].provenance["joined"]
         terminal.say(f"{len(files)} files joined by their {about['by']}")
-        for note in (*about["notes"], *found[0].provenance.get("delays", ())):
+        for note in (*about["notes"], *records[0].provenance.get("delays", ())):
             terminal.say(note)
     else:
-        found = [read_record(path, units=given or None, **how) for path in files]
-        for path, record in zip(files, found, strict=True):
+        records = [read_record(path, units=units_given or None, **how) for path in files]
+        for path, record in zip(files, records, strict=True):
             about = record.provenance
             single = [about[key] for key in ("sampling", "encoding") if key in about]
             for note in (*about.get("units", ()), *about.get("cells", ()), *single):
                 terminal.say(f"{path.name}: {note}")
-    return [rename_channels(record, names) for record in found] if names else found
+    return [rename_channels(record, names) for record in records] if names else records
 
 
 def rename_channels(record: Record, names: dict[str, str]) -> Record:
@@ -110,35 +109,40 @@ def join_places(path: Path | None, given: Mapping[str, Any]) -> Mapping[str, Any
         return given
     from dalembert.files.modal.geometry import read_geometry
 
-    whole: dict[str, Any] = {}
-    for name, (x, y, *rest) in given.items():
-        way = [rest.pop()] if rest and isinstance(rest[-1], str | tuple) else []
-        whole[name] = (x, y, *(rest or [0.0]), *way)
-    return read_geometry(path).replace(whole)
+    geometry: dict[str, Any] = {}
+    for name, (x, y, *more) in given.items():
+        way = [more.pop()] if more and isinstance(more[-1], str | tuple) else []
+        geometry[name] = (x, y, *(more or [0.0]), *way)
+    return read_geometry(path).replace(geometry)
 
 
 def plain_modes(modes: Modes) -> list[dict[str, Any]]:
     """Modes as plain values with fixed keys; those that are not known are left out."""
+    rows = [{**row, "eigenvalue": modes.eigenvalues[k]} for k, row in enumerate(mode_values(modes))]
+    return [{key: value for key, value in row.items() if value is not None} for row in rows]
+
+
+def mode_values(modes: Any, evidence: Any = None) -> list[dict[str, Any]]:
+    """Modes as plain values with fixed keys; ``evidence`` has their standard deviations, where another object does."""
+    evidence = modes if evidence is None else evidence
     columns = {
-        "frequency_hz": modes.frequencies_hz, "damping_ratio": modes.damping_ratios, "eigenvalue": modes.eigenvalues,
-        "shape": modes.shapes.T, "frequency_deviation_hz": modes.frequency_deviations_hz,
-        "damping_deviation": modes.damping_deviations,
+        "frequency_hz": modes.frequencies_hz, "damping_ratio": modes.damping_ratios, "shape": modes.shapes.T,
+        "frequency_deviation_hz": evidence.frequency_deviations_hz, "damping_deviation": evidence.damping_deviations,
     }  # fmt: skip
-    return [{key: of[k] for key, of in columns.items() if of is not None} for k in range(len(modes))]
+    count = len(modes.frequencies_hz)
+    return [{key: None if column is None else column[k] for key, column in columns.items()} for k in range(count)]
 
 
 def mode_rows(modes: Modes) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Head and rows of a table of measured modes."""
-    from dalembert.core.tables import spread
+    from dalembert.core.tables import mode_cells
 
     sd_f, sd_z = modes.frequency_deviations_hz, modes.damping_deviations
     classes = modes.provenance.get("classes")
+    cells = mode_cells(modes.frequencies_hz, modes.damping_ratios, sd_f, sd_z)
     rows = [
-        (
-            str(k + 1), spread(modes.frequencies_hz[k], None if sd_f is None else float(sd_f[k])),
-            spread(100.0 * modes.damping_ratios[k], None if sd_z is None else 100.0 * float(sd_z[k])),
-            *([f"{modes.modal_masses[k]:.4g}"] if modes.has_masses else []), *([classes[k]] if classes else []),
-        )
+        (str(k + 1), *cells[k], *([f"{modes.modal_masses[k]:.4g}"] if modes.has_masses else []),
+         *([classes[k]] if classes else []))
         for k in range(len(modes))
     ]  # fmt: skip
     more = (["modal mass [kg]"] if modes.has_masses else []) + (["class"] if classes else [])

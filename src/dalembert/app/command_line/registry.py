@@ -36,8 +36,8 @@ class Command:
     @property
     def order(self) -> tuple[int, str, float, str]:
         """Groups as in ``GROUPS``, others after them; commands by position, then by name."""
-        known = self.group in GROUPS
-        return GROUPS.index(self.group) if known else len(GROUPS), self.group, self.position, self.name
+        is_listed = self.group in GROUPS
+        return GROUPS.index(self.group) if is_listed else len(GROUPS), self.group, self.position, self.name
 
 
 COMMANDS: Registry[Command] = Registry(

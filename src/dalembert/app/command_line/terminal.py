@@ -18,8 +18,6 @@ from dalembert.core.errors import printable
 if TYPE_CHECKING:
     from rich.console import Console
 
-WIDE = 160  # columns of a table that goes to a file or a pipe
-
 
 @dataclass
 class Settings:
@@ -94,7 +92,9 @@ def console() -> Console:
     from rich.console import Console
 
     here = Console(highlight=False)
-    return here if here.is_terminal else Console(highlight=False, width=max(WIDE, here.width))
+    return (
+        here if here.is_terminal else Console(highlight=False, width=max(160, here.width))
+    )  # a file or a pipe is wide
 
 
 def show_table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]], left: Iterable[int] = (0,)) -> None:

@@ -68,15 +68,13 @@ def animate(
     option_values.writable(out, "--out", ".html")
     drawing = None
     if option_values.is_record(source):
-        for option, given in (("--until", until), ("--start", start), ("--guess", guess), ("--input", inputs),
-                              ("--set", changes if model is None else None)):  # fmt: skip
-            if given:
-                raise typer.BadParameter("is for models; this is a record.", param_hint=option)
+        of_models = {"--until": until, "--start": start, "--guess": guess, "--input": inputs}
+        of_models["--set"] = changes if model is None else None
+        option_values.refuse(*((value, key, "is for models; this is a record.") for key, value in of_models.items()))
         run = option_values.record(source)
         drawing = None if model is None else load(model, changes).eqs
-    elif model is not None:
-        raise typer.BadParameter("is for records; this is a model.", param_hint="--model")
     else:
+        option_values.refuse((model is not None, "--model", "is for records; this is a model."))
         machine = load(source, changes)
         run = run_of(machine, until, None, machine.mechanism.simulation.get("method"), start, guess, inputs)
     from dalembert.view import animate as play

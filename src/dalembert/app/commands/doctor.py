@@ -38,14 +38,14 @@ def doctor(as_json: Json = False) -> None:
     optional = {package: _version(package, module) for package, (module, _, _) in OPTIONAL.items()}
     animation, browser, kinds = _animation(), _browser(), list_added()
     if as_json:
-        found: dict[str, Any] = {"versions": versions(), "engine": expressions.engine()}
+        report_: dict[str, Any] = {"versions": versions(), "engine": expressions.engine()}
         terminal.give(
             {
-                **found,
+                **report_,
                 "animation": animation,
                 "browser": browser,
                 "optional": optional,
-                "kinds": [one._asdict() for one in kinds],
+                "kinds": [kind._asdict() for kind in kinds],
             }
         )
         return
@@ -61,7 +61,7 @@ def doctor(as_json: Json = False) -> None:
     terminal.show_table("Optional packages", ("package", "version", "for", "to get it"), rows, left=(0, 1, 2, 3))
     if kinds:
         added = [
-            (one.group, one.name or "none: the module declares no kind", one.package, one.version) for one in kinds
+            (kind.group, kind.name or "none: the module declares no kind", kind.package, kind.version) for kind in kinds
         ]
         head = ("entry points", "kind", "package", "version")
         terminal.show_table("Kinds of other packages", head, added, left=(0, 1, 2, 3))
@@ -83,10 +83,10 @@ def _browser() -> str | None:
     import webbrowser
 
     try:
-        found = webbrowser.get()
+        browser = webbrowser.get()
     except webbrowser.Error:
         return None
-    return str(getattr(found, "name", None) or type(found).__name__)
+    return str(getattr(browser, "name", None) or type(browser).__name__)
 
 
 def _version(package: str, module: str) -> str | None:

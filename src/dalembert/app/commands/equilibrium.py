@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dalembert.app.command_line import terminal
@@ -18,19 +17,12 @@ if TYPE_CHECKING:
     from dalembert.equations import State
 
 
-@dataclass(frozen=True)
-class EquilibriumDigits:
-    """Which values of a machine at rest are written as zero."""
-
-    zero: float = 1e-12  # [m, rad, m/s, rad/s]: Newton's method leaves 1e-14 or less of a coordinate that is zero
-
-
-LIMITS = EquilibriumDigits()
-
-
-def without_rounding(value: float) -> float:
+def without_rounding(
+    value: float,
+    zero: float = 1e-12,  # [m, rad, m/s, rad/s]: Newton's method leaves 1e-14 or less of a coordinate that is zero
+) -> float:
     """The value, or 0 where it is nothing but rounding."""
-    return 0.0 if abs(value) < LIMITS.zero else value
+    return 0.0 if abs(value) < zero else value
 
 
 @command("Machines", position=4)
@@ -58,10 +50,10 @@ def equilibrium(
     about = "steady motion" if rates else "equilibrium"
     if as_json:
         both = [{n: {"value": v, "unit": u} for n, (v, u) in group.items()} for group in (places, speeds)]
-        found = {"model": machine.mechanism.name, "about": about, "coordinates": both[0], "rates": both[1]}
-        found["free"] = list(at.free)
+        document = {"model": machine.mechanism.name, "about": about, "coordinates": both[0], "rates": both[1]}
+        document["free"] = list(at.free)
         terminal.give(
-            {**found, "inputs": {name: held.get(name, 0.0) for name in eqs.inputs.names}, "stability": verdict}
+            {**document, "inputs": {name: held.get(name, 0.0) for name in eqs.inputs.names}, "stability": verdict}
         )
         return
     rows: list[tuple[str, ...]] = [

@@ -17,8 +17,6 @@ from dalembert.app.command_line.record_options import Map, Rate, Skip, Step, Tim
 from dalembert.app.command_line.registry import command
 from dalembert.core.errors import DataError
 
-MOST_ROWS = 20
-
 
 @command("Data", position=2)
 def estimate(
@@ -66,46 +64,46 @@ def estimate(
     machine = load(model, changes)
     (record,) = read_records([data], time=time, dt=dt, rate=rate, skip=skip, units=unit, renamed=renamed)
     filter_ = filter_of(machine, kind, outputs=outputs, inputs=inputs, Q=Q, R=R, P0=P0, start=start, guess=guess)
-    found = filter_.run(record, progress=terminal.progress())
+    run = filter_.run(record, progress=terminal.progress())
     if smooth:
         from dalembert.estimate import smooth as smooth_estimate
 
-        found = smooth_estimate(found)
+        run = smooth_estimate(run)
     true = None if truth is None else option_values.record(truth)
     files = []
     if out is not None:
-        write_record(found.to_record(), out)
+        write_record(run.to_record(), out)
         files.append(out)
     if figure is not None:
         from dalembert.view import plot as draw
 
-        draw(found, *option_values.names(plot), truth=true, path=figure)
+        draw(run, *option_values.names(plot), truth=true, path=figure)
         files.append(figure)
     if report is not None:
         from dalembert.view import report as write_report
 
         title = f"{machine.mechanism.name}: estimated by {kind}"
         about = {"model": machine.source, "data file": data.name}
-        write_report(found, report, truth=true, provenance=about, title=title)
+        write_report(run, report, truth=true, provenance=about, title=title)
         files.append(report)
     terminal.report_written(*files)
-    errors = None if true is None else rms_errors(found, true)
-    used = int(found.measured.sum())
-    per = float(found.nis.sum()) / used if used else float("nan")
-    doubt = doubts(found)
+    errors = None if true is None else rms_errors(run, true)
+    used = int(run.measured.sum())
+    per = float(run.nis.sum()) / used if used else float("nan")
+    doubt = doubts(run)
     if doubt is not None:
         terminal.warn(doubt)
-    names = found.record.names
+    names = run.record.names
     last = {
-        name: {"value": found.record.data[-1, k], "deviation": found.deviations.data[-1, k],
-               "unit": found.record.units[name]}
+        name: {"value": run.record.data[-1, k], "deviation": run.deviations.data[-1, k],
+               "unit": run.record.units[name]}
         for k, name in enumerate(names)
     }  # fmt: skip
     if as_json:
         terminal.give(
             {
-                "model": machine.mechanism.name, "filter": kind, "samples": len(found), "nis_per_output": per,
-                "log_likelihood": found.log_likelihood, "last": last, "errors": errors,
+                "model": machine.mechanism.name, "filter": kind, "samples": len(run), "nis_per_output": per,
+                "log_likelihood": run.log_likelihood, "last": last, "errors": errors,
                 "warning": doubt, "files": files,
             }
         )  # fmt: skip
@@ -114,10 +112,10 @@ def estimate(
     rows = [
         (name, *(terminal.number(last[name][key]) for key in ("value", "deviation")), last[name]["unit"],
          *(() if errors is None else (terminal.number(errors[name], 3) if name in errors else "-",)))
-        for name in (chosen or list(names))[:MOST_ROWS]
+        for name in (chosen or list(names))[:20]
     ]  # fmt: skip
     head = ("estimate", "at the end", "deviation", "unit", *(() if errors is None else ("RMS error",)))
-    terminal.show_table(f"{machine.mechanism.name}: {kind} over {len(found)} samples", head, rows, left=(0, 3))
+    terminal.show_table(f"{machine.mechanism.name}: {kind} over {len(run)} samples", head, rows, left=(0, 3))
     terminal.show(f"NIS {per:.3g} per sample and output (1 where the variances are right)")
 
 

@@ -74,18 +74,16 @@ def export(
     from dalembert.files.export.c_export import export_c, identifier
     from dalembert.files.export.object_export import export_object
 
-    if (kind is not None) + lqr + bool(functions) != 1:
-        hint = "--filter / --lqr / --functions"
-        raise typer.BadParameter("choose what to export: --filter ekf, --lqr or --functions inverse.", param_hint=hint)
-    if functions:
-        chosen = {"--dt": dt is not None, "--object": target is not None, "--real": real is Real.float}
-        for option, given in chosen.items():
-            if given:
-                raise typer.BadParameter("is for filters and laws.", param_hint=option)
-    elif dt is None:
-        raise typer.BadParameter("a filter or law needs a sampling interval.", param_hint="--dt")
-    if target is not None and real is not Real.double:
-        raise typer.BadParameter("an object computes with doubles.", param_hint="--real / --object")
+    count = (kind is not None) + lqr + bool(functions)
+    problem = "choose what to export: --filter ekf, --lqr or --functions inverse."
+    option_values.refuse(
+        (count != 1, "--filter / --lqr / --functions", problem),
+        (functions and dt is not None, "--dt", "is for filters and laws."),
+        (functions and target is not None, "--object", "is for filters and laws."),
+        (functions and real is Real.float, "--real", "is for filters and laws."),
+        (not functions and dt is None, "--dt", "a filter or law needs a sampling interval."),
+        (target is not None and real is not Real.double, "--real / --object", "an object computes with doubles."),
+    )
     machine = load(model, changes)
     step: Any
     if functions:
@@ -128,8 +126,7 @@ def law_of(
     from dalembert.control import lqr
 
     Q_, R_ = option_values.weight(Q, "--Q"), option_values.weight(R, "--R")
-    if Q_ is None:
-        raise typer.BadParameter("a law needs weights of the states.", param_hint="--Q")
+    option_values.refuse((Q_ is None, "--Q", "a law needs weights of the states."))
     system = linear_model(machine, *rest(machine, guess=guess, start=start))
     return lqr(
         system, dt=dt, cost="integral", inputs=option_values.names(inputs) or None, Q=Q_, R=1.0 if R_ is None else R_

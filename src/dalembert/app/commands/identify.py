@@ -25,6 +25,7 @@ from dalembert.app.command_line.record_options import (
     TimeColumn,
     Units,
     join_places,
+    mode_values,
     read_records,
 )
 from dalembert.app.command_line.registry import command
@@ -65,7 +66,7 @@ class Merging(StrEnum):
 
 WITHOUT_INPUTS = (Way.ssi_data, Way.ssi_cov, Way.fdd, Way.efdd)
 WITHOUT_MODEL = (Way.fdd, Way.efdd)
-LARGEST_CHOICE = 1_000_000  # bytes of a file of chosen poles: 200 poles take 25 000
+DEVIATIONS = ("frequency_deviation_hz", "damping_deviation")
 
 
 @command("Data", position=1)
@@ -165,19 +166,26 @@ def identify(
     """
     option_values.writable(out, "--out", ".json", ".npz", ".mat")
     option_values.writable(report, "--report", ".html")
-    alone = setups.value if setups else method.value
-    if (setups or method in WITHOUT_INPUTS) and option_values.names(inputs) not in ([], ["none"]):
-        raise typer.BadParameter(f"{alone} takes no inputs.", param_hint="--inputs")
-    refuse_options(setups, method, order, rows, references, out)
-    if choice is not None and method is not Way.auto:
-        raise typer.BadParameter("poles are chosen with the method auto.", param_hint="--choice")
+    way = setups.value if setups else method.value
+    alone = setups is not None or method in WITHOUT_INPUTS
+    bare = method in WITHOUT_MODEL
+    shaped = order is not None or rows is not None
+    modes_only = (setups or bare) and out is not None and out.suffix.lower() != ".json"
+    problem = "references are for several set-ups: give --setups too."
+    option_values.refuse(
+        (alone and option_values.names(inputs) not in ([], ["none"]), "--inputs", f"{way} takes no inputs."),
+        (setups and method is not Way.auto, "--method", f"--setups {way} has a method of its own."),
+        (references and not setups, "--references", problem),
+        (bare and shaped, "--rows" if order is None else "--order", f"{way} has no order and no block rows."),
+        (modes_only, "--out", "modes without a model are written as .json."),
+        (choice is not None and method is not Way.auto, "--choice", "poles are chosen with the method auto."),
+    )
     wanted = None if choice is None else read_choice_file(choice, data)
     places = join_places(geometry, read_places(place))
-    if places and report is None:
-        raise typer.BadParameter("places are for the report: give --report too.", param_hint="--place")
-    found = read_records(data, time=time, dt=dt, rate=rate, skip=skip, units=unit, renamed=renamed, join=join)
+    option_values.refuse((places and report is None, "--place", "places are for the report: give --report too."))
+    records_read = read_records(data, time=time, dt=dt, rate=rate, skip=skip, units=unit, renamed=renamed, join=join)
     if setups:
-        each = prepare(resample_each(found, resample), between, repair, detrend, [])
+        each = prepare(resample_each(records_read, resample), between, repair, detrend, [])
         with terminal.show_waiting("searching for modes", after=2.0):
             merged = merge(each, setups, option_values.names(references), option_values.names(outputs), order, rows)
         finish_modes(merged, data, report, places, out, as_json)
@@ -186,8 +194,8 @@ def identify(
         driving, responding = list(wanted.inputs), list(wanted.outputs)
     else:
         names = option_values.names(inputs), option_values.names(outputs)
-        driving, responding = choose_channels(found[0], *names, method)
-    records = prepare(cut_and_resample(found, resample), between, repair, detrend, driving)
+        driving, responding = choose_channels(records_read[0], *names, method)
+    records = prepare(cut_and_resample(records_read, resample), between, repair, detrend, driving)
     with terminal.show_waiting("searching for a model", after=2.0):
         result = find_model(records, driving, responding, order, method, hold_out, rows)
     if method in WITHOUT_MODEL:
@@ -198,23 +206,16 @@ def identify(
 
         assert isinstance(result, AutoIdentified)
         result = choose.quiet(result, wanted)
-    files = []
     document = describe(result, records)
-    if report is not None:
-        write_report(result, records, data, report, places)
-        files.append(report)
-    if out is not None:
-        write_matrices(document, out)
-        files.append(out)
-    terminal.report_written(*files)
-    if as_json:
-        terminal.give({**document, "files": files})
-        return
-    show(document)
+    if not write_files(result, document, records, data, report, places, out, as_json):
+        show(document)
 
 
-def read_choice_file(path: Path, data: list[Path]) -> PoleChoice:
-    """The choice in a file, checked; data files other than those of the choice are reported."""
+def read_choice_file(path: Path, data: list[Path], largest: int = 1_000_000) -> PoleChoice:
+    """The choice in a file, checked; data files other than those of the choice are reported.
+
+    largest : bytes of the file; 200 poles take 25 000.
+    """
     import hashlib
     import json
 
@@ -223,43 +224,43 @@ def read_choice_file(path: Path, data: list[Path]) -> PoleChoice:
     from dalembert.identify.auto.choice import read_choice
 
     try:
-        document = json.loads(read_bytes(path, LARGEST_CHOICE))
+        document = json.loads(read_bytes(path, largest))
     except (ValueError, RecursionError) as error:
         raise FileFormatError("bad-syntax", f"a choice is a JSON file: {error}.", path=str(path)) from error
     try:
-        found = read_choice(document)
+        choice = read_choice(document)
     except DataError as error:
         raise FileFormatError(error.code, error.finding.problem, path=str(path)) from error
-    now = {one.name: hashlib.sha256(one.read_bytes()).hexdigest() for one in data if one.is_file()}
-    other = sorted(name for name, digest in now.items() if found.files and found.files.get(name) != digest)
-    if other:
-        terminal.warn(f"{path.name} was made on other data than {', '.join(other)} (SHA-256 differs)")
-    return found
+    now = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in data if file.is_file()}
+    changed = sorted(name for name, digest in now.items() if choice.files and choice.files.get(name) != digest)
+    if changed:
+        terminal.warn(f"{path.name} was made on other data than {', '.join(changed)} (SHA-256 differs)")
+    return choice
 
 
 def choose_channels(record: Record, inputs: list[str], outputs: list[str], method: Way) -> tuple[list[str], list[str]]:
     """Channels of inputs and outputs: as given, or found by units and names, with a message."""
     from dalembert.identify.records.drivers import find_drivers
 
-    found = find_drivers(record)
-    chosen = [name for name in found.inputs if name not in {n for one in outputs for n in record.expand(one)}]
+    drivers = find_drivers(record)
+    chosen = [name for name in drivers.inputs if name not in {n for output in outputs for n in record.expand(output)}]
     if inputs and inputs != ["none"]:
         driving = inputs
     elif inputs == ["none"] or method in WITHOUT_INPUTS:
         driving = []
-    elif not found.certain or not chosen:
+    elif not drivers.certain or not chosen:
         driving = []
         if chosen:
             terminal.say(f"{', '.join(chosen)} may drive the others: give --inputs; taken as ambient vibration")
     else:
         driving = chosen
-        terminal.say(f"inputs: {found.reason}; --inputs changes that")
+        terminal.say(f"inputs: {drivers.reason}; --inputs changes that")
     if not outputs:
-        taken = {n for one in driving for n in record.expand(one)}
-        if left := [name for name in found.left_out if name not in taken]:
-            terminal.say(f"{found.describe_left_out()}; --outputs changes that")
-        kept = (name for name in (*found.inputs, *found.outputs) if name not in taken)
-        outputs = sorted(kept, key=record.names.index) if left or (driving and driving == chosen) else []
+        driving_channels = {n for output in driving for n in record.expand(output)}
+        if ignored := [name for name in drivers.left_out if name not in driving_channels]:
+            terminal.say(f"{drivers.describe_left_out()}; --outputs changes that")
+        response = (name for name in (*drivers.inputs, *drivers.outputs) if name not in driving_channels)
+        outputs = sorted(response, key=record.names.index) if ignored or (driving and driving == chosen) else []
     return driving, outputs
 
 
@@ -290,9 +291,9 @@ def prepare(
         records = [room.trim(record, *stretch) for record in records]
     if repair:
         mended = [room.repair(record) for record in records]
-        for one in mended:
-            terminal.say(str(one).splitlines()[0])
-        records = [one.record for one in mended]
+        for result in mended:
+            terminal.say(str(result).splitlines()[0])
+        records = [result.record for result in mended]
     if detrend is not None:
         outputs = [[name for name in record.names if name not in inputs] for record in records]
         records = [room.detrend(record, detrend.value, channels=names) for record, names in zip(records, outputs)]
@@ -306,36 +307,19 @@ def find_model(
     """The model, by the chosen method."""
     from dalembert import identify as room
 
-    given: Any = records[0] if len(records) == 1 else records
+    measured: Any = records[0] if len(records) == 1 else records
     wanted = outputs or None
     if method is Way.auto:
-        return room.auto(given, inputs, wanted, order=order, hold_out=hold_out, rows=rows)
+        return room.auto(measured, inputs, wanted, order=order, hold_out=hold_out, rows=rows)
     function = getattr(room, method.value.replace("-", "_"))
-    if rows is not None and "rows" not in inspect.signature(function).parameters:
-        raise typer.BadParameter(f"{method.value} has no block rows.", param_hint="--rows")
+    has_rows = "rows" in inspect.signature(function).parameters
+    option_values.refuse((rows is not None and not has_rows, "--rows", f"{method.value} has no block rows."))
     if method in WITHOUT_MODEL:
-        return function(given, wanted)  # type: ignore[no-any-return]
+        return function(measured, wanted)  # type: ignore[no-any-return]
     options: dict[str, Any] = {"order": order} | ({} if rows is None else {"rows": rows})
     channels = (wanted,) if method in WITHOUT_INPUTS else (inputs, wanted)
-    result: Identified = function(given, *channels, **options)
+    result: Identified = function(measured, *channels, **options)
     return result
-
-
-def refuse_options(
-    setups: Merging | None, method: Way, order: int | None, rows: int | None, references: list[str] | None,
-    out: Path | None,
-) -> None:  # fmt: skip
-    """Refuse options that a method without a model, or the merging of set-ups, does not have."""
-    if setups and method is not Way.auto:
-        raise typer.BadParameter(f"--setups {setups.value} has a method of its own.", param_hint="--method")
-    if references and not setups:
-        raise typer.BadParameter("references are for several set-ups: give --setups too.", param_hint="--references")
-    if method in WITHOUT_MODEL and (order is not None or rows is not None):
-        raise typer.BadParameter(
-            f"{method.value} has no order and no block rows.", param_hint="--rows" if order is None else "--order"
-        )
-    if (setups or method in WITHOUT_MODEL) and out is not None and out.suffix.lower() != ".json":
-        raise typer.BadParameter("modes without a model are written as .json.", param_hint="--out")
 
 
 def resample_each(records: list[Record], resample: float | None) -> list[Record]:
@@ -359,44 +343,45 @@ def finish_modes(
     result: Any, data: list[Path], report: Path | None, places: Mapping[str, Any], out: Path | None, as_json: bool
 ) -> None:
     """Write and show modes that have no model: of a frequency domain decomposition, or of several set-ups."""
-    zeta, sd_f, sd_z = result.damping_ratios, result.frequency_deviations_hz, result.damping_deviations
     judged = getattr(result, "judgements", ())
-    modes = [
-        {
-            "frequency_hz": f, "damping_ratio": None if zeta is None else zeta[k],
-            "frequency_deviation_hz": None if sd_f is None else sd_f[k],
-            "damping_deviation": None if sd_z is None else sd_z[k], "shape": result.shapes[:, k],
-            "class": "harmonic of a machine" if k in result.machines else "mode", "reasons": [],
-            **({"class": result.class_of(k), "reasons": list(judged[k].reasons)} if judged else {}),
-        }
-        for k, f in enumerate(result.frequencies_hz)
-    ]  # fmt: skip
+    modes = mode_values(result)
+    for k, mode in enumerate(modes):
+        mode["class"] = "harmonic of a machine" if k in result.machines else "mode"
+        mode["reasons"] = []
+        if judged:
+            mode |= {"class": result.class_of(k), "reasons": list(judged[k].reasons)}
     document = {
         "method": result.method, "inputs": (), "outputs": result.outputs, "modes": modes, "decisions": result.notes,
         "findings": describe_findings(result),
     }  # fmt: skip
     if scale := getattr(result, "time_scale", None):
         document["time_scale"] = {"low_hz": scale.low, "high_hz": scale.high, "factor": scale.factor}
-    files = []
+    if not write_files(result, document, [], data, report, places, out, as_json):
+        show_modes(document, f"Modes by {result.method}")
+
+
+def write_files(
+    result: Any, document: dict[str, Any], records: list[Record], data: list[Path], report: Path | None,
+    places: Mapping[str, Any], out: Path | None, as_json: bool,
+) -> bool:  # fmt: skip
+    """Write the report, the values and the JSON document; returns whether the latter is the output."""
     if report is not None:
-        write_report(result, [], data, report, places)
-        files.append(report)
+        write_report(result, records, data, report, places)
     if out is not None:
         write_matrices(document, out)
-        files.append(out)
+    files = [file for file in (report, out) if file is not None]
     terminal.report_written(*files)
     if as_json:
         terminal.give({**document, "files": files})
-        return
-    show_modes(document, f"Modes by {result.method}")
+    return as_json
 
 
 def describe_findings(result: Any) -> list[dict[str, Any]]:
     """Findings as plain values."""
     speak = speak_options(terminal.settings.options)
     return [
-        {"code": one.code, "text": one.text(speak), "where": one.where, "evidence": one.evidence}
-        for one in result.findings
+        {"code": finding.code, "text": finding.text(speak), "where": finding.where, "evidence": finding.evidence}
+        for finding in result.findings
     ]
 
 
@@ -404,13 +389,10 @@ def describe(result: Any, records: list[Record]) -> dict[str, Any]:
     """The findings as plain values with fixed keys."""
     model = getattr(result, "identified", result)
     shown = model.underdamped_modes()
-    sd_f, sd_z = model.frequency_deviations_hz, model.damping_deviations
+    values = mode_values(shown, model)
     modes = [
         {
-            "number": k + 1, "frequency_hz": shown.frequencies_hz[k], "damping_ratio": shown.damping_ratios[k],
-            "frequency_deviation_hz": None if sd_f is None else sd_f[k],
-            "damping_deviation": None if sd_z is None else sd_z[k], "shape": shown.shapes[:, k],
-            "class": None if model is result else result.judgements[k].grade,
+            "number": k + 1, **values[k], "class": None if model is result else result.judgements[k].grade,
             "reasons": [] if model is result else list(result.judgements[k].reasons),
         }
         for k in (range(len(shown)) if model is result else result.by_class())
@@ -448,43 +430,40 @@ def show(document: dict[str, Any]) -> None:
 
 def show_modes(document: dict[str, Any], title: str, fit: str = "") -> None:
     """The table of modes, a line on the fit, and the findings."""
-    from dalembert.core.tables import spread
+    from dalembert.core.tables import mode_cells
 
+    modes = document["modes"]
+    hertz, *columns = ([mode[key] for mode in modes] for key in ("frequency_hz", "damping_ratio", *DEVIATIONS))
+    cells = mode_cells(hertz, *(None if None in column else column for column in columns))
     rows = [
-        (
-            str(mode.get("number", k + 1)), spread(mode["frequency_hz"], mode["frequency_deviation_hz"]),
-            "" if mode["damping_ratio"] is None else spread(
-                100.0 * mode["damping_ratio"], None if (sd := mode["damping_deviation"]) is None else 100.0 * sd
-            ),
-            *([mode["class"]] if mode["class"] else []),
-        )
-        for k, mode in enumerate(document["modes"])
-    ]  # fmt: skip
+        (str(mode.get("number", k + 1)), *cells[k], *([mode["class"]] if mode["class"] else []))
+        for k, mode in enumerate(modes)
+    ]
     judged = any(mode["class"] for mode in document["modes"])
     terminal.show_table(title, ("mode", "frequency [Hz]", "damping ratio [%]", *(["class"] if judged else [])), rows)
     if fit:
         terminal.show(fit)
-    for one in document["findings"]:
-        terminal.warn(one["text"])
+    for finding in document["findings"]:
+        terminal.warn(finding["text"])
 
 
 def read_places(given: list[str] | None) -> dict[str, tuple[Any, ...]]:
     """``a1=0,0.2,x`` as ``{"a1": (0.0, 0.2, "x")}``; an oblique way as ``0.6/0.8/0``."""
-    found: dict[str, tuple[Any, ...]] = {}
-    for one in given or ():
-        name, mark, words = one.partition("=")
+    places: dict[str, tuple[Any, ...]] = {}
+    for text in given or ():
+        name, mark, words = text.partition("=")
         parts = [word.strip() for word in words.split(",")]
         way: list[Any] = [parts.pop()] if parts and parts[-1].lstrip("-") in ("x", "y", "z") else []
         try:
             if parts and "/" in parts[-1]:
-                way = [tuple(float(part) for part in parts.pop().split("/"))]
-            numbers = [float(part) for part in parts]
+                way = [tuple(float(number) for number in parts.pop().split("/"))]
+            numbers = [float(number) for number in parts]
         except ValueError:
             numbers = []
         if not (name and mark and len(numbers) in (2, 3)):
-            raise typer.BadParameter(f"{one!r}: write NAME=X,Y,WAY or NAME=X,Y,Z,WAY.", param_hint="--place")
-        found[name.strip()] = (*numbers, *way)
-    return found
+            raise typer.BadParameter(f"{text!r}: write NAME=X,Y,WAY or NAME=X,Y,Z,WAY.", param_hint="--place")
+        places[name.strip()] = (*numbers, *way)
+    return places
 
 
 def write_report(result: Any, records: list[Record], data: list[Path], report: Path, places: Mapping[str, Any]) -> None:
@@ -494,7 +473,7 @@ def write_report(result: Any, records: list[Record], data: list[Path], report: P
 
     origin = {"made": datetime.now().astimezone().isoformat(" ", "minutes"), "command": terminal.command_line()}
     origin |= file_entries(data)
-    listed = ", ".join(one.name for one in data[:3]) + (f" and {len(data) - 3} more" if len(data) > 3 else "")
+    listed = ", ".join(file.name for file in data[:3]) + (f" and {len(data) - 3} more" if len(data) > 3 else "")
     more: dict[str, Any] = {} if hasattr(result, "identified") or not records else {"records": records}
     title = f"Identification of {listed}, {origin['made'][:10]}"
     speak = speak_options(terminal.settings.options)

@@ -32,11 +32,11 @@ def library(
         else:
             terminal.show(text.rstrip())
         return
-    found = [(one, description(file)) for one, file in ready().items()]
+    models = [(model_name, description(file)) for model_name, file in ready().items()]
     if as_json:
-        terminal.give({"models": [{"name": one, "description": about} for one, about in found]})
+        terminal.give({"models": [{"name": model_name, "description": about} for model_name, about in models]})
     else:
-        terminal.show_table("Ready machines", ("model", "description"), found, left=(0, 1))
+        terminal.show_table("Ready machines", ("model", "description"), models, left=(0, 1))
 
 
 def description(file: Path) -> str:
@@ -46,6 +46,6 @@ def description(file: Path) -> str:
 
     text = file.read_text(encoding="utf-8")
     if file.suffix != ".toml":
-        found = re.search(r"<!--\s*(.*?)\s*-->", text, re.DOTALL)
-        return "" if found is None else found[1]
+        comment = re.search(r"<!--\s*(.*?)\s*-->", text, re.DOTALL)
+        return "" if comment is None else comment[1]
     return str(tomllib.loads(text).get("description", ""))

@@ -65,17 +65,17 @@ def describe(system: SecondOrder | StateSpace) -> dict[str, Any]:
 
     second = hasattr(system, "coordinates")
     names = MATRICES if second else ("A", "B", "C", "D")
-    found = {}
+    matrices = {}
     for name in names:
         matrix = getattr(system, name, None)
         if matrix is None or np.asarray(matrix).size == 0:
             continue
         if second and not np.any(matrix) and name not in ("M", "K"):
             continue
-        found[name] = np.asarray(matrix).tolist()
+        matrices[name] = np.asarray(matrix).tolist()
     labels = {"coordinates": system.coordinates} if second else {"states": system.states}  # type: ignore[union-attr]
     form = "second order: M x'' + (C+G) x' + (K+H) x = B u" if second else "state space: x' = A x + B u, y = C x + D u"
     return {
         "form": form, **labels, "inputs": system.inputs, "outputs": system.outputs, "units": dict(system.units),
-        "matrices": found,
+        "matrices": matrices,
     }  # fmt: skip

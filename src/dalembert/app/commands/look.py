@@ -54,7 +54,7 @@ def look(
     modal = [path for path in data if holds_modes(path)]
     data = [path for path in data if path not in modal]
     records = read_records(data, time=time, dt=dt, rate=rate, skip=skip, units=unit, renamed=renamed, join=join)
-    found = [survey(record) for record in records]
+    surveys = [survey(record) for record in records]
     tables = [(path, read_modes(path)) for path in modal]
     sources = [[path.name for path in data]] if join else [[path.name] for path in data]
     files = []
@@ -63,26 +63,29 @@ def look(
 
         for k, record in enumerate(records):
             path = figure if len(records) == 1 else figure.with_stem(f"{figure.stem}-{k + 1}")
-            plot(found[k], record=record, path=path)
+            plot(surveys[k], record=record, path=path)
             files.append(path)
     terminal.report_written(*files)
     if as_json:
-        shown = [{"files": names, **one.to_plain()} for names, one in zip(sources, found, strict=True)]
-        modes = [{"file": path.name, "coordinates": one.coordinates, "modes": plain_modes(one)} for path, one in tables]
+        shown = [{"files": names, **summary.to_plain()} for names, summary in zip(sources, surveys, strict=True)]
+        modes = [
+            {"file": path.name, "coordinates": summary.coordinates, "modes": plain_modes(summary)}
+            for path, summary in tables
+        ]
         terminal.give({"records": shown, "modal_files": modes, "files": files})
         return
     for path, table in tables:
         shown_at = ", ".join(table.coordinates[:12])
         terminal.show(f"{path.name}: no record of time, {len(table)} modes at {shown_at}")
         terminal.show_table("modes", *mode_rows(table))
-    for names, one in zip(sources, found, strict=True):
-        even = "" if one.even else ", not evenly spaced"
-        gaps = "" if not one.gaps else f", {one.gaps} gaps"
-        length = one.stop - one.start
+    for names, summary in zip(sources, surveys, strict=True):
+        even = "" if summary.even else ", not evenly spaced"
+        gaps = "" if not summary.gaps else f", {summary.gaps} gaps"
+        length = summary.stop - summary.start
         terminal.show(
-            f"{', '.join(names)}: {one.samples} samples in {length:.6g} s, {one.rate:.6g} a second{even}{gaps}"
+            f"{', '.join(names)}: {summary.samples} samples in {length:.6g} s, {summary.rate:.6g} a second{even}{gaps}"
         )
-        terminal.show(one.table())
-        terminal.show(f"drives: {one.drivers.reason}")
-        if left := one.drivers.describe_left_out():
-            terminal.show(left)
+        terminal.show(summary.table())
+        terminal.show(f"drives: {summary.drivers.reason}")
+        if unused := summary.drivers.describe_left_out():
+            terminal.show(unused)

@@ -54,38 +54,44 @@ def modes(
     """
     option_values.writable(out, "--out", *([] if compare else [".html"]), *FIGURES)
     names = option_values.pairs(matched, "--map")
-    if names and compare is None:
-        raise typer.BadParameter("names are matched for --compare: give it too.", param_hint="--map")
-    given = {"--set": changes, "--start": start, "--guess": guess, "--hold": hold, "--input": inputs, "--rate": rates}
-    of_file = _read_file(model, given)
-    if places is not None and of_file is None:
-        raise typer.BadParameter("places belong to a file of modes; a machine has its drawing.", param_hint="--places")
+    option_values.refuse((names and compare is None, "--map", "names are matched for --compare: give it too."))
+    operating = {
+        "--set": changes,
+        "--start": start,
+        "--guess": guess,
+        "--hold": hold,
+        "--input": inputs,
+        "--rate": rates,
+    }
+    of_file = _read_file(model, operating)
+    problem = "places belong to a file of modes; a machine has its drawing."
+    option_values.refuse((places is not None and of_file is None, "--places", problem))
     machine = at = None
     title = Path(model).name
     if of_file is not None:
-        found = of_file
+        modes_read = of_file
     else:
         machine = load(model, changes)
         at, held = rest(machine, inputs, guess=guess, hold=hold, rates=rates, start=start)
         system = linear_model(machine, at, held)
-        found, title = system.modes(), machine.mechanism.name
+        modes_read, title = system.modes(), machine.mechanism.name
         if compare is not None:
             from dalembert.linear import SecondOrder, modes_at_outputs
 
-            found = modes_at_outputs(system, found) if isinstance(system, SecondOrder) else found
+            modes_read = modes_at_outputs(system, modes_read) if isinstance(system, SecondOrder) else modes_read
     if compare is not None:
-        _compare(found, title, compare, names, out, as_json)
+        _compare(modes_read, title, compare, names, out, as_json)
         return
     if out is not None:
-        _draw(found, title, at, places, out)
+        _draw(modes_read, title, at, places, out)
     if as_json:
-        document = {"model": title, "coordinates": found.coordinates, "modes": plain_modes(found)}
+        document = {"model": title, "coordinates": modes_read.coordinates, "modes": plain_modes(modes_read)}
         terminal.give({**document, "files": [] if out is None else [out]})
         return
     if of_file is not None:
-        terminal.show_table(f"{title}: modes at {', '.join(found.coordinates[:12])}", *mode_rows(found))
+        terminal.show_table(f"{title}: modes at {', '.join(modes_read.coordinates[:12])}", *mode_rows(modes_read))
         return
-    table = [line.split(maxsplit=4) for line in found.table().splitlines()[1:]]
+    table = [line.split(maxsplit=4) for line in modes_read.table().splitlines()[1:]]
     head = ("mode", "frequency [Hz]", "damping ratio", "eigenvalue [rad/s]", "motion")
     about = "steady motion" if rates else "equilibrium"
     terminal.show_table(f"{title}: modes about the {about}", head, table, left=(4,))
@@ -101,19 +107,17 @@ def _read_file(model: str, options: dict[str, list[str] | None]) -> Modes | None
     only_modes = {*modal_suffixes()} - {*model_suffixes()}
     if not path.is_file() or not (path.suffix.lower() in only_modes or holds_modes(path)):
         return None
-    for option, value in options.items():
-        if value:
-            raise typer.BadParameter("a file of modes has no operating point.", param_hint=option)
+    option_values.refuse(*((value, key, "a file of modes has no operating point.") for key, value in options.items()))
     return _read(path)
 
 
 def _read(path: Path) -> Modes:
     from dalembert.files.modal.modes import read_modes
 
-    found = read_modes(path)
-    for note in found.provenance.get("notes", ()):
+    modes = read_modes(path)
+    for note in modes.provenance.get("notes", ()):
         terminal.say(f"{path.name}: {note}")
-    return found
+    return modes
 
 
 def _draw(found: Modes, title: str, at: Any, places: Path | None, out: Path) -> None:

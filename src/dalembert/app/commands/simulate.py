@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from dalembert.solve.integrate.method import Method
 
 
-MOST_ROWS = 20
-
-
 METHODS = kind_files("dalembert.solve.integrate.methods", "dalembert.integrators")  # loaded where one is used
 
 
@@ -133,21 +130,20 @@ def method_of(
     from dalembert.core.text import to_option
     from dalembert.solve.integrate.method import INTEGRATORS, options_of
 
-    own = machine.mechanism.simulation.get("method")
+    chosen = machine.mechanism.simulation.get("method")
     if method is None and step is None and rtol is None and max_steps is None:
-        return own
+        return chosen
     name = "dormand-prince" if method is None else method
-    kinds = {to_option(one): kind for one, kind in INTEGRATORS.items()}
+    kinds = {to_option(option): kind for option, kind in INTEGRATORS.items()}
     if name not in kinds:
         raise typer.BadParameter(unknown_name("method of integration", name, kinds), param_hint="--method")
-    given = {"step": step, "rtol": rtol, "atol": rtol, "max_steps": max_steps}
-    options: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
-    known = options_of(kinds[name])
-    for key in options:
-        if key not in known:
-            raise typer.BadParameter(f"{name} has no {key}.", param_hint=f"--{key.replace('_', '-')}")
-    if missing := [key for key, one in known.items() if one.needed and key not in options]:
-        unit = f" in {known[missing[0]].unit}" if known[missing[0]].unit else ""
+    options_given = {"step": step, "rtol": rtol, "atol": rtol, "max_steps": max_steps}
+    options: dict[str, Any] = {key: value for key, value in options_given.items() if value is not None}
+    options_known = options_of(kinds[name])
+    flags = {key: f"--{key.replace('_', '-')}" for key in options}
+    option_values.refuse(*((key not in options_known, flag, f"{name} has no {key}.") for key, flag in flags.items()))
+    if missing := [key for key, option in options_known.items() if option.needed and key not in options]:
+        unit = f" in {options_known[missing[0]].unit}" if options_known[missing[0]].unit else ""
         raise typer.BadParameter(f"{name} needs a {missing[0]}{unit}.", param_hint=f"--{missing[0].replace('_', '-')}")
     return kinds[name](**options)
 
@@ -158,8 +154,8 @@ def summary_channels(run: Record, machine: Machine) -> list[str]:
     coordinates = [eqs.measures.names[k] for k in eqs.recorded_measures]
     rates = [eqs.measure_rates.names[k] for k in eqs.recorded_measures]
     wanted = [*coordinates, *rates, *eqs.outputs.names, *eqs.inputs.names, "energy"]
-    found = [name for name in dict.fromkeys(wanted) if name in run.names] or list(run.names)
-    return found[:MOST_ROWS]
+    channels = [name for name in dict.fromkeys(wanted) if name in run.names] or list(run.names)
+    return channels[:20]
 
 
 def extremes(run: Record, name: str) -> dict[str, Any]:
@@ -186,10 +182,10 @@ def trust(run: Record, seconds: float) -> str:
         parts.append(f"energy balance within {abs(run['energy.balance']).max():.1e} J")
     if "residual.position" in run.names:
         parts.append(f"joints closed to {abs(run['residual.position']).max():.1e}")
-    if found := run.statistics.get("singular poses"):
-        parts.append(f"singular poses passed: {len(found)}")
-    if found := run.statistics.get("reactions not unique"):
-        parts.append(f"reactions not unique (redundant joints): {', '.join(found)}")
+    if singular := run.statistics.get("singular poses"):
+        parts.append(f"singular poses passed: {len(singular)}")
+    if singular := run.statistics.get("reactions not unique"):
+        parts.append(f"reactions not unique (redundant joints): {', '.join(singular)}")
     return ", ".join([*parts, f"{seconds:.2f} s"])
 
 
@@ -198,16 +194,16 @@ def origin(machine: Machine) -> dict[str, Any]:
     from dalembert.view.reports.origin import HASH, versions
 
     file = Path(machine.source)
-    found: dict[str, Any] = {"model": file.name if file.exists() else f"{machine.source} (library)"}
+    entries: dict[str, Any] = {"model": file.name if file.exists() else f"{machine.source} (library)"}
     if machine.changes:
-        found["changed"] = {name: terminal.number(value) for name, value in machine.changes.items()}
-    return {**found, HASH: machine.eqs.content_hash, **versions()}
+        entries["changed"] = {name: terminal.number(value) for name, value in machine.changes.items()}
+    return {**entries, HASH: machine.eqs.content_hash, **versions()}
 
 
 def command_line(model: str, given: Mapping[str, Any]) -> str:
     """The command that makes the same run, for a shell; the model by its name, without folders of this computer."""
     parts = ["dalembert", "simulate", Path(model).name if Path(model).exists() else model]
     for name, value in given.items():
-        for one in value if isinstance(value, list) else [] if value is None else [value]:
-            parts += [f"--{name}", f"{one:.12g}" if isinstance(one, float) else str(one)]
+        for item in value if isinstance(value, list) else [] if value is None else [value]:
+            parts += [f"--{name}", f"{item:.12g}" if isinstance(item, float) else str(item)]
     return shlex.join(parts)

@@ -13,7 +13,6 @@ from dalembert.app.command_line import terminal
 from dalembert.app.command_line.common_options import Json
 from dalembert.app.command_line.registry import command
 
-MOST_ROWS = 40  # of a table of results on a terminal
 MOST_IN_A_ROW = 8  # numbers of a list
 
 
@@ -55,20 +54,20 @@ def study(
         return
     base = Path("study-output") if out is None else out
     chosen = runner.names() if name == "all" else (name,)
-    found: list[dict[str, Any]] = []
-    for k, one in enumerate(chosen):
+    tables: list[dict[str, Any]] = []
+    for k, study_name in enumerate(chosen):
         where = f" ({k + 1} of {len(chosen)})" if len(chosen) > 1 else ""
         if where and not as_json:
-            terminal.say(f"study {one}{where}")
-        folder = base / one if name == "all" or out is None else base
-        written = runner.run(one, folder, data=data, progress=terminal.progress())
+            terminal.say(f"study {study_name}{where}")
+        folder = base / study_name if name == "all" or out is None else base
+        written = runner.run(study_name, folder, data=data, progress=terminal.progress())
         results = runner.plain(written.outcome.results)
         if not as_json:
             show_results(written.outcome.title, runner.summary(written.outcome), results)
         terminal.report_written(*written.files)
-        found.append({"study": one, "title": written.outcome.title, "files": written.files, "results": results})
+        tables.append({"study": study_name, "title": written.outcome.title, "files": written.files, "results": results})
     if as_json:
-        terminal.give({"studies": found})
+        terminal.give({"studies": tables})
 
 
 def show_results(title: str, summary: str, results: dict[str, Any]) -> None:
@@ -77,9 +76,9 @@ def show_results(title: str, summary: str, results: dict[str, Any]) -> None:
     if summary:
         terminal.show(textwrap.fill(summary, width=100))
     rows = list(flatten(results))
-    terminal.show_table("Results", ("quantity", "value"), rows[:MOST_ROWS], left=(0, 1))
-    if len(rows) > MOST_ROWS:
-        terminal.say(f"{len(rows) - MOST_ROWS} more in results.json")
+    terminal.show_table("Results", ("quantity", "value"), rows[:40], left=(0, 1))
+    if hidden := rows[40:]:
+        terminal.say(f"{len(hidden)} more in results.json")
 
 
 def flatten(results: Any, name: str = "") -> Iterator[tuple[str, str]]:
@@ -93,12 +92,12 @@ def flatten(results: Any, name: str = "") -> Iterator[tuple[str, str]]:
     if isinstance(results, dict):
         for key, value in results.items():
             yield from flatten(value, f"{name}.{key}" if name else str(key))
-    elif isinstance(results, list) and any(isinstance(one, dict | list) for one in results):
+    elif isinstance(results, list) and any(isinstance(result, dict | list) for result in results):
         for k, value in enumerate(results, start=1):
             yield from flatten(value, f"{name}.{k}")
     elif isinstance(results, list):
         short = len(results) <= MOST_IN_A_ROW
-        yield name, "  ".join(format_value(one) for one in results) if short else f"{len(results)} values"
+        yield name, "  ".join(format_value(result) for result in results) if short else f"{len(results)} values"
     else:
         yield name, format_value(results)
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from dalembert.sweeps import Design, Swept
 
 
-DEFAULT_SAMPLES = 64
 DEFAULT_ALONG = 5  # values along an axis of a grid
 
 
@@ -110,20 +109,22 @@ def sweep(
     trial.check(plan.names)
     require_channels(machine, trial, start, guess, inputs)
     report_done(store, len(plan.points))
-    found = run(trial, plan, store=store, workers=workers, progress=terminal.progress())
+    swept = run(trial, plan, store=store, workers=workers, progress=terminal.progress())
     if out is not None:
-        write(found, out)
+        write(swept, out)
         terminal.report_written(out)
     if as_json:
-        terminal.give(describe(machine, found, [] if out is None else [out]))
+        terminal.give(describe(machine, swept, [] if out is None else [out]))
     else:
-        rows = [(name, *(terminal.number(v, 5) for v in one.values())) for name, one in summary(found).items()]
+        rows = [
+            (name, *(terminal.number(v, 5) for v in statistics.values())) for name, statistics in summary(swept).items()
+        ]
         head = ("", "smallest", "mean", "deviation", "largest")
-        terminal.show_table(f"{machine.mechanism.name}: {len(found)} points", head, rows)
-    if found.errors:
-        index, text = next(iter(sorted(found.errors.items())))
-        terminal.say(f"{len(found.errors)} of {len(found)} points failed; the first, {index}: {text}")
-        if len(found.errors) == len(found):
+        terminal.show_table(f"{machine.mechanism.name}: {len(swept)} points", head, rows)
+    if swept.errors:
+        index, text = next(iter(sorted(swept.errors.items())))
+        terminal.say(f"{len(swept.errors)} of {len(swept)} points failed; the first, {index}: {text}")
+        if len(swept.errors) == len(swept):
             unsettled = text.startswith(("ConvergenceError", "AssemblyError"))
             raise typer.Exit(NOT_CONVERGED if unsettled else WRONG)
 
@@ -137,15 +138,13 @@ def design_of(
     from dalembert.sweeps import Grid, LatinHypercube, Normal, Sobol
 
     axes = dict(option_values.axis(text, "--over", unit_of) for text in over)
-    if len(axes) < len(over):
-        raise typer.BadParameter("an axis is given twice.", param_hint="--over")
+    option_values.refuse((len(axes) < len(over), "--over", "an axis is given twice."))
     listed = any(kind[0] == "values" or (kind[0] == "range" and kind[3] is not None) for kind in axes.values())
     chosen = design or (Plan.grid if listed else Plan.lhs)
     if chosen is Plan.grid:
         lines: dict[str, Any] = {}
         for name, kind in axes.items():
-            if kind[0] == "normal":
-                raise typer.BadParameter(f"{name}: a grid has no mean~deviation.", param_hint="--over")
+            option_values.refuse((kind[0] == "normal", "--over", f"{name}: a grid has no mean~deviation."))
             if kind[0] == "values":
                 lines[name] = list(kind[1:])
             else:
@@ -153,11 +152,11 @@ def design_of(
         return Grid(lines, seed=seed)
     spread: dict[str, Any] = {}
     for name, kind in axes.items():
-        if kind[0] == "values" or (kind[0] == "range" and kind[3] is not None):
-            raise typer.BadParameter(f"{name}: {chosen.value} takes low:high or mean~deviation.", param_hint="--over")
+        is_list = kind[0] == "values" or (kind[0] == "range" and kind[3] is not None)
+        option_values.refuse((is_list, "--over", f"{name}: {chosen.value} takes low:high or mean~deviation."))
         spread[name] = Normal(kind[1], kind[2]) if kind[0] == "normal" else (kind[1], kind[2])
     kinds = {Plan.lhs: LatinHypercube, Plan.sobol: Sobol}
-    return kinds[chosen](spread, samples or DEFAULT_SAMPLES, seed=seed)
+    return kinds[chosen](spread, samples or 64, seed=seed)
 
 
 def require_channels(
@@ -194,11 +193,11 @@ def report_done(store: Path | None, count: int) -> None:
 
 def outputs_of(given: list[str]) -> dict[str, tuple[str, str]]:
     """Outputs of every run: name -> (channel, how)."""
-    found = {}
+    outputs = {}
     for name, text in option_values.pairs(given, "--output").items():
         channel, _, how = text.partition(":")
-        found[name] = (channel.strip(), how.strip() or "last")
-    return found
+        outputs[name] = (channel.strip(), how.strip() or "last")
+    return outputs
 
 
 @dataclass(frozen=True)
@@ -228,14 +227,14 @@ class ModelTrial:
         from dalembert.loop.simulate import simulate
         from dalembert.sweeps.trials import REDUCTIONS
 
-        own = dict(self.start)
-        wanted, near, options = own.pop("wanted"), own.pop("near"), own.pop("options")
+        initial = dict(self.start)
+        wanted, near, options = initial.pop("wanted"), initial.pop("near"), initial.pop("options")
         changes = {name: value for name, value in point.items() if name in self.eqs.parameters.index}
         moved = {name: value for name, value in point.items() if name not in changes}
         eqs = self.eqs.replace(**changes) if changes else self.eqs
         mechanism = _mechanism(self.source, "outside" in options, options.get("reading", ()))
         run = simulate(
-            eqs, self.until, start=find_start(eqs, own, {**wanted, **moved}, near),
+            eqs, self.until, start=find_start(eqs, initial, {**wanted, **moved}, near),
             inputs=Machine(self.source, mechanism, eqs, {}).inputs(list(options["inputs"])),
             method=mechanism.simulation.get("method"), every=options["every"], progress=False,
         )  # fmt: skip

@@ -14,7 +14,6 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Callable
-from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -35,46 +34,29 @@ if TYPE_CHECKING:
     from dalembert.equations import EquationsOfMotion, State
     from dalembert.model import Mechanism
 
-LONGEST_QUESTION = 4096  # bytes
-MOST_SLIDERS = 40
-UNTIL = 5.0  # s of a run from the browser
-_LONGEST_RUN = 120.0  # s
-# Bytes of an answer that is compressed: 20 000 take 0.3 ms and become 5000; on loopback smaller ones gain nothing.
-_COMPRESSED = 20_000
-_ROOM = 0.35  # of the radius of the drawing, left around it for the motion of the machine
-
-
-@dataclass(frozen=True)
-class SliderLimits:
-    """How a machine follows a slider, and which coordinates keep their values meanwhile."""
-
-    # rad, or part of the size of the machine: a slider that jumps is followed in such steps, on one branch.
-    step: float = 0.12
-    steps: int = 64  # at most: a slider of a whole turn has 2π/0.12 = 53
-    # Singular value of the rows over the largest (or 1) that is zero: rows of an assembled pose are good to 1e-12.
-    rank: float = 1e-9
-    still: float = 1e-6  # part of its gradient that a coordinate keeps where it moves at all
-    apart: float = 0.05  # part of its motion that others do not have: 3°, below which holding both divides by little
-
-
-_SLIDER = SliderLimits()
-
 
 class LiveMachine:
-    """A machine in one position, moved by its coordinates; responses to the browser."""
+    """A machine in one position, moved by its coordinates; responses to the browser.
 
-    def __init__(self, mechanism: Mechanism, eqs: EquationsOfMotion, start: State) -> None:
+    until, longest_run : of a run from the browser, usual and largest [s].  sliders : most of them.
+    """
+
+    def __init__(
+        self, mechanism: Mechanism, eqs: EquationsOfMotion, start: State, *, until: float = 5.0,
+        longest_run: float = 120.0, sliders: int = 40,
+    ) -> None:  # fmt: skip
+        self.longest_run = longest_run
         self.mechanism, self.eqs = mechanism, eqs
         self.first = self.state = start
         self._how = dict(mechanism.simulation)
-        self.until = min(float(self._how.get("until", UNTIL)), _LONGEST_RUN)
+        self.until = min(float(self._how.get("until", until)), longest_run)
         self._lock = threading.Lock()
         channels = ("x", "y", "angle") if mechanism.planar else ("x", "y", "z", "e0", "e1", "e2", "e3")
         self._poses = {body.name: [f"{body.name}.{c}" for c in channels] for body in mechanism.bodies}
         self._elastic = {body.name: mode_names(body) for body in mechanism.bodies if body.flexible is not None}
         driven = {eqs.full_name(driver.coordinate) for driver in mechanism.drivers}
         names = [(f"{joint.name}.{c[0]}", c[2]) for joint in mechanism.joints for c in joint.coordinates]
-        self._names = [(name, unit) for name, unit in names if name not in driven][:MOST_SLIDERS]
+        self._names = [(name, unit) for name, unit in names if name not in driven][:sliders]
 
         joints = sorted(mechanism.joints, key=lambda joint: not (joint.a.body.is_ground or joint.b.body.is_ground))
         # coordinates that keep their values while another one moves: the last ones moved, else those at the ground
@@ -123,15 +105,24 @@ class LiveMachine:
             error = {"error": f"{name} cannot move beyond {far}: there the joints do not close."} if blocked else {}
             return {**self.make_picture(), **error}
 
-    def _approach(self, name: str, value: float, others: list[str], size: float) -> bool:
+    def _approach(
+        self,
+        name: str,
+        value: float,
+        others: list[str],
+        size: float,
+        steps: int = 64,  # at most: a slider of a whole turn has 2π/0.12 = 53
+        # rad, or part of the size of the machine: a slider that jumps is followed in such steps, on one branch.
+        step: float = 0.12,
+    ) -> bool:
         """Move to a value in steps; returns whether the joints block the way."""
         from dalembert.solve.position.assemble import assemble
 
         start = self.state[name]
-        steps = min(max(1, math.ceil(abs(value - start) / (_SLIDER.step * size))), _SLIDER.steps)
-        held = {one: self.state[one] for one in others}
-        for k in range(1, steps + 1):
-            wanted = {name: start + (value - start) * k / steps}
+        count = min(max(1, math.ceil(abs(value - start) / (step * size))), steps)
+        held = {coordinate: self.state[coordinate] for coordinate in others}
+        for k in range(1, count + 1):
+            wanted = {name: start + (value - start) * k / count}
             try:
                 self.state = assemble(self.eqs, held | wanted, start=self.state, restarts=0)
             except DalembertError:
@@ -150,27 +141,36 @@ class LiveMachine:
             self._radius = float(machine_data(still(self.eqs, self.first), 30, 1.0, [])["radius"])
         return self._radius
 
-    def _independent(self, name: str) -> list[str]:
+    def _independent(
+        self,
+        name: str,
+        still: float = 1e-6,  # part of its gradient that a coordinate keeps where it moves at all
+        # part of its motion that others do not have: 3°, below which holding both divides by little
+        share: float = 0.05,
+        # Singular value of the rows over the largest (or 1) that is zero: rows of an assembled pose are good to
+        # 1e-12.
+        rank: float = 1e-9,
+    ) -> list[str]:
         """Coordinates that can keep their values while this one moves, the last ones moved first."""
         eqs, state = self.eqs, self.state
         A = eqs.kernel("rows").sparse(0, state.q, state.v, state.z, np.zeros(eqs.nu), eqs.p, state.t)
         S = eqs.kernel("measures").sparse(2, state.q, state.v, eqs.p, state.t)
         rows = A[eqs.holonomic_rows, :].toarray()
         _, sizes, right = np.linalg.svd(rows, full_matrices=True)
-        free = right[int((sizes > _SLIDER.rank * sizes.max(initial=1.0)).sum()) :]
-        taken: list[Array] = []
+        free = right[int((sizes > rank * sizes.max(initial=1.0)).sum()) :]
+        directions: list[Array] = []
         held = []
-        for one in [name, *(one for one in self._order if one != name)]:
-            row = S[[eqs.measures.index[one]], :].toarray()[0]
+        for coordinate in [name, *(coordinate for coordinate in self._order if coordinate != name)]:
+            row = S[[eqs.measures.index[coordinate]], :].toarray()[0]
             way = free @ row
-            apart = way - sum((u * (u @ way) for u in taken), np.zeros(len(free)))
+            apart = way - sum((u * (u @ way) for u in directions), np.zeros(len(free)))
             size = float(np.linalg.norm(way))
-            if size > _SLIDER.still * np.linalg.norm(row) and np.linalg.norm(apart) > _SLIDER.apart * size:
-                taken.append(apart / np.linalg.norm(apart))
-                held.append(one)
-            if len(taken) == len(free):
+            if size > still * np.linalg.norm(row) and np.linalg.norm(apart) > share * size:
+                directions.append(apart / np.linalg.norm(apart))
+                held.append(coordinate)
+            if len(directions) == len(free):
                 break
-        return [one for one in held if one != name]
+        return [coordinate for coordinate in held if coordinate != name]
 
     def reset(self) -> dict[str, Any]:
         """Back to the first position."""
@@ -182,8 +182,10 @@ class LiveMachine:
         """Simulate from here, with the speeds and inputs of the model; the data of the page."""
         from dalembert.loop.simulate import simulate
 
-        if not isinstance(until, int | float) or not 0.0 < until <= _LONGEST_RUN:
-            raise DataError("out-of-range", f"a run takes more than 0 s and at most {_LONGEST_RUN:g} s, not {until!r}.")
+        if not isinstance(until, int | float) or not 0.0 < until <= self.longest_run:
+            raise DataError(
+                "out-of-range", f"a run takes more than 0 s and at most {self.longest_run:g} s, not {until!r}."
+            )
         with self._lock:
             inputs = dict.fromkeys(self.eqs.inputs.names, 0.0) | dict(self._how.get("inputs", {}))
             how = {**self._how, "until": float(until), "inputs": inputs, "start": self.state, "progress": False}
@@ -195,9 +197,10 @@ class LiveMachine:
         with self._lock:
             values = self.values()
             data = machine_data(still(self.eqs, self.state, self.mechanism.name), 30, 1.0, [])
-        edge = _ROOM * data["radius"] * np.array([1.0, 1.0, 0.0 if self.mechanism.planar else 1.0])
+        room = 0.35  # of the radius of the drawing, left around it for the motion of the machine
+        edge = room * data["radius"] * np.array([1.0, 1.0, 0.0 if self.mechanism.planar else 1.0])
         low, high = (np.array(data["low"]) - edge).tolist(), (np.array(data["high"]) + edge).tolist()
-        data |= {"floor": data["low"][2], "low": low, "high": high, "radius": (1.0 + _ROOM) * data["radius"]}
+        data |= {"floor": data["low"][2], "low": low, "high": high, "radius": (1.0 + room) * data["radius"]}
         sliders = [self._slider(name, unit, values[name], data["radius"]) for name, unit in self._names]
         return page_text(data, connect="'self'", live={"coordinates": sliders, "until": self.until})
 
@@ -205,8 +208,8 @@ class LiveMachine:
         reach = math.pi if unit == "rad" else radius if unit == "m" else 1.0
         stops = self.limits.get(name, (-math.inf, math.inf))
         low, high = max(min(-reach, value), stops[0]), min(max(reach, value), stops[1])
-        found = {"name": name, "unit": unit, "value": value, "low": min(low, value), "high": max(high, value)}
-        return {**found, "limits": True} if name in self.limits else found
+        slider = {"name": name, "unit": unit, "value": value, "low": min(low, value), "high": max(high, value)}
+        return {**slider, "limits": True} if name in self.limits else slider
 
 
 def _with_unit(value: float, unit: str) -> str:
@@ -216,15 +219,15 @@ def _with_unit(value: float, unit: str) -> str:
 
 def _limits(mechanism: Mechanism) -> dict[str, tuple[float, float]]:
     """Limits and stops of joint coordinates by their full names."""
-    found = {name: own.range for name, own in mechanism.limits().items() if own.range != (-math.inf, math.inf)}
+    ranges = {name: limit.range for name, limit in mechanism.limits().items() if limit.range != (-math.inf, math.inf)}
     names = {f"{joint.name}.{c[0]}": joint for joint in mechanism.joints for c in joint.coordinates}
     for limits in filter(None, (force.limits() for force in mechanism.forces)):
         for name, joint in names.items():
             if limits.coordinate == name or (limits.coordinate == joint.name and len(joint.coordinates) == 1):
-                low, high = found.get(name, (-math.inf, math.inf))
+                low, high = ranges.get(name, (-math.inf, math.inf))
                 low = low if limits.lower is None else max(low, limits.lower)
-                found[name] = (low, high if limits.upper is None else min(high, limits.upper))
-    return found
+                ranges[name] = (low, high if limits.upper is None else min(high, limits.upper))
+    return ranges
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -248,11 +251,11 @@ class _Handler(BaseHTTPRequestHandler):
         if origin is not None and origin not in {f"http://127.0.0.1:{port}", f"http://localhost:{port}"}:
             self.send_error(HTTPStatus.FORBIDDEN, "wrong origin")
             return None
-        _, token, *rest = [*self.path.split("?", 1)[0].split("/", 2), ""]
+        _, token, *tail = [*self.path.split("?", 1)[0].split("/", 2), ""]
         if not secrets.compare_digest(token.encode(), self.server.token.encode()):
             self.send_error(HTTPStatus.NOT_FOUND)
             return None
-        return rest[0]
+        return tail[0]
 
     def do_GET(self) -> None:
         path = self._check_request()
@@ -280,36 +283,40 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_error(HTTPStatus.NOT_FOUND)
             return
         try:
-            found = acts[path]()
+            answer = acts[path]()
         except DalembertError as error:
-            found = {"error": str(error), "values": live.values()}
+            answer = {"error": str(error), "values": live.values()}
         except Exception as error:  # the page shows any error, and the server continues
-            found = {"error": f"{type(error).__name__}: {error}", "values": live.values()}
-        if "kind" in found:
-            self._answer(pack(found), "application/octet-stream")
+            answer = {"error": f"{type(error).__name__}: {error}", "values": live.values()}
+        if "kind" in answer:
+            self._answer(pack(answer), "application/octet-stream")
         else:
-            self._answer(json.dumps(found).encode(), "application/json")
+            self._answer(json.dumps(answer).encode(), "application/json")
 
-    def _question(self) -> dict[str, Any] | None:
-        """The JSON object of a request; None after a refusal."""
+    def _question(self, longest: int = 4096) -> dict[str, Any] | None:
+        """The JSON object of a request, up to ``longest`` bytes; None after a refusal."""
         length = self.headers.get("Content-Length", "")
         if self.headers.get_content_type() != "application/json":
             self.send_error(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
-        elif not length.isdecimal() or len(length) > 9 or int(length) > LONGEST_QUESTION:
+        elif not length.isdecimal() or len(length) > 9 or int(length) > longest:
             self.close_connection = True
             self.send_error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         else:
             try:
-                found = json.loads(self.rfile.read(int(length)))
+                question = json.loads(self.rfile.read(int(length)))
             except (ValueError, RecursionError):
-                found = None
-            if isinstance(found, dict):
-                return found
+                question = None
+            if isinstance(question, dict):
+                return question
             self.send_error(HTTPStatus.BAD_REQUEST)
         return None
 
-    def _answer(self, body: bytes, kind: str) -> None:
-        small = len(body) > _COMPRESSED and "gzip" in self.headers.get("Accept-Encoding", "")
+    def _answer(self, body: bytes, kind: str, compressed: int = 20_000) -> None:
+        """Send an answer; from so many bytes on it is compressed.
+
+        20 000 take 0.3 ms and become 5000; on loopback smaller ones gain nothing.
+        """
+        small = len(body) > compressed and "gzip" in self.headers.get("Accept-Encoding", "")
         body = gzip.compress(body, compresslevel=5) if small else body
         self.send_response(HTTPStatus.OK)
         self.send_header("Content-Type", kind)
@@ -367,10 +374,10 @@ def live_server(
         machine = read_model(machine)
     if not isinstance(machine, Mechanism):
         raise DataError("wrong-type", f"a live view shows a Mechanism or a model file, not a {type(machine).__name__}.")
-    own = equations(machine) if eqs is None else eqs
+    equations_ = equations(machine) if eqs is None else eqs
     if start is None:
-        start = assemble(own, **machine.start)
-    return LiveServer(LiveMachine(machine, own, start), port)
+        start = assemble(equations_, **machine.start)
+    return LiveServer(LiveMachine(machine, equations_, start), port)
 
 
 def view(

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY
 from typing import Any
 
-from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
 from dalembert.model.actuators import ActuatorModel
 from dalembert.model.bodies import Scalar
@@ -32,23 +31,20 @@ class Actuator(Force):
     model: ActuatorModel | None = option("model", "between input and effort", default=None)
 
     def check(self) -> None:
-        given: Any = self.model
-        if given is not None and not isinstance(given, ActuatorModel):
-            advice = Advice("Use {}.", Call("da.FirstOrderLag"), Call("da.DCMotor"))
-            problem = f"{self.what}: expected a model of an actuator, got {given!r}."
-            raise ModelError("wrong-type", problem, advice, where={"force": self.name})
-        if self.input is None and (self.effort is None or self.model is not None):
-            problem = f"{self.what}: input must be the name of a channel, got None."
-            raise ModelError("missing-argument", problem, where={"force": self.name})
-        if self.model is not None and self.effort is not None:
-            problem = f"{self.what}: give an effort or a model, not both."
-            raise ModelError("conflicting-arguments", problem, where={"force": self.name})
+        model: Any = self.model
+        advice = Advice("Use {}.", Call("da.FirstOrderLag"), Call("da.DCMotor"))
+        is_model = model is None or isinstance(model, ActuatorModel)
+        self.require(is_model, "wrong-type", f": expected a model of an actuator, got {model!r}.", advice)
+        is_driven = self.input is not None or (self.effort is not None and self.model is None)
+        self.require(is_driven, "missing-argument", ": input must be the name of a channel, got None.")
+        is_single = self.model is None or self.effort is None
+        self.require(is_single, "conflicting-arguments", ": give an effort or a model, not both.")
         if self.model is not None:
             self.model.settle(self.what)
 
     def input_unit(self, turns: bool | None) -> str:
-        own = "" if self.model is None else self.model.unit_of_input(turns)
-        return own or super().input_unit(turns)
+        unit = "" if self.model is None else self.model.unit_of_input(turns)
+        return unit or super().input_unit(turns)
 
     def effort_per_input(self) -> float | None:
         if self.input is None or self.model is not None or callable(self.effort):

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.errors import ModelError, require_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.expressions.quantities import atan2
 from dalembert.model.bodies import (
-    THRESHOLDS,
     Body,
     BodyFrame,
     CollisionShape,
@@ -26,6 +25,7 @@ from dalembert.model.bodies import (
     Scalar,
     Vector,
     axes_from,
+    length_of,
     name_of,
     not_negative,
     positive,
@@ -67,8 +67,8 @@ class Contact(Force):
     def check(self) -> None:
         if isinstance(self.plane, Body):
             object.__setattr__(self, "plane", self.plane.at(*(0.0,) * self.plane.dimension))
-        if self.normal is not None and math.hypot(*map(float, self.normal)) < THRESHOLDS.length:
-            raise ModelError("zero-length", f"normal of {self.what} has zero length.", where={"force": self.name})
+        if self.normal is not None:
+            length_of(self.normal, f"normal of {self.what}")
 
     def frame(self) -> BodyFrame:
         """A frame in the plane whose z (in the plane: y) is the normal."""
@@ -84,7 +84,6 @@ class Contact(Force):
 
 # -- contacts of collision shapes with the ground
 RIM = 8  # points of the rim of a cylinder
-SINK = 1e-3  # [m] depth at which one contact carries the weight of the whole machine
 DAMPING = 1.0  # [s/m] of closing: an impact at 1 m/s returns some 60 % of its speed
 
 
@@ -113,33 +112,35 @@ def add_ground(
     stiffness: Any,
     bodies: Iterable[str | Body] | None,
     options: dict[str, Any],
+    sink: float = 1e-3,  # [m] depth at which one contact carries the weight of the whole machine
 ) -> list[Contact]:
     """See `Mechanism.add_ground`."""
-    known = {body.name: body for body in m.bodies if any(shape.kind != "plane" for shape in body.shapes)}
-    chosen = list(known) if bodies is None else [name_of(one, "add_ground: bodies") for one in bodies]
+    solid_bodies = {body.name: body for body in m.bodies if any(shape.kind != "plane" for shape in body.shapes)}
+    chosen = list(solid_bodies) if bodies is None else [name_of(solid, "add_ground: bodies") for solid in bodies]
     for name in chosen:
-        if name not in known:
-            raise ModelError("unknown-name", unknown_name("body with collision shapes", name, known, m.name))
+        require_name("body with collision shapes", name, solid_bodies, m.name, error=ModelError)
     if not chosen:
         problem = f"no body of mechanism {m.name!r} has a sphere, capsule, cylinder or box as its collision shape."
         raise ModelError("no-shapes", problem, Advice("Add contacts of points with {}.", Argument("m.add_contact")))
-    touching = [(known[name], at, radius) for name in chosen for one in known[name].shapes
-                for at, radius in contact_points(one)]  # fmt: skip
+    touching = [(solid_bodies[name], at, radius) for name in chosen for solid in solid_bodies[name].shapes
+                for at, radius in contact_points(solid)]  # fmt: skip
     if height is None:
-        height = next((one.place[2] for one in m.ground.shapes if one.kind == "plane"), None)
+        height = next((solid.place[2] for solid in m.ground.shapes if solid.kind == "plane"), None)
     if height is None:
         height = min(_drawn_height(body, at) - radius for body, at, radius in touching)
     if stiffness is None:
         gravity = math.hypot(*(float(g) for g in m.gravity)) or 9.81
-        stiffness = gravity * sum(float(body.mass) for body in m.bodies) / SINK
+        stiffness = gravity * sum(float(body.mass) for body in m.bodies) / sink
         positive(stiffness, "add_ground: weight of the machine over the depth of contacts")
     counts: dict[str, int] = {}
-    made = []
+    contacts = []
     for body, at, radius in touching:
         counts[body.name] = counts.get(body.name, 0) + 1
         place, name = m.ground.at(0.0, 0.0, height), f"{body.name}.ground{counts[body.name]}"
-        made.append(m.add_contact(name, place, body.at(*at.tolist()), radius=radius, stiffness=stiffness, **options))
-    return made
+        contacts.append(
+            m.add_contact(name, place, body.at(*at.tolist()), radius=radius, stiffness=stiffness, **options)
+        )
+    return contacts
 
 
 def _drawn_height(body: Body, at: Any) -> float:

@@ -24,12 +24,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
 
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.registry import Registry
 from dalembert.model.bodies import Body, Scalar, name_of
 from dalembert.model.joints import Joint, unit_along
-from dalembert.model.options import REQUIRED, Declared, Kind, declare, option
+from dalembert.model.options import Declared, Kind, declare, option, require_options
 from dalembert.record.units import in_si
 
 if TYPE_CHECKING:
@@ -113,6 +113,11 @@ class Force(Declared):
     def check(self) -> None:
         """Raise if its options do not fit together."""
 
+    def require(self, fits: bool, code: str, problem: str, *advice: Advice, **evidence: float) -> None:
+        """Refuse options that do not fit together; the problem follows the kind and name of the force."""
+        if not fits:
+            raise ModelError(code, f"{self.what}{problem}", *advice, where={"force": self.name}, evidence=evidence)
+
     def problems(self, joints: Mapping[str, Joint]) -> list[Finding]:
         """Problems of the force in a mechanism with these joints, besides names that do not exist."""
         return []
@@ -163,25 +168,25 @@ class ForceMethods:
         stiffness, damping : as for `add_stop`: N/m and N s/m, N m/rad and N m s/rad of angles.
         """
         limited = {
-            f"{joint.name}.{name}": (joint.name, own.lower, own.upper)
+            f"{joint.name}.{name}": (joint.name, limit.lower, limit.upper)
             for joint in self.joints
-            for name, own in joint.limits.items()
-            if own.lower is not None or own.upper is not None
+            for name, limit in joint.limits.items()
+            if limit.lower is not None or limit.upper is not None
         }
-        chosen = [*limited] if joints is None else [name_of(one, "add_stops: joints") for one in joints]
-        for one in chosen or ["any joint"]:
-            if not any(one in (full, owner) for full, (owner, _, _) in limited.items()):
+        chosen = [*limited] if joints is None else [name_of(joint_name, "add_stops: joints") for joint_name in joints]
+        for joint_name in chosen or ["any joint"]:
+            if not any(joint_name in (full, owner) for full, (owner, _, _) in limited.items()):
                 raise ModelError(
-                    "no-limits", f"stops at the limits of {one!r}: it has neither a lower nor an upper limit.",
-                    Advice("Give {} where the joint is added.", Argument("limits")), where={"joint": one},
+                    "no-limits", f"stops at the limits of {joint_name!r}: it has neither a lower nor an upper limit.",
+                    Advice("Give {} where the joint is added.", Argument("limits")), where={"joint": joint_name},
                 )  # fmt: skip
-        made = [
+        stops = [
             FORCES["stop"](f"{full}.stop", full, lower=lower, upper=upper, stiffness=stiffness, damping=damping)  # type: ignore[call-arg]
             for full, (owner, lower, upper) in limited.items()
             if {full, owner} & {*chosen}
         ]
-        self.forces += made
-        return made
+        self.forces += stops
+        return stops
 
     if TYPE_CHECKING:  # those of the kinds of this package, for completion and type checkers
         add_actuator = _adds(Actuator)
@@ -202,24 +207,23 @@ def _attach(name: str, kind: type[Force]) -> None:
     parameters = inspect.signature(kind).parameters
 
     def add(self: ForceMethods, *arguments: Any, **options: Any) -> Force:
-        given = {**dict(zip(parameters, arguments, strict=False)), **options}
+        arguments_by_name = {**dict(zip(parameters, arguments, strict=False)), **options}
         what = f"{name} {(*arguments, options.get('name'))[0]!r}"
-        for key in [key for key in options if key not in parameters]:
-            if key == "joint" and "input" in parameters:  # a force or torque on a body
-                advice = Advice("For a joint use {}.", Call("m.add_actuator", Argument(key, options[key])))
-                raise ModelError("unknown-argument", f"{what} acts on a body.", advice, where={"argument": key})
-            problem = unknown_name("argument", key, parameters, what)
-            raise ModelError("unknown-argument", problem, where={"argument": key})
-        for key, one in kind.options().items():
-            if one.default is REQUIRED and key not in given:
-                raise ModelError("missing-argument", f"{what} needs {key}: {one.doc}.", where={"argument": key})
-        unit = unit_along(name_of(joint, what), self.joints, self.bodies) if (joint := given.get("joint")) else "m"
-        for key, one in kind.options().items():
-            if one.about and isinstance(options.get(key), str):
-                options[key] = in_si(options[key], one.kind_along(unit), what=f"{what}: {key}", error=ModelError)
-        made = kind(*arguments, **options)
-        self.forces.append(made)
-        return made
+        if "joint" in options and "joint" not in parameters and "input" in parameters:  # a force or torque on a body
+            advice = Advice("For a joint use {}.", Call("m.add_actuator", Argument("joint", options["joint"])))
+            raise ModelError("unknown-argument", f"{what} acts on a body.", advice, where={"argument": "joint"})
+        require_options(what, {key: value for key, value in arguments_by_name.items() if key != "name"}, kind.options())
+        unit = (
+            unit_along(name_of(joint, what), self.joints, self.bodies)
+            if (joint := arguments_by_name.get("joint"))
+            else "m"
+        )
+        for key, option_ in kind.options().items():
+            if option_.about and isinstance(options.get(key), str):
+                options[key] = in_si(options[key], option_.kind_along(unit), what=f"{what}: {key}", error=ModelError)
+        added = kind(*arguments, **options)
+        self.forces.append(added)
+        return added
 
     add.__name__ = f"add_{name.replace(' ', '_')}"
     add.__qualname__ = f"Mechanism.{add.__name__}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import KW_ONLY
 
-from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.model.bodies import Scalar, not_negative, positive
 from dalembert.model.forces.force import Force, JointDynamics, force
@@ -66,16 +65,12 @@ class Friction(Force):
     def check(self) -> None:
         if self.static is None:
             return
-        if float(self.static) < float(self.coulomb):
-            problem = (
-                f"{self.what}: static ({float(self.static):g}) must not be below coulomb ({float(self.coulomb):g})."
-            )
-            evidence = {"static": float(self.static), "coulomb": float(self.coulomb)}
-            raise ModelError("out-of-range", problem, where={"force": self.name}, evidence=evidence)
-        if self.speed is not None:
-            advice = Advice("Leave out {}.", Argument("speed"))
-            problem = f"{self.what}: a static coefficient needs exact stick and slip."
-            raise ModelError("conflicting-arguments", problem, advice, where={"force": self.name})
+        static, coulomb = float(self.static), float(self.coulomb)
+        problem = f": static ({static:g}) must not be below coulomb ({coulomb:g})."
+        self.require(static >= coulomb, "out-of-range", problem, static=static, coulomb=coulomb)
+        advice = Advice("Leave out {}.", Argument("speed"))
+        problem = ": a static coefficient needs exact stick and slip."
+        self.require(self.speed is None, "conflicting-arguments", problem, advice)
 
     def problems(self, joints: Mapping[str, Joint]) -> list[Finding]:
         joint = joints.get(self.joint)
@@ -83,8 +78,8 @@ class Friction(Force):
             return []
         where = {"part": self.name, "joint": self.joint}
         if not joint.declaration.bearing:
-            known = [kind for kind, declared in JOINTS.items() if declared.bearing]
-            kinds = f"{', '.join(known[:-1])} or {known[-1]}"
+            kinds_with_bearing = [kind for kind, declared in JOINTS.items() if declared.bearing]
+            kinds = f"{', '.join(kinds_with_bearing[:-1])} or {kinds_with_bearing[-1]}"
             problem = f"{self.what}: friction needs a {kinds} joint, not {self.joint!r}."
             return [Finding("not-supported", problem, where)]
         if all(unit == "rad" for _, _, unit in joint.coordinates) and float(self.coulomb) > 0 and self.radius is None:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY
 from typing import Any
 
-from dalembert.core.errors import ModelError
 from dalembert.model.bodies import Place, Vector
 from dalembert.model.forces.force import Force, force
 from dalembert.model.options import option
@@ -29,6 +28,5 @@ class PointForce(Force):
     central = True
 
     def check(self) -> None:
-        if self.force is None:
-            problem = f"{self.what}: give the force as a vector or a function, or with an input its direction."
-            raise ModelError("missing-argument", problem, where={"force": self.name})
+        problem = ": give the force as a vector or a function, or with an input its direction."
+        self.require(self.force is not None, "missing-argument", problem)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY
 from typing import Any
 
-from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Argument
 from dalembert.model.bodies import Place, Scalar, not_negative
 from dalembert.model.forces.force import Force, force
@@ -45,14 +44,13 @@ class SpringDamper(Force):
     central = True
 
     def __post_init__(self) -> None:
-        if self.joint is not None and self.free_length is not None:
-            advice = Advice("Give {} (its coordinate without load).", Argument("free"))
-            problem = f"{self.what} acts along a joint and has no free length."
-            raise ModelError("ineffective-argument", problem, advice, where={"force": self.name})
-        if self.joint is None and self.free is not None:
-            advice = Advice("Give {} (their distance without load).", Argument("free_length"))
-            problem = f"{self.what} acts between points, not along a joint coordinate."
-            raise ModelError("ineffective-argument", problem, advice, where={"force": self.name})
+        along = self.joint is not None
+        advice = Advice("Give {} (its coordinate without load).", Argument("free"))
+        problem = " acts along a joint and has no free length."
+        self.require(not along or self.free_length is None, "ineffective-argument", problem, advice)
+        advice = Advice("Give {} (their distance without load).", Argument("free_length"))
+        problem = " acts between points, not along a joint coordinate."
+        self.require(along or self.free is None, "ineffective-argument", problem, advice)
         super().__post_init__()
 
     def check(self) -> None:
@@ -62,11 +60,9 @@ class SpringDamper(Force):
             object.__setattr__(self, key, 0.0)
 
 
-def check_ends(one: Force, a: Place | None, b: Place | None, joint: str | None) -> None:
+def check_ends(force: Force, a: Place | None, b: Place | None, joint: str | None) -> None:
     """Either two points, or a joint."""
-    if joint is not None and (a is not None or b is not None):
-        problem = f"{one.what}: give either two points or a joint, not both."
-        raise ModelError("conflicting-arguments", problem, where={"force": one.name})
-    if joint is None and (a is None or b is None):
-        problem = f"{one.what}: give two points (a and b) or a joint; a is {a!r}, b is {b!r}."
-        raise ModelError("missing-argument", problem, where={"force": one.name})
+    both = joint is not None and (a is not None or b is not None)
+    force.require(not both, "conflicting-arguments", ": give either two points or a joint, not both.")
+    complete = joint is not None or (a is not None and b is not None)
+    force.require(complete, "missing-argument", f": give two points (a and b) or a joint; a is {a!r}, b is {b!r}.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY
 
-from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Argument
 from dalembert.model.bodies import Scalar, not_negative
 from dalembert.model.forces.force import Force, Limits, force
@@ -35,14 +34,14 @@ class Stop(Force):
     measured = True
 
     def check(self) -> None:
-        if self.lower is None and self.upper is None:
-            advice = Advice("Give {} or both.", Argument("lower"), Argument("upper"))
-            raise ModelError("missing-argument", f"{self.what} has no limit.", advice, where={"force": self.name})
-        if self.lower is not None and self.upper is not None and float(self.lower) >= float(self.upper):
-            problem = f"{self.what}: lower ({float(self.lower):g}) is not below upper ({float(self.upper):g})."
-            evidence = {"lower": float(self.lower), "upper": float(self.upper)}
-            raise ModelError("not-increasing", problem, where={"force": self.name}, evidence=evidence)
+        advice = Advice("Give {} or both.", Argument("lower"), Argument("upper"))
+        limits = self.limits()
+        self.require(limits[1:] != (None, None), "missing-argument", " has no limit.", advice)
+        if limits.lower is not None and limits.upper is not None:
+            problem = f": lower ({limits.lower:g}) is not below upper ({limits.upper:g})."
+            evidence = {"lower": limits.lower, "upper": limits.upper}
+            self.require(limits.lower < limits.upper, "not-increasing", problem, **evidence)
 
     def limits(self) -> Limits:
-        lower, upper = (None if one is None else float(one) for one in (self.lower, self.upper))
+        lower, upper = (None if limit is None else float(limit) for limit in (self.lower, self.upper))
         return Limits(self.joint, lower, upper)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import KW_ONLY
 
-from dalembert.core.errors import ModelError
 from dalembert.model.actuators import ActuatorModel
 from dalembert.model.bodies import Scalar, not_negative
 from dalembert.model.forces.force import Force, force
@@ -30,19 +29,16 @@ class Tendon(Force):
     model: ActuatorModel | None = option("model", "between input and force", default=None)
 
     def check(self) -> None:
-        if self.model is not None and self.model.states():
-            raise ModelError("not-supported", f"{self.what}: its model has internal states.")
-        if self.model is not None and self.input is None:
-            raise ModelError("missing-argument", f"{self.what}: its model needs an input.")
-        if float(self.lower) > float(self.upper):
-            problem = f"{self.what}: lower ({float(self.lower):g}) is above upper ({float(self.upper):g})."
-            raise ModelError("conflicting-arguments", problem)
+        lower, upper = float(self.lower), float(self.upper)
+        self.require(lower <= upper, "conflicting-arguments", f": lower ({lower:g}) is above upper ({upper:g}).")
         if self.model is not None:
+            self.require(not self.model.states(), "not-supported", ": its model has internal states.")
+            self.require(self.input is not None, "missing-argument", ": its model needs an input.")
             self.model.settle(self.what)
 
     def input_unit(self, turns: bool | None) -> str:
-        own = "" if self.model is None else self.model.unit_of_input(turns)
-        return own or super().input_unit(turns)
+        unit = "" if self.model is None else self.model.unit_of_input(turns)
+        return unit or super().input_unit(turns)
 
     def input_range(self) -> tuple[float, float]:
         return super().input_range() if self.model is None else self.model.input_range()

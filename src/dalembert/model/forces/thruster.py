@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY
 
-from dalembert.core.errors import ModelError
 from dalembert.model.actuators import ActuatorModel
 from dalembert.model.bodies import Place, Vector
 from dalembert.model.forces.force import Force, force
@@ -26,9 +25,8 @@ class Thruster(Force):
     model: ActuatorModel | None = option("model", "between input and force", default=None)
 
     def check(self) -> None:
-        if self.dimension == 2 or (self.model is not None and self.model.states()):
-            problem = f"{self.what} needs a machine in space, and a model without internal states."
-            raise ModelError("not-supported", problem)
+        plain = self.dimension == 3 and not (self.model is not None and self.model.states())
+        self.require(plain, "not-supported", " needs a machine in space, and a model without internal states.")
         if self.model is not None:
             self.model.settle(self.what)
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY
 from typing import Any
 
-from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.model.bodies import Body, Point, Scalar, Vector
 from dalembert.model.forces.force import Force, force
@@ -31,11 +30,9 @@ class Torque(Force):
     node: str | None = option("text", "node of a flexible body at which it acts", default=None)
 
     def __post_init__(self) -> None:
-        given: Any = self.body
-        if isinstance(given, str):
-            problem = f"{self.what}: expected a body, got {given!r}."
-            advice = Advice("For a joint use {}.", Call("m.add_actuator", Argument("joint", given)))
-            raise ModelError("wrong-type", problem, advice, where={"force": self.name})
+        body: Any = self.body
+        advice = Advice("For a joint use {}.", Call("m.add_actuator", Argument("joint", body)))
+        self.require(not isinstance(body, str), "wrong-type", f": expected a body, got {body!r:.80}.", advice)
         super().__post_init__()
 
     def place(self) -> Body | Point:
@@ -44,18 +41,16 @@ class Torque(Force):
 
     def check(self) -> None:
         flexible = self.body.flexible is not None
-        if flexible != (self.node is not None):
-            problem = f"{self.what} acts on the {'flexible' if flexible else 'rigid'} body {self.body.name!r}"
-            advice = Advice("Give {}, one of its nodes." if flexible else "Leave out {}.", Argument("node"))
-            code = "missing-argument" if flexible else "ineffective-argument"
-            raise ModelError(code, f"{problem}.", advice, where={"force": self.name})
+        problem = f" acts on the {'flexible' if flexible else 'rigid'} body {self.body.name!r}."
+        advice = Advice("Give {}, one of its nodes." if flexible else "Leave out {}.", Argument("node"))
+        code = "missing-argument" if flexible else "ineffective-argument"
+        self.require(flexible == (self.node is not None), code, problem, advice)
         self.place()
         if self.torque is not None:
             return
-        if self.input is None or not self.body.planar:
-            advice = Advice("Give {}.", Argument("torque"), *([] if self.input else [Argument("input")]))
-            problem = f"{self.what} has no {'direction' if self.input else 'size'}."
-            raise ModelError("missing-argument", problem, advice, where={"force": self.name})
+        advice = Advice("Give {}.", Argument("torque"), *([] if self.input else [Argument("input")]))
+        problem = f" has no {'direction' if self.input else 'size'}."
+        self.require(self.input is not None and self.body.planar, "missing-argument", problem, advice)
         object.__setattr__(self, "torque", 1.0)
 
     def input_unit(self, turns: bool | None) -> str:

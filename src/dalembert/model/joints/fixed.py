@@ -12,11 +12,12 @@ from dalembert.core.findings import Advice, Argument, Call
 from dalembert.model.bodies import IDENTITY, BodyFrame, matmul, transpose
 from dalembert.model.joints.joint import AT, JOINTS, Glyph, Joint, JointKind
 
-DRAWN = 0.01  # angle between the drawing and the weld [rad] that is no rounding of a drawing: half a degree
 
+def _warn_of_angle(joint: Joint, given: Mapping[str, Any], drawn: float = 0.01) -> None:
+    """Points have no axes, so that a weld between them makes the axes of both bodies parallel.
 
-def _warn_of_angle(joint: Joint, given: Mapping[str, Any]) -> None:
-    """Points have no axes, so that a weld between them makes the axes of both bodies parallel."""
+    drawn : angle [rad] that is no rounding of a drawing: half a degree.
+    """
     sides = (joint.a, joint.b)
     if given.get("at") is not None or any(side.axes != IDENTITY or float(side.angle) for side in sides):
         return  # the axes are those of the drawing, or of frames
@@ -28,7 +29,7 @@ def _warn_of_angle(joint: Joint, given: Mapping[str, Any]) -> None:
     else:
         turned = matmul(transpose(a.rotation), b.rotation)
         angle = math.acos(max(-1.0, min(1.0, (turned[0][0] + turned[1][1] + turned[2][2] - 1) / 2)))
-    if angle > DRAWN:
+    if angle > drawn:
         problem = (
             f"weld {joint.name!r} makes the axes of {a.name!r} and {b.name!r} parallel, "
             f"which the drawing shows at {math.degrees(angle):.3g} degrees."

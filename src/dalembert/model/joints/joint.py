@@ -8,20 +8,18 @@ through entry points of the group ``dalembert.joints``: modules that register a 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dalembert.core.errors import ModelError, require_name, unknown_name
+from dalembert.core.errors import ModelError, require_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.registry import Registry
 from dalembert.equations import CoordinateLimits
 from dalembert.expressions.quantities import atan2
 from dalembert.model.bodies import (
     IDENTITY,
-    THRESHOLDS,
     Body,
     BodyFrame,
     Place,
@@ -29,13 +27,14 @@ from dalembert.model.bodies import (
     Scalar,
     Vector,
     axes_from,
+    length_of,
     matmul,
     transpose,
     vector,
 )
 from dalembert.model.joints.limits import GivenLimits, limits_option, read_limits
-from dalembert.model.options import REQUIRED
 from dalembert.model.options import Option as Option
+from dalembert.model.options import require_options
 from dalembert.record.units import KINDS, in_si
 
 Values = Vector | None
@@ -116,14 +115,14 @@ class JointKind:
     check: Callable[[Joint, Mapping[str, Any]], None] | None = None
 
     def __post_init__(self) -> None:
-        if self.coordinates and all(one.name != "limits" for one in self.options):
+        if self.coordinates and all(option.name != "limits" for option in self.options):
             object.__setattr__(self, "options", (*self.options, limits_option(self.coordinates)))
 
     @property
     def keys(self) -> dict[str, Option]:
         """Keys of its table in a model file."""
         sides = (Option("a", "place", "on the first body"), Option("b", "place", "on the second body"))
-        return {one.name: one for one in (*sides, *self.options)}
+        return {option.name: option for option in (*sides, *self.options)}
 
 
 @dataclass(frozen=True, repr=False)
@@ -183,14 +182,14 @@ class JointMethods:
             use = Advice("Use {}.", Call(f"m.add_{declared.instead.replace(' ', '_')}"))
             problem = f"{what} does not exist in a {'planar' if self.planar else 'spatial'} mechanism."
             raise ModelError("not-supported", problem, *([use] if declared.instead else ()), where=where)
-        given = _complete(declared, what, options, self.planar)
-        frames = _frames(declared, what, a, b, given, self.planar)
-        own = {one.name: given[one.name] for one in declared.options if one.form not in PLACEMENT}
+        chosen = _complete(declared, what, options, self.planar)
+        frames = _frames(declared, what, a, b, chosen, self.planar)
+        numbers = {option.name: chosen[option.name] for option in declared.options if option.form not in PLACEMENT}
         if declared.coordinates:
-            own["limits"] = read_limits(declared.coordinates, given["limits"], what)
-        joint = Joint(name, kind, *frames, own)
+            numbers["limits"] = read_limits(declared.coordinates, chosen["limits"], what)
+        joint = Joint(name, kind, *frames, numbers)
         if declared.check is not None:
-            declared.check(joint, given)
+            declared.check(joint, chosen)
         self.joints.append(joint)
         return joint
 
@@ -252,13 +251,13 @@ class JointMethods:
 
 def unit_along(name: str, joints: Iterable[Joint], bodies: Iterable[Body]) -> str:
     """Unit of a coordinate, or of the first one of a joint; nothing where it is unknown."""
-    owner, _, part = name.rpartition(".")
+    owner, _, ending = name.rpartition(".")
     for joint in joints:
         if joint.name in (name, owner):
-            units = [unit for coordinate, _, unit in joint.coordinates if part == coordinate or joint.name == name]
+            units = [unit for coordinate, _, unit in joint.coordinates if ending == coordinate or joint.name == name]
             return units[0] if units else ""
     if any(body.name == owner for body in bodies):
-        return "rad" if part == "angle" else "m" if part in ("x", "y", "z") else ""
+        return "rad" if ending == "angle" else "m" if ending in ("x", "y", "z") else ""
     return ""
 
 
@@ -270,9 +269,9 @@ def _attach(name: str, kind: JointKind) -> None:
 
     add.__name__ = f"add_{name.replace(' ', '_')}"
     add.__qualname__ = f"Mechanism.{add.__name__}"
-    add.__doc__ = "\n\n".join([kind.doc, *(f"{one.name} : {one.doc}." for one in kind.options)])
+    add.__doc__ = "\n\n".join([kind.doc, *(f"{option.name} : {option.doc}." for option in kind.options)])
     sides = [Parameter(side, Parameter.POSITIONAL_OR_KEYWORD) for side in ("self", "name", "a", "b")]
-    options = [Parameter(one.name, Parameter.KEYWORD_ONLY, default=one.default) for one in kind.options]
+    options = [Parameter(option.name, Parameter.KEYWORD_ONLY, default=option.default) for option in kind.options]
     add.__signature__ = Signature([*sides, *options], return_annotation=Joint)  # type: ignore[attr-defined]
     setattr(JointMethods, add.__name__, add)
 
@@ -284,27 +283,20 @@ JOINTS: Registry[JointKind] = Registry(
 
 def _complete(kind: JointKind, what: str, options: Mapping[str, Any], planar: bool) -> dict[str, Any]:
     """The options of a kind: given, or their defaults; checked."""
-    known = [one.name for one in kind.options]
-    for key in options:
-        if key not in known:
-            problem = unknown_name("argument", key, known, what)
-            raise ModelError("unknown-argument", problem, where={"argument": key})
-    found: dict[str, Any] = {}
-    for one in kind.options:
-        value = options.get(one.name, one.default)
-        if value is REQUIRED:
-            problem = f"{what} needs {one.name}: {one.doc}."
-            raise ModelError("missing-argument", problem, where={"argument": one.name})
-        if planar and one.spatial and value is not None:
+    require_options(what, options, {option.name: option for option in kind.options})
+    values: dict[str, Any] = {}
+    for option in kind.options:
+        value = options.get(option.name, option.default)
+        if planar and option.spatial and value is not None:
             problem = f"{what}: in the plane every angle is about z."
-            advice = Advice("Leave out {}.", Argument(one.name))
-            raise ModelError("ineffective-argument", problem, advice, where={"argument": one.name})
-        if one.form in KINDS or one.form == "position":
-            value = in_si(
-                value, "length" if one.form == "position" else one.form, what=f"{one.name} of {what}", error=ModelError
-            )
-        found[one.name] = value if one.check is None else one.check(value, f"{one.name} of {what}")
-    return found
+            advice = Advice("Leave out {}.", Argument(option.name))
+            raise ModelError("ineffective-argument", problem, advice, where={"argument": option.name})
+        name = f"{option.name} of {what}"
+        if option.form in KINDS or option.form == "position":
+            form = "length" if option.form == "position" else option.form
+            value = in_si(value, form, what=name, error=ModelError)
+        values[option.name] = value if option.check is None else option.check(value, name)
+    return values
 
 
 def _frames(
@@ -314,10 +306,10 @@ def _frames(
     if planar:
         angle = 0.0 if axis is None else _angle(axis, what)
         return _frame(kind, what, a, at, angle=angle), _frame(kind, what, b, at, angle=angle)
-    (first, z), (second, other) = kind.directions
+    (first, z), (second, default_b) = kind.directions
     z, x = z if given.get(first) is None else given[first], given.get("x")
-    own = other if given.get(second) is None else given[second]
-    twin = (z, x) if own is None else (own, None)
+    z_b = default_b if given.get(second) is None else given[second]
+    twin = (z, x) if z_b is None else (z_b, None)
     return _frame(kind, what, a, at, (z, x)), _frame(kind, what, b, at, twin)
 
 
@@ -342,7 +334,7 @@ def _point(kind: JointKind, what: str, side: Place) -> Point:
     if not isinstance(side, Body):
         problem = f"{what}: expected a point, a frame or a body, got {side!r}."
         raise ModelError("wrong-type", problem, Advice("Points are made by {}.", Call("body.at")))
-    if any(one.name == "at" for one in kind.options):
+    if any(option.name == "at" for option in kind.options):
         raise ModelError(
             "missing-argument",
             f"{what} joins bodies, and its place is not given.",
@@ -355,6 +347,5 @@ def _point(kind: JointKind, what: str, side: Place) -> Point:
 def _angle(axis: Vector, what: str) -> Any:
     """Angle of a direction in the plane."""
     x, y = vector(axis, 2, f"axis of {what}")
-    if math.hypot(float(x), float(y)) < THRESHOLDS.length:
-        raise ModelError("zero-length", f"axis of {what} has zero length.")
+    length_of((x, y), f"axis of {what}")
     return atan2(y, x)

@@ -40,7 +40,7 @@ def read_limits(coordinates: Iterable[Coordinate], given: GivenLimits, what: str
     for name in given:
         if name not in names:
             raise _refuse("unknown-name", unknown_name("coordinate", name, names, f"limits of {what}"), names)
-    return {name: _read_one(own, units[name], f"limits of {what}") for name, own in given.items()}
+    return {name: _read_one(limit, units[name], f"limits of {what}") for name, limit in given.items()}
 
 
 def _read_one(given: Any, unit: str, what: str) -> CoordinateLimits:

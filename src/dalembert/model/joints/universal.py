@@ -6,23 +6,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from dalembert.core.errors import ModelError
-from dalembert.model.bodies import THRESHOLDS, apply
+from dalembert.model.bodies import apply
 from dalembert.model.joints.joint import AT, AXIS, JOINTS, Coordinate, Glyph, Joint, JointKind, Option, Z
 
 
-def check(joint: Joint, given: Mapping[str, Any]) -> None:
-    """Axes given in the drawing are square to each other there."""
+def check(joint: Joint, given: Mapping[str, Any], digits: float = 1e-9) -> None:
+    """Axes given in the drawing are square to each other there; digits : cosine of axes written with nine digits."""
     if given.get("at") is None:
         return
     first, second = (apply(side.body.rotation, [row[2] for row in side.axes]) for side in (joint.a, joint.b))
     cosine = sum(p * q for p, q in zip(first, second, strict=True))
-    if abs(cosine) > THRESHOLDS.perpendicular:
-        raise ModelError(
-            "not-perpendicular",
-            f"universal joint {joint.name!r}: axis and second_axis must be square to each other.",
-            where={"joint": joint.name},
-            evidence={"cosine": cosine},
-        )
+    if abs(cosine) > digits:
+        problem = f"universal joint {joint.name!r}: axis and second_axis must be square to each other."
+        raise ModelError("not-perpendicular", problem, where={"joint": joint.name}, evidence={"cosine": cosine})
 
 
 JOINTS.register(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.errors import ModelError, require_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.model.bodies import Body, BodyPieces, Place
 from dalembert.model.options import option
@@ -45,10 +45,9 @@ class _AtGauge(Measure):
 
     def check(self, what: str) -> None:
         data = require_flexible(self.body, what).flexible
-        known = [one.name for one in data.gauges if one.quantity == self.kind] if data is not None else []
-        if self.gauge not in known:
-            problem = unknown_name(f"{self.kind} gauge", self.gauge, known, f"body {self.body.name!r}")
-            raise ModelError("unknown-name", f"{what}: {problem}", where={"body": self.body.name})
+        gauges = [gauge.name for gauge in data.gauges if gauge.quantity == self.kind] if data is not None else []
+        place, where = f"body {self.body.name!r}", {"body": self.body.name}
+        require_name(f"{self.kind} gauge", self.gauge, gauges, place, argument=what, error=ModelError, where=where)
 
 
 @measure("strain")

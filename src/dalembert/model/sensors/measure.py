@@ -34,10 +34,10 @@ class Measure(Declared):
 
     def validate(self, what: str) -> Measure:
         """The same measure with checked options; `what` names the sensor in messages."""
-        made = replace(self)
-        made.settle(what)
-        made.check(what)
-        return made
+        checked = replace(self)
+        checked.settle(what)
+        checked.check(what)
+        return checked
 
     def check(self, what: str) -> None:
         """Raise if its options do not fit together."""

@@ -19,10 +19,10 @@ class SpringForceMeasure(Measure):
     unit = "N"
 
     def problems(self, coordinates: Mapping[str, tuple[str, str]], forces: Mapping[str, Force]) -> list[Finding]:
-        known = [name for name, force in forces.items() if force.measured]
-        if self.spring in known:
+        measured = [name for name, force in forces.items() if force.measured]
+        if self.spring in measured:
             return []
-        problem = unknown_name("spring", str(self.spring), known, "the mechanism")
+        problem = unknown_name("spring", str(self.spring), measured, "the mechanism")
         return [Finding("unknown-name", problem, {"name": str(self.spring)})]
 
 

@@ -14,17 +14,16 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.core.errors import ModelError, unknown_name
-from dalembert.core.findings import Advice, Call
+from dalembert.core.errors import ModelError
 from dalembert.core.text import count_noun
 from dalembert.linear import SecondOrder
 from dalembert.symbolic.formalisms.lagrange import lagrange_forces
 from dalembert.symbolic.motion import in_rates
+from dalembert.symbolic.quadratic import require_equilibrium, require_free_coordinates
 from dalembert.symbolic.system import System
 from dalembert.symbolic.text.simplify import align_terms
 
 SX = ca.SX
-AT_REST = 1e-9  # force over the largest entry of K, C and M: numbers of nine digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +39,8 @@ class SymbolicLinear:
     def numbers(self, parameters: Mapping[str, float] | None = None) -> SecondOrder:
         """The linear system at values of the parameters."""
         s = self.system
-        f = ca.Function("linear", [s.p], [ca.densify(one) for one in (self.M, self.C, self.K, self.B)])
-        M, C, K, B = (np.array(one) for one in f.call([list(s.values(parameters).values())]))
+        f = ca.Function("linear", [s.p], [ca.densify(matrix) for matrix in (self.M, self.C, self.K, self.B)])
+        M, C, K, B = (np.array(matrix) for matrix in f.call([list(s.values(parameters).values())]))
         units = {name: s.units[name] for name in (*s.coordinate_names, *s.input_names) if s.units[name]}
         return SecondOrder(
             M=M, C=(C + C.T) / 2, G=(C - C.T) / 2, K=(K + K.T) / 2, H=(K - K.T) / 2, B=B if s.input_names else None,
@@ -86,15 +85,7 @@ def linearize(
     >>> da.symbolic.to_sympy(found.K), round(float(found.numbers().modes().frequencies[0]) ** 2, 12)
     (g*l*m, 4.905)
     """
-    if system.constraints:
-        raise ModelError(
-            "not-supported", f"row {system.constraints[0].name!r} of system {system.name!r} ties the coordinates; "
-            "a linear system in symbols needs independent ones.", Advice("Use {}.", Call("da.linearize")),
-            where={"row": system.constraints[0].name},
-        )  # fmt: skip
-    for name in {**(at or {}), **(rates or {})}:
-        if name not in system.coordinate_names:
-            raise ModelError("unknown-name", unknown_name("coordinate", name, system.coordinate_names, system.name))
+    require_free_coordinates(system, "linear equations in symbols", {**(at or {}), **(rates or {})})
     motion = in_rates(system)
     M, f = lagrange_forces(motion, "a linear system in symbols")
     q, v, u = system.q, motion.v, system.u
@@ -102,35 +93,26 @@ def linearize(
     speed = ca.vertcat(*(SX((rates or {}).get(name, 0.0)) for name in system.coordinate_names))
     symbols, values = ca.vertcat(q, v, u), ca.vertcat(pose, speed, SX.zeros(u.shape[0]))
     parts = [M, -ca.jacobian(f, v), -ca.jacobian(f, q), ca.jacobian(f, u), f]
-    M, C, K, B, rest = (ca.substitute(ca.densify(SX(one)), symbols, values) for one in parts)
-    _check_steady(system, (M, C, K, rest), rates or {})
-    return SymbolicLinear(system, *(ca.simplify(one) for one in (M, C, K, B)))
+    M, C, K, B, force = (ca.substitute(ca.densify(SX(matrix)), symbols, values) for matrix in parts)
+    _check_steady(system, (M, C, K, force), rates or {})
+    return SymbolicLinear(system, *(ca.simplify(matrix) for matrix in (M, C, K, B)))
 
 
-def _check_steady(system: System, parts: tuple[Any, ...], rates: Mapping[str, Any]) -> None:
-    """Refuse a motion on which forces act, and rates of coordinates that are not cyclic; at the parameters' values."""
+def _check_steady(system: System, parts: tuple[Any, ...], rates: Mapping[str, Any], at_rest: float = 1e-9) -> None:
+    """Refuse a motion on which forces act, and rates of coordinates that are not cyclic; at the parameters' values.
+
+    at_rest : force over the largest entry of K, C and M: numbers of nine digits.
+    """
     f = ca.Function("steady", [system.p, system.t], list(parts))
-    numbers = [[np.array(one) for one in f.call([list(system.values().values()), t])] for t in (0.0, 0.37, 1.9)]
-    M, C, K, rest = numbers[0]
-    size = max(float(np.abs(one).max()) for one in (M, C, K))
-    moved = max(float(np.abs(one - other).max()) for later in numbers[1:] for one, other in zip(later, numbers[0]))
-    if moved > AT_REST * size:
-        raise ModelError(
-            "not-supported", f"the equations of system {system.name!r} change with time on this motion; a linear "
-            "system in symbols has constant coefficients.",
-        )  # fmt: skip
-    k = int(np.abs(rest).argmax())
-    name = system.coordinate_names[k]
-    if abs(rest[k, 0]) > AT_REST * size:
-        raise ModelError(
-            "not-supported", f"this is no equilibrium and no steady motion: a force of {rest[k, 0]:g} acts along "
-            f"{name!r} at the values of the parameters.", where={"coordinate": name},
-            evidence={"force": float(rest[k, 0])},
-        )  # fmt: skip
+    numbers = [[np.array(value) for value in f.call([list(system.values().values()), t])] for t in (0.0, 0.37, 1.9)]
+    M, C, K, force = numbers[0]
+    size = max(float(np.abs(matrix).max()) for matrix in (M, C, K))
+    moved = max(float(np.abs(a - b).max()) for later in numbers[1:] for a, b in zip(later, numbers[0]))
+    if moved > at_rest * size:
+        problem = f"the equations of system {system.name!r} change with time on this motion; a linear system in "
+        raise ModelError("not-supported", f"{problem}symbols has constant coefficients.")
+    require_equilibrium(system, force[:, 0], size, at_rest)
     for moving in rates:
-        j = system.coordinate_names.index(moving)
-        if np.abs(K[:, j]).max() > AT_REST * size:
-            raise ModelError(
-                "not-supported", f"coordinate {moving!r} has a rate and is not cyclic: the motion is not steady.",
-                where={"coordinate": moving},
-            )  # fmt: skip
+        if np.abs(K[:, system.coordinate_names.index(moving)]).max() > at_rest * size:
+            problem = f"coordinate {moving!r} has a rate and is not cyclic: the motion is not steady."
+            raise ModelError("not-supported", problem, where={"coordinate": moving})

@@ -13,10 +13,11 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.core.errors import ModelError, unknown_name
-from dalembert.symbolic.derivation import ZERO, Conserved
-from dalembert.symbolic.motion import in_rates
+from dalembert.core.errors import ModelError
+from dalembert.symbolic.derivation import Conserved
+from dalembert.symbolic.motion import in_rates, vanishes
 from dalembert.symbolic.system import System
+from dalembert.symbolic.text.read import read_scalar
 
 SX = ca.SX
 
@@ -41,12 +42,9 @@ def noether(system: System, symmetry: Mapping[str, Any], *, name: str = "I", gau
     >>> da.symbolic.to_sympy(noether(s, {"x": -y, "y": x}).expression)
     x*y.rate - x.rate*y
     """
-    for one in symmetry:
-        if one not in system.coordinate_names:
-            raise ModelError("unknown-name", unknown_name("coordinate", one, system.coordinate_names, system.name))
-    gauge = SX(gauge)
-    if gauge.is_constant() and not gauge.is_regular():
-        raise ModelError("not-finite", f"the gauge must be finite, got {gauge}.")
+    for coordinate in symmetry:
+        system.table.require_name("coordinate", coordinate, system.coordinate_names)
+    gauge = read_scalar(gauge, "the gauge")
     motion = in_rates(system)
     T, V = motion.kinetic, motion.potential
     xi = ca.vertcat(*(SX(symmetry.get(one, 0.0)) for one in system.coordinate_names))
@@ -58,16 +56,12 @@ def noether(system: System, symmetry: Mapping[str, Any], *, name: str = "I", gau
     size = ca.sum1(ca.fabs(terms[0])) + ca.sum1(ca.fabs(terms[1])) + ca.fabs(T) + ca.fabs(V)
     along = motion.A @ xi if len(motion.rows) else SX(1, 1)
     points = motion.sample([change, size, ca.dot(motion.applied, xi), along])
-    points = [one for one in points if all(np.isfinite(x).all() for x in one)]
+    points = [point for point in points if all(np.isfinite(x).all() for x in point)]
     for problem, k in (("the Lagrangian changes", 0), ("a force acts along it", 2), ("a constraint row moves", 3)):
-        worst = max(
-            (float(np.abs(one[k]).max(initial=0.0)) / max(float(one[1].max()), 1e-300) for one in points), default=0.0
-        )
-        if not points or worst > ZERO:
-            raise ModelError(
-                "not-supported", f"system {system.name!r} does not have this symmetry: {problem}.",
-                evidence={"relative change": worst},
-            )  # fmt: skip
+        changes = [np.abs(point[k]).max(initial=0.0) / max(float(point[1].max()), 1e-300) for point in points]
+        if not points or not vanishes(np.array(changes)):
+            problem = f"system {system.name!r} does not have this symmetry: {problem}."
+            raise ModelError("not-supported", problem, evidence={"relative change": float(max(changes, default=0.0))})
     shown = ", ".join(symmetry)
     return Conserved(
         name, ca.simplify(ca.dot(momenta, xi) - gauge), f"The Lagrangian has the given symmetry in {shown}"

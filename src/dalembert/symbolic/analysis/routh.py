@@ -15,7 +15,7 @@ from typing import Any
 
 import casadi as ca
 
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.errors import ModelError
 from dalembert.symbolic.block_solve import solve_mass
 from dalembert.symbolic.derivation import derive, quadratic_mass
 from dalembert.symbolic.motion import in_rates
@@ -41,7 +41,7 @@ class RouthReduction:
 
     def latex(self) -> str:
         """Effective potential and rates of the cyclic coordinates, lines of an ``aligned`` environment."""
-        rates = [(latex_name(f"{name}.rate"), one) for name, one in self.rates.items()]
+        rates = [(latex_name(f"{name}.rate"), rate) for name, rate in self.rates.items()]
         return align_terms([("V_{\\mathrm{eff}}", self.effective_potential), *rates])
 
     def _repr_latex_(self) -> str:
@@ -73,10 +73,9 @@ def routh(system: System, momenta: Mapping[str, float]) -> RouthReduction:
     if system.constraints or not momenta:
         problem = f"Routh's reduction of system {system.name!r} needs independent coordinates and a cyclic one."
         raise ModelError("not-supported", problem)
-    cyclic = [one.name.removesuffix(".momentum") for one in derive(system).conserved if ".momentum" in one.name]
+    cyclic = [entry.name.removesuffix(".momentum") for entry in derive(system).conserved if ".momentum" in entry.name]
     for name in momenta:
-        if name not in system.coordinate_names:
-            raise ModelError("unknown-name", unknown_name("coordinate", name, system.coordinate_names, system.name))
+        system.table.require_name("coordinate", name, system.coordinate_names)
         if name not in cyclic:
             problem = (
                 f"coordinate {name!r} of system {system.name!r} is not cyclic. Cyclic: {', '.join(cyclic) or 'none'}."
@@ -84,35 +83,37 @@ def routh(system: System, momenta: Mapping[str, float]) -> RouthReduction:
             raise ModelError("not-supported", problem, where={"coordinate": name})
     motion = in_rates(system)
     names = system.coordinate_names
-    kept = [k for k, name in enumerate(names) if name not in momenta]
+    remaining = [k for k, name in enumerate(names) if name not in momenta]
     reduced = System(f"{system.name}, reduced", check_units=False)
-    new = [reduced.coordinate(names[k], system.units[names[k]], drawn=system.drawn[names[k]]) for k in kept]
+    new = [reduced.coordinate(names[k], system.units[names[k]], drawn=system.drawn[names[k]]) for k in remaining]
     values = {name: reduced.parameter(name, value, system.units.get(name, ""))
               for name, value in system.parameter_values.items()}  # fmt: skip
     beta = {name: reduced.parameter(f"{name}.momentum", value) for name, value in momenta.items()}
     inputs = [reduced.input(name, system.units[name]) for name in system.input_names]
     old = ca.vertcat(system.q, system.p, system.u, system.t)
     coordinates = SX.zeros(len(names))  # energies do not depend on the cyclic ones
-    coordinates[kept] = ca.vertcat(SX(0, 1), *new)
+    coordinates[remaining] = ca.vertcat(SX(0, 1), *new)
     there = ca.vertcat(coordinates, ca.vertcat(SX(0, 1), *values.values()), ca.vertcat(SX(0, 1), *inputs), reduced.t)
     T, v = motion.kinetic, motion.v
     still = SX.zeros(v.shape[0])
     parts = [quadratic_mass(motion, "Routh's reduction"), ca.substitute(ca.gradient(T, v), v, still),
              ca.substitute(motion.potential - T, v, still)]  # fmt: skip
-    M, offset, potential = (ca.substitute(SX(one), old, there) for one in parts)
+    M, offset, potential = (ca.substitute(SX(term), old, there) for term in parts)
     # shortest pivots first, which leaves short quotients
     gone = sorted((names.index(name) for name in momenta), key=lambda k: ca.n_nodes(M[k, k]))
-    own = ca.vertcat(SX(0, 1), *map(reduced.rate, new))
+    speeds = ca.vertcat(SX(0, 1), *map(reduced.rate, new))
     free = ca.vertcat(*(beta[names[k]] for k in gone)) - offset[gone]
-    tied = M[gone, kept] @ own
+    tied = M[gone, remaining] @ speeds
     at_rest, change = solve_mass(M[gone, gone], free), solve_mass(M[gone, gone], tied)
     effective = potential + ca.dot(free, at_rest) / 2
-    kinetic = ca.dot(own, M[kept, kept] @ own) / 2 + ca.dot(offset[kept], own) + ca.dot(tied, at_rest - change / 2)
+    kinetic = ca.dot(speeds, M[remaining, remaining] @ speeds) / 2 + ca.dot(offset[remaining], speeds)
+    kinetic += ca.dot(tied, at_rest - change / 2)
     rates = SX.zeros(len(names))
-    rates[kept], rates[gone] = own, at_rest - change
+    rates[remaining], rates[gone] = speeds, at_rest - change
     reduced.add_kinetic(kinetic)
     reduced.add_potential(effective)
-    for k, one in zip(kept, ca.vertsplit(ca.substitute(motion.applied, old, there)[kept]) if kept else [], strict=True):
-        if not SX(one).is_zero():
-            reduced.add_generalized_force(f"along {names[k]}", reduced.q[kept.index(k)], ca.substitute(one, v, rates))
+    applied = ca.vertsplit(ca.substitute(motion.applied, old, there)[remaining]) if remaining else []
+    for k, place, force in zip(remaining, ca.vertsplit(reduced.q) if remaining else [], applied, strict=True):
+        if not SX(force).is_zero():
+            reduced.add_generalized_force(f"along {names[k]}", place, ca.substitute(force, v, rates))
     return RouthReduction(reduced, effective, kinetic - effective, {name: rates[names.index(name)] for name in momenta})

@@ -29,17 +29,17 @@ def boltzmann_hamel(system: System, *, independent: Sequence[str] | None = None)
     independent : names of the independent speeds, where rows tie the speeds; chosen at a random point if left out.
     """
     free = eliminate(in_speeds(system), independent)
-    whole, P, y0 = relax(free)
-    quadratic = quadratic_mass(whole, "the Boltzmann-Hamel method")
-    T, w = whole.kinetic, whole.v
+    lifted, P, y0 = relax(free)
+    quadratic = quadratic_mass(lifted, "the Boltzmann-Hamel method")
+    T, w = lifted.kinetic, lifted.v
     momenta = ca.gradient(T, w)
-    middle = coupling(whole, P, y0)
-    f = whole.force - whole.rate(momenta) - middle + whole.N.T @ ca.gradient(T, system.q)
+    middle = coupling(lifted, P, y0)
+    f = lifted.force - lifted.rate(momenta) - middle + lifted.N.T @ ca.gradient(T, system.q)
     count = free.nv
     rows = w[count:]
     parts = [quadratic[:count, :count], f[:count], T, middle[:count]]
     if rows.numel():
-        parts = [ca.substitute(SX(one), rows, SX.zeros(rows.numel())) for one in parts]
+        parts = [ca.substitute(SX(entry), rows, SX.zeros(rows.numel())) for entry in parts]
     M, f, T, middle = parts
     steps = [
         *elimination_step(free),
@@ -67,7 +67,7 @@ def relax(free: SystemMotion) -> tuple[SystemMotion, Any, Any]:
     """The motion in all quasi-velocities w = P q̇ + y₀: the speeds of ``free``, then the rows it eliminated."""
     system = free.system
     rates = in_rates(system)
-    rows = [rates.rate_of_row(one) for one in free.eliminated]
+    rows = [rates.rate_of_row(row) for row in free.eliminated]
     definitions = ca.vertcat(free.of_rates, *rows)
     P = ca.jacobian(definitions, system.rates)
     y0 = ca.densify(ca.substitute(definitions, system.rates, SX.zeros(rates.nv)))
@@ -76,7 +76,7 @@ def relax(free: SystemMotion) -> tuple[SystemMotion, Any, Any]:
     wdot = ca.vertcat(free.vdot, *(SX.sym(f"row {k + 1}.rate") for k in range(len(rows))))
     qdot = solve_square(P, w - y0)
     N = ca.jacobian(qdot, w)
-    names = (*free.names, *(one.name() for one in extra))
+    names = (*free.names, *(row.name() for row in extra))
     symbols = ca.vertcat(system.rates, system.speeds)
     speeds = ca.substitute(rates.velocity(system.speeds), system.rates, qdot)
     symbols, values = _without(symbols, ca.vertcat(qdot, speeds), free.names)
@@ -86,5 +86,5 @@ def relax(free: SystemMotion) -> tuple[SystemMotion, Any, Any]:
 
 def _without(symbols: Any, values: Any, names: Sequence[str]) -> tuple[Any, Any]:
     """Replacements of all symbols but those that are speeds themselves."""
-    kept = [k for k, one in enumerate(ca.vertsplit(symbols)) if one.name() not in names]
-    return symbols[kept], values[kept]
+    indices = [k for k, symbol in enumerate(ca.vertsplit(symbols)) if symbol.name() not in names]
+    return symbols[indices], values[indices]

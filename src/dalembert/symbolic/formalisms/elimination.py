@@ -24,7 +24,7 @@ def elimination_step(motion: SystemMotion) -> list[Step]:
     if not motion.eliminated:
         names = ", ".join(motion.names)
         return [Step("Speeds", f"The speeds are {names}.", "\\dot{q} = N v + n", (("N", motion.N), ("n", motion.n)))]
-    rows = ", ".join(dict.fromkeys(one.name for one in motion.eliminated))
+    rows = ", ".join(dict.fromkeys(row.name for row in motion.eliminated))
     sentence = (
         f"Independent speeds are {', '.join(motion.independent)}; rows {rows} give the others. This is checked "
         "at random points."
@@ -42,7 +42,7 @@ def with_reactions(derived: Derivation) -> Derivation:
     rates = in_rates(motion.system)
     M, f = lagrange_forces(rates, derived.formalism)
     qdot = motion.qdot
-    at = [ca.substitute(SX(one), rates.v, qdot) for one in (f, rates.A)]
+    at = [ca.substitute(SX(entry), rates.v, qdot) for entry in (f, rates.A)]
     extra: dict[str, Any] = {"mass": M, "force": at[0], "C": at[1], "W": motion.N, "w": motion.rate(qdot)}
     return replace(derived, extra={**derived.extra, **extra}, method=solve_independent)
 

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.arrays import AnyArray as Array
-from dalembert.symbolic.derivation import SOLVING, Derivation, Step, Values
+from dalembert.symbolic.derivation import Derivation, Step, Values, count_independent, least_squares
 from dalembert.symbolic.formalisms.gibbs_appell import acceleration_energy
 from dalembert.symbolic.formalisms.lagrange import constraint_step
 from dalembert.symbolic.formalisms.virtual_work import require_bodies
@@ -44,8 +44,8 @@ def minimise(values: Values) -> tuple[Array, Array]:
     if not len(b):
         return np.linalg.solve(M, f), np.zeros(0)
     U, sizes, V = np.linalg.svd(A)
-    rank = int((sizes > SOLVING.rank * sizes[0]).sum())
+    rank = count_independent(A)
     Z = V[rank:].T
     a = V[:rank].T @ ((U[:, :rank].T @ b) / sizes[:rank])
     a = a + Z @ np.linalg.solve(Z.T @ M @ Z, Z.T @ (f - M @ a))
-    return a, np.linalg.lstsq(A.T, M @ a - f, rcond=SOLVING.rank)[0]
+    return a, least_squares(A.T, M @ a - f)

@@ -55,7 +55,7 @@ def gibbs_appell(system: System, *, independent: Sequence[str] | None = None) ->
     motion = eliminate(in_speeds(system), independent)
     S = acceleration_energy(motion)
     M, inertia = ca.hessian(S, motion.vdot)
-    rest = ca.substitute(inertia, motion.vdot, SX.zeros(motion.nv))
+    static = ca.substitute(inertia, motion.vdot, SX.zeros(motion.nv))
     steps = [
         *elimination_step(motion),
         Step("Energy of accelerations", "The Gibbs-Appell function; terms without accelerations are left out.",
@@ -65,7 +65,7 @@ def gibbs_appell(system: System, *, independent: Sequence[str] | None = None) ->
         Step("Gibbs-Appell equations", "One equation per independent speed.",
              "\\frac{\\partial S}{\\partial \\dot{u}} = Q"),
     ]  # fmt: skip
-    derived = Derivation("the Gibbs-Appell equations", motion, M, ca.densify(motion.force - rest), tuple(steps))
+    derived = Derivation("the Gibbs-Appell equations", motion, M, ca.densify(motion.force - static), tuple(steps))
     return with_reactions(derived)
 
 
@@ -89,10 +89,10 @@ def _solve_accelerations(system: System, independent: Sequence[str] | None) -> D
     W, C = inverse[:, :count], inverse[:, count:]
     w = inverse @ ca.vertcat(-motion.rate(u), motion.b)
     udot = ca.vertcat(SX(0, 1), *(system.symbols[name_derivative(name)] for name in names))
-    whole = acceleration_energy(motion)
-    S = ca.substitute(whole, motion.vdot, W @ udot + w)
-    M, inertia = ca.hessian(whole, motion.vdot)
-    rest = ca.substitute(inertia, motion.vdot, SX.zeros(motion.nv))
+    energy = acceleration_energy(motion)
+    S = ca.substitute(energy, motion.vdot, W @ udot + w)
+    M, inertia = ca.hessian(energy, motion.vdot)
+    static = ca.substitute(inertia, motion.vdot, SX.zeros(motion.nv))
     mass, slope = ca.hessian(S, udot)
     Q = W.T @ motion.force
     right = Q - ca.substitute(slope, udot, SX.zeros(count))
@@ -107,7 +107,7 @@ def _solve_accelerations(system: System, independent: Sequence[str] | None) -> D
     )  # fmt: skip
     extra = {"mass": mass, "force": right, "W": W, "w": w, "C": C}
     return Derivation(
-        "the Gibbs-Appell equations", motion, M, ca.densify(motion.force - rest), steps, extra, solve_relaxed
+        "the Gibbs-Appell equations", motion, M, ca.densify(motion.force - static), steps, extra, solve_relaxed
     )
 
 

@@ -16,8 +16,8 @@ from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
 from dalembert.equations import HOLONOMIC
 from dalembert.symbolic.block_solve import solve_mass
-from dalembert.symbolic.derivation import SOLVING, Derivation, Step, Values, quadratic_mass
-from dalembert.symbolic.motion import RANK, SystemMotion, in_rates
+from dalembert.symbolic.derivation import Derivation, Step, Values, least_squares, quadratic_mass
+from dalembert.symbolic.motion import SystemMotion, in_rates, rank_at
 from dalembert.symbolic.system import System
 
 SX = ca.SX
@@ -25,18 +25,18 @@ SX = ca.SX
 
 def hamilton(system: System) -> Derivation:
     """Canonical equations in coordinates and momenta; holonomic rows have multipliers."""
-    for one in system.constraints:
-        if one.level != HOLONOMIC:
+    for row in system.constraints:
+        if row.level != HOLONOMIC:
             raise ModelError(
-                "not-supported", f"row {one.name!r} of system {system.name!r} is not holonomic; canonical equations "
+                "not-supported", f"row {row.name!r} of system {system.name!r} is not holonomic; canonical equations "
                 "need rows of coordinates alone.",
                 Advice("Use {}.", Call("da.symbolic.maggi"), Call("da.symbolic.lagrange_multipliers")),
-                where={"row": one.name},
+                where={"row": row.name},
             )  # fmt: skip
     rates = in_rates(system)
     mass = quadratic_mass(rates, "Hamilton's method")
     for (value,) in rates.sample([mass], 2):
-        if np.linalg.matrix_rank(value, RANK * max(float(np.abs(value).max()), 1e-300)) < rates.nv:
+        if rank_at(value) < rates.nv:
             raise ModelError(
                 "singular-matrix", f"the momenta of system {system.name!r} do not give its rates: the mass matrix is "
                 "singular (checked at random points).",
@@ -47,9 +47,9 @@ def hamilton(system: System) -> Derivation:
     offset = ca.substitute(ca.gradient(rates.kinetic, rates.v), rates.v, SX.zeros(rates.nv))
     N = solve_mass(mass, SX.eye(rates.nv))
     qdot = solve_mass(mass, p - offset)
-    rest = -solve_mass(mass, offset)  # of q̇ = N p + rest, without momenta
+    drift = -solve_mass(mass, offset)  # of q̇ = N p + rest, without momenta
     motion = SystemMotion(
-        system, names, p, ca.vertcat(*(SX.sym(f"{name}.rate") for name in names)), N, rest,
+        system, names, p, ca.vertcat(*(SX.sym(f"{name}.rate") for name in names)), N, drift,
         rates.constraints, (), (ca.vertcat(system.rates, system.speeds),
                                 ca.vertcat(qdot, ca.substitute(rates.velocity(system.speeds), rates.v, qdot))),
         ca.gradient(rates.kinetic, rates.v),
@@ -77,5 +77,5 @@ def solve_canonical(values: Values) -> tuple[Array, Array]:
     change, C, A, b = values["change"], values["C"], values["A"], values["b"]
     if not len(b):
         return change, np.zeros(0)
-    lam = np.linalg.lstsq(A @ C.T, b - A @ change, rcond=SOLVING.rank)[0]
+    lam = least_squares(A @ C.T, b - A @ change)
     return change + C.T @ lam, lam

@@ -29,7 +29,7 @@ def maggi(system: System, *, independent: Sequence[str] | None = None) -> Deriva
     motion = in_rates(system)
     M, f = lagrange_forces(motion, "Maggi's method")
     free = eliminate(in_speeds(system), independent)
-    own = ca.jacobian(free.of_rates, motion.v)
+    lifting = ca.jacobian(free.of_rates, motion.v)
     steps = [
         Step("Energies", "Kinetic and potential energy.", terms=(("T", motion.kinetic), ("V", motion.potential))),
         *elimination_step(free),
@@ -40,7 +40,7 @@ def maggi(system: System, *, independent: Sequence[str] | None = None) -> Deriva
     ]  # fmt: skip
     if motion.constraints:
         steps.append(constraint_step(motion))
-    extra = {"W": free.N, "C": own}
+    extra = {"W": free.N, "C": lifting}
     return Derivation("Maggi's equations", motion, M, f, tuple(steps), extra, solve_projected)
 
 
@@ -50,5 +50,5 @@ def solve_projected(values: Values) -> tuple[Array, Array]:
     a = np.linalg.solve(np.vstack([W.T @ M, A]), np.concatenate([W.T @ f, b]))
     if not len(b):
         return a, np.zeros(0)
-    other = np.linalg.solve(np.vstack([Y, A]), np.eye(len(f))[:, :])[:, len(f) - len(b) :]
-    return a, other.T @ (M @ a - f)
+    dual = np.linalg.solve(np.vstack([Y, A]), np.eye(len(f))[:, :])[:, len(f) - len(b) :]
+    return a, dual.T @ (M @ a - f)

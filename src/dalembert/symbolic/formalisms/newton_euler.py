@@ -16,7 +16,7 @@ import numpy as np
 from dalembert.core.arrays import AnyArray as Array
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
-from dalembert.symbolic.derivation import SOLVING, Derivation, Step, Values
+from dalembert.symbolic.derivation import Derivation, Step, Values, count_independent, least_squares
 from dalembert.symbolic.formalisms.lagrange import constraint_step
 from dalembert.symbolic.formalisms.virtual_work import inertia_and_forces, kinematic_steps, require_bodies
 from dalembert.symbolic.motion import SystemMotion, in_rates
@@ -51,24 +51,24 @@ def balances(motion: SystemMotion) -> tuple[Any, Any, Any, Any]:
     g = ca.vertcat(*s.gravity)
     mass, J, gamma, applied = [], [], [], []
     for body in motion.bodies:
-        own = s.bodies[body.name]
+        body_parts = s.bodies[body.name]
         force, torque = body.mass * g, SX(3, 1)
         for one in s.forces.values():
             if one.body == body.name:
                 vector = motion.velocity(one.vector)
                 force = force + vector
-                if own.rotation is not None:
-                    torque = torque + own.rotation.T @ ca.cross(one.place - own.position, vector)
+                if body_parts.rotation is not None:
+                    torque = torque + body_parts.rotation.T @ ca.cross(one.place - body_parts.position, vector)
         for load in s.torques.values():
             if load.body == body.name:
                 torque = torque + motion.velocity(load.vector)
             if load.other == body.name:
-                torque = torque - own.rotation.T @ s.bodies[load.body].rotation @ motion.velocity(load.vector)
+                torque = torque - body_parts.rotation.T @ s.bodies[load.body].rotation @ motion.velocity(load.vector)
         mass.append(body.mass * SX.eye(3))
         J.append(body.J)
         gamma.append(body.gamma)
         applied.append(force)
-        if own.rotation is not None:
+        if body_parts.rotation is not None:
             mass.append(body.inertia)
             J.append(body.J_omega)
             gamma.append(body.gamma_omega)
@@ -86,17 +86,15 @@ def solve_balances(values: Values) -> tuple[Array, Array]:
     top = np.hstack([mass @ J, -scale * C])
     K = np.vstack([top, np.hstack([scale * A, np.zeros((len(b), C.shape[1]))])])
     right = np.concatenate([applied - mass @ gamma, scale * b])
-    found = np.linalg.lstsq(K, right, rcond=SOLVING.rank)[0]
-    found += np.linalg.lstsq(K, right - K @ found, rcond=SOLVING.rank)[0]
-    reactions = scale * C @ found[n:]
-    lam = np.linalg.lstsq(A.T, J.T @ reactions, rcond=SOLVING.rank)[0] if len(b) else np.zeros(0)
-    return found[:n], lam
+    x = least_squares(K, right)
+    x += least_squares(K, right - K @ x)
+    reactions = scale * C @ x[n:]
+    lam = least_squares(A.T, J.T @ reactions) if len(b) else np.zeros(0)
+    return x[:n], lam
 
 
 def _null_space(A: Array) -> Array:
-    _, sizes, V = np.linalg.svd(A)
-    rank = int((sizes > SOLVING.rank * (sizes[0] if len(sizes) else 1.0)).sum())
-    return V[rank:].T
+    return np.asarray(np.linalg.svd(A)[2][count_independent(A) :].T)
 
 
 def _require_forces_on_bodies(system: System) -> None:

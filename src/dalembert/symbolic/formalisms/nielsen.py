@@ -32,19 +32,19 @@ def nielsen(system: System, *, order: int = 1, independent: Sequence[str] | None
     if isinstance(order, bool) or not isinstance(order, int) or not 1 <= order <= HIGHEST:
         raise ModelError("not-a-count", f"order must be a whole number from 1 to {HIGHEST}, got {order!r:.40}.")
     free = eliminate(in_speeds(system), independent)
-    whole, P, y0 = relax(free)
-    quadratic_mass(whole, "Nielsen's form")
-    T = whole.kinetic
-    slope = whole.N.T @ ca.gradient(T, system.q)
-    changed = derivative_of_energy(whole, order)
-    inertia = (changed - slope) / order + coupling(whole, P, y0) - slope
-    count, rows = free.nv, whole.v[free.nv :]
-    own = (inertia - whole.force)[:count]
+    lifted, P, y0 = relax(free)
+    quadratic_mass(lifted, "Nielsen's form")
+    T = lifted.kinetic
+    slope = lifted.N.T @ ca.gradient(T, system.q)
+    changed = derivative_of_energy(lifted, order)
+    inertia = (changed - slope) / order + coupling(lifted, P, y0) - slope
+    count, rows = free.nv, lifted.v[free.nv :]
+    projected = (inertia - lifted.force)[:count]
     if rows.numel():
-        still = ca.vertcat(rows, whole.vdot[count:])
-        own = ca.substitute(own, still, SX.zeros(still.numel()))
-    M = ca.jacobian(own, free.vdot)
-    f = -ca.substitute(own, free.vdot, SX.zeros(count))
+        still = ca.vertcat(rows, lifted.vdot[count:])
+        projected = ca.substitute(projected, still, SX.zeros(still.numel()))
+    M = ca.jacobian(projected, free.vdot)
+    f = -ca.substitute(projected, free.vdot, SX.zeros(count))
     shown = {1: "\\dot{T}", 2: "\\ddot{T}"}.get(order, f"T^{{({order})}}")
     steps = [
         *elimination_step(free),

@@ -33,16 +33,16 @@ def penalty(system: System, *, factor: Any = 1e7, damping: Any = 1.0, frequency:
     if not motion.constraints:
         raise ModelError("not-supported", f"system {system.name!r} has no rows to replace by a penalty.")
     M, f = lagrange_forces(motion, "the penalty method")
-    alpha, mu, omega = (system.expression(one, name) for one, name in
+    alpha, mu, omega = (system.expression(row, name) for row, name in
                         ((factor, "factor"), (damping, "damping"), (frequency, "frequency")))  # fmt: skip
     residuals = []
     rates = list(ca.vertsplit(motion.rates_of_rows)) if motion.rates_of_rows.shape[0] else []
-    for one in motion.ordered:
-        if one.level == ACCELERATION:
+    for row in motion.ordered:
+        if row.level == ACCELERATION:
             residuals.append(SX(0))
             continue
         rate = rates.pop(0)
-        position = one.expression if one.level == HOLONOMIC else SX(0)
+        position = row.expression if row.level == HOLONOMIC else SX(0)
         residuals.append(2 * mu * omega * rate + omega**2 * position)
     target = motion.b - ca.vertcat(*residuals)
     A = motion.A

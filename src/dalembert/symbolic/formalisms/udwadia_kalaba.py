@@ -17,7 +17,7 @@ import numpy as np
 from dalembert.core.arrays import AnyArray as Array
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Argument
-from dalembert.symbolic.derivation import SOLVING, Derivation, Step, Values
+from dalembert.symbolic.derivation import Derivation, Step, Values, count_independent, least_squares, pseudo_inverse
 from dalembert.symbolic.formalisms.lagrange import constraint_step, lagrange_forces
 from dalembert.symbolic.motion import in_rates
 from dalembert.symbolic.system import System
@@ -51,7 +51,7 @@ def udwadia_kalaba(system: System, *, form: str = "regular") -> Derivation:
 def _regular(values: Values) -> tuple[Array, Array]:
     M, f, A, b = (values[name] for name in ("M", "f", "A", "b"))
     sizes, vectors = np.linalg.eigh(M)
-    if sizes[0] <= SOLVING.rank * sizes[-1]:
+    if count_independent(M) < len(M) or sizes[0] <= 0.0:
         raise ModelError(
             "singular-matrix", "the mass matrix is singular; the regular form needs its inverse.",
             Advice("Use {}.", Argument("form", "singular"), Argument("form", "augmented")),
@@ -60,7 +60,7 @@ def _regular(values: Values) -> tuple[Array, Array]:
     a = root @ (root @ f)
     if not len(b):
         return a, np.zeros(0)
-    a = a + root @ np.linalg.pinv(A @ root, SOLVING.rank) @ (b - A @ a)
+    a = a + root @ pseudo_inverse(A @ root) @ (b - A @ a)
     return a, _multipliers(A, M @ a - f)
 
 
@@ -69,8 +69,8 @@ def _singular(values: Values) -> tuple[Array, Array]:
     if not len(b):
         return np.linalg.solve(M, f), np.zeros(0)
     scale = np.abs(M).max() / max(np.abs(A).max(), 1e-300)
-    allowed = np.eye(len(f)) - np.linalg.pinv(A, SOLVING.rank) @ A
-    a = np.linalg.pinv(np.vstack([allowed @ M, scale * A]), SOLVING.rank) @ np.concatenate([allowed @ f, scale * b])
+    allowed = np.eye(len(f)) - pseudo_inverse(A) @ A
+    a = pseudo_inverse(np.vstack([allowed @ M, scale * A])) @ np.concatenate([allowed @ f, scale * b])
     return a, _multipliers(A, M @ a - f)
 
 
@@ -78,14 +78,14 @@ def _augment(values: Values) -> tuple[Array, Array]:
     M, f, A, b = (values[name] for name in ("M", "f", "A", "b"))
     if not len(b):
         return _regular(values)
-    inverse, weight = np.linalg.pinv(A, SOLVING.rank), float(np.abs(M).max())
+    inverse, weight = pseudo_inverse(A), float(np.abs(M).max())
     heavier = {"M": M + weight * inverse @ A, "f": f + weight * inverse @ b, "A": A, "b": b}
     a, _ = _regular(heavier)
     return a, _multipliers(A, M @ a - f)
 
 
 def _multipliers(A: Array, force: Array) -> Array:
-    return np.asarray(np.linalg.lstsq(A.T, force, rcond=SOLVING.rank)[0])
+    return np.asarray(least_squares(A.T, force))
 
 
 _FORMS: dict[str, Any] = {"regular": _regular, "singular": _singular, "augmented": _augment}

@@ -14,13 +14,12 @@ import numpy as np
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
 from dalembert.equations import HOLONOMIC
-from dalembert.symbolic.derivation import ZERO, Derivation, Step
+from dalembert.symbolic.derivation import Derivation, Step
 from dalembert.symbolic.formalisms.lagrange import constraint_step
-from dalembert.symbolic.motion import RANK, SystemMotion, in_rates, with_rows
+from dalembert.symbolic.motion import SystemMotion, in_rates, vanishes, with_rows
 from dalembert.symbolic.system import System
 
 SX = ca.SX
-MOVING = 1e-7  # difference of a given velocity from the rate of the place; poses are closed to 1e-12
 
 
 def virtual_work(system: System) -> Derivation:
@@ -82,7 +81,12 @@ def require_bodies(system: System, formalism: str) -> None:
     _refuse_moving_axes(system, formalism)
 
 
-def _refuse_moving_axes(system: System, formalism: str) -> None:
+def _refuse_moving_axes(
+    system: System,
+    formalism: str,
+    moving: float = 1e-7,  # difference of a given velocity from the rate of the place; poses are closed to 1e-12
+    rank: float = 1e-9,
+) -> None:
     """Given velocities must be ṙ in world axes and ω of Rᵀ Ṙ, on motions that fulfil the rows, at random points."""
     bodies = [body for body in system.bodies.values() if body.given]
     if not bodies:
@@ -102,14 +106,14 @@ def _refuse_moving_axes(system: System, formalism: str) -> None:
     C, G = ca.jacobian(rows, motion.v), ca.jacobian(gap, motion.v)
     if ca.depends_on(C, motion.v):
         return  # rows that are not affine: no motion that fulfils them is known
-    closed = ca.vertcat(SX(0, 1), *(one.expression for one in motion.ordered if one.level == HOLONOMIC))
+    closed = ca.vertcat(SX(0, 1), *(entry.expression for entry in motion.ordered if entry.level == HOLONOMIC))
     for place, slope, residual, change, value, size in motion.sample([closed, C, rows, G, gap, ca.vertcat(*sizes)], 2):
-        if np.abs(place).max(initial=0.0) > ZERO or not all(np.isfinite(one).all() for one in (slope, value, change)):
+        if not vanishes(place) or not all(np.isfinite(entry).all() for entry in (slope, value, change)):
             continue
-        back = np.linalg.lstsq(slope, residual, rcond=RANK)[0] if len(residual) else np.zeros((motion.nv, 1))
-        wrong = np.flatnonzero(np.abs(value - change @ back) > MOVING * (1.0 + size))
+        back = np.linalg.lstsq(slope, residual, rcond=rank)[0] if len(residual) else np.zeros((motion.nv, 1))
+        wrong = np.flatnonzero(np.abs(value - change @ back) > moving * (1.0 + size))
         if len(wrong):
-            ends = np.cumsum([one.shape[0] for one in gaps])
+            ends = np.cumsum([entry.shape[0] for entry in gaps])
             name = bodies[int(np.searchsorted(ends, wrong[0], side="right"))].name
             raise ModelError(
                 "conflicting-arguments", f"the velocity given for body {name!r} of system {system.name!r} is not the "

@@ -106,15 +106,15 @@ def _velocities_of_rates(
     motion: ModularMotion, speeds: list[InvariantEntry], held: list[InvariantEntry], Q: Any, g: Any, raw: Any, v: Any
 ) -> Any:
     """v as expressions of q and q̇: by their definitions, or the inverse of the rates."""
-    known: list[Any] = []
+    velocities: list[Any] = []
     for entry in speeds:
-        own = [k for k, one in enumerate(held) if ca.is_equal(g[k], entry.symbol)]
-        known.append(raw[own[0]] if own else _definition(motion, entry, held, raw))
-    if all(one is not None for one in known):
-        return ca.vertcat(*known)
+        matching = [k for k, value in enumerate(held) if ca.is_equal(g[k], entry.symbol)]
+        velocities.append(raw[matching[0]] if matching else _definition(motion, entry, held, raw))
+    if all(value is not None for value in velocities):
+        return ca.vertcat(*velocities)
     n0, n1 = Q.shape
     if n1 > n0 or ca.depends_on(Q, v):
-        lost = next(entry.label for entry, one in zip(speeds, known, strict=True) if one is None)
+        lost = next(entry.label for entry, value in zip(speeds, velocities, strict=True) if value is None)
         raise ModelError(
             "missing-argument", f"velocity {lost!r} has no definition in rates of coordinates, so that no inertia "
             "forces follow from a kinetic energy.",
@@ -122,20 +122,23 @@ def _velocities_of_rates(
             where={"velocity": lost},
         )  # fmt: skip
     n = ca.substitute(g, v, ca.DM.zeros(n1))
-    left, right = (Q, raw - n) if n0 == n1 else (Q.T @ Q, Q.T @ (raw - n))
-    done = eliminate(left, motion._at_random(left), right=right)
+    matrix, right = (Q, raw - n) if n0 == n1 else (Q.T @ Q, Q.T @ (raw - n))
+    done = eliminate(matrix, motion._at_random(matrix), right=right)
     solved: dict[int, Any] = dict(zip(done.columns, done.right, strict=True))
     return ca.vertcat(*(solved[k] for k in range(n1)))
 
 
 def _definition(motion: ModularMotion, entry: InvariantEntry, held: list[InvariantEntry], raw: Any) -> Any:
-    for part, path in motion.paths.items():
-        for one in part.own.relations:
-            if path + one.name == f"{entry.label} definition":
-                symbols = [part.rate(name.symbol) for name in part.own.variables.values() if name.order == 0]
-                labels = [path + name.name for name in part.own.variables.values() if name.order == 0]
-                places = [next((k for k, other in enumerate(held) if other.label == label), None) for label in labels]
-                expression = entry.symbol - one.expression
+    for subsystem, path in motion.paths.items():
+        for relation in subsystem.own.relations:
+            if path + relation.name == f"{entry.label} definition":
+                symbols = [subsystem.rate(name.symbol) for name in subsystem.own.variables.values() if name.order == 0]
+                labels = [path + name.name for name in subsystem.own.variables.values() if name.order == 0]
+                places = [
+                    next((k for k, coordinate in enumerate(held) if coordinate.label == label), None)
+                    for label in labels
+                ]
+                expression = entry.symbol - relation.expression
                 old = [s for s, k in zip(symbols, places, strict=True) if k is not None]
                 new = [raw[k] for k in places if k is not None]
                 return ca.substitute(expression, ca.vertcat(*old), ca.vertcat(*new)) if old else expression

@@ -8,7 +8,7 @@ and spin (z, x, y).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import casadi as ca
@@ -90,13 +90,13 @@ def _add_quaternion(leaf: Leaf, w: Any, frame: str) -> Any:
     rates = quaternion_spin(q, frame).T @ w / 4
     for k in ("t", "x", "y", "z"):  # scalar first, as blocks of Euler parameters are
         symbols[k] = leaf.add_coordinate(f"q{k}")
-    own = ca.vertcat(symbols["x"], symbols["y"], symbols["z"], symbols["t"])
+    quaternion = ca.vertcat(symbols["x"], symbols["y"], symbols["z"], symbols["t"])
     for i, k in enumerate(("x", "y", "z", "t")):
-        leaf.own.rates[f"q{k}"] = ca.substitute(rates[i], q, own)
-    leaf.constrain(ca.sumsqr(own) - 1, "unit quaternion")
+        leaf.own.rates[f"q{k}"] = ca.substitute(rates[i], q, quaternion)
+    leaf.constrain(ca.sumsqr(quaternion) - 1, "unit quaternion")
     if frame == "body":
         leaf.own.quaternions.append(("qt", "wx"))
-    return quaternion_rotation(own)
+    return quaternion_rotation(quaternion)
 
 
 def add_angles(leaf: Leaf, sequence: str, w: Any, redundant: bool) -> Any:
@@ -278,9 +278,11 @@ def inertia_matrix(leaf: Leaf, inertia: Sequence[Any]) -> Any:
     """The matrix of three or six elements, parameters of the leaf."""
     if len(inertia) not in (3, 6):
         raise ModelError("wrong-shape", f"an inertia has three or six elements, got {len(inertia)}.")
-    made = {key: number(leaf, key, value, "kg m²") for key, value in zip(INERTIA, inertia, strict=False)}
-    xy, xz, yz = (made.get(key, SX(0)) for key in INERTIA[3:])
-    return ca.vertcat(ca.horzcat(made["Ixx"], xy, xz), ca.horzcat(xy, made["Iyy"], yz), ca.horzcat(xz, yz, made["Izz"]))
+    elements = {key: number(leaf, key, value, "kg m²") for key, value in zip(INERTIA, inertia, strict=False)}
+    xy, xz, yz = (elements.get(key, SX(0)) for key in INERTIA[3:])
+    return ca.vertcat(
+        ca.horzcat(elements["Ixx"], xy, xz), ca.horzcat(xy, elements["Iyy"], yz), ca.horzcat(xz, yz, elements["Izz"])
+    )
 
 
 def number(leaf: Leaf, name: str, value: Any, unit: str = "") -> Any:
@@ -296,9 +298,3 @@ def attach_body(assembly: Assembly, name: str, place: Any, R: Any) -> None:
     for k, axis in enumerate(AXES):
         assembly.constrain(moving[k], f"{name} v{axis}")
         assembly.constrain(turning[k], f"{name} w{axis}")
-
-
-LEAVES: Mapping[str, Callable[..., Leaf]] = {
-    "rigid body": rigid_body, "planar body": planar_body, "particle": particle, "dc motor": dc_motor,
-    "rolling wheel": rolling_wheel, "rolling sphere": rolling_sphere, "thin bar": thin_bar,
-}  # fmt: skip

@@ -11,7 +11,7 @@ f' along any motion v, V = ∂v/∂q⟨σ⟩.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,11 +20,18 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.arguments import real_number
-from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.errors import DataError, ModelError, require_name
 from dalembert.core.findings import Advice
 from dalembert.expressions import Array
 from dalembert.symbolic.modular.algebra.complement import choose_independent, orthogonal_complement
-from dalembert.symbolic.modular.algebra.elimination import LIMITS, eliminate, rank_of, scale_rows
+from dalembert.symbolic.modular.algebra.elimination import (
+    eliminate,
+    is_rounding,
+    null_space_of,
+    rank_of,
+    scale_rows,
+    solve_determined,
+)
 from dalembert.symbolic.modular.algebra.labelled import (
     LabelledMatrix,
     identity,
@@ -40,6 +47,7 @@ from dalembert.symbolic.modular.parts import ModularPart
 from dalembert.symbolic.modular.points import ModularPoints
 from dalembert.symbolic.text.convert import to_sympy
 from dalembert.symbolic.text.printing import latex
+from dalembert.symbolic.text.read import require_affine
 
 SX = ca.SX
 
@@ -90,7 +98,7 @@ class ModularModel:
     def __init__(self, root: ModularPart) -> None:
         self.root = root
         self.motion = ModularMotion(root)
-        self._forces = {path: _forces(self.motion, part, path) for part, path in self.motion.paths.items()}
+        self._forces = {path: _forces(self.motion, subsystem, path) for subsystem, path in self.motion.paths.items()}
         self.functions: dict[Any, Any] = {}  # compiled functions, each made once
         self.points = ModularPoints(self.motion, max(2, self.motion.working_order))
 
@@ -107,13 +115,13 @@ class ModularModel:
     def nodes(self) -> dict[str, ModelNode]:
         """Every part by its path (``"left.crank"``, the root ``""``), leaves first."""
         nodes: dict[str, ModelNode] = {}
-        for part, path in self.motion.paths.items():
-            nodes[path.removesuffix(".")] = self._derive(part, path, nodes)
+        for subsystem, path in self.motion.paths.items():
+            nodes[path.removesuffix(".")] = self._derive(subsystem, path, nodes)
         return nodes
 
     def _derive(self, part: ModularPart, path: str, nodes: Mapping[str, ModelNode]) -> ModelNode:
         motion = self.motion
-        inner = [nodes[f"{path}{one.name}"] for one in part.parts]
+        inner = [nodes[f"{path}{child.name}"] for child in part.parts]
         R = label_sum(identity(motion.own_labels(path)), *(node.S for node in inner))
         A = self.jacobian(path, R.rows)
         B = A @ R
@@ -121,7 +129,7 @@ class ModularModel:
         numbers, B, A = _without_zero_rows(numbers, B, A)
         chosen = part.own.independent
         try:
-            found = orthogonal_complement(
+            complement = orthogonal_complement(
                 B, numbers, None if chosen is None else [path + label for label in chosen], motion.own_labels(path)
             )
         except ModelError as error:
@@ -129,19 +137,19 @@ class ModularModel:
                 error.code, f"part {part.name!r}: {error.finding.problem}", *error.advice,
                 where={**error.where, "part": part.name}, evidence=error.finding.evidence,
             ) from None  # fmt: skip
-        C = found.matrix
-        own = self.forces(path, R.rows)
-        f = label_sum(R.T.multiply(own), *(node.constrained for node in inner))
+        C = complement.matrix
+        own_forces = self.forces(path, R.rows)
+        f = label_sum(R.T.multiply(own_forces), *(node.constrained for node in inner))
         f = f.part(rows=R.columns)
-        return ModelNode(path, part.name, A, R, B, C, R @ C, f, C.T @ f, found.redundant)
+        return ModelNode(path, part.name, A, R, B, C, R @ C, f, C.T @ f, complement.redundant)
 
     def jacobian(self, path: str | None = None, columns: tuple[str, ...] | None = None) -> LabelledMatrix:
         """A of the constraints of one part (of all when left out), rows by the names of the constraints."""
         motion = self.motion
         order = motion.working_order
         rows = motion.invariants_of(order, path)
-        stack = ca.vertcat(SX(0, 1), *(one.expression for one in rows))
-        A = labelled_jacobian(stack, [one.name for one in rows], motion.symbols(order), motion.labels())
+        stack = ca.vertcat(SX(0, 1), *(row.expression for row in rows))
+        A = labelled_jacobian(stack, [row.name for row in rows], motion.symbols(order), motion.labels())
         return A if columns is None else A.part(columns=columns)
 
     @cached_property
@@ -150,10 +158,10 @@ class ModularModel:
         motion = self.motion
         order = motion.working_order
         rows = motion.invariants_of(order)
-        stack = ca.vertcat(SX(0, 1), *(one.expression for one in rows))
+        stack = ca.vertcat(SX(0, 1), *(row.expression for row in rows))
         q = motion.symbols(order)
         b = ca.substitute(stack, q, ca.DM.zeros(q.numel())) if rows else SX(0, 1)
-        return LabelledMatrix(b, [one.name for one in rows])
+        return LabelledMatrix(b, [row.name for row in rows])
 
     def lifting(self, along: Any) -> Any:
         """V of one motion: how it varies with the variables of the base order, at fixed lower ones (1 x n)."""
@@ -180,9 +188,9 @@ class ModularModel:
             require_label(name, [entry.label for entry in entries], "variable", repr(self.root.name))
         q = ca.vertcat(SX(0, 1), *(entry.symbol for entry in entries))
         change = ca.DM([real_number(entry.label, variation.get(entry.label, 0.0)) for entry in entries])
-        stack = ca.vertcat(SX(0, 1), *(one.expression for one in rows))
-        found = motion.function([ca.jtimes(stack, q, change)], order)(*motion.point(values, order, t))
-        return dict(zip([one.name for one in rows], np.array(found).ravel().tolist(), strict=True))
+        stack = ca.vertcat(SX(0, 1), *(row.expression for row in rows))
+        variations = motion.function([ca.jtimes(stack, q, change)], order)(*motion.point(values, order, t))
+        return dict(zip([row.name for row in rows], np.array(variations).ravel().tolist(), strict=True))
 
     def forces(self, path: str, rows: tuple[str, ...]) -> LabelledMatrix:
         """f = Vᵀ f' of the part's own forces."""
@@ -212,7 +220,7 @@ class ModularModel:
         A = self.jacobian()
         if not A.rows:
             return 0
-        return max(rank_of(one) for one in self.points.evaluate(A.entries, self.motion.working_order - 1))
+        return max(rank_of(matrix) for matrix in self.points.evaluate(A.entries, self.motion.working_order - 1))
 
     @cached_property
     def unconstrained(self) -> LabelledMatrix:
@@ -249,7 +257,7 @@ class ModularModel:
         """The equations of motion as LaTeX: one line per freedom, then one per constraint."""
         fbar = self.tree.constrained
         lines = [f"{latex(self.to_sympy(fbar[label, '']))} &= 0" for label in fbar.rows]
-        lines += [f"{latex(self.to_sympy(one.expression))} &= 0" for one in self.motion.invariants]
+        lines += [f"{latex(self.to_sympy(row.expression))} &= 0" for row in self.motion.invariants]
         body = " \\\\\n".join(lines)
         return f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"
 
@@ -261,30 +269,33 @@ class ModularModel:
         numbers = np.array(function(*self.motion.point(values, order, t))).reshape(matrix.shape)
         return LabelledMatrix(numbers, matrix.rows, matrix.columns)
 
-    def check_rank(self, values: Mapping[str, float], *, t: float = 0.0, limit: float = LIMITS.rank) -> RankReport:
+    def check_rank(self, values: Mapping[str, float], *, t: float = 0.0, limit: float = 1e-9) -> RankReport:
         """Rank of the constraints at a pose, and its distance from a singular one."""
         A = self.at(self.jacobian(), values, t=t).entries
         needed = self.regular_rank
         if not A.size or not needed:
             return RankReport(0, needed, np.inf)
-        found = np.linalg.svd(scale_rows(A), compute_uv=False)
-        rank = int((found > limit * found[0]).sum())
-        return RankReport(rank, needed, float(found[needed - 1]) if needed <= len(found) else 0.0)
+        sizes = np.linalg.svd(scale_rows(A), compute_uv=False)
+        rank = int((sizes > limit * sizes[0]).sum())
+        return RankReport(rank, needed, float(sizes[needed - 1]) if needed <= len(sizes) else 0.0)
 
     def independent_at(self, values: Mapping[str, float], *, t: float = 0.0) -> tuple[str, ...]:
         """Independent velocities with a well conditioned complement at a pose."""
         return choose_independent(self.at(self.jacobian(), values, t=t).entries, self.motion.labels())
 
-    def complement_at(self, values: Mapping[str, float], *, t: float = 0.0) -> LabelledMatrix:
-        """S at a pose; where it loses rank there or has no value, an error gives the pose."""
+    def complement_at(self, values: Mapping[str, float], *, t: float = 0.0, largest: float = 1e-6) -> LabelledMatrix:
+        """S at a pose; where it loses rank there or has no value, an error gives the pose.
+
+        largest : entry of A S, which S makes zero; condition numbers up to 1e6 are allowed.
+        """
         S = self.at(self.S, values, t=t)
         A = self.at(self.jacobian(), values, t=t)
         report = self.check_rank(values, t=t)
         wrong = not np.isfinite(S.entries).all()
-        if wrong or report.is_singular or np.abs((A @ S).entries).max(initial=0.0) > LIMITS.complement:
+        if wrong or report.is_singular or np.abs((A @ S).entries).max(initial=0.0) > largest:
             shown = ", ".join(f"{name} = {value:.6g}" for name, value in values.items())
-            other = self.independent_at(values, t=t)
-            advice = Advice(f"At this pose {', '.join(other)} are independent.")
+            independent = self.independent_at(values, t=t)
+            advice = Advice(f"At this pose {', '.join(independent)} are independent.")
             raise ModelError(
                 "singular-pose", f"the complement of {self.root.name!r} in {', '.join(self.S.columns)} loses rank at "
                 f"{shown} (constraints of rank {report.rank}, elsewhere {report.regular}).",
@@ -309,32 +320,43 @@ class ModularModel:
         M, g = self.dynamics
         rows = self.motion.invariants_of(order)
         q = self.motion.symbols(order)
-        stack = ca.vertcat(SX(0, 1), *(one.expression for one in rows))
+        stack = ca.vertcat(SX(0, 1), *(row.expression for row in rows))
         matrix = ca.vertcat(ca.jacobian(stack, q), M)
         right = ca.vertcat(-ca.substitute(stack, q, ca.DM.zeros(q.numel())), g)
         done = eliminate(matrix, self.points.evaluate(matrix, order - 1), right=right)
         if len(done.columns) < len(labels):
             lost = [labels[k] for k in range(len(labels)) if k not in done.columns]
-            raise ModelError(
-                "singular-matrix", f"the equations of {self.root.name!r} do not determine {', '.join(lost)}: no mass "
-                f"and no constraint acts on it ({self.points.words}).", where={"variables": tuple(lost)},
-            )  # fmt: skip
+            problem = f"the equations of {self.root.name!r} do not determine {', '.join(lost)}"
+            problem += f": no mass and no constraint acts on it ({self.points.words})."
+            raise ModelError("singular-matrix", problem, where={"variables": tuple(lost)})
         solved = dict(zip(done.columns, done.right, strict=True))
         return {label: solved[k] for k, label in enumerate(labels)}
+
+    def inverse_law(self, inputs: Sequence[str]) -> dict[str, Any]:
+        """Inputs as expressions of coordinates, velocities and accelerations: an open-loop law, valid on any motion.
+
+        As many inputs as freedoms, which they must all move; `da.inverse_dynamics` distributes more of them.
+        """
+        for name in inputs:
+            require_name("input", name, self.motion.inputs, self.root.name, error=ModelError)
+        u = ca.vertcat(*(self.motion.inputs[name] for name in inputs))
+        minus_H, free = affine_parts(self.tree.constrained.entries, u, "the forces of inputs", self.root.name)
+        solved = eliminate(minus_H, self.points.evaluate(minus_H, self.acceleration_order), right=free)
+        if not len(inputs) == minus_H.shape[0] == len(solved.columns):
+            raise ModelError(
+                "too-few-inputs", f"the inputs {', '.join(inputs)} move {len(solved.columns)} of the "
+                f"{minus_H.shape[0]} freedoms: a law needs one input for each.", where={"inputs": tuple(inputs)},
+            )  # fmt: skip
+        law = dict(zip(solved.columns, solved.right, strict=True))
+        return {name: law[k] for k, name in enumerate(inputs)}
 
     def accelerations(self, values: Mapping[str, float], *, t: float = 0.0) -> dict[str, float]:
         """The accelerations at one state, solved from numbers: [Sᵀ M; A] q⟨σ⟩ = [Sᵀ g; -b]."""
         order = self.acceleration_order
-        found = self._solver(*self.motion.point(values, order - 1, t))
-        M, g, A, b = (np.array(one) for one in found)
-        S = np.eye(M.shape[0])
-        if A.size:
-            _, s, vt = np.linalg.svd(A)
-            rank = int((s > LIMITS.rank * s[0]).sum()) if s.size and s[0] > 0 else 0
-            S = vt[rank:].T
-        stack, right = np.vstack([S.T @ M, A]), np.vstack([S.T @ g, -b])
-        solution, _, rank, _ = np.linalg.lstsq(stack, right, rcond=LIMITS.determined)
-        if rank < M.shape[0]:
+        M, g, A, b = map(np.array, self._solver(*self.motion.point(values, order - 1, t)))
+        S = null_space_of(A) if A.size else np.eye(len(M))
+        solution = solve_determined(np.vstack([S.T @ M, A]), np.vstack([S.T @ g, -b]))
+        if solution is None:
             raise DataError("singular-matrix", f"the accelerations of {self.root.name!r} are not determined here.")
         return dict(zip(self.motion.labels(order), solution.ravel().tolist(), strict=True))
 
@@ -343,7 +365,7 @@ class ModularModel:
         order = self.acceleration_order
         q = self.motion.symbols(order)
         M, g = affine_parts(self.unconstrained.entries, q, "the effective forces", self.root.name)
-        stack = ca.vertcat(SX(0, 1), *(one.expression for one in self.motion.invariants_of(order)))
+        stack = ca.vertcat(SX(0, 1), *(row.expression for row in self.motion.invariants_of(order)))
         b = ca.substitute(stack, q, ca.DM.zeros(q.numel())) if stack.numel() else SX(0, 1)
         return self.motion.function([M, g, ca.jacobian(stack, q), b], order - 1)
 
@@ -356,8 +378,7 @@ class ModularModel:
 
     def node(self, path: str) -> ModelNode:
         """A node by its path; the root is ``""``."""
-        if path not in self.nodes:
-            raise ModelError("unknown-name", unknown_name("part", path, [*self.nodes], self.root.name))
+        require_name("part", path, self.nodes, self.root.name, error=ModelError)
         return self.nodes[path]
 
 
@@ -368,9 +389,7 @@ def modular_model(part: ModularPart) -> ModularModel:
 
 def affine_parts(expression: Any, q: Any, what: str, name: str) -> tuple[Any, Any]:
     """M and g of expression = -M q + g; an error where it is not affine."""
-    M = -ca.jacobian(expression, q)
-    if ca.depends_on(M, q):
-        raise ModelError("not-affine", f"{what} of {name!r} are not affine in the variables of the highest order.")
+    M = -require_affine(expression, q, f"{what} of {name!r}", "the variables of the highest order")
     return M, ca.substitute(expression, q, ca.DM.zeros(q.numel()))
 
 
@@ -385,7 +404,7 @@ def _without_zero_rows(
     numbers: Array, B: LabelledMatrix, A: LabelledMatrix
 ) -> tuple[Array, LabelledMatrix, LabelledMatrix]:
     """Leave out constraints whose derivative vanishes (the norm of a quaternion)."""
-    size = np.maximum(1.0, np.abs(numbers).max(initial=0.0))
-    keep = [i for i in range(len(B.rows)) if np.abs(numbers[:, i]).max(initial=0.0) > LIMITS.rounding * size]
+    size = max(1.0, float(np.abs(numbers).max(initial=0.0)))
+    keep = [i for i in range(len(B.rows)) if not is_rounding(numbers[:, i], size).all()]
     rows = [B.rows[i] for i in keep]
     return numbers[:, keep], B.part(rows=rows), A.part(rows=rows)

@@ -19,12 +19,13 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.arguments import real_number
-from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.errors import DataError, ModelError, require_name
 from dalembert.core.findings import Advice
 from dalembert.expressions import Array
-from dalembert.symbolic.modular.algebra.elimination import LIMITS, eliminate, random_values, solve_square
+from dalembert.symbolic.modular.algebra.elimination import eliminate, is_zero, random_values, solve_square
 from dalembert.symbolic.modular.declarations import Parameter
-from dalembert.symbolic.modular.parts import RATE, TIME, ModularPart
+from dalembert.symbolic.modular.parts import RATE, TIME, ModularPart, require_part
+from dalembert.symbolic.text.read import require_symbols
 
 SX = ca.SX
 POINTS = 3
@@ -97,21 +98,21 @@ class ModularMotion:
 
     # -- collection ------------------------------------------------------------------------------------------------
     def _collect(self) -> None:
-        for part, path in self.paths.items():
-            own = part.own
-            for variable in own.variables.values():
+        for subsystem, path in self.paths.items():
+            contents = subsystem.own
+            for variable in contents.variables.values():
                 label = path + variable.name
                 self._declared.append(InvariantEntry(label, variable.order, variable.unit, variable.symbol, path))
                 self._register(label, variable.symbol, variable.order)
-            for parameter in own.parameters.values():
+            for parameter in contents.parameters.values():
                 self.parameters[path + parameter.name] = parameter
                 self._names[parameter.symbol.element_hash()] = path + parameter.name
-            for one in own.inputs.values():
-                self.inputs[path + one.name] = one.symbol
-                self.input_units[path + one.name] = one.unit
-                self._names[one.symbol.element_hash()] = path + one.name
-                if one.on is not None:
-                    self.input_motions[path + one.name] = path + one.on
+            for channel in contents.inputs.values():
+                self.inputs[path + channel.name] = channel.symbol
+                self.input_units[path + channel.name] = channel.unit
+                self._names[channel.symbol.element_hash()] = path + channel.name
+                if channel.on is not None:
+                    self.input_motions[path + channel.name] = path + channel.on
         self._names[TIME.element_hash()] = "t"
 
     def _register(self, label: str, symbol: Any, order: int) -> None:
@@ -120,15 +121,15 @@ class ModularMotion:
 
     def _solve_relations(self) -> None:
         """Rates that are given or follow from definitions; definitions left over become constraints."""
-        for part, path in self.paths.items():
-            for name in part.own.rates:
-                variable = part.own.variables[name]
-                self._rates[variable.symbol.element_hash()] = part.own.rates[name]
-            self._register_rates(part, path)
+        for subsystem, path in self.paths.items():
+            for name in subsystem.own.rates:
+                variable = subsystem.own.variables[name]
+                self._rates[variable.symbol.element_hash()] = subsystem.own.rates[name]
+            self._register_rates(subsystem, path)
         self._make_substitution()
-        for part, path in self.paths.items():
-            if part.own.relations:
-                self._solve_part(part, path)
+        for subsystem, path in self.paths.items():
+            if subsystem.own.relations:
+                self._solve_part(subsystem, path)
         self._make_substitution()
         for hash_, rate in list(self._rates.items()):
             self._rates[hash_] = self.resolve(rate)
@@ -141,11 +142,11 @@ class ModularMotion:
     def _make_substitution(self) -> None:
         """Symbols of rates that are expressions of other variables."""
         old, new = [], []
-        for part in self.paths:
-            for (name, times), symbol in part._rate_symbols.items():
-                if times == 1 and part.own.variables[name].symbol.element_hash() in self._rates:
+        for subsystem in self.paths:
+            for (name, times), symbol in subsystem._rate_symbols.items():
+                if times == 1 and subsystem.own.variables[name].symbol.element_hash() in self._rates:
                     old.append(symbol)
-                    new.append(self._rates[part.own.variables[name].symbol.element_hash()])
+                    new.append(self._rates[subsystem.own.variables[name].symbol.element_hash()])
         self._replaced = (old, new)
 
     def resolve(self, expression: Any) -> Any:
@@ -159,30 +160,30 @@ class ModularMotion:
 
     def _resolve_second(self, expression: Any) -> Any:
         """Rates of rates of variables whose rate is an expression."""
-        for part in self.paths:
-            for (name, times), symbol in part._rate_symbols.items():
-                entry = part.own.variables[name].symbol
+        for subsystem in self.paths:
+            for (name, times), symbol in subsystem._rate_symbols.items():
+                entry = subsystem.own.variables[name].symbol
                 if times > 1 and entry.element_hash() in self._rates and ca.depends_on(expression, symbol):
                     derivative = self.differentiate(entry, times)
                     expression = ca.substitute(expression, symbol, ca.densify(derivative))
         return expression
 
     def _solve_part(self, part: ModularPart, path: str) -> None:
-        relations = [self.resolve(one.expression) for one in part.own.relations]
+        relations = [self.resolve(row.expression) for row in part.own.relations]
         unknown = []
         for variable in part.own.variables.values():
             symbol = part._rate_symbols.get((variable.name, 1))
             if symbol is None or variable.symbol.element_hash() in self._rates:
                 continue
-            if any(ca.depends_on(one, symbol) for one in relations):
+            if any(ca.depends_on(row, symbol) for row in relations):
                 unknown.append((variable, symbol))
         if not unknown:
             self._add_surplus(part, path, range(len(relations)), relations)
             return
         U = ca.vertcat(*(symbol for _, symbol in unknown))
         rows, levels = list(relations), [0] * len(relations)
-        for one in part.own.constraints:  # d/dt of constraints on the variables: the norm of a quaternion
-            expression = self.resolve(one.expression)
+        for row in part.own.constraints:  # d/dt of constraints on the variables: the norm of a quaternion
+            expression = self.resolve(row.expression)
             if self.order_of(expression) == min(variable.order for variable, _ in unknown):
                 rows.append(self._chain(expression, part))
                 levels.append(1)
@@ -211,8 +212,8 @@ class ModularMotion:
             self._rates[variable.symbol.element_hash()] = solved[column]
         self._make_substitution()
         used = {affine[i] for i in done.rows}
-        left = [i for i in range(len(relations)) if i not in used]
-        self._add_surplus(part, path, left, [self.resolve(one) for one in relations])
+        surplus = [i for i in range(len(relations)) if i not in used]
+        self._add_surplus(part, path, surplus, [self.resolve(row) for row in relations])
 
     def _chain(self, expression: Any, part: ModularPart) -> Any:
         """Time derivative where rates that are not known yet stay symbols."""
@@ -226,22 +227,20 @@ class ModularMotion:
     def _add_surplus(self, part: ModularPart, path: str, left: Sequence[int] | range, relations: list[Any]) -> None:
         for i in left:
             expression = relations[i]
-            if np.abs(self._at_random(expression)).max() > LIMITS.difference:
+            if not is_zero(self._at_random(expression)).all():
                 name = part.own.relations[i].name
                 self.invariants.append(Invariant(path + name, path, self.order_of(expression), expression))
 
     def _read_constraints(self) -> None:
-        for part, path in self.paths.items():
-            for one in part.own.constraints:
-                self.check_symbols(one.expression, f"constraint {path + one.name!r}")
-                expression = self.resolve(one.expression)
+        for subsystem, path in self.paths.items():
+            for row in subsystem.own.constraints:
+                self.check_symbols(row.expression, f"constraint {path + row.name!r}")
+                expression = self.resolve(row.expression)
                 order = self.order_of(expression)
                 if order < 0 or np.abs(self._at_random(ca.gradient(expression, self._all_of(expression)))).max() == 0:
-                    raise ModelError(
-                        "independent-constraint", f"constraint {path + one.name!r} does not depend on any variable.",
-                        where={"row": path + one.name},
-                    )  # fmt: skip
-                self.invariants.append(Invariant(path + one.name, path, order, expression))
+                    problem = f"constraint {path + row.name!r} does not depend on any variable."
+                    raise ModelError("independent-constraint", problem, where={"row": path + row.name})
+                self.invariants.append(Invariant(path + row.name, path, order, expression))
 
     def _all_of(self, expression: Any) -> Any:
         return ca.vertcat(*(s for s in ca.symvar(expression) if s.element_hash() in self._orders))
@@ -249,15 +248,10 @@ class ModularMotion:
     # -- variables and orders --------------------------------------------------------------------------------------
     def check_symbols(self, expression: Any, what: str) -> None:
         """Every symbol of an expression belongs to this model."""
-        for part, path in self.paths.items():
-            self._register_rates(part, path)
-        for symbol in ca.symvar(expression):
-            if symbol.element_hash() not in self._names:
-                raise ModelError(
-                    "foreign-symbol", f"{what} has the symbol {symbol.name()!r}, which no part of {self.root.name!r} "
-                    "declares.", Advice("A symbol belongs to the part that made it; a copy of a part has its own."),
-                    where={"symbol": symbol.name()},
-                )  # fmt: skip
+        for subsystem, path in self.paths.items():
+            self._register_rates(subsystem, path)
+        reason = f"which no part of {self.root.name!r} declares; a copy of a part has symbols of its own"
+        require_symbols(expression, what, self._names, reason)
 
     def name_of(self, symbol: Any) -> str:
         """The label of a symbol in the whole model."""
@@ -273,24 +267,24 @@ class ModularMotion:
         found = self._rates.get(hash_, self._own_rates.get(hash_))
         if found is not None:
             return found
-        for part, path in self.paths.items():
-            for variable in part.own.variables.values():
+        for subsystem, path in self.paths.items():
+            for variable in subsystem.own.variables.values():
                 if variable.symbol.element_hash() == symbol.element_hash():
-                    return self._next_rate(part, path, variable.name, 0)
-            for (name, times), rate in part._rate_symbols.items():
+                    return self._next_rate(subsystem, path, variable.name, 0)
+            for (name, times), rate in subsystem._rate_symbols.items():
                 if rate.element_hash() == symbol.element_hash():
-                    return self._next_rate(part, path, name, times)
+                    return self._next_rate(subsystem, path, name, times)
         raise ModelError("foreign-symbol", f"{symbol} is no variable of {self.root.name!r}.")
 
     def _next_rate(self, part: ModularPart, path: str, name: str, times: int) -> Any:
-        made = part.rate(name, times + 1)
+        symbol = part.rate(name, times + 1)
         order = part.own.variables[name].order + times + 1
         if order > HIGHEST:
             raise ModelError("too-large", f"the rate of {path + name!r} has order {order}; at most {HIGHEST}.")
-        self._register(path + name + RATE * (times + 1), made, order)
+        self._register(path + name + RATE * (times + 1), symbol, order)
         entry = part.own.variables[name].symbol if times == 0 else part.rate(name, times)
-        self._own_rates[entry.element_hash()] = made
-        return made
+        self._own_rates[entry.element_hash()] = symbol
+        return symbol
 
     def differentiate(self, expression: Any, times: int = 1) -> Any:
         """Time derivative of expressions, as often as asked."""
@@ -317,8 +311,8 @@ class ModularMotion:
                 for entry in self._levels[k - 1]:
                     rate = self.rate_of(entry.symbol)
                     hash_ = rate.element_hash() if rate.is_symbolic() else 0
-                    own = self._names.get(hash_) == entry.label + RATE
-                    if own:
+                    is_variable = self._names.get(hash_) == entry.label + RATE
+                    if is_variable:
                         unit = f"{entry.unit or 1}/s" if not entry.unit.endswith("/s") else f"{entry.unit}²"
                         level.append(InvariantEntry(entry.label + RATE, k, unit, rate, entry.owner))
             self._levels.append(level)
@@ -340,36 +334,32 @@ class ModularMotion:
     # -- constraints -----------------------------------------------------------------------------------------------
     def classify(self, name: str) -> ConstraintClassification:
         """The kind of a constraint, by its name."""
-        for one in self.invariants:
-            if one.name == name:
-                q = self.symbols(max(one.order, 0))
-                affine = not ca.depends_on(ca.jacobian(one.expression, q), q)
-                return ConstraintClassification(
-                    one.order, one.order == 0, bool(ca.depends_on(one.expression, TIME)), affine
-                )
-        raise ModelError(
-            "unknown-name", unknown_name("constraint", name, [one.name for one in self.invariants], self.root.name)
-        )
+        rows = {row.name: row for row in self.invariants}
+        require_name("constraint", name, rows, self.root.name, error=ModelError)
+        order, expression = rows[name].order, rows[name].expression
+        q = self.symbols(max(order, 0))
+        affine = not ca.depends_on(ca.jacobian(expression, q), q)
+        return ConstraintClassification(order, order == 0, bool(ca.depends_on(expression, TIME)), affine)
 
     @property
     def is_holonomic(self) -> bool:
-        return all(one.order == 0 for one in self.invariants)
+        return all(row.order == 0 for row in self.invariants)
 
     def invariants_of(self, order: int, owner: str | None = None) -> list[Invariant]:
         """All constraints differentiated up to one order; of one part, or of all."""
         return [
-            Invariant(one.name, one.owner, order, self.differentiate(one.expression, order - one.order))
-            for one in self.invariants
-            if one.order <= order and (owner is None or one.owner == owner)
+            Invariant(row.name, row.owner, order, self.differentiate(row.expression, order - row.order))
+            for row in self.invariants
+            if row.order <= order and (owner is None or row.owner == owner)
         ]
 
     @cached_property
     def constraint_order(self) -> int:
         """The least order at which all constraints are affine in the variables of that order."""
-        order = max([one.order for one in self.invariants] + [entry.order for entry in self._declared] + [0])
+        order = max([row.order for row in self.invariants] + [entry.order for entry in self._declared] + [0])
         while order <= HIGHEST:
             q = self.symbols(order)
-            stack = ca.vertcat(SX(0, 1), *(one.expression for one in self.invariants_of(order)))
+            stack = ca.vertcat(SX(0, 1), *(row.expression for row in self.invariants_of(order)))
             if not ca.depends_on(ca.jacobian(stack, q), q):
                 return order
             order += 1
@@ -385,8 +375,7 @@ class ModularMotion:
         """Values of all parameters, some replaced; a missing value is an error, or becomes a random number."""
         given = given or {}
         for name in given:
-            if name not in self.parameters:
-                raise DataError("unknown-name", unknown_name("parameter", name, self.parameters, self.root.name))
+            require_name("parameter", name, self.parameters, self.root.name)
         values = []
         for name, parameter in self.parameters.items():
             value = given.get(name, parameter.value)
@@ -402,38 +391,34 @@ class ModularMotion:
     def arguments(self, order: int) -> list[Any]:
         """Columns of symbols: variables of order 0 up to ``order``, inputs, parameters, time."""
         u = ca.vertcat(SX(0, 1), *self.inputs.values())
-        p = ca.vertcat(SX(0, 1), *(one.symbol for one in self.parameters.values()))
+        p = ca.vertcat(SX(0, 1), *(parameter.symbol for parameter in self.parameters.values()))
         return [*(self.symbols(k) for k in range(order + 1)), u, p, TIME]
 
     def function(self, expressions: Sequence[Any], order: int) -> ca.Function:
         """A function of `arguments`."""
-        return ca.Function("of_motion", self.arguments(order), [ca.densify(one) for one in expressions], {"cse": True})
+        return ca.Function(
+            "of_motion", self.arguments(order), [ca.densify(expression) for expression in expressions], {"cse": True}
+        )
 
-    def point(self, values: Mapping[str, float], order: int, t: float = 0.0, rest: float | None = None) -> list[Array]:
+    def point(self, values: Mapping[str, float], order: int, t: float = 0.0) -> list[Array]:
         """Numbers of `arguments`, by label; coordinates left out are those of the pose given with `place`.
 
         Velocities, higher variables and inputs that are left out are zero.
         """
-        known = set(self.inputs) | set(self.parameters)
+        labels = set(self.inputs) | set(self.parameters)
         columns = []
         for k in range(order + 1):
             column = []
             for entry in self.variables(k):
-                known.add(entry.label)
+                labels.add(entry.label)
                 value = values.get(entry.label, self.placement.get(entry.label) if k == 0 else 0.0)
                 if value is None:
-                    value = rest
-                if value is None:
-                    raise DataError(
-                        "missing-argument", f"coordinate {entry.label!r} has no value.", where={"label": entry.label}
-                    )
+                    problem = f"coordinate {entry.label!r} has no value."
+                    raise DataError("missing-argument", problem, where={"label": entry.label})
                 column.append(real_number(entry.label, value))
             columns.append(np.array(column))
         for name in values:
-            if name not in known:
-                raise DataError(
-                    "unknown-name", unknown_name("variable, input or parameter", name, known, self.root.name)
-                )
+            require_name("variable, input or parameter", name, labels, self.root.name)
         u = np.array([values.get(name, 0.0) for name in self.inputs])
         p = self.parameter_values({name: values[name] for name in self.parameters if name in values})
         return [*columns, u, p, np.array([t])]
@@ -441,7 +426,11 @@ class ModularMotion:
     @cached_property
     def placement(self) -> dict[str, float]:
         """Values of coordinates that parts were placed with."""
-        return {path + name: value for part, path in self.paths.items() for name, value in part.own.placement.items()}
+        return {
+            path + name: value
+            for subsystem, path in self.paths.items()
+            for name, value in subsystem.own.placement.items()
+        }
 
     def _at_random(self, expression: Any) -> Array:
         """Values at random points, off the constraints: for structure only. Shape (points, rows, columns)."""
@@ -453,8 +442,8 @@ def variation_norm(derivatives: Sequence[Array]) -> float:
 
     derivatives : samples of w, ẇ, ... up to the order of the motion, each (times,) or (times, entries).
     """
-    samples = [np.abs(np.asarray(one, dtype=float)) for one in derivatives]
-    return float(np.max(sum(one.max(axis=0) for one in samples)))
+    samples = [np.abs(np.asarray(sample, dtype=float)) for sample in derivatives]
+    return float(np.max(sum(sample.max(axis=0) for sample in samples)))
 
 
 def _paths(root: ModularPart) -> dict[ModularPart, str]:
@@ -464,10 +453,7 @@ def _paths(root: ModularPart) -> dict[ModularPart, str]:
     def visit(part: ModularPart, path: str, above: tuple[ModularPart, ...]) -> None:
         if part in above:
             raise ModelError("cyclic", f"assembly {part.name!r} contains itself.", where={"assembly": part.name})
-        names = [inner.name for inner in part.parts]
-        for inner in part.parts:
-            if names.count(inner.name) > 1:
-                raise ModelError("taken-name", f"two parts of {part.name!r} have the name {inner.name!r}.")
+        for inner in part.parts:  # `Assembly.add` refuses a name that another part has
             visit(inner, f"{path}{inner.name}.", (*above, part))
         if part in paths:
             raise ModelError(
@@ -476,7 +462,5 @@ def _paths(root: ModularPart) -> dict[ModularPart, str]:
             )  # fmt: skip
         paths[part] = path
 
-    if not isinstance(root, ModularPart):
-        raise ModelError("wrong-type", f"expected a Leaf or an Assembly, got {type(root).__name__}.")
-    visit(root, "", ())
+    visit(require_part(root), "", ())
     return paths

@@ -10,12 +10,13 @@ Parts contain symbols and expressions; `symbolic.modular.model` derives everythi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import casadi as ca
 
-from dalembert.core.arguments import real_number
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.arguments import one_of, real_number, whole_number
+from dalembert.core.errors import ModelError, require_name, require_new_name, unknown_name
 from dalembert.core.findings import Advice, Call
 from dalembert.equations.equations_of_motion import EquationsOfMotion, equations
 from dalembert.symbolic.modular.declarations import (
@@ -27,12 +28,14 @@ from dalembert.symbolic.modular.declarations import (
     Parameter,
     PartContents,
 )
-from dalembert.symbolic.text.convert import from_sympy, is_sympy
+from dalembert.symbolic.text.convert import is_sympy
+from dalembert.symbolic.text.read import read_scalar
 
 TIME = ca.SX.sym("t")
 """Time, in expressions of any part."""
 
 RATE = ".rate"
+COPY = Advice("Use a copy under another name: {}.", Call("part.copy"))
 COMPARISONS = (ca.OP_LT, ca.OP_LE, ca.OP_NE, ca.OP_NOT, ca.OP_AND, ca.OP_OR)
 
 
@@ -40,7 +43,7 @@ class ModularPart:
     """Common base of leaves and assemblies; make a `Leaf` or an `Assembly`."""
 
     def __init__(self, name: str) -> None:
-        self.name = _check_name(name, "a part")
+        self.name = _read_name("part", name)
         self.own = PartContents()
         self._rate_symbols: dict[tuple[str, int], Any] = {}
 
@@ -72,16 +75,14 @@ class ModularPart:
         definition : its expression in the rates of variables one order lower; the rates are solved from definitions
         """
         self._check_new(name)
-        if not isinstance(order, int) or isinstance(order, bool) or order < 0:
-            raise ModelError("not-a-count", f"the order of variable {name!r} must be 0, 1, 2, ..., got {order!r}.")
+        whole_number(f"the order of variable {name!r}", order, error=ModelError)
         symbol = ca.SX.sym(name)
         self.own.variables[name] = ModularVariable(name, order, unit, symbol)
         if rate is not None:
             self.own.rates[name] = self._graph(rate, f"the rate of {name!r}")
         if definition is not None:
-            self.own.relations.append(
-                NamedEquation(f"{name} definition", symbol - self._graph(definition, f"{name!r}"))
-            )
+            residual = symbol - self._graph(definition, f"{name!r}")
+            self.own.relations.append(NamedEquation(f"{name} definition", residual))
         return symbol
 
     def rate(self, of: Any, times: int = 1) -> Any:
@@ -96,21 +97,20 @@ class ModularPart:
         """Time derivative of an expression (or matrix of them), with symbols of rates in it."""
         total = ca.jacobian(ca.vec(expression), TIME)
         names = {symbol.element_hash() for symbol in ca.symvar(expression)}
-        for part in walk(self):
-            for variable in list(part.own.variables.values()):
+        for subsystem in walk(self):
+            for variable in list(subsystem.own.variables.values()):
                 if variable.symbol.element_hash() in names:
-                    total += ca.jacobian(ca.vec(expression), variable.symbol) * part.rate(variable.name)
-            for (name, times), symbol in list(part._rate_symbols.items()):
+                    total += ca.jacobian(ca.vec(expression), variable.symbol) * subsystem.rate(variable.name)
+            for (name, times), symbol in list(subsystem._rate_symbols.items()):
                 if symbol.element_hash() in names:
-                    total += ca.jacobian(ca.vec(expression), symbol) * part.rate(name, times + 1)
+                    total += ca.jacobian(ca.vec(expression), symbol) * subsystem.rate(name, times + 1)
         return ca.reshape(total, expression.shape)
 
     def relate(self, expression: Any, name: str = "") -> None:
         """An equation (expression = 0) that determines rates of variables; equations in excess are constraints."""
         name = name or f"relation {len(self.own.relations) + 1}"
-        self.own.relations.append(
-            NamedEquation(name, self._equation(expression, f"relation {name!r} of {self.name!r}"))
-        )
+        residual = self._equation(expression, f"relation {name!r} of {self.name!r}")
+        self.own.relations.append(NamedEquation(name, residual))
 
     def add_parameter(self, name: str, value: float | None = None, unit: str = "") -> Any:
         """A number that stays a symbol."""
@@ -131,20 +131,17 @@ class ModularPart:
 
     def add_output(self, name: str, value: Any, unit: str = "") -> None:
         """A quantity that is measured: an expression of variables up to accelerations."""
-        if name in self.own.outputs:
-            raise ModelError("taken-name", f"part {self.name!r} has an output {name!r} already.", where={"name": name})
+        require_new_name("output", name, self.own.outputs, f"part {self.name!r}", error=ModelError)
         self.own.outputs[name] = (unit, self._graph(value, f"output {name!r}"))
 
     # -- constraints and forces --------------------------------------------------------------------------------------
     def constrain(self, expression: Any, name: str = "") -> None:
         """An equation between variables: ``expression = 0``, or ``left == right``. Inequalities are refused."""
         name = name or f"constraint {len(self.own.constraints) + 1}"
-        if any(one.name == name for one in self.own.constraints):
-            raise ModelError(
-                "taken-name", f"part {self.name!r} has a constraint {name!r} already.", where={"row": name}
-            )
-        made = self._equation(expression, f"constraint {name!r} of {self.name!r}")
-        self.own.constraints.append(NamedEquation(name, made))
+        names = [row.name for row in self.own.constraints]
+        require_new_name("constraint", name, names, f"part {self.name!r}", error=ModelError)
+        residual = self._equation(expression, f"constraint {name!r} of {self.name!r}")
+        self.own.constraints.append(NamedEquation(name, residual))
 
     def add_force(self, value: Any, along: Any) -> None:
         """An effective force dual to a motion: the name of a velocity, or an expression of variables.
@@ -160,9 +157,7 @@ class ModularPart:
         form : ``"lagrange"``, or ``"nielsen"`` and ``"tzenoff"``, which differentiate T in time once or twice before
             they differentiate it in the variables; all three give the same forces.
         """
-        forms = ("lagrange", "nielsen", "tzenoff")
-        if form not in forms:
-            raise ModelError("unknown-choice", f"form must be one of {', '.join(forms)}, got {form!r}.")
+        one_of("form", form, ("lagrange", "nielsen", "tzenoff"), ModelError)
         self.own.energies.append(Energy(form, self._graph(T, "a kinetic energy")))
 
     def add_gibbs_appell(self, S: Any) -> None:
@@ -175,12 +170,10 @@ class ModularPart:
 
     def choose(self, *independent: str) -> None:
         """Independent velocities of this part: as many as it has degrees of freedom, by their labels in this part."""
-        twice = sorted({label for label in independent if independent.count(label) > 1})
-        if twice:
-            raise ModelError(
-                "duplicate", f"independent variable {twice[0]!r} is given twice.", where={"name": twice[0]}
-            )
-        self.own.independent = tuple(independent)
+        for k, label in enumerate(independent):
+            if label in independent[:k]:
+                raise ModelError("duplicate", f"independent variable {label!r} is given twice.", where={"name": label})
+        self.own.independent = independent
 
     def place(self, values: Mapping[str, float]) -> None:
         """A pose: values of coordinates by label. Assemblies start there, and ranks are checked near it too."""
@@ -190,137 +183,121 @@ class ModularPart:
 
     def _graph(self, value: Any, what: str) -> Any:
         """An expression of the graph; one of SymPy is converted, its symbols found by their labels in this part."""
-        if is_sympy(value):
-            value = from_sympy(value, _Symbols(self))
-        return scalar(value, what)
+        return read_scalar(value, what, _Symbols(self))
 
     def _equation(self, expression: Any, what: str) -> Any:
-        if is_sympy(expression) and getattr(expression, "is_Relational", False):
-            if not getattr(expression, "is_Equality", False):
-                raise _inequality(what)
-            expression = expression.lhs - expression.rhs
-        return equation(self._graph(expression, what) if is_sympy(expression) else expression, what)
+        """The residual of ``expression`` or of ``left == right``; an inequality is refused."""
+        inequality = is_sympy(expression) and getattr(expression, "is_Relational", False)
+        if inequality and getattr(expression, "is_Equality", False):
+            inequality, expression = False, expression.lhs - expression.rhs
+        residual = ca.SX(0) if inequality else self._graph(expression, what)
+        compares = not residual.is_leaf()
+        if inequality or (compares and residual.op() in COMPARISONS):
+            raise ModelError(
+                "not-supported", f"{what} is an inequality; constraints here are equations that hold at all times.",
+                Advice("Contacts that open are forces, not constraints."), where={"row": what},
+            )  # fmt: skip
+        return residual.dep(0) - residual.dep(1) if compares and residual.op() == ca.OP_EQ else residual
 
     # -- names -----------------------------------------------------------------------------------------------------
     def __getitem__(self, label: str) -> Any:
         """A symbol by its label: ``leaf["vx"]``, ``assembly["left.theta.rate"]``."""
-        found = self._look_up(label)
-        if found is None:
-            raise ModelError(
-                "unknown-name", unknown_name("symbol", label, self.labels(), f"part {self.name!r}"),
-                where={"part": self.name, "symbol": label},
-            )  # fmt: skip
-        return found
+        symbol = self._look_up(label)
+        if symbol is None:
+            where = {"part": self.name, "symbol": label}
+            require_name("symbol", label, self.labels(), f"part {self.name!r}", error=ModelError, where=where)
+        return symbol
 
     def _look_up(self, label: str) -> Any:
-        own = self.own
-        for group in (own.variables, own.parameters, own.inputs):
+        contents = self.own
+        for group in (contents.variables, contents.parameters, contents.inputs):
             if label in group:
                 return group[label].symbol
         base, times = label, 0
         while base.endswith(RATE):
             base, times = base[: -len(RATE)], times + 1
-            if base in own.variables:
+            if base in contents.variables:
                 return self.rate(base, times)
-        for part in self.parts:
-            if label.startswith(f"{part.name}."):
-                found = part._look_up(label[len(part.name) + 1 :])
-                if found is not None:
-                    return found
+        for subsystem in self.parts:
+            if label.startswith(f"{subsystem.name}."):
+                symbol = subsystem._look_up(label[len(subsystem.name) + 1 :])
+                if symbol is not None:
+                    return symbol
         return None
 
     def labels(self) -> list[str]:
         """Labels of all variables, parameters and inputs of this part and of its parts."""
-        own = self.own
-        inner = [f"{part.name}.{label}" for part in self.parts for label in part.labels()]
-        return [*own.variables, *own.parameters, *own.inputs, *inner]
+        contents = self.own
+        inner = [f"{subsystem.name}.{label}" for subsystem in self.parts for label in subsystem.labels()]
+        return [*contents.variables, *contents.parameters, *contents.inputs, *inner]
 
     def _owner(self, of: Any) -> tuple[ModularPart, str]:
         """The part that owns a variable, and the variable's name there."""
         if isinstance(of, str):
             if of in self.own.variables:
                 return self, of
-            for part in self.parts:
-                if of.startswith(f"{part.name}."):
-                    return part._owner(of[len(part.name) + 1 :])
+            for subsystem in self.parts:
+                if of.startswith(f"{subsystem.name}."):
+                    return subsystem._owner(of[len(subsystem.name) + 1 :])
         elif isinstance(of, ca.SX) and of.is_symbolic():
-            for part in walk(self):
-                for variable in part.own.variables.values():
+            for subsystem in walk(self):
+                for variable in subsystem.own.variables.values():
                     if ca.is_equal(variable.symbol, of):
-                        return part, variable.name
-        raise ModelError(
-            "unknown-name", unknown_name("variable", str(of), self.labels(), f"part {self.name!r}"),
-            where={"part": self.name, "variable": str(of)},
-        )  # fmt: skip
+                        return subsystem, variable.name
+        problem = unknown_name("variable", str(of), self.labels(), f"part {self.name!r}")
+        raise ModelError("unknown-name", problem, where={"part": self.name, "variable": str(of)})
 
     def _check_new(self, name: str) -> None:
-        _check_name(name, f"a symbol of part {self.name!r}")
-        own = self.own
-        if name in own.variables or name in own.parameters or name in own.inputs:
-            raise ModelError(
-                "taken-name", f"part {self.name!r} has a symbol {name!r} already.",
-                where={"part": self.name, "symbol": name},
-            )  # fmt: skip
+        names = (*self.own.variables, *self.own.parameters, *self.own.inputs)
+        _read_name("symbol", name, names, f"part {self.name!r}", where={"part": self.name})
 
     # -- copies ----------------------------------------------------------------------------------------------------
     def copy(self, name: str, **values: float) -> Any:
         """The same model under another name, with symbols of its own; parameters of it may get other values."""
-        made = self._copy_part(name, [], [])
+        copied = self._copy_part(name, [], [])
+        parameters = copied.own.parameters
         for key, value in values.items():
-            if key not in made.own.parameters:
-                problem = unknown_name("parameter", key, made.own.parameters, f"part {self.name!r}")
-                raise ModelError("unknown-name", problem)
-            old = made.own.parameters[key]
-            made.own.parameters[key] = Parameter(old.name, old.unit, old.symbol, real_number(key, value))
-        return made
+            require_name("parameter", key, parameters, f"part {self.name!r}", error=ModelError)
+            parameters[key] = replace(parameters[key], value=real_number(key, value))
+        return copied
 
     def _copy_part(self, name: str, old: list[Any], new: list[Any]) -> ModularPart:
-        made = type(self)(name)
-        inner = [part._copy_part(part.name, old, new) for part in self.parts]
-        own, other = self.own, made.own
-        for variable in own.variables.values():
-            symbol = ca.SX.sym(variable.name)
-            other.variables[variable.name] = ModularVariable(variable.name, variable.order, variable.unit, symbol)
-            old.append(variable.symbol)
-            new.append(symbol)
-        for (which, times), symbol in self._rate_symbols.items():
-            made._rate_symbols[which, times] = ca.SX.sym(which + RATE * times)
-            old.append(symbol)
-            new.append(made._rate_symbols[which, times])
-        for parameter in own.parameters.values():
-            symbol = ca.SX.sym(parameter.name)
-            other.parameters[parameter.name] = Parameter(parameter.name, parameter.unit, symbol, parameter.value)
-            old.append(parameter.symbol)
-            new.append(symbol)
-        for one in own.inputs.values():
-            symbol = ca.SX.sym(one.name)
-            other.inputs[one.name] = Input(one.name, one.unit, symbol, one.on)
-            old.append(one.symbol)
-            new.append(symbol)
+        copied = type(self)(name)
+        inner = [subsystem._copy_part(subsystem.name, old, new) for subsystem in self.parts]
 
-        before, after = ca.vertcat(*old), ca.vertcat(*new)
+        def renew(symbol: Any) -> Any:
+            old.append(symbol)
+            new.append(ca.SX.sym(symbol.name()))
+            return new[-1]
+
+        def again(group: Any) -> Any:
+            return {key: replace(entry, symbol=renew(entry.symbol)) for key, entry in group.items()}
 
         def substitute(expression: Any) -> Any:
-            return ca.substitute(expression, before, after) if old else expression
+            return ca.substitute(expression, ca.vertcat(*old), ca.vertcat(*new)) if old else expression
 
-        other.rates = {key: substitute(rate) for key, rate in own.rates.items()}
-        other.relations = [NamedEquation(one.name, substitute(one.expression)) for one in own.relations]
-        other.constraints = [NamedEquation(one.name, substitute(one.expression)) for one in own.constraints]
-        other.forces = [ModularForce(substitute(one.along), substitute(one.value)) for one in own.forces]
-        other.energies = [Energy(one.kind, substitute(one.expression)) for one in own.energies]
-        other.outputs = {key: (unit, substitute(value)) for key, (unit, value) in own.outputs.items()}
-        other.independent, other.placement = own.independent, dict(own.placement)
-        other.quaternions = list(own.quaternions)
-        for part in inner:
-            made.add(part)  # type: ignore[attr-defined]
-        return made
+        contents = self.own
+        variables, parameters, inputs = again(contents.variables), again(contents.parameters), again(contents.inputs)
+        copied._rate_symbols = {key: renew(symbol) for key, symbol in self._rate_symbols.items()}
+        copied.own = PartContents(
+            variables, {key: substitute(rate) for key, rate in contents.rates.items()},
+            [replace(row, expression=substitute(row.expression)) for row in contents.relations],
+            [replace(row, expression=substitute(row.expression)) for row in contents.constraints],
+            [replace(force, along=substitute(force.along), value=substitute(force.value)) for force in contents.forces],
+            [replace(energy, expression=substitute(energy.expression)) for energy in contents.energies],
+            parameters, inputs, {key: (unit, substitute(value)) for key, (unit, value) in contents.outputs.items()},
+            contents.independent, dict(contents.placement), list(contents.quaternions),
+        )  # fmt: skip
+        for subsystem in inner:
+            copied.add(subsystem)  # type: ignore[attr-defined]
+        return copied
 
     def __repr__(self) -> str:
-        own = self.own
+        contents = self.own
         inner = f"{len(self.parts)} parts, " if self.parts else ""
         return (
-            f"{type(self).__name__}({self.name!r}: {inner}{len(own.variables)} variables of its own, "
-            f"{len(own.constraints)} constraints)"
+            f"{type(self).__name__}({self.name!r}: {inner}{len(contents.variables)} variables of its own, "
+            f"{len(contents.constraints)} constraints)"
         )
 
 
@@ -355,8 +332,8 @@ class Assembly(ModularPart):
     def __init__(self, name: str, parts: Iterable[ModularPart] = ()) -> None:
         super().__init__(name)
         self._parts: list[ModularPart] = []
-        for part in parts:
-            self.add(part)
+        for subsystem in parts:
+            self.add(subsystem)
 
     @property
     def parts(self) -> tuple[ModularPart, ...]:
@@ -364,27 +341,17 @@ class Assembly(ModularPart):
 
     def add(self, part: ModularPart) -> ModularPart:
         """Put a part into this assembly. The same part cannot be used twice: copy it under another name."""
-        if not isinstance(part, ModularPart):
-            raise ModelError("wrong-type", f"a part is a Leaf or an Assembly, got {type(part).__name__}.")
-        if part is self or any(one is self for one in walk(part)):
-            raise ModelError(
-                "cyclic", f"assembly {self.name!r} would contain itself, through part {part.name!r}.",
-                where={"assembly": self.name, "part": part.name},
-            )  # fmt: skip
-        inside = {id(one): one for one in walk(self)}
-        for one in walk(part):
-            if id(one) in inside:
-                raise ModelError(
-                    "duplicate", f"part {one.name!r} is already in assembly {self.name!r}.",
-                    Advice("Use a copy under another name: {}.", Call("part.copy")),
-                    where={"assembly": self.name, "part": one.name},
-                )  # fmt: skip
-        if any(one.name == part.name for one in self._parts) or part.name in self.own.variables:
-            raise ModelError(
-                "taken-name", f"assembly {self.name!r} has a part or variable {part.name!r} already.",
-                Advice("Use a copy under another name: {}.", Call("part.copy")),
-                where={"assembly": self.name, "part": part.name},
-            )  # fmt: skip
+        inner = list(walk(require_part(part)))
+        if self in inner:
+            problem = f"assembly {self.name!r} would contain itself, through part {part.name!r}."
+            raise ModelError("cyclic", problem, where={"assembly": self.name, "part": part.name})
+        twice = [each.name for each in inner if each in [*walk(self)]]
+        if twice:
+            problem = f"part {twice[0]!r} is already in assembly {self.name!r}."
+            raise ModelError("duplicate", problem, COPY, where={"assembly": self.name, "part": twice[0]})
+        names = [*(each.name for each in self._parts), *self.own.variables]
+        place = f"assembly {self.name!r}"
+        require_new_name("part", part.name, names, place, COPY, error=ModelError, where={"assembly": self.name})
         self._parts.append(part)
         return part
 
@@ -403,34 +370,11 @@ def walk(part: ModularPart) -> Iterator[ModularPart]:
     yield part
 
 
-def scalar(value: Any, what: str) -> Any:
-    """A scalar expression, or an error that names it."""
-    try:
-        made = ca.SX(value)
-    except (TypeError, NotImplementedError, RuntimeError):
-        raise ModelError("wrong-type", f"{what} must be an expression or a number, got {value!r:.80}.") from None
-    if made.shape != (1, 1):
-        raise ModelError("wrong-shape", f"{what} must be a scalar, got a matrix of shape {made.shape}.")
-    if made.is_constant() and not made.is_regular():
-        raise ModelError("not-finite", f"{what} is {made}.")
-    return made
-
-
-def equation(expression: Any, what: str) -> Any:
-    """The residual of ``expression`` or of ``left == right``; an inequality is refused."""
-    made = scalar(expression, what)
-    if not made.is_leaf() and made.op() == ca.OP_EQ:
-        return made.dep(0) - made.dep(1)
-    if not made.is_leaf() and made.op() in COMPARISONS:
-        raise _inequality(what)
-    return made
-
-
-def _inequality(what: str) -> ModelError:
-    return ModelError(
-        "not-supported", f"{what} is an inequality; constraints here are equations that hold at all times.",
-        Advice("Contacts that open are forces, not constraints."), where={"row": what},
-    )  # fmt: skip
+def require_part(part: object) -> ModularPart:
+    """A leaf or an assembly."""
+    if not isinstance(part, ModularPart):
+        raise ModelError("wrong-type", f"a part is a Leaf or an Assembly, got {type(part).__name__}.")
+    return part
 
 
 class _Symbols(Mapping[str, Any]):
@@ -442,10 +386,10 @@ class _Symbols(Mapping[str, Any]):
     def __getitem__(self, label: str) -> Any:
         if label == "t":
             return TIME
-        found = self.part._look_up(label.replace(".acceleration", RATE + RATE))
-        if found is None:
+        symbol = self.part._look_up(label.replace(".acceleration", RATE + RATE))
+        if symbol is None:
             raise KeyError(label)
-        return found
+        return symbol
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.part.labels())
@@ -454,7 +398,8 @@ class _Symbols(Mapping[str, Any]):
         return len(self.part.labels())
 
 
-def _check_name(name: object, what: str) -> str:
-    if not isinstance(name, str) or not name or not name.isprintable() or name.endswith(RATE):
-        raise ModelError("bad-name", f"the name of {what} must be a printable text without the end {RATE!r}: {name!r}.")
+def _read_name(kind: str, name: str, names: Iterable[str] = (), place: str = "", **options: Any) -> str:
+    require_new_name(kind, name, names, place, error=ModelError, **options)
+    if name.endswith(RATE):
+        raise ModelError("bad-name", f"the name of a {kind} must not end with {RATE!r}: {name!r}.")
     return name

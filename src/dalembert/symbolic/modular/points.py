@@ -16,12 +16,7 @@ import numpy as np
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice
 from dalembert.expressions import Array
-from dalembert.symbolic.modular.algebra.elimination import LIMITS
 from dalembert.symbolic.modular.motion import POINTS, ModularMotion
-
-ITERATIONS, STARTS = 60, 12
-CLOSED = 1e-10
-"""Largest residual of a point on the constraints."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +33,8 @@ class ModularPoint:
 class ModularPoints:
     """Points of a model, made on first use."""
 
-    def __init__(self, motion: ModularMotion, top: int, count: int = POINTS) -> None:
+    def __init__(self, motion: ModularMotion, top: int, count: int = POINTS, starts: int = 12) -> None:
+        self.starts = starts  # random poses from which a point is looked for
         self.motion = motion
         self.top = top
         self.count = count
@@ -59,7 +55,7 @@ class ModularPoints:
     def _residuals(self) -> list[tuple[ca.Function, ca.Function]]:
         functions = []
         for k in range(self.top + 1):
-            stack = ca.vertcat(ca.SX(0, 1), *(one.expression for one in self.motion.invariants_of(k)))
+            stack = ca.vertcat(ca.SX(0, 1), *(row.expression for row in self.motion.invariants_of(k)))
             q = self.motion.symbols(k)
             functions.append((self.motion.function([stack], k), self.motion.function([ca.jacobian(stack, q)], k)))
         return functions
@@ -68,24 +64,24 @@ class ModularPoints:
     def all(self) -> list[ModularPoint]:
         """Random points, and the pose given first where there is one."""
         rng = np.random.default_rng(7)
-        found: list[ModularPoint] = []
+        points: list[ModularPoint] = []
         if self._is_placed:
             start = np.array([self.motion.placement[entry.label] for entry in self.motion.variables(0)])
             try:
-                found.append(self._point(rng, start, 0.3))
+                points.append(self._point(rng, start, 0.3))
             except _OpenError as error:
                 raise self._contradiction((error.residual, error.row)) from None
         worst: tuple[float, str] = (0.0, "")
-        while len(found) < self.count + self._is_placed:
-            for attempt in range(STARTS):
+        while len(points) < self.count + self._is_placed:
+            for attempt in range(self.starts):
                 try:
-                    found.append(self._point(rng, self._start(rng, attempt), 1.0))
+                    points.append(self._point(rng, self._start(rng, attempt), 1.0))
                     break
                 except _OpenError as error:
                     worst = max(worst, (error.residual, error.row))
             else:
                 raise self._contradiction(worst)
-        return found
+        return points
 
     def close(self, q: Array) -> Array | None:
         """The pose on the constraints nearest to a guess; None where there is none."""
@@ -112,18 +108,28 @@ class ModularPoints:
             columns.append(self._close(k, columns, q, [u, p, t]))
         return ModularPoint((*columns, u, p, t))
 
-    def _close(self, k: int, lower: list[Array], q: Array, rest: list[Array]) -> Array:
+    def _close(
+        self,
+        k: int,
+        lower: list[Array],
+        q: Array,
+        rest: list[Array],
+        closed: float = 1e-10,  # largest residual, relative to the largest variable above one
+        weak: float = 1e-10,  # singular value of a step, which needs weak directions: with 1e-9 the bicycle of
+        # Meijaard et al. (2007) closes to 4e-8 only
+        steps: int = 60,
+    ) -> Array:
         value, slope = self._residuals[k]
-        for _ in range(ITERATIONS):
+        for _ in range(steps):
             r = np.array(value(*lower, q, *rest)).ravel()
-            if not r.size or np.abs(r).max() < CLOSED * max(1.0, float(np.abs(q).max(initial=0.0))):
+            if not r.size or np.abs(r).max() < closed * max(1.0, float(np.abs(q).max(initial=0.0))):
                 return q
             if not np.isfinite(r).all():
                 break
             J = np.array(slope(*lower, q, *rest)).reshape(r.size, q.size)
-            step = np.linalg.lstsq(J, -r, rcond=LIMITS.step)[0]
+            step = np.linalg.lstsq(J, -r, rcond=weak)[0]
             q = q + step / max(1.0, float(np.linalg.norm(step)))
-        names = [one.name for one in self.motion.invariants_of(k)]
+        names = [row.name for row in self.motion.invariants_of(k)]
         which = int(np.argmax(np.abs(r))) if np.isfinite(r).all() else int(np.flatnonzero(~np.isfinite(r))[0])
         raise _OpenError(float(np.abs(r[which])), names[which])
 
@@ -131,7 +137,7 @@ class ModularPoints:
         residual, row = worst
         return ModelError(
             "no-solution", f"no pose of {self.motion.root.name!r} was found that satisfies constraint {row!r} together "
-            f"with the others ({STARTS} random starts, residual {residual:.3g}).",
+            f"with the others ({self.starts} random starts, residual {residual:.3g}).",
             Advice("A constraint may contradict another one, or lengths do not close: give a pose with place(...)."),
             where={"row": row}, evidence={"residual": residual},
         )  # fmt: skip

@@ -15,16 +15,17 @@ import casadi as ca
 import numpy as np
 from scipy.linalg import qr
 
-from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core import arguments
+from dalembert.core.errors import ModelError, require_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.expressions import Array, Expr
 from dalembert.symbolic.modular.algebra.elimination import eliminate
+from dalembert.symbolic.motion import rank_at
 from dalembert.symbolic.planar.model import PlanarModel
 from dalembert.symbolic.planar.producer import PlanarEquations, column
 from dalembert.symbolic.text.printing import equations_in_latex
 
 SX = ca.SX
-RANK = 1e-9  # smallest singular value of rows that count as independent, over the largest
 # Random points, beside the drawn pose, at which entries of an elimination are compared with zero: an entry that is not
 # zero vanishes at one of them by chance with probability zero, and the others cost little.
 POINTS = 3
@@ -88,21 +89,19 @@ class PlanarDerivation:
         self, q: object = None, v: object = None, *, accelerations: object = None, inputs: object = None, t: float = 0.0
     ) -> dict[str, Array]:
         """A, b, M, f, C and equations as numbers; as drawn, at rest and without inputs where left out."""
-        given = (
+        inputs_given = (
             ("q", self.drawn if q is None else q, self.coordinates), ("v", v, self.speeds),
             ("accelerations", accelerations, self.speeds), ("inputs", inputs, self.inputs),
         )  # fmt: skip
         values = []
-        for what, value, names in given:
-            array = np.zeros(len(names)) if value is None else np.asarray(value, dtype=float).ravel()
-            if array.size != len(names):
-                raise DataError("wrong-shape", f"{what} has {array.size} entries, {self.name!r} needs {len(names)}.")
-            values.append(array)
+        for what, value, names in inputs_given:
+            array = np.zeros(len(names)) if value is None else value
+            values.append(arguments.matrix(what, array, len(names), 1, self.name, vector="column"))
         results = {"A": self.A, "b": self.b, "M": self.M, "f": self.f, "C": self.C, "equations": self.equations}
-        arguments = [self.q, self.v, self.a, self.u, self.p, self.t]
-        function = ca.Function("matrices", arguments, [ca.densify(x) for x in results.values()], {"cse": True})
-        found = function(*values, self.parameter_values, t)
-        return {key: np.array(value, dtype=float) for key, value in zip(results, found, strict=True)}
+        symbols = [self.q, self.v, self.a, self.u, self.p, self.t]
+        function = ca.Function("matrices", symbols, [ca.densify(x) for x in results.values()], {"cse": True})
+        matrices = function(*values, self.parameter_values, t)
+        return {key: np.array(value, dtype=float) for key, value in zip(results, matrices, strict=True)}
 
 
 def derive_linkage(model: PlanarModel, *, independent: Sequence[str] = ()) -> PlanarDerivation:
@@ -132,11 +131,10 @@ def derive_linkage(model: PlanarModel, *, independent: Sequence[str] = ()) -> Pl
         points.append(at(q, v, np.array(values) * random.uniform(0.8, 1.2, len(values)), random.uniform()))
     numbers = np.array(points, dtype=float).reshape(len(points), -1, len(e.speeds))
     A = numbers[0]
-    if A.shape[0] and _rank(A) < A.shape[0]:
-        raise ModelError(
-            "rank-deficient", f"the {A.shape[0]} rows of {model.name!r} are not independent at the drawn pose (rank "
-            f"{_rank(A)}).", Advice("Leave out a joint or constraint that others imply, or draw another pose."),
-        )  # fmt: skip
+    if A.size and rank_at(A) < len(A):
+        problem = f"the {len(A)} rows of {model.name!r} are not independent at the drawn pose (rank {rank_at(A)})."
+        advice = Advice("Leave out a joint or constraint that others imply, or draw another pose.")
+        raise ModelError("rank-deficient", problem, advice)
     chosen = _choose(A, list(e.speeds.names), list(independent), model.name)
     dependent = [k for k in range(len(e.speeds)) if k not in chosen]
     C = _complement(e.A, numbers, chosen, dependent)
@@ -163,11 +161,6 @@ def _complement(A: Expr, numbers: Array, chosen: list[int], dependent: list[int]
     return C
 
 
-def _rank(A: Array) -> int:
-    values = np.linalg.svd(A, compute_uv=False)
-    return int((values > RANK * values[0]).sum())
-
-
 def _choose(A: Array, names: list[str], wanted: list[str], model: str) -> list[int]:
     """Places of independent speeds: those wanted, checked, or those that leave the best conditioned rest."""
     free = A.shape[1] - A.shape[0]
@@ -175,15 +168,14 @@ def _choose(A: Array, names: list[str], wanted: list[str], model: str) -> list[i
         pivots = qr(A, mode="r", pivoting=True)[1] if A.size else np.arange(A.shape[1])
         return sorted(int(k) for k in pivots[A.shape[0] :])
     for name in wanted:
-        if name not in names:
-            problem = f"independent: {unknown_name('speed', name, names, f'model {model!r}')}"
-            raise ModelError("unknown-name", problem, where={"speed": name})
+        place, where = f"model {model!r}", {"speed": name}
+        require_name("speed", name, names, place, argument="independent", error=ModelError, where=where)
     chosen = [names.index(name) for name in dict.fromkeys(wanted)]
-    rest = [k for k in range(len(names)) if k not in chosen]
-    if len(chosen) != free or (rest and _rank(A[:, rest]) < len(rest)):
-        found = "are not independent" if len(chosen) == free else f"are {len(chosen)}"
+    dependent = [k for k in range(len(names)) if k not in chosen]
+    if len(chosen) != free or (dependent and rank_at(A[:, dependent]) < len(dependent)):
+        fault = "are not independent" if len(chosen) == free else f"are {len(chosen)}"
         raise ModelError(
             "dependent-coordinates", f"{model!r} has {free} degrees of freedom at the drawn pose; the independent "
-            f"speeds {', '.join(wanted)} {found}.", Advice("Choose others by {}.", Argument("independent")),
+            f"speeds {', '.join(wanted)} {fault}.", Advice("Choose others by {}.", Argument("independent")),
         )  # fmt: skip
     return chosen

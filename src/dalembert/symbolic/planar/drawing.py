@@ -18,8 +18,6 @@ from dalembert.symbolic.planar.parts import Node, PlanarBody, PlanarJoint
 if TYPE_CHECKING:
     from dalembert.symbolic.planar.producer import PlanarEquations
 
-THICK = 0.05  # of a disc, as a share of its radius
-
 
 def describe_scene(e: PlanarEquations) -> Scene:
     """Bodies, joints and inputs with the numbers of the drawing."""
@@ -57,7 +55,7 @@ def _body(e: PlanarEquations, body: PlanarBody) -> SceneBody:
     points = [_end(e, (body.name, k + 1))[1] for k in range(len(body.places))]
     shape = None
     if body.radius > 0:
-        shape = SceneShape("cylinder", (body.radius, THICK * body.radius), "z")
+        shape = SceneShape("cylinder", (body.radius, 0.05 * body.radius), "z")
     named = {f"{k + 1}": point for k, point in enumerate(points)}
     return SceneBody(body.name, tuple(points), outline(np.array(points)[:, :2]), named, shape)
 
@@ -77,12 +75,12 @@ def outline(points: FloatArray) -> tuple[tuple[int, int], ...]:
     order = sorted(range(len(points)), key=lambda k: (points[k, 0], points[k, 1]))
 
     def half(numbers: list[int]) -> list[int]:
-        kept: list[int] = []
+        corners: list[int] = []
         for k in numbers:
-            while len(kept) > 1 and _double_area(points[kept[-2]], points[kept[-1]], points[k]) <= 0:
-                kept.pop()
-            kept.append(k)
-        return kept[:-1]
+            while len(corners) > 1 and _double_area(points[corners[-2]], points[corners[-1]], points[k]) <= 0:
+                corners.pop()
+            corners.append(k)
+        return corners[:-1]
 
     hull = half(order) + half(order[::-1])
     if len(hull) < 3:  # all on one line
@@ -100,6 +98,6 @@ def _joint(e: PlanarEquations, joint: PlanarJoint) -> SceneJoint:
     if joint.kind == REVOLUTE:
         return SceneJoint(joint.name, joint.kind, body, point, other=SceneSide(first, place))
     way = e.reduction.direction(joint, drawn=True)
-    own, other = (rotate(-e.reduction.shapes[node[0]][0], way) for node in (joint.b, joint.a))
-    axis = _numbers(e, own) if joint.kind == PRISMATIC else None
-    return SceneJoint(joint.name, joint.kind, body, point, axis, other=SceneSide(first, place, _numbers(e, other)))
+    axis_b, axis_a = (rotate(-e.reduction.shapes[node[0]][0], way) for node in (joint.b, joint.a))
+    axis = _numbers(e, axis_b) if joint.kind == PRISMATIC else None
+    return SceneJoint(joint.name, joint.kind, body, point, axis, other=SceneSide(first, place, _numbers(e, axis_a)))

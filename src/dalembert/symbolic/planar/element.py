@@ -50,9 +50,9 @@ def to_body_axes(places: list[Expr], length: Expr | None) -> tuple[Expr, list[Ex
     size = ca.sqrt(ca.dot(along, along))
     first = along / size
     second = turn(first)
-    own = [place - places[0] for place in places]
+    arms = [place - places[0] for place in places]
     return angle, [
         SX.zeros(2),
         ca.vertcat(size, 0),
-        *(ca.vertcat(ca.dot(first, x), ca.dot(second, x)) for x in own[2:]),
+        *(ca.vertcat(ca.dot(first, x), ca.dot(second, x)) for x in arms[2:]),
     ]

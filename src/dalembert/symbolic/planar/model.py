@@ -6,20 +6,20 @@ equations of motion in the remaining ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
 import casadi as ca
 import numpy as np
 
-from dalembert.core.errors import ModelError, unknown_name
-from dalembert.core.findings import Advice, Argument, Call
+from dalembert.core.errors import ModelError, require_name, require_new_name
+from dalembert.core.findings import Advice, Argument
 from dalembert.expressions import Expr, call_user
 from dalembert.symbolic.planar.element import locate_center
 from dalembert.symbolic.planar.node_names import GROUND, body_name, join_node, split_node, split_pair
 from dalembert.symbolic.planar.parts import Node, OwnCoordinate, OwnSpeed, PlanarBody, PlanarEffort, PlanarJoint
-from dalembert.symbolic.text.convert import from_sympy, is_sympy
+from dalembert.symbolic.text.read import read_scalar, require_symbols
 
 SX = ca.SX
 Value: TypeAlias = "Expr | float | str"  # an expression of the variables, a number, or the name of a variable
@@ -78,8 +78,7 @@ class PlanarModel:
     # -- symbols ---------------------------------------------------------------------------------------------------
     def __getitem__(self, name: str) -> Any:
         """The symbol or expression of a channel."""
-        if name not in self._named:
-            raise ModelError("unknown-name", unknown_name("variable", str(name), self._named, f"model {self.name!r}"))
+        require_name("variable", name, self._named, f"model {self.name!r}", error=ModelError)
         return self._named[name]
 
     @property
@@ -106,11 +105,7 @@ class PlanarModel:
         return symbol
 
     def _new(self, name: str) -> Any:
-        if not isinstance(name, str) or not name or name != name.strip():
-            raise ModelError("bad-name", f"a name must be a text without outer blanks, got {name!r}.")
-        if name in self._named:
-            problem = f"the name {name!r} is taken in model {self.name!r}."
-            raise ModelError("taken-name", problem, where={"name": name})
+        require_new_name("variable", name, self._named, f"model {self.name!r}", error=ModelError)
         self._named[name] = symbol = SX.sym(name)
         self._known.add(symbol.element_hash())
         return symbol
@@ -120,31 +115,14 @@ class PlanarModel:
         """One expression of the model's symbols, of CasADi or SymPy; or a number, or the name of a variable."""
         if isinstance(given, str):
             return self[given]
-        if is_sympy(given):
-            given = from_sympy(given, self._named)
-        try:
-            value = SX(given)
-        except (NotImplementedError, TypeError, RuntimeError):
-            problem = f"{what} must be an expression of the model's variables, got {type(given).__name__}."
-            raise ModelError("wrong-type", problem) from None
-        if value.shape != (1, 1):
-            raise ModelError("wrong-shape", f"{what} must be one value, got {value.shape[0]} x {value.shape[1]}.")
-        if value.is_constant() and not np.isfinite(float(value)):
-            raise ModelError("not-finite", f"{what} must be finite, got {float(value)}.")
-        foreign = [str(x) for x in ca.symvar(value) if x.element_hash() not in self._known]
-        if foreign:
-            problem = f"{what} depends on {foreign[0]!r}, which is no variable of model {self.name!r}."
-            raise ModelError("foreign-symbol", problem, where={"symbol": foreign[0]})
+        value = read_scalar(given, what, self._named)
+        require_symbols(value, what, self._known, f"which is no variable of model {self.name!r}")
         return value
 
     def constant(self, given: object, what: str) -> Any:
         """An expression of parameters alone."""
         value = self.expression(given, what)
-        mine = {symbol.element_hash() for symbol, _ in self.parameters.values()}
-        foreign = [str(x) for x in ca.symvar(value) if x.element_hash() not in mine]
-        if foreign:
-            problem = f"{what} may depend on parameters only, not on {foreign[0]!r}."
-            raise ModelError("foreign-symbol", problem, where={"symbol": foreign[0]})
+        require_symbols(value, what, self.parameters, "but may depend on parameters only", by_name=True)
         return value
 
     def number(self, given: object, what: str) -> float:
@@ -154,8 +132,8 @@ class PlanarModel:
     def numbers(self, values: Sequence[Any], what: str = "a value") -> Any:
         """(n,) values of expressions of parameters, with their own values."""
         symbols = ca.vertcat(SX(0, 1), *(symbol for symbol, _ in self.parameters.values()))
-        found = ca.Function("numbers", [symbols], [ca.densify(ca.vertcat(*values))])
-        result = np.array(found(ca.DM([value for _, value in self.parameters.values()])), dtype=float).ravel()
+        function = ca.Function("numbers", [symbols], [ca.densify(ca.vertcat(*values))])
+        result = np.array(function(ca.DM([value for _, value in self.parameters.values()])), dtype=float).ravel()
         if not np.isfinite(result).all():
             raise ModelError("not-finite", f"{what} must be finite, got {result}.")
         return result
@@ -165,22 +143,14 @@ class PlanarModel:
         if isinstance(given, str):
             body, k = self.node(given, what)
             return self.bodies[body].places[k - 1]
-        values = ca.vertsplit(given) if isinstance(given, SX) else given
-        if not isinstance(values, (Sequence, np.ndarray)) or len(values) != 2:
-            raise ModelError("wrong-shape", f"{what} must be two coordinates x, y, got {given!r}.")
-        return ca.vertcat(*(self.constant(x, what) for x in values))
+        return ca.vertcat(*(self.constant(x, what) for x in _pair(given, what)))
 
     def node(self, given: object, what: str) -> Node:
-        """A node that exists."""
-        body, k = split_node(given, what)
-        return self._require_node((body, k), what)
-
-    def _require_node(self, node: Node, what: str) -> Node:
-        body, k = node
-        count = len(self._body(body, what).places)
-        if k > count:
-            problem = f"{what}: body {body!r} has {count or 'no'} node{'s' * (count != 1)}, so there is no {body}.{k}."
-            raise ModelError("unknown-name", problem, where={"node": f"{body}.{k}"})
+        """A node that exists, by its name or as body and number."""
+        body, k = given if isinstance(given, tuple) else split_node(given, what)
+        nodes = [join_node((body, n + 1)) for n in range(len(self._body(body, what).places))]
+        name = join_node((body, k))
+        require_name("node", name, nodes, argument=what, error=ModelError, where={"node": name})
         return body, k
 
     # -- bodies ------------------------------------------------------------------------------------------------------
@@ -207,16 +177,16 @@ class PlanarModel:
         center : centre of mass, as a share of the way from the first node to the second.
         length : [m] where the drawing is only a first guess; the distance of the drawn nodes when left out.
         """
-        own = body_name(name)
-        what = f"body {own!r}"
+        label = body_name(name)
+        what = f"body {label!r}"
         places = tuple(self._place(place, f"{what}, node {k}") for k, place in ((1, first), (2, second)))
         size = None if length is None else self.constant(length, f"{what}: length")
-        if size is not None and not self.number(size, f"{what}: length") > 0:
-            raise ModelError("not-positive", f"{what}: its length must be positive, got {length!r}.")
+        if size is not None:
+            self._require_from_zero(size, f"{what}: length", above=True)
         if inertia is None:
             squared = ca.dot(places[1] - places[0], places[1] - places[0]) if size is None else size**2
             inertia = self.constant(mass, f"{what}: mass") * squared / 12
-        self._add_body(own, places, mass, inertia, (1, 2), (center, 0.0), size, 0.0)
+        self._add_body(label, places, mass, inertia, (1, 2), (center, 0.0), size, 0.0)
 
     def add_body(
         self, name: object, places: Sequence[Place], *, mass: Value, inertia: Value = 0.0,
@@ -233,31 +203,34 @@ class PlanarModel:
             from i to j, and a₂ times this way turned to the left by 90°. At the first node when left out.
         radius : [m] of the disc that pictures show of a body with one node.
         """
-        own = body_name(name)
+        label = body_name(name)
         if isinstance(places, str) or not isinstance(places, (Sequence, np.ndarray)) or not len(places):
-            raise ModelError("empty", f"body {own!r} needs a list of at least one node, got {places!r}.")
-        drawn = tuple(self._place(place, f"body {own!r}, node {k + 1}") for k, place in enumerate(places))
-        size = self.number(radius, f"body {own!r}: radius")
-        if size < 0:
-            raise ModelError("negative", f"body {own!r}: its radius must not be negative, got {radius!r}.")
+            raise ModelError("empty", f"body {label!r} needs a list of at least one node, got {places!r}.")
+        drawn = tuple(self._place(place, f"body {label!r}, node {k + 1}") for k, place in enumerate(places))
+        size = self._require_from_zero(radius, f"body {label!r}: radius")
         pair = tuple(between) if isinstance(between, (Sequence, np.ndarray)) else ()
-        self._add_body(own, drawn, mass, inertia, pair, center, None, size)
+        self._add_body(label, drawn, mass, inertia, pair, center, None, size)
+
+    def _require_from_zero(self, given: object, what: str, *, above: bool = False) -> float:
+        """The value of an expression of parameters that is not negative, or ``above`` zero."""
+        value = self.number(given, what)
+        if value < 0 or (above and value == 0):
+            code, limit = ("not-positive", "above zero") if above else ("negative", "zero or more")
+            raise ModelError(code, f"{what} must be {limit}, got {value:g}.")
+        return value
 
     def _add_body(
         self, name: str, places: tuple[Any, ...], mass: Value, inertia: Value, between: tuple[int, ...],
         center: Sequence[Value], length: Expr | None, radius: float,
     ) -> None:  # fmt: skip
         what = f"body {name!r}"
-        if name in self.bodies:
-            raise ModelError("taken-name", f"{what} already exists in model {self.name!r}.", where={"body": name})
-        values = {}
-        for key, given in (("mass", mass), ("inertia", inertia)):
-            values[key] = self.constant(given, f"{what}: {key}")
-            if self.number(values[key], f"{what}: {key}") < 0:
-                raise ModelError("negative", f"{what}: its {key} must not be negative, got {given!r}.")
-        if not isinstance(center, (Sequence, np.ndarray)) or len(center) != 2:
-            raise ModelError("wrong-shape", f"{what}: center must be two numbers, got {center!r}.")
-        a = tuple(self.constant(x, f"{what}: center") for x in center)
+        require_new_name("body", name, self.bodies, f"model {self.name!r}", error=ModelError)
+        values = {
+            key: self.constant(number, f"{what}: {key}") for key, number in (("mass", mass), ("inertia", inertia))
+        }
+        for key, value in values.items():
+            self._require_from_zero(value, f"{what}: {key}")
+        a = tuple(self.constant(x, f"{what}: center") for x in _pair(center, f"{what}: center"))
         if len(places) < 2:
             if not all(x.is_zero() for x in a):
                 raise ModelError(
@@ -299,11 +272,11 @@ class PlanarModel:
         reaction : True keeps both nodes and records the force on the second body, ``<joint>.force.x``, ``.force.y``;
             else the two become one node with fewer variables.
         """
-        a, b = (self._require_node(node, f"joint {nodes!r}") for node in split_pair(nodes, "add_revolute"))
-        for other in self.joints.values():
-            if other.kind == REVOLUTE and {other.a, other.b} == {a, b}:
-                problem = f"the revolute joint {nodes!r} already exists; its name is {other.name!r}."
-                raise ModelError("duplicate", problem, where={"joint": other.name})
+        a, b = (self.node(node, f"joint {nodes!r}") for node in split_pair(nodes, "add_revolute"))
+        for joint in self.joints.values():
+            if joint.kind == REVOLUTE and {joint.a, joint.b} == {a, b}:
+                problem = f"the revolute joint {nodes!r} already exists; its name is {joint.name!r}."
+                raise ModelError("duplicate", problem, where={"joint": joint.name})
         self._add_joint(name, REVOLUTE, a, b, None, input, reaction, ("angle", "rate"), "N m")
 
     def add_prismatic(self, guide: str, node: str, *, name: str = "", input: str = "") -> None:
@@ -320,7 +293,7 @@ class PlanarModel:
 
     def _add_slider(self, kind: str, guide: str, node: str, name: str, input: str) -> None:
         what = f"guide {guide!r}"
-        a, end = (self._require_node(one, what) for one in split_pair(guide, "guide"))
+        a, end = (self.node(node, what) for node in split_pair(guide, "guide"))
         b = self.node(node, f"slider on {what}")
         if a[0] != end[0]:
             raise ModelError("wrong-owner", f"{what}: both nodes must belong to one body.", where={"guide": guide})
@@ -328,10 +301,10 @@ class PlanarModel:
         if a == end or not np.linalg.norm(self.numbers([places[end[1] - 1] - places[a[1] - 1]])) > 0:
             problem = f"{what} has no direction: its two nodes are drawn at one place."
             raise ModelError("zero-length", problem, where={"guide": guide})
-        for other in self.joints.values():
-            if other.end is not None and (other.a[0], other.b) == (a[0], b):
-                problem = f"node {node!r} slides on body {a[0]!r} already, by joint {other.name!r}."
-                raise ModelError("duplicate", problem, where={"joint": other.name})
+        for joint in self.joints.values():
+            if joint.end is not None and (joint.a[0], joint.b) == (a[0], b):
+                problem = f"node {node!r} slides on body {a[0]!r} already, by joint {joint.name!r}."
+                raise ModelError("duplicate", problem, where={"joint": joint.name})
         self._add_joint(name, kind, a, b, end, input, False, ("displacement", "speed"), "N")
 
     def _add_joint(
@@ -342,7 +315,7 @@ class PlanarModel:
         if a[0] == b[0]:
             problem = f"joint {name!r} is between body {a[0]!r} and itself."
             raise ModelError("same-body", problem, where={"joint": name})
-        self._check_owner(name, "joint")
+        self._require_new("joint", name)
         if input and self.inputs.get(input, (None, unit))[1] != unit:
             problem = f"joint {name!r}: input {input!r} already exists, in {self.inputs[input][1] or 'no unit'}."
             raise ModelError("unit-mismatch", problem, where={"joint": name, "input": input})
@@ -351,10 +324,10 @@ class PlanarModel:
         coordinate, rate = (self._new(f"{name}.{c}") for c in channels)
         self.joints[name] = PlanarJoint(name, kind, a, b, end, input, apart, coordinate, rate)
 
-    def _check_owner(self, name: str, kind: str) -> None:
-        if name in (*self.joints, *self.constraints, *self.drivers, *(effort.name for effort in self.efforts)):
-            problem = f"the name {name!r} of a {kind} is taken in model {self.name!r}."
-            raise ModelError("taken-name", problem, Advice("Give another {}.", Argument("name")), where={kind: name})
+    def _require_new(self, kind: str, name: str) -> None:
+        owners = (*self.joints, *self.constraints, *self.drivers, *(effort.name for effort in self.efforts))
+        advice = Advice("Give another {}.", Argument("name"))
+        require_new_name(kind, name, owners, f"model {self.name!r}", advice, error=ModelError)
 
     # -- additions of the user ---------------------------------------------------------------------------------------
     def add_coordinate(self, name: str, rate: Value, *, start: float = 0.0, unit: str = "rad") -> Any:
@@ -372,18 +345,17 @@ class PlanarModel:
 
         inertia : of this speed itself.  force : generalized force on it.
         """
-        own = self.constant(inertia, f"inertia of {name!r}")
-        if self.number(own, f"inertia of {name!r}") < 0:
-            raise ModelError("negative", f"the inertia of {name!r} must not be negative, got {inertia!r}.")
+        own_inertia = self.constant(inertia, f"inertia of {name!r}")
+        self._require_from_zero(own_inertia, f"inertia of {name!r}")
         effort = self.expression(force, f"force on {name!r}")
         symbol = self._new(name)
-        self.own_speeds[name] = OwnSpeed(symbol, own, effort, unit)
+        self.own_speeds[name] = OwnSpeed(symbol, own_inertia, effort, unit)
         return symbol
 
     def add_constraint(self, expression: Value, *, name: str = "") -> None:
         """An equation ``expression = 0`` between variables: at position level, or with speeds in it."""
         name = name or f"constraint {len(self.constraints) + 1}"
-        self._check_owner(name, "constraint")
+        self._require_new("constraint", name)
         value = self.expression(expression, f"constraint {name!r}")
         if not ca.symvar(value):
             problem = f"constraint {name!r} does not depend on any variable."
@@ -395,11 +367,11 @@ class PlanarModel:
 
         The effort that it needs is recorded as ``<driver>.effort``.
         """
-        self._check_owner(name, "driver")
+        self._require_new("driver", name)
         value = self.expression(coordinate, f"driver {name!r}")
-        for other, (driven, _) in self.drivers.items():
+        for driver, (driven, _) in self.drivers.items():
             if ca.is_equal(driven, value, 4):
-                problem = f"driver {name!r} prescribes what driver {other!r} prescribes."
+                problem = f"driver {name!r} prescribes what driver {driver!r} prescribes."
                 raise ModelError("duplicate", problem, where={"driver": name})
         what = f"motion of driver {name!r}"
         wanted = call_user(motion, what, self.time) if callable(motion) else motion
@@ -410,36 +382,33 @@ class PlanarModel:
 
         at : a node, ``"2.1"``, or a body: its centre of mass.
         """
-        self._check_owner(name, "force")
-        if isinstance(force, str) or not isinstance(force, (Sequence, np.ndarray)) or len(force) != 2:
-            raise ModelError("wrong-shape", f"force {name!r} must have two components, got {force!r}.")
-        value = ca.vertcat(*(self.expression(x, f"force {name!r}") for x in force))
+        self._require_new("force", name)
+        value = ca.vertcat(*(self.expression(x, f"force {name!r}") for x in _pair(force, f"force {name!r}")))
         if isinstance(at, str) and "." in at:
             body, k = self.node(at, f"force {name!r}")
             velocity = self.bodies[body].velocities[k - 1]
         else:
-            own = self._body(at, f"force {name!r}")
-            i, j = own.between
-            velocity = locate_center(own.velocities[i - 1], own.velocities[j - 1], *own.center)
+            target = self._body(at, f"force {name!r}")
+            i, j = target.between
+            velocity = locate_center(target.velocities[i - 1], target.velocities[j - 1], *target.center)
         self.efforts.append(PlanarEffort(name, velocity, value))
 
     def add_torque(self, name: str, body: object, torque: Value, *, against: object = GROUND) -> None:
         """A torque on a body, against another [N m]: a number, an expression or the name of an input."""
-        self._check_owner(name, "torque")
-        own, other = (self._body(one, f"torque {name!r}") for one in (body, against))
-        self.efforts.append(PlanarEffort(name, own.rate - other.rate, self.expression(torque, f"torque {name!r}")))
+        self._require_new("torque", name)
+        driven, reacting = (self._body(target, f"torque {name!r}") for target in (body, against))
+        self.efforts.append(
+            PlanarEffort(name, driven.rate - reacting.rate, self.expression(torque, f"torque {name!r}"))
+        )
 
     def _body(self, given: object, what: str) -> PlanarBody:
-        name = body_name(given)
-        if name not in self.bodies:
-            problem = f"{what}: {unknown_name('body', name, self.bodies, f'model {self.name!r}')}"
-            raise ModelError("unknown-name", problem, where={"body": name})
+        name, place = body_name(given), f"model {self.name!r}"
+        require_name("body", name, self.bodies, place, argument=what, error=ModelError, where={"body": name})
         return self.bodies[name]
 
     def add_sensor(self, name: str, expression: Value, unit: str = "") -> None:
         """An output: an expression of variables, inputs and time."""
-        if name in self._named or name in self.sensors:
-            raise ModelError("taken-name", f"the name {name!r} is taken in model {self.name!r}.", where={"name": name})
+        require_new_name("variable", name, (*self._named, *self.sensors), f"model {self.name!r}", error=ModelError)
         self.sensors[name] = (self.expression(expression, f"sensor {name!r}"), unit)
 
     def __repr__(self) -> str:
@@ -447,13 +416,9 @@ class PlanarModel:
         return f"PlanarModel({self.name!r}: {moving} bodies, {len(self.joints)} joints, {len(self.inputs)} inputs)"
 
 
-def check_is_complete(m: PlanarModel) -> None:
-    """Refuse a model that has nothing to move, or bodies that nothing joins."""
-    if len(m.bodies) < 2:
-        advice = Advice("Add bodies by {}.", Call("m.add_bar"), Call("m.add_body"))
-        raise ModelError("no-bodies", f"model {m.name!r} has no bodies.", advice)
-
-
-def names_of_nodes(nodes: Mapping[Node, Node]) -> dict[str, str]:
-    """Names of nodes that share the variables of another, with the name of that one."""
-    return {join_node(node): join_node(root) for node, root in nodes.items() if node != root}
+def _pair(given: object, what: str) -> Any:
+    """The two entries of a place or a force."""
+    values: Any = ca.vertsplit(given) if isinstance(given, SX) else given
+    if isinstance(values, str) or not isinstance(values, (Sequence, np.ndarray)) or len(values) != 2:
+        raise ModelError("wrong-shape", f"{what} must be two coordinates x, y, got {given!r}.")
+    return values

@@ -28,11 +28,11 @@ def split_node(given: object, what: str) -> tuple[str, int]:
     >>> split_node("rocker.2", "joint")
     ('rocker', 2)
     """
-    found = _NODE.fullmatch(given.strip()) if isinstance(given, str) else None
-    if found is None:
+    match = _NODE.fullmatch(given.strip()) if isinstance(given, str) else None
+    if match is None:
         problem = f"{what}: a node is written as body and number, such as '4.2', got {given!r}."
         raise ModelError("bad-name", problem, where={"node": given})
-    return found[1], int(found[2])
+    return match[1], int(match[2])
 
 
 def split_pair(given: object, what: str) -> tuple[tuple[str, int], tuple[str, int]]:

@@ -17,7 +17,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import ModelError
-from dalembert.core.findings import Advice
+from dalembert.core.findings import Advice, Call
 from dalembert.equations import (
     HOLONOMIC,
     VELOCITY,
@@ -31,11 +31,12 @@ from dalembert.equations import (
 from dalembert.expressions import Expr
 from dalembert.symbolic.planar.drawing import describe_scene
 from dalembert.symbolic.planar.element import locate_center, rotate, turn
-from dalembert.symbolic.planar.model import PRISMATIC, REVOLUTE, check_is_complete, names_of_nodes
+from dalembert.symbolic.planar.model import PRISMATIC, REVOLUTE
 from dalembert.symbolic.planar.model import PlanarModel as PlanarModel  # with the equations that are registered here
 from dalembert.symbolic.planar.node_names import GROUND, join_node
 from dalembert.symbolic.planar.parts import PlanarBody
-from dalembert.symbolic.planar.reduction import OPEN, PlanarReduction
+from dalembert.symbolic.planar.reduction import PlanarReduction, is_open
+from dalembert.symbolic.text.read import require_affine, require_symbols
 
 SX = ca.SX
 
@@ -49,57 +50,60 @@ class PlanarEquations:
     """The expressions of one planar model in its variables."""
 
     def __init__(self, m: PlanarModel) -> None:
-        check_is_complete(m)
+        if len(m.bodies) < 2:
+            advice = Advice("Add bodies by {}.", Call("m.add_bar"), Call("m.add_body"))
+            raise ModelError("no-bodies", f"model {m.name!r} has no bodies.", advice)
         self.m, self.reduction = m, PlanarReduction(m)
-        variables, own = self.reduction.variables, m.own_coordinates
-        self.coordinates = Channels({**{x.name: x.unit for x in variables}, **{k: x.unit for k, x in own.items()}})
+        variables, user_coordinates = self.reduction.variables, m.own_coordinates
+        self.coordinates = Channels(
+            {**{x.name: x.unit for x in variables}, **{k: x.unit for k, x in user_coordinates.items()}}
+        )
         rates = {x.rate_name: f"{x.unit}/s" for x in variables}
         self.speeds = Channels({**rates, **{name: x.unit for name, x in m.own_speeds.items()}})
-        self.q = column([*(x.symbol for x in variables), *(x.symbol for x in own.values())])
+        self.q = column([*(x.symbol for x in variables), *(x.symbol for x in user_coordinates.values())])
         self.v = column([*(x.rate for x in variables), *(x.symbol for x in m.own_speeds.values())])
         self.u = column([symbol for symbol, _ in m.inputs.values()])
         self.p = column([symbol for symbol, _ in m.parameters.values()])
         self.a = SX.sym("a", len(self.speeds))
-        self._allowed = {x.element_hash() for part in (self.q, self.v, self.u, self.p, m.time)
-                         for x in ca.symvar(part)}  # fmt: skip
+        self._allowed = {x.element_hash() for symbols in (self.q, self.v, self.u, self.p, m.time)
+                         for x in ca.symvar(symbols)}  # fmt: skip
+        self._without_inputs = self._allowed - {x.element_hash() for x in ca.symvar(self.u)}
         self._kinematics()
-        self.q_drawn = m.numbers([*(x.start for x in variables), *(SX(x.start) for x in own.values())], "the drawing")
+        self.q_drawn = m.numbers(
+            [*(x.start for x in variables), *(SX(x.start) for x in user_coordinates.values())], "the drawing"
+        )
         self._inertia()
         self._rows()
 
     def reduce(self, value: Expr, what: str) -> Any:
         """An expression in the variables; a symbol without a variable is refused."""
-        found = self.reduction(value)
-        left = [x for x in ca.symvar(found) if x.element_hash() not in self._allowed]
-        if left:
-            raise ModelError(
-                "massless-body", f"{what} depends on {str(left[0])!r}, which has no value: a body of one node without "
-                "inertia is a particle that has no angle.", Advice("Give the body an inertia, or a second node."),
-                where={"symbol": str(left[0])},
-            )  # fmt: skip
-        return found
+        reduced = self.reduction(value)
+        foreign = [x for x in ca.symvar(reduced) if x.element_hash() not in self._allowed]
+        if foreign:
+            name = str(foreign[0])
+            problem = f"{what} depends on {name!r}: a body of one node without inertia is a particle without an angle."
+            advice = Advice("Give the body an inertia, or a second node.")
+            raise ModelError("massless-body", problem, advice, where={"symbol": name})
+        return reduced
 
     def rate(self, value: Expr) -> Any:
         """Time derivative of an expression of q and t."""
         return ca.jtimes(value, self.q, self.qdot) + ca.jacobian(value, self.m.time)
 
     def _kinematics(self) -> None:
-        own = []
+        rate_values = []
         for name, coordinate in self.m.own_coordinates.items():
             value = self.reduce(coordinate.rate, f"the rate of coordinate {name!r}")
-            if ca.depends_on(ca.jacobian(value, self.v), self.v):
-                problem = f"the rate of coordinate {name!r} must be affine in the speeds."
-                raise ModelError("not-linear", problem, where={"coordinate": name})
+            what = f"the rate of coordinate {name!r}"
+            require_affine(value, self.v, what, "the speeds", "not-linear", coordinate=name)
             same = self.m.own_speeds.get(f"{name}.rate")
             if same is not None and not ca.is_equal(value, same.symbol):
                 problem = f"the speed '{name}.rate' has the name of the rate of {name!r} and is another quantity."
                 raise ModelError("taken-name", problem, where={"speed": f"{name}.rate"})
-            if ca.depends_on(value, self.u):
-                problem = f"the rate of coordinate {name!r} must not depend on an input."
-                raise ModelError("foreign-symbol", problem, where={"coordinate": name})
-            own.append(value)
+            require_symbols(value, what, self._without_inputs, "an input, which it must not")
+            rate_values.append(value)
         count = len(self.reduction.variables)
-        rates = column(own)
+        rates = column(rate_values)
         N = ca.vertcat(
             ca.horzcat(SX.eye(count), SX(count, len(self.m.own_speeds))), ca.sparsify(ca.jacobian(rates, self.v))
         )
@@ -181,15 +185,13 @@ class PlanarEquations:
 
     def _by_owner(self, rows: list[tuple[str, Any]]) -> dict[str, Any]:
         """Rows of every owner in one column, in the variables."""
-        found: dict[str, Any] = {}
+        columns: dict[str, Any] = {}
         for owner, value in rows:
-            found[owner] = ca.vertcat(found.get(owner, SX(0, 1)), self.reduce(value, owner))
-        return found
+            columns[owner] = ca.vertcat(columns.get(owner, SX(0, 1)), self.reduce(value, owner))
+        return columns
 
     def _check_row(self, name: str, value: Expr) -> None:
-        if ca.depends_on(value, self.u):
-            problem = f"constraint {name!r} must not depend on an input."
-            raise ModelError("foreign-symbol", problem, where={"constraint": name})
+        require_symbols(value, f"constraint {name!r}", self._without_inputs, "an input, which it must not")
         if not ca.depends_on(value, ca.vertcat(self.q, self.v)):
             problem = f"constraint {name!r} constrains nothing: the joints make it a constant."
             raise ModelError("independent-constraint", problem, where={"constraint": name})
@@ -199,11 +201,11 @@ class PlanarEquations:
         m = self.m
         if any(body.length is not None for body in m.bodies.values()):
             return
-        given = ca.Function("drawn", [self.q, self.p, m.time], [ca.densify(self.phi)])
-        gaps = np.abs(np.array(given(self.q_drawn, [x for _, x in m.parameters.values()], 0.0)).ravel())
+        residuals = ca.Function("drawn", [self.q, self.p, m.time], [ca.densify(self.phi)])
+        gaps = np.abs(np.array(residuals(self.q_drawn, [x for _, x in m.parameters.values()], 0.0)).ravel())
         joints = [k for k, row in enumerate(self.row_tags[: gaps.size]) if row.owner in m.joints]
         worst = max(joints, key=lambda k: gaps[k], default=None)
-        if worst is not None and gaps[worst] > OPEN * (1 + float(np.abs(self.q_drawn).max())):
+        if worst is not None and is_open(gaps[worst], 1 + float(np.abs(self.q_drawn).max())):
             name = self.row_tags[worst].owner
             raise ModelError(
                 "joint-open", f"joint {name!r} is open in the drawing: node {join_node(m.joints[name].b)} is drawn "
@@ -215,22 +217,22 @@ class PlanarEquations:
     def measures(self) -> list[tuple[str, str, str, Any]]:
         """Name, name of the rate, unit and value of every quantity that a run records or a motion prescribes."""
         m, reduction = self.m, self.reduction
-        found = [(name, f"{name}.rate", x.unit, x.symbol) for name, x in m.own_coordinates.items()]
+        quantities = [(name, f"{name}.rate", x.unit, x.symbol) for name, x in m.own_coordinates.items()]
         for joint in m.joints.values():
             turns = joint.kind == REVOLUTE
             if not turns or all(reduction.has_angle(node[0]) for node in (joint.a, joint.b)):
                 kind, rate, unit = ("angle", "rate", "rad") if turns else ("displacement", "speed", "m")
-                found.append((f"{joint.name}.{kind}", f"{joint.name}.{rate}", unit, joint.coordinate))
+                quantities.append((f"{joint.name}.{kind}", f"{joint.name}.{rate}", unit, joint.coordinate))
         for body in list(m.bodies.values())[1:]:
             turning = body.angle if reduction.has_angle(body.name) else SX(0)
-            found.append((f"{body.name}.angle", f"{body.name}.rate", "rad", turning))
+            quantities.append((f"{body.name}.angle", f"{body.name}.rate", "rad", turning))
         for body in list(m.bodies.values())[1:]:
             place = self.center(body)
-            found += [(f"{body.name}.{c}", f"{body.name}.v{c}", "m", place[k]) for k, c in enumerate("xy")]
+            quantities += [(f"{body.name}.{c}", f"{body.name}.v{c}", "m", place[k]) for k, c in enumerate("xy")]
         for x in reduction.variables:
             if x.unit == "m" and x.name.endswith((".x", ".y")):
-                found.append((x.name, x.rate_name, x.unit, x.symbol))
-        return [(name, rate, unit, self.reduce(value, name)) for name, rate, unit, value in found]
+                quantities.append((x.name, x.rate_name, x.unit, x.symbol))
+        return [(name, rate, unit, self.reduce(value, name)) for name, rate, unit, value in quantities]
 
 
 @equations.register
@@ -245,11 +247,13 @@ def equations_of_linkage(model: PlanarModel) -> EquationsOfMotion:
     joints, axes = [], []
     for joint in m.joints.values():
         rows = owners.get(joint.name, [])
-        whole = bool(rows) and joint.kind != PRISMATIC  # both bodies of a slider have one angle: no row has its torque
+        is_complete = (
+            bool(rows) and joint.kind != PRISMATIC
+        )  # both bodies of a slider have one angle: no row has its torque
         bodies = (_shown_body(joint.a[0]), _shown_body(joint.b[0]))
-        joints.append(JointInfo(joint.name, joint.kind, tuple(rows), bodies, len(reactions) if whole else -1))
+        joints.append(JointInfo(joint.name, joint.kind, tuple(rows), bodies, len(reactions) if is_complete else -1))
         reactions += [(f"{joint.name}.force.{c}", "N", lam[k]) for c, k in zip("xy", rows, strict=False)]
-        reactions += [(f"{joint.name}.torque.z", "N m", SX(0))] * whole
+        reactions += [(f"{joint.name}.torque.z", "N m", SX(0))] * is_complete
         way = SX([1, 0]) if joint.end is None else e.reduce(e.reduction.direction(joint), joint.name)
         axes.append(ca.horzcat(way, turn(way)))
     units = dict(zip(e.coordinates.names, e.coordinates.units, strict=True))
@@ -257,13 +261,13 @@ def equations_of_linkage(model: PlanarModel) -> EquationsOfMotion:
         unit = "N" if units.get(str(driven)) == "m" else "N m"
         reactions.append((f"{name}.effort", unit, lam[owners[name][0]]))
     shorthands = {
-        f"{short}.{c}": f"{full}.{c}"
-        for short, full in names_of_nodes(e.reduction.roots).items()
-        if not full.startswith(f"{GROUND}.")
+        f"{join_node(node)}.{c}": f"{join_node(root)}.{c}"
+        for node, root in e.reduction.roots.items()
+        if node != root and root[0] != GROUND
         for c in ("x", "y", "vx", "vy")
     }
     measures = e.measures()
-    made = equations_from_expressions(
+    eqs = equations_from_expressions(
         m.name, q=e.q, v=e.v, u=e.u, p=e.p, t=m.time, lam=lam, M=e.M, f=e.f, N=e.N, n=e.n, phi=e.holonomic,
         c=e.nonholonomic, kinetic=e.kinetic, potential=e.potential,
         outputs={name: e.reduce(value, f"sensor {name!r}") for name, (value, _) in m.sensors.items()},
@@ -280,13 +284,13 @@ def equations_of_linkage(model: PlanarModel) -> EquationsOfMotion:
         shorthands=shorthands, scene=describe_scene(e),
     )  # fmt: skip
     if not reactions:
-        return made
+        return eqs
     z, a = SX.sym("z", 0), SX.sym("a", e.v.shape[0])
     arguments = [e.q, e.v, a, lam, z, e.u, e.p, m.time]
     forces = ca.Function("reactions", arguments, [column([value for *_, value in reactions])])
     directions = ca.Function("joint_axes", [e.q, e.p, m.time], [ca.densify(ca.horzcat(SX(2, 0), *axes))])
     return replace(
-        made, functions={**made.functions, "reactions": forces, "joint_axes": directions},
+        eqs, functions={**eqs.functions, "reactions": forces, "joint_axes": directions},
         reaction_channels=Channels([x[0] for x in reactions], [x[1] for x in reactions]),
     )  # fmt: skip
 

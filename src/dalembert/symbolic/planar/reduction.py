@@ -21,7 +21,6 @@ from dalembert.symbolic.planar.node_names import GROUND, join_node
 from dalembert.symbolic.planar.parts import Node, PlanarBody, PlanarJoint
 
 SX = ca.SX
-OPEN = 1e-6  # gap of two drawn places that are one, over 1 + the largest coordinate: six digits of a file
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +97,7 @@ class PlanarReduction:
         bars = {body.name for body in m.bodies.values() if body.length is not None}  # drawn as a first guess
         for node, root in self.roots.items():
             gap = float(np.linalg.norm(places[node] - places[root]))
-            if gap > OPEN * size and not {node[0], root[0]} & bars:
+            if is_open(gap, size) and not {node[0], root[0]} & bars:
                 raise ModelError(
                     "joint-open", f"nodes {join_node(root)} and {join_node(node)} are one by a revolute joint, but "
                     f"drawn {gap:.3g} m apart, at {_format_place(places[root])} and {_format_place(places[node])}.",
@@ -112,7 +111,7 @@ class PlanarReduction:
         for joint in self.m.joints.values():
             if joint.kind == PRISMATIC:
                 first, second = sorted((root[joint.a[0]], root[joint.b[0]]), key=self.order.__getitem__)
-                root = {name: first if one == second else one for name, one in root.items()}
+                root = {name: first if body == second else body for name, body in root.items()}
         return root
 
     def offset(self, body: str) -> Any:
@@ -131,22 +130,29 @@ class PlanarReduction:
         self.variables: list[PlanarVariable] = []
         replaced: list[tuple[Any, Any]] = []
         for node, root in self.roots.items():
-            own, other = (self._symbols(x) for x in (node, root))
+            node_symbols, root_symbols = (self._symbols(x) for x in (node, root))
             if root[0] == GROUND:
-                replaced += [(own[0], SX(self.place_of(node))), (own[1], SX.zeros(2))]
+                replaced += [(node_symbols[0], SX(self.place_of(node))), (node_symbols[1], SX.zeros(2))]
             elif node != root:
-                replaced += list(zip(own, other, strict=True))
+                replaced += list(zip(node_symbols, root_symbols, strict=True))
             else:
                 stem = join_node(node)
                 self.variables += [
-                    PlanarVariable(f"{stem}.{c}", f"{stem}.v{c}", "m", own[0][k], own[1][k], self.place_of(node)[k])
+                    PlanarVariable(
+                        f"{stem}.{c}",
+                        f"{stem}.v{c}",
+                        "m",
+                        node_symbols[0][k],
+                        node_symbols[1][k],
+                        self.place_of(node)[k],
+                    )
                     for k, c in enumerate("xy")
                 ]
         for body in m.bodies.values():
             turning = self.turning[body.name]
             if turning != body.name:
-                one = m.bodies[turning]
-                angle, rate = (SX(0), SX(0)) if turning == GROUND else (one.angle, one.rate)
+                leader = m.bodies[turning]
+                angle, rate = (SX(0), SX(0)) if turning == GROUND else (leader.angle, leader.rate)
                 replaced += [(body.angle, angle + self.offset(body.name)), (body.rate, rate)]
             elif body.name != GROUND and self.has_angle(body.name):
                 self.variables.append(
@@ -198,6 +204,11 @@ class PlanarReduction:
         i, j = body.between
         places = self.shapes[body.name][1]
         return locate_center(places[i - 1], places[j - 1], *body.center)
+
+
+def is_open(gap: float, size: float, digits: float = 1e-6) -> bool:
+    """Whether two drawn places that are one differ by more than the six digits of a file."""
+    return gap > digits * size
 
 
 def _format_place(place: Array) -> str:

@@ -41,17 +41,17 @@ def to_system(model: PlanarModel) -> System:
     for name, (symbol, value) in model.parameters.items():
         old.append(symbol)
         new.append(s.parameter(name, value))
-    own = _own_rates(e)
+    user_rates = _own_rates(e)
     for k, name in enumerate(e.coordinates.names):
         symbol = s.coordinate(name, "", float(e.q_drawn[k]))
         old.append(e.q[k])
         new.append(symbol)
-        if k < len(e.reduction.variables) or name in own:
-            old.append(own[name] if name in own else e.v[k])
+        if k < len(e.reduction.variables) or name in user_rates:
+            old.append(user_rates[name] if name in user_rates else e.v[k])
             new.append(s.symbols[f"{name}.rate"])
-    taken = {x.element_hash() for x in own.values()}
+    hashes = {x.element_hash() for x in user_rates.values()}
     for name, speed in model.own_speeds.items():
-        if speed.symbol.element_hash() not in taken:
+        if speed.symbol.element_hash() not in hashes:
             s.coordinate(f"{name}.integral")
             old.append(speed.symbol)
             new.append(s.symbols[f"{name}.integral.rate"])
@@ -74,7 +74,7 @@ def to_system(model: PlanarModel) -> System:
     for name, value in (*e.holonomic.items(), *e.nonholonomic.items()):
         s.constrain(convert(value, name), name)
     for name, coordinate in model.own_coordinates.items():
-        if name not in own:
+        if name not in user_rates:
             s.constrain(s.symbols[f"{name}.rate"] - convert(coordinate.rate, name), f"rate of {name}")
     for name, (value, unit) in model.sensors.items():
         s.add_output(name, convert(value, name), unit)
@@ -89,12 +89,12 @@ def to_system(model: PlanarModel) -> System:
 def _own_rates(e: PlanarEquations) -> dict[str, Any]:
     """Coordinates of the user whose rate is a quasi-velocity of the user, with it; each speed once."""
     speeds = {x.symbol.element_hash(): x.symbol for x in e.m.own_speeds.values()}
-    found = {}
+    user_rates = {}
     for name, coordinate in e.m.own_coordinates.items():
         rate = e.reduction(coordinate.rate)
         if rate.is_symbolic() and rate.element_hash() in speeds:
-            found[name] = speeds.pop(rate.element_hash())
-    return found
+            user_rates[name] = speeds.pop(rate.element_hash())
+    return user_rates
 
 
 def _add_forces(s: System, e: PlanarEquations, convert: Callable[[Expr, str], Any]) -> None:

@@ -22,14 +22,13 @@ from fractions import Fraction
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
-from dalembert.core.errors import ModelError, require_extra, unknown_name
+from dalembert.core.errors import ModelError, require_extra, require_name
 from dalembert.core.findings import Advice, Call
 
 SX = ca.SX
 RATE, ACCELERATION = ".rate", ".acceleration"
-SHARES_OF_PI = 24  # largest numerator and denominator of a multiple of π that is shown as one: 7.5° is π/24
-LARGEST_DENOMINATOR = 1024  # of a binary fraction that is shown as one
 SIZE_OF_NAMED = 2  # fewest operations of a subexpression that gets a name of its own
 
 
@@ -83,14 +82,14 @@ def to_sympy_shared(expressions: Sequence[Any], stem: str = "x", symbols: Mappin
 
 def _results(expressions: Sequence[Any], stem: str | None, symbols: Mapping[str, Any] | None) -> Shared:
     sympy = import_sympy()
-    given = [SX(one) for one in expressions]
-    arguments = ca.symvar(ca.vertcat(*(ca.vec(ca.densify(one)) for one in given))) if given else []
-    function = ca.Function("shown", arguments, [ca.densify(one) for one in given], {"cse": True})
+    graph = [SX(expression) for expression in expressions]
+    arguments = ca.symvar(ca.vertcat(*(ca.vec(ca.densify(expression)) for expression in graph))) if graph else []
+    function = ca.Function("shown", arguments, [ca.densify(expression) for expression in graph], {"cse": True})
     translate = _FromGraph(sympy, function, arguments, stem, dict(symbols or {}))
     values = translate.run()
     results = []
-    for one, entries in zip(given, values, strict=True):
-        rows, columns = one.shape
+    for expression, entries in zip(graph, values, strict=True):
+        rows, columns = expression.shape
         if (rows, columns) == (1, 1):
             results.append(entries[0])
         else:
@@ -105,7 +104,7 @@ class _FromGraph:
         self, sympy: Any, function: ca.Function, arguments: Sequence[Any], stem: str | None, symbols: dict[str, Any]
     ) -> None:
         self.sympy, self.function, self.stem = sympy, function, stem
-        names = [one.name() for one in arguments]
+        names = [argument.name() for argument in arguments]
         self.inputs = [symbols.get(name) or sympy.Symbol(name, real=True) for name in names]
         self.taken = set(names)
         self.definitions: list[tuple[Any, Any]] = []
@@ -169,10 +168,10 @@ class _FromGraph:
         if code == ca.OP_IF_ELSE_ZERO:
             return _Gated(self._condition(values[0]), self._value(values[1]))
         if code == ca.OP_ADD:
-            one, two = values
-            if isinstance(one, _Gated) and isinstance(two, _Gated) and two.condition == sympy.Not(one.condition):
-                return sympy.Piecewise((one.value, one.condition), (two.value, True))
-            return self._value(one) + self._value(two)
+            first, two = values
+            if isinstance(first, _Gated) and isinstance(two, _Gated) and two.condition == sympy.Not(first.condition):
+                return sympy.Piecewise((first.value, first.condition), (two.value, True))
+            return self._value(first) + self._value(two)
         raise ModelError(
             "not-supported", f"the operation {_name_of(code)!r} has no counterpart in SymPy.",
             where={"function": _name_of(code)},
@@ -200,18 +199,22 @@ class _Gated:
     value: Any
 
 
-def number(value: float) -> Any:
-    """A constant of the graph as a number of SymPy."""
+def number(value: float, denominator: int = 1024, shares_of_pi: int = 24) -> Any:
+    """A constant of the graph as a number of SymPy.
+
+    denominator : largest of a binary fraction that is shown as one.  shares_of_pi : largest numerator and denominator
+    of a multiple of π: 7.5° is π/24.
+    """
     sympy = import_sympy()
     if not math.isfinite(value):
         return sympy.nan if math.isnan(value) else sympy.oo if value > 0 else -sympy.oo
-    if value == int(value) and abs(value) < 2**53:
+    if value == int(value) and abs(value) * np.finfo(float).eps < 0.5:  # a whole number that is exact
         return sympy.Integer(int(value))
     exact = Fraction(value)
-    if exact.denominator <= LARGEST_DENOMINATOR:
+    if exact.denominator <= denominator:
         return sympy.Rational(exact.numerator, exact.denominator)
-    share = Fraction(value / math.pi).limit_denominator(SHARES_OF_PI)
-    if 0 < abs(share.numerator) <= SHARES_OF_PI and share.numerator * math.pi / share.denominator == value:
+    share = Fraction(value / math.pi).limit_denominator(shares_of_pi)
+    if 0 < abs(share.numerator) <= shares_of_pi and share.numerator * math.pi / share.denominator == value:
         return sympy.Rational(share.numerator, share.denominator) * sympy.pi
     return sympy.Float(value)
 
@@ -235,8 +238,8 @@ def _operations(sympy: Any) -> tuple[dict[int, Callable[[Any], Any]], dict[int, 
         "COPYSIGN": lambda x, y: sympy.Piecewise((sympy.Abs(x), y >= 0), (-sympy.Abs(x), True)),
     }  # fmt: skip
     return (
-        {getattr(ca, f"OP_{name}"): own for name, own in unary.items()},
-        {getattr(ca, f"OP_{name}"): own for name, own in binary.items()},
+        {getattr(ca, f"OP_{name}"): function for name, function in unary.items()},
+        {getattr(ca, f"OP_{name}"): function for name, function in binary.items()},
     )
 
 
@@ -277,21 +280,21 @@ class _ToGraph:
             return ca.vertcat(SX(0, columns), *(ca.horzcat(*row) for row in entries))
         stack = [(expression, False)]
         while stack:  # expressions may be deeper than the stack of Python
-            one, ready = stack.pop()
-            if one in self.done:
+            node, ready = stack.pop()
+            if node in self.done:
                 continue
-            if ready or not self._parts(one):
-                self.done[one] = SX(self._build(one))
+            if ready or not self._parts(node):
+                self.done[node] = SX(self._build(node))
             else:
-                stack.append((one, True))
-                stack.extend((part, False) for part in self._parts(one))
+                stack.append((node, True))
+                stack.extend((argument, False) for argument in self._parts(node))
         return self.done[expression]
 
     def _parts(self, one: Any) -> tuple[Any, ...]:
         if type(one) not in self.compound:
             return ()
         if isinstance(one, self.sympy.Piecewise):
-            return tuple(part for pair in list(one.args) for part in pair.args)
+            return tuple(argument for pair in list(one.args) for argument in pair.args)
         return tuple(one.args)
 
     def _build(self, one: Any) -> Any:
@@ -309,11 +312,11 @@ class _ToGraph:
             raise self._refuse(one, "Derivative")
         if one.is_number and not one.args:
             return self._number(one)
-        parts = [self.done[part] for part in self._parts(one)]
+        parts = [self.done[argument] for argument in self._parts(one)]
         if isinstance(one, sympy.Piecewise):
             value: Any = SX(float("nan"))
-            for own, condition in reversed(list(zip(parts[::2], parts[1::2], strict=True))):
-                value = own if condition.is_one() else ca.if_else(condition, own, value)
+            for branch, condition in reversed(list(zip(parts[::2], parts[1::2], strict=True))):
+                value = branch if condition.is_one() else ca.if_else(condition, branch, value)
             return value
         if isinstance(one, sympy.Pow):
             return _power(one, parts)
@@ -322,10 +325,8 @@ class _ToGraph:
         raise self._refuse(one, type(one).__name__)
 
     def _symbol(self, name: str) -> Any:
-        if name not in self.symbols:
-            raise ModelError(
-                "unknown-name", unknown_name("symbol", name, self.symbols, "this expression"), where={"symbol": name}
-            )
+        where = {"symbol": name}
+        require_name("symbol", name, self.symbols, "this expression", error=ModelError, where=where)
         return self.symbols[name]
 
     def _convert_moving(self, one: Any, suffix: str) -> Any:
@@ -367,8 +368,8 @@ def _functions(sympy: Any) -> dict[Any, Callable[..., Any]]:
     def fold(two: Callable[[Any, Any], Any]) -> Callable[..., Any]:
         def make(*parts: Any) -> Any:
             value = parts[0]
-            for part in parts[1:]:
-                value = two(value, part)
+            for argument in parts[1:]:
+                value = two(value, argument)
             return value
 
         return make

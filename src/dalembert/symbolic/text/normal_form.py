@@ -21,9 +21,6 @@ import casadi as ca
 from dalembert.symbolic.text.convert import import_sympy, number, to_sympy
 
 SX = ca.SX
-ROUNDING = 1e-13  # of the summed sizes of its terms: a number below it is 0; 450 units of rounding
-LARGEST_DENOMINATOR = 48  # of a fraction that is shown as one: 1/12 of a rod, 1/3, 5/24
-TINY = 1e-15  # a constant below it is the rounding of a sine or cosine, and as large as 1 before it was rounded
 
 Monomial = tuple[tuple[int, int], ...]  # (generator, power), by generator
 Polynomial = dict[Monomial, tuple[float, float]]  # number and size of the terms that it was summed from
@@ -43,13 +40,13 @@ def normal_form(expression: Any, products: int) -> Any:
     >>> normal_form(3 * ca.sin(x) ** 2 + 0.1 * ca.cos(x) ** 2 + 2.9 * ca.cos(x) ** 2, 100)
     3
     """
-    given = ca.densify(SX(expression))
+    graph = ca.densify(SX(expression))
     try:
-        forms = _Forms(given, products)
-        entries = [forms.show(one) for one in forms.results]
+        forms = _Forms(graph, products)
+        entries = [forms.show(result) for result in forms.results]
     except TooLarge:
         return None
-    rows, columns = given.shape
+    rows, columns = graph.shape
     if (rows, columns) == (1, 1):
         return entries[0]
     return import_sympy().Matrix(rows, columns, lambda i, j: entries[j * rows + i])
@@ -65,7 +62,7 @@ class _Forms:
         self.cosine: dict[int, int] = {}  # generator of a sine -> that of its cosine
         arguments = ca.symvar(expression)
         f = ca.Function("form", arguments, [expression], {"cse": True})
-        symbols = [self.sympy.Symbol(one.name(), real=True) for one in arguments]
+        symbols = [self.sympy.Symbol(argument.name(), real=True) for argument in arguments]
         registers: dict[int, Polynomial] = {}
         self.results: list[Polynomial] = [{} for _ in range(expression.numel())]
         for k in range(f.n_instructions()):
@@ -80,27 +77,27 @@ class _Forms:
                 registers[o[0]] = self._apply(code, [registers[j] for j in i])
 
     def _apply(self, code: int, given: list[Polynomial]) -> Polynomial:
-        one = given[0]
+        argument = given[0]
         if code in (ca.OP_ADD, ca.OP_SUB):
-            return _add(one, given[1], 1.0 if code == ca.OP_ADD else -1.0)
+            return _add(argument, given[1], 1.0 if code == ca.OP_ADD else -1.0)
         if code == ca.OP_NEG:
-            return _add({}, one, -1.0)
+            return _add({}, argument, -1.0)
         if code == ca.OP_TWICE:
-            return _add(one, one, 1.0)
+            return _add(argument, argument, 1.0)
         if code in (ca.OP_MUL, ca.OP_SQ):
-            return self._multiply(one, given[-1])
+            return self._multiply(argument, given[-1])
         if code == ca.OP_INV or (code == ca.OP_DIV and len(given[1]) == 1):
-            return self._multiply({ONE: (1.0, 1.0)} if code == ca.OP_INV else one, self._invert(given[-1]))
+            return self._multiply({ONE: (1.0, 1.0)} if code == ca.OP_INV else argument, self._invert(given[-1]))
         if code == ca.OP_DIV:
-            return self._multiply(one, self._invert(given[1]))
+            return self._multiply(argument, self._invert(given[1]))
         if code in (ca.OP_SIN, ca.OP_COS):
-            return self._turn(code, one)
+            return self._turn(code, argument)
         if code in (ca.OP_POW, ca.OP_CONSTPOW) and set(given[1]) <= {ONE}:
             power = given[1].get(ONE, (0.0, 0.0))[0]
             if power == int(power) and 0 <= power <= 8:
                 result: Polynomial = {ONE: (1.0, 1.0)}
                 for _ in range(int(power)):
-                    result = self._multiply(result, one)
+                    result = self._multiply(result, argument)
                 return result
         return self._generator(self._function(code, given))
 
@@ -108,7 +105,7 @@ class _Forms:
         """Any other operation, of the shown forms of its arguments."""
         inside = [SX.sym(f"argument{k}") for k in range(len(given))]
         unary = SX.unary(code, inside[0]) if len(given) == 1 else SX.binary(code, *inside)
-        return to_sympy(unary, {one.name(): self.show(form) for one, form in zip(inside, given, strict=True)})
+        return to_sympy(unary, {argument.name(): self.show(form) for argument, form in zip(inside, given, strict=True)})
 
     def _turn(self, code: int, angle: Polynomial) -> Polynomial:
         shown = self.show(angle)
@@ -150,9 +147,9 @@ class _Forms:
         """Add a term, with squares of sines replaced."""
         for g, power in monomial:
             if power > 1 and g in self.cosine:
-                rest = _product(monomial, ((g, -2),))
-                self._collect(result, rest, value, size)
-                self._collect(result, _product(rest, ((self.cosine[g], 2),)), -value, size)
+                reduced = _product(monomial, ((g, -2),))
+                self._collect(result, reduced, value, size)
+                self._collect(result, _product(reduced, ((self.cosine[g], 2),)), -value, size)
                 return
         before = result.get(monomial, (0.0, 0.0))
         result[monomial] = (before[0] + value, before[1] + size)
@@ -163,13 +160,13 @@ class _Forms:
         terms = {monomial: value for monomial, (value, _) in form.items()}
         for sine, cosine in self.cosine.items():
             self._join_squares(terms, sine, cosine)
-        for one, two in combinations(self.cosine, 2):
-            self._join_angles(terms, one, two)
+        for first, two in combinations(self.cosine, 2):
+            self._join_angles(terms, first, two)
         sympy = self.sympy
-        made = sympy.Add(*(_shown_number(value) * sympy.Mul(*(self.generators[g] ** power for g, power in monomial))
+        total = sympy.Add(*(_shown_number(value) * sympy.Mul(*(self.generators[g] ** power for g, power in monomial))
                            for monomial, value in terms.items()))  # fmt: skip
-        factored = sympy.factor_terms(made)
-        return factored if factored.count_ops() < made.count_ops() else made
+        factored = sympy.factor_terms(total)
+        return factored if factored.count_ops() < total.count_ops() else total
 
     def _join_squares(self, terms: dict[Monomial, float], sine: int, cosine: int) -> None:
         """a m - a m cos² = a m sin², highest powers first."""
@@ -177,7 +174,7 @@ class _Forms:
             if dict(monomial).get(cosine, 0) < 2 or monomial not in terms:
                 continue
             lower = _product(monomial, ((cosine, -2),))
-            if lower in terms and math.isclose(terms[lower], -terms[monomial], rel_tol=ROUNDING):
+            if lower in terms and math.isclose(terms[lower], -terms[monomial], rel_tol=1e-13):
                 joined = _product(lower, ((sine, 2),))
                 terms[joined] = terms.get(joined, 0.0) + terms.pop(lower)
                 terms.pop(monomial)
@@ -192,31 +189,31 @@ class _Forms:
                 powers = dict(monomial)
                 if monomial not in terms or any(powers.get(g, 0) < 1 for g in first):
                     continue
-                rest = _product(monomial, tuple(sorted((g, -1) for g in first)))
-                other = _product(rest, tuple(sorted((g, 1) for g in second)))
-                if other == monomial or other not in terms:
+                reduced = _product(monomial, tuple(sorted((g, -1) for g in first)))
+                partner = _product(reduced, tuple(sorted((g, 1) for g in second)))
+                if partner == monomial or partner not in terms:
                     continue
-                x, y = terms[monomial], terms[other]
-                if not math.isclose(abs(x), abs(y), rel_tol=ROUNDING):
+                x, y = terms[monomial], terms[partner]
+                if not math.isclose(abs(x), abs(y), rel_tol=1e-13):
                     continue
                 same = (x > 0) == (y > 0)
                 # cos cos + sin sin: the difference; sin cos + cos sin: the sum
                 angle = a + b if same == (function is sympy.sin) else a - b
-                joined = _product(rest, ((self._place(function(angle)), 1),))
-                del terms[monomial], terms[other]
+                joined = _product(reduced, ((self._place(function(angle)), 1),))
+                del terms[monomial], terms[partner]
                 terms[joined] = terms.get(joined, 0.0) + x
 
 
-def _shown_number(value: float) -> Any:
+def _shown_number(value: float, denominator: int = 48) -> Any:  # 1/12 of a rod, 1/3, 5/24
     """A number; a simple fraction that is no short decimal number, such as 1/12, as a fraction."""
-    near = Fraction(value).limit_denominator(LARGEST_DENOMINATOR)
+    near = Fraction(value).limit_denominator(denominator)
     if near.denominator % 3 == 0 and math.isclose(near.numerator / near.denominator, value, rel_tol=1e-15):
         return import_sympy().Rational(near.numerator, near.denominator)
     return number(value)
 
 
-def _constant(value: float) -> Polynomial:
-    if value == 0.0 or abs(value) < TINY:
+def _constant(value: float, tiny: float = 1e-15) -> Polynomial:  # of a sine or cosine that rounding keeps from zero
+    if abs(value) < tiny:
         return {}
     return {ONE: (value, abs(value))}
 
@@ -229,8 +226,9 @@ def _add(one: Polynomial, two: Polynomial, sign: float) -> Polynomial:
     return _without_rounding(result)
 
 
-def _without_rounding(form: Polynomial) -> Polynomial:
-    return {monomial: (value, size) for monomial, (value, size) in form.items() if abs(value) > ROUNDING * size}
+def _without_rounding(form: Polynomial, rounding: float = 1e-13) -> Polynomial:
+    """Without numbers below 450 units of rounding of the summed sizes of their terms."""
+    return {monomial: (value, size) for monomial, (value, size) in form.items() if abs(value) > rounding * size}
 
 
 def _product(one: Monomial, two: Monomial) -> Monomial:

@@ -16,8 +16,6 @@ from dalembert.core.errors import ModelError
 from dalembert.symbolic.text.convert import import_sympy, to_sympy, to_sympy_shared
 
 SX = ca.SX
-WIDEST = 12  # most columns of a matrix that is shown as a whole
-LONG = 80  # fewest operations of an expression that is shown with names for its common parts
 STEMS = ("x", "s", "w", "c")  # letters of names for common parts: the first one that no symbol uses
 GREEK = frozenset(
     {"alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi"}
@@ -71,8 +69,8 @@ def _parts(name: str) -> tuple[str, int, tuple[str, ...]]:
     shown = _letters(base) if base else _upright(last)
     if len(base) != 1 and shown.startswith("\\mathrm"):
         return _upright(last), 0, owner  # a word, with its underscores
-    own = (part for part in (index, last[len(head) :]) if part)
-    plain = (part if len(part) == 1 or part.isdigit() or set(part) <= AXES else _upright(part) for part in own)
+    pieces = (piece for piece in (index, last[len(head) :]) if piece)
+    plain = (piece if len(piece) == 1 or piece.isdigit() or set(piece) <= AXES else _upright(piece) for piece in pieces)
     return shown, 0, (*plain, *owner)
 
 
@@ -103,40 +101,44 @@ def free_stem(names: Iterable[str]) -> str:
     ('x', 's')
     """
     shown = [latex_name(name) for name in names]
-    free = (stem for stem in STEMS if not any(re.fullmatch(rf"{stem}_{{\d+}}", one) for one in shown))
+    free = (stem for stem in STEMS if not any(re.fullmatch(rf"{stem}_{{\d+}}", shown_name) for shown_name in shown))
     return next(free, "common")
 
 
 def equations_in_latex(
-    terms: Sequence[tuple[str, Any]], shown: Mapping[str, Any] | None = None, stem: str | None = None
+    terms: Sequence[tuple[str, Any]],
+    shown: Mapping[str, Any] | None = None,
+    stem: str | None = None,
+    long: int = 80,
 ) -> list[str]:
     """Lines ``left = right`` of expressions of the graph; first those of common subexpressions, where there are any.
 
     terms : left-hand sides in LaTeX with their expressions.  shown : SymPy expressions to show instead, by left side.
     stem : letter of names for common parts; one that no symbol of the expressions has, where left out.
+    long : fewest operations of expressions that are shown with names for their common parts.
     """
     if not terms:
         return []
     replaced = dict(shown or {})
-    graph = [(left, value) for left, value in terms if left not in replaced]
+    graph = [(lhs, value) for lhs, value in terms if lhs not in replaced]
     values: dict[str, Any] = dict(replaced)
     lines: list[str] = []
-    if graph and count_operations([value for _, value in graph]) > LONG:
+    if graph and count_operations([value for _, value in graph]) > long:
         if stem is None:
             entries = ca.vertcat(*(ca.vec(SX(value)) for _, value in graph))
             stem = free_stem(symbol.name() for symbol in ca.symvar(entries))
         shared = to_sympy_shared([value for _, value in graph], stem)
         lines += [f"{latex(symbol)} = {latex(value)}" for symbol, value in shared.definitions]
-        values |= {left: value for (left, _), value in zip(graph, shared.results, strict=True)}
+        values |= {lhs: value for (lhs, _), value in zip(graph, shared.results, strict=True)}
     else:
-        values |= {left: to_sympy(value) for left, value in graph}
-    return lines + [line for left, _ in terms for line in _equation(left, values[left])]
+        values |= {lhs: to_sympy(value) for lhs, value in graph}
+    return lines + [line for lhs, _ in terms for line in _equation(lhs, values[lhs])]
 
 
-def _equation(left: str, value: Any) -> list[str]:
+def _equation(left: str, value: Any, widest: int = 12) -> list[str]:
     """One line, or one for every entry of a matrix that is too wide to read and is not zero."""
     rows, columns = getattr(value, "shape", (1, 1)) or (1, 1)
-    if columns <= WIDEST:
+    if columns <= widest:
         return [f"{left} = {latex(value)}"]
     entries = [(i, j) for i in range(rows) for j in range(columns) if value[i, j] != 0]
     lines = [f"{left}_{{{i + 1}, {j + 1}}} = {latex(value[i, j])}" for i, j in entries]
@@ -147,9 +149,9 @@ def count_operations(expressions: Sequence[Any]) -> int:
     """Number of operations to evaluate expressions, common subexpressions counted once."""
     if not expressions:
         return 0
-    given = [SX(one) for one in expressions]
-    arguments = ca.symvar(ca.vertcat(*(ca.vec(one) for one in given)))
-    f = ca.Function("count", arguments, given, {"cse": True})
+    graph = [SX(expression) for expression in expressions]
+    arguments = ca.symvar(ca.vertcat(*(ca.vec(expression) for expression in graph)))
+    f = ca.Function("count", arguments, graph, {"cse": True})
     idle = (ca.OP_CONST, ca.OP_INPUT, ca.OP_OUTPUT)
     return sum(f.instruction_id(k) not in idle for k in range(f.n_instructions()))
 
@@ -184,7 +186,7 @@ def python_function(
     matrices, lists of rows, the others are columns, lists. Several results are a tuple.
     """
     columns = {key: ca.vertcat(SX(0, 1), *symbols) for key, symbols in arguments.items()}
-    values = [ca.densify(SX(one)) for one in results.values()]
+    values = [ca.densify(SX(result)) for result in results.values()]
     f = ca.Function("text", list(columns.values()), values, {"cse": True})
     keys = list(columns)
     texts: dict[int, str] = {}
@@ -203,7 +205,9 @@ def python_function(
             texts[o[0]] = f"x{k}"
         else:
             raise ModelError("not-supported", f"operation {code} of the expression graph has no Python text.")
-    returned = [_nest_lists(own, f.size_out(k), key[0].isupper()) for k, (key, own) in enumerate(zip(results, entries))]
+    returned = [
+        _nest_lists(entry, f.size_out(k), key[0].isupper()) for k, (key, entry) in enumerate(zip(results, entries))
+    ]
     shown = ", ".join(returned)
     about = [f'    """{sentence}"""'] if sentence else []
     return "\n".join([f"def {name}({', '.join(keys)}):", *about, *lines, f"    return {shown}", ""])

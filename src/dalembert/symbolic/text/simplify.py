@@ -14,57 +14,66 @@ from dalembert.core.errors import ModelError
 from dalembert.core.progress import Progress, Setting
 from dalembert.symbolic.text.convert import import_sympy
 from dalembert.symbolic.text.normal_form import normal_form
-from dalembert.symbolic.text.printing import LONG, count_operations, equations_in_latex
-
-SHORT = 30  # most operations for which SymPy's general simplification is tried
-GROWTH = 2  # a normal form with more operations than so many times those of the graph, and than LONG, is not shown
+from dalembert.symbolic.text.printing import count_operations, equations_in_latex
 
 
 def simplify_terms(
-    terms: Sequence[tuple[str, Any]], operations: int, progress: Setting = False, *, search: bool = True
+    terms: Sequence[tuple[str, Any]],
+    operations: int,
+    progress: Setting = False,
+    *,
+    search: bool = True,
+    growth: int = 2,
+    long: int = 80,
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Simplified SymPy expressions by their left-hand sides, and the left-hand sides of those not simplified.
 
     operations : products of terms for the normal form of one expression.  search : short entries by SymPy too.
+    growth, long : a normal form with more operations than so many times those of the graph, and than so many, is not
+        shown.
     """
     if operations <= 0:
         raise ModelError("not-positive", f"the bound must be positive; got {operations} operations.")
     shown: dict[str, Any] = {}
-    left: list[str] = []
-    own = dict(terms)
+    unsimplified: list[str] = []
+    graphs = dict(terms)
     with Progress(progress, "simplify") as bar:
-        for k, (name, graph) in enumerate(own.items()):
-            bar.update(k / len(own))
+        for k, (name, graph) in enumerate(graphs.items()):
+            bar.update(k / len(graphs))
             form = normal_form(graph, operations)
-            if form is None or sum(one.count_ops() for one in _entries(form)) > max(
-                LONG, GROWTH * count_operations([graph])
-            ):
-                left.append(name)
+            most = max(long, growth * count_operations([graph]))
+            if form is None or sum(entry.count_ops() for entry in _entries(form)) > most:
+                unsimplified.append(name)
             else:
                 shown[name] = simplify_expression(form) if search else form
         bar.update(1.0)
-    return shown, tuple(left)
+    return shown, tuple(unsimplified)
 
 
 def align_terms(terms: Sequence[tuple[str, Any]], first: str = "", operations: int = 200_000) -> str:
     """Lines ``left = right`` of an ``aligned`` environment, in their normal forms; first : a line before them."""
     shown = simplify_terms(terms, operations, search=False)[0]
     lines = [*[first] * bool(first), *equations_in_latex(terms, shown)]
-    return "\\begin{aligned}\n" + " \\\\\n".join(one.replace(" = ", " &= ", 1) for one in lines) + "\n\\end{aligned}"
+    return "\\begin{aligned}\n" + " \\\\\n".join(line.replace(" = ", " &= ", 1) for line in lines) + "\n\\end{aligned}"
 
 
 def _entries(form: Any) -> Sequence[Any]:
     return list(form) if isinstance(form, import_sympy().MatrixBase) else [form]
 
 
-def simplify_expression(expression: Any) -> Any:
-    """An expression, or every entry of a matrix, as SymPy's general search finds it, where it is short and gains."""
+def simplify_expression(expression: Any, short: int = 30) -> Any:
+    """An expression, or every entry of a matrix, as SymPy's general search finds it, where it is short and gains.
+
+    short : most operations for which the search is tried.
+    """
     sympy = import_sympy()
     if isinstance(expression, sympy.MatrixBase):
         return expression.applyfunc(simplify_expression)
-    if expression.is_Atom or expression.count_ops() > SHORT:
+    if expression.is_Atom or expression.count_ops() > short:
         return expression
     # decimal numbers would make every factor decimal: symbols replace them until the end
-    numbers = {one: sympy.Dummy("number", positive=one.is_positive) for one in expression.atoms(sympy.Float)}
-    found = sympy.simplify(expression.xreplace(numbers)).xreplace({symbol: one for one, symbol in numbers.items()})
-    return min((expression, found), key=lambda form: form.count_ops())
+    numbers = {atom: sympy.Dummy("number", positive=atom.is_positive) for atom in expression.atoms(sympy.Float)}
+    simplified = sympy.simplify(expression.xreplace(numbers)).xreplace(
+        {symbol: atom for atom, symbol in numbers.items()}
+    )
+    return min((expression, simplified), key=lambda form: form.count_ops())

@@ -103,10 +103,10 @@ def animate(
             raise DataError("not-positive", f"{name} must be a positive number, not {value!r}.")
     trails = [trail] if isinstance(trail, str) else list(trail or ())
     shown = [channels] if isinstance(channels, str) else list(channels or ())
-    made = Animation(_data(result, fps, speed, trails, shown, structure, modes))
+    animation = Animation(_data(result, fps, speed, trails, shown, structure, modes))
     if path is not None:
-        made.save(path)
-    return made
+        animation.save(path)
+    return animation
 
 
 def _data(
@@ -187,11 +187,11 @@ def page_text(data: Mapping[str, Any], *, connect: str = "'none'", live: Mapping
         template = page_build.template()
     except page_build.PageError as error:
         raise MissingExtraError("missing-extra", str(error)) from error
-    whole = {**data, "live": dict(live)} if live else data
-    packing, text = payload.as_text(whole)
+    content = {**data, "live": dict(live)} if live else data
+    packing, text = payload.as_text(content)
     # each mark occurs once and in this order: inserted texts are not searched again
-    before, rest = template.split("<!--TITLE-->", 1)
-    middle, after = rest.split("<!--DATA-->", 1)
+    before, tail = template.split("<!--TITLE-->", 1)
+    middle, after = tail.split("<!--DATA-->", 1)
     before = before.replace("connect-src 'none'", f"connect-src {connect}")
     title = html.escape(str(data.get("name") or "animation"))
     return f'{before}{title}{middle}<script type="text/plain" id="data" data-packing="{packing}">{text}</script>{after}'

@@ -11,7 +11,6 @@ else a box with sides a_i² = 6 (k_j² + k_k² - k_i²).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,22 +18,6 @@ import numpy as np
 from dalembert.equations.scene import Scene, SceneJoint
 from dalembert.model.joints import JOINTS, Glyph
 from dalembert.record import Array
-
-
-@dataclass(frozen=True)
-class SolidGuess:
-    """Which solid is drawn for a body that has an inertia and no shape."""
-
-    # Relative difference of principal inertias that pass for equal: 1 % of a radius, which is not visible.
-    equal: float = 0.02
-    # Least side as part of the largest: a rod or a plate without thickness stays visible.
-    thin: float = 0.04
-    # |cos| of the angle between the axis of a cylinder and the view of a planar machine, below which the cylinder is
-    # seen from its side: nearer to 90° than to 0° (60° divides the two).
-    side: float = 0.5
-
-
-GUESS = SolidGuess()
 
 
 def points3(points: Any) -> Array:
@@ -58,15 +41,21 @@ def glyph_of(joint: SceneJoint) -> Glyph:
 
 def wheels(scene: Scene) -> dict[str | None, dict[str, Any]]:
     """Shapes of bodies that have none and roll: a wheel, or a ball."""
-    found = {}
+    axles = {}
     for joint in filter(rolls, scene.joints):
         ball, size = glyph_of(joint).shape == "sphere", [joint.radius, 0.1 * joint.radius]
         disc = {"kind": "cylinder", "size": size, "axis": joint.axis or "z", "tyre": True}
-        found[joint.body] = {"kind": "sphere", "size": size[:1]} if ball else disc
-    return found
+        axles[joint.body] = {"kind": "sphere", "size": size[:1]} if ball else disc
+    return axles
 
 
-def shape_of(shape: Mapping[str, Any] | None, planar: bool) -> dict[str, Any] | None:
+def shape_of(
+    shape: Mapping[str, Any] | None,
+    planar: bool,
+    # |cos| of the angle between the axis of a cylinder and the view of a planar machine, below which the cylinder
+    # is seen from its side: nearer to 90° than to 0° (60° divides the two).
+    side: float = 0.5,
+) -> dict[str, Any] | None:
     """A shape as the page wants it: box with size, cylinder with radius, length, axis, sphere, rod with its ends, mesh
     with its triangles."""
     if not shape:
@@ -86,7 +75,7 @@ def shape_of(shape: Mapping[str, Any] | None, planar: bool) -> dict[str, Any] | 
     if kind == "cylinder":
         radius = float(shape.get("radius", size[0] if size else 0.0))
         length = float(shape.get("length", size[1] if len(size) > 1 else 0.0))
-        if planar and abs(along[2]) < GUESS.side:  # seen from its side
+        if planar and abs(along[2]) < side:  # seen from its side
             return {"kind": "box", "size": [*(np.abs(along[:2]) * (length - 2 * radius) + 2 * radius), 2 * radius]}
         tyre = {"tyre": True} if shape.get("tyre") else {}
         return {"kind": kind, "radius": radius, "length": length, "axis": along.tolist(), **tyre}
@@ -95,7 +84,12 @@ def shape_of(shape: Mapping[str, Any] | None, planar: bool) -> dict[str, Any] | 
     return None
 
 
-def solid_of(gyration: object) -> dict[str, Any] | None:
+def solid_of(
+    gyration: object,
+    # Relative difference of principal inertias that pass for equal: 1 % of a radius, which is not visible.
+    equal: float = 0.02,
+    thin: float = 0.04,  # least side as part of the largest: a rod or a plate without thickness stays visible.
+) -> dict[str, Any] | None:
     """The uniform solid with this gyration matrix (3, 3) [m²]; None where there is nothing to draw."""
     matrix = np.asarray(gyration, dtype=np.float64)
     if matrix.shape != (3, 3) or not np.isfinite(matrix).all():
@@ -106,17 +100,17 @@ def solid_of(gyration: object) -> dict[str, Any] | None:
     if np.linalg.det(axes) < 0.0:
         axes[:, 2] *= -1.0
     gaps = np.diff(values) / values[2]
-    if gaps.max() < GUESS.equal:
+    if gaps.max() < equal:
         return {"kind": "sphere", "radius": float(np.sqrt(2.5 * values.mean())), "guess": True}
-    if gaps.min() < GUESS.equal:
+    if gaps.min() < equal:
         along = 2 if gaps[0] <= gaps[1] else 0
         across = float(values.sum() - values[along]) / 2
         radius = float(np.sqrt(2.0 * values[along]))
         length = float(np.sqrt(max(12.0 * across - 3.0 * radius**2, 0.0)))
-        radius, length = max(radius, GUESS.thin * length / 2), max(length, GUESS.thin * 2 * radius)
+        radius, length = max(radius, thin * length / 2), max(length, thin * 2 * radius)
         return {"kind": "cylinder", "radius": radius, "length": length, "axis": axes[:, along].tolist(), "guess": True}
     sides = np.sqrt(np.maximum(6.0 * (values.sum() - 2.0 * values), 0.0))
-    sides = np.maximum(sides, GUESS.thin * sides.max())
+    sides = np.maximum(sides, thin * sides.max())
     return {"kind": "box", "size": sides.tolist(), "axes": axes.T.tolist(), "guess": True}
 
 

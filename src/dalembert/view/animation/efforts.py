@@ -38,10 +38,10 @@ class _PictureRun:
 
     def turn(self, body: str | None, vector: object, place: object = None) -> Array:
         """(F, 3) a direction fixed to a body, at a place of it where it may be flexible."""
-        own = points3([vector])[0]
+        direction = points3([vector])[0]
         if body is None:
-            return np.tile(own, (self.count, 1))
-        return np.asarray(self.motion.turns(body, place) @ own)
+            return np.tile(direction, (self.count, 1))
+        return np.asarray(self.motion.turns(body, place) @ direction)
 
 
 def efforts(
@@ -51,36 +51,36 @@ def efforts(
 
     ``turns`` distinguishes torques [N m] from forces [N]. ``radius`` is that of the machine [m].
     """
-    own, scene = _PictureRun(run, motion), motion.scene
-    known = set(run.names)
-    found = [*_reactions(own, joints, known), *_forces(own, scene), *_torques(own, scene, joints)]
-    if 3 * len(found) * own.count > MOST_NUMBERS:
+    pictures, scene = _PictureRun(run, motion), motion.scene
+    channels = set(run.names)
+    arrows = [*_reactions(pictures, joints, channels), *_forces(pictures, scene), *_torques(pictures, scene, joints)]
+    if 3 * len(arrows) * pictures.count > MOST_NUMBERS:
         return []
-    drawn = [{**one, "values": make()} for one, make in found]
-    sizes = [float(np.abs(one["values"]).max(initial=0.0)) for one in drawn]
+    drawn = [{**arrow, "values": make()} for arrow, make in arrows]
+    sizes = [float(np.abs(arrow["values"]).max(initial=0.0)) for arrow in drawn]
     force, torque = (
-        max((size for size, one in zip(sizes, drawn) if one["turns"] == turning), default=0.0)
+        max((size for size, arrow in zip(sizes, drawn) if arrow["turns"] == turning), default=0.0)
         for turning in (False, True)
     )
     # the torque that a hinge cannot bear is nothing but rounding of its force
     least = {False: _NOTHING * force, True: _NOTHING * max(torque, force * radius)}
-    return [one for one, size in zip(drawn, sizes) if size > least[one["turns"]]]
+    return [arrow for arrow, size in zip(drawn, sizes) if size > least[arrow["turns"]]]
 
 
 def _reactions(
     own: _PictureRun, joints: Sequence[Mapping[str, Any]], known: set[str]
 ) -> list[tuple[dict[str, Any], Any]]:
-    found = []
+    arrows = []
     for joint in joints:
         end = {"name": joint["name"], "kind": "reaction", "body": joint["body"], "point": joint["point"]}
         for what, turning in (("force", False), ("torque", True)):
             axes = [k for k, axis in enumerate("xyz") if f"{joint['name']}.{what}.{axis}" in known]
             if len(axes) < (1 if turning else 2):
                 continue
-            found.append(
+            arrows.append(
                 ({**end, "turns": turning}, lambda joint=joint, what=what, axes=axes: _axes(own, joint, what, axes))
             )
-    return found
+    return arrows
 
 
 def _axes(own: _PictureRun, joint: Mapping[str, Any], what: str, axes: Sequence[int]) -> Array:
@@ -90,23 +90,23 @@ def _axes(own: _PictureRun, joint: Mapping[str, Any], what: str, axes: Sequence[
 
 
 def _forces(own: _PictureRun, scene: Scene) -> list[tuple[dict[str, Any], Any]]:
-    found = []
+    arrows = []
     for force in scene.forces:
         if force.input not in own:
             continue
         body, point = force.at
         end = {"name": force.name, "kind": "applied", "turns": False, "body": body, "point": list(point)}
         fixed = body if force.axes == "body" else None
-        found.append(
+        arrows.append(
             (end, lambda force=force, fixed=fixed: own.times(
                 own.turn(fixed, force.vector, force.at[1]), force.input))
         )  # fmt: skip
-    return found
+    return arrows
 
 
 def _torques(own: _PictureRun, scene: Scene, joints: Sequence[Mapping[str, Any]]) -> list[tuple[dict[str, Any], Any]]:
     by_name = {joint["name"]: joint for joint in joints}
-    found = []
+    arrows = []
     for torque in scene.torques:
         joint = by_name.get(torque.joint)
         if torque.input not in own or (torque.joint is not None and joint is None):
@@ -123,8 +123,8 @@ def _torques(own: _PictureRun, scene: Scene, joints: Sequence[Mapping[str, Any]]
             turning, end, place = True, {"body": torque.body, "point": None}, None
             fixed, vector = torque.body if torque.axes == "body" else None, np.array(torque.vector)
         about = {"name": torque.name, "kind": "applied", "turns": turning, **end}
-        found.append(
+        arrows.append(
             (about, lambda torque=torque, fixed=fixed, vector=vector, place=place: own.times(
                 own.turn(fixed, vector, place), torque.input))
         )  # fmt: skip
-    return found
+    return arrows

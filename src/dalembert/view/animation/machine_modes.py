@@ -31,31 +31,10 @@ from dalembert.solve.rest.linearize import linearize
 from dalembert.view.animation.body_shapes import corners
 from dalembert.view.animation.machine_motion import machine_motion, picture_modes, spread, still
 from dalembert.view.animation.machine_scene import machine_data
-from dalembert.view.animation.mode_playback import PLAYBACK, mode_clock, read_count
+from dalembert.view.animation.mode_playback import MOST_MODES, REACH, mode_clock, read_count
 
 _PARTS = 8  # coordinates of a mode that are listed
 
-
-@dataclass(frozen=True)
-class ModeDrawing:
-    """Amplitude of a mode as the page opens, and which modes and coordinates it shows."""
-
-    # Largest turn [rad]: less than half a revolution, so that its direction is seen.
-    turn: float = 2.5
-    # Largest gap of a joint as part of the size of the machine: about five pixels of a page of 400. An arm a turned by
-    # θ leaves its tangent by a θ²/2.
-    gap: float = 0.012
-    # Eigenvalue relative to the largest, below which a mode of a rolling machine is one of its free motions: a free
-    # motion is a double eigenvalue zero, which rounding splits to √ε = 1.5e-8.
-    free: float = 1e-6
-    # Component relative to the largest from which a coordinate is listed: three digits are written.
-    listed: float = 1e-3
-    # Displacement relative to its limit that counts as none: a mode that does not move here is not enlarged by it. Any
-    # small number does: it keeps a division from zero, and another of the three limits decides.
-    still: float = 1e-12
-
-
-DRAWING = ModeDrawing()
 
 Machine = Mechanism | EquationsOfMotion | State
 
@@ -69,20 +48,20 @@ def machine_mode_data(machine: Machine, modes: object, speed: float, fps: float 
     if eqs.scene is None:
         raise DataError("no-scene", f"equations {eqs.name!r} have no scene to draw.")
     try:
-        found = modes if isinstance(modes, Modes) else _modes(eqs, state, modes)
+        chosen = modes if isinstance(modes, Modes) else _modes(eqs, state, modes)
     except ModelError as error:
         if modes is None and machine is state and error.code in ("not-at-rest", "no-freedom", "singular-pose"):
             return machine_data(still(eqs, state), fps, speed, [])
         raise
-    if not len(found):
+    if not len(chosen):
         raise DataError("empty", f"{eqs.name!r} has no modes to show.")
-    tangent = _tangent(eqs, state, found.coordinates)
+    tangent = _tangent(eqs, state, chosen.coordinates)
     data = machine_data(still(eqs, state), 30, 1.0, [])
-    shapes = _shapes(eqs, state, data, np.asarray(tangent @ found.shapes, dtype=np.complex128))
+    shapes = _shapes(eqs, state, data, np.asarray(tangent @ chosen.shapes, dtype=np.complex128))
     amplitude = shapes.reach
     edge = amplitude * np.array([1.0, 1.0, 0.0 if data["planar"] else 1.0])
     parts = (shapes.poses, *shapes.elastic.values())
-    in_step = not any(float(np.abs(part.imag).max(initial=0.0)) > 0.0 for part in parts)
+    in_step = not any(float(np.abs(array.imag).max(initial=0.0)) > 0.0 for array in parts)
     for b, elastic in shapes.elastic.items():
         data["bodies"][b]["flexible"] |= _split(elastic, in_step)
     return {
@@ -90,7 +69,7 @@ def machine_mode_data(machine: Machine, modes: object, speed: float, fps: float 
         "low": (np.array(data["low"]) - edge).tolist(),
         "high": (np.array(data["high"]) + edge).tolist(),
         "radius": data["radius"] + amplitude,
-        "modes": [{**_words(s), "parts": _parts(found, k)} for k, s in enumerate(found.eigenvalues)],
+        "modes": [{**_words(s), "parts": _parts(chosen, k)} for k, s in enumerate(chosen.eigenvalues)],
         **_split(shapes.poses, in_step),
         **mode_clock(speed),
         "forces": [],
@@ -108,22 +87,31 @@ def _find_state(machine: Machine) -> tuple[EquationsOfMotion, State]:
     return machine, equilibrium(machine)
 
 
-def _modes(eqs: EquationsOfMotion, state: State, modes: object) -> Modes:
-    count = read_count(modes) or PLAYBACK.count
+def _modes(
+    eqs: EquationsOfMotion,
+    state: State,
+    modes: object,
+    # Eigenvalue relative to the largest, below which a mode of a rolling machine is one of its free motions: a
+    # free motion is a double eigenvalue zero, which rounding splits to √ε = 1.5e-8.
+    free: float = 1e-6,
+) -> Modes:
+    count = read_count(modes) or MOST_MODES
     linear = linearize(eqs, state)
     if isinstance(linear, SecondOrder):
-        found = linear.modes()
-        return found.select(range(1, min(count, len(found)) + 1))
+        normal_modes = linear.modes()
+        return normal_modes.select(range(1, min(count, len(normal_modes)) + 1))
     # of a machine that rolls, or has states of its own: the coordinates are the first of the states
     charts = (_chart(eqs, state, None, world) for world in (False, True))
     listed = ([c.name for c in chart.positions] for chart in charts)
-    names = next(one for one in listed if tuple(one) == linear.states[: len(one)])
+    names = next(listing for listing in listed if tuple(listing) == linear.states[: len(listing)])
     rows = np.eye(linear.nx)[: len(names)]
-    whole = StateSpace(linear.A, linear.B, rows, None, states=linear.states, inputs=linear.inputs, outputs=names)
-    found = whole.modes()
-    alive = np.abs(found.eigenvalues) > DRAWING.free * np.abs(found.eigenvalues).max(initial=0.0)
-    alive &= np.abs(found.shapes).max(axis=0, initial=0.0) > 0.0
-    return found.select((np.flatnonzero(alive)[:count] + 1).tolist())
+    outputs_model = StateSpace(
+        linear.A, linear.B, rows, None, states=linear.states, inputs=linear.inputs, outputs=names
+    )
+    normal_modes = outputs_model.modes()
+    alive = np.abs(normal_modes.eigenvalues) > free * np.abs(normal_modes.eigenvalues).max(initial=0.0)
+    alive &= np.abs(normal_modes.shapes).max(axis=0, initial=0.0) > 0.0
+    return normal_modes.select((np.flatnonzero(alive)[:count] + 1).tolist())
 
 
 def _chart(eqs: EquationsOfMotion, state: State, names: list[str] | None, world: bool) -> Chart:
@@ -168,27 +156,39 @@ def _split(shapes: ComplexArray, in_step: bool) -> dict[str, Any]:
     return {"shapes": real, "turned": None if in_step else turned}
 
 
-def _shapes(eqs: EquationsOfMotion, state: State, data: dict[str, Any], motion: ComplexArray) -> _Shapes:
+def _shapes(
+    eqs: EquationsOfMotion,
+    state: State,
+    data: dict[str, Any],
+    motion: ComplexArray,
+    largest_turn: float = 2.5,  # largest turn [rad]: less than half a revolution, so that its direction is seen.
+    # Largest gap of a joint as part of the size of the machine: about five pixels of a page of 400. An arm a
+    # turned by θ leaves its tangent by a θ²/2.
+    largest_gap: float = 0.012,
+    # Displacement relative to its limit that counts as none: a mode that does not move here is not enlarged by
+    # it. Any small number does: it keeps a division from zero, and another of the three limits decides.
+    least: float = 1e-12,
+) -> _Shapes:
     """Displacements of all bodies in every mode, by its speeds (nv, k)."""
     assert eqs.scene is not None
     planar, standing = eqs.scene.planar, machine_motion(still(eqs, state))
     size = 2.0 * float(data["own"])
-    found = np.zeros((motion.shape[1], len(data["bodies"]), 3 if planar else 6), dtype=np.complex128)
+    poses = np.zeros((motion.shape[1], len(data["bodies"]), 3 if planar else 6), dtype=np.complex128)
     elastic: dict[int, ComplexArray] = {}
     compared: list[ComplexArray] = []  # elastic coordinates as the largest displacements that they cause [m]
     far, turn, gap = np.zeros((3, motion.shape[1]))
     for b, (body, drawn) in enumerate(zip(data["bodies"], eqs.scene.bodies, strict=True)):
         channels = drawn.channels(planar)
-        own = (_pose_rows(eqs, state, channels) @ motion).T
+        body_motion = (_pose_rows(eqs, state, channels) @ motion).T
         axes = standing.turns(drawn.name)[0]
         if planar:
-            moved, turned = np.pad(own[:, :2], ((0, 0), (0, 1))), own[:, 2:] * np.array([0.0, 0.0, 1.0])
+            moved, turned = np.pad(body_motion[:, :2], ((0, 0), (0, 1))), body_motion[:, 2:] * np.array([0.0, 0.0, 1.0])
         else:  # the turn in body axes is 2 Ē(p) δp
-            p = np.tile([state[name] for name in channels[3:]], (len(own), 1))
-            turned = to_omega(p, own[:, 3:].real) + 1j * to_omega(p, own[:, 3:].imag)
-            moved, turned = own[:, :3], turned @ axes.T
-            own = np.hstack([moved, turned])
-        found[:, b] = own
+            p = np.tile([state[name] for name in channels[3:]], (len(body_motion), 1))
+            turned = to_omega(p, body_motion[:, 3:].real) + 1j * to_omega(p, body_motion[:, 3:].imag)
+            moved, turned = body_motion[:, :3], turned @ axes.T
+            body_motion = np.hstack([moved, turned])
+        poses[:, b] = body_motion
         bent: ComplexArray | float = 0.0
         if drawn.flexible is None:
             places = standing.points(drawn.name, corners(body))[0]
@@ -206,10 +206,10 @@ def _shapes(eqs: EquationsOfMotion, state: State, data: dict[str, Any], motion: 
         own_turn = np.linalg.norm(turned, axis=1)
         turn = np.maximum(turn, own_turn)
         gap = np.maximum(gap, np.sqrt(np.linalg.norm(arms, axis=1).max() / 2) * own_turn)
-    limits = ((PLAYBACK.reach * size, far), (DRAWING.turn, turn), (np.sqrt(DRAWING.gap * size), gap))
-    factor = np.min([limit / np.maximum(value, DRAWING.still * limit) for limit, value in limits], axis=0)
-    every = np.hstack([found.reshape(len(found), -1), *compared]) * factor[:, None]
-    phase = np.array([_find_phase(one) for one in every])
+    limits = ((REACH * size, far), (largest_turn, turn), (np.sqrt(largest_gap * size), gap))
+    factor = np.min([limit / np.maximum(value, least * limit) for limit, value in limits], axis=0)
+    every = np.hstack([poses.reshape(len(poses), -1), *compared]) * factor[:, None]
+    phase = np.array([_find_phase(shape) for shape in every])
     imaginary = np.abs((every * phase[:, None]).imag).max(axis=1, initial=0.0)
     in_step = ~turns(imaginary, np.abs(every).max(axis=1, initial=0.0))
 
@@ -218,8 +218,8 @@ def _shapes(eqs: EquationsOfMotion, state: State, data: dict[str, Any], motion: 
         scaled[in_step] = scaled[in_step].real
         return scaled
 
-    drawn_elastic = {b: draw(one) for b, one in elastic.items()}
-    return _Shapes(draw(found), drawn_elastic, float((far * factor).max(initial=0.0)))
+    drawn_elastic = {b: draw(shape) for b, shape in elastic.items()}
+    return _Shapes(draw(poses), drawn_elastic, float((far * factor).max(initial=0.0)))
 
 
 def _find_phase(components: ComplexArray) -> complex:
@@ -264,11 +264,16 @@ def _words(s: complex) -> dict[str, Any]:
     }
 
 
-def _parts(modes: Modes, k: int) -> list[list[Any]]:
+def _parts(
+    modes: Modes,
+    k: int,
+    # Component relative to the largest from which a coordinate is listed: three digits are written.
+    listed: float = 1e-3,
+) -> list[list[Any]]:
     """Name, size and phase [deg] of the coordinates that move most, the largest 1 and at 0°."""
     column = np.asarray(modes.shapes)[:, k]
     sizes = np.abs(column)
-    order = [int(i) for i in ties.largest_first(sizes)[:_PARTS] if sizes[i] > DRAWING.listed * sizes.max(initial=0.0)]
+    order = [int(i) for i in ties.largest_first(sizes)[:_PARTS] if sizes[i] > listed * sizes.max(initial=0.0)]
     if not order:
         return []
     first = column[order[0]]

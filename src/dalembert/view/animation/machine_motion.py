@@ -25,20 +25,6 @@ _SPREAD = 25  # points along a line that represent all
 
 
 @dataclass(frozen=True)
-class NodeLimits:
-    """When a node is at a place, and which small rigid motions nodes determine."""
-
-    # Distance of a node from its place [m], relative above one metre: nine digits of a file.
-    same: float = 1e-9
-    # Singular value relative to the largest, below which nodes in a line do not determine a turn: files have some
-    # seven digits.
-    in_line: float = 1e-6
-
-
-NODES = NodeLimits()
-
-
-@dataclass(frozen=True)
 class MachineMotion:
     """The motion of all bodies of a scene at the same times.
 
@@ -57,7 +43,7 @@ class MachineMotion:
 
     def pose(self, name: str) -> Array:
         """(3 or 7, F) of its frame."""
-        return np.stack([self.poses[f"{name}.{part}"] for part in (PLANAR_POSE if self.planar else SPATIAL_POSE)])
+        return np.stack([self.poses[f"{name}.{channel}"] for channel in (PLANAR_POSE if self.planar else SPATIAL_POSE)])
 
     def elastic(self, name: str) -> Array:
         """(m, F) elastic coordinates; no rows of a rigid body."""
@@ -75,30 +61,30 @@ class MachineMotion:
     def turns(self, name: str, place: object = None) -> Array:
         """(F, 3, 3) from axes of a body, at a place of it where one is given, to those of the world."""
         node = None if place is None else node_at(self.body(name).flexible, points3([place])[0])
-        found = self._frame_turns(name)
+        matrices = self._frame_turns(name)
         if node is None or not node.rotation:
-            return found
-        return np.asarray(found @ _exponential(self.elastic(name).T @ points3(node.rotation)))
+            return matrices
+        return np.asarray(matrices @ _exponential(self.elastic(name).T @ points3(node.rotation)))
 
     def _frame_turns(self, name: str) -> Array:
         poses = self.poses
         if self.planar:
             c, s = np.cos(poses[f"{name}.angle"]), np.sin(poses[f"{name}.angle"])
-            zero, one = np.zeros_like(c), np.ones_like(c)
-            return np.array([[c, -s, zero], [s, c, zero], [zero, zero, one]]).transpose(2, 0, 1)
+            zero, ones = np.zeros_like(c), np.ones_like(c)
+            return np.array([[c, -s, zero], [s, c, zero], [zero, zero, ones]]).transpose(2, 0, 1)
         e = poses[[f"{name}.e{i}" for i in range(4)]]
         return np.array(entries((e / np.linalg.norm(e, axis=1, keepdims=True)).T)).transpose(2, 0, 1)
 
     def points(self, name: str, places: object) -> Array:
         """(F, n, 3) places of a body in the world; those of a flexible one with the displacements of its nodes."""
-        rest, flexible = points3(places), self.body(name).flexible
+        undeformed, flexible = points3(places), self.body(name).flexible
         if flexible is None:
-            return self.carry(name, rest[None])
-        nodes = [node_at(flexible, place) for place in rest]
+            return self.carry(name, undeformed[None])
+        nodes = [node_at(flexible, place) for place in undeformed]
         count = len(flexible.coordinates)
         modes = [points3(node.translation) if node is not None else np.zeros((count, 3)) for node in nodes]
-        shapes = np.array(modes).reshape(len(rest), count, 3)
-        local = rest + np.einsum("kf,nkc->fnc", self.elastic(name), shapes)
+        shapes = np.array(modes).reshape(len(undeformed), count, 3)
+        local = undeformed + np.einsum("kf,nkc->fnc", self.elastic(name), shapes)
         for k, node in enumerate(nodes):
             if node is not None and node.second:
                 local[:, k] += self._second(name, node)
@@ -113,8 +99,8 @@ class MachineMotion:
         """(F, n, 3) points of the picture of a flexible body in the world, by their numbers."""
         flexible = self.body(name).flexible
         assert flexible is not None
-        rest, modes = picture_modes(flexible)
-        local = rest[numbers] + np.einsum("kf,knc->fnc", self.elastic(name), modes[:, numbers])
+        undeformed, modes = picture_modes(flexible)
+        local = undeformed[numbers] + np.einsum("kf,knc->fnc", self.elastic(name), modes[:, numbers])
         bent, weights = second_weights(flexible)
         for node, weight in zip(bent, weights.T, strict=True):
             local += weight[numbers][None, :, None] * self._second(name, flexible.nodes[node])[:, None, :]
@@ -136,10 +122,14 @@ class MachineMotion:
         return MachineMotion(self.scene, interpolate(poses, times))
 
 
-def node_at(flexible: SceneFlexible | None, place: Array) -> SceneNode | None:
+def node_at(
+    flexible: SceneFlexible | None,
+    place: Array,
+    same: float = 1e-9,  # distance of a node from its place [m], relative above one metre: nine digits of a file.
+) -> SceneNode | None:
     """The node of a flexible body at a place."""
     for node in () if flexible is None else flexible.nodes:
-        if np.abs(np.subtract(node.point, place)).max() <= NODES.same * max(1.0, float(np.abs(place).max())):
+        if np.abs(np.subtract(node.point, place)).max() <= same * max(1.0, float(np.abs(place).max())):
             return node
     return None
 
@@ -150,18 +140,27 @@ def picture_modes(flexible: SceneFlexible) -> tuple[Array, Array]:
     return points, np.asarray(flexible.modes, dtype=np.float64).reshape(len(flexible.modes), len(points), 3)
 
 
-def second_weights(flexible: SceneFlexible) -> tuple[list[int], Array]:
+def second_weights(
+    flexible: SceneFlexible,
+    same: float = 1e-9,  # distance of a node from its place [m], relative above one metre: nine digits of a file.
+) -> tuple[list[int], Array]:
     """Numbers of the nodes with a displacement of second order, and its share at every point of the picture (n, k)."""
     bent = [k for k, node in enumerate(flexible.nodes) if node.second]
     points = points3(flexible.points)
     if not bent:
         return [], np.zeros((len(points), 0))
     square = np.stack([np.sum((points - np.array(node.point)) ** 2, axis=1) for node in flexible.nodes], axis=1)
-    share = 1.0 / np.maximum(square, NODES.same**2 * max(float(square.max(initial=0.0)), 1e-300))
+    share = 1.0 / np.maximum(square, same**2 * max(float(square.max(initial=0.0)), 1e-300))
     return bent, np.asarray(share[:, bent] / share.sum(axis=1, keepdims=True))
 
 
-def joint_motions(flexible: SceneFlexible, places: Sequence[Place]) -> Array:
+def joint_motions(
+    flexible: SceneFlexible,
+    places: Sequence[Place],
+    # Singular value relative to the largest, below which nodes in a line do not determine a turn: files have some
+    # seven digits.
+    in_line: float = 1e-6,
+) -> Array:
     """(m, 6): of every mode the small rigid motion t + θ × u₀ that fits the motion of the nodes at some places best.
 
     A picture in another scale enlarges the deformation beside this motion, so that joints stay closed, and does not
@@ -170,14 +169,14 @@ def joint_motions(flexible: SceneFlexible, places: Sequence[Place]) -> Array:
     """
     at = list(dict.fromkeys(node for place in places if (node := node_at(flexible, np.array(place))) is not None))
     if len(at) < 2:
-        found = [_about_node(node) for node in at]
-        return found[0] if found else np.zeros((len(flexible.coordinates), 6))
-    rest = points3([node.point for node in at])
-    middle = rest.mean(axis=0)
-    size = float(np.abs(rest - middle).max()) or 1.0
-    rows = np.concatenate([np.hstack([np.eye(3), -_skew((point - middle) / size)]) for point in rest])
+        motions = [_about_node(node) for node in at]
+        return motions[0] if motions else np.zeros((len(flexible.coordinates), 6))
+    undeformed = points3([node.point for node in at])
+    middle = undeformed.mean(axis=0)
+    size = float(np.abs(undeformed - middle).max()) or 1.0
+    rows = np.concatenate([np.hstack([np.eye(3), -_skew((point - middle) / size)]) for point in undeformed])
     moved = np.concatenate([points3(node.translation).T for node in at])
-    fit = np.linalg.lstsq(rows, moved, rcond=NODES.in_line)[0].T
+    fit = np.linalg.lstsq(rows, moved, rcond=in_line)[0].T
     turn = fit[:, 3:] / size
     return np.hstack([fit[:, :3] - np.cross(turn, middle), turn])
 

@@ -65,8 +65,8 @@ def machine_data(
     ends = [(body, np.array(place)) for spring in scene.springs for body, place in (spring.a, spring.b)]
     fixed += [place[None, :] for body, place in ends if body is None]
     fixed += [points3([foot]) for foot, body in leaves.values() if body is None]
-    known = {body.name for body in scene.bodies}
-    held = [(body, place) for body, place in ends if body in known]
+    body_names = {body.name for body in scene.bodies}
+    held = [(body, place) for body, place in ends if body in body_names]
     refined = 1
     while True:
         motion = source.at(speed / fps / refined)
@@ -107,7 +107,7 @@ def machine_data(
         "up": -1 if not planar and gravity[2] > 0.0 else 1,
         "gravity": gravity,
         "half": _around(moving, motion),
-        "own": min(radius, max(_bounds([*(part[:1] for part in moving), *fixed])[2], 0.02 * radius)),
+        "own": min(radius, max(_bounds([*(block[:1] for block in moving), *fixed])[2], 0.02 * radius)),
         "bodies": bodies,
         "ground": ground.tolist(),
         **({} if standing is None else {"ground_shape": standing}),
@@ -174,35 +174,46 @@ def _leaves(scene: Scene) -> dict[str, tuple[list[float], str | None]]:
 
     For every such joint the foot of its leaves in axes of the first body, and this body.
     """
-    sprung = {one.joint for one in scene.joint_springs if not one.turns}
-    found = {}
+    sprung = {spring.joint for spring in scene.joint_springs if not spring.turns}
+    leaves = {}
     for joint in scene.joints:
-        other = joint.other
-        if joint.name in sprung and glyph_of(joint).shape == "slide" and other is not None and other.axis is not None:
-            point, axis = np.array(other.point), np.array(other.axis)
+        partner = joint.other
+        if (
+            joint.name in sprung
+            and glyph_of(joint).shape == "slide"
+            and partner is not None
+            and partner.axis is not None
+        ):
+            point, axis = np.array(partner.point), np.array(partner.axis)
             foot = axis * float(point @ axis)
             if np.linalg.norm(point - foot) > _AT_AXIS + np.linalg.norm(foot):
-                found[joint.name] = (foot.tolist(), other.body)
-    return found
+                leaves[joint.name] = (foot.tolist(), partner.body)
+    return leaves
 
 
 def _bodies(scene: Scene, planar: bool, leaves: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Bodies with the shapes they are drawn with: their own, that of a wheel, or a solid with their inertia."""
     rolling = wheels(scene)
-    found = []
+    entries = []
     # where leaf springs are drawn, no bar reaches from a floor to the next
     reached = [(joint.other.body, joint.other.point) for joint in scene.joints if joint.other and joint.name in leaves]
     for body in scene.bodies:
-        kept = [p for p in body.points if (body.name, p) not in reached]
-        lines = body.lines if len(kept) == len(body.points) else [(k, k + 1) for k in range(len(kept) - 1)]
-        entry: dict[str, Any] = {"name": body.name, "points": list(map(list, kept)), "lines": list(map(list, lines))}
-        entry["shape"] = shape_of(_along_joints(body.shape, kept, planar) or rolling.get(body.name), planar)
+        free_points = [p for p in body.points if (body.name, p) not in reached]
+        lines = (
+            body.lines if len(free_points) == len(body.points) else [(k, k + 1) for k in range(len(free_points) - 1)]
+        )
+        entry: dict[str, Any] = {
+            "name": body.name,
+            "points": list(map(list, free_points)),
+            "lines": list(map(list, lines)),
+        }
+        entry["shape"] = shape_of(_along_joints(body.shape, free_points, planar) or rolling.get(body.name), planar)
         if body.flexible is not None:
             entry["shape"] = None
         if entry["shape"] is None and not planar and body.gyration is not None:
             entry["shape"] = solid_of(body.gyration)
-        found.append(entry)
-    return found
+        entries.append(entry)
+    return entries
 
 
 def _along_joints(shape: SceneShape | None, points: Sequence[Sequence[float]], planar: bool) -> dict[str, Any] | None:
@@ -221,8 +232,8 @@ def _ground(scene: Scene) -> Array:
     planes, fixed = (
         {end.point for rolling, end in places if rolling == which and end.body is None} for which in (True, False)
     )
-    kept = [point for point in scene.ground if point not in planes - fixed]
-    return np.array(kept).reshape(-1, 3)
+    free_points = [point for point in scene.ground if point not in planes - fixed]
+    return np.array(free_points).reshape(-1, 3)
 
 
 def _spring(spring: SceneSpring) -> dict[str, Any]:
@@ -268,18 +279,18 @@ def _track(run: Record, motion: MachineMotion, name: str) -> tuple[Array, tuple[
         body, point = named[name]
         return motion.points(body, [point])[:, 0], (body, point)
     if f"{name}.x" in run.names and f"{name}.y" in run.names:
-        own = run.select(*(part for axis in "xyz" if (part := f"{name}.{axis}") in run.names))
-        found = own.data if len(run) == 1 else interpolate(own, motion.poses.time).data
-        return np.column_stack([found, np.zeros((len(found), 3 - found.shape[1]))]), None
+        measured = run.select(*(channel for axis in "xyz" if (channel := f"{name}.{axis}") in run.names))
+        columns = measured.data if len(run) == 1 else interpolate(measured, motion.poses.time).data
+        return np.column_stack([columns, np.zeros((len(columns), 3 - columns.shape[1]))]), None
     stems = {n[:-2] for n in run.names if n.endswith(".x") and f"{n[:-2]}.y" in run.names}
     moving = [n for n, joint in joints.items() if joint.body is not None]
-    known = [*moving, *bodies, *named, *sorted(n for n in stems - set(bodies) if not n.endswith(".force"))]
-    raise DataError("unknown-name", unknown_name("point", name, known, "the scene"))
+    candidates = [*moving, *bodies, *named, *sorted(n for n in stems - set(bodies) if not n.endswith(".force"))]
+    raise DataError("unknown-name", unknown_name("point", name, candidates, "the scene"))
 
 
 def _joint(joint: SceneJoint) -> dict[str, Any]:
     """A joint as the page wants it."""
-    glyph, other = glyph_of(joint), joint.other
+    glyph, partner = glyph_of(joint), joint.other
     drawn: dict[str, Any] = {"name": joint.name, "type": joint.type, "glyph": glyph.shape, "legend": glyph.legend}
     if joint.lines:
         drawn["lines"] = [list(map(list, line)) for line in joint.lines]
@@ -288,10 +299,10 @@ def _joint(joint: SceneJoint) -> dict[str, Any]:
         drawn["axis"] = list(joint.axis)
     if rolls(joint):
         drawn["radius"] = joint.radius
-    if other is not None:
-        drawn["other"] = {"body": other.body, "point": list(other.point)}
-        if other.axis is not None:
-            drawn["other"]["axis"] = list(other.axis)
+    if partner is not None:
+        drawn["other"] = {"body": partner.body, "point": list(partner.point)}
+        if partner.axis is not None:
+            drawn["other"]["axis"] = list(partner.axis)
     return drawn
 
 
@@ -299,14 +310,14 @@ def _around(moving: Sequence[Array], motion: MachineMotion) -> list[float]:
     """Half sides of the box that encloses the machine at any time, about the middle of its bodies."""
     origins = [motion.origins(body.name) for body in motion.scene.bodies]
     middle = np.mean(origins, axis=0)
-    sides = [np.abs(part - middle[:, None, :]).max(axis=(0, 1)) for part in moving[: len(origins)]]
+    sides = [np.abs(block - middle[:, None, :]).max(axis=(0, 1)) for block in moving[: len(origins)]]
     half: list[float] = np.max(sides, axis=0).tolist()
     return half
 
 
 def _bounds(parts: Sequence[Array]) -> tuple[Array, Array, float]:
     """Box around everything, and the radius of the sphere about its centre that holds everything."""
-    every = np.concatenate([part.reshape(-1, 3) for part in parts])
+    every = np.concatenate([block.reshape(-1, 3) for block in parts])
     every = every[np.isfinite(every).all(axis=1)]
     low, high = every.min(axis=0), every.max(axis=0)
     if float((high - low).max()) == 0.0:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,17 +9,8 @@ import numpy as np
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
 
-
-@dataclass(frozen=True)
-class ModePlayback:
-    """Drawing of a mode as the page opens; its user changes amplitude and speed."""
-
-    count: int = 12  # modes by default
-    reach: float = 0.13  # largest displacement as part of the size: visible, and still a small motion to the eye
-    cycle: float = 0.5  # cycles per second, for any frequency
-
-
-PLAYBACK = ModePlayback()
+MOST_MODES = 12  # by default
+REACH = 0.13  # largest displacement as part of the size: visible, and still a small motion to the eye
 
 
 def read_count(modes: object) -> int | None:
@@ -31,9 +21,9 @@ def read_count(modes: object) -> int | None:
 
 
 def mode_clock(speed: float = 1.0) -> dict[str, Any]:
-    """Entries of the page for one cycle of phase instead of time."""
+    """Entries of the page for one cycle of phase instead of time, half a cycle per second for any frequency."""
     clock: dict[str, Any] = {"clock": "phase", "start": 0.0, "end": 1.0, "step": 0.0, "frames": 1, "picture": 1 / 60}
-    return {**clock, "speed": PLAYBACK.cycle * float(speed)}
+    return {**clock, "speed": 0.5 * float(speed)}
 
 
 def scene_box(places: FloatArray, reach: float, planar: bool) -> dict[str, Any]:

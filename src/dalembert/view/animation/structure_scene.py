@@ -24,7 +24,7 @@ from dalembert.structures.analysis.buckling import Buckling
 from dalembert.structures.assembly.structure import Structure, assemble_structure
 from dalembert.structures.beams.beam_group import BeamGroup
 from dalembert.view.animation.channels import channels_of
-from dalembert.view.animation.mode_playback import PLAYBACK, mode_clock, read_count, scene_box
+from dalembert.view.animation.mode_playback import MOST_MODES, REACH, mode_clock, read_count, scene_box
 from dalembert.view.plots.structures import geometry, stage
 
 _LOST = 1e-4  # of the largest displacement, at most, by leaving out singular values
@@ -51,10 +51,10 @@ def structure_data(
             thing.structure, _collect_buckling(thing), f"{thing.structure.name}: buckling under {thing.load!r}", speed
         )
     if isinstance(thing, Frame | Solid | Structure):
-        own = _structure(thing)
-        most = max(1, min(PLAYBACK.count, len(own.free) - 1))
-        found = modes if isinstance(modes, Modes) else own.modes(read_count(modes) or most)
-        return _mode_data(own, _collect_modes(own, found), own.name, speed)
+        body = _structure(thing)
+        most = max(1, min(MOST_MODES, len(body.free) - 1))
+        drawn = modes if isinstance(modes, Modes) else body.modes(read_count(modes) or most)
+        return _mode_data(body, _collect_modes(body, drawn), body.name, speed)
     if isinstance(thing, Modes | Record):
         if structure is None:
             raise DataError(
@@ -62,10 +62,10 @@ def structure_data(
                 "Modes have no geometry of their own.",
                 Advice("Give their structure, {}.", Argument("structure")),
             )
-        own = _structure(structure)
+        body = _structure(structure)
         if isinstance(thing, Record):
-            return _response_data(own, thing, fps, speed, shown)
-        return _mode_data(own, _collect_modes(own, thing), own.name, speed)
+            return _response_data(body, thing, fps, speed, shown)
+        return _mode_data(body, _collect_modes(body, thing), body.name, speed)
     raise DataError(
         "wrong-type",
         f"animate takes a Record, a Frame, Solid or Structure, Modes or Buckling, not a {type(thing).__name__}.",
@@ -103,7 +103,8 @@ def _mode_data(structure: Structure, shapes: _Shapes, name: str, speed: float) -
     parts = _Parts(structure)
     parts.check_size(len(shapes.titles) * (1 if shapes.imaginary is None else 2))
     moved, turned = (
-        None if u is None else np.stack([parts.displace(one) for one in u.T]) for u in (shapes.real, shapes.imaginary)
+        None if u is None else np.stack([parts.displace(column) for column in u.T])
+        for u in (shapes.real, shapes.imaginary)
     )
     assert moved is not None
     squares = (moved**2).sum(axis=2) + (0.0 if turned is None else (turned**2).sum(axis=2))
@@ -113,11 +114,11 @@ def _mode_data(structure: Structure, shapes: _Shapes, name: str, speed: float) -
     return {
         "kind": "structure",
         "name": name,
-        **parts.at_rest(PLAYBACK.reach * size),
+        **parts.at_rest(REACH * size),
         "modes": [{"title": title, "note": note} for title, note in zip(shapes.titles, shapes.notes)],
         "shapes": (moved / largest).astype(np.float32),
         "turned": None if turned is None else (turned / largest).astype(np.float32),
-        "unit": PLAYBACK.reach * size,
+        "unit": REACH * size,
         **mode_clock(speed),
     }
 
@@ -133,16 +134,16 @@ def _response_data(structure: Structure, run: Record, fps: float, speed: float, 
     length = float(run.time[-1] - run.time[0])
     frames = min(max(2, round(length * fps / speed) + 1), _MOST_PICTURES) if len(run) > 1 else 1
     times = np.linspace(run.time[0], run.time[-1], frames)
-    own = run.select(*structure.free)
-    u = own.data if frames == 1 else own.resample(times=times, kind="linear").data
+    free_run = run.select(*structure.free)
+    u = free_run.data if frames == 1 else free_run.resample(times=times, kind="linear").data
     if not np.isfinite(u).all():
         raise DataError("not-finite", "this response has gaps; animate a part without them: run.between(start, stop).")
-    left, values, right = np.linalg.svd(u, full_matrices=False)
+    left_vectors, values, right = np.linalg.svd(u, full_matrices=False)
     rank = max(1, int((values > _LOST * (values[0] or 1.0)).sum()))
     parts = _Parts(structure)
     parts.check_size(rank)
-    shapes = np.stack([parts.displace(one) for one in structure.expand(np.ascontiguousarray(right[:rank].T)).T])
-    weights = (left[:, :rank] * values[:rank]).T
+    shapes = np.stack([parts.displace(column) for column in structure.expand(np.ascontiguousarray(right[:rank].T)).T])
+    weights = (left_vectors[:, :rank] * values[:rank]).T
     size = stage.size_of(structure.positions)
     largest = max(
         float(np.linalg.norm(np.tensordot(w, shapes, 1), axis=1).max()) for w in weights.T[:: -(-frames // 200)]
@@ -150,12 +151,12 @@ def _response_data(structure: Structure, run: Record, fps: float, speed: float, 
     return {
         "kind": "structure",
         "name": run.name or structure.name,
-        **parts.at_rest(PLAYBACK.reach * size),
+        **parts.at_rest(REACH * size),
         "modes": [],
         "shapes": shapes.astype(np.float32),
         "turned": None,
         "weights": weights,
-        "unit": 1.0 if largest > PLAYBACK.reach * size or largest == 0.0 else PLAYBACK.reach * size / largest,
+        "unit": 1.0 if largest > REACH * size or largest == 0.0 else REACH * size / largest,
         "largest": largest,
         "clock": "time",
         "start": float(times[0]), "end": float(times[-1]), "frames": frames,
@@ -188,7 +189,7 @@ class _Parts:
 
     def check_size(self, shapes: int) -> None:
         """Refuse scenes that are too large for one page."""
-        places = len(self.used) + sum(rest.shape[0] * rest.shape[1] for rest in self.rest)
+        places = len(self.used) + sum(resting.shape[0] * resting.shape[1] for resting in self.rest)
         if 3 * places * shapes > _MOST_NUMBERS:
             raise DataError(
                 "too-large",
@@ -200,19 +201,19 @@ class _Parts:
     def displace(self, u: FloatArray) -> FloatArray:
         """(places, 3) displacements from u (N,)."""
         along = [geometry.displace_by_shape(group, u, xi).reshape(-1, 3) for group, xi in zip(self.groups, self.xi)]
-        along += [line - rest for line, rest in zip(geometry.other_curves(self.structure, u), self.others)]
-        found: FloatArray = np.concatenate([geometry.translations(self.structure, u)[self.used], *along])
-        return found
+        along += [line - resting for line, resting in zip(geometry.other_curves(self.structure, u), self.others)]
+        places: FloatArray = np.concatenate([geometry.translations(self.structure, u)[self.used], *along])
+        return places
 
     def at_rest(self, reach: float) -> dict[str, Any]:
         """Everything that does not change; ``reach`` [m] is how far shapes leave it."""
         structure = self.structure
-        places = np.concatenate([structure.positions[self.used], *(rest.reshape(-1, 3) for rest in self.rest)])
+        places = np.concatenate([structure.positions[self.used], *(resting.reshape(-1, 3) for resting in self.rest)])
         first, beams = len(self.used), []
         thin = [*(group.is_bar.astype(np.int32) for group in self.groups), *([np.ones(1, np.int32)] * len(self.others))]
-        for is_bar, rest in zip(thin, self.rest):
-            beams.append({"first": first, "count": len(rest), "samples": rest.shape[1], "is_bar": is_bar})
-            first += rest.shape[0] * rest.shape[1]
+        for is_bar, resting in zip(thin, self.rest):
+            beams.append({"first": first, "count": len(resting), "samples": resting.shape[1], "is_bar": is_bar})
+            first += resting.shape[0] * resting.shape[1]
         pairs, grounded, masses = geometry.find_springs_and_masses(structure)
         marks = {**stage.held_kinds(structure), "spring to ground": grounded, "mass": masses}
         names = [k for k in self.used if "[" not in structure.points[k]] if not self.faces else []

@@ -20,22 +20,6 @@ MOST = 8
 
 
 @dataclass(frozen=True)
-class ChangeWords:
-    """How a change from one size to another is written."""
-
-    # Size before, relative to the larger of both, from which there is no percentage: rounding of a run.
-    nothing: float = 1e-9
-    # Percentage above which a factor reads better: ten times as much.
-    factor: float = 900.0
-    # Percentages below this one, and those that would be rounded to 100 from below, have a digit after the point.
-    digit: float = 10.0
-    nearly_all: float = 99.0
-
-
-WORDS = ChangeWords()
-
-
-@dataclass(frozen=True)
 class ControlEffect:
     """RMS about the mean of all, and largest deviation, of one channel without and with control."""
 
@@ -59,20 +43,22 @@ def control_effects(before: Record, after: Record, names: tuple[str, ...]) -> li
     >>> control_effects(still, calm, ("x",))[0].describe().splitlines()
     ['rms −50 %', 'peak −50 %']
     """
-    found = []
+    effects = []
     for name in names:
-        one, two = (_finite(part[name], name) for part in (before, after))
-        rms = (float(np.sqrt(np.mean(one**2))), float(np.sqrt(np.mean(two**2))))
-        found.append(ControlEffect(name, rms, (float(np.abs(one).max()), float(np.abs(two).max())), before.units[name]))
-    return found
+        uncontrolled, two = (_finite(record[name], name) for record in (before, after))
+        rms = (float(np.sqrt(np.mean(uncontrolled**2))), float(np.sqrt(np.mean(two**2))))
+        effects.append(
+            ControlEffect(name, rms, (float(np.abs(uncontrolled).max()), float(np.abs(two).max())), before.units[name])
+        )
+    return effects
 
 
 def plot_control(
     run: Record, names: tuple[Any, ...], switched_on: float | None, settle: float, title: str | None
 ) -> Figure:
     """One record with the time control was switched on, or two records: without control, and with it."""
-    others = [one for one in names if isinstance(one, Record)]
-    named = tuple(one for one in names if not isinstance(one, Record))
+    others = [argument for argument in names if isinstance(argument, Record)]
+    named = tuple(argument for argument in names if not isinstance(argument, Record))
     if len(others) > 1 or bool(others) == (switched_on is not None):
         raise DataError(
             "missing-argument",
@@ -131,13 +117,24 @@ def _legend(ax: Any, switched_on: float | None) -> None:
                 textcoords="offset points", ha="center", va="bottom", fontsize=9, color=INK)  # fmt: skip
 
 
-def _change(word: str, one: float, two: float, unit: str) -> str:
-    if one <= WORDS.nothing * max(one, two):
+def _change(
+    word: str,
+    one: float,
+    two: float,
+    unit: str,
+    factor: float = 900.0,  # percentage above which a factor reads better: ten times as much.
+    # Size before, relative to the larger of both, from which there is no percentage: rounding of a run.
+    nothing: float = 1e-9,
+    nearly_all: float = 99.0,
+    # Percentages below this one, and those that would be rounded to 100 from below, have a digit after the point.
+    digit: float = 10.0,
+) -> str:
+    if one <= nothing * max(one, two):
         return f"{word} {two:.3g} {unit}".rstrip() if two > 0.0 else f"{word} 0"
     percent = 100.0 * (two / one - 1.0)
-    if percent > WORDS.factor:
+    if percent > factor:
         return f"{word} ×{two / one:.3g}"
-    digits = 1 if WORDS.nearly_all < abs(percent) < 100.0 or abs(percent) < WORDS.digit else 0
+    digits = 1 if nearly_all < abs(percent) < 100.0 or abs(percent) < digit else 0
     return f"{word} {'−' if percent < 0.0 else '+'}{abs(percent):.{digits}f} %"
 
 

@@ -29,9 +29,9 @@ def plot_estimate(
     choice("view", view, ("estimate", "error", "innovations"), "the plot of an Estimate")
     if view == "error" and truth is None:
         raise DataError("missing-argument", "the view 'error' needs truth, the record with the true channels.")
-    known = estimate.filter.process.outputs.names if view == "innovations" else estimate.record.names
-    chosen = names or (known if view == "innovations" else _first(estimate))
-    chosen = [choice("channel", name, known, "this estimate") for name in chosen][:MOST]
+    channels = estimate.filter.process.outputs.names if view == "innovations" else estimate.record.names
+    chosen = names or (channels if view == "innovations" else _first(estimate))
+    chosen = [choice("channel", name, channels, "this estimate") for name in chosen][:MOST]
     figure, axes = _stack(len(chosen))
     for ax, name in zip(axes, chosen, strict=True):
         if view == "innovations":
@@ -51,8 +51,8 @@ def plot_two_stages(
     chosen = names or tuple(estimate.forces.record.names)
     figure, axes = _stack(len(chosen))
     for ax, name in zip(axes, chosen, strict=True):
-        part = estimate.forces if name in estimate.forces.record.names else estimate.motion
-        _channel(ax, part, name, None if truth is None else _true(truth, part, name), "estimate")
+        stage = estimate.forces if name in estimate.forces.record.names else estimate.motion
+        _channel(ax, stage, name, None if truth is None else _true(truth, stage, name), "estimate")
     _finish(figure, axes, truth is not None)
     heading(figure, "forces that follow from the motion, three deviations" if title is None else title)
     return figure
@@ -132,8 +132,8 @@ def _readable(size: float, unit: str) -> tuple[float, str]:
 
 def _label(ax: Any, name: str, unit: str) -> None:
     """Channel and unit beside an axes; long ones in two lines."""
-    whole = with_unit(name, unit)
-    ax.set_ylabel(whole if len(whole) <= LONG or not unit else whole.replace(" [", "\n["), color=INK)
+    label = with_unit(name, unit)
+    ax.set_ylabel(label if len(label) <= LONG or not unit else label.replace(" [", "\n["), color=INK)
 
 
 def _limits(ax: Any, values: Any, spread: Any) -> None:

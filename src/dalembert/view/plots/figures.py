@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from dalembert.core.atomic_files import replace_file
-from dalembert.core.errors import DataError, FileFormatError, unknown_name
+from dalembert.core.errors import DataError, FileFormatError, require_name
 from dalembert.view.plots import themes
 
 # Okabe and Ito's colours, which colour-blind readers distinguish too; the yellow is too light for a thin line
@@ -98,9 +98,9 @@ def save(figure: Figure, file: str | os.PathLike[str], dpi: int = 150) -> None:
     kinds = figure.canvas.get_supported_filetypes()
     kind = Path(file).suffix.lower().lstrip(".")
     if kind not in kinds:
-        known = ", ".join(f".{known}" for known in sorted(kinds))
+        kinds_shown = ", ".join(f".{kinds_shown}" for kinds_shown in sorted(kinds))
         raise FileFormatError(
-            "unknown-choice", f"a figure cannot be written as {'.' + kind!r}. Known: {known}.", path=str(file)
+            "unknown-choice", f"a figure cannot be written as {'.' + kind!r}. Known: {kinds_shown}.", path=str(file)
         )
     with replace_file(file) as temporary:
         figure.savefig(temporary, format=kind, dpi=dpi)
@@ -148,8 +148,8 @@ def list_names(names: Iterable[str], most: int = 8) -> str:
     'a, b and 2 more'
     """
     every = list(names)
-    rest = len(every) - most
-    return ", ".join(every) if rest <= 0 else f"{', '.join(every[:most])} and {rest} more"
+    hidden = len(every) - most
+    return ", ".join(every) if hidden <= 0 else f"{', '.join(every[:most])} and {hidden} more"
 
 
 def choose_prefix(size: float, unit: str) -> tuple[float, str]:
@@ -205,8 +205,7 @@ def line_of(k: int) -> dict[str, Any]:
 
 def choice(option: str, given: object, known: tuple[str, ...], what: str) -> str:
     """One of the known words, or an error that names them."""
-    if given not in known:
-        raise DataError("unknown-name", unknown_name(option, str(given), known, what))
+    require_name(option, str(given), known, what)
     return str(given)
 
 

@@ -69,17 +69,17 @@ def plot_stabilization(
     if not len(f):
         raise DataError("empty", "the diagram has no poles that oscillate.")
     top = float(highest) if highest is not None else float(f.max()) * 1.02
-    seen = (f >= lowest) & (f <= top)
+    visible = (f >= lowest) & (f <= top)
     shown = drawn.modes if modes is None else modes
-    own = assign_poles(drawn, shown).tolist() if grades else [-1] * len(f)
-    classes = np.array([grades[k] if k >= 0 else "" for k in own])
+    owners = assign_poles(drawn, shown).tolist() if grades else [-1] * len(f)
+    classes = np.array([grades[k] if k >= 0 else "" for k in owners])
     colored = np.isin(classes, list(_GRADES))
     for number, (marker, color, size) in _MARKS.items():
-        plain = seen & (labels == number) & ~colored
+        plain = visible & (labels == number) & ~colored
         paint = color if not grades else PALE if number == 0 else GREY
         ax.plot(f[plain], drawn.orders[plain], marker, color=paint, ms=size, mew=0, label=drawn.label_names[number])
     for grade, color in _GRADES.items():
-        inside = seen & (classes == grade)
+        inside = visible & (classes == grade)
         for number, (marker, _, size) in _MARKS.items():
             chosen = inside & (labels == number)
             words = f"of {'an' if grade[0] in 'aeiou' else 'a'} {grade} mode" if grade != "of the fit only" else grade
@@ -139,16 +139,16 @@ def spread_labels(wanted: FloatArray, gap: float, low: float, high: float) -> Fl
             if t / n - s / m >= 0.5 * (m + n) * gap:
                 break
             blocks[-2:] = [(s + t, m + n)]
-    found: list[float] = []
+    positions: list[float] = []
     for total, count in blocks:
         half = 0.5 * (count - 1) * gap
         middle = min(max(total / count, low + half), max(high - half, low + half))
-        found += [middle - half + k * gap for k in range(count)]
-    for k in range(1, len(found)):  # the ends may have pushed a block into the next one
-        found[k] = max(found[k], found[k - 1] + gap)
-    for k in range(len(found)):
-        found[k] = min(found[k], high - (len(found) - 1 - k) * gap)
-    return np.array(found)
+        positions += [middle - half + k * gap for k in range(count)]
+    for k in range(1, len(positions)):  # the ends may have pushed a block into the next one
+        positions[k] = max(positions[k], positions[k - 1] + gap)
+    for k in range(len(positions)):
+        positions[k] = min(positions[k], high - (len(positions) - 1 - k) * gap)
+    return np.array(positions)
 
 
 def plot_frf_estimate(
@@ -205,11 +205,11 @@ def _overlay(
     unit = measured.response.unit(*pair)
     many = len(measured.response.inputs) > 1
     ax.set_ylabel(with_unit(f"{pair[0]} / {pair[1]}" if many else pair[0], unit), fontsize=9)
-    seen = size[size > 0.0]
+    visible = size[size > 0.0]
     if model is not None:
-        seen = np.append(seen, np.abs(model[pair]).max())
-    if len(seen):
-        ax.set_ylim(0.3 * float(seen.min()), 4.0 * float(seen.max()))  # the band may reach down to zero
+        visible = np.append(visible, np.abs(model[pair]).max())
+    if len(visible):
+        ax.set_ylim(0.3 * float(visible.min()), 4.0 * float(visible.max()))  # the band may reach down to zero
     log_ticks(ax.yaxis)
 
 
@@ -231,20 +231,20 @@ def plot_output_spectra(
     figure = new_figure(8.5, 1.0 + 2.4 + 1.6 * len(names))
     axes: list[Axes] = list(figure.subplots(1 + len(names), 1, sharex=True, height_ratios=[2.4] + [1.6] * len(names)))
     power = np.sqrt(np.maximum(np.einsum("kii->i", measured.values).real * (hertz[1] - hertz[0]), 1e-300))
-    made = None if model is None else model.output_spectra(measured.frequencies[lines])
+    modelled = None if model is None else model.output_spectra(measured.frequencies[lines])
     size = np.linalg.svd(measured.values[lines] / np.outer(power, power), compute_uv=False)
     for k in range(min(size.shape[1], 3)):
         axes[0].semilogy(
             hertz[lines], size[:, k], color=(GREY, PALE, PALE)[k], lw=1.2, label="measured" if k == 0 else None
         )
-    if made is not None:
-        largest = np.linalg.svd(made / np.outer(power, power), compute_uv=False)[:, 0]
+    if modelled is not None:
+        largest = np.linalg.svd(modelled / np.outer(power, power), compute_uv=False)[:, 0]
         axes[0].semilogy(hertz[lines], largest, color=RED, lw=1.3, label="model")
     axes[0].set_ylabel("singular values [1/Hz]\n(outputs of unit power)", fontsize=9)
     for i, (ax, name) in enumerate(zip(axes[1:], names, strict=True)):
         ax.semilogy(hertz[lines], np.maximum(measured.psd(name)[lines], 1e-300), color=GREY, lw=1.2)
-        if made is not None:
-            ax.semilogy(hertz[lines], made[:, i, i].real, color=RED, lw=1.3)
+        if modelled is not None:
+            ax.semilogy(hertz[lines], modelled[:, i, i].real, color=RED, lw=1.3)
         ax.set_ylabel(with_unit(name, psd_unit(measured.units.get(name, ""))), fontsize=9)
     for ax in axes:
         log_ticks(ax.yaxis)
@@ -252,7 +252,7 @@ def plot_output_spectra(
     axes[-1].set_xlim(lowest, top)
     axes[-1].set_xlabel("frequency [Hz]")
     figure.align_ylabels(axes)
-    heading(figure, "Spectra of the outputs" + ("" if made is None else " and model") if title is None else title)
+    heading(figure, "Spectra of the outputs" + ("" if modelled is None else " and model") if title is None else title)
     return figure
 
 
@@ -301,12 +301,12 @@ def _near(run: Record, name: str, start: float | None, stop: float | None) -> tu
         first = int(ties.first_largest(energy[size:] - energy[:-size]))
         return slice(first, first + size)
 
-    part = y[strongest(len(t) // 10)]  # periods are counted where noise hides none
-    period = 2.0 * len(part) / max(int(np.diff(np.signbit(part - part.mean())).sum()), 1)
+    stretch = y[strongest(len(t) // 10)]  # periods are counted where noise hides none
+    period = 2.0 * len(stretch) / max(int(np.diff(np.signbit(stretch - stretch.mean())).sum()), 1)
     if len(t) <= MOST_VIBRATIONS * period:
         return None
-    seen = strongest(round(10.0 * period))
-    return float(t[seen][0]), float(t[seen][-1])
+    window = strongest(round(10.0 * period))
+    return float(t[window][0]), float(t[window][-1])
 
 
 def _lines(
@@ -406,7 +406,7 @@ def plot_auto(result: AutoIdentified, *, view: str = "stabilization", title: str
         return plot_frf_estimate(result.frf, result.model_response(), lowest=low, highest=top, title=title)
     run = (result.held_out or result.training)[0]
     model = result.identified
-    made = model.simulate(run) if model.inputs else model.predict(run)
+    computed = model.simulate(run) if model.inputs else model.predict(run)
     how = "simulated" if model.inputs else "predicted one sample ahead"
-    part = "held-out" if result.held_out else "training"
-    return plot_playback(run, made, title=f"The {part} record, measured and {how}" if title is None else title)
+    stretch = "held-out" if result.held_out else "training"
+    return plot_playback(run, computed, title=f"The {stretch} record, measured and {how}" if title is None else title)

@@ -40,15 +40,15 @@ FIRST = 0.02  # share of a record at its begin that the axis of errors leaves ou
 def plot_observability(found: LocalObservability, *, title: str | None = None) -> Figure:
     """Reduction of the standard deviation of every state by the readings, and singular values of all directions."""
     states = sorted(found.states, key=lambda name: (-found.hidden[name], -found.left[name]))[:MOST_BARS]
-    shares, left = (np.array([part[name] for name in states]) for part in (found.hidden, found.left))
+    shares, lost = (np.array([report_part[name] for name in states]) for report_part in (found.hidden, found.left))
     rows = max(len(states), 6)
     figure = new_figure(10.0, 1.5 + 0.24 * rows)
     bars, values = figure.subplots(1, 2, gridspec_kw={"width_ratios": [1.2, 1.0]})
     places = np.arange(len(states))
     bars.barh(places, np.ones(len(states)), color=PALE, height=0.62)
-    bars.barh(places, 1.0 - left, color=BLUE, height=0.62)
-    words = [f"{100.0 * share:.0f} % unseen" if share > WORTH_A_WORD else "weakly" if is_weak(kept) else ""
-             for share, kept in zip(shares, left, strict=True)]  # fmt: skip
+    bars.barh(places, 1.0 - lost, color=BLUE, height=0.62)
+    words = [f"{100.0 * share:.0f} % unseen" if share > WORTH_A_WORD else "weakly" if is_weak(remaining) else ""
+             for share, remaining in zip(shares, lost, strict=True)]  # fmt: skip
     for k, word in enumerate(words):
         if word:
             color = RED if shares[k] > WORTH_A_WORD else COLORS[4]
@@ -125,8 +125,8 @@ def plot_comparison(found: Comparison, *names: str, title: str | None = None) ->
     chosen = (tuple(wanted) or found.channels)[:MOST]
     figure = new_figure(8.5, 0.9 + max(1.5 * len(chosen), 2.2))
     axes: Any = figure.subplots(len(chosen), 2, sharex=True, squeeze=False, gridspec_kw={"width_ratios": [1.2, 1.0]})
-    for (left, right), name in zip(axes, chosen, strict=True):
-        _draw_comparison(left, right, found, name)
+    for (curve, right), name in zip(axes, chosen, strict=True):
+        _draw_comparison(curve, right, found, name)
     axes[0, 0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
     for ax in axes[-1]:
         ax.set_xlabel("time [s]")

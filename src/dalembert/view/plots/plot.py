@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import DataError, require_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -115,11 +115,11 @@ def plot(
     >>> figure.axes[0].get_title(loc="left")
     'mode 1: 0.3183 Hz'
     """
-    found = find_function(result, _DRAWN, "dalembert.view.plots")
-    if found is None:
+    function = find_function(result, _DRAWN, "dalembert.view.plots")
+    if function is None:
         kinds = ", ".join(sorted(name.rpartition(".")[2] for name in _DRAWN if not name.startswith("record")))
         raise DataError("wrong-type", f"plot takes a Record, not a {type(result).__name__}. It also takes {kinds}.")
-    kind, draw = found
+    kind, draw = function
     _check(draw, kind, what, options)
     from dalembert.view.plots.figures import draw_figure
 
@@ -131,21 +131,24 @@ def find_function(
 ) -> tuple[str, Callable[..., Any]] | None:
     """The function for a result by its class or a base of it: the name of this class, and the function, loaded now."""
     for kind in type(result).__mro__:
-        found = table.get(f"{kind.__module__}.{kind.__qualname__}".removeprefix("dalembert."))
-        if found:
-            return kind.__name__, getattr(importlib.import_module(f"{package}.{found[0]}"), found[1])
+        function = table.get(f"{kind.__module__}.{kind.__qualname__}".removeprefix("dalembert."))
+        if function:
+            return kind.__name__, getattr(importlib.import_module(f"{package}.{function[0]}"), function[1])
     return None
 
 
 def _check(draw: Callable[..., Figure], kind: str, what: tuple[Any, ...], options: dict[str, Any]) -> None:
     """Refuse arguments that this kind of picture does not have, by name."""
-    own = list(inspect.signature(draw).parameters.values())[1:]
-    named = [one.name for one in own if one.kind is one.KEYWORD_ONLY or one.kind is one.POSITIONAL_OR_KEYWORD]
+    parameters = list(inspect.signature(draw).parameters.values())[1:]
+    named = [
+        parameter.name
+        for parameter in parameters
+        if parameter.kind is parameter.KEYWORD_ONLY or parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+    ]
     for option in options:
-        if option not in named:
-            raise DataError("unknown-name", unknown_name("option", option, [*named, "path"], f"the plot of a {kind}"))
-    many = any(one.kind is one.VAR_POSITIONAL for one in own)
-    places = [one.name for one in own if one.kind is one.POSITIONAL_OR_KEYWORD]
+        require_name("option", option, [*named, "path"], f"the plot of a {kind}")
+    many = any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters)
+    places = [parameter.name for parameter in parameters if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
     if not many and len(what) > len(places):
         after = f"only {' and '.join(places)} after it" if places else "nothing after it but options by name"
         raise DataError(

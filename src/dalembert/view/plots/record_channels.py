@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,24 +26,13 @@ _DEFAULT_SERIES = 8
 _COMPARED = 16  # samples of a curve that are compared before all of them
 
 
-@dataclass(frozen=True)
-class RestThresholds:
-    """When a channel is at rest, and which variations no figure shows."""
+def exceeds_rounding(size: float, largest: float, nothing: float = 1e-18, rest: float = 1e-9) -> bool:
+    """Whether a range or value is more than rounding, beside the largest value of its unit in the record.
 
-    # Range relative to the largest value of its unit in the record: rounding of a run of 1e6 steps is 1e6 ε = 2e-10 of
-    # the values that cancel, a vibration of 1 nm beside a machine of 1 m is still a motion.
-    rest: float = 1e-9
-    # Range that is nothing in any SI unit of a machine.
-    nothing: float = 1e-18
-    # Range relative to the largest value of the channel itself, or difference of two channels relative to their range:
-    # below the four digits of tick labels and the width of a line.
-    flat: float = 1e-6
-    # Largest way back of an angle that goes round, as part of its whole turn: a crank that swings back once is still a
-    # crank; an angle that swings to and fro goes back by far more.
-    back: float = 0.05
-
-
-THRESHOLDS = RestThresholds()
+    nothing : in any SI unit of a machine.  rest : relative; rounding of a run of 1e6 steps is 1e6 ε = 2e-10 of the
+    values that cancel, a vibration of 1 nm beside a machine of 1 m is still a motion.
+    """
+    return size > max(nothing, rest * largest)
 
 
 def moving_channels(run: Record, names: Sequence[str]) -> list[str]:
@@ -59,7 +47,7 @@ def moving_channels(run: Record, names: Sequence[str]) -> list[str]:
     return [
         name
         for name, (low, high) in spans.items()
-        if high - low > max(THRESHOLDS.nothing, THRESHOLDS.rest * largest.get(units[name], max(abs(low), abs(high))))
+        if exceeds_rounding(high - low, largest.get(units[name], max(abs(low), abs(high))))
     ]
 
 
@@ -75,10 +63,15 @@ def largest_of_units(run: Record, wanted: set[str]) -> dict[str, float]:
     return largest
 
 
-def is_flat(values: Array) -> bool:
+def is_flat(
+    values: Array,
+    # Range relative to the largest value of the channel itself, or difference of two channels relative to their
+    # range: below the four digits of tick labels and the width of a line.
+    flat: float = 1e-6,
+) -> bool:
     """Whether values vary by less than an axis with their size on it can show."""
     low, high = finite_span(values)
-    return high - low < THRESHOLDS.flat * max(abs(low), abs(high))
+    return high - low < flat * max(abs(low), abs(high))
 
 
 def finite_span(values: Array) -> tuple[float, float]:
@@ -105,58 +98,72 @@ def default_channels(run: Record) -> dict[str, list[str]]:
     if not first:
         first = [name for name in run.names if name.partition(".")[0] not in ("energy", "residual")]
         first = [name for name in first if name.rpartition(".")[2] not in _EULER_PARAMETERS] or first
-    found = select_distinct(run, first)
-    shown = list(found)[:_DEFAULT_SERIES] + [name for name in ("energy",) if name in run.names]
-    return {name: found.get(name, []) for name in shown or run.names[:_DEFAULT_SERIES]}
+    equal_groups = select_distinct(run, first)
+    shown = list(equal_groups)[:_DEFAULT_SERIES] + [name for name in ("energy",) if name in run.names]
+    return {name: equal_groups.get(name, []) for name in shown or run.names[:_DEFAULT_SERIES]}
 
 
 def select_distinct(run: Record, names: Sequence[str]) -> dict[str, list[str]]:
     """Channels that differ, each with those equal to it; rates instead of angles of full turns."""
     chosen: list[str] = []
     for name, equal in _distinct(run, names).items():
-        rates = [rate for one in (name, *equal) if goes_round(run, one) and (rate := rate_of(run, one))]
+        rates = [rate for label in (name, *equal) if goes_round(run, label) and (rate := rate_of(run, label))]
         chosen += rates[:1] or [name, *equal]
     return _distinct(run, chosen)
 
 
-def goes_round(run: Record, name: str) -> bool:
+def goes_round(
+    run: Record,
+    name: str,
+    # Largest way back of an angle that goes round, as part of its whole turn: a crank that swings back once is
+    # still a crank; an angle that swings to and fro goes back by far more.
+    back: float = 0.05,
+) -> bool:
     """Whether a channel is an angle that turns more than once, always the same way: over time an endless ramp."""
     x = run[name][np.isfinite(run[name])]
     if run.units[name] != "rad" or x.size < 2 or abs(x[-1] - x[0]) <= 2.0 * np.pi:
         return False
     x = x if x[-1] > x[0] else -x
-    return float((np.maximum.accumulate(x) - x).max()) < THRESHOLDS.back * float(x[-1] - x[0])
+    return float((np.maximum.accumulate(x) - x).max()) < back * float(x[-1] - x[0])
 
 
 def rate_of(run: Record, label: str) -> str:
     """Name of the channel that is the rate of another, or "" where the record has none."""
     stem, _, last = label.rpartition(".")
-    known = [f"{label}.rate", f"{label}_rate", f"{label}.velocity"]
+    rate_names = [f"{label}.rate", f"{label}_rate", f"{label}.velocity"]
     if last in _RATES:
-        known.append(f"{stem}.{_RATES[last]}" if stem else _RATES[last])
-    return next((name for name in known if name in run.names), "")
+        rate_names.append(f"{stem}.{_RATES[last]}" if stem else _RATES[last])
+    return next((name for name in rate_names if name in run.names), "")
 
 
-def _distinct(run: Record, names: Sequence[str]) -> dict[str, list[str]]:
+def _distinct(
+    run: Record,
+    names: Sequence[str],
+    # Range relative to the largest value of the channel itself, or difference of two channels relative to their
+    # range: below the four digits of tick labels and the width of a line.
+    flat: float = 1e-6,
+) -> dict[str, list[str]]:
     """Each channel once, with those of the same unit whose curves coincide with it."""
-    found: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     of_unit: dict[str, tuple[list[str], list[Array]]] = {}  # names, and a few samples of each: most curves differ there
     for name in dict.fromkeys(names):
         x = run[name]
         spread = float(np.fmax.reduce(x) - np.fmin.reduce(x)) if x.size else 0.0
-        known, samples = of_unit.setdefault(run.units[name], ([], []))
+        labels, samples = of_unit.setdefault(run.units[name], ([], []))
         few = np.nan_to_num(x[:: max(1, x.size // _COMPARED)], nan=np.finfo(float).max)
-        limit = THRESHOLDS.flat * spread
+        limit = flat * spread
         near = np.flatnonzero(np.abs(np.array(samples) - few).max(axis=1) <= limit) if samples else ()
-        same = (k for k in near if spread > 0.0 and np.allclose(run[known[k]], x, rtol=0.0, atol=limit, equal_nan=True))
-        twin = next((known[k] for k in same), None)
+        same = (
+            k for k in near if spread > 0.0 and np.allclose(run[labels[k]], x, rtol=0.0, atol=limit, equal_nan=True)
+        )
+        twin = next((labels[k] for k in same), None)
         if twin is None:
-            found[name] = []
-            known.append(name)
+            groups[name] = []
+            labels.append(name)
             samples.append(few)
         else:
-            found[twin].append(name)
-    return found
+            groups[twin].append(name)
+    return groups
 
 
 def joint_coordinates(run: Record) -> list[str]:
@@ -166,8 +173,8 @@ def joint_coordinates(run: Record) -> list[str]:
     for name in run.names:
         stem, _, last = name.rpartition(".")
         # without a scene, as in a CSV file: a body has .angle too, but beside .x
-        known = stem in joints if joints else stem and f"{stem}.x" not in run.names
-        if known and (last in _COORDINATES or (joints and last in ("x", "y"))):
+        is_joint = stem in joints if joints else stem and f"{stem}.x" not in run.names
+        if is_joint and (last in _COORDINATES or (joints and last in ("x", "y"))):
             coordinates.append(name)
     return coordinates
 
@@ -185,12 +192,12 @@ def thin_out(x: Array, y: Array, *, monotonic: bool) -> tuple[Array, Array]:
     if x.size <= 8 * _BUCKETS:
         return x, y
     width = x.size // _BUCKETS
-    whole = width * (x.size // width)
-    block = y[:whole].reshape(-1, width)
-    first = np.arange(0, whole, width)
+    covered = width * (x.size // width)
+    block = y[:covered].reshape(-1, width)
+    first = np.arange(0, covered, width)
     low = first + np.where(np.isnan(block), np.inf, block).argmin(axis=1)
     high = first + np.where(np.isnan(block), -np.inf, block).argmax(axis=1)
     # a gap stays visible when it is as long as a bucket: then all four samples are NaN
-    rest = np.arange(whole, x.size)
-    kept = np.unique(np.concatenate([first, low, high, first + width - 1, rest]))
-    return x[kept], y[kept]
+    remaining = np.arange(covered, x.size)
+    indices = np.unique(np.concatenate([first, low, high, first + width - 1, remaining]))
+    return x[indices], y[indices]

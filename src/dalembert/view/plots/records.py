@@ -15,8 +15,8 @@ from dalembert.view.plots.before_after import plot_control
 from dalembert.view.plots.figures import choice, line_of, new_figure, put_legend_beside, with_unit
 from dalembert.view.plots.phase import plot_phase
 from dalembert.view.plots.record_channels import (
-    THRESHOLDS,
     default_channels,
+    exceeds_rounding,
     finite_span,
     is_flat,
     largest_of_units,
@@ -71,20 +71,20 @@ def plot_record(
     highest, axis, segment : last frequency [Hz], "log" or "linear", samples per block ("spectrum").
     title : above the figure; by default the name of the record.
     """
-    own: dict[str, dict[str, Any]] = {
+    options_of: dict[str, dict[str, Any]] = {
         "time": {"against": "time"},
         "phase": {},
         "spectrum": {"highest": None, "axis": "log", "segment": None},
         "control": {"switched_on": None, "settle": 0.0},
     }
-    _only(view, own, against=against, switched_on=switched_on, settle=settle, highest=highest, axis=axis,
+    _only(view, options_of, against=against, switched_on=switched_on, settle=settle, highest=highest, axis=axis,
           segment=segment)  # fmt: skip
     if view != "control":
-        for one in names:
-            if not isinstance(one, str):
+        for argument in names:
+            if not isinstance(argument, str):
                 raise DataError(
                     "bad-name",
-                    f"channels of a record are named by text, not by {one!r:.60}; two records.",
+                    f"channels of a record are named by text, not by {argument!r:.60}; two records.",
                     Advice("{}.", Argument("View", "control")),
                 )
     if view == "phase":
@@ -113,8 +113,8 @@ def _histories(run: Record, names: Sequence[str], against: str, title: str | Non
     equal = {} if names else default_channels(run)
     groups = _groups(run, names or equal, against)
     if not names and against == "time":
-        groups = {(unit, f"{stem}/{k}"): part for (unit, stem), labels in groups.items()
-                  for k, part in enumerate(split_by_span(run, labels))}  # fmt: skip
+        groups = {(unit, f"{stem}/{k}"): panel for (unit, stem), labels in groups.items()
+                  for k, panel in enumerate(split_by_span(run, labels))}  # fmt: skip
     x, x_unit = run[against], "s" if against == "time" else run.units.get(against, "")
     if x.ndim != 1:
         raise DataError("wrong-shape", f"{against!r} is a vector; take one of {', '.join(run.expand(against))}.")
@@ -156,8 +156,8 @@ def split_by_span(run: Record, labels: Sequence[str]) -> list[list[str]]:
                 break
         else:
             groups.append([label])
-    found = [sorted(group, key=list(labels).index) for group in groups]
-    return sorted(found, key=lambda group: list(labels).index(group[0]))
+    ordered = [sorted(group, key=list(labels).index) for group in groups]
+    return sorted(ordered, key=lambda group: list(labels).index(group[0]))
 
 
 def _flat_limits(run: Record, labels: Sequence[str], unit: str) -> tuple[float, float] | None:
@@ -169,7 +169,7 @@ def _flat_limits(run: Record, labels: Sequence[str], unit: str) -> tuple[float, 
     if moving_channels(run, labels):
         return (low - 0.1 * size, high + 0.1 * size) if is_flat(run[list(labels)]) else None
     largest = largest_of_units(run, {unit}).get(unit, 0.0)
-    if size > THRESHOLDS.rest * largest and size > THRESHOLDS.nothing:
+    if exceeds_rounding(size, largest):
         return (low - 0.1 * size, high + 0.1 * size)
     # rounding about zero; the sum of energies is as good as the tolerance of the run
     return (-0.1 * largest, 0.1 * largest) if list(labels) == ["energy"] and largest > 0.0 else (-0.055, 0.055)
@@ -187,8 +187,8 @@ def _groups(run: Record, names: Iterable[str], against: str) -> dict[tuple[str, 
             if label not in group:
                 group.append(label)
     if against == "time":
-        groups = {(unit, f"{stem}{k}" if k else stem): part for (unit, stem), labels in groups.items()
-                  for k, part in enumerate(_split_lines(labels))}  # fmt: skip
+        groups = {(unit, f"{stem}{k}" if k else stem): panel for (unit, stem), labels in groups.items()
+                  for k, panel in enumerate(_split_lines(labels))}  # fmt: skip
     if len(groups) > _MOST_AXES:
         raise DataError("too-large", f"{len(groups)} axes are too many for one figure. Name fewer channels.")
     return groups
@@ -212,7 +212,7 @@ def _split_lines(labels: list[str]) -> list[list[str]]:
 def _common(labels: list[str]) -> str:
     """Common part of the names of the channels of one axes."""
     others = [set(label.split(".")) for label in labels[1:]]
-    return ".".join(part for part in labels[0].split(".") if all(part in other for other in others))
+    return ".".join(word for word in labels[0].split(".") if all(word in other for other in others))
 
 
 def _with_equal(label: str, equal: Mapping[str, Sequence[str]]) -> str:

@@ -55,8 +55,8 @@ def record_spectrum(
     moving = [label for label in labels if np.ptp(run[label]) > 0.0]
     if not moving:
         raise DataError("no-motion", f"{', '.join(labels[:6])} do not change: they have no spectrum.")
-    found = spectra(run.select(*moving), segment=segment)
-    return plot_spectra(found, *moving, highest=highest, axis=axis, title=run.name if title is None else title)
+    density = spectra(run.select(*moving), segment=segment)
+    return plot_spectra(density, *moving, highest=highest, axis=axis, title=run.name if title is None else title)
 
 
 def plot_spectra(
@@ -114,7 +114,7 @@ def _densities(ax: Axes, found: Spectra, labels: list[str], hertz: Any, shown: A
     log_ticks(ax.yaxis, plain=high < SHORT * low)
     named: list[float] = []
     for at, height in sorted(peaks, key=lambda one: -one[1]):
-        if len(named) < NAMED_PEAKS and all(abs(at - other) > APART * max(at, other) for other in named):
+        if len(named) < NAMED_PEAKS and all(abs(at - frequency) > APART * max(at, frequency) for frequency in named):
             named.append(at)
             ax.annotate(f"{at:.3g} Hz", (at, height), (0, 4), textcoords="offset points", ha="center", va="bottom",
                         fontsize=8, color=INK)  # fmt: skip
@@ -214,18 +214,18 @@ def plot_survey(drawn: Survey, *, record: Record, title: str | None = None) -> F
     figure = new_figure(10.0, 0.6 + 1.15 * len(shown))
     axes = figure.subplots(len(shown), 2, squeeze=False, sharex="col", width_ratios=[3, 2])
     step = 1.0 / drawn.rate
-    for row, one in zip(axes, shown, strict=True):
-        color = RED if one.name in drawn.drivers.inputs else BLUE
-        x = record[one.name]
+    for row, channel in zip(axes, shown, strict=True):
+        color = RED if channel.name in drawn.drivers.inputs else BLUE
+        x = record[channel.name]
         t, thinned = thin_out(record.time, x, monotonic=True)
         row[0].plot(t, thinned, color=color, lw=0.6)
-        faults = f"  ({', '.join(one.faults)})" if one.faults else ""
-        row[0].set_title(f"{with_unit(one.name, one.unit)}{faults}", fontsize=8, loc="left", pad=2)
-        if one.band is not None:
+        faults = f"  ({', '.join(channel.faults)})" if channel.faults else ""
+        row[0].set_title(f"{with_unit(channel.name, channel.unit)}{faults}", fontsize=8, loc="left", pad=2)
+        if channel.band is not None:
             f, power = spectrum(x, step)
             row[1].semilogy(f, np.sqrt(power), color=color, lw=0.7)
             log_ticks(row[1].yaxis)
-            for peak in one.peaks:
+            for peak in channel.peaks:
                 row[1].axvline(peak, color=GREY, lw=0.5, ls=":")
         else:
             row[1].set_axis_off()

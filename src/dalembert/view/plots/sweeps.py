@@ -51,8 +51,8 @@ def _choose(sweep: Swept, names: tuple[str, ...]) -> tuple[list[str], list[str]]
     axes = [name for name in names if name in sweep.names] or list(sweep.names[:MOST_AXES])
     if not results:
         raise DataError("empty", "this sweep has no result that is one number per point: nothing to draw.")
-    for kind, given, most in (("results", results, MOST_RESULTS), ("axes", axes, MOST_AXES)):
-        check_count(len(given), most, kind)
+    for kind, chosen, most in (("results", results, MOST_RESULTS), ("axes", axes, MOST_AXES)):
+        check_count(len(chosen), most, kind)
     return results, axes
 
 
@@ -93,7 +93,7 @@ def _scatter(ax: Any, x: Any, y: Any, size: float, *, alone: bool) -> None:
     good = np.isfinite(x) & np.isfinite(y)
     levels = np.unique(x[good])
     if good.sum() > MANY:
-        at, mean = (levels, [y[good & (x == one)].mean() for one in levels]) if len(levels) < LEVELS else _average(
+        at, mean = (levels, [y[good & (x == level)].mean() for level in levels]) if len(levels) < LEVELS else _average(
             x[good], y[good])  # fmt: skip
         ax.plot(at, mean, color=RED, lw=1.6, label="_mean")
 
@@ -102,7 +102,7 @@ def _average(x: Any, y: Any, count: int = 9) -> tuple[Any, Any]:
     """Means of equal numbers of points along x: the overall trend of a result."""
     order = np.argsort(x)
     parts = np.array_split(order, count)
-    return [x[part].mean() for part in parts], [y[part].mean() for part in parts]
+    return [x[bin_].mean() for bin_ in parts], [y[bin_].mean() for bin_ in parts]
 
 
 def _spread(ax: Any, y: Any, *, upright: bool) -> None:

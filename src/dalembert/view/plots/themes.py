@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import require_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -77,8 +77,7 @@ _current: ContextVar[str] = ContextVar("dalembert_figure_style", default="light"
 def theme(name: str | None) -> Theme:
     """A theme by name, or the one now in use."""
     chosen = _current.get() if name is None else name
-    if chosen not in THEMES:
-        raise DataError("unknown-name", unknown_name("theme", str(chosen), THEMES, "figures"))
+    require_name("theme", chosen, THEMES, "figures")
     return THEMES[chosen]
 
 
@@ -145,13 +144,13 @@ def recolor(figure: Figure, to: Theme) -> None:
 
 def _other_ticks(figure: Figure) -> list[Any]:
     """Parts of ticks that a figure keeps for later and does not count among its children: those of a drawn figure."""
-    found: list[Any] = []
+    ticks: list[Any] = []
     for ax in figure.axes:
         for axis in (ax.xaxis, ax.yaxis, getattr(ax, "zaxis", None)):
             for tick in [] if axis is None else [*axis.majorTicks, *axis.minorTicks]:
-                found += [tick.tick1line, tick.tick2line, tick.gridline, tick.label1, tick.label2]
-    known = set(figure.findobj(include_self=True))
-    return [one for one in found if one not in known]
+                ticks += [tick.tick1line, tick.tick2line, tick.gridline, tick.label1, tick.label2]
+    artists = set(figure.findobj(include_self=True))
+    return [artist for artist in ticks if artist not in artists]
 
 
 def _to(color: Any, to: Theme) -> Any:
@@ -196,9 +195,9 @@ def _dash(ax: Any, to: Theme) -> None:
         return
     legend = ax.get_legend()
     for line in [*ax.lines, *(legend.get_lines() if legend else [])]:
-        own = to_hex(line.get_color())
-        if plain(line) and own in colors and own in to.dashes:
-            line.set_linestyle(to.dashes[own])
+        color = to_hex(line.get_color())
+        if plain(line) and color in colors and color in to.dashes:
+            line.set_linestyle(to.dashes[color])
             line.set_dash_capstyle("butt")
 
 

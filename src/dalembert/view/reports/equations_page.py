@@ -48,9 +48,9 @@ def _pieces(d: Derivation) -> Iterator[Piece]:
             yield Formula(line)
     if d.conserved:
         yield Heading("Conserved quantities")
-        for one in d.conserved:
-            yield Text(f"{one.reason}.")
-            for line in equations_in_latex([(latex_name(one.name), one.expression)], d.readable, d.stem):
+        for quantity in d.conserved:
+            yield Text(f"{quantity.reason}.")
+            for line in equations_in_latex([(latex_name(quantity.name), quantity.expression)], d.readable, d.stem):
                 yield Formula(line)
     if d.left:
         yield Text(f"Not simplified, because of the bounds: {', '.join(d.left)}.")

@@ -45,8 +45,8 @@ def estimate_report(
     if isinstance(estimate, TwoStageEstimate):
         stages = [("Motion", estimate.motion), ("Forces", estimate.forces)]
         pieces: list[Piece] = []
-        for name, one in stages:
-            pieces += [Heading(name), *estimate_pieces(one, truth, settle, prefix=f"{name.lower()}-")]
+        for name, stage in stages:
+            pieces += [Heading(name), *estimate_pieces(stage, truth, settle, prefix=f"{name.lower()}-")]
         main, kind = estimate.motion, "Motion, then forces"
     else:
         pieces, main, kind = estimate_pieces(estimate, truth, settle), estimate, type(estimate.filter).__name__
@@ -65,17 +65,17 @@ def estimate_pieces(estimate: Estimate, truth: Record | None, settle: float, pre
         judged = None
     compared = None if truth is None else estimate.compare(truth, settle=settle)
     pieces: list[Piece] = [Text(summarize(estimate, judged, compared))]
-    first, rest = in_order(estimate)
+    first, remaining = in_order(estimate)
     pieces.append(Heading("Estimated quantities"))
     drawn = list(select_distinct(estimate.record, first))[:MOST_CURVES]
-    known = [] if compared is None else [name for name in drawn if name in compared.channels]
-    if compared is None or not known:
+    compared_names = [] if compared is None else [name for name in drawn if name in compared.channels]
+    if compared is None or not compared_names:
         figure = plot(estimate, *drawn, truth=truth, title="")
         pieces.append(Picture(f"{prefix}estimate", figure, "Estimates, three deviations."))
     if compared is not None:
-        figure = plot(compared, *known, title="")
+        figure = plot(compared, *compared_names, title="")
         pieces.append(Picture(f"{prefix}errors", figure, "Truth, estimate and error."))
-    pieces += _deviations(estimate, settle, first, rest)
+    pieces += _deviations(estimate, settle, first, remaining)
     if compared is not None:
         pieces += [Heading("Errors against the truth"), *_errors(compared, first)]
     pieces.append(Heading("Is the filter consistent?"))
@@ -141,7 +141,7 @@ def _filter(estimate: Estimate) -> Table:
         ("sample time [s]", "–" if dt is None else f"{dt:g}"),
     ]
     parts = (("states", model.carried), ("inputs", model.inputs), ("outputs", model.outputs))
-    rows += [(word, ", ".join(part.names[:MOST_NAMES]) or "–") for word, part in parts]
+    rows += [(word, ", ".join(channels.names[:MOST_NAMES]) or "–") for word, channels in parts]
     begin = "steady" if watched.P0 is None else ", ".join(f"{v:.3g}" for v in np.sqrt(np.diag(watched.P0))[:MOST_NAMES])
     rows += [("deviations at the start", begin), ("processor time [s]", f"{estimate.seconds:.3g}")]
     return Table(("of the filter", ""), tuple(rows))
@@ -155,8 +155,8 @@ def in_order(estimate: Estimate) -> tuple[list[str], list[str]]:
     are last.
     """
     record, model = estimate.record, estimate.filter.process
-    own = [*model.outputs.names, *model.errors.names, *model.carried.names]
-    names = list(dict.fromkeys([name for name in own if name in record.names] + list(record.names)))
+    important = [*model.outputs.names, *model.errors.names, *model.carried.names]
+    names = list(dict.fromkeys([name for name in important if name in record.names] + list(record.names)))
     # a parameter that is constant from the start is of interest
     worth = {*model.errors.names, *moving_channels(record, names)}
     moving = [name for name in names if name in worth] or names
@@ -194,7 +194,7 @@ def _errors(compared: Comparison, order: Sequence[str]) -> list[Piece]:
         )  # fmt: skip
 
     first = [name for name in order if name in compared.channels] or list(compared.channels[:MOST_ROWS])
-    rest = [name for name in compared.channels if name not in first]
+    remaining = [name for name in compared.channels if name not in first]
     head = ("channel", "unit", "rms error", "of signal [%]", "largest", "mean", "rms deviation of the filter")
     words = f"After {compared.settle:g} s" if compared.settle > 0.0 else ""
-    return _fold_table(head, [row(name) for name in first], [row(name) for name in rest], words)
+    return _fold_table(head, [row(name) for name in first], [row(name) for name in remaining], words)

@@ -114,14 +114,14 @@ def _nodes(data: FlexibleBodyData) -> Table:
 
 
 def _checks(data: FlexibleBodyData) -> list[Piece]:
-    found = data.check()
-    if not found.rows:
+    comparison = data.check()
+    if not comparison.rows:
         return [Text("There is nothing to compare the data with.")]
     rows = tuple(
         (row.what, row.value, row.expected, f"{row.difference:.1e}", "sound" if row.sound else "BEYOND ITS LIMIT")
-        for row in found.rows
+        for row in comparison.rows
     )
-    verdict = "All comparisons are within their limits." if found.sound else found.findings[0].text()
+    verdict = "All comparisons are within their limits." if comparison.sound else comparison.findings[0].text()
     return [Text(verdict), Table(("", "data", "model", "difference", ""), rows)]
 
 

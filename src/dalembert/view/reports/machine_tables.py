@@ -16,7 +16,7 @@ from dalembert.view.reports.run_words import MOST_ROWS, count, more
 
 def model_summary(m: Mechanism, eqs: EquationsOfMotion, caption: str = "The model") -> Table:
     """Number and names of bodies, joints, coordinates, inputs, sensors and parameters of a model."""
-    given = dict(zip(eqs.parameters.names, eqs.parameter_values, strict=True))
+    parameter_values = dict(zip(eqs.parameters.names, eqs.parameter_values, strict=True))
     rows = [
         ("bodies", str(len(m.bodies)), list_names(body.name for body in m.bodies)),
         ("joints", str(len(m.joints)), list_names(f"{joint.name} ({joint.kind})" for joint in m.joints)),
@@ -25,8 +25,12 @@ def model_summary(m: Mechanism, eqs: EquationsOfMotion, caption: str = "The mode
         ("constraint rows", str(len(eqs.rows)), ""),
         ("forces", str(len(m.forces)), list_names(force.name for force in m.forces)),
         ("inputs", str(eqs.nu), list_names(map(with_unit, eqs.inputs.names, eqs.inputs.units))),
-        ("sensors", str(len(m.sensors)), list_names(f"{one.name} ({one.measure.kind})" for one in m.sensors)),
-        ("parameters", str(len(given)), list_names(f"{name} = {value:.4g}" for name, value in given.items())),
+        ("sensors", str(len(m.sensors)), list_names(f"{sensor.name} ({sensor.measure.kind})" for sensor in m.sensors)),
+        (
+            "parameters",
+            str(len(parameter_values)),
+            list_names(f"{name} = {value:.4g}" for name, value in parameter_values.items()),
+        ),
     ]
     try:
         free = mobility(eqs)
@@ -81,10 +85,10 @@ def bodies_table(m: Mechanism, eqs: EquationsOfMotion) -> Table:
 
 def _inertia(eqs: EquationsOfMotion, body: Body, planar: bool) -> tuple[str, str]:
     """Mass and principal entries of the inertia, with the values of the parameters of the equations."""
-    known = dict(zip(eqs.parameters.names, map(float, eqs.p), strict=True))
+    values = dict(zip(eqs.parameters.names, map(float, eqs.p), strict=True))
 
     def number(x: Any) -> float:
-        return float(x.evaluate(known)) if isinstance(x, Quantity) else float(x)
+        return float(x.evaluate(values)) if isinstance(x, Quantity) else float(x)
 
     turning = [body.inertia] if planar else [body.inertia[k][k] for k in range(3)]
     if body.flexible is not None:

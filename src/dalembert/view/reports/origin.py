@@ -20,13 +20,13 @@ def versions() -> dict[str, str]:
     """Versions of this package, of Python and of the packages underneath."""
     from dalembert import __version__
 
-    found = {"dalembert": __version__, "python": platform.python_version()}
+    entries = {"dalembert": __version__, "python": platform.python_version()}
     for package in _PACKAGES:
         try:
-            found[package] = version(package)
+            entries[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return entries
 
 
 HASH = "model hash (SHA-256)"
@@ -42,9 +42,9 @@ def model_hash(model: Any) -> str:
 
     if isinstance(model, Mechanism):
         model = equations(model)
-    own = getattr(model, "content_hash", None)
-    if own is not None:
-        return str(own)
+    content_hash = getattr(model, "content_hash", None)
+    if content_hash is not None:
+        return str(content_hash)
     if hasattr(model, "functions"):  # the process of a filter
         parts = [repr(model.parameter_values), *(f.serialize() for f in model.functions.values())]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()

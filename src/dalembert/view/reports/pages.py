@@ -214,7 +214,7 @@ def write_page(
 
 def list_warnings(findings: Iterable[Finding], speak: Speaker) -> list[Piece]:
     """Findings under a heading, with advice in the words of the reader; nothing where there are none."""
-    texts = tuple(found.text(speak) for found in findings)
+    texts = tuple(finding.text(speak) for finding in findings)
     return [Heading("Warnings"), Listing(texts)] if texts else []
 
 
@@ -239,7 +239,7 @@ def _html(piece: Piece) -> str:
         case Moving(name, animation, caption):
             return f"<figure>{frame(animation, caption or name)}<figcaption>{escape(caption)}</figcaption></figure>"
         case Workbench(data, pictures):
-            still = "".join(_html(one) for one in pictures)
+            still = "".join(_html(still_picture) for still_picture in pictures)
             words = f'<script type="application/json">{data_text(data)}</script>'
             return f'<section class="workbench">{words}<div class="still">{still}</div></section>'
 
@@ -292,9 +292,9 @@ def data_text(data: Mapping[str, Any]) -> str:
         if isinstance(value, np.ndarray):
             return {"f4": base64.b64encode(np.ascontiguousarray(value, dtype="<f4").tobytes()).decode("ascii")}
         if isinstance(value, Mapping):
-            return {str(key): plain(one) for key, one in value.items()}
+            return {str(key): plain(entry) for key, entry in value.items()}
         if isinstance(value, list | tuple):
-            return [plain(one) for one in value]
+            return [plain(entry) for entry in value]
         return value.item() if isinstance(value, np.generic) else value
 
     text = json.dumps(plain(data), separators=(",", ":"), allow_nan=False)
@@ -320,13 +320,13 @@ def _columns_of_words(rows: Sequence[Sequence[str]]) -> str:
     """Classes of a table that name its columns of words, which begin on the left; numbers end on the right."""
     wide = max((len(row) for row in rows), default=0)
     columns = ([row[k] for row in rows if k < len(row)] for k in range(1, min(wide, _MOST_COLUMNS)))
-    found = (k for k, cells in enumerate(columns, start=2) if not all(_NUMBER.fullmatch(cell) for cell in cells))
-    return " ".join(f"t{k}" for k in found)
+    numbers = (k for k, cells in enumerate(columns, start=2) if not all(_NUMBER.fullmatch(cell) for cell in cells))
+    return " ".join(f"t{k}" for k in numbers)
 
 
 def _plain(value: object) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {_plain(one)}" for key, one in value.items())
+        return ", ".join(f"{key} {_plain(entry)}" for key, entry in value.items())
     if isinstance(value, list | tuple):
         return ", ".join(map(_plain, value))
     return str(value)
@@ -367,9 +367,9 @@ def _data(figure: Figure, theme: str) -> str:
     """A picture with few colours, as text."""
     from PIL import Image
 
-    whole = Image.fromarray(_pixels(figure, theme)).convert("RGB")
+    image = Image.fromarray(_pixels(figure, theme)).convert("RGB")
     small = io.BytesIO()
-    whole.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(small, format="PNG")
+    image.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(small, format="PNG")
     return "data:image/png;base64," + base64.b64encode(small.getvalue()).decode("ascii")
 
 
@@ -402,10 +402,10 @@ def _dark(figure: Figure) -> Figure:
     """A copy in the colours of dark screens; the figure stays as it is."""
     from dalembert.view.plots.figures import NotebookFigure
 
-    other: Any = copy.deepcopy(figure)
-    if other.get_layout_engine() is not None:
-        other.set_layout_engine("none")  # places are those of the light picture, drawn before
-    themes.recolor(other, themes.theme("dark"))
-    if isinstance(other, NotebookFigure):
-        other.style = _style("dark")
-    return other  # type: ignore[no-any-return]
+    copied: Any = copy.deepcopy(figure)
+    if copied.get_layout_engine() is not None:
+        copied.set_layout_engine("none")  # places are those of the light picture, drawn before
+    themes.recolor(copied, themes.theme("dark"))
+    if isinstance(copied, NotebookFigure):
+        copied.style = _style("dark")
+    return copied  # type: ignore[no-any-return]

@@ -16,9 +16,9 @@ from dalembert.record import Record
 from dalembert.view.animation.animate import animate
 from dalembert.view.plots.plot import plot
 from dalembert.view.plots.record_channels import (
-    THRESHOLDS,
     default_channels,
     default_names,
+    exceeds_rounding,
     moving_channels,
     rate_of,
 )
@@ -136,7 +136,7 @@ def _summarize_record(run: Record, shown: Sequence[str]) -> str:
     if filled := run.provenance.get("filled"):
         sentences.append(f"{'; '.join(filled)}: filled by interpolation")
     happened = describe_events(run)
-    return text + "".join(f" {one}." for one in [*sentences, *([happened] if happened else [])])
+    return text + "".join(f" {sentence}." for sentence in [*sentences, *([happened] if happened else [])])
 
 
 def _spectrum(run: Record, shown: Sequence[str]) -> list[Piece]:
@@ -178,7 +178,7 @@ def _machine_pieces(run: Record, m: Mechanism, eqs: EquationsOfMotion, names: Se
     caption = "Chosen channels." if names else "Sensors, inputs and coordinates over time."
     pieces.append(Picture("motion", plot(run, *names, title=""), caption))
     pieces.append(extremes(run, names or _choose_names(run, eqs)))
-    drawn = {one for name, equal in default_channels(run).items() for one in (name, *equal)}
+    drawn = {label for name, equal in default_channels(run).items() for label in (name, *equal)}
     rates = [name for name in moving_channels(run, _rates(run, eqs)) if name not in drawn][:6]
     if rates and not names:
         pieces.append(Picture("rates", plot(run, *rates, title=""), "Rates of the joints."))
@@ -221,21 +221,24 @@ def summarize_run(run: Record, m: Mechanism, eqs: EquationsOfMotion) -> str:
 
 def _find_reactions(run: Record, eqs: EquationsOfMotion) -> list[tuple[str, float, float]]:
     """Per joint: its name, the largest force [N] and the largest torque [N m] of its reaction."""
-    found = []
+    reactions = []
     for joint in eqs.joints:
         sizes = []
         for kind in ("force", "torque"):
             parts = [run[f"{joint.name}.{kind}.{axis}"] for axis in "xyz" if f"{joint.name}.{kind}.{axis}" in run.names]
-            size = np.sqrt(sum(np.square(part) for part in parts)) if parts else np.array([0.0])
+            size = np.sqrt(sum(np.square(component) for component in parts)) if parts else np.array([0.0])
             sizes.append(float(np.nanmax(size)) if np.isfinite(size).any() else 0.0)
         if max(sizes) > 0.0:
-            found.append((joint.name, sizes[0], sizes[1]))
-    return found
+            reactions.append((joint.name, sizes[0], sizes[1]))
+    return reactions
 
 
 def _reactions_table(reactions: Sequence[tuple[str, float, float]]) -> Table:
-    least = THRESHOLDS.rest * max(max(force, torque) for _, force, torque in reactions)  # below: rounding
-    rows = [(name, *(f"{size:.4g}" if size > least else "0" for size in sizes)) for name, *sizes in reactions]
+    largest = max(max(force, torque) for _, force, torque in reactions)
+    rows = [
+        (name, *(f"{size:.4g}" if exceeds_rounding(size, largest) else "0" for size in sizes))
+        for name, *sizes in reactions
+    ]
     return Table(("joint", "largest force [N]", "largest torque [N m]"), tuple(rows))
 
 

@@ -50,20 +50,24 @@ def report(result: object, path: str | os.PathLike[str], *, title: str | None = 
     path : the file, ending in .html; it appears whole or not at all
     title : above the page
     """
-    found = find_function(result, _WRITERS, "dalembert.view.reports")
-    if found is None:
-        known = (
+    writer = find_function(result, _WRITERS, "dalembert.view.reports")
+    if writer is None:
+        listing = (
             "a Record, an Estimate, an Identified, a Derivation, data of a flexible body, or what identify.auto returns"
         )
-        raise DataError("wrong-type", f"report takes {known}, not a {type(result).__name__}.")
+        raise DataError("wrong-type", f"report takes {listing}, not a {type(result).__name__}.")
     if Path(path).suffix.lower() not in (".html", ".htm"):
         raise FileFormatError("bad-name", "a report is an HTML page; give a name ending in .html.", path=str(path))
-    kind, write = found
-    own = {one.name: one for one in inspect.signature(write).parameters.values() if one.kind is one.KEYWORD_ONLY}
+    kind, write = writer
+    declared = {
+        parameter.name: parameter
+        for parameter in inspect.signature(write).parameters.values()
+        if parameter.kind is parameter.KEYWORD_ONLY
+    }
     for option in options:
-        require_name("option", option, own, f"the report on a {kind}")
-    for option, one in own.items():
-        if one.default is one.empty and option not in options:
+        require_name("option", option, declared, f"the report on a {kind}")
+    for option, parameter in declared.items():
+        if parameter.default is parameter.empty and option not in options:
             problem = f"the report on a {kind} lacks an argument."
             raise DataError("missing-argument", problem, Advice("Give {}.", Argument(option)))
     write(result, path, **options, **({} if title is None else {"title": title}))

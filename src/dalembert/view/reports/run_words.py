@@ -79,18 +79,18 @@ def events_table(run: Record) -> Table | None:
 
 def singular_table(run: Record) -> Table | None:
     """Poses at which the rows of joints lost rank, with the energy lost."""
-    found = run.statistics.get("singular poses", [])
+    poses = run.statistics.get("singular poses", [])
     rows = tuple(
-        (f"{one['time']:.6g}", ", ".join(one["joints"][:8]) + (", ..." if len(one["joints"]) > 8 else ""),
-         f"{one['energy lost']:.1e}")
-        for one in found[:MOST_ROWS]
+        (f"{pose['time']:.6g}", ", ".join(pose["joints"][:8]) + (", ..." if len(pose["joints"]) > 8 else ""),
+         f"{pose['energy lost']:.1e}")
+        for pose in poses[:MOST_ROWS]
     )  # fmt: skip
-    return Table(("time [s]", "joints", "energy lost [J]"), rows, more(found, "Singular poses")) if found else None
+    return Table(("time [s]", "joints", "energy lost [J]"), rows, more(poses, "Singular poses")) if poses else None
 
 
 def _events(run: Record) -> list[tuple[str, float]]:
     events = run.statistics.get("events", [])
-    return [(str(one["name"]), float(one["time"])) for one in events if isinstance(one, Mapping)]
+    return [(str(event["name"]), float(event["time"])) for event in events if isinstance(event, Mapping)]
 
 
 def checks(run: Record) -> list[Piece]:
@@ -101,7 +101,7 @@ def checks(run: Record) -> list[Piece]:
 
 def extremes(run: Record, names: Iterable[str]) -> Table:
     rows = []
-    for name in [one for stem in names for one in expand_name(run, stem)][:MOST_ROWS]:
+    for name in [channel for stem in names for channel in expand_name(run, stem)][:MOST_ROWS]:
         x = run[name]
         good = x[np.isfinite(x)]
         if len(good):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from dalembert.app.live.serve import LiveMachine, _Handler
+from dalembert.app.live.serve import LiveMachine
 
 
 def held(rows, measures) -> list[str]:
@@ -37,26 +37,3 @@ def test_a_coordinate_that_keeps_a_millionth_of_its_gradient_does_not_move(moved
 @pytest.mark.parametrize(("angle", "apart"), [(0.03, False), (0.08, True)])
 def test_coordinates_that_move_alike_to_a_twentieth_are_not_both_held(angle, apart):
     assert bool(held([0.0, 0.0], [[1.0, 0.0], [np.cos(angle), np.sin(angle)]])) == apart
-
-
-@pytest.mark.parametrize(("turn", "steps"), [(0.119, 1), (0.121, 2), (7.67, 64), (20.0, 64)])
-def test_a_slider_is_followed_in_steps_of_0_12_and_64_of_them_at_most(turn, steps, monkeypatch):
-    seen = []
-    monkeypatch.setattr(
-        "dalembert.solve.position.assemble.assemble",
-        lambda eqs, values, start, restarts: seen.append(values["a"]) or {"a": values["a"]},
-    )
-    one = SimpleNamespace(eqs=None, state={"a": 0.0})
-    assert not LiveMachine._approach(one, "a", turn, [], 1.0)
-    assert len(seen) == steps and seen[-1] == pytest.approx(turn)
-
-
-@pytest.mark.parametrize(("size", "small"), [(20_000, False), (20_001, True)])
-def test_an_answer_above_20_000_bytes_is_compressed(size, small):
-    heads, sent = {}, []
-    one = SimpleNamespace(
-        headers={"Accept-Encoding": "gzip"}, send_response=lambda status: None, send_header=heads.__setitem__,
-        end_headers=lambda: None, wfile=SimpleNamespace(write=sent.append),
-    )  # fmt: skip
-    _Handler._answer(one, b"0" * size, "text/plain")
-    assert ("Content-Encoding" in heads) == small == (len(sent[0]) < size)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from types import SimpleNamespace
-from typing import Any
-
 import casadi as ca
 import numpy as np
 import pytest
@@ -14,7 +10,6 @@ import dalembert as da
 from dalembert.symbolic.modular import Assembly, Leaf, modular_model
 from dalembert.symbolic.modular.algebra.complement import choose_independent, least_squares_complement, null_space
 from dalembert.symbolic.modular.algebra.labelled import LabelledMatrix
-from dalembert.symbolic.modular.model import ModularModel
 from tests.helpers.findings import raises
 
 
@@ -51,6 +46,31 @@ def test_explicit_equations_are_made_on_request() -> None:
     model = modular_model(both)
     value = model.accelerations({"a.x": 2.0, "b.x": 1.0, "a.F": 1.1})["b.x.rate.rate"]
     assert value == pytest.approx(2 * 1.1 / (4 * 2 + 3))  # 2 F = (4 m_a + m_b) ẍ
+
+
+@pytest.mark.spec("002-G3", "002-G4")
+def test_the_law_of_an_input_is_an_expression_of_the_motion() -> None:
+    both = pair()
+    for part in both.parts:
+        part.add_input("F", "N", on="x.rate")
+    model = modular_model(both)
+    law = model.inverse_law(["a.F"])["a.F"]
+    state = {"a.x": 2.0, "b.x": 1.0, "a.F": 1.1}
+    point = model.motion.point({**state, **model.accelerations(state), "a.F": 0.0}, 2)
+    assert float(model.motion.function([law], 2)(*point)) == pytest.approx(1.1, rel=1e-12)
+    for inputs, code in ((["a.G"], "unknown-name"), (["a.F", "b.F"], "too-few-inputs")):
+        with raises(da.errors.ModelError, code):
+            model.inverse_law(inputs)
+
+
+@pytest.mark.spec("002-G1", "002-G6")
+def test_what_nothing_determines_is_refused() -> None:
+    both = Assembly("pair", [pair().parts[0].copy("a"), pair().parts[0].copy("b", m=0.0)])
+    eqs = da.equations(both)
+    with raises(da.errors.ModelError, "massless-body"):
+        da.forward_dynamics(eqs, da.assemble(eqs))
+    with raises(da.errors.ModelError, "free-to-move", "b.x"):
+        da.kinematics(eqs, [0.0, 0.1], motion={"a.x": lambda t: t})
 
 
 @pytest.mark.spec("002-A3", "002-A6")
@@ -114,15 +134,3 @@ def test_a_row_that_is_redundant_only_where_the_constraints_hold_is_found() -> N
     model = modular_model(leaf)
     assert model.freedoms == 1
     assert ca.SX(model.S.entries).shape == (2, 1)
-
-
-@pytest.mark.parametrize(("entry", "refused"), [(0.9e-6, False), (1.1e-6, True)])
-def test_a_complement_is_normal_to_the_rows_to_a_millionth(entry: float, refused: bool) -> None:
-    S, A = LabelledMatrix([[1.0], [entry]], ["x", "y"], ["x"]), LabelledMatrix([[0.0, 1.0]], ["row"], ["x", "y"])
-    model: Any = SimpleNamespace(
-        S=S, root=SimpleNamespace(name="pair"), jacobian=lambda: A, at=lambda matrix, values, t: matrix,
-        check_rank=lambda values, t: SimpleNamespace(is_singular=False, rank=1, regular=1),
-        independent_at=lambda values, t: ("x",),
-    )  # fmt: skip
-    with raises(da.errors.ModelError, "singular-pose") if refused else nullcontext():
-        ModularModel.complement_at(model, {})

@@ -7,7 +7,6 @@ import pytest
 
 import dalembert as da
 from dalembert.core.errors import DataError, ModelError
-from dalembert.symbolic.planar.derivation import _rank
 from tests.helpers.findings import raises
 from tests.helpers.planar_four_bar import four_bar
 
@@ -73,8 +72,3 @@ def test_a_derivation_is_named_in_one_line() -> None:
     m.add_revolute("0.1-rod.1")
     found = da.symbolic.derive_linkage(m, independent=["rod.rate"])
     assert repr(found) == "PlanarDerivation('pendulum': 3 speeds, 2 constraint rows, independent: rod.rate)"
-
-
-@pytest.mark.parametrize(("size", "rank"), [(0.9e-9, 1), (1.1e-9, 2)])
-def test_rows_are_independent_from_a_billionth_of_the_largest_singular_value(size: float, rank: int) -> None:
-    assert _rank(50.0 * np.diag([1.0, size])) == rank

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from types import SimpleNamespace
-from typing import Any
-
 import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.core.errors import ModelError
 from dalembert.symbolic.planar.reduction import PlanarReduction
-from tests.helpers.findings import raises
 from tests.helpers.planar_four_bar import four_bar
 
 
@@ -89,15 +83,3 @@ def test_two_nodes_drawn_a_rounding_apart_are_one() -> None:
     m.add_revolute("0.2-1.2", name="far")
     start = da.assemble(da.equations(m))
     assert start["1.angle"] == pytest.approx(np.pi / 4, abs=1e-12)
-
-
-@pytest.mark.parametrize(("gap", "refused"), [(0.9e-6, False), (1.1e-6, True)])
-def test_nodes_drawn_a_millionth_apart_are_one(gap: float, refused: bool) -> None:
-    places = {"0": (4.0, 0.0), "1": (4.0, 5.0 * gap)}  # of one more than the largest coordinate
-    model = SimpleNamespace(
-        bodies={name: SimpleNamespace(name=name, places=[place], length=None) for name, place in places.items()},
-        numbers=lambda place, what: np.array(place[0]),
-    )
-    reduction: Any = SimpleNamespace(m=model, roots={("0", 1): ("0", 1), ("1", 1): ("0", 1)})
-    with raises(ModelError, "joint-open") if refused else nullcontext():
-        PlanarReduction._check_drawn(reduction)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,7 @@ import scipy.linalg
 
 import dalembert as da
 from dalembert.core.errors import DataError
-from dalembert.view.animation import machine_modes
-from dalembert.view.animation.machine_modes import _parts
-from dalembert.view.animation.mode_playback import PLAYBACK
+from dalembert.view.animation.mode_playback import REACH
 from tests.helpers import flexible_parts
 from tests.helpers.findings import raises, warns
 
@@ -105,7 +102,7 @@ def test_flexible_bodies_bend_in_the_modes_of_their_machine() -> None:
     assert np.abs(data["shapes"]).max() < 1e-9  # its frame is held
     assert body["shapes"].shape == (2, 2)
     moved = np.linalg.norm(np.tensordot(body["shapes"], body["modes"], 1), axis=2).max(axis=1)
-    assert moved == pytest.approx(PLAYBACK.reach * 2.0 * data["own"])
+    assert moved == pytest.approx(REACH * 2.0 * data["own"])
     # in proportion as the eigenvectors of the body alone
     own = flexible_parts.cantilever()
     values, vectors = scipy.linalg.eigh(own.stiffness, own.modal_mass)
@@ -137,19 +134,3 @@ def test_a_state_that_does_not_rest_is_drawn_as_it_stands() -> None:
         da.animate(state, modes=2)
     m.add_driver("motor", "hinge.angle", 0.3)
     assert da.animate(da.assemble(da.equations(m)))._data["frames"] == 1  # nothing is free to move
-
-
-@pytest.mark.parametrize(("size", "listed"), [(5e-4, 1), (2e-3, 2)])
-def test_a_coordinate_is_listed_from_a_thousandth_of_the_largest(size: float, listed: int) -> None:
-    modes = SimpleNamespace(shapes=np.array([[1.0], [size]]), coordinates=("a", "b"))
-    assert len(_parts(modes, 0)) == listed
-
-
-@pytest.mark.parametrize(("size", "shown"), [(0.9e-6, 1), (1.1e-6, 2)])
-def test_a_mode_below_a_millionth_of_the_largest_eigenvalue_is_a_free_motion(size, shown, monkeypatch) -> None:
-    linear = da.StateSpace(np.diag([-1.0, -size]), np.zeros((2, 1)), np.eye(2), states=["a", "b"])
-    chart = SimpleNamespace(positions=[SimpleNamespace(name="a"), SimpleNamespace(name="b")])
-    monkeypatch.setattr(machine_modes, "linearize", lambda eqs, state: linear)
-    monkeypatch.setattr(machine_modes, "_chart", lambda *given: chart)
-    machine: Any = None
-    assert len(machine_modes._modes(machine, machine, 5)) == shown

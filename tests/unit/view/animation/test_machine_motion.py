@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import dalembert as da
 from dalembert.core.errors import DataError
-from dalembert.equations.scene import SceneFlexible, SceneNode
+from dalembert.equations.scene import SceneFlexible
 from dalembert.record import Record
-from dalembert.view.animation.machine_motion import joint_motions, machine_motion, node_at, picture_modes
+from dalembert.view.animation.machine_motion import joint_motions, machine_motion, picture_modes
 from dalembert.view.animation.machine_scene import machine_data
 from tests.helpers import flexible_parts
 from tests.helpers.findings import raises
@@ -135,21 +134,4 @@ def test_the_shortening_of_a_bent_body_is_drawn(planar: bool) -> None:
     assert motion.origins("bob") == pytest.approx(sensed(run, "tip"), abs=1e-6)
 
 
-@pytest.mark.parametrize(("away", "there"), [(7e-10, True), (1.5e-9, False)])
-def test_a_node_is_at_a_place_within_a_nanometre(away: float, there: bool) -> None:
-    node = SimpleNamespace(point=(0.5, 0.0, 0.0))
-    found = node_at(SimpleNamespace(nodes=[node]), np.array([0.5 + away, 0.0, 0.0]))  # type: ignore[arg-type]
-    assert (found is node) == there
-
-
 # ---- edges of thresholds
-
-
-@pytest.mark.parametrize(("height", "turns"), [(3e-7, False), (1e-5, True)])
-def test_nodes_in_a_line_to_a_millionth_do_not_determine_a_turn_about_it(height: float, turns: bool) -> None:
-    # a turn by 1 about x lifts the middle node by its distance from the line
-    points = ((-1.0, 0.0, 0.0), (0.0, height, 0.0), (1.0, 0.0, 0.0))
-    lifts = (0.0, height, 0.0)
-    nodes = [SceneNode(f"n{k}", p, ((0.0, 0.0, h),)) for k, (p, h) in enumerate(zip(points, lifts, strict=True))]
-    found = joint_motions(SimpleNamespace(coordinates=("c",), nodes=nodes), points)  # type: ignore[arg-type]
-    assert (abs(found[0, 3] - 1.0) < 1e-3) == turns

@@ -25,7 +25,7 @@ from dalembert.linear import (
 )
 from dalembert.structures import Bar, Beam, correlate, guyan
 from dalembert.view import plot
-from dalembert.view.plots.linear import loops, pole_map
+from dalembert.view.plots.linear import pole_map
 from tests.helpers.findings import raises
 
 
@@ -502,8 +502,3 @@ def test_a_pole_grows_from_a_billionth_of_the_largest_on(real: float, growing: b
 @pytest.mark.parametrize(("width", "left"), [(7e-7, -0.224), (1.5e-6, -1.68e-6)])
 def test_a_map_of_undamped_poles_has_a_width_of_its_own(width: float, left: float) -> None:
     assert pole_map.limits(np.array([-width + 1j, -width - 1j]))[0] == pytest.approx(left, rel=1e-3)
-
-
-def test_factors_of_gain_are_written_up_to_a_thousand() -> None:
-    assert [loops._factor(x) for x in (999.0, 1001.0)] == ["999", "over 1000"]
-    assert [loops._factor(x) for x in (1.1e-3, 0.9e-3)] == ["0.0011", "less than 0.001"]

@@ -40,8 +40,7 @@ from dalembert.core.findings import Advice, Argument
 from dalembert.files.bodies.format import BODY_FORMATS, BodyFormat, BodyReading
 from dalembert.files.bodies.sid_text import NEEDED, SidModal, SidNode, Taylor, read_modal, write_modal
 from dalembert.model.flexible import FiniteElementValues, FlexibleBodyData, FlexibleNode, Stiffening
-from dalembert.model.flexible_check import LIMITS as DATA
-from dalembert.model.flexible_check import momentum, still_nodes
+from dalembert.model.flexible_check import is_moving, still_nodes
 from dalembert.model.flexible_invariants import make_invariants, moments_from_eighth
 
 SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # entries of J
@@ -233,7 +232,7 @@ def make_data(modal: SidModal, name: str, without: tuple[str, ...] = ()) -> Flex
         warnings.warn(ModelWarning("left-out-part", problem, where={"body": name}), stacklevel=5)
     if remark and remark != GEOMETRIC:
         warnings.warn(ModelWarning("first-order-data", f"flexible body {name!r}{remark}."), stacklevel=5)
-    if momentum(data) <= DATA.momentum:
+    if not is_moving(data):
         return FlexibleBodyData(**fields, reference="mean axis")
     return FlexibleBodyData(**fields, reference="attached") if still_nodes(data) else data
 

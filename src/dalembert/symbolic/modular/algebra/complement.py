@@ -22,7 +22,7 @@ import scipy.linalg
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice
 from dalembert.expressions import Array
-from dalembert.symbolic.modular.algebra.elimination import LIMITS, eliminate, random_values, rank_of, scale_rows
+from dalembert.symbolic.modular.algebra.elimination import eliminate, null_space_of, random_values, rank_of, scale_rows
 from dalembert.symbolic.modular.algebra.labelled import LabelledMatrix, require_label
 
 
@@ -51,7 +51,10 @@ def orthogonal_complement(
     label : of the columns of S, numbered: ``"free 1"``; when left out they have the names of the independent ones
     """
     if label is not None:
-        S, redundant = (made := orthogonal_complement(A, numbers, independent, prefer)).matrix, made.redundant
+        S, redundant = (
+            (complement := orthogonal_complement(A, numbers, independent, prefer)).matrix,
+            complement.redundant,
+        )
         return Complement(LabelledMatrix(S.entries, S.rows, _number(label, len(S.columns))), redundant)
     columns = A.columns
     if numbers is None:
@@ -69,7 +72,7 @@ def orthogonal_complement(
     else:
         for label in independent:
             require_label(label, columns, "column", "the variables of this part")
-    rank = max(rank_of(one) for one in numbers)
+    rank = max(rank_of(matrix) for matrix in numbers)
     _check_count(A, independent, len(columns) - rank)
     free = [columns.index(label) for label in independent]
     done = eliminate(A.entries, numbers, [j for j in range(len(columns)) if j not in free])
@@ -84,24 +87,26 @@ def orthogonal_complement(
     for k, j in enumerate(free):
         S[j, k] = 1
     for j, row in zip(done.columns, done.table, strict=True):
-        for k, other in enumerate(free):
-            if other in row:
-                S[j, k] = -row[other]
+        for k, column in enumerate(free):
+            if column in row:
+                S[j, k] = -row[column]
     return Complement(LabelledMatrix(S, columns, independent), tuple(A.rows[i] for i in done.dropped))
 
 
-def choose_independent(A: Array, columns: Sequence[str], prefer: Sequence[str] = ()) -> tuple[str, ...]:
+def choose_independent(
+    A: Array, columns: Sequence[str], prefer: Sequence[str] = (), weight: float = 1e-6
+) -> tuple[str, ...]:
     """Independent columns of one matrix of numbers: dependent ones are the pivots of a QR factorization.
 
-    Columns of ``prefer`` become pivots last, so that they stay independent where they can.
+    Columns of ``prefer`` become pivots last, so that they stay independent where they can: with a small ``weight`` a
+    column is a pivot only where nothing else is left.
     """
     n = len(columns)
     rank = rank_of(A)
     if not rank:
         return tuple(columns)
     scaled = scale_rows(A)
-    if prefer:  # pivots by size: a small weight makes a column a pivot only where nothing else is left
-        scaled = scaled * np.where([label in prefer for label in columns], LIMITS.prefer, 1.0)
+    scaled = scaled * np.where([label in prefer for label in columns], weight, 1.0)
     _, _, order = scipy.linalg.qr(scaled, mode="economic", pivoting=True)
     dependent = {int(j) for j in order[:rank]}
     return tuple(columns[j] for j in range(n) if j not in dependent)
@@ -112,8 +117,7 @@ def null_space(A: LabelledMatrix, label: str = "free") -> LabelledMatrix:
 
     They are not continuous along a motion: use it at one instant, not to be differentiated.
     """
-    values = np.asarray(A.entries, dtype=float)
-    S = scipy.linalg.null_space(values, rcond=LIMITS.rank) if A.rows else np.eye(len(A.columns))
+    S = null_space_of(np.asarray(A.entries, dtype=float))
     return LabelledMatrix(S, A.columns, _number(label, S.shape[1]))
 
 
@@ -139,32 +143,32 @@ def linear_complement(
     for label in independent:
         require_label(label, columns, "column", "the variables of this part")
     n, free = len(columns), [list(columns).index(label) for label in independent]
-    rest = [j for j in range(n) if j not in free]
+    dependent = [j for j in range(n) if j not in free]
     if weights is not None:
         B0, B1 = weights[:, None] * B0, weights[:, None, None] * B1
-    B, G = B0[:, rest], B0[:, free]
+    B, G = B0[:, dependent], B0[:, free]
     C0 = np.zeros((n, len(free)))
     C1 = np.zeros((n, len(free), B1.shape[2]))
     C0[free, range(len(free))] = 1.0
-    if rest:
-        if rank_of(B) < len(rest):
+    if dependent:
+        if rank_of(B) < len(dependent):
             raise ModelError(
                 "rank-deficient", f"{len(free)} independent variables ({', '.join(independent)}) are too few or badly "
-                f"chosen: the constraints determine {rank_of(B)} of the {len(rest)} others.",
+                f"chosen: the constraints determine {rank_of(B)} of the {len(dependent)} others.",
                 where={"independent": tuple(independent)},
-                evidence={"rank": rank_of(B), "needed": len(rest)},
+                evidence={"rank": rank_of(B), "needed": len(dependent)},
             )  # fmt: skip
         Q, R = np.linalg.qr(B)
         X = -scipy.linalg.solve_triangular(R, Q.T @ G)
-        C0[rest] = X
+        C0[dependent] = X
         gap = G + B @ X
         for j in range(B1.shape[2]):
             if not B1[:, :, j].any():
                 continue
-            dB, dG = B1[:, rest, j], B1[:, free, j]
+            dB, dG = B1[:, dependent, j], B1[:, free, j]
             inner = scipy.linalg.solve_triangular(R, Q.T @ (dG + dB @ X))
             outer = scipy.linalg.solve_triangular(R, scipy.linalg.solve_triangular(R, dB.T @ gap, trans="T"))
-            C1[rest, :, j] = -(inner + outer)
+            C1[dependent, :, j] = -(inner + outer)
     return C0, C1
 
 

@@ -13,39 +13,39 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+import scipy.linalg
 
 from dalembert.expressions import Array, Expr
 
 
-@dataclass(frozen=True)
-class EliminationLimits:
-    """Limits at which values of expressions, at poses of order one, count as zero, as equal or as good pivots."""
+def is_rounding(values: Any, size: Any = 1.0, rounding: float = 1e-12) -> Array:
+    """Whether values, relative to a size, vanish by definition: a row beside the longest, an imaginary part.
 
-    # Entry relative to the largest of its row, or difference of two computations relative to their size: rounding of
-    # some hundred operations at a pose of moderate condition.
-    difference: float = 1e-9
-    # Row relative to the longest, value that vanishes by definition, imaginary part of an eigenvalue: a few operations.
-    rounding: float = 1e-12
-    least: float = 1e-14  # length of a row that is zero in any case
-    # Singular value of constraint rows relative to the largest: rounding as in `difference`.
-    rank: float = 1e-9
-    # The same in a step of Newton's method to a pose, which needs its weak directions: with 1e-9 the bicycle of
-    # Meijaard et al. (2007) closes to 4e-8 only, with 1e-10 to rounding.
-    step: float = 1e-10
-    # Singular value, relative, of equations for accelerations, and eigenvalue of the inertia of the freedoms: solutions
-    # keep at least four digits.
-    determined: float = 1e-12
-    # Weight of a column that is wanted independent: it becomes a pivot only where nothing else is left.
-    prefer: float = 1e-6
-    # Entry of A S, which a complement S makes zero: at a pose where S exists, condition numbers up to 1e6 are allowed.
-    complement: float = 1e-6
-    # Pivot relative to its row: above it, the pivot with the shortest expression is taken; below it, the largest one.
-    good_pivot: float = 1e-2
+    rounding : of a few operations.
+    """
+    return np.asarray(np.abs(values) <= rounding * size)
 
 
-LIMITS = EliminationLimits()
-SMALL = 4
-"""Size of a block that is inverted by its minors; their number grows with the factorial."""
+def is_zero(values: Any, size: Any = 1.0, difference: float = 1e-9) -> Array:
+    """Whether values are zero relative to a size: an entry in its row, the difference of two computations.
+
+    difference : rounding of some hundred operations at a pose of moderate condition.
+    """
+    return np.asarray(np.abs(values) <= difference * size)
+
+
+def null_space_of(matrix: Array, rank: float = 1e-9) -> Array:
+    """Orthonormal columns that the rows are normal to; rank : singular value relative to the largest, as `is_zero`."""
+    return np.asarray(scipy.linalg.null_space(matrix, rcond=rank) if matrix.size else np.eye(matrix.shape[1]))
+
+
+def solve_determined(matrix: Array, right: Array, determined: float = 1e-12) -> Array | None:
+    """The solution of equations for accelerations, None where a singular value below ``determined`` leaves one open.
+
+    determined : relative to the largest: solutions keep at least four digits.
+    """
+    solution, _, rank, _ = np.linalg.lstsq(matrix, right, rcond=determined)
+    return None if rank < matrix.shape[1] else np.asarray(solution)
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,8 @@ def random_values(expression: Any, points: int = 3) -> Array:
     rng = np.random.default_rng(20)
     symbols = ca.symvar(expression)
     function = ca.Function("at_random", [ca.vertcat(ca.SX(0, 1), *symbols)], [ca.densify(ca.SX(expression))])
-    found = [np.array(function(rng.uniform(0.3, 1.2, len(symbols)))) for _ in range(points)]
-    return np.array(found).reshape(points, *expression.shape)
+    samples = [np.array(function(rng.uniform(0.3, 1.2, len(symbols)))) for _ in range(points)]
+    return np.array(samples).reshape(points, *expression.shape)
 
 
 def eliminate(
@@ -133,10 +133,11 @@ def eliminate(
     )  # fmt: skip
 
 
-def solve_square(matrix: Expr, right: Expr) -> Any:
+def solve_square(matrix: Expr, right: Expr, small: int = 4) -> Any:
     """Solution of a square system whose blocks are divided by their determinant alone, if they are small.
 
-    A pivot of an elimination may vanish where the determinant does not.
+    A pivot of an elimination may vanish where the determinant does not; the number of minors of a block grows with the
+    factorial of its size, so that blocks above ``small`` are eliminated.
     """
     n = matrix.shape[0]
     group = list(range(n))  # of rows; a column belongs to the rows that have it
@@ -160,21 +161,23 @@ def solve_square(matrix: Expr, right: Expr) -> Any:
         blocks[find(i)][1].append(j)
     solved = ca.SX(n, 1)
     for rows, columns in blocks.values():
-        block, part = matrix[rows, columns], right[rows]
-        solved[columns] = ca.inv_minor(block) @ part if len(rows) <= SMALL else ca.solve(block, part)
+        block, load = matrix[rows, columns], right[rows]
+        solved[columns] = ca.inv_minor(block) @ load if len(rows) <= small else ca.solve(block, load)
     return solved
 
 
 def _drop_zeros(row: dict[int, Any], values: Array, size: Array) -> None:
     for j in list(row):
-        if (np.abs(values[:, j]) <= LIMITS.difference * size).all():
+        if is_zero(values[:, j], size).all():
             del row[j]
             values[:, j] = 0.0
 
 
 def _best_pivot(
-    work: list[dict[int, Any]], values: Array, size: Array, free: set[int], allowed: set[int], levels: list[int]
-) -> tuple[int, int] | None:
+    work: list[dict[int, Any]], values: Array, size: Array, free: set[int], allowed: set[int], levels: list[int],
+    difference: float = 1e-9,  # as in `is_zero`
+    good_pivot: float = 1e-2,  # relative to its row: above it the shortest expression is taken, below it the largest
+) -> tuple[int, int] | None:  # fmt: skip
     counts: dict[int, int] = {}
     for i in free:
         for j in work[i]:
@@ -185,9 +188,9 @@ def _best_pivot(
             if j not in allowed:
                 continue
             share = float((np.abs(values[:, i, j]) / size[:, i]).min())
-            if share <= LIMITS.difference:  # zero at one of the points: no pivot there
-                share = LIMITS.difference * float((np.abs(values[:, i, j]) / size[:, i]).max())
-            good = share >= LIMITS.good_pivot
+            if share <= difference:  # zero at one of the points: no pivot there
+                share = difference * float((np.abs(values[:, i, j]) / size[:, i]).max())
+            good = share >= good_pivot
             constant = value.is_constant()
             cost = (len(work[i]) - 1) * (counts[j] - 1)
             rank = (levels[i], not good, not constant if good else -share, cost, -share, i, j)
@@ -196,14 +199,14 @@ def _best_pivot(
     return None if best is None else (best[1], best[2])
 
 
-def scale_rows(matrix: Array) -> Array:
-    """Rows of length one; rows that are rounding beside the others are zero."""
+def scale_rows(matrix: Array, least: float = 1e-14) -> Array:
+    """Rows of length one; rows that are rounding beside the others, or shorter than ``least``, are zero."""
     lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
-    small = lengths <= max(LIMITS.rounding * float(lengths.max(initial=0.0)), LIMITS.least)
+    small = is_rounding(lengths, lengths.max(initial=0.0)) | (lengths <= least)
     return np.asarray(np.where(small, 0.0, matrix / np.where(small, 1.0, lengths)))
 
 
-def rank_of(matrix: Array, tolerance: float = LIMITS.rank) -> int:
+def rank_of(matrix: Array, tolerance: float = 1e-9) -> int:
     """Numerical rank of one matrix, its rows scaled to length one."""
     if not matrix.size:
         return 0

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import casadi as ca
 import numpy as np
-import scipy.linalg
 
 from dalembert.expressions import Array
-from dalembert.symbolic.modular.algebra.elimination import LIMITS
+from dalembert.symbolic.modular.algebra.elimination import null_space_of
 from dalembert.symbolic.modular.algebra.labelled import LabelledMatrix
 
 POINTS = 3  # random values of the symbols: entries that agree at all of them are equal
-EQUAL = 1e-10  # relative difference of equal entries: a million roundings
 
 
-def name_entries(A: LabelledMatrix, name: str, mirror: tuple[str, str] | None = None) -> LabelledMatrix:
+def name_entries(
+    A: LabelledMatrix, name: str, mirror: tuple[str, str] | None = None, equal: float = 1e-10
+) -> LabelledMatrix:
     """The matrix with a symbol ``name[row, column]`` for every entry; entries equal up to sign share one.
 
     Numbers stay numbers. mirror : letters of two sides, ``("R", "L")``: symbols that differ in them only have equal
     values, so that mirrored rows share their symbols; those of the first side give the name.
+    equal : relative difference of equal entries, a million roundings.
     """
     entries, rng = ca.SX(A.entries), np.random.default_rng(20)
     symbols = ca.symvar(entries)
@@ -34,11 +35,11 @@ def name_entries(A: LabelledMatrix, name: str, mirror: tuple[str, str] | None = 
     named, result = list[tuple[Array, ca.SX]](), ca.SX(*A.shape)
     for i in order:
         for j in range(len(A.columns)):
-            if np.ptp(at[i, j]) <= EQUAL * np.abs(at[i, j]).max():
+            if np.ptp(at[i, j]) <= equal * np.abs(at[i, j]).max():
                 result[i, j] = entries[i, j] if ca.SX(entries[i, j]).is_constant() else at[i, j, 0]
                 continue
-            for known, symbol in named:
-                sign = next((s for s in (1, -1) if np.allclose(at[i, j], s * known, rtol=EQUAL, atol=0.0)), None)
+            for sample, symbol in named:
+                sign = next((s for s in (1, -1) if np.allclose(at[i, j], s * sample, rtol=equal, atol=0.0)), None)
                 if sign is not None:
                     result[i, j] = sign * symbol
                     break
@@ -48,15 +49,16 @@ def name_entries(A: LabelledMatrix, name: str, mirror: tuple[str, str] | None = 
     return LabelledMatrix(result, A.rows, A.columns)
 
 
-def solve_short_rows(A: LabelledMatrix, b: LabelledMatrix, terms: int = 2) -> LabelledMatrix:
+def solve_short_rows(A: LabelledMatrix, b: LabelledMatrix, terms: int = 2, rank: float = 1e-9) -> LabelledMatrix:
     """x of A x = b in numbers: rows of at most so many terms hold exactly, the others in least squares.
 
     Short rows are definitions (x = y, x = 2 y); where longer rows contradict each other they must not give way.
+    rank : singular value, relative to the largest, that counts as zero.
     """
     values, right = np.asarray(A.entries, dtype=float), b.part(A.rows, b.columns).entries
     short = np.count_nonzero(values, axis=1) <= terms
-    x = np.linalg.lstsq(values[short], right[short], rcond=LIMITS.rank)[0]
-    free = scipy.linalg.null_space(values[short], rcond=LIMITS.rank) if short.any() else np.eye(len(A.columns))
-    left = right[~short] - values[~short] @ x
-    x = x + free @ np.linalg.lstsq(values[~short] @ free, left, rcond=LIMITS.rank)[0]
+    x = np.linalg.lstsq(values[short], right[short], rcond=rank)[0]
+    free = null_space_of(values[short])
+    residual = right[~short] - values[~short] @ x
+    x = x + free @ np.linalg.lstsq(values[~short] @ free, residual, rcond=rank)[0]
     return LabelledMatrix(x, A.columns, b.columns)

@@ -15,10 +15,11 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.errors import ModelError, require_name
 from dalembert.core.findings import Advice
 from dalembert.core.tables import align_columns
 from dalembert.expressions import Array, Expr
+from dalembert.symbolic.text.read import require_affine, require_shape
 
 Labels = tuple[str, ...]
 
@@ -52,11 +53,7 @@ class LabelledMatrix:
             twice = sorted({label for label in labels if labels.count(label) > 1})
             if twice:
                 raise ModelError("duplicate", f"{side} label {twice[0]!r} occurs twice.", where={side: twice[0]})
-        if tuple(entries.shape) != (len(self.rows), len(self.columns)):
-            raise ModelError(
-                "wrong-shape", f"a matrix of shape {tuple(entries.shape)} has {len(self.rows)} row labels and "
-                f"{len(self.columns)} column labels.",
-            )  # fmt: skip
+        require_shape(entries, "a matrix with these labels", (len(self.rows), len(self.columns)))
 
     # -- parts -----------------------------------------------------------------------------------------------------
     def __getitem__(self, place: tuple[str, str]) -> Any:
@@ -143,10 +140,10 @@ class LabelledMatrix:
     def apply(self, function: Callable[[Any], Any]) -> LabelledMatrix:
         """The same labels with a function applied to every entry."""
         rows = [[function(self[r, c]) for c in self.columns] for r in self.rows]
-        if all(isinstance(one, (int, float)) for row in rows for one in row):
+        if all(isinstance(entry, (int, float)) for row in rows for entry in row):
             return LabelledMatrix(np.array(rows, dtype=float).reshape(self.shape), self.rows, self.columns)
-        made = ca.vertcat(*(ca.horzcat(*row) for row in rows)) if rows and rows[0] else ca.SX(*self.shape)
-        return LabelledMatrix(ca.SX(made), self.rows, self.columns)
+        matrix = ca.vertcat(*(ca.horzcat(*row) for row in rows)) if rows and rows[0] else ca.SX(*self.shape)
+        return LabelledMatrix(ca.SX(matrix), self.rows, self.columns)
 
     def rename(self, names: dict[str, str] | Callable[[str], str]) -> LabelledMatrix:
         """The same entries under other labels."""
@@ -160,25 +157,25 @@ class LabelledMatrix:
         """X of this @ X = right, by labels: the least-squares solution of smallest norm; numbers only."""
         if not (self.is_numeric and right.is_numeric):
             raise ModelError("wrong-type", "only matrices of numbers are solved; evaluate the expressions first.")
-        found = np.linalg.lstsq(self.entries, right.part(rows=self.rows).entries, rcond=None)[0]
-        return LabelledMatrix(found, self.columns, right.columns)
+        solution = np.linalg.lstsq(self.entries, right.part(rows=self.rows).entries, rcond=None)[0]
+        return LabelledMatrix(solution, self.columns, right.columns)
 
     def pseudo_inverse(self) -> LabelledMatrix:
         """A⁺ with rows and columns exchanged; of expressions by the smaller of AᵀA and AAᵀ, which must be regular."""
         A = self.entries
         if self.is_numeric:
-            found = np.linalg.pinv(A)
+            inverse = np.linalg.pinv(A)
         elif self.shape[0] < self.shape[1]:
-            found = ca.solve(A @ A.T, A).T
+            inverse = ca.solve(A @ A.T, A).T
         else:
-            found = ca.solve(A.T @ A, A.T)
-        return LabelledMatrix(found, self.columns, self.rows)
+            inverse = ca.solve(A.T @ A, A.T)
+        return LabelledMatrix(inverse, self.columns, self.rows)
 
     def linearize(self, symbols: Expr, reference: Array | None = None) -> LabelledMatrix:
         """First-order expansion about values of the symbols, zero where left out; its symbols are the deviations."""
         at = ca.DM.zeros(symbols.numel()) if reference is None else ca.DM(reference)
         flat = ca.vec(ca.densify(ca.SX(self.entries)))
-        value, slope = (ca.substitute(one, symbols, at) for one in (flat, ca.jacobian(flat, symbols)))
+        value, slope = (ca.substitute(entry, symbols, at) for entry in (flat, ca.jacobian(flat, symbols)))
         return LabelledMatrix(ca.reshape(value + slope @ symbols, *self.shape), self.rows, self.columns)
 
     # -- properties ------------------------------------------------------------------------------------------------
@@ -244,12 +241,11 @@ def coefficients(matrix: LabelledMatrix, symbols: Expr, names: Iterable[str]) ->
     """A matrix that is affine in some symbols: its constant part under ``""``, and one matrix for each symbol."""
     parts = {}
     for name, symbol in zip(names, ca.vertsplit(symbols), strict=True):
+        require_affine(ca.vec(matrix.entries), symbols, "the matrix", repr(name), symbol=name)
         slope = ca.reshape(ca.jacobian(ca.vec(matrix.entries), symbol), *matrix.shape)
-        if ca.depends_on(slope, symbols):
-            raise ModelError("not-affine", f"the matrix is not affine in {name!r}.", where={"symbol": name})
         parts[name] = LabelledMatrix(slope, matrix.rows, matrix.columns)
-    rest = ca.substitute(matrix.entries, symbols, ca.DM.zeros(symbols.numel()))
-    return {"": LabelledMatrix(rest, matrix.rows, matrix.columns), **parts}
+    constant = ca.substitute(matrix.entries, symbols, ca.DM.zeros(symbols.numel()))
+    return {"": LabelledMatrix(constant, matrix.rows, matrix.columns), **parts}
 
 
 def evaluate(matrix: LabelledMatrix, symbols: Expr, values: Array) -> LabelledMatrix:
@@ -265,10 +261,6 @@ def _find(label: str, labels: Labels, side: str, where: str = "this matrix") -> 
 
 
 def require_label(label: str, labels: Sequence[str], side: str, where: str = "this matrix") -> str:
-    if label not in labels:
-        raise ModelError(
-            "unknown-name", unknown_name(f"{side} label", label, labels, where),
-            Advice("Labels are names of variables: of a part of an assembly with the name of the part before them."),
-            where={side: label},
-        )  # fmt: skip
+    advice = Advice("Labels are names of variables: of a part of an assembly with the name of the part before them.")
+    require_name(f"{side} label", label, labels, where, advice, error=ModelError, where={side: label})
     return label

@@ -11,7 +11,6 @@ dependent variables and they contradict each other off the reference, it is a co
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,23 +18,15 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.core.errors import DataError, ModelError, ModelWarning, unknown_name
-from dalembert.core.findings import Advice, Argument
+from dalembert.core.errors import ModelError, ModelWarning, require_name
+from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.expressions import Array
 from dalembert.linear.state_space import StateSpace
 from dalembert.symbolic.modular.algebra.complement import choose_independent, linear_complement
-from dalembert.symbolic.modular.algebra.elimination import LIMITS
-from dalembert.symbolic.modular.algebra.labelled import LabelledMatrix
+from dalembert.symbolic.modular.algebra.elimination import is_rounding, is_zero, solve_determined
 from dalembert.symbolic.modular.model import ModularModel, affine_parts, modular_model
 from dalembert.symbolic.modular.motion import ModularMotion
 from dalembert.symbolic.modular.parts import ModularPart
-
-AT_REFERENCE = 1e-8
-"""Largest residual of equations of motion at a reference, relative to the largest force there."""
-CLOSED = 1e-6
-"""Largest residual of constraints at a reference [m, rad] without a warning."""
-ONE = "1"
-"""Label of the column of terms without a variable."""
 
 
 @dataclass(frozen=True)
@@ -69,20 +60,18 @@ class LinearModel:
         i = [_place(name, self.velocities, "velocity") for name in velocities]
         j = [_place(name, self.coordinates, "coordinate") for name in coordinates]
         inv = np.linalg.inv(self.M)
-        other = [k for k in range(len(self.velocities)) if k not in i]
-        rest = [k for k in range(len(self.coordinates)) if k not in j]
+        outside = [k for k in range(len(self.velocities)) if k not in i]
+        beyond = [k for k in range(len(self.coordinates)) if k not in j]
         scale = max(1.0, float(np.abs(inv @ self.K).max(initial=0.0)), float(np.abs(inv @ self.D).max(initial=0.0)))
-        for matrix, columns, names in ((self.D, other, self.velocities), (self.K, rest, self.coordinates)):
+        for matrix, columns, names in ((self.D, outside, self.velocities), (self.K, beyond, self.coordinates)):
             for k in columns:
                 size = float(np.abs((inv @ matrix)[i, k]).max(initial=0.0))
-                if size > LIMITS.difference * scale:
-                    warnings.warn(
-                        ModelWarning(
-                            "dependent-coordinates", f"{names[k]!r} acts on {', '.join(velocities)} "
-                            f"(acceleration {size:.3g} per unit), and is left out.",
-                            where={"variable": names[k]}, evidence={"acceleration": size},
-                        ), stacklevel=2,
-                    )  # fmt: skip
+                if not is_zero(np.array(size), scale):
+                    problem = f"{names[k]!r} acts on {', '.join(velocities)} (acceleration {size:.3g} per unit), "
+                    where, evidence = {"variable": names[k]}, {"acceleration": size}
+                    ModelWarning.report([
+                        Finding("dependent-coordinates", f"{problem}and is left out.", where, evidence)
+                    ])  # fmt: skip
         # where other velocities accelerate with these, the mass of the part is its Schur complement only if they are
         # free; decoupled equations have no such mass
         return LinearModel(
@@ -116,10 +105,10 @@ class LinearModel:
 
     def drift_modes(self) -> Any:
         """Eigenvalues of the model in all variables that the independent ones do not have: drift of constraints."""
-        left = list(np.linalg.eigvals(self.G))
+        drifting = list(np.linalg.eigvals(self.G))
         for value in np.linalg.eigvals(self.A):
-            left.pop(int(np.argmin([abs(one - value) for one in left])))
-        return np.array(left)
+            drifting.pop(int(np.argmin([abs(eigenvalue - value) for eigenvalue in drifting])))
+        return np.array(drifting)
 
 
 @dataclass
@@ -166,8 +155,8 @@ def linearize_parts(
     _complete_accelerations(model, reference, point, t)
     work = _Worker(model, point)
     nodes: dict[str, _Linear] = {}
-    for one, path in motion.paths.items():
-        nodes[path] = work.node(one, path, nodes)
+    for subsystem, path in motion.paths.items():
+        nodes[path] = work.node(subsystem, path, nodes)
     root = nodes[""]
     work.check_reference(root, frozen)
     return work.finish(root, coordinates)
@@ -177,8 +166,8 @@ def _complete_accelerations(model: ModularModel, reference: Mapping[str, float],
     labels = model.motion.labels(2)
     if any(label in reference for label in labels) or (not np.any(point[1]) and not labels):
         return
-    found = model.accelerations(reference, t=t)
-    point[2] = np.array([found[label] for label in labels])
+    accelerations = model.accelerations(reference, t=t)
+    point[2] = np.array([accelerations[label] for label in labels])
 
 
 class _Worker:
@@ -197,54 +186,54 @@ class _Worker:
         """Values of expressions at the reference; their function is made once per model."""
         functions = self.model.functions
         if key not in functions:
-            expressions = [ca.SX(one) for one in make()]
-            functions[key] = self.motion.function(expressions, 2), [one.shape for one in expressions]
+            expressions = [ca.SX(expression) for expression in make()]
+            functions[key] = self.motion.function(expressions, 2), [expression.shape for expression in expressions]
         function, shapes = functions[key]
-        found = function(*self.point)
-        found = found if isinstance(found, (tuple, list)) else [found]
-        return [np.array(one).reshape(shape) for one, shape in zip(found, shapes, strict=True)]
+        results = function(*self.point)
+        results = results if isinstance(results, (tuple, list)) else [results]
+        return [np.array(expression).reshape(shape) for expression, shape in zip(results, shapes, strict=True)]
 
     def rows(self, path: str) -> list[Array]:
         """A, b of first and of second order of the constraints of one node, each with its derivatives in x."""
-        found = self.numbers(("rows", path), lambda: self._row_expressions(path))
+        values_and_slopes = self.numbers(("rows", path), lambda: self._row_expressions(path))
         values = []
-        for value, slope in zip(found[::2], found[1::2], strict=True):
+        for value, slope in zip(values_and_slopes[::2], values_and_slopes[1::2], strict=True):
             m, n = value.shape
             values += [value, slope.reshape(n, m, self.nx).transpose(1, 0, 2)]
         return values
 
     def _row_expressions(self, path: str) -> list[Any]:
         motion = self.motion
-        second = ca.vertcat(ca.SX(0, 1), *(one.expression for one in motion.invariants_of(2, path)))
+        second = ca.vertcat(ca.SX(0, 1), *(row.expression for row in motion.invariants_of(2, path)))
         minus, b2 = affine_parts(second, self.a, "the constraints", self.model.root.name)
-        low = [one for one in motion.invariants if one.owner == path]
+        low = [row for row in motion.invariants if row.owner == path]
         v = motion.symbols(1)
         first = []
-        for one in low:
-            rate = motion.differentiate(one.expression, 1 - one.order) if one.order < 2 else ca.SX(0)
+        for row in low:
+            rate = motion.differentiate(row.expression, 1 - row.order) if row.order < 2 else ca.SX(0)
             A1 = ca.jacobian(rate, v)
             first.append(rate - A1 @ v if not ca.depends_on(A1, v) else ca.SX(0))
         b1 = ca.vertcat(ca.SX(0, 1), *first)
-        return [one for e in (-minus, b1, b2) for one in (e, ca.jacobian(ca.vec(e), self.x))]
+        return [row for e in (-minus, b1, b2) for row in (e, ca.jacobian(ca.vec(e), self.x))]
 
     def node(self, part: ModularPart, path: str, nodes: Mapping[str, _Linear]) -> _Linear:
-        inner = [nodes[f"{path}{one.name}."] for one in part.parts]
-        own = self.motion.own_labels(path)
-        columns = own + tuple(label for one in inner for label in one.columns)
+        inner = [nodes[f"{path}{child.name}."] for child in part.parts]
+        labels = self.motion.own_labels(path)
+        columns = labels + tuple(label for child in inner for label in child.columns)
         width, n, nx = len(columns), self.n, self.nx
         R, R_x = np.zeros((n, width)), np.zeros((n, width, nx))
         e, e_x, h, h_x = np.zeros(n), np.zeros((n, nx)), np.zeros(n), np.zeros((n, nx))
         f, f_x = np.zeros(width), np.zeros((width, nx))
         f_a, f_u = np.zeros((width, n)), np.zeros((width, self.u.numel()))
-        for k, label in enumerate(own):
+        for k, label in enumerate(labels):
             R[self.place[label], k] = 1.0
-        at = len(own)
-        for one in inner:
-            part_of = slice(at, at + len(one.columns))
-            R[:, part_of], R_x[:, part_of] = one.S, one.S_x
-            e, e_x, h, h_x = e + one.e, e_x + one.e_x, h + one.h, h_x + one.h_x
-            f[part_of], f_x[part_of], f_a[part_of], f_u[part_of] = one.f, one.f_x, one.f_a, one.f_u
-            at += len(one.columns)
+        at = len(labels)
+        for child in inner:
+            part_of = slice(at, at + len(child.columns))
+            R[:, part_of], R_x[:, part_of] = child.S, child.S_x
+            e, e_x, h, h_x = e + child.e, e_x + child.e_x, h + child.h, h_x + child.h_x
+            f[part_of], f_x[part_of], f_a[part_of], f_u[part_of] = child.f, child.f_x, child.f_a, child.f_u
+            at += len(child.columns)
         F, F_x, F_a, F_u = self.forces(path)
         f = f + R.T @ F
         f_x = f_x + R.T @ F_x + np.einsum("rcx,r->cx", R_x, F)
@@ -252,11 +241,7 @@ class _Worker:
         A, A_x, b1, b1_x, b2, b2_x = self.rows(path)
         B = A @ R
         B_x = np.einsum("irx,rc->icx", A_x, R) + np.einsum("ir,rcx->icx", A, R_x)
-        keep = [
-            i
-            for i in range(len(B))
-            if np.abs(B[i]).max(initial=0.0) + np.abs(B_x[i]).max(initial=0.0) > LIMITS.rounding
-        ]
+        keep = [i for i in range(len(B)) if not (is_rounding(B[i]).all() and is_rounding(B_x[i]).all())]
         r1, r1_x = _right(A, A_x, b1, b1_x, e, e_x)
         r2, r2_x = _right(A, A_x, b2, b2_x, h, h_x)
         independent = self.independent(part, path, columns, B[keep])
@@ -272,13 +257,13 @@ class _Worker:
             R @ d1 + e, np.einsum("rcx,c->rx", R_x, d1) + R @ d1_x + e_x,
             R @ d2 + h, np.einsum("rcx,c->rx", R_x, d2) + R @ d2_x + h_x,
             C.T @ f, C.T @ f_x + np.einsum("czx,c->zx", C_x, f), C.T @ f_a, C.T @ f_u,
-            [gap, *(other for one in inner for other in one.gaps)],
+            [gap, *(gap_below for child in inner for gap_below in child.gaps)],
         )  # fmt: skip
 
     def forces(self, path: str) -> tuple[Array, Array, Array, Array]:
         def make() -> list[Any]:
             f = self.model.forces(path, self.labels).entries
-            return [f, *(ca.jacobian(f, one) for one in (self.x, self.a, self.u))]
+            return [f, *(ca.jacobian(f, variables) for variables in (self.x, self.a, self.u))]
 
         value, x, a, u = self.numbers(("forces", path), make)
         return value.ravel(), x, a, u
@@ -288,10 +273,16 @@ class _Worker:
             return tuple(path + label for label in part.own.independent)
         return choose_independent(B, columns, self.motion.own_labels(path))
 
-    def check_reference(self, root: _Linear, frozen: bool) -> None:
+    def check_reference(
+        self,
+        root: _Linear,
+        frozen: bool,
+        at_reference: float = 1e-8,  # residual of equations of motion, relative to the largest force there
+        closed: float = 1e-6,  # residual of constraints [m, rad] without a warning
+    ) -> None:
         size = max(1.0, *(float(np.abs(self.forces(path)[0]).max(initial=0.0)) for path in self.motion.paths.values()))
         wrong = np.abs(root.f)
-        if wrong.max(initial=0.0) > AT_REFERENCE * size and not frozen:
+        if wrong.max(initial=0.0) > at_reference * size and not frozen:
             k = int(np.argmax(wrong))
             raise ModelError(
                 "not-at-rest", f"the reference is no solution of the equations of motion: force {root.f[k]:.3g} along "
@@ -306,21 +297,18 @@ class _Worker:
                 continue
             (values,) = self.numbers(("residual", order), lambda k=order: [self._stack(k)])  # type: ignore[misc]
             k = int(np.argmax(np.abs(values)))
-            if abs(values[k, 0]) > CLOSED:
-                warnings.warn(
-                    ModelWarning(
-                        "joint-open", f"constraint {rows[k].name!r} is violated by {values[k, 0]:.3g} at the reference "
-                        f"(order {order}).", where={"row": rows[k].name, "order": order},
-                        evidence={"residual": float(values[k, 0])},
-                    ), stacklevel=4,
-                )  # fmt: skip
+            if abs(values[k, 0]) > closed:
+                row, residual = rows[k].name, float(values[k, 0])
+                problem = f"constraint {row!r} is violated by {residual:.3g} at the reference (order {order})."
+                where, evidence = {"row": row, "order": order}, {"residual": residual}
+                ModelWarning.report([Finding("joint-open", problem, where, evidence)], stacklevel=3)
 
     def _stack(self, order: int) -> Any:
-        return ca.vertcat(ca.SX(0, 1), *(one.expression for one in self.motion.invariants_of(order)))
+        return ca.vertcat(ca.SX(0, 1), *(row.expression for row in self.motion.invariants_of(order)))
 
     def _kinematics(self) -> list[Any]:
         motion = self.motion
-        low = [one.expression for one in motion.invariants if one.order == 0]
+        low = [row.expression for row in motion.invariants if row.order == 0]
         rates = ca.vertcat(ca.SX(0, 1), *(motion.rate_of(entry.symbol) for entry in motion.variables(0)))
         q, v = motion.symbols(0), motion.symbols(1)
         Phi = ca.vertcat(ca.SX(0, 1), *low)
@@ -328,7 +316,7 @@ class _Worker:
 
     def finish(self, root: _Linear, chosen: Sequence[str] | None) -> LinearModel:
         motion, n0 = self.motion, len(self.motion.labels(0))
-        low = [one for one in motion.invariants if one.order == 0]
+        low = [row for row in motion.invariants if row.order == 0]
         Phi_q, rate_q, rate_v = self.numbers("kinematics", self._kinematics)
         names = motion.labels(0)
         if chosen is None:
@@ -336,9 +324,9 @@ class _Worker:
             chosen = choose_independent(Phi_q, names, tops) if low else names
         for name in chosen:
             _place(name, names, "coordinate")
-        keep = [i for i in range(len(Phi_q)) if np.abs(Phi_q[i]).max(initial=0.0) > LIMITS.rounding]
+        keep = [i for i in range(len(Phi_q)) if not is_rounding(Phi_q[i]).all()]
         Z, _ = linear_complement(Phi_q[keep], np.zeros((len(keep), n0, 0)), names, chosen)
-        if any(one.order == 2 for one in motion.invariants):
+        if any(row.order == 2 for row in motion.invariants):
             return self._without_independent(root, rate_q, rate_v)
         z0 = np.array([self.point[1][self.place[label]] for label in root.columns])
         a0 = np.array([self.point[2][self.place[label]] for label in root.columns])
@@ -384,14 +372,16 @@ class _Worker:
     def _all_variables(self, root: _Linear, rate_q: Array, rate_v: Array) -> tuple[Array, Array]:
         """δẋ = G δx + H δu of all coordinates and velocities, from f̄ = 0 and the constraints of second order."""
         motion = self.motion
-        A, r_x = self.numbers("second order", lambda: [ca.jacobian(self._stack(2), one) for one in (self.a, self.x)])
+        A, r_x = self.numbers(
+            "second order", lambda: [ca.jacobian(self._stack(2), variables) for variables in (self.a, self.x)]
+        )
         sizes = np.linalg.norm(root.f_a, axis=1, keepdims=True)
         sizes[sizes == 0] = 1.0
         stack = np.vstack([root.f_a / sizes, A])
         right_x = np.vstack([root.f_x / sizes, r_x])
         right_u = np.vstack([root.f_u / sizes, np.zeros((len(A), root.f_u.shape[1]))])
-        solved, _, rank, _ = np.linalg.lstsq(stack, -np.hstack([right_x, right_u]), rcond=LIMITS.determined)
-        if rank < self.n:
+        solved = solve_determined(stack, -np.hstack([right_x, right_u]))
+        if solved is None:
             raise ModelError("singular-matrix", f"the accelerations of {self.model.root.name!r} are not determined.")
         n0 = len(motion.labels(0))
         G = np.vstack([np.hstack([rate_q, rate_v]), solved[:, : self.nx]])
@@ -405,12 +395,5 @@ def _right(A: Array, A_x: Array, b: Array, b_x: Array, e: Array, e_x: Array) -> 
 
 
 def _place(name: str, names: Sequence[str], kind: str) -> int:
-    if name not in names:
-        raise DataError("unknown-name", unknown_name(kind, name, names, "the linear model"))
+    require_name(kind, name, names, "the linear model")
     return list(names).index(name)
-
-
-def label_matrices(model: LinearModel) -> dict[str, LabelledMatrix]:
-    """M, D and K with their labels."""
-    v, q = model.velocities, model.coordinates
-    return {"M": LabelledMatrix(model.M, v, v), "D": LabelledMatrix(model.D, v, v), "K": LabelledMatrix(model.K, v, q)}

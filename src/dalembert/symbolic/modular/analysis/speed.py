@@ -14,11 +14,8 @@ import numpy as np
 
 from dalembert.core.errors import DataError
 from dalembert.expressions import Array
-from dalembert.symbolic.modular.algebra.elimination import LIMITS
+from dalembert.symbolic.modular.algebra.elimination import is_rounding
 from dalembert.symbolic.modular.analysis.linear import LinearModel
-
-FITS = 1e-8
-"""Largest misfit of a polynomial of degree two in the speed, relative to the largest entry: rounding of assembly."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +39,7 @@ class SpeedModel:
     def eigenvalues(self, v: float) -> Any:
         """Eigenvalues at one speed, sorted by real part, then imaginary part."""
         values = np.linalg.eigvals(self.state_matrix(v))
-        real = np.abs(values.imag) < LIMITS.rounding * np.maximum(1.0, np.abs(values))
+        real = is_rounding(values.imag, np.maximum(1.0, np.abs(values)))
         values[real] = values[real].real
         return values[np.lexsort((values.imag, values.real))]
 
@@ -54,32 +51,35 @@ class SpeedModel:
         return complex(a / b) if abs(b) > 0 else complex(np.inf)
 
 
-def speed_model(models: Mapping[float, LinearModel], names: Sequence[str] | None = None) -> SpeedModel:
+def speed_model(
+    models: Mapping[float, LinearModel], names: Sequence[str] | None = None, misfit: float = 1e-8
+) -> SpeedModel:
     """M, C₁, K₀, K₂ from linear models at three or more speeds; checked to fit.
 
     names : of the coordinates, those of the models when left out
+    misfit : largest, of a polynomial of degree two, relative to the largest entry: rounding of assembly
     """
     speeds = np.array(sorted(models))
     if len(speeds) < 3:
         raise DataError("too-few-samples", f"{len(speeds)} speeds; three are needed for a polynomial of degree two.")
     powers = np.vander(speeds, 3, increasing=True)
-    found = {}
+    fits = {}
     for key in ("M", "D", "K"):
         values = np.array([getattr(models[v], key) for v in speeds])
         flat = values.reshape(len(speeds), -1)
         fit = np.linalg.lstsq(powers, flat, rcond=None)[0]
         off = float(np.abs(powers @ fit - flat).max())
-        if off > FITS * max(1.0, float(np.abs(values).max())):
+        if off > misfit * max(1.0, float(np.abs(values).max())):
             raise DataError("poor-fit", f"{key} is no polynomial of degree two in the speed (off by {off:.2g}).")
-        found[key] = fit.reshape(3, *values.shape[1:])
+        fits[key] = fit.reshape(3, *values.shape[1:])
     first = models[float(speeds[0])]
-    return SpeedModel(tuple(names or first.coordinates), found["M"][0], found["D"][1], found["K"][0], found["K"][2])
+    return SpeedModel(tuple(names or first.coordinates), fits["M"][0], fits["D"][1], fits["K"][0], fits["K"][2])
 
 
 def find_changes(function: Callable[[float], bool], speeds: Iterable[float], digits: float = 1e-10) -> list[float]:
     """Speeds at which a condition changes between true and false, by bisection of the intervals of a grid."""
     grid = list(speeds)
-    found = []
+    changes = []
     for low, high in pairwise(grid):
         before = function(low)
         if before == function(high):
@@ -87,5 +87,5 @@ def find_changes(function: Callable[[float], bool], speeds: Iterable[float], dig
         while high - low > digits * max(1.0, abs(high)):
             middle = 0.5 * (low + high)
             low, high = (middle, high) if function(middle) == before else (low, middle)
-        found.append(0.5 * (low + high))
-    return found
+        changes.append(0.5 * (low + high))
+    return changes

@@ -34,8 +34,8 @@ def plot_mac(modes: Modes, against: Modes | None, title: str | None, numbers: Se
     values = modes.mac(against)
     figure = new_figure(1.9 + min(0.52 * values.shape[1] + 2.4, 8.0), 1.4 + min(0.45 * values.shape[0] + 1.4, 7.0))
     ax: Axes = figure.subplots()
-    other = modes if against is None else against
-    matrix(figure, ax, values, modes.frequencies_hz, other.frequencies_hz, "MAC [-]", numbers, against is None)
+    partner = modes if against is None else against
+    matrix(figure, ax, values, modes.frequencies_hz, partner.frequencies_hz, "MAC [-]", numbers, against is None)
     ax.set_ylabel("mode, with frequency [Hz]")
     ax.set_xlabel("mode" if against is None else "mode of the other set")
     heading(figure, "modal assurance criterion" if title is None else title)

@@ -46,16 +46,14 @@ def plot_branches(
 def _find_growing(branches: EigenvalueBranches) -> Any:
     """(nv, nb) which branches grow; never where the whole system was found stable."""
     s = branches.eigenvalues
-    still = pole_map.LIMITS.rounding * np.abs(s).max(initial=0.0)
-    return (s.real > still) & ~np.asarray(branches.stable, dtype=bool)[:, None]
+    return pole_map.exceeds_rounding(s.real, s) & ~np.asarray(branches.stable, dtype=bool)[:, None]
 
 
 def _campbell(branches: EigenvalueBranches, unit: str, title: str) -> Figure:
     factor = 1.0 / (2.0 * np.pi) if unit == "Hz" else 1.0
-    heights, top, seen = _heights(branches, factor)
+    heights, top, is_seen = _heights(branches, factor)
     rates = np.array(branches.growth_rates)
-    still = pole_map.LIMITS.rounding * np.abs(branches.eigenvalues).max(initial=0.0)
-    moving = np.abs(rates[:, seen]).max(initial=0.0) > still
+    moving = pole_map.exceeds_rounding(np.abs(rates[:, is_seen]), branches.eigenvalues).any()
     figure = new_figure(8.0, 6.4 if moving else 4.6)
     ratios = {"height_ratios": [1.5, 1.0]} if moving else None
     axes: list[Axes] = list(figure.subplots(1 + int(moving), 1, sharex=True, squeeze=False, gridspec_kw=ratios)[:, 0])
@@ -63,7 +61,7 @@ def _campbell(branches: EigenvalueBranches, unit: str, title: str) -> Figure:
         _shade(ax, branches)
     axes[-1].set_xlim(float(branches.values[0]), float(branches.values[-1]))
     axes[0].set_ylim(0.0, top)
-    _branches(axes[0], branches, heights, seen)
+    _branches(axes[0], branches, heights, is_seen)
     axes[0].set_ylabel(f"frequency [{unit}]")
     _orders(axes[0], branches, factor, top)
     for crossing in branches.crossings:
@@ -71,8 +69,8 @@ def _campbell(branches: EigenvalueBranches, unit: str, title: str) -> Figure:
         if at <= top:
             axes[0].plot(crossing.value, at, clip_on=False, **BOUNDARY)
     if moving:
-        axes[1].set_ylim(*_useful_limits(rates[:, seen]))
-        _branches(axes[1], branches, rates, seen)
+        axes[1].set_ylim(*_useful_limits(rates[:, is_seen]))
+        _branches(axes[1], branches, rates, is_seen)
         axes[1].axhline(0.0, color=INK, lw=0.8)
         for crossing in branches.crossings:
             axes[1].plot(crossing.value, 0.0, **BOUNDARY)
@@ -106,21 +104,25 @@ def _heights(branches: EigenvalueBranches, factor: float) -> tuple[FloatArray, f
 
     With order lines the axis ends a little above the highest of them: what lies beyond no order can excite.
     """
-    still = pole_map.LIMITS.rounding * np.abs(branches.eigenvalues).max(initial=0.0)
-    heights = np.where(branches.frequencies > still, branches.frequencies * factor, np.nan)
+    moving = pole_map.exceeds_rounding(branches.frequencies, branches.eigenvalues)
+    heights = np.where(moving, branches.frequencies * factor, np.nan)
     top = 1.08 * float(np.nanmax(heights, initial=0.0)) or 1.0
     fastest = float(np.abs(branches.values).max()) * factor
-    highest = 1.25 * fastest * max((one.order for one in branches.critical_speeds), default=np.inf)
+    highest = 1.25 * fastest * max((critical.order for critical in branches.critical_speeds), default=np.inf)
     top = min(top, highest) if fastest else top
-    seen = ~(np.nan_to_num(heights, nan=0.0).min(axis=0, initial=np.inf) > top)
-    return _to_the_axis(heights), top, seen
+    is_seen = ~(np.nan_to_num(heights, nan=0.0).min(axis=0, initial=np.inf) > top)
+    return _to_the_axis(heights), top, is_seen
 
 
 def _shade(ax: Axes, branches: EigenvalueBranches) -> None:
     """Light green where the whole system is stable, between boundaries found."""
     if not branches.crossings:
         return
-    edges = [float(branches.values[0]), *sorted({one.value for one in branches.crossings}), float(branches.values[-1])]
+    edges = [
+        float(branches.values[0]),
+        *sorted({crossing.value for crossing in branches.crossings}),
+        float(branches.values[-1]),
+    ]
     for low, high in pairwise(edges):
         inside = (branches.values > low) & (branches.values < high)
         if inside.any() and np.asarray(branches.stable)[inside].all():
@@ -152,7 +154,7 @@ def _branches(ax: Axes, branches: EigenvalueBranches, heights: FloatArray, seen:
 def _orders(ax: Axes, branches: EigenvalueBranches, factor: float, top: float) -> None:
     """Lines k × speed and the speeds where a natural frequency meets them."""
     last = float(branches.values[-1])
-    for order in sorted({one.order for one in branches.critical_speeds}):
+    for order in sorted({critical.order for critical in branches.critical_speeds}):
         ax.plot(
             branches.values,
             order * np.abs(branches.values) * factor,
@@ -169,16 +171,17 @@ def _orders(ax: Axes, branches: EigenvalueBranches, factor: float, top: float) -
                     va="bottom" if inside else "center", fontsize=9, color="#6a707a",
                     annotation_clip=False)  # fmt: skip
     named: list[tuple[float, float]] = []
-    for one in branches.critical_speeds:
-        at = one.eigenvalue.imag * factor
-        ax.plot(one.speed, at, "o", ms=6, mfc="white", mec=INK, mew=1.2, zorder=5, label="_critical")
-        apart = [max(abs(one.speed - x) / (0.07 * last), abs(at - y) / (0.05 * top)) for x, y in named]
+    for critical in branches.critical_speeds:
+        at = critical.eigenvalue.imag * factor
+        ax.plot(critical.speed, at, "o", ms=6, mfc="white", mec=INK, mew=1.2, zorder=5, label="_critical")
+        apart = [max(abs(critical.speed - x) / (0.07 * last), abs(at - y) / (0.05 * top)) for x, y in named]
         if len(named) < NAMED and min(apart, default=np.inf) > 1.0:
-            named.append((one.speed, at))
-            inside = one.speed > 0.92 * last
-            ax.annotate(f"{one.speed:.4g}", (one.speed, at), (-2 if inside else 6, -5), textcoords="offset points",
-                        ha="right" if inside else "left", va="top", fontsize=8, color=INK, zorder=6,
-                        bbox={"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 0.8})  # fmt: skip
+            named.append((critical.speed, at))
+            inside = critical.speed > 0.92 * last
+            shift, side = ((-2, -5), "right") if inside else ((6, -5), "left")
+            box = {"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 0.8}
+            style: dict[str, Any] = {"ha": side, "va": "top", "fontsize": 8, "color": INK, "zorder": 6, "bbox": box}
+            ax.annotate(f"{critical.speed:.4g}", (critical.speed, at), shift, textcoords="offset points", **style)
 
 
 def _useful_limits(rates: FloatArray) -> tuple[float, float]:
@@ -207,8 +210,8 @@ def _locus(branches: EigenvalueBranches, title: str) -> Figure:
     s = branches.eigenvalues
     figure = new_figure(7.4, 5.4)
     ax: Axes = figure.subplots()
-    left, right, top = pole_map.limits(s.ravel())
-    pole_map.grid(ax, left, right, top)
+    low, right, top = pole_map.limits(s.ravel())
+    pole_map.grid(ax, low, right, top)
     halves = [s, s.conj()] if (s.imag != 0.0).any() else [s]
     paths = [np.column_stack([half[:, b].real, half[:, b].imag]) for half in halves for b in range(s.shape[1])]
     pieces = np.concatenate([np.stack([path[:-1], path[1:]], axis=1) for path in paths])

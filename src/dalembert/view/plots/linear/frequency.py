@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,22 +30,6 @@ MOST = 16  # curves in one figure
 NAMED_PEAKS = 8
 
 
-@dataclass(frozen=True)
-class CurveLimits:
-    """Which responses are drawn, which peaks are marked, and how far an axis goes."""
-
-    # Height above the valleys beside it, as a fraction of its own, from which a peak is marked: twice as high as these.
-    prominent: float = 0.5
-    # Magnitude relative to the largest of its unit that is nothing but rounding: some thousand times 2⁻⁵².
-    zero: float = 1e-12
-    # Magnitude relative to the largest at which a logarithmic axis ends: exact zeros of a computed response are
-    # rounding and would stretch it over many empty decades.
-    shown: float = 1e-9
-    # Relative distance of frequencies whose labels stand side by side.
-    apart: float = 0.03
-
-
-LIMITS = CurveLimits()
 Pair = tuple[str, str]
 
 
@@ -96,8 +79,8 @@ def plot_frequency_response(
         if len(entries) > 1:
             put_legend_beside(ax, max(len(group), 2))
     if phase:
-        seen = [(k, pair) for k, pair in enumerate(entries) if pair not in zero]
-        _draw_phases(axes[-1], response, seen or list(enumerate(entries)), x, order)
+        drawn = [(k, pair) for k, pair in enumerate(entries) if pair not in zero]
+        _draw_phases(axes[-1], response, drawn or list(enumerate(entries)), x, order)
     axes[-1].set_xscale(scale)
     axes[-1].set_xlabel(f"frequency [{frequency}]")
     shown = x[x > 0.0] if scale == "log" else x
@@ -113,28 +96,33 @@ def plot_frequency_response(
     return figure
 
 
-def _zeros(response: FrequencyResponse, groups: dict[str, list[tuple[int, Pair]]]) -> set[Pair]:
+def _zeros(
+    response: FrequencyResponse,
+    groups: dict[str, list[tuple[int, Pair]]],
+    # Magnitude relative to the largest of its unit that is nothing but rounding: some thousand times 2⁻⁵².
+    zero: float = 1e-12,
+) -> set[Pair]:
     """Entries that are rounding beside the largest one of their unit."""
-    found = set()
+    zeros = set()
     for group in groups.values():
         sizes = {pair: float(np.nanmax(response.magnitude(*pair), initial=0.0)) for _, pair in group}
         most = max(sizes.values())
-        found |= {pair for pair, size in sizes.items() if size < LIMITS.zero * most or size == 0.0}
-    return found
+        zeros |= {pair for pair, size in sizes.items() if size < zero * most or size == 0.0}
+    return zeros
 
 
 def _entries(response: FrequencyResponse, pairs: tuple[Any, ...]) -> list[Pair]:
     """(output, input) of every curve, each once; unknown names are refused by the response."""
     wanted: list[Any] = list(pairs) or list(response.outputs)
     found: list[Pair] = []
-    for one in wanted:
-        if isinstance(one, str):
-            found += [(one, given) for given in response.inputs]
-        elif isinstance(one, tuple | list) and len(one) == 2:
-            found.append((one[0], one[1]))
+    for output in wanted:
+        if isinstance(output, str):
+            found += [(output, input_) for input_ in response.inputs]
+        elif isinstance(output, tuple | list) and len(output) == 2:
+            found.append((output[0], output[1]))
         else:
             raise DataError(
-                "wrong-type", f"an entry of a FrequencyResponse is an output or (output, input), got {one!r}."
+                "wrong-type", f"an entry of a FrequencyResponse is an output or (output, input), got {output!r}."
             )
     found = list(dict.fromkeys(found))
     for pair in found:
@@ -166,8 +154,16 @@ def _label(response: FrequencyResponse, pair: Pair, inputs: int | None = None) -
 
 
 def _draw_magnitudes(
-    ax: Axes, response: FrequencyResponse, group: list[tuple[int, Pair]], x: FloatArray, order: Any, how: str,
+    ax: Axes,
+    response: FrequencyResponse,
+    group: list[tuple[int, Pair]],
+    x: FloatArray,
+    order: Any,
+    how: str,
     zero: set[Pair],
+    # Magnitude relative to the largest at which a logarithmic axis ends: exact zeros of a computed response are
+    # rounding and would stretch it over many empty decades.
+    shown: float = 1e-9,
 ) -> None:  # fmt: skip
     for k, pair in group:
         size = response.decibels(*pair) if how == "dB" else response.magnitude(*pair)
@@ -184,7 +180,7 @@ def _draw_magnitudes(
         if (values > 0.0).any():
             ax.set_yscale("log")
             positive = values[values > 0.0]
-            ax.set_ylim(bottom=max(float(positive.min()) * 0.7, float(positive.max()) * LIMITS.shown))
+            ax.set_ylim(bottom=max(float(positive.min()) * 0.7, float(positive.max()) * shown))
             log_ticks(ax.yaxis)
     ax.margins(y=0.15)
 
@@ -206,19 +202,29 @@ def _draw_phases(
     ax.set_ylabel("phase [deg]")
 
 
-def _mark_peaks(ax: Axes, response: FrequencyResponse, pairs: list[Pair], how: str, unit: str) -> None:
+def _mark_peaks(
+    ax: Axes,
+    response: FrequencyResponse,
+    pairs: list[Pair],
+    how: str,
+    unit: str,
+    # Height above the valleys beside it, as a fraction of its own, from which a peak is marked: twice as high as
+    # these.
+    prominent: float = 0.5,
+    apart: float = 0.03,  # relative distance of frequencies whose labels stand side by side.
+) -> None:
     """A dot on every prominent peak; of peaks at one frequency the highest one is named."""
-    found = []
+    peaks = []
     for pair in pairs:
-        for peak in response.peaks(*pair, prominence=LIMITS.prominent):
+        for peak in response.peaks(*pair, prominence=prominent):
             at = peak.frequency_hz if unit == "Hz" else peak.frequency
-            found.append((at, 20.0 * np.log10(peak.magnitude) if how == "dB" else peak.magnitude))
-    if not found:
+            peaks.append((at, 20.0 * np.log10(peak.magnitude) if how == "dB" else peak.magnitude))
+    if not peaks:
         return
-    ax.plot(*zip(*found), "o", ms=4, mfc="white", mec=INK, mew=0.9, zorder=4, label="_peaks")
+    ax.plot(*zip(*peaks), "o", ms=4, mfc="white", mec=INK, mew=0.9, zorder=4, label="_peaks")
     named: list[tuple[float, float]] = []
-    for at, height in sorted(found, key=lambda one: -one[1]):
-        if all(abs(at - other) > LIMITS.apart * max(at, other) for other, _ in named):
+    for at, height in sorted(peaks, key=lambda one: -one[1]):
+        if all(abs(at - frequency) > apart * max(at, frequency) for frequency, _ in named):
             named.append((at, height))
     for at, height in named[:NAMED_PEAKS]:
         ax.annotate(

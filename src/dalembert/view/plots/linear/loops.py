@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,31 +32,6 @@ if TYPE_CHECKING:
 POINTS = 1500
 REACH = 3.2  # of the Nyquist diagram, where the curve goes farther
 LEAST_DB, MOST_DB = -80.0, 80.0
-
-
-@dataclass(frozen=True)
-class DiagramFrequencies:
-    """Frequencies at which the loop is drawn, and factors that are written."""
-
-    # Frequency [rad/s] of a pole, zero or crossing that counts as zero: a period of 200 years.
-    zero: float = 1e-9
-    # Damping ratio for the points beside an undamped pole, where L is infinite.
-    damping: float = 1e-3
-    # Relative distance from an undamped pole at which no point is drawn: the peak is 1e7 times as high as its foot.
-    at_pole: float = 1e-7
-    # Share of the Nyquist frequency at which a diagram of a sampled loop begins at the latest: three decades.
-    decades: float = 1e-3
-    # Modulus of a sampled pole at the origin, which has no logarithm.
-    origin: float = 1e-12
-    # Factors of a gain that are written with three digits; others are "over 1000".
-    factor: float = 1e3
-    # Ratio of the ends of a frequency axis up to which plain numbers fit.
-    plain: float = 1e5
-    # Phase [deg] within whose reach the line at -180 is drawn.
-    near_crossing: float = -160.0
-
-
-LIMITS = DiagramFrequencies()
 
 
 def bode(
@@ -146,12 +120,12 @@ def plot_loop(
 def _open_channel(loop: StateSpace, channel: str | None) -> tuple[FloatArray, ComplexArray, ChannelMargins]:
     """Frequencies, response and margins of one channel, the others closed."""
     loop, _ = minimal_loop(loop)
-    found = margins(loop)
-    known = [one.name for one in found.channels]
-    name = known[0] if channel is None else choice("channel", channel, tuple(known), "this loop")
-    alone = isolate_channel(loop, known.index(name))
-    w = _grid(alone, found[name])
-    return w, np.asarray(alone.frequency_response(w, kind="output").values)[:, 0, 0], found[name]
+    loop_margins = margins(loop)
+    channels = [one.name for one in loop_margins.channels]
+    name = channels[0] if channel is None else choice("channel", channel, tuple(channels), "this loop")
+    alone = isolate_channel(loop, channels.index(name))
+    w = _grid(alone, loop_margins[name])
+    return w, np.asarray(alone.frequency_response(w, kind="output").values)[:, 0, 0], loop_margins[name]
 
 
 def plot_margins(found: Margins, *, title: str | None = None) -> Figure:
@@ -159,16 +133,19 @@ def plot_margins(found: Margins, *, title: str | None = None) -> Figure:
     if not found.stable:
         raise DataError("unstable", "the closed loop is not stable: it has no margins to draw.")
     rows: list[tuple[str, tuple[float, float], float, bool]] = []
-    for one in found.channels:
-        rows += [(one.name, one.gain, one.phase, False), (f"{one.name}, at once", one.disk_gain, one.disk_phase, True)]
+    for channel in found.channels:
+        rows += [
+            (channel.name, channel.gain, channel.phase, False),
+            (f"{channel.name}, at once", channel.disk_gain, channel.disk_phase, True),
+        ]
     if len(found.channels) > 1:
         rows.append(("all channels at once", found.disk_gain, found.disk_phase, True))
     figure = new_figure(9.5, 1.4 + 0.42 * len(rows))
     gain, phase = figure.subplots(1, 2, sharey=True, gridspec_kw={"width_ratios": [1.3, 1.0]})
     for k, (_, (low, high), angle, together) in enumerate(rows):
         color = RED if together else BLUE
-        left, right = _decibel(low, LEAST_DB / 2), _decibel(high, MOST_DB / 2)
-        gain.barh(k, right - left, left=left, color=color, height=0.6)
+        low_db, right = _decibel(low, LEAST_DB / 2), _decibel(high, MOST_DB / 2)
+        gain.barh(k, right - low_db, left=low_db, color=color, height=0.6)
         words = f"{_factor(low)} to {_factor(high)}"
         gain.text(min(right, MOST_DB / 2) + 0.8, k, words, va="center", ha="left", fontsize=8.5, color=INK)
         degrees = min(math.degrees(angle), 180.0)
@@ -190,7 +167,17 @@ def plot_margins(found: Margins, *, title: str | None = None) -> Figure:
     return figure
 
 
-def _grid(loop: StateSpace, margin: ChannelMargins | None = None) -> FloatArray:
+def _grid(
+    loop: StateSpace,
+    margin: ChannelMargins | None = None,
+    least_damping: float = 1e-3,  # damping ratio for the points beside an undamped pole, where L is infinite.
+    # Relative distance from an undamped pole at which no point is drawn: the peak is 1e7 times as high as its
+    # foot.
+    at_pole: float = 1e-7,
+    zero: float = 1e-9,  # frequency [rad/s] of a pole, zero or crossing that counts as zero: a period of 200 years.
+    # Share of the Nyquist frequency at which a diagram of a sampled loop begins at the latest: three decades.
+    decades: float = 1e-3,
+) -> FloatArray:
     """Frequencies [rad/s] that show all poles, zeros and crossings, denser where poles are lightly damped."""
     poles: ComplexArray = loop.poles().values
     zeros: ComplexArray = loop.zeros().values
@@ -198,25 +185,38 @@ def _grid(loop: StateSpace, margin: ChannelMargins | None = None) -> FloatArray:
         poles, zeros = _continuous(poles, loop.dt), _continuous(zeros, loop.dt)
     crossings = [*margin.crossovers, *margin.gain_frequencies, margin.disk_frequency] if margin else []
     marks = np.concatenate([np.abs(poles), np.abs(zeros), np.array(crossings)])
-    marks = marks[np.isfinite(marks) & (marks > LIMITS.zero)]
+    marks = marks[np.isfinite(marks) & (marks > zero)]
     low, high = (0.05 * marks.min(), 20.0 * marks.max()) if len(marks) else (1e-2, 1e2)
     if loop.dt is not None:
         high = math.pi / loop.dt * (1.0 - 1e-9)
-        low = min(low, LIMITS.decades * high)
+        low = min(low, decades * high)
     sizes = np.abs(poles[poles.imag > 0.0])
-    damped = np.maximum(np.abs(poles[poles.imag > 0.0].real), LIMITS.damping * sizes)
+    damped = np.maximum(np.abs(poles[poles.imag > 0.0].real), least_damping * sizes)
     near = [size + width * np.linspace(-6.0, 6.0, 81) for size, width in zip(sizes, damped)]
     w = np.unique(np.concatenate([np.geomspace(low, high, POINTS), *near]))
     w = w[(w >= low) & (w <= high)]
-    beside = np.abs(w[:, None] - sizes[None, :]).min(axis=1, initial=np.inf) > LIMITS.at_pole * w
+    beside = np.abs(w[:, None] - sizes[None, :]).min(axis=1, initial=np.inf) > at_pole * w
     return np.asarray(w[beside])
 
 
-def _continuous(z: ComplexArray, dt: float) -> ComplexArray:
-    return np.asarray(np.log(np.where(np.abs(z) > LIMITS.origin, z, LIMITS.origin)) / dt, dtype=np.complex128)
+def _continuous(
+    z: ComplexArray,
+    dt: float,
+    origin: float = 1e-12,  # modulus of a sampled pole at the origin, which has no logarithm.
+) -> ComplexArray:
+    return np.asarray(np.log(np.where(np.abs(z) > origin, z, origin)) / dt, dtype=np.complex128)
 
 
-def _bode(size: Axes, phase: Axes, w: FloatArray, L: ComplexArray, margin: ChannelMargins, unit: str) -> None:
+def _bode(
+    size: Axes,
+    phase: Axes,
+    w: FloatArray,
+    L: ComplexArray,
+    margin: ChannelMargins,
+    unit: str,
+    near_crossing: float = -160.0,  # phase [deg] within whose reach the line at -180 is drawn.
+    plain: float = 1e5,  # ratio of the ends of a frequency axis up to which plain numbers fit.
+) -> None:
     scale = 1.0 / (2.0 * np.pi) if unit == "Hz" else 1.0
     level = 20.0 * np.log10(np.maximum(np.abs(L), 1e-300))
     angle = np.degrees(np.unwrap(np.angle(L)))
@@ -226,7 +226,7 @@ def _bode(size: Axes, phase: Axes, w: FloatArray, L: ComplexArray, margin: Chann
     size.axhline(0.0, color=GREY, lw=1.0)
     low, high = max(float(level.min()), LEAST_DB), min(float(level.max()), MOST_DB)
     size.set_ylim(low - 5.0, high + 8.0)
-    if angle.min() <= LIMITS.near_crossing <= angle.max() + 40.0:
+    if angle.min() <= near_crossing <= angle.max() + 40.0:
         phase.axhline(-180.0, color=GREY, lw=1.0)
     for factor, at in zip(margin.gain, margin.gain_frequencies):
         if math.isfinite(at) and at > 0.0 and math.isfinite(factor) and factor > 0.0:
@@ -246,7 +246,7 @@ def _bode(size: Axes, phase: Axes, w: FloatArray, L: ComplexArray, margin: Chann
     for ax in (size, phase):
         ax.set_xscale("log")
         ax.set_xlim(w[0] * scale, w[-1] * scale)
-        log_ticks(ax.xaxis, plain=w[-1] < LIMITS.plain * w[0])
+        log_ticks(ax.xaxis, plain=w[-1] < plain * w[0])
     size.tick_params(labelbottom=False)
     size.set_ylabel("|L| [dB]")
     phase.set_ylabel("phase of L [deg]")
@@ -284,8 +284,11 @@ def _describe(name: str, margin: ChannelMargins) -> str:
     )
 
 
-def _factor(value: float) -> str:
-    if 0.0 < value < 1.0 / LIMITS.factor or LIMITS.factor < value < math.inf:
+def _factor(
+    value: float,
+    factor: float = 1e3,  # factors of a gain that are written with three digits; others are "over 1000".
+) -> str:
+    if 0.0 < value < 1.0 / factor or factor < value < math.inf:
         return "less than 0.001" if value < 1.0 else "over 1000"
     return "∞" if math.isinf(value) else f"{value:.3g}"
 

@@ -6,7 +6,6 @@ frequency ω through the ticks of the imaginary axis. Sampled: z = e^{s dt} of t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,20 +24,6 @@ if TYPE_CHECKING:
 
 NONE = np.zeros(0, dtype=np.complex128)
 RATIOS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
-
-
-@dataclass(frozen=True)
-class PlaneLimits:
-    """When a pole grows, and when a map of poles has a width and a height."""
-
-    # Real part relative to the largest modulus, or excess over the unit circle, that counts as zero: eigenvalues of
-    # well conditioned matrices have errors of 1e-13, those of a defective pair 1e-8.
-    rounding: float = 1e-9
-    # Width relative to the largest modulus below which all poles are undamped: a thousandth of a pixel is not visible.
-    narrow: float = 1e-6
-
-
-LIMITS = PlaneLimits()
 
 
 def plot_roots(roots: Roots, *, zeros: Roots | None = None, title: str | None = None) -> Figure:
@@ -97,23 +82,32 @@ def plot_plane(poles: ComplexArray, zeros: ComplexArray, dt: float | None, title
     return figure
 
 
+def exceeds_rounding(values: Any, poles: Any, rounding: float = 1e-9) -> Any:
+    """Which values are more than rounding of the largest of some poles.
+
+    rounding : eigenvalues of well conditioned matrices have errors of 1e-13, those of a defective pair 1e-8.
+    """
+    return values > rounding * np.abs(poles).max(initial=0.0)
+
+
 def grows(values: ComplexArray, dt: float | None) -> Any:
     """Which poles lie beyond the imaginary axis or the unit circle, by more than rounding."""
-    if dt is not None:
-        return np.abs(values) > 1.0 + LIMITS.rounding
-    return values.real > LIMITS.rounding * np.abs(values).max(initial=0.0)
+    return exceeds_rounding(values.real, values) if dt is None else exceeds_rounding(np.abs(values) - 1.0, 1.0)
 
 
-def limits(values: ComplexArray) -> tuple[float, float, float]:
-    """Left, right and upper end of a plane that shows all values, the imaginary axis, and both signs."""
-    left, right, top = float(values.real.min()), float(values.real.max()), float(np.abs(values.imag).max())
+def limits(values: ComplexArray, narrow: float = 1e-6) -> tuple[float, float, float]:
+    """Left, right and upper end of a plane that shows all values, the imaginary axis, and both signs.
+
+    narrow : width relative to the largest modulus below which all poles are undamped: a thousandth of a pixel.
+    """
+    low_end, right, top = float(values.real.min()), float(values.real.max()), float(np.abs(values.imag).max())
     size = max(float(np.abs(values).max()), 1e-300)
-    width = max(right, 0.0) - min(left, 0.0)
-    if width < LIMITS.narrow * size:  # undamped: nothing but rounding across
+    width = max(right, 0.0) - min(low_end, 0.0)
+    if width < narrow * size:  # undamped: nothing but rounding across
         width = 0.2 * size
-        left, right = -width, 0.0
-    left, right = min(left, 0.0) - 0.12 * width, max(right, 0.0) + 0.12 * width
-    return left, right, 1.12 * top if top > LIMITS.rounding * size else 0.5 * (right - left)
+        low_end, right = -width, 0.0
+    low_end, right = min(low_end, 0.0) - 0.12 * width, max(right, 0.0) + 0.12 * width
+    return low_end, right, 1.12 * top if exceeds_rounding(top, values) else 0.5 * (right - low_end)
 
 
 def _plane(ax: Axes, values: ComplexArray) -> None:

@@ -29,18 +29,6 @@ from dalembert.structures.solid.stresses import SolidGroup
 # The remainder of a matrix after a subtraction is rounding below this share of the diagonals it joins.
 
 
-@dataclass(frozen=True)
-class TieLimits:
-    """When what elements leave of a matrix is a spring or a mass of its own."""
-
-    # Entry relative to the root of its two diagonal entries: differences of equal sums leave 1e-16 times their number.
-    rounding: float = 1e-9
-    # Sum of a row relative to the sum of its sizes, from which a point is connected to the ground: springs between
-    # points cancel to rounding, and a stiffness below a millionth of them is not drawn.
-    tied: float = 1e-6
-
-
-LIMITS = TieLimits()
 SAMPLES = 13  # points of the curve of one element
 MANY = 2000  # elements beyond which they are drawn straight
 Pairs = NDArray[np.int64]
@@ -185,29 +173,41 @@ def rigid_links(structure: Structure) -> Pairs:
     if not structure.has_links or solids(structure):
         return np.zeros((0, 2), dtype=np.int64)
     d = len(structure.directions)
-    found = []
+    links = []
     fixed = np.flatnonzero(structure.held)
-    for matrix, own in ((structure.T, structure.free_index), (structure.T_held, fixed)):
+    for matrix, columns in ((structure.T, structure.free_index), (structure.T_held, fixed)):
         entries = matrix.tocoo()
-        found.append(np.stack([entries.coords[0] // d, own[entries.coords[1]] // d], axis=1))
-    pairs = np.concatenate(found)
+        links.append(np.stack([entries.coords[0] // d, columns[entries.coords[1]] // d], axis=1))
+    pairs = np.concatenate(links)
     return np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0).astype(np.int64)
 
 
-def _without_elements(structure: Structure, name: str) -> Any:
+def _without_elements(
+    structure: Structure,
+    name: str,
+    # Entry relative to the root of its two diagonal entries: differences of equal sums leave 1e-16 times their
+    # number.
+    rounding: float = 1e-9,
+) -> Any:
     """The rest of K or M without the elements of groups, rounding removed, as COO."""
     matrix = getattr(structure, name)
     for group in structure.groups:
-        own = group.own_stiffness() if name == "K" else group.own_mass()
-        matrix = matrix if own is None else matrix - own
+        group_matrix = group.own_stiffness() if name == "K" else group.own_mass()
+        matrix = matrix if group_matrix is None else matrix - group_matrix
     entries = sp.csc_array(matrix).tocoo()
     size = np.sqrt(np.abs(getattr(structure, name).diagonal()))
     i, j = entries.coords
-    kept = np.abs(entries.data) > LIMITS.rounding * size[i] * size[j]
-    return sp.coo_array((entries.data[kept], (i[kept], j[kept])), shape=matrix.shape)
+    is_spring = np.abs(entries.data) > rounding * size[i] * size[j]
+    return sp.coo_array((entries.data[is_spring], (i[is_spring], j[is_spring])), shape=matrix.shape)
 
 
-def _ground_points(structure: Structure, stiff: Any) -> Pairs:
+def _ground_points(
+    structure: Structure,
+    stiff: Any,
+    # Sum of a row relative to the sum of its sizes, from which a point is connected to the ground: springs
+    # between points cancel to rounding, and a stiffness below a millionth of them is not drawn.
+    share: float = 1e-6,
+) -> Pairs:
     """Points connected to the ground: a common motion of all points is resisted, or a turn has no counterpart."""
     if not structure.groups:
         return np.zeros(0, dtype=np.int64)
@@ -217,6 +217,6 @@ def _ground_points(structure: Structure, stiff: Any) -> Pairs:
     total, size = (np.bincount(i[same], weights=w[same], minlength=N) for w in (stiff.data, np.abs(stiff.data)))
     joined = np.bincount(i[i // d != j // d] // d, minlength=len(structure.points)) > 0
     turning = np.array([way[0] == "r" for way in structure.directions])
-    tied = (np.abs(total) > LIMITS.tied * np.maximum(size, 1e-300)).reshape(-1, d)
+    tied = (np.abs(total) > share * np.maximum(size, 1e-300)).reshape(-1, d)
     tied[:, turning] &= ~joined[:, None]
     return np.flatnonzero(tied.any(axis=1)).astype(np.int64)

@@ -76,7 +76,7 @@ def _shapes(modes: Modes, numbers: list[int], title: str | None) -> Figure:
         widths = [1] * columns
     named = len(modes.coordinates) <= NAMED
     parts = groups if len(groups) > 1 else groups * columns
-    names = [[modes.coordinates[i] for i in part] for part in parts]
+    names = [[modes.coordinates[i] for i in indices] for indices in parts]
     upright = [max(map(len, some)) * len(some) > 75.0 * width / sum(widths) for some, width in zip(names, widths)]
     below = max([max(map(len, some)) for some, up in zip(names, upright) if up], default=0) if named else 0
     figure = new_figure(min(max(8.5, 2.0 + 0.32 * len(modes.coordinates)), 11.0), 1.0 + 1.45 * rows + 0.075 * below)

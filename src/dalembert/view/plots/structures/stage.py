@@ -64,8 +64,8 @@ class Stage:
 
     def see_all(self, others: Sequence[Stage]) -> None:
         """Have the limits of all of these, for axes that share them."""
-        for other in others:
-            self._low, self._high = np.minimum(self._low, other._low), np.maximum(self._high, other._high)
+        for member in others:
+            self._low, self._high = np.minimum(self._low, member._low), np.maximum(self._high, member._high)
 
     def lines(self, curves: Any, *, values: Any = None, label: str = "", **style: Any) -> Any:
         """Curves (m, g, 3), or a list of (g, 3); ``values`` one per curve for a colour map."""
@@ -99,12 +99,12 @@ class Stage:
 
     def areas(self, corners: Sequence[FloatArray], **style: Any) -> None:
         """Filled polygons (k, 3)."""
-        for one in corners:
-            self.see(one)
+        for polygon in corners:
+            self.see(polygon)
         if not len(corners):
             return
         if self.planar:
-            self.ax.add_collection(PolyCollection([one[:, :2] for one in corners], **style), autolim=False)
+            self.ax.add_collection(PolyCollection([polygon[:, :2] for polygon in corners], **style), autolim=False)
         else:
             self.ax.add_collection(Poly3DCollection(list(corners), clip_on=False, **style), autolim=False)
 
@@ -224,14 +224,14 @@ def stages(
         return figure, [Stage(ax, planar) for ax in every[:count]]
     figure = NotebookFigure(figsize=(total, full))
     heading(figure, text)
-    found = []
+    drawn = []
     across = (total - right) / columns
     for k in range(count):
         row, column = divmod(k, columns)
         y = full - top - (row + 1) * (cell[1] + 0.3 * (not single))
         box = (column * across / total, y / full, across / total, cell[1] / full)
-        found.append(Stage(figure.add_axes(box, projection="3d"), planar))
-    return figure, found
+        drawn.append(Stage(figure.add_axes(box, projection="3d"), planar))
+    return figure, drawn
 
 
 def fit(figure: Figure, scenes: Sequence[Stage], *, bar: bool = False, marks: bool = False) -> None:
@@ -241,13 +241,13 @@ def fit(figure: Figure, scenes: Sequence[Stage], *, bar: bool = False, marks: bo
     if place is None:
         return
     rows, columns = place.get_gridspec().get_geometry()
-    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    (x_low, right), (low, high) = ax.get_xlim(), ax.get_ylim()
     total = float(figure.get_size_inches()[0])
     width = (total - 0.6 - 1.0 * bar) / columns - (0.15 if columns > 1 else 0.1)
     words = figure.get_suptitle()
     top = 0.12 + 0.24 * (1 + words.count("\n")) if words else 0.05
     named = 0.3 if ax.get_title() else 0.1
-    wanted = rows * (width * (high - low) / (right - left) + named + 0.1) + top + 0.35 + 0.35 * marks
+    wanted = rows * (width * (high - low) / (right - x_low) + named + 0.1) + top + 0.35 + 0.35 * marks
     figure.set_size_inches(total, min(wanted, float(figure.get_size_inches()[1])))
 
 
@@ -259,10 +259,10 @@ def held_kinds(structure: Structure) -> dict[str, Any]:
     some, straight = held.any(axis=1), held[:, moving].all(axis=1)
     turns = (held | inactive)[:, ~moving]
     turning = (~inactive[:, ~moving]).any(axis=1)
-    whole = straight & turns.all(axis=1) & turning
+    clamped = straight & turns.all(axis=1) & turning
     if any(isinstance(group, SolidGroup) for group in structure.groups):
         return {"held": np.flatnonzero(some)}
-    return {"fixed": np.flatnonzero(whole), "pinned": np.flatnonzero(straight & ~whole),
+    return {"fixed": np.flatnonzero(clamped), "pinned": np.flatnonzero(straight & ~clamped),
             "guided": np.flatnonzero(some & ~straight)}  # fmt: skip
 
 

@@ -6,7 +6,6 @@ T in x-y. Bending moments are drawn on the side of the tension (σ = −M_z y/I_
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,23 +34,6 @@ NAMED = 14  # beams up to which their largest value is written
 SPREAD = 0.1  # largest displacement as part of the size of the structure
 
 
-@dataclass(frozen=True)
-class DiagramLimits:
-    """Which forces of beams have a diagram and a number, relative to the largest one of the diagram."""
-
-    # Diagram: at the default height of 0.16 of the structure a smaller one is thinner than its line.
-    seen: float = 2e-3
-    # Number beside it: smaller ones stand on the beam itself.
-    named: float = 0.02
-    # Largest value of the kind, relative to that of all kinds, that is rounding of the solution.
-    rounding: float = 1e-9
-    # Distance of the two places beside a point load, as part of the length of an element.
-    beside: float = 1e-9
-
-
-LIMITS = DiagramLimits()
-
-
 def plot_static(
     solution: StaticSolution, *, view: str = "shape", scale: float | None = None, title: str | None = None
 ) -> Figure:
@@ -67,8 +49,8 @@ def plot_static(
     structure = solution.structure
     has_beams, has_solids = bool(geometry.beams(structure)), bool(geometry.solids(structure))
     forces = (*FAMILIES, *FORCES) if has_beams else ()
-    known = ("shape", *forces, *(("von_mises",) if has_beams or has_solids else ()), *(STRAINS if has_solids else ()))
-    choice("view", view, known, f"the plot of a static solution of structure {structure.name!r}")
+    views = ("shape", *forces, *(("von_mises",) if has_beams or has_solids else ()), *(STRAINS if has_solids else ()))
+    choice("view", view, views, f"the plot of a static solution of structure {structure.name!r}")
     if scale is not None and not (np.isfinite(scale) and scale != 0.0):
         raise DataError("out-of-range", f"scale must be a number other than 0, got {scale!r}.")
     if view == "shape":
@@ -97,7 +79,7 @@ def _stage(solution: StaticSolution, reach: float, text: str, *, bar: bool = Fal
 
 def _shape(solution: StaticSolution, scale: float | None, title: str | None) -> Figure:
     structure = solution.structure
-    along = [geometry.displace_by_load(one, geometry.places(one.group)) for one in _loaded_beams(solution)]
+    along = [geometry.displace_by_load(loaded, geometry.places(loaded.group)) for loaded in _loaded_beams(solution)]
     sizes = [np.linalg.norm(moved, axis=2).max(initial=0.0) for moved in along]
     sizes.append(np.linalg.norm(geometry.translations(structure, solution.u), axis=1).max(initial=0.0))
     largest = float(max(sizes))
@@ -128,34 +110,43 @@ def _round_factor(size: float, largest: float) -> float:
 # -- diagrams --------------------------------------------------------------------------------------------------------
 
 
-def _diagram(solution: StaticSolution, view: str, scale: float | None, title: str | None) -> Figure:
+def _diagram(
+    solution: StaticSolution,
+    view: str,
+    scale: float | None,
+    title: str | None,
+    # Largest value of the kind, relative to that of all kinds, that is rounding of the solution.
+    rounding: float = 1e-9,
+    # Diagram: at the default height of 0.16 of the structure a smaller one is thinner than its line.
+    seen: float = 2e-3,
+) -> Figure:
     structure = solution.structure
     loaded = _loaded_beams(solution)
-    along = [_forces_along(one) for one in loaded]
+    along = [_forces_along(beam) for beam in loaded]
     name = _strongest(view, [values for _, values in along])
     column, (way, sign) = FORCES.index(name), SIDE[name]
     largest = max(float(np.abs(values[:, :, column]).max(initial=0.0)) for _, values in along)
     every = max(float(np.abs(values).max(initial=0.0)) for _, values in along)
-    if largest <= LIMITS.rounding * every:
+    if largest <= rounding * every:
         largest = 0.0
     factor = scale if scale is not None else REACH * stage.size_of(structure.positions) / (largest or 1.0)
     divisor, unit = choose_prefix(largest, "N m" if name[0] in "TM" else "N")
     peak = f", largest {largest / divisor:.4g} {unit}" if largest else ": zero everywhere"
     text = f"{structure.name}: {WORDS[name]} [{unit}] under {_load(solution)}{peak}"
     figure, scene = _stage(solution, 2.0 * factor * largest, text if title is None else title)
-    for one, (xi, values) in zip(loaded, along):
-        group = one.group
+    for beam, (xi, values) in zip(loaded, along):
+        group = beam.group
         lines = geometry.rest_lines(structure, group, xi)
         value = values[:, :, column] if largest else np.zeros(values.shape[:2])
         tips = lines + (factor * sign * value)[:, :, None] * group.R[:, way, None, :]
         scene.lines(lines[:, [0, -1]], colors=INK, linewidths=1.8 * geometry.thickness(group), label="beams")
-        for part, color in ((np.maximum(value, 0.0), BLUE), (np.minimum(value, 0.0), RED)):
-            ends = lines + (factor * sign * part)[:, :, None] * group.R[:, way, None, :]
-            which = np.flatnonzero(np.abs(part).max(axis=1) > LIMITS.seen * largest)
+        for side, color in ((np.maximum(value, 0.0), BLUE), (np.minimum(value, 0.0), RED)):
+            ends = lines + (factor * sign * side)[:, :, None] * group.R[:, way, None, :]
+            which = np.flatnonzero(np.abs(side).max(axis=1) > seen * largest)
             scene.areas([np.concatenate([lines[e], ends[e, ::-1]]) for e in which], facecolors=color, alpha=0.28,
                         linewidths=0)  # fmt: skip
-        seen = np.abs(value).max(axis=1) > LIMITS.seen * largest
-        scene.lines(tips[seen], colors=GREY, linewidths=geometry.thickness(group), label="diagram")
+        long = np.abs(value).max(axis=1) > seen * largest
+        scene.lines(tips[long], colors=GREY, linewidths=geometry.thickness(group), label="diagram")
         if largest:
             _write_largest(scene, group, value, tips, largest, divisor)
     structures.draw_marks(scene, structure)
@@ -164,7 +155,10 @@ def _diagram(solution: StaticSolution, view: str, scale: float | None, title: st
     return figure
 
 
-def _forces_along(loaded: Loaded) -> tuple[FloatArray, FloatArray]:
+def _forces_along(
+    loaded: Loaded,
+    beside: float = 1e-9,  # distance of the two places beside a point load, as part of the length of an element.
+) -> tuple[FloatArray, FloatArray]:
     """Places (ne, g) as fractions of the length and forces (ne, g, 6), with both sides of every point load."""
     group = loaded.group
     ne = len(group.points)
@@ -172,9 +166,9 @@ def _forces_along(loaded: Loaded) -> tuple[FloatArray, FloatArray]:
     at: list[list[float]] = [[] for _ in range(ne)]
     for element, place in zip(loaded.at_element.tolist(), loaded.at_place.tolist()):
         share = place / float(group.length[element])
-        at[element] += [min(max(share + step, 0.0), 1.0) for step in (-LIMITS.beside, LIMITS.beside)]
-    most = max((len(one) for one in at), default=0)
-    xi = np.sort(np.array([[*base, *one, *[1.0] * (most - len(one))] for one in at]), axis=1)
+        at[element] += [min(max(share + step, 0.0), 1.0) for step in (-beside, beside)]
+    most = max((len(positions) for positions in at), default=0)
+    xi = np.sort(np.array([[*base, *positions, *[1.0] * (most - len(positions))] for positions in at]), axis=1)
     e = np.repeat(np.arange(ne), xi.shape[1])
     forces = loaded.forces(e, (xi * group.length[:, None]).ravel())
     return xi, forces.reshape(ne, xi.shape[1], 6)
@@ -183,21 +177,27 @@ def _forces_along(loaded: Loaded) -> tuple[FloatArray, FloatArray]:
 def _strongest(view: str, values: list[FloatArray]) -> str:
     """The component of a family (both shear forces, both moments) that is largest; a component is itself."""
     family = FAMILIES.get(view, (view,))
-    return max(family, key=lambda name: max(float(np.abs(one[:, :, FORCES.index(name)]).max()) for one in values))
+    return max(family, key=lambda name: max(float(np.abs(array[:, :, FORCES.index(name)]).max()) for array in values))
 
 
 def _write_largest(
-    scene: stage.Stage, group: Any, value: FloatArray, tips: FloatArray, largest: float, divisor: float
+    scene: stage.Stage,
+    group: Any,
+    value: FloatArray,
+    tips: FloatArray,
+    largest: float,
+    divisor: float,
+    named: float = 0.02,  # number beside it: smaller ones stand on the beam itself.
 ) -> None:
     """The largest value of every beam, where there are few."""
     if len(group.beams) > NAMED:
         return
     for k in range(len(group.beams)):
-        own = np.arange(group.first[k], group.first[k + 1])
-        e, g = np.unravel_index(int(np.abs(value[own]).argmax()), value[own].shape)
-        peak = value[own[e], g]
-        if abs(peak) > LIMITS.named * largest:
-            scene.text(tips[own[e], g], f"{peak / divisor:.3g}", fontsize=8, color=INK)
+        elements = np.arange(group.first[k], group.first[k + 1])
+        e, g = np.unravel_index(int(np.abs(value[elements]).argmax()), value[elements].shape)
+        peak = value[elements[e], g]
+        if abs(peak) > named * largest:
+            scene.text(tips[elements[e], g], f"{peak / divisor:.3g}", fontsize=8, color=INK)
 
 
 # -- stresses --------------------------------------------------------------------------------------------------------
@@ -206,11 +206,11 @@ def _write_largest(
 def _stresses(solution: StaticSolution, view: str, title: str | None) -> Figure:
     structure = solution.structure
     along, at_points = [], None
-    for one in _loaded_beams(solution) if view == "von_mises" else []:
-        along.append(_stress_pieces(solution, one))
+    for beam in _loaded_beams(solution) if view == "von_mises" else []:
+        along.append(_stress_pieces(solution, beam))
     for group in geometry.solids(structure):
-        found = group.stresses(solution.u)
-        at_points = found.von_mises if view == "von_mises" else found.at_points[:, STRAINS.index(view)]
+        stress = group.stresses(solution.u)
+        at_points = stress.von_mises if view == "von_mises" else stress.at_points[:, STRAINS.index(view)]
     every = np.concatenate([values for _, values in along] + ([] if at_points is None else [at_points]))
     finite = every[np.isfinite(every)]
     largest = float(np.abs(finite).max(initial=0.0))

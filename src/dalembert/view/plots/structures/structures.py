@@ -102,9 +102,9 @@ def _at_rest(structure: Structure, names: bool | None, title: str | None) -> Fig
     draw_faces(scene, structure, structure.positions)
     kinds = draw_marks(scene, structure)
     solid = bool(geometry.solids(structure))
-    own = [i for i, name in enumerate(structure.points) if "[" not in name and not (solid and name[0] == "p")]
-    if names or (names is None and len(own) <= FEW):
-        for i in own if not solid or names is None else range(len(structure.points)):
+    points = [i for i, name in enumerate(structure.points) if "[" not in name and not (solid and name[0] == "p")]
+    if names or (names is None and len(points) <= FEW):
+        for i in points if not solid or names is None else range(len(structure.points)):
             scene.text(structure.positions[i], structure.points[i], fontsize=8, color=INK)
     scene.see(structure.positions)
     scene.finish(bare=False)
@@ -122,16 +122,16 @@ def draw_marks(scene: Stage, structure: Structure, moved: FloatArray | None = No
     scene.lines([where[pair] for pair in pairs], colors=GREEN, linewidths=1.2, linestyles="--", label="springs")
     links = geometry.rigid_links(structure)
     scene.lines([where[pair] for pair in links], colors=GREY, linewidths=1.0, linestyles=":", label="rigid links")
-    found = dict(stage.held_kinds(structure))
+    supports = dict(stage.held_kinds(structure))
     solid = bool(geometry.solids(structure))
-    found["spring to ground"] = grounded
-    found["mass"] = masses if structure.groups else masses[:0]
+    supports["spring to ground"] = grounded
+    supports["mass"] = masses if structure.groups else masses[:0]
     if solid:
         first = len(geometry.solids(structure)[0].mesh.points)
-        found["interface"] = np.arange(first, len(structure.points))
-    for kind, points in found.items():
+        supports["interface"] = np.arange(first, len(structure.points))
+    for kind, points in supports.items():
         scene.marks(where[points], label=kind, **SUPPORTS[kind])
-    return [kind for kind, points in found.items() if len(points)]
+    return [kind for kind, points in supports.items() if len(points)]
 
 
 def draw_faces(scene: Stage, structure: Structure, where: FloatArray, *, values: Any = None, **style: Any) -> Any:
@@ -193,11 +193,11 @@ def draw_displaced(
     where = structure.positions + factor * geometry.translations(structure, u)
     for k, group in enumerate(geometry.beams(structure)):
         xi = geometry.places(group)
-        rest = geometry.rest_lines(structure, group, xi)
+        lines_at_rest = geometry.rest_lines(structure, group, xi)
         moved = geometry.displace_by_shape(group, u, xi) if along is None else along[k]
         thick = geometry.thickness(group)
-        scene.lines(rest[:, [0, -1]], colors=PALE, linewidths=1.2 * thick, label="at rest")
-        curves = rest + factor * moved
+        scene.lines(lines_at_rest[:, [0, -1]], colors=PALE, linewidths=1.2 * thick, label="at rest")
+        curves = lines_at_rest + factor * moved
         scene.lines(curves[~group.is_bar], colors=BLUE, linewidths=2.2 * thick, label="beams")
         scene.lines(curves[group.is_bar], colors=BLUE, linewidths=1.2 * thick, label="bars")
     scene.lines(geometry.other_curves(structure, 0.0 * u), colors=PALE, linewidths=1.2, label="at rest")

@@ -12,7 +12,7 @@ import numpy as np
 
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Speaker, in_python
-from dalembert.core.tables import spread
+from dalembert.core.tables import mode_cells
 from dalembert.core.text import count_noun
 from dalembert.identify.auto.result import CLASSES, AutoIdentified
 from dalembert.identify.model.collinearity import modal_phase_collinearity
@@ -108,18 +108,20 @@ def add_workbench(
     """The pieces with the figures of response and diagram inside a workbench; files : None where nothing is chosen."""
     spots = read_places(places, evidence.model.outputs) if places else None
     data = workbench_data(evidence, spots=spots, files=files)
-    first = [one for one in pieces if isinstance(one, Picture) and one.name in ("frf", "spectra", "stabilization")]
+    first = [
+        piece for piece in pieces if isinstance(piece, Picture) and piece.name in ("frf", "spectra", "stabilization")
+    ]
     if data is None or not first:
         return list(pieces)
     at = pieces.index(first[0])
-    rest = [one for one in pieces if one not in first]
-    data["captions"] = {one.name: one.caption for one in first}
-    return [*rest[:at], Workbench(data, tuple(first)), *rest[at:]]
+    remaining = [piece for piece in pieces if piece not in first]
+    data["captions"] = {piece.name: piece.caption for piece in first}
+    return [*remaining[:at], Workbench(data, tuple(first)), *remaining[at:]]
 
 
 def _pictures(result: AutoIdentified, prefix: str) -> dict[str, Piece]:
     """Figures of a result, by view."""
-    found: dict[str, Piece] = {}
+    pictures: dict[str, Piece] = {}
     several = len(result.modes) > 0 and len(result.identified.outputs) > 1
     words = _judge_pictures(result)
     for view, caption in _VIEWS.items():
@@ -129,12 +131,14 @@ def _pictures(result: AutoIdentified, prefix: str) -> dict[str, Piece]:
         }  # fmt: skip
         if absent.get(view):
             continue
-        found[view] = Picture(f"{prefix}{view}", plot(result, view=view, title=""), f"{caption} {words[view]}".strip())
-        kept = [k + 1 for k in result.by_class() if result.judgements[k].grade != CLASSES[2]]
-        if view == "shapes" and len(kept) > 1:
-            figure = plot(result.modes, view="mac", mode=sorted(kept), title="")
-            found["mac"] = Picture(f"{prefix}mac", figure, f"{_MAC} {words['mac']}".strip())
-    return found
+        pictures[view] = Picture(
+            f"{prefix}{view}", plot(result, view=view, title=""), f"{caption} {words[view]}".strip()
+        )
+        physical = [k + 1 for k in result.by_class() if result.judgements[k].grade != CLASSES[2]]
+        if view == "shapes" and len(physical) > 1:
+            figure = plot(result.modes, view="mac", mode=sorted(physical), title="")
+            pictures["mac"] = Picture(f"{prefix}mac", figure, f"{_MAC} {words['mac']}".strip())
+    return pictures
 
 
 def _judge_pictures(result: AutoIdentified) -> defaultdict[str, str]:
@@ -144,29 +148,29 @@ def _judge_pictures(result: AutoIdentified) -> defaultdict[str, str]:
         f = result.frf.frequencies_hz
         band = (f >= result.time_scale.low) & (f <= result.time_scale.high)
         share = float(np.mean(result.frf.coherence.multiple[band] > COHERENT)) if band.any() else 0.0
-        rest = "" if share > 0.5 else " Elsewhere noise, other forces or a structure that is not linear hide it."
+        elsewhere = "" if share > 0.5 else " Elsewhere noise, other forces or a structure that is not linear hide it."
         words["frf"] = (
             f"The inputs explain the outputs at {100.0 * share:.0f} % of the lines of the band (coherence above "
-            f"{COHERENT:g}).{rest}"
+            f"{COHERENT:g}).{elsewhere}"
         )
     counts = {grade: len(result.places(grade)) for grade in (CLASSES[3], *CLASSES[:3])}
     listed = [f"{count} {grade}" for grade, count in counts.items() if count]
     words["stabilization"] = f"Modes of the model: {list_names(listed)}." if listed else ""
-    kept = [k for k in result.by_class() if result.judgements[k].grade != CLASSES[2]]
+    physical = [k for k in result.by_class() if result.judgements[k].grade != CLASSES[2]]
     mpc = modal_phase_collinearity(result.modes.shapes)
-    turned = [str(k + 1) for k in sorted(kept) if mpc[k] < IN_PHASE]
-    if kept and len(result.identified.outputs) > 1:
+    turned = [str(k + 1) for k in sorted(physical) if mpc[k] < IN_PHASE]
+    if physical and len(result.identified.outputs) > 1:
         words["shapes"] = (
             f"Far from real (phase collinearity below {IN_PHASE:g}): mode {list_names(turned)}. Channels that are not "
             "synchronous, close modes or noise are possible reasons."
             if turned
             else f"All are nearly real (phase collinearity above {IN_PHASE:g}), as of a lightly damped structure."
         )
-    if len(kept) > 1 and len(result.identified.outputs) > 1:
-        mac = result.modes.select([k + 1 for k in sorted(kept)]).mac()
+    if len(physical) > 1 and len(result.identified.outputs) > 1:
+        mac = result.modes.select([k + 1 for k in sorted(physical)]).mac()
         np.fill_diagonal(mac, 0.0)
         i, j = np.unravel_index(int(np.argmax(mac)), mac.shape)
-        pair = f"modes {sorted(kept)[min(i, j)] + 1} and {sorted(kept)[max(i, j)] + 1} ({mac[i, j]:.2f})"
+        pair = f"modes {sorted(physical)[min(i, j)] + 1} and {sorted(physical)[max(i, j)] + 1} ({mac[i, j]:.2f})"
         tail = "the sensors distinguish all shapes." if mac[i, j] < ALIKE else "these sensors hardly distinguish them."
         words["mac"] = f"Most alike are {pair}: {tail}"
     return words
@@ -275,14 +279,14 @@ def identified_report(
     """
     if not isinstance(result, Identified):
         raise DataError("wrong-type", f"a report is made of an Identified, not of a {type(result).__name__}.")
-    found = [records] if isinstance(records, Record) else list(records)
-    if not found:
+    measured = [records] if isinstance(records, Record) else list(records)
+    if not measured:
         raise DataError("empty", "records must hold at least one record that the model was found from.")
     predicted = not result.inputs and result.gain is not None
-    fit = result.fit(found, "prediction" if predicted else "simulation")
-    made = result.predict(found[0]) if predicted else result.simulate(found[0])
-    figure = draw_figure(lambda: plot_playback(found[0], made, title=""), None)
-    evidence = evidence_of_model(result, found)
+    fit = result.fit(measured, "prediction" if predicted else "simulation")
+    computed = result.predict(measured[0]) if predicted else result.simulate(measured[0])
+    figure = draw_figure(lambda: plot_playback(measured[0], computed, title=""), None)
+    evidence = evidence_of_model(result, measured)
     pieces: list[Piece] = [Text(_describe(result, fit)), *_evidence_pictures(evidence)]
     pieces += [Heading("Modes"), modes_table(result), *animate_shapes(result, places)]
     modes = result.underdamped_modes()
@@ -298,7 +302,7 @@ def identified_report(
     pieces += list_warnings(result.findings, speak)
     if result.notes:
         pieces += [Heading("What was done"), Listing(tuple(result.notes))]
-    origins = origin.identified_origin(result, found, {**(provenance or {}), **result.provenance})
+    origins = origin.identified_origin(result, measured, {**(provenance or {}), **result.provenance})
     write_page(path, title, add_workbench(pieces, evidence, places, None), origins)
 
 
@@ -306,18 +310,18 @@ def _evidence_pictures(evidence: ModalEvidence) -> list[Piece]:
     """Measured response with the model, and the diagram, as far as there are any."""
     model, measured = evidence.model, evidence.measured
     low, high = evidence.axis
-    found: list[Piece] = []
+    pictures: list[Piece] = []
     if isinstance(measured, FrfEstimate):
         top = min(high, float(measured.frequencies_hz[-1]))
         figure = plot(measured, model.system.frequency_response(measured.frequencies[1:]), lowest=low, highest=top)
-        found.append(Picture("frf", figure, _VIEWS["frf"]))
+        pictures.append(Picture("frf", figure, _VIEWS["frf"]))
     elif measured is not None:
         draw = partial(plot_output_spectra, measured, model, lowest=low, highest=high, title="")
-        found.append(Picture("spectra", draw_figure(draw, None), _VIEWS["spectra"]))
+        pictures.append(Picture("spectra", draw_figure(draw, None), _VIEWS["spectra"]))
     if evidence.drawn is not None:
         figure = plot(evidence.drawn, modes=model.underdamped_modes(), lowest=low, highest=high)
-        found.append(Picture("stabilization", figure, _VIEWS["stabilization"]))
-    return found
+        pictures.append(Picture("stabilization", figure, _VIEWS["stabilization"]))
+    return pictures
 
 
 def _describe(model: Identified, fit: Any) -> str:
@@ -359,18 +363,18 @@ def identified_summary(model: Identified, caption: str = "The identified model")
 
 def class_tables(result: AutoIdentified) -> list[Piece]:
     """Modes by class, the sound ones first, those of the fit only folded away: deviations, evidence, reasons."""
-    found: list[Piece] = []
+    tables: list[Piece] = []
     for grade in (CLASSES[3], *CLASSES[:3]):
         places = result.places(grade).tolist()
         if not places:
             continue
         head, rows = _class_rows(result, places)
         words = f"{grade.capitalize()} modes" if grade != CLASSES[2] else "Modes of the fit only"
-        known = result.identified.frequency_deviations_hz is not None
-        about = f"{words}{' (± one standard deviation)' if known else ''}{_ABOUT.get(grade, '')}"
+        has_deviations = result.identified.frequency_deviations_hz is not None
+        about = f"{words}{' (± one standard deviation)' if has_deviations else ''}{_ABOUT.get(grade, '')}"
         folded = f"{words}: {len(places)}" if grade == CLASSES[2] else ""
-        found.append(Table(head, rows, about, folded))
-    return found or [Text("The model has no mode that oscillates.")]
+        tables.append(Table(head, rows, about, folded))
+    return tables or [Text("The model has no mode that oscillates.")]
 
 
 _ABOUT = {
@@ -391,14 +395,13 @@ def _class_rows(result: AutoIdentified, places: Sequence[int]) -> tuple[tuple[st
     others = [k for k in range(len(modes)) if result.judgements[k].grade != CLASSES[2]]
     shares = [name for name in _SHARES if any(name in result.judgements[k].shares for k in places)]
     because = any(result.judgements[k].reasons for k in places)
+    uncertainty = [result.frequency_uncertainty(k) for k in range(len(modes))]
+    sd_f = None if None in uncertainty else uncertainty
+    cells = mode_cells(modes.frequencies_hz, modes.damping_ratios, sd_f, model.damping_deviations)
     rows = []
     for k in places:
         judged = result.judgements[k]
-        sd_z = None if model.damping_deviations is None else 100.0 * float(model.damping_deviations[k])
-        row = [
-            str(k + 1), spread(modes.frequencies_hz[k], result.frequency_uncertainty(int(k))),
-            spread(100.0 * modes.damping_ratios[k], sd_z), f"{mpc[k]:.3f}",
-        ]  # fmt: skip
+        row = [str(k + 1), *cells[k], f"{mpc[k]:.3f}"]
         if several:
             near = max((other for other in others if other != k), key=lambda other: mac[k, other], default=None)
             row.append("–" if near is None else f"{mac[k, near]:.2f} ({near + 1})")
@@ -414,12 +417,7 @@ def modes_table(model: Identified) -> Table:
     modes = model.underdamped_modes()
     mpc = modal_phase_collinearity(modes.shapes)
     sd_f, sd_z = model.frequency_deviations_hz, model.damping_deviations
-    rows = []
-    for k in range(len(modes)):
-        frequency, damping = f"{modes.frequencies_hz[k]:.5g}", f"{100.0 * modes.damping_ratios[k]:.4g}"
-        if sd_f is not None and sd_z is not None:
-            frequency = spread(modes.frequencies_hz[k], sd_f[k])
-            damping = spread(100.0 * modes.damping_ratios[k], 100.0 * sd_z[k])
-        rows.append((str(k + 1), frequency, damping, f"{mpc[k]:.3f}"))
+    cells = mode_cells(modes.frequencies_hz, modes.damping_ratios, sd_f, sd_z)
+    rows = [(str(k + 1), *cells[k], f"{mpc[k]:.3f}") for k in range(len(modes))]
     about = "Modes" + (" (± one standard deviation)" if sd_f is not None else "")
     return Table(("mode", "frequency [Hz]", "damping ratio [%]", "phase collinearity"), tuple(rows), about)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dalembert.core.findings import Speaker, in_python
-from dalembert.core.tables import spread
+from dalembert.core.tables import mode_cells
 from dalembert.core.text import count_noun
 from dalembert.identify.model.collinearity import modal_phase_collinearity
 from dalembert.identify.output_only.frequency_domain_modes import FrequencyDomainModes
@@ -70,8 +70,8 @@ def output_only_report(
         pieces += _setups(result)
     pieces += list_warnings(result.findings, speak)
     pieces += [Heading("What was done"), Listing(result.notes)]
-    kept = {key: value for key, value in result.provenance.items() if isinstance(value, str | int | float)}
-    write_page(path, title, pieces, {**(provenance or {}), **kept, **origin.versions()})
+    entries = {key: value for key, value in result.provenance.items() if isinstance(value, str | int | float)}
+    write_page(path, title, pieces, {**(provenance or {}), **entries, **origin.versions()})
 
 
 def _summary(result: FrequencyDomainModes | MergedModes) -> str:
@@ -86,16 +86,10 @@ def _summary(result: FrequencyDomainModes | MergedModes) -> str:
 
 
 def _modes_table(result: FrequencyDomainModes | MergedModes) -> Table:
-    sd_f, sd_z, zeta = result.frequency_deviations_hz, result.damping_deviations, result.damping_ratios
+    sd_f, sd_z = result.frequency_deviations_hz, result.damping_deviations
     mpc = modal_phase_collinearity(result.shapes) if len(result.modes) else ()
-    rows = [
-        (
-            str(k + 1), spread(result.frequencies_hz[k], None if sd_f is None else float(sd_f[k])),
-            "" if zeta is None else spread(100.0 * zeta[k], None if sd_z is None else 100.0 * float(sd_z[k])),
-            f"{mpc[k]:.3f}", _class(result, k),
-        )
-        for k in range(len(result.modes))
-    ]  # fmt: skip
+    cells = mode_cells(result.frequencies_hz, result.damping_ratios, sd_f, sd_z)
+    rows = [(str(k + 1), *cells[k], f"{mpc[k]:.3f}", _class(result, k)) for k in range(len(result.modes))]
     about = "Modes" + (" (± one standard deviation)" if sd_f is not None else "")
     return Table(("", "frequency [Hz]", "damping ratio [%]", "phase collinearity", "class"), tuple(rows), about)
 
@@ -109,7 +103,7 @@ def _class(result: FrequencyDomainModes | MergedModes, k: int) -> str:
 def _setups(result: MergedModes) -> list[Piece]:
     """Sensors of the set-ups, and the frequencies of each where they were identified one by one."""
     rows = [("references", list_names(result.references))]
-    rows += [(f"set-up {k + 1}", list_names(own)) for k, own in enumerate(result.setups)]
+    rows += [(f"set-up {k + 1}", list_names(setup)) for k, setup in enumerate(result.setups)]
     pieces: list[Piece] = [Table(("", "sensors"), tuple(rows), "Set-ups")]
     if result.setup_frequencies_hz is not None and result.setup_damping_ratios is not None:
         head = ("mode", *(f"set-up {k + 1}: [Hz], [%]" for k in range(len(result.setups))))

@@ -155,17 +155,17 @@ def _poles(drawn: Stabilization, own: Any) -> dict[str, Any]:
 def _first_choice(drawn: Stabilization, evidence: ModalEvidence) -> list[int]:
     """Indices of the poles chosen at first: for every sound mode the nearest pole that the previous order also has."""
     modes = evidence.model.underdamped_modes()
-    own = assign_poles(drawn, modes)
-    found = []
+    owners = assign_poles(drawn, modes)
+    indices = []
     for k, grade in enumerate(evidence.grades):
-        members = np.flatnonzero((own == k) & (drawn.labels > 0))
+        members = np.flatnonzero((owners == k) & (drawn.labels > 0))
         if grade in ("uncertain", "of the fit only") or not len(members):
             continue
         w = 2.0 * np.pi * drawn.frequencies_hz[members]
         zeta = drawn.damping_ratios[members]
         s = w * (-zeta + 1j * np.sqrt(np.maximum(1.0 - zeta**2, 0.0)))
-        found.append(int(members[np.argmin(np.abs(s - modes.eigenvalues[k]))]))
-    return found
+        indices.append(int(members[np.argmin(np.abs(s - modes.eigenvalues[k]))]))
+    return indices
 
 
 def _places(spots: Mapping[str, Spot], outputs: Sequence[str]) -> dict[str, Any]:
@@ -173,9 +173,9 @@ def _places(spots: Mapping[str, Spot], outputs: Sequence[str]) -> dict[str, Any]
     listed = [
         {
             "name": name if "[" not in name else "", "at": list(spot.position),
-            "moves": [[int(c), int(axis), own[axis, c]] for axis, c in zip(*np.nonzero(own))],
+            "moves": [[int(c), int(axis), directions[axis, c]] for axis, c in zip(*np.nonzero(directions))],
         }
-        for (name, spot), own in zip(spots.items(), motion)
+        for (name, spot), directions in zip(spots.items(), motion)
     ]  # fmt: skip
     return {"spots": listed, "lines": [[number[a], number[b]] for a, b in join_spots(spots)]}
 
@@ -203,7 +203,7 @@ def _choose_lines(hertz: FloatArray, size: FloatArray, top: float) -> Any:
     if len(inside) <= MOST_LINES:
         return inside
     parts = np.array_split(inside, MOST_LINES)
-    return np.array([part[np.argmax(size[part])] for part in parts])
+    return np.array([group[np.argmax(size[group])] for group in parts])
 
 
 def _log_sum(values: FloatArray) -> FloatArray:
@@ -218,20 +218,20 @@ def _frequency_response(measured: FrfEstimate, evidence: ModalEvidence) -> dict[
     flat = np.abs(values).reshape(len(hertz), -1)
     lines = _choose_lines(hertz, flat.sum(axis=1), max(2.0 * evidence.axis[1], 1e-9))
     w = _model_lines(evidence.model, measured.frequencies[lines[0]], measured.frequencies[lines[-1]])
-    made = evidence.model.system.frequency_response(w).values
+    modelled = evidence.model.system.frequency_response(w).values
     pairs = []
     many = len(measured.response.inputs) > 1
-    for j, given in enumerate(measured.response.inputs):
+    for j, input_ in enumerate(measured.response.inputs):
         for i, output in enumerate(measured.response.outputs):
             H = values[lines, i, j]
-            unit = with_unit("", measured.response.unit(output, given)).strip("[]")
+            unit = with_unit("", measured.response.unit(output, input_)).strip("[]")
             pairs.append(
                 {
-                    "name": f"{output} / {given}" if many or len(measured.response.outputs) == 1 else output,
+                    "name": f"{output} / {input_}" if many or len(measured.response.outputs) == 1 else output,
                     "unit": unit, "re": H.real, "im": H.imag,
                     "deviation": None if measured.deviations is None else measured.deviations[lines, i, j],
                     "coherence": measured.coherence.multiple[lines, i],
-                    "model": {"re": made[:, i, j].real, "im": made[:, i, j].imag},
+                    "model": {"re": modelled[:, i, j].real, "im": modelled[:, i, j].imag},
                 }
             )  # fmt: skip
     return {
@@ -247,13 +247,13 @@ def _excited(evidence: ModalEvidence, hertz: FloatArray) -> Any:
     """Whether any input has power at a line; elsewhere the ratio of output and input is noise."""
     from dalembert.identify.records.survey import spectrum
 
-    found = np.zeros(len(hertz), dtype=bool)
+    is_excited = np.zeros(len(hertz), dtype=bool)
     runs = [run for run in evidence.records if len(run) > 16 and run.is_even]
     for name in evidence.model.inputs:
         for run in runs:
             f, power = spectrum(np.nan_to_num(run[name]), run.sample_time)
-            found |= np.interp(hertz, f, power) > EXCITED * power.max()
-    return found if runs else ~found
+            is_excited |= np.interp(hertz, f, power) > EXCITED * power.max()
+    return is_excited if runs else ~is_excited
 
 
 def _output_spectra(measured: Spectra, evidence: ModalEvidence) -> dict[str, Any]:
@@ -263,16 +263,16 @@ def _output_spectra(measured: Spectra, evidence: ModalEvidence) -> dict[str, Any
     scale = np.outer(size, size)
     lines = _choose_lines(hertz, power.sum(axis=1), max(2.0 * evidence.axis[1], 1e-9))
     w = _model_lines(evidence.model, measured.frequencies[lines[0]], measured.frequencies[lines[-1]])
-    made = evidence.model.output_spectra(w)
+    modelled_spectra = evidence.model.output_spectra(w)
     largest = np.linalg.svd(measured.values[lines] / scale, compute_uv=False)[:, 0]
     none = {"im": None, "deviation": None, "coherence": None}
     first: dict[str, Any] = {"name": "all: largest singular value", "unit": "1/Hz", "re": largest, **none}
-    if made is not None:
-        first["model"] = {"re": np.linalg.svd(made / scale, compute_uv=False)[:, 0], "im": None}
+    if modelled_spectra is not None:
+        first["model"] = {"re": np.linalg.svd(modelled_spectra / scale, compute_uv=False)[:, 0], "im": None}
     pairs = [first] if len(measured.names) > 1 else []
     for i, name in enumerate(measured.names):
         unit = psd_unit(measured.units.get(name, "")).replace("^2", "²")
-        model = None if made is None else {"re": made[:, i, i].real, "im": None}
+        model = None if modelled_spectra is None else {"re": modelled_spectra[:, i, i].real, "im": None}
         pairs.append({"name": name, "unit": unit, "re": power[lines, i], **none, "model": model})
     return {
         "kind": "spectrum", "hz": hertz[lines], "pairs": pairs[:MOST_PAIRS], "model_hz": w / (2.0 * np.pi),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -12,7 +10,6 @@ from dalembert.control.judge.margins import margins
 from dalembert.core.errors import DataError
 from dalembert.linear import StateSpace
 from dalembert.view import plot
-from dalembert.view.plots.linear.loops import _continuous, _factor, _grid
 from tests.helpers.findings import raises
 
 
@@ -66,48 +63,3 @@ def test_a_control_law_is_drawn_by_its_loop_or_its_poles() -> None:
 def test_an_unknown_channel_of_a_loop_is_refused() -> None:
     with raises(DataError, "unknown-name", "'v'"):
         plot(loop(), view="loop", channel="v")
-
-
-# ---- edges of thresholds
-
-
-def grid(*poles: complex, dt: float | None = None) -> np.ndarray:
-    loop = SimpleNamespace(
-        poles=lambda: SimpleNamespace(values=np.array(poles, complex)),
-        zeros=lambda: SimpleNamespace(values=np.zeros(0, complex)), dt=dt,
-    )  # fmt: skip
-    return _grid(loop, SimpleNamespace(crossovers=(), gain_frequencies=(), disk_frequency=np.inf))
-
-
-@pytest.mark.parametrize(("pole", "first"), [(3e-10, 0.05), (3e-9, 0.05 * 3e-9)])
-def test_a_pole_with_a_period_of_centuries_is_at_zero(pole, first):
-    assert grid(-1.0, -pole)[0] == pytest.approx(first)
-
-
-def test_an_undamped_pole_has_points_as_one_with_a_thousandth_of_damping_and_none_on_it():
-    away = np.sort(np.abs(grid(1j, -1j) - 1.0))
-    assert away[0] == pytest.approx(12.0 / 80.0 * 1e-3, rel=0.5)
-
-
-def test_a_sampled_loop_is_drawn_over_three_decades_at_least():
-    assert grid(0.5, dt=1.0)[0] == pytest.approx(1e-3 * np.pi, rel=1e-6)
-
-
-@pytest.mark.parametrize(("size", "value"), [(3e-13, 1e-12), (3e-12, 3e-12)])
-def test_a_sampled_pole_at_the_origin_has_the_logarithm_of_1e_12(size, value):
-    assert _continuous(np.array([size], complex), 1.0)[0] == pytest.approx(np.log(value))
-
-
-@pytest.mark.parametrize(
-    ("value", "words"), [(900.0, "900"), (1100.0, "over 1000"), (2e-3, "0.002"), (5e-4, "less than 0.001")]
-)
-def test_factors_are_written_up_to_a_thousand(value, words):
-    assert _factor(value) == words
-
-
-@pytest.mark.parametrize(("away", "drawn"), [(0.9e-7, False), (1.1e-7, True)])
-def test_no_point_is_drawn_within_1e_7_of_an_undamped_pole(away, drawn):
-    # the first point beside the second pole, at 12/80 of a thousandth of it, lies this far from the first
-    other = (1.0 + away) / (1.0 + 12.0 / 80.0 * 1e-3)
-    w = grid(1j, -1j, 1j * other, -1j * other)
-    assert bool((np.abs(w - 1.0) < 1e-6).any()) == drawn
