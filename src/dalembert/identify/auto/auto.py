@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -56,30 +56,12 @@ from dalembert.identify.subspace.subspace import moesp_finder
 from dalembert.record import Record
 
 Names = str | Iterable[str]
-LARGEST_ORDER_DRAWN = 60  # largest order of a stabilization diagram: thirty modes
-
-
-@dataclass(frozen=True)
-class ResponseThresholds:
-    """Blocks of the measured frequency response."""
-
-    # blocks at least (twice as many with their overlap)
-    fewest_blocks: int = 4
-
-
-THRESHOLDS = ResponseThresholds()
 
 
 def auto(
-    record: Record | Sequence[Record],
-    inputs: Names = (),
-    outputs: Names | None = None,
-    *,
-    order: int | None = None,
-    hold_out: float = 1.0 / 3.0,
-    rows: int | None = None,
-    refined: bool = True,
-) -> AutoIdentified:
+    record: Record | Sequence[Record], inputs: Names = (), outputs: Names | None = None, *, order: int | None = None,
+    hold_out: float = 1.0 / 3.0, rows: int | None = None, refined: bool = True,
+) -> AutoIdentified:  # fmt: skip
     """A model from inputs to outputs, with its modes, from records alone.
 
     Parameters
@@ -194,8 +176,11 @@ def _check_share(value: float) -> float:
     return float(value)
 
 
-def _diagram(projection: Projection, data: Data, setting: Setting, order: int) -> Stabilization:
-    room = min(projection.room, LARGEST_ORDER_DRAWN)
+def _diagram(
+    projection: Projection, data: Data, setting: Setting, order: int, largest_order_drawn: int = 60
+) -> Stabilization:
+    # largest_order_drawn: largest order of a stabilization diagram: thirty modes
+    room = min(projection.room, largest_order_drawn)
     orders = list(range(2, max(room, 2) + 1, 2)) or [order]
     return make_diagram(projection, orders, data, setting.method, Tolerances())
 
@@ -253,9 +238,13 @@ def _describe_repetition(lines: PeriodicLines) -> Finding:
 
 
 def _measure_frf(
-    data: Data, setting: Setting, model: Identified, lines: PeriodicLines | None, records: Sequence[Record]
-) -> FrfEstimate | None:
-    """Measured frequency response: over periods, or over blocks, longer ones where modes are sharper than its lines."""
+    data: Data, setting: Setting, model: Identified, lines: PeriodicLines | None, records: Sequence[Record],
+    fewest_blocks: int = 4,
+) -> FrfEstimate | None:  # fmt: skip
+    """Measured frequency response: over periods, or over blocks, longer ones where modes are sharper than its lines.
+
+    fewest_blocks : blocks at least (twice as many with their overlap)
+    """
     if not setting.inputs:
         return None
     try:
@@ -268,7 +257,7 @@ def _measure_frf(
         usual = frf(data)
         rates = -model.underdamped_modes().eigenvalues.real  # half of the half-power widths
         width = float(np.min(rates, initial=np.inf))
-        longest = min(data.lengths) // THRESHOLDS.fewest_blocks
+        longest = min(data.lengths) // fewest_blocks
         if usual.frequencies[1] - usual.frequencies[0] < width or longest <= 2 * len(usual.frequencies):
             return usual
         return frf(data, segment=longest)

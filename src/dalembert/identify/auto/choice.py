@@ -41,7 +41,6 @@ from dalembert.identify.subspace.subspace import make_model
 from dalembert.record.sampling import THRESHOLDS as SAMPLING
 
 SCHEMA, VERSION = "dalembert-choice", 1
-MOST_POLES = 200
 LARGEST = sys.float_info.max
 CHOSEN = CLASSES[3]
 # Findings on the automatic model: they do not apply to another one.
@@ -53,20 +52,6 @@ OF_THE_MODEL = frozenset(
         "unstable-poles",
     }
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class ChoiceThresholds:
-    """Limits for the decision whether a pole of a diagram is the chosen one."""
-
-    # Distance |Δs|/|s| of the nearest pole of its order: the tolerance of a pole that is stable over the orders.
-    same: float = 0.01
-    # ... and the distance above which a finding reports it: a page writes six digits, so the same diagram is within
-    # 1e-5.
-    moved: float = 1e-4
-
-
-THRESHOLDS = ChoiceThresholds()
 
 
 @dataclass(frozen=True)
@@ -221,8 +206,15 @@ def _check_data(wanted: PoleChoice, model: Identified, method: str, rows: int | 
         )
 
 
-def _find_poles(wanted: PoleChoice, result: AutoIdentified) -> tuple[list[int], list[Finding]]:
-    """Places of the chosen poles in the diagram, ascending in frequency, and findings on those that moved."""
+def _find_poles(
+    wanted: PoleChoice, result: AutoIdentified, noticeable: float = 1e-4, same: float = 0.01
+) -> tuple[list[int], list[Finding]]:
+    """Places of the chosen poles in the diagram, ascending in frequency, and findings on those that moved.
+
+    noticeable : and the distance above which a finding reports it: a page writes six digits, so the same diagram is
+    within 1e-5.
+    same : distance |Δs|/|s| of the nearest pole of its order: the tolerance of a pole that is stable over the orders.
+    """
     drawn, scale = result.stabilization, result.time_scale
     places: list[int] = []
     moved = []
@@ -238,7 +230,7 @@ def _find_poles(wanted: PoleChoice, result: AutoIdentified) -> tuple[list[int], 
             )  # fmt: skip
         own = np.flatnonzero(drawn.orders == pole.order)
         apart = np.abs(poles[own] - pole.s) / abs(pole.s)
-        if not len(own) or apart.min() > THRESHOLDS.same:
+        if not len(own) or apart.min() > same:
             near = f"; the nearest one is {drawn.frequencies_hz[own[np.argmin(apart)]]:.6g} Hz" if len(own) else ""
             raise DataError(
                 "no-such-pole",
@@ -248,7 +240,7 @@ def _find_poles(wanted: PoleChoice, result: AutoIdentified) -> tuple[list[int], 
         place = int(own[np.argmin(apart)])
         if place in places:
             raise DataError("duplicate", f"the pole of {words} is chosen twice.", where={"argument": "choice"})
-        if apart.min() > THRESHOLDS.moved:
+        if apart.min() > noticeable:
             moved.append(words)
         places.append(place)
     if not moved:
@@ -260,7 +252,7 @@ def _find_poles(wanted: PoleChoice, result: AutoIdentified) -> tuple[list[int], 
     return places, [Finding("changed-data", problem, {"argument": "choice"}, {"poles": len(moved)})]
 
 
-def read_choice(document: object) -> PoleChoice:
+def read_choice(document: object, most_poles: int = 200) -> PoleChoice:
     """A choice from plain data, checked.
 
     Examples
@@ -280,8 +272,8 @@ def read_choice(document: object) -> PoleChoice:
         raise _bad("missing-argument", '"poles" must be a list')
     if not listed:
         raise _bad("empty", "it has no poles: choose at least one in the report")
-    if len(listed) > MOST_POLES:
-        raise _bad("too-large", f"it has {len(listed)} poles, more than {MOST_POLES}")
+    if len(listed) > most_poles:
+        raise _bad("too-large", f"it has {len(listed)} poles, more than {most_poles}")
     diagram = document.get("diagram") or {}
     files = document.get("files") or []
     if not isinstance(diagram, Mapping) or not isinstance(files, list):

@@ -11,7 +11,7 @@ these disagree a series of orders are tried. Among the stable models
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,31 +22,8 @@ from dalembert.identify.auto.result import OrderTrial
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.records.data import Data
 from dalembert.identify.subspace.projections import Projection
-from dalembert.identify.subspace.stabilization import GAPS, OrderChoice, choose_order
+from dalembert.identify.subspace.stabilization import OrderChoice, choose_order
 from dalembert.record import Record
-
-
-@dataclass(frozen=True)
-class OrderThresholds:
-    """Limits for the comparison of orders."""
-
-    # Residual of a larger order over that of the order it replaces, for every further mode: in 31 records of a frame
-    # (600 and 2000 samples, 5 to 100 % noise) it is 0.97 at least for orders above the true one. Where a spring hardens
-    # under a periodic force, 16 more states give 0.85 and fit the distortion; a missing mode reduces it far more.
-    clearly_better: float = 0.95
-    # Largest ratio of the residual of an order to the smallest one, for a fit that counts as equally good.
-    as_good: float = 1.02
-    # Ratio of the largest to the smallest order of the criteria, above which a series of orders is tried.
-    disagree: float = 1.5
-    ladder: tuple[int, ...] = (2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40)
-    # Largest number of further steps of two states.
-    climbs: int = 6
-
-
-THRESHOLDS = OrderThresholds()
-TIE = 1e-6  # relative difference of residuals that is no difference: the smaller model is taken
-SAME_MODE = 0.02  # largest relative difference of the frequencies of one mode in two models
-LEAST = 1e-6  # a residual below this percentage of an output counts as zero: rounding of its measurement
 
 
 class _Trials:
@@ -68,8 +45,11 @@ class _Trials:
     def room(self) -> int:
         return 0 if self.projection is None else self.projection.room
 
-    def run(self, order: int) -> OrderTrial | None:
-        """The trial of an order, None where it cannot be made."""
+    def run(self, order: int, least: float = 1e-6) -> OrderTrial | None:
+        """The trial of an order, None where it cannot be made.
+
+        least : a residual below this percentage of an output counts as zero: rounding of its measurement
+        """
         if order in self.found or not 1 <= order <= self.room or self.projection is None:
             return self.found.get(order)
         try:
@@ -79,19 +59,26 @@ class _Trials:
             return None
         if np.isfinite(fit.mean):
             # geometric mean, as in a likelihood: an output that no model explains does not dominate the others
-            left = float(np.exp(np.mean(np.log(np.maximum(100.0 - fit.percent, LEAST)))))
+            left = float(np.exp(np.mean(np.log(np.maximum(100.0 - fit.percent, least)))))
             self.found[order] = OrderTrial(order, fit.mean, bool(model.system.is_stable), left=left)
         return self.found.get(order)
 
 
 def choose_tried_order(
-    projection: Projection, training: Sequence[Record], setting: Setting, decisions: list[str]
-) -> tuple[int, OrderChoice, tuple[OrderTrial, ...]]:
-    """The order, that of the criteria, and the trials."""
+    projection: Projection, training: Sequence[Record], setting: Setting, decisions: list[str], climbs: int = 6,
+    noise_free: float = 1e-8, disagree: float = 1.5,
+    ladder: tuple[int, ...] = (2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40),
+) -> tuple[int, OrderChoice, tuple[OrderTrial, ...]]:  # fmt: skip
+    """The order, that of the criteria, and the trials.
+
+    climbs : largest number of further steps of two states.
+    disagree, ladder : ratio of the largest to the smallest order of the criteria, above which a series of orders is
+    tried.
+    """
     choice = choose_order(projection)
     decisions.append(choice.explanation.rstrip("."))
     values = choice.singular_values
-    rounding = values[min(choice.order, len(values) - 1)] <= GAPS.rounding * values[0]
+    rounding = values[min(choice.order, len(values) - 1)] <= noise_free * values[0]
     if rounding and choice.order == choice.gap:
         return choice.order, choice, ()  # free of noise
     trials = _Trials(training, setting)
@@ -99,12 +86,12 @@ def choose_tried_order(
     asked = sorted(max(1, order) for order in (choice.gap, choice.information, choice.stability))
     most = 2 * max(choice.gap, choice.stability) + 10
     wanted = {n - 2, n, n + 2, n + 4, choice.gap, choice.stability, min(choice.information, most)}
-    if asked[-1] > THRESHOLDS.disagree * asked[0]:
-        wanted |= {order for order in THRESHOLDS.ladder if order <= max(most, n)}
+    if asked[-1] > disagree * asked[0]:
+        wanted |= {order for order in ladder if order <= max(most, n)}
     for order in sorted(wanted):
         trials.run(order)
     order = _choose(trials, n)
-    for _ in range(THRESHOLDS.climbs):
+    for _ in range(climbs):
         if order + 2 in trials.found and order + 4 in trials.found:
             break
         trials.run(order + 2), trials.run(order + 4)
@@ -135,20 +122,25 @@ def identify_stable(
 
 
 def find_equal_order(
-    model: Identified, proposed: int, trials: Sequence[OrderTrial], data: Data, projection: Projection, setting: Setting
-) -> list[Finding]:
-    """A finding where the model and one of another order, up to that of the criteria, fit unseen data as well."""
+    model: Identified, proposed: int, trials: Sequence[OrderTrial], data: Data, projection: Projection,
+    setting: Setting, as_good: float = 1.02, same_mode: float = 0.02,
+) -> list[Finding]:  # fmt: skip
+    """A finding where the model and one of another order, up to that of the criteria, fit unseen data as well.
+
+    as_good : largest ratio of the residual of an order to the smallest one, for a fit that counts as equally good.
+    same_mode : largest relative difference of the frequencies of one mode in two models
+    """
     percent = {trial.order: trial.percent for trial in trials if trial.stable and trial.order <= proposed}
     left = {trial.order: trial.left for trial in trials if trial.order in percent}
     taken = model.order
-    most = THRESHOLDS.as_good
+    most = as_good
     equal = [k for k in left if taken in left and k != taken and 1.0 / most <= left[k] / left[taken] <= most]
     if not equal:
         return []
     other = proposed if proposed in equal else min(equal)
     f, g = model.frequencies_hz, setting.identify(data, projection, other).frequencies_hz
     hertz = {
-        order: [float(x) for x in own if not np.isclose(x, rest, rtol=SAME_MODE, atol=0.0).any()]
+        order: [float(x) for x in own if not np.isclose(x, rest, rtol=same_mode, atol=0.0).any()]
         for order, own, rest in ((taken, f, g), (other, g, f))
     }
     names = {order: ", ".join(f"{x:.4g}" for x in own) for order, own in hertz.items() if own}
@@ -161,22 +153,32 @@ def find_equal_order(
     return [Finding("equal-orders", problem, {}, evidence, (Advice("Compare with {}.", Argument("order", other)),))]
 
 
-def _choose(trials: _Trials, proposed: int) -> int:
-    """The best tried order near the one proposed."""
-    limit = THRESHOLDS
+def _choose(
+    trials: _Trials, proposed: int, as_good: float = 1.02, tie: float = 1e-6, clearly_better: float = 0.95
+) -> int:
+    """The best tried order near the one proposed.
+
+    tie : relative difference of residuals that is no difference: the smaller model is taken
+    clearly_better : residual of a larger order over that of the order it replaces, for every further mode: in 31
+    records of a frame (600 and 2000 samples, 5 to 100 % noise) it is 0.97 at least for orders above the true one. Where
+    a spring hardens under a periodic force, 16 more states give 0.85 and fit the distortion; a missing mode reduces it
+    far more.
+    """
     left = {trial.order: trial.left for trial in trials.found.values() if trial.stable}
     if not left:
         return min(trials.found, key=lambda order: trials.found[order].left, default=proposed)
     lower = {order: left[order] for order in left if order <= proposed} or left
-    own = min(order for order in lower if lower[order] <= (1.0 + TIE) * min(lower.values()))
-    better = [k for k in left if k > own and left[k] < limit.clearly_better ** max(1.0, 0.5 * (k - own)) * left[own]]
+    own = min(order for order in lower if lower[order] <= (1.0 + tie) * min(lower.values()))
+    better = [k for k in left if k > own and left[k] < clearly_better ** max(1.0, 0.5 * (k - own)) * left[own]]
     if not better:
         return own
     least = min(left[order] for order in better)
-    return min(order for order in better if left[order] <= limit.as_good * least)
+    return min(order for order in better if left[order] <= as_good * least)
 
 
-def _describe(decisions: list[str], trials: Sequence[OrderTrial], proposed: int, order: int) -> None:
+def _describe(
+    decisions: list[str], trials: Sequence[OrderTrial], proposed: int, order: int, clearly_better: float = 0.95
+) -> None:
     own = next((trial for trial in trials if trial.order == proposed), None)
     now = next((trial for trial in trials if trial.order == order), None)
     if now is None:
@@ -192,7 +194,7 @@ def _describe(decisions: list[str], trials: Sequence[OrderTrial], proposed: int,
         others = ", ".join(f"{trial.order}: {_percent(trial)}" for trial in trials if trial is not now)
         decisions.append(
             f"kept order {order}: on a part of the training data kept aside it fits {_percent(now)}; no lower order "
-            f"fits better, and no larger one leaves {100 * (1 - THRESHOLDS.clearly_better):.0f} % less per mode "
+            f"fits better, and no larger one leaves {100 * (1 - clearly_better):.0f} % less per mode "
             f"({others})"
         )
 

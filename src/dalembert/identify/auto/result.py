@@ -23,7 +23,6 @@ from dalembert.linear.modes import Modes
 from dalembert.linear.responses.frequency_response import FrequencyResponse
 from dalembert.record import Record
 
-LINES = 2000
 """Frequencies at which the response of a model is drawn over the measured one."""
 
 
@@ -219,7 +218,7 @@ class AutoIdentified:
         if self.frf is None:
             return None
         w = self.frf.frequencies
-        grid = np.linspace(w[0], w[-1], max(LINES, len(w)))
+        grid = np.linspace(w[0], w[-1], max(2000, len(w)))
         tops = self.modes.eigenvalues.imag
         grid = np.concatenate([grid, tops[(tops > w[0]) & (tops < w[-1])]])
         return self.identified.system.frequency_response(np.unique(grid))

@@ -7,7 +7,6 @@ its residuals (through its gain where it has one); the method is run on each, an
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,28 +21,17 @@ from dalembert.linear.recursions import march
 from dalembert.record import Record
 
 
-@dataclass(frozen=True)
-class BootstrapLimits:
-    """Modes that are compared, and runs that give a scatter."""
-
-    # A mode found in a simulated record belongs to the nearest of the model within this distance relative to its
-    # frequency: far beyond the scatter of a mode that has been found.
-    same_mode: float = 0.2
-    # A standard deviation from 10 runs is known to 1/√18 = 24 %.
-    fewest_runs: int = 10
-
-
-LIMITS = BootstrapLimits()
-
-
 def bootstrap(
-    fit: Identified,
-    record: Record | Sequence[Record] | Data,
-    identify: Callable[..., Identified | HoldsIdentified] | None,
-    runs: int,
-    seed: int,
-) -> Identified:
-    """See :func:`dalembert.identify.deviations`."""
+    fit: Identified, record: Record | Sequence[Record] | Data,
+    identify: Callable[..., Identified | HoldsIdentified] | None, runs: int, seed: int, fewest_runs: int = 10,
+    same_mode: float = 0.2,
+) -> Identified:  # fmt: skip
+    """See :func:`dalembert.identify.deviations`.
+
+    fewest_runs : a standard deviation from 10 runs is known to 1/√18 = 24 %.
+    same_mode : a mode found in a simulated record belongs to the nearest of the model within this distance relative to
+    its frequency: far beyond the scatter of a mode that has been found.
+    """
     if identify is None:
         raise DataError(
             "missing-argument",
@@ -51,7 +39,7 @@ def bootstrap(
             Advice("Give {}, a function from a Record to a model.", Argument("identify")),
             where={"argument": "identify"},
         )
-    whole_number("runs", runs, LIMITS.fewest_runs)
+    whole_number("runs", runs, fewest_runs)
     given = prepare_refinement(fit, record, "output", "estimate")
     runs_in = [record] if isinstance(record, Record) else record
     raw = record.u if isinstance(record, Data) else [fit._channels(run, fit.inputs) for run in runs_in]  # type: ignore
@@ -70,7 +58,7 @@ def bootstrap(
         for j, s in enumerate(modes.eigenvalues):
             if len(found):
                 i = int(np.argmin(np.abs(found.eigenvalues - s)))
-                if abs(found.eigenvalues[i] - s) < LIMITS.same_mode * abs(s):
+                if abs(found.eigenvalues[i] - s) < same_mode * abs(s):
                     table[run, 2 * j : 2 * j + 2] = found.frequencies_hz[i], found.damping_ratios[i]
     seen = np.isfinite(table)
     if (seen.sum(axis=0) < 0.5 * runs).any():

@@ -74,12 +74,9 @@ class ModalBounds:
 
 def cramer_rao(
     system: StateSpace | SecondOrder | Identified | HoldsIdentified,
-    record: Record | Sequence[Record] | Data | ArrayLike,
-    noise: ArrayLike,
-    *,
-    dt: float | None = None,
+    record: Record | Sequence[Record] | Data | ArrayLike, noise: ArrayLike, *, dt: float | None = None,
     start: str = "estimate",
-) -> ModalBounds:
+) -> ModalBounds:  # fmt: skip
     """Least standard deviations of frequencies and damping ratios from a record, for any method.
 
     Parameters
@@ -176,14 +173,9 @@ def noise_covariance(noise: ArrayLike, outputs: Sequence[str]) -> FloatArray:
 
 
 def deviations(
-    fit: Identified | HoldsIdentified,
-    record: Record | Sequence[Record] | Data,
-    *,
-    method: str = "fisher",
-    identify: Callable[[Record], Identified | HoldsIdentified] | None = None,
-    runs: int = 50,
-    seed: int = 0,
-) -> Identified:
+    fit: Identified | HoldsIdentified, record: Record | Sequence[Record] | Data, *, method: str = "fisher",
+    identify: Callable[[Record], Identified | HoldsIdentified] | None = None, runs: int = 50, seed: int = 0,
+) -> Identified:  # fmt: skip
     """The same model with standard deviations of its frequencies and damping ratios.
 
     Parameters

@@ -32,24 +32,10 @@ from dalembert.numerics.least_squares import DampedStep, Damping, minimise
 
 Segments = tuple[FloatArray, ...]
 DAMPING = Damping(first=1e-3, good=0.3, fair=1.0, poor=3.0, growth=3.0, acceleration=2.0, restart=1e-6, most=1e10)
-# Squared length of the last step in standard deviations of the estimate: 0.3 % of one.
-CLOSE = 1e-5
-# Half the squared length of a step, per sample, that is lost in the rounding of V: a sum of N terms of order one.
-ROUNDING = 1e-11
-# Least decay [nepers] of a predictor over the longest record: less is none, and its initial state would fit a sine.
-FORGOTTEN = 0.1
-# The pole that decays least keeps this part of its decay in one step.
-KEPT = 0.1
-# Noise relative to the rms of an output that is rounding of the data: some 500 ε.
-FLOOR = 1e-13
-# Samples that the information is summed over; longer records have the same information per sample.
-LONGEST = 20_000
 # Share of a step over which its bend is measured, and the largest bend over the step that is followed.
 BEND, STRAIGHT = 0.1, 0.75
 # Squared length of a step, per parameter, up to which the information of one point serves for the next ones.
 FAR = 1.0
-# Numbers of responses in memory: 3 MB, a processor's cache.
-CHUNK = 400_000
 
 
 @dataclass(frozen=True)
@@ -81,14 +67,16 @@ class PredictionSearch:
     """Inputs and outputs by segment; ``direct`` : inputs that may reach the outputs at once; ``start`` : initial states
     estimated."""
 
-    def __init__(self, u: Segments, y: Segments, direct: BoolArray, *, start: bool) -> None:
+    def __init__(self, u: Segments, y: Segments, direct: BoolArray, *, start: bool, forgotten: float = 0.1) -> None:
+        # forgotten: Least decay [nepers] of a predictor over the longest record: less is none, and its initial state
+        # would fit a sine.
         self.nu, self.ny, self.direct, self.start = u[0].shape[1], y[0].shape[1], direct, start
         self.samples = sum(map(len, y))
         drive = [np.hstack(pair) for pair in zip(u, y, strict=True)]
         size = np.sqrt(np.asarray(sum(np.einsum("ta,ta->a", part, part) for part in drive)) / self.samples)
         self.scales = np.where(size > 0.0, size, 1.0)
         self.drive = tuple(part / self.scales for part in drive)
-        self.within = 1.0 - FORGOTTEN / max(map(len, y))  # largest |z| of a predictor
+        self.within = 1.0 - forgotten / max(map(len, y))  # largest |z| of a predictor
 
     def begin(self, A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, K: FloatArray) -> PredictorPoint:
         """The point of a model in the units of the channels."""
@@ -141,8 +129,11 @@ class PredictionSearch:
         better = self.evaluate(M, self._adjoints(point, point.errors)[1] @ symmetric_inverse(seen))
         return better if better.value < point.value else point
 
-    def evaluate(self, M: FloatArray, starts: FloatArray, within: float = 1.0) -> PredictorPoint:
-        """The point of a model; poles of its predictor outside a circle are moved into it."""
+    def evaluate(self, M: FloatArray, starts: FloatArray, within: float = 1.0, floor: float = 1e-13) -> PredictorPoint:
+        """The point of a model; poles of its predictor outside a circle are moved into it.
+
+        floor : noise relative to the rms of an output that is rounding of the data: some 500 ε.
+        """
         n = starts.shape[1]
         gain = M[:n, n + self.nu :]
         P = np.vstack([M[:n] - gain @ M[n:], M[n:]])
@@ -157,18 +148,21 @@ class PredictionSearch:
             w[:, self.nu :] - x @ P[n:, :n].T - w @ P[n:, n:].T for x, w in zip(states, self.drive, strict=True)
         )
         noise = np.asarray(sum(e.T @ e for e in errors)) / self.samples
-        noise = noise + np.diag(np.maximum(FLOOR**2 - np.diag(noise), 0.0))
+        noise = noise + np.diag(np.maximum(floor**2 - np.diag(noise), 0.0))
         sign, log = np.linalg.slogdet(noise)
         log += 2.0 * float(np.log(self.scales[self.nu :]).sum())  # in the units of the outputs
         value = float(0.5 * self.samples * log) if sign > 0 and np.isfinite(log) else np.inf
         return PredictorPoint(M, P, starts, states, errors, noise, value)
 
     def maximise(
-        self, here: PredictorPoint, iterations: int, report: Callable[[float], None] | None = None
+        self, here: PredictorPoint, iterations: int, report: Callable[[float], None] | None = None, close: float = 1e-5
     ) -> PredictorOptimum:
-        """From a point to the nearest maximum; ``report`` takes the fraction of the iterations done."""
+        """From a point to the nearest maximum; ``report`` takes the fraction of the iterations done.
+
+        close : squared length of the last step in standard deviations of the estimate: 0.3 % of one.
+        """
         found = minimise(
-            _PredictionProblem(self), here, DAMPING, iterations, count_rejected=False, close=CLOSE, report=report
+            _PredictionProblem(self), here, DAMPING, iterations, count_rejected=False, close=close, report=report
         )
         return PredictorOptimum(found.point, found.iterations, found.converged)
 
@@ -225,19 +219,25 @@ class PredictionSearch:
         result[places] = scipy.linalg.qr(same.reshape(n * n, -1)[:, places].T)[0][:, n * n :]
         return result
 
-    def derivatives(self, point: PredictorPoint, directions: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Information S and gradient g of steps along directions (entries of M, k), then of the initial states."""
+    def derivatives(
+        self, point: PredictorPoint, directions: FloatArray, longest: int = 20_000, chunk: int = 400_000
+    ) -> tuple[FloatArray, FloatArray]:
+        """Information S and gradient g of steps along directions (entries of M, k), then of the initial states.
+
+        longest : samples that the information is summed over; longer records have the same information per sample.
+        chunk : numbers of responses in memory: 3 MB, a processor's cache.
+        """
         n, (rows, columns) = point.starts.shape[1], point.M.shape
         A, C = point.P[:n, :n], point.P[n:, :n]
         steps = self._move_predictor(point, directions.T.reshape(-1, rows, columns))
         root = np.linalg.cholesky(symmetric_inverse(point.noise))
-        share = min(1.0, LONGEST / self.samples)
+        share = min(1.0, longest / self.samples)
         k, first = len(steps), n * len(self.drive) if self.start else 0
         S = np.zeros((k + first, k + first))
         for s, (x, w) in enumerate(zip(point.states, self.drive, strict=True)):
             z = np.hstack([x, w])[: max(2, int(share * len(x)))]
             J = np.empty((len(z), self.ny, k + (n if first else 0)))
-            size = max(1, CHUNK // (len(z) * n))
+            size = max(1, chunk // (len(z) * n))
             for i in range(0, k, size):
                 part = steps[i : i + size]
                 pushed = (z[:-1] @ part[:, :n].reshape(-1, columns).T).reshape(len(z) - 1, len(part), n)
@@ -259,11 +259,14 @@ class PredictionSearch:
         steps = self._move_predictor(point, directions.T.reshape(-1, *point.M.shape))
         return np.append(steps.reshape(len(steps), -1) @ g.ravel(), pull.ravel() if self.start else [])
 
-    def edges(self, point: PredictorPoint, directions: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Growth of |z| of the poles near the edge of the circle, (poles, directions and initial states); its room."""
+    def edges(self, point: PredictorPoint, directions: FloatArray, kept: float = 0.1) -> tuple[FloatArray, FloatArray]:
+        """Growth of |z| of the poles near the edge of the circle, (poles, directions and initial states); its room.
+
+        kept : the pole that decays least keeps this part of its decay in one step.
+        """
         n = point.starts.shape[1]
         values, V = np.linalg.eig(point.P[:n, :n])
-        near = np.flatnonzero((np.abs(values) > 1.0 - (1.0 - self.within) / KEPT) & (values.imag >= 0.0))
+        near = np.flatnonzero((np.abs(values) > 1.0 - (1.0 - self.within) / kept) & (values.imag >= 0.0))
         growth = np.zeros((len(near), directions.shape[1] + (point.starts.size if self.start else 0)))
         if len(near):
             steps = self._move_predictor(point, directions.T.reshape(-1, *point.M.shape))[:, :n, :n]
@@ -377,18 +380,24 @@ class _PredictionProblem:
         starts = point.starts + (change[k:].reshape(point.starts.shape) if self.search.start else 0.0)
         return point.M + (Q @ change[:k]).reshape(point.M.shape), starts
 
-    def evaluate(self, point: PredictorPoint, step: DampedStep) -> PredictorPoint:
+    def evaluate(self, point: PredictorPoint, step: DampedStep, kept: float = 0.1) -> PredictorPoint:
         n = point.starts.shape[1]
         decay = 1.0 - float(np.abs(np.linalg.eigvals(point.P[:n, :n])).max(initial=0.0))
         M, starts = step.change
-        return self.search.evaluate(M, starts, 1.0 - KEPT * decay)
+        return self.search.evaluate(M, starts, 1.0 - kept * decay)
 
     def is_settled(self, before: PredictorPoint, after: PredictorPoint, step: DampedStep) -> bool:
         return False
 
-    def is_rounding(self, point: PredictorPoint, trial: PredictorPoint | None, step: DampedStep) -> bool:
-        """Whether a rejected step gains nothing within the rounding of V: the point is the maximum then."""
-        return trial is not None and 0.5 * step.length < ROUNDING * self.search.samples and np.isfinite(trial.value)
+    def is_rounding(
+        self, point: PredictorPoint, trial: PredictorPoint | None, step: DampedStep, rounding: float = 1e-11
+    ) -> bool:
+        """Whether a rejected step gains nothing within the rounding of V: the point is the maximum then.
+
+        rounding : half the squared length of a step, per sample, that is lost in the rounding of V: a sum of N terms of
+        order one.
+        """
+        return trial is not None and 0.5 * step.length < rounding * self.search.samples and np.isfinite(trial.value)
 
 
 def _move_inside(A: FloatArray, within: float) -> FloatArray:

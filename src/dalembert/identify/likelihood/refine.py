@@ -40,8 +40,6 @@ from dalembert.record.sampling import THRESHOLDS as SAMPLING
 
 NOISES = ("output", "innovations")
 STARTS = ("estimate", "zero")
-# Decay per sample below which a pole is at the stability limit: 100 times the least that the search allows.
-BORDER = 1e-7
 
 
 @dataclass(frozen=True)
@@ -126,14 +124,9 @@ def _take_channels(data: Data, fit: Identified) -> tuple[tuple[FloatArray, ...],
 
 @report_findings
 def refine(
-    fit: Identified | HoldsIdentified | StateSpace,
-    record: Record | Sequence[Record] | Data,
-    *,
-    noise: str = "output",
-    start: str = "estimate",
-    iterations: int = 100,
-    progress: progress_.Setting = None,
-) -> Identified:
+    fit: Identified | HoldsIdentified | StateSpace, record: Record | Sequence[Record] | Data, *, noise: str = "output",
+    start: str = "estimate", iterations: int = 100, progress: progress_.Setting = None,
+) -> Identified:  # fmt: skip
     """Maximum-likelihood estimate nearest to a model that another method found, with standard deviations.
 
     Parameters
@@ -223,8 +216,14 @@ class _Optimum:
     warnings: tuple[str, ...] = ()
 
 
-def _maximise_simulation(given: Refinement, iterations: int, report: Callable[[float], None]) -> _Optimum:
-    """White sensor noise: modal parameters."""
+def _maximise_simulation(
+    given: Refinement, iterations: int, report: Callable[[float], None], at_border: float = 1e-7
+) -> _Optimum:
+    """White sensor noise: modal parameters.
+
+    at_border : decay per sample below which a pole is at the stability limit: 100 times the least that the search
+    allows.
+    """
     search, (model, changes) = given.search(), given.model()
     begin = search.evaluate_start(model)
     before = _start_value(given, search.value) if changes else begin.value
@@ -235,7 +234,7 @@ def _maximise_simulation(given: Refinement, iterations: int, report: Callable[[f
     method, covariance, warnings = choose_covariance(search, point, top.free, noise, covariance, dt)
     model = parametrisation.sort_modes(parametrisation.normalise(point.model))
     A, B, C, D = parametrisation.state_space(model)
-    border = int(np.count_nonzero(point.model.poles.real > -BORDER))
+    border = int(np.count_nonzero(point.model.poles.real > -at_border))
     return _Optimum(
         before, point.value, top.iterations, top.converged, (A, B, C, D, np.zeros((len(A), len(C)))),
         parametrisation.state_names(model), noise, poles, covariance,

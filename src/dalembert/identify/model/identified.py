@@ -28,24 +28,14 @@ from dalembert.record import Record
 from dalembert.record.sampling import THRESHOLDS as SAMPLING
 
 
-@dataclass(frozen=True)
-class OscillationLimits:
-    """When a pole of a sampled model oscillates, and when it grows."""
+def is_oscillation(s: ComplexArray, dt: float, real_share: float = 1e-9) -> Any:
+    """Which poles s [1/s] of a model of sample time dt oscillate below the Nyquist frequency, with Im s > 0.
 
-    # |Im| over |s|, or over |z|, of a real pole, and relative distance from the Nyquist frequency of an alternating
-    # one: eigenvalues of a real matrix are exactly real or a pair, those of a double real pole split by √ε = 1.5e-8 or
-    # not at all.
-    real: float = 1e-9
-    # |z| - 1 of an undamped mode: rounding of a realization.
-    growth: float = 1e-9
-
-
-POLES = OscillationLimits()
-
-
-def is_oscillation(s: ComplexArray, dt: float) -> Any:
-    """Which poles s [1/s] of a model of sample time dt oscillate below the Nyquist frequency, with Im s > 0."""
-    return (s.imag > POLES.real * np.abs(s)) & (s.imag < (1.0 - POLES.real) * np.pi / dt)
+    real_share : |Im| over |s|, or over |z|, of a real pole, and relative distance from the Nyquist frequency of an
+    alternating one: eigenvalues of a real matrix are exactly real or a pair, those of a double real pole split by √ε =
+    1.5e-8 or not at all.
+    """
+    return (s.imag > real_share * np.abs(s)) & (s.imag < (1.0 - real_share) * np.pi / dt)
 
 
 # Source of the standard deviations: curvature of the likelihood, scatter of the residuals, simulated records.
@@ -122,25 +112,14 @@ class Identified:
     provenance: Mapping[str, Any]
 
     def __init__(
-        self,
-        system: StateSpace,
-        *,
-        method: str,
-        gain: ArrayLike | None = None,
-        innovation: ArrayLike | None = None,
-        singular_values: ArrayLike | None = None,
-        covariance: ArrayLike | None = None,
-        frequency_deviations_hz: ArrayLike | None = None,
-        damping_deviations: ArrayLike | None = None,
-        deviation_method: DeviationMethod | None = None,
-        noise_model: NoiseModel | None = None,
-        subspace: SubspaceSource | None = None,
-        delays: Mapping[str, int] | None = None,
-        offsets: Mapping[str, float] | None = None,
-        notes: str | Iterable[str] = (),
-        findings: Iterable[Finding] = (),
+        self, system: StateSpace, *, method: str, gain: ArrayLike | None = None, innovation: ArrayLike | None = None,
+        singular_values: ArrayLike | None = None, covariance: ArrayLike | None = None,
+        frequency_deviations_hz: ArrayLike | None = None, damping_deviations: ArrayLike | None = None,
+        deviation_method: DeviationMethod | None = None, noise_model: NoiseModel | None = None,
+        subspace: SubspaceSource | None = None, delays: Mapping[str, int] | None = None,
+        offsets: Mapping[str, float] | None = None, notes: str | Iterable[str] = (), findings: Iterable[Finding] = (),
         provenance: Mapping[str, Any] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         if system.dt is None:
             raise DataError(
                 "wrong-type", "an Identified has a sampled system; this one is continuous.",
@@ -426,10 +405,10 @@ def take_identified(model: Any) -> Any:
     return inner if isinstance(inner, Identified) else model
 
 
-def _decays(A: FloatArray, dt: float) -> list[str]:
+def _decays(A: FloatArray, dt: float, real_share: float = 1e-9) -> list[str]:
     """Lines on the real poles z of A: slow decays first, then those without a time constant."""
     z = np.linalg.eigvals(A)
-    real = np.sort(z.real[np.abs(z.imag) <= POLES.real * np.maximum(np.abs(z), POLES.real)])[::-1]
+    real = np.sort(z.real[np.abs(z.imag) <= real_share * np.maximum(np.abs(z), real_share)])[::-1]
     # poles faster than a tenth of a sample, alternating or growing have no time constant
     slow = (real > np.exp(-10.0)) & (real < 1.0)
     lines = []

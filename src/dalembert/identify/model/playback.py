@@ -15,12 +15,6 @@ import scipy.linalg
 from dalembert.core.arrays import FloatArray
 from dalembert.linear.recursions import march
 
-# Samples of the free motion held at once, and where it has died out, relative to its beginning.
-BLOCK = 4096
-DEAD = 1e-12
-# Samples whose states are held at once.
-RUN = 65_536
-
 
 def free_motion(A: Any, C: Any, count: int) -> Any:
     """C Aᵏ for k < count: (count, ny, n), real or complex, by doubling."""
@@ -37,23 +31,27 @@ def free_motion(A: Any, C: Any, count: int) -> Any:
     return result
 
 
-def estimate_initial_state(A: FloatArray, C: FloatArray, rest: FloatArray) -> FloatArray:
+def estimate_initial_state(
+    A: FloatArray, C: FloatArray, rest: FloatArray, block_length: int = 4096, dead: float = 1e-12
+) -> FloatArray:
     """x[0] (n,) whose free motion C Aᵏ x[0] is nearest to ``rest`` (N, ny); minimum norm where that is not unique.
 
     A triangular factor is carried from block to block, so memory does not grow with N; a motion that has died out
     ends the sum early.
+
+    block_length, dead : samples of the free motion held at once, and where it has died out, relative to its beginning.
     """
     n, (count, ny) = len(A), rest.shape
     if n == 0 or ny == 0:
         return np.zeros(n)
     R = np.zeros((0, n + 1))
-    length = min(BLOCK, max(64, 2_000_000 // max(1, n * ny)))
+    length = min(block_length, max(64, 2_000_000 // max(1, n * ny)))
     Ck, first = C, float(np.abs(C).max()) or 1.0
     whole = np.linalg.matrix_power(A, length)
     for begin in range(0, count, length):
         size = min(length, count - begin)
         rows = free_motion(A, Ck, size).reshape(size * ny, n)
-        if not np.isfinite(rows).all() or np.abs(rows).max() < DEAD * first:
+        if not np.isfinite(rows).all() or np.abs(rows).max() < dead * first:
             break
         block = np.column_stack([rows, rest[begin : begin + size].reshape(-1)])
         R = np.asarray(np.linalg.qr(np.vstack([R, block]), mode="r"))
@@ -64,14 +62,17 @@ def estimate_initial_state(A: FloatArray, C: FloatArray, rest: FloatArray) -> Fl
 
 
 def simulate(
-    A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, u: FloatArray, start: FloatArray
+    A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, u: FloatArray, start: FloatArray, run: int = 65_536
 ) -> FloatArray:
-    """Outputs (N, ny) from an initial state (n,); the states of some samples at a time are in memory."""
+    """Outputs (N, ny) from an initial state (n,); the states of some samples at a time are in memory.
+
+    run : samples whose states are held at once.
+    """
     result = np.empty((len(u), len(C)))
-    for first in range(0, len(u), RUN):
-        part = u[first : first + RUN]
+    for first in range(0, len(u), run):
+        part = u[first : first + run]
         path = march(A, part @ B.T, start)
-        result[first : first + RUN] = path[:-1] @ C.T + part @ D.T
+        result[first : first + run] = path[:-1] @ C.T + part @ D.T
         start = path[-1]
     return result
 

@@ -33,37 +33,6 @@ from dalembert.record import Record
 
 
 @dataclass(frozen=True)
-class DecayThresholds:
-    """Limits of the part of a correlation that gives frequency and damping."""
-
-    # Extremes between these shares of R(0) are used: above, the lines cut off beside the bell have an effect; below,
-    # errors of the estimate, which decay as slowly as the mode.
-    largest: float = 0.9
-    smallest: float = 0.3
-    # Fewest extremes; a heavily damped mode has fewer in that range, then the first ones are used.
-    fewest: int = 4
-    # Longest lag, as a share of a block: there r_w of a Hann window is 0.3 and that of the wrapped lags 0.01.
-    longest: float = 0.4
-    # A mode that has lost less than this share within these lags is narrower than the lines: its damping is uncertain.
-    coarse: float = 0.5
-    # Samples per period after interpolation: the largest of them is within 0.5 % of an extreme.
-    samples: int = 32
-    # Fewest lines of a bell to each side, and number of times that its middle is moved to the frequency found.
-    least_lines: int = 3
-    rounds: int = 3
-    # Rounds of the correction for the lines cut off: each reduces the error, 20 % at first, to a third or less.
-    corrections: int = 5
-    # Least change of a measured damping ratio with the true one: below this, the cut determines it and not the mode.
-    least_slope: float = 0.2
-    # Number of parts of the record that are left out in turn, and fewest parts for standard deviations.
-    parts: int = 10
-    fewest_parts: int = 5
-
-
-THRESHOLDS = DecayThresholds()
-
-
-@dataclass(frozen=True)
 class Decay:
     """Natural frequency [Hz] and damping ratio of a bell, the extremes of its correlation that gave them, and the share
     of R(0) at the last of these."""
@@ -91,12 +60,14 @@ def efdd(
         With damping ratios, and standard deviations where the record has ten blocks at least. These do not
         include bias and the choice of the domains: for neighbouring modes they are up to two times too small.
     """
+    # Fewest lines of a bell to each side, and number of times that its middle is moved to the frequency found.
+    rounds = 3
     data = read_outputs(record, outputs)
     found = decompose(data, segment)
     peaks, findings = choose_peaks(data, found, frequencies_hz)
     numbers, growth, shapes = np.zeros((len(peaks), 3)), np.ones(len(peaks)), []
     for k, whole in enumerate(peaks):
-        for _ in range(THRESHOLDS.rounds):
+        for _ in range(rounds):
             line = round(numbers[k, 0] / found.resolution) or whole.line
             peaks[k] = peak = centre(whole, line)
             own = slice(peak.first, peak.last + 1)
@@ -117,10 +88,14 @@ def efdd(
     )  # fmt: skip
 
 
-def centre(peak: SpectralPeak, line: int) -> SpectralPeak:
-    """The modal domain with as many lines on both sides of its mode."""
+def centre(peak: SpectralPeak, line: int, least_lines: int = 3) -> SpectralPeak:
+    """The modal domain with as many lines on both sides of its mode.
+
+    least_lines : fewest lines of a bell to each side, and number of times that its middle is moved to the frequency
+    found.
+    """
     middle = min(max(line, peak.first), peak.last)
-    reach = max(min(middle - peak.first, peak.last - middle), THRESHOLDS.least_lines)
+    reach = max(min(middle - peak.first, peak.last - middle), least_lines)
     return replace(peak, first=max(middle - reach, peak.first), last=min(middle + reach, peak.last))
 
 
@@ -138,17 +113,20 @@ def find_bell(values: FloatArray, vectors: ComplexArray, shape: ComplexArray) ->
 
 
 def measure_decay(
-    bell: FloatArray, peak: SpectralPeak, plan: BlockPlan, dt: float, *, leaked: bool = True, used: slice | None = None
-) -> Decay:
+    bell: FloatArray, peak: SpectralPeak, plan: BlockPlan, dt: float, *, leaked: bool = True, used: slice | None = None,
+    longest: float = 0.4, samples: int = 32,
+) -> Decay:  # fmt: skip
     """Frequency and damping of a bell on the domain of a peak.
 
     leaked : whether the bell was seen through the window of the blocks; used : extremes to take, chosen when left out
+    longest : longest lag, as a share of a block: there r_w of a Hann window is 0.3 and that of the wrapped lags 0.01.
+    samples : samples per period after interpolation: the largest of them is within 0.5 % of an extreme.
     """
-    limit, length = THRESHOLDS, plan.length
-    finer = max(1, int(np.ceil(limit.samples * peak.line / length)))
+    length = plan.length
+    finer = max(1, int(np.ceil(samples * peak.line / length)))
     density = np.zeros(length * finer // 2 + 1)
     density[peak.first : peak.last + 1] = bell
-    count = int(limit.longest * length * finer)
+    count = int(longest * length * finer)
     correlation = scipy.fft.irfft(density, length * finer)[:count]
     correlation = correlation / correlation[0]
     if leaked:
@@ -167,10 +145,18 @@ def measure_decay(
     return Decay(0.5 / half / float(np.sqrt(1.0 - zeta**2)), zeta, chosen, float(taken[-1]))
 
 
-def correct_cut(measured: Decay, peak: SpectralPeak, plan: BlockPlan, dt: float) -> tuple[FloatArray, float]:
+def correct_cut(
+    measured: Decay, peak: SpectralPeak, plan: BlockPlan, dt: float, corrections: int = 5, least_slope: float = 0.2
+) -> tuple[FloatArray, float]:
     """Frequency [Hz] and damping ratio whose exact bell 1/((f - f_d)² + (ζ f_n)²), cut to the domain, gives those
     measured, and the factor by which an error of the measured damping ratio grows; as measured, and 1, where that does
-    not converge."""
+    not converge.
+
+    corrections : rounds of the correction for the lines cut off: each reduces the error, 20 % at first, to a third or
+    less.
+    least_slope : least change of a measured damping ratio with the true one: below this, the cut determines it and not
+    the mode.
+    """
     hertz = np.arange(peak.first, peak.last + 1) / (plan.length * dt)
 
     def cut(f: float, zeta: float) -> FloatArray:
@@ -180,24 +166,28 @@ def correct_cut(measured: Decay, peak: SpectralPeak, plan: BlockPlan, dt: float)
 
     wanted = np.array([measured.hertz, measured.damping])
     exact = wanted
-    for _ in range(THRESHOLDS.corrections):
+    for _ in range(corrections):
         exact = exact + wanted - cut(*exact)
         if not 0.5 * measured.damping < exact[1] < min(2.0 * measured.damping, 0.9):
             return wanted, 1.0
     f, zeta = exact
     slope = float((cut(f, 1.05 * zeta) - cut(f, 0.95 * zeta))[1] / (0.1 * zeta))
-    return exact, 1.0 / slope if slope > THRESHOLDS.least_slope else 1.0 / THRESHOLDS.least_slope
+    return exact, 1.0 / slope if slope > least_slope else 1.0 / least_slope
 
 
-def _choose_extremes(extremes: FloatArray) -> slice:
-    """The extremes between the limits, or the first ones where there are few."""
-    limit = THRESHOLDS
-    start = int(np.argmax(extremes < limit.largest)) if (extremes < limit.largest).any() else 0
-    below = np.flatnonzero(extremes[start:] < limit.smallest)
+def _choose_extremes(extremes: FloatArray, fewest: int = 4, smallest: float = 0.3, largest: float = 0.9) -> slice:
+    """The extremes between the limits, or the first ones where there are few.
+
+    fewest : fewest extremes; a heavily damped mode has fewer in that range, then the first ones are used.
+    smallest, largest : extremes between these shares of R(0) are used: above, the lines cut off beside the bell have an
+    effect; below, errors of the estimate, which decay as slowly as the mode.
+    """
+    start = int(np.argmax(extremes < largest)) if (extremes < largest).any() else 0
+    below = np.flatnonzero(extremes[start:] < smallest)
     stop = start + int(below[0]) if len(below) else len(extremes)
-    if stop - start >= limit.fewest:
+    if stop - start >= fewest:
         return slice(start, stop)
-    return slice(min(start, max(0, len(extremes) - limit.fewest)), min(start + limit.fewest, len(extremes)))
+    return slice(min(start, max(0, len(extremes) - fewest)), min(start + fewest, len(extremes)))
 
 
 def _correlate_window(window: FloatArray, finer: int) -> FloatArray:
@@ -209,11 +199,16 @@ def _correlate_window(window: FloatArray, finer: int) -> FloatArray:
 
 
 def jackknife(
-    data: Data, found: Decomposition, peaks: Sequence[SpectralPeak], shapes: Sequence[ComplexArray]
-) -> FloatArray | None:
-    """(k, 2) standard deviations of frequencies [Hz] and damping ratios; None where there are too few blocks."""
-    count = min(THRESHOLDS.parts, found.blocks // 2)
-    if count < THRESHOLDS.fewest_parts or not peaks:
+    data: Data, found: Decomposition, peaks: Sequence[SpectralPeak], shapes: Sequence[ComplexArray],
+    part_count: int = 10, fewest_parts: int = 5,
+) -> FloatArray | None:  # fmt: skip
+    """(k, 2) standard deviations of frequencies [Hz] and damping ratios; None where there are too few blocks.
+
+    part_count, fewest_parts : number of parts of the record that are left out in turn, and fewest parts for standard
+    deviations.
+    """
+    count = min(part_count, found.blocks // 2)
+    if count < fewest_parts or not peaks:
         return None
     lines = np.unique(np.concatenate([np.arange(one.first, one.last + 1) for one in peaks]))
     parts, blocks = _sum_parts(data, found, lines, count)
@@ -250,11 +245,15 @@ def _sum_parts(
     return total, numbers
 
 
-def _find_doubts(found: Decomposition, numbers: FloatArray) -> dict[int, Finding]:
-    """Findings on modes, by their number from 0: too narrow for the lines, or nearer than their widths."""
+def _find_doubts(found: Decomposition, numbers: FloatArray, coarse: float = 0.5) -> dict[int, Finding]:
+    """Findings on modes, by their number from 0: too narrow for the lines, or nearer than their widths.
+
+    coarse : a mode that has lost less than this share within these lags is narrower than the lines: its damping is
+    uncertain.
+    """
     doubts = {}
     for k, (f, zeta, left) in enumerate(numbers):
-        if left > THRESHOLDS.coarse:
+        if left > coarse:
             problem = (
                 f"the lines of the spectrum, {found.resolution:.3g} Hz apart, are too wide for the damping of the mode "
                 f"at {f:.5g} Hz: it keeps {100 * left:.0f} % of its correlation within a block."

@@ -17,7 +17,6 @@ from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Finding
 from dalembert.identify.output_only.decomposition import (
-    THRESHOLDS,
     Decomposition,
     SpectralPeak,
     decompose,
@@ -73,9 +72,6 @@ def fdd(
     return make_result("fdd", data, found, peaks, 2j * np.pi * order, shapes, findings)
 
 
-LEAKAGE = 1e-3  # of the first singular value: power that leakage leaves in the second, below a side lobe (-31 dB)
-
-
 def read_outputs(record: Record | Sequence[Record] | Data, outputs: str | Iterable[str] | None) -> Data:
     """The outputs without their means."""
     if isinstance(record, Data):
@@ -104,18 +100,23 @@ def choose_peaks(
     return find_given_peaks(found, hertz)
 
 
-def _drop_sidebands(data: Data, found: Decomposition, peaks: list[SpectralPeak]) -> list[SpectralPeak]:
-    """Peaks without those of the second singular value that are the foot of a strong sine in the first."""
+def _drop_sidebands(
+    data: Data, found: Decomposition, peaks: list[SpectralPeak], lines: int = 4, leakage: float = 1e-3
+) -> list[SpectralPeak]:
+    """Peaks without those of the second singular value that are the foot of a strong sine in the first.
+
+    leakage : of the first singular value: power that leakage leaves in the second, below a side lobe (-31 dB)
+    """
     # two modes of one frequency are about as strong; window and leakage leave a bell below the peak of the only one
     strongest = found.values.max(axis=1)
     peaks = [
         low for low in peaks
-        if low.rank == 0 or found.values[low.line, low.rank] >= LEAKAGE * strongest[low.line]
-        or not any(high.rank == 0 and abs(low.line - high.line) <= THRESHOLDS.lines for high in peaks)
+        if low.rank == 0 or found.values[low.line, low.rank] >= leakage * strongest[low.line]
+        or not any(high.rank == 0 and abs(low.line - high.line) <= lines for high in peaks)
     ]  # fmt: skip
     foot = {
         k: j for k, low in enumerate(peaks) for j, high in enumerate(peaks)
-        if low.rank == 1 and high.rank == 0 and abs(low.line - high.line) <= THRESHOLDS.lines
+        if low.rank == 1 and high.rank == 0 and abs(low.line - high.line) <= lines
     }  # fmt: skip
     if not foot:
         return peaks

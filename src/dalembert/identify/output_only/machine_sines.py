@@ -18,7 +18,7 @@ import scipy.optimize
 from dalembert.core.arrays import FloatArray
 from dalembert.core.findings import Finding
 from dalembert.core.text import count_noun
-from dalembert.identify.output_only.decomposition import THRESHOLDS, decompose
+from dalembert.identify.output_only.decomposition import decompose
 from dalembert.identify.output_only.fdd import choose_peaks
 from dalembert.identify.records.checks import list_records
 from dalembert.identify.records.data import Data
@@ -53,10 +53,10 @@ def remove_machine_sines(record: Record | Sequence[Record], data: Data) -> Witho
     return WithoutSines(cleaned, tuple(describe_machine_harmonics(found)), (decision,))
 
 
-def _find_sines(data: Data) -> dict[int, MachineHarmonic]:
+def _find_sines(data: Data, shortest_block: int = 64, block_count: int = 24) -> dict[int, MachineHarmonic]:
     """Sines among the peaks of the singular values; none where the data are too short for a spectrum."""
-    blocks = max(THRESHOLDS.blocks, 2 * data.ny) + data.segments
-    if min(2 * data.samples // blocks, min(data.lengths)) < THRESHOLDS.shortest_block:
+    blocks = max(block_count, 2 * data.ny) + data.segments
+    if min(2 * data.samples // blocks, min(data.lengths)) < shortest_block:
         return {}
     level = data.replace(y=tuple(y - y.mean(axis=0) for y in data.y))
     found = decompose(level, None)
@@ -84,12 +84,12 @@ def _subtract(run: Record, outputs: Sequence[str], sines: Sequence[MachineHarmon
     return add_note(run, values, f"sines at {words} Hz removed{describe_channels(run, places)}")
 
 
-def _refine_frequency(y: FloatArray, t: FloatArray, f: float) -> float:
+def _refine_frequency(y: FloatArray, t: FloatArray, f: float, given: int = 3) -> float:
     """Frequency [Hz] near f at which the Fourier transform of windowed channels is largest."""
     n, dt = len(t), float(t[-1]) / (len(t) - 1)
     windowed = y * np.hanning(n)[:, None]
     power = (np.abs(scipy.fft.rfft(windowed, axis=0)) ** 2).sum(axis=1)
-    reach = max(2, round(THRESHOLDS.given * n * dt * 0.002 * f))
+    reach = max(2, round(given * n * dt * 0.002 * f))
     middle = round(f * n * dt)
     first = max(1, middle - reach)
     line = first + int(np.argmax(power[first : middle + reach + 1]))

@@ -20,9 +20,6 @@ import numpy as np
 
 from dalembert.core.arrays import ComplexArray, FloatArray
 
-# |z - 1| below which ln z / (z - 1) is 1 to √ε: there the logarithm has lost half of its digits.
-HOLD = 1e-8
-
 
 @dataclass(frozen=True)
 class ModalTriple:
@@ -34,10 +31,12 @@ class ModalTriple:
     real: ComplexArray  # eigenvalues that belong to no pair
 
 
-def modal_triple(A: FloatArray, B: FloatArray, C: FloatArray, dt: float | None) -> ModalTriple:
+def modal_triple(A: FloatArray, B: FloatArray, C: FloatArray, dt: float | None, tolerance: float = 1e-8) -> ModalTriple:
     """Continuous-time modal triple of a realization, ascending in |λ|.
 
     The logarithm and the undone hold, B_c = (A - I)⁻¹ ln(A)/dt B, act on each eigenvalue by itself.
+
+    tolerance : |z - 1| below which ln z / (z - 1) is 1 to √ε: there the logarithm has lost half of its digits.
     """
     z, Psi = np.linalg.eig(A.astype(np.float64))
     z, Psi = z.astype(np.complex128), Psi.astype(np.complex128)
@@ -48,7 +47,7 @@ def modal_triple(A: FloatArray, B: FloatArray, C: FloatArray, dt: float | None) 
         lam = np.log(z) / dt
         step = z - 1.0
         with np.errstate(divide="ignore", invalid="ignore"):
-            hold = np.where(np.abs(step) > HOLD, lam / step, 1.0 / dt)
+            hold = np.where(np.abs(step) > tolerance, lam / step, 1.0 / dt)
         modal_B = hold[:, None] * modal_B
     pair = z.imag != 0.0
     upper = np.flatnonzero(pair & (z.imag > 0.0))

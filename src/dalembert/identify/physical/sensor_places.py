@@ -16,11 +16,6 @@ from dalembert.linear.state_space import StateSpace
 
 KINDS = {"position": 0, "displacement": 0, "velocity": 1, "acceleration": 2}
 _UNITS = {"": 0, "/s": 1, "/s2": 2}
-# Share of the largest Markov parameter above which feed-through is no noise: only accelerations follow a force within
-# the same sample, with a feed-through of 1/m; noise of 1 % in the parameters leaves half of this.
-FEEDTHROUGH = 0.02
-# ... and beyond this many of its standard deviations: 1 in 10^9 by chance.
-SIGNIFICANT = 6.0
 
 
 @dataclass(frozen=True)
@@ -119,15 +114,21 @@ def _split(word: str) -> tuple[str, str]:
     return (stem, last) if last in KINDS and stem else (word, "")
 
 
-def _infer_kind(system: StateSpace, output: str, noise: FloatArray | None = None) -> tuple[int, str]:
+def _infer_kind(
+    system: StateSpace, output: str, noise: FloatArray | None = None, significant: float = 6.0,
+    feedthrough: float = 0.02,
+) -> tuple[int, str]:  # fmt: skip
+    # significant: and beyond this many of its standard deviations: 1 in 10^9 by chance.
+    # feedthrough: Share of the largest Markov parameter above which feed-through is no noise: only accelerations follow
+    # a force within the same sample, with a feed-through of 1/m; noise of 1 % in the parameters leaves half of this.
     known = kind_of_unit(system.units.get(output, ""))
     names = ("positions", "velocities", "accelerations")
     if known is not None:
         return known, f"outputs are {names[known]} by their units"
     pulse = system.markov(20) if system.dt is not None and noise is not None else None
     if pulse is not None and noise is not None:
-        clear = np.abs(pulse[0]) > SIGNIFICANT * noise
-        if (clear & (np.abs(pulse[0]) > FEEDTHROUGH * np.abs(pulse).max())).any():
+        clear = np.abs(pulse[0]) > significant * noise
+        if (clear & (np.abs(pulse[0]) > feedthrough * np.abs(pulse).max())).any():
             return 2, "outputs are taken for accelerations: they follow the inputs at once, far beyond the noise"
     raise DataError(
         "missing-argument",

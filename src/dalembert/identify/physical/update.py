@@ -39,42 +39,8 @@ from dalembert.structures.reduction.mode_pairs import WEIGHTS, pair_modes
 # Standard deviations where none are given, as careful modal tests reach them: frequencies 1 %, shapes of unit length
 # 0.1, damping ratios 10 %.
 FREQUENCY_DEVIATION, SHAPE_DEVIATION, DAMPING_DEVIATION = 0.01, 0.1, 0.1
-ITERATIONS = 60
 LARGEST_CHANGE = 0.5  # of a parameter in one step, relative: stiffnesses and masses keep their sign
 DAMPING = Damping(growth=8.0)
-
-
-@dataclass(frozen=True)
-class MatchThresholds:
-    """Limits for the pairing of modes."""
-
-    # frequency of a rigid-body mode / lowest measured one: rounding leaves 1e-8 of the highest frequency
-    rigid: float = 1e-6
-    # relative distance of eigenvalues below which the shapes of two modes are any combination of each other
-    repeated: float = 1e-6
-    # motion of a measured mode at the chosen coordinates / at all: shapes have three digits, the rest is rounding
-    node: float = 1e-6
-
-
-THRESHOLDS = MatchThresholds()
-
-
-@dataclass(frozen=True)
-class UpdateEnds:
-    """Ends of the search; steps in units of the scales of the parameters."""
-
-    # Relative gain and change of a step that settle the search: parameters are written with five digits.
-    settled: float = 1e-10
-    change: float = 1e-5
-    # Predicted gain, relative to the value (and to that of an exact match), and change that are rounding.
-    rounding: float = 1e-9
-    exact: float = 1e-9
-    no_change: float = 1e-10
-    # Distance of a parameter that was clipped to its bound.
-    at_bound: float = 1e-9
-
-
-SEARCH = UpdateEnds()
 
 
 @dataclass(frozen=True)
@@ -109,19 +75,11 @@ class MatchedModes:
 
 
 def update(
-    model: Model,
-    modes: Modes | Identified | HoldsIdentified,
-    parameters: Sequence[str] | Mapping[str, float],
-    *,
-    coordinates: Mapping[str, str] | Sequence[str] | None = None,
-    shapes: bool = True,
-    damping: bool = False,
-    deviations: Mapping[str, ArrayLike] | None = None,
-    prior: float | Mapping[str, float] | None = None,
-    bounds: Mapping[str, tuple[float, float]] | None = None,
-    count: int | None = None,
-    progress: Setting = None,
-) -> Updated:
+    model: Model, modes: Modes | Identified | HoldsIdentified, parameters: Sequence[str] | Mapping[str, float], *,
+    coordinates: Mapping[str, str] | Sequence[str] | None = None, shapes: bool = True, damping: bool = False,
+    deviations: Mapping[str, ArrayLike] | None = None, prior: float | Mapping[str, float] | None = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None, count: int | None = None, progress: Setting = None,
+) -> Updated:  # fmt: skip
     """Bring chosen parameters of a model into agreement with measured modes.
 
     Parameters
@@ -273,12 +231,15 @@ def _coordinates(known: tuple[str, ...], given: Mapping[str, str] | Sequence[str
     return pairs
 
 
-def _real(shapes: ArrayLike, whole: Array) -> Array:
+def _real(shapes: ArrayLike, whole: Array, node: float = 1e-6) -> Array:
     """Real unit columns: each times the phase factor that makes its imaginary part smallest; whole : their lengths at
-    all coordinates."""
+    all coordinates.
+
+    node : motion of a measured mode at the chosen coordinates / at all: shapes have three digits, the rest is rounding
+    """
     real = (np.asarray(shapes) * np.exp(-1j * mean_phase(shapes))).real
     size = np.linalg.norm(real, axis=0)
-    still = np.flatnonzero(~(size > THRESHOLDS.node * whole))
+    still = np.flatnonzero(~(size > node * whole))
     if len(still):
         raise DataError("node", f"measured mode {int(still[0]) + 1} does not move any of the chosen coordinates.")
     return np.asarray(real / size)
@@ -287,15 +248,18 @@ def _real(shapes: ArrayLike, whole: Array) -> Array:
 # ---- search
 
 
-def _turn_repeated(omega: Array, phi: Array, P: Any, measured: Array) -> Array:
+def _turn_repeated(omega: Array, phi: Array, P: Any, measured: Array, repeated: float = 1e-6) -> Array:
     """Shapes (n, l) in which those of repeated modes, any combinations of each other, are the ones nearest to the
-    measured shapes (c, k); P : (c, n), the measured coordinates."""
+    measured shapes (c, k); P : (c, n), the measured coordinates.
+
+    repeated : relative distance of eigenvalues below which the shapes of two modes are any combination of each other
+    """
     phi = phi.copy()
-    edges = np.flatnonzero(np.diff(omega) > THRESHOLDS.repeated * omega[1:]) + 1
+    edges = np.flatnonzero(np.diff(omega) > repeated * omega[1:]) + 1
     for group in np.split(np.arange(len(omega)), edges):
         if len(group) > 1:
             seen = P @ phi[:, group]
-            shares = np.linalg.pinv(seen, rcond=THRESHOLDS.repeated) @ measured
+            shares = np.linalg.pinv(seen, rcond=repeated) @ measured
             nearest = ties.largest_first(np.linalg.norm(seen @ shares, axis=0))[: len(group)]
             turn, _, other = np.linalg.svd(shares[:, nearest])
             turn[:, : len(nearest)] = turn[:, : len(nearest)] @ other
@@ -318,7 +282,8 @@ class ModeSearch:
         self.before: MatchedModes | None = None
         self._slope: tuple[MatchedModes, Array] | None = None
 
-    def point(self, values: Array) -> MatchedModes:
+    def point(self, values: Array, repeated: float = 1e-6, rigid: float = 1e-6) -> MatchedModes:
+        # rigid: frequency of a rigid-body mode / lowest measured one: rounding leaves 1e-8 of the highest frequency
         system = self.family.system(values)
         matrices = self.family.matrices(system)
         target = self.target
@@ -326,7 +291,7 @@ class ModeSearch:
         undamped = SecondOrder(system.M, system.K, coordinates=system.coordinates)
         wanted = self.count or (min(3 * k + 10, system.nq - 1) if system.is_sparse else None)
         modes = undamped.modes(wanted) if wanted else undamped.modes()
-        keep = np.flatnonzero(modes.eigenvalues.imag > THRESHOLDS.rigid * target.frequencies.min())
+        keep = np.flatnonzero(modes.eigenvalues.imag > rigid * target.frequencies.min())
         if len(keep) < k:
             raise DataError(
                 "too-few-modes",
@@ -350,7 +315,7 @@ class ModeSearch:
         zeta = np.einsum("ik,ik->k", chosen, np.asarray(matrices.C @ chosen)) / (2 * omega[pair])
         found = MatchedModes(
             values, system, matrices, omega[pair], chosen, zeta, mac[np.arange(k), pair],
-            gaps[pair] > THRESHOLDS.repeated, np.zeros(0),
+            gaps[pair] > repeated, np.zeros(0),
         )  # fmt: skip
         return replace(found, residual=self.residual(found, values))
 
@@ -398,12 +363,12 @@ class ModeSearch:
             parts.append(by_damping / t.damping_deviations[:, None])
         return np.vstack([*(part * self.scale for part in parts), np.diag(1.0 / self.prior)])
 
-    def run(self, bar: Progress) -> str:
+    def run(self, bar: Progress, iterations: int = 60) -> str:
         """Gauss-Newton with damping; the status."""
-        status = f"not converged after {ITERATIONS} iterations"
+        status = f"not converged after {iterations} iterations"
         try:
             self.before = self.at = self.point(self.values)
-            found = minimise(self, self.at, DAMPING, ITERATIONS, keep=self.keep, report=bar.update)
+            found = minimise(self, self.at, DAMPING, iterations, keep=self.keep, report=bar.update)
             if found.converged:
                 status = "converged"
         except KeyboardInterrupt:
@@ -438,15 +403,25 @@ class ModeSearch:
     def keep(self, point: MatchedModes) -> None:
         self.values, self.at = point.values, point
 
-    def is_settled(self, before: MatchedModes, after: MatchedModes, step: DampedStep) -> bool:
+    def is_settled(
+        self, before: MatchedModes, after: MatchedModes, step: DampedStep, change: float = 1e-5, settled: float = 1e-10
+    ) -> bool:
+        # change, settled: Relative gain and change of a step that settle the search: parameters are written with five
+        # digits.
         gain = self.value(before) - self.value(after)
-        return gain <= SEARCH.settled * self.value(before) and float(np.abs(step.change).max()) < SEARCH.change
+        return gain <= settled * self.value(before) and float(np.abs(step.change).max()) < change
 
-    def is_rounding(self, point: MatchedModes, trial: MatchedModes | None, step: DampedStep) -> bool:
-        hoped = SEARCH.rounding * (self.value(point) + SEARCH.exact)
-        return step.predicted <= hoped or float(np.abs(step.change).max()) < SEARCH.no_change
+    def is_rounding(
+        self, point: MatchedModes, trial: MatchedModes | None, step: DampedStep, rounding: float = 1e-9,
+        exact: float = 1e-9, no_change: float = 1e-10,
+    ) -> bool:  # fmt: skip
+        # rounding, exact, no_change: Predicted gain, relative to the value (and to that of an exact match), and change
+        # that are rounding.
+        hoped = rounding * (self.value(point) + exact)
+        return step.predicted <= hoped or float(np.abs(step.change).max()) < no_change
 
-    def report(self, model: object, status: str, *, known: bool) -> Updated:
+    def report(self, model: object, status: str, *, known: bool, at_bound: float = 1e-9) -> Updated:
+        # at_bound: Distance of a parameter that was clipped to its bound.
         at, before, t = self.at, self.before, self.target
         assert before is not None
         J = self.jacobian(at, self.values)
@@ -468,10 +443,7 @@ class ModeSearch:
             problem = f"measured mode {i + 1} has no good counterpart (MAC {at.mac[i]:.2f})."
             findings.append(Finding("poor-pair", problem, {"mode": int(i) + 1}, {"mac": float(at.mac[i])}))
         for k, name in enumerate(names):
-            if (
-                min(abs(self.values[k] - bound[k]) for bound in (self.low, self.high))
-                <= SEARCH.at_bound * self.scale[k]
-            ):
+            if min(abs(self.values[k] - bound[k]) for bound in (self.low, self.high)) <= at_bound * self.scale[k]:
                 problem = f"{name} is at its bound {self.values[k]:g}."
                 findings.append(Finding("at-bound", problem, {"parameter": name}, {"value": float(self.values[k])}))
         equations = None

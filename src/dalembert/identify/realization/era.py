@@ -18,16 +18,9 @@ from dalembert.identify.records.reporting import report_findings
 
 @report_findings
 def era(
-    markov: MarkovSource,
-    *,
-    order: int | None = None,
-    rows: int | None = None,
-    columns: int | None = None,
-    dt: float | None = None,
-    inputs: Names = None,
-    outputs: Names = None,
-    combined: bool = False,
-) -> Identified:
+    markov: MarkovSource, *, order: int | None = None, rows: int | None = None, columns: int | None = None,
+    dt: float | None = None, inputs: Names = None, outputs: Names = None, combined: bool = False,
+) -> Identified:  # fmt: skip
     """Model from Markov parameters by the eigensystem realization algorithm.
 
     Parameters

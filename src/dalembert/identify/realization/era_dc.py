@@ -22,19 +22,10 @@ from dalembert.identify.records.reporting import report_findings
 
 @report_findings
 def era_dc(
-    markov: MarkovSource,
-    *,
-    order: int | None = None,
-    rows: int | None = None,
-    columns: int | None = None,
-    tau: int | None = None,
-    gamma: int = 2,
-    delta: int = 2,
-    dt: float | None = None,
-    inputs: Names = None,
-    outputs: Names = None,
-    combined: bool = False,
-) -> Identified:
+    markov: MarkovSource, *, order: int | None = None, rows: int | None = None, columns: int | None = None,
+    tau: int | None = None, gamma: int = 2, delta: int = 2, dt: float | None = None, inputs: Names = None,
+    outputs: Names = None, combined: bool = False,
+) -> Identified:  # fmt: skip
     """Model from data correlations of Markov parameters (ERA/DC); arguments as for :func:`era`, and
 
     Parameters

@@ -17,9 +17,6 @@ from dalembert.identify.realization.hankel import hankel, too_few_parameters
 from dalembert.identify.realization.okid import ObserverMarkov
 from dalembert.identify.spectral.markov import Markov
 
-# Channels whose Markov parameters differ more in size are scaled: a mode of the small one, 1/30 of the large one and
-# measured with 1 % noise, would sink below the noise floor of the Hankel matrix.
-UNLIKE = 30.0
 MarkovSource = ObserverMarkov | Markov | ArrayLike
 Names = str | Iterable[str] | None
 
@@ -82,14 +79,17 @@ def read_markov(markov: MarkovSource, dt: float | None, inputs: Names, outputs: 
     )  # fmt: skip
 
 
-def equalize_channels(values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+def equalize_channels(values: FloatArray, unlike: float = 30.0) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Markov parameters, and the sizes of outputs and inputs that were divided out; 1 where they are alike.
 
     Channels in units of very different size (metres beside accelerations) would hide each other's modes.
+
+    unlike : channels whose Markov parameters differ more in size are scaled: a mode of the small one, 1/30 of the large
+    one and measured with 1 % noise, would sink below the noise floor of the Hankel matrix.
     """
     rows, columns = np.sqrt(np.einsum("kij,kij->i", values, values)), np.sqrt(np.einsum("kij,kij->j", values, values))
     sizes = [np.where(size > 0.0, size, 1.0) for size in (rows, columns)]
-    left, right = [size if size.max() > UNLIKE * size.min() else np.ones(len(size)) for size in sizes]
+    left, right = [size if size.max() > unlike * size.min() else np.ones(len(size)) for size in sizes]
     return values / left[:, None] / right, left, right
 
 

@@ -25,7 +25,6 @@ from dalembert.identify.realization.markov_parameters import (
     read_markov,
 )
 from dalembert.identify.realization.observer_gain import find_stable_gain
-from dalembert.identify.realization.okid import LIMITS as OBSERVER
 from dalembert.identify.realization.okid import ObserverMarkov
 from dalembert.linear.state_space import StateSpace
 
@@ -98,14 +97,14 @@ def realize(
 
 
 def _find_order(
-    values: FloatArray, a: int, b: int, order: int | None, observer: ObserverMarkov | None
+    values: FloatArray, a: int, b: int, order: int | None, observer: ObserverMarkov | None, exact_share: float = 1e-9
 ) -> tuple[int, str, SVD | None, list[Finding]]:
     """Order, why, the SVD of H(0) where it was made, and findings."""
     if order is not None:
         return order, f"order {order} as given", None, []
     svd = decompose(hankel(values, a, b))  # correlations square them, which widens gaps between modes too
     most = len(svd[1]) // 2 or 1
-    if observer is not None and observer.relative_residual.max() > OBSERVER.exact:
+    if observer is not None and observer.relative_residual.max() > exact_share:
         # the observer itself is a system of order p ny: with noise that gap is not one of the machine
         most = min(most, max(observer.order * len(observer.outputs) // 2, 1))
     n, why, findings = find_order(svd[1], most)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,70 +15,22 @@ from dalembert.identify.records.checks import name_record
 from dalembert.identify.records.drift import measure_drift
 from dalembert.record import Record
 
-ROWS = 16_384  # samples read at a time: a campaign may fill the memory
-
-
-SAMPLES_OF_LEVELS = 10_000  # samples in which different values are counted
-
-
-@dataclass(frozen=True)
-class ValueThresholds:
-    """Limits of the checks of values."""
-
-    # largest value: the squares of larger ones overflow once they are summed and multiplied
-    largest: float = 1e100
-    # share of samples that repeat the extreme value of the channel, and their number. Of a Gaussian signal with 8 bits
-    # over ±4 standard deviations 4e-5 of the samples are at an extreme, alone or not.
-    clipped_share: float = 1e-3
-    clipped_samples: int = 5
-    # equal samples in a row, and their share: a crest with 100 samples per period and 8 bits repeats a value 4 times
-    stuck_samples: int = 20
-    stuck_share: float = 0.02
-    # share of the samples with the usual number of repetitions: all of them, except for equal values by chance
-    repeated: float = 0.9
-    # standard deviation of another output in a stretch, relative to that of its record, by which it moves there
-    alive: float = 0.1
-    # different values of an output: fewer than 3 bits resolve no vibration; counted in 20 times as many samples
-    levels: int = 8
-    samples_per_level: int = 20
-    # |mean| / standard deviation: the offset has 99 % of the power of the channel
-    offset: float = 10.0
-    # the same where no input has an offset: it has half of the power, and would be modelled by a state of its own ...
-    unexplained_offset: float = 1.0
-    # ... where the means of this number of blocks stay within this share of it; an input with a mean below is without
-    # offset
-    blocks: int = 8
-    steady: float = 0.2
-    # ratio of the standard deviations of channels of one unit: a forgotten prefix micro; nodes of modes give up to 1e4
-    unit_ratio: float = 1e6
-    # the same of one channel in repeated tests, whose levels differ by a factor of some hundred at most
-    repeat_ratio: float = 1e4
-    # smallest eigenvalue of the correlation matrix: 1e-7 of the size of a channel, squared; rounding leaves 1e-15
-    dependent: float = 1e-14
-    # share of a channel in such a combination, of unit length: 1 % of its power
-    involved: float = 0.1
-    # variance over the squared mean (from the first sample) that sums of squares do not give: half of their digits
-    lost: float = 1e-12
-    # range over the largest value of a constant: eight roundings of a unit conversion
-    constant: float = 8.0 * float(np.finfo(np.float64).eps)
-
-
-THRESHOLDS = ValueThresholds()
-
 
 def examine_values(
     runs: Sequence[Record], inputs: Sequence[str], outputs: Sequence[str], units: Mapping[str, str], *, offsets: bool,
-    strict: bool = False, drifts: str = "",
+    strict: bool = False, drifts: str = "", steady: float = 0.2,
 ) -> list[Finding]:  # fmt: skip
     """Refuse gaps and constant channels; findings on values that look wrong.
 
     offsets, strict : whether means matter, and small ones too; drifts : how trends are removed later, or empty where
     they do not matter.
+    steady : where the means of this number of blocks stay within this share of it; an input with a mean below is
+    without offset
     """
-    names, nu, limit = (*inputs, *outputs), len(inputs), THRESHOLDS
+    names, nu = (*inputs, *outputs), len(inputs)
     seen = ChannelStatistics(runs, names)
     _refuse_constant(names, nu, seen.lows, seen.highs)
-    has_offset = np.abs(seen.means[:, :nu]) > limit.steady * seen.spreads[:, :nu]
+    has_offset = np.abs(seen.means[:, :nu]) > steady * seen.spreads[:, :nu]
     found: list[Finding] = _find_repeated_samples(runs, names) if seen.repeats.all() else []
     for j, name in enumerate(names):
         if seen.repeats[j]:
@@ -106,19 +57,26 @@ class ChannelStatistics:
     in a row are ever equal; ``gram`` : (channels, channels), products over all records about the first sample.
     """
 
-    def __init__(self, runs: Sequence[Record], names: Sequence[str]) -> None:
+    def __init__(
+        self, runs: Sequence[Record], names: Sequence[str], largest_value: float = 1e100, rows: int = 16_384,
+        lost: float = 1e-12,
+    ) -> None:  # fmt: skip
+        # largest_value: largest value: the squares of larger ones overflow once they are summed and multiplied
+        # rows: samples read at a time: a campaign may fill the memory
+        # lost: variance over the squared mean (from the first sample) that sums of squares do not give: half of their
+        # digits
         shape = len(runs), len(names)
         self.lows, self.highs = np.full(shape, np.inf), np.full(shape, -np.inf)
         self.means, self.spreads = np.empty(shape), np.empty(shape)
         self.repeats = np.zeros(len(names), dtype=bool)
         self.gram = np.zeros((len(names), len(names)))
         shift = np.zeros(len(names))
-        largest = THRESHOLDS.largest
+        largest = largest_value
         for k, run in enumerate(runs):
             places = [run.names.index(name) for name in names]
             sums, squares = np.zeros(len(names)), np.zeros(len(names))
-            for first in range(0, len(run), ROWS):
-                part = run.data[first : first + ROWS, places]
+            for first in range(0, len(run), rows):
+                part = run.data[first : first + rows, places]
                 low, high = part.min(axis=0), part.max(axis=0)
                 bad = ~((low > -largest) & (high < largest))  # NaN compares as False
                 if bad.any():
@@ -136,7 +94,7 @@ class ChannelStatistics:
             self.means[k] = mean + shift
             variance = squares / len(run) - mean**2
             # lost in rounding: far from the first sample
-            for j in np.flatnonzero(variance <= THRESHOLDS.lost * mean**2):
+            for j in np.flatnonzero(variance <= lost * mean**2):
                 variance[j] = run[names[int(j)]].var()
             self.spreads[k] = np.where(self.highs[k] > self.lows[k], np.sqrt(variance), 0.0)
 
@@ -162,10 +120,14 @@ def _refuse_gaps(column: FloatArray, time: FloatArray, name: str, where: str) ->
     )
 
 
-def _refuse_constant(names: Sequence[str], nu: int, lows: FloatArray, highs: FloatArray) -> None:
+def _refuse_constant(
+    names: Sequence[str], nu: int, lows: FloatArray, highs: FloatArray,
+    constant: float = 8.0 * float(np.finfo(np.float64).eps),
+) -> None:  # fmt: skip
+    # constant: range over the largest value of a constant: eight roundings of a unit conversion
     low, high = lows.min(axis=0), highs.max(axis=0)
     size = np.maximum(np.abs(low), np.abs(high))
-    still = high - low <= THRESHOLDS.constant * size
+    still = high - low <= constant * size
     if still.any():
         j = int(still.argmax())
         why = "excites nothing" if j < nu else "shows no motion (a dead or unplugged sensor?)"
@@ -176,9 +138,18 @@ def _refuse_constant(names: Sequence[str], nu: int, lows: FloatArray, highs: Flo
         )
 
 
-def _find_truncated(runs: Sequence[Record], suspects: Sequence[str], outputs: Sequence[str]) -> list[Finding]:
-    """Outputs that begin late or end early: they keep one value while another output moves."""
-    limit, found = THRESHOLDS, []
+def _find_truncated(
+    runs: Sequence[Record], suspects: Sequence[str], outputs: Sequence[str], stuck_samples: int = 20,
+    stuck_share: float = 0.02, least_alive: float = 0.1,
+) -> list[Finding]:  # fmt: skip
+    """Outputs that begin late or end early: they keep one value while another output moves.
+
+    stuck_samples, stuck_share : equal samples in a row, and their share: a crest with 100 samples per period and 8 bits
+    repeats a value 4 times
+    least_alive : standard deviation of another output in a stretch, relative to that of its record, by which it moves
+    there
+    """
+    found = []
     for name in suspects:
         for run in runs:
             column = run[name]
@@ -191,12 +162,12 @@ def _find_truncated(runs: Sequence[Record], suspects: Sequence[str], outputs: Se
                 others = [run[other] for other in outputs if other != name]
                 # they move in most of the rest: a blow reaches the sensors at different samples
                 alive = any(
-                    other[rest].std() > limit.alive * other.std()
+                    other[rest].std() > least_alive * other.std()
                     and 2 * np.count_nonzero(np.diff(other[rest])) > length
                     for other in others
                     if length > 1
                 )
-                if length >= max(limit.stuck_samples, limit.stuck_share * len(column)) and alive:
+                if length >= max(stuck_samples, stuck_share * len(column)) and alive:
                     at = float(run.time[moving[0] if word == "begins" else moving[-1]])
                     problem = (
                         f"output {name!r} {word} at t = {at:.6g} s while others move: it keeps one value for "
@@ -208,16 +179,24 @@ def _find_truncated(runs: Sequence[Record], suspects: Sequence[str], outputs: Se
     return found
 
 
-def _find_repeated_samples(runs: Sequence[Record], names: Sequence[str]) -> list[Finding]:
-    """A finding where every sample of all channels is repeated several times: recorded faster than measured."""
+def _find_repeated_samples(
+    runs: Sequence[Record], names: Sequence[str], levels: int = 8, repeated: float = 0.9,
+    samples_of_levels: int = 10_000,
+) -> list[Finding]:  # fmt: skip
+    """A finding where every sample of all channels is repeated several times: recorded faster than measured.
+
+    levels : different values of an output: fewer than 3 bits resolve no vibration; counted in 20 times as many samples
+    repeated : share of the samples with the usual number of repetitions: all of them, except for equal values by chance
+    samples_of_levels : samples in which different values are counted
+    """
     run = max(runs, key=len)
-    some = run.data[:SAMPLES_OF_LEVELS, [run.names.index(name) for name in names]]
+    some = run.data[:samples_of_levels, [run.names.index(name) for name in names]]
     new = np.flatnonzero((some[1:] != some[:-1]).any(axis=1))
-    if len(new) < THRESHOLDS.levels:
+    if len(new) < levels:
         return []
     steps = np.diff(new)
     times = int(np.median(steps))
-    if times < 2 or np.mean(steps == times) < THRESHOLDS.repeated:
+    if times < 2 or np.mean(steps == times) < repeated:
         return []
     problem = (
         f"every sample is repeated {times} times: the record was written {times} times faster than the channels "
@@ -228,15 +207,23 @@ def _find_repeated_samples(runs: Sequence[Record], names: Sequence[str]) -> list
 
 
 def _find_repeated_values(
-    runs: Sequence[Record], name: str, is_input: bool, low: FloatArray, high: FloatArray
-) -> list[Finding]:
-    """Clipped at an extreme, stuck for a while, or of few levels."""
-    limit, where = THRESHOLDS, {"channel": name}
-    first = runs[0][name][:SAMPLES_OF_LEVELS]
+    runs: Sequence[Record], name: str, is_input: bool, low: FloatArray, high: FloatArray,
+    samples_of_levels: int = 10_000, most_levels: int = 8, clipped_samples: int = 5, samples_per_level: int = 20,
+    clipped_share: float = 1e-3, stuck_samples: int = 20, stuck_share: float = 0.02,
+) -> list[Finding]:  # fmt: skip
+    """Clipped at an extreme, stuck for a while, or of few levels.
+
+    most_levels, samples_per_level : different values of an output: fewer than 3 bits resolve no vibration; counted in
+    20 times as many samples
+    clipped_samples, clipped_share : share of samples that repeat the extreme value of the channel, and their number. Of
+    a Gaussian signal with 8 bits over ±4 standard deviations 4e-5 of the samples are at an extreme, alone or not.
+    """
+    where = {"channel": name}
+    first = runs[0][name][:samples_of_levels]
     levels = np.unique(first).size
-    if is_input and (levels <= limit.levels or np.count_nonzero(first[1:] == first[:-1]) > 0.5 * first.size):
+    if is_input and (levels <= most_levels or np.count_nonzero(first[1:] == first[:-1]) > 0.5 * first.size):
         return []  # a binary, stepped or mostly resting input is meant to be so
-    if not is_input and levels <= limit.levels and first.size > limit.samples_per_level * limit.levels:
+    if not is_input and levels <= most_levels and first.size > samples_per_level * most_levels:
         problem = f"output {name!r} takes only {levels} different values: its resolution is too coarse for its range."
         return [Finding("coarse-resolution", problem, where, {"levels": levels})]
     bottom, top = float(low.min()), float(high.max())
@@ -259,13 +246,13 @@ def _find_repeated_values(
         length, start = int(stops[k] - starts[k]) + 1, int(starts[k])
         if start > 0 and start + length < len(column) and length > longest:
             longest, at = length, float(run.time[start])
-    if clipped >= max(limit.clipped_samples, limit.clipped_share * total):
+    if clipped >= max(clipped_samples, clipped_share * total):
         problem = (
             f"channel {name!r} looks saturated: {clipped} of {total} samples stay at its extreme values "
             f"({bottom:.6g} or {top:.6g}). Raise the range of the sensor; a linear model of clipped data is biased."
         )
         return [Finding("saturated-channel", problem, where, {"samples": clipped, "low": bottom, "high": top})]
-    if not is_input and longest >= max(limit.stuck_samples, limit.stuck_share * total):
+    if not is_input and longest >= max(stuck_samples, stuck_share * total):
         problem = (
             f"output {name!r} does not change for {longest} samples from t = {at:.6g} s: a dropout that held a value?"
         )
@@ -280,19 +267,25 @@ def find_runs(mask: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.int
 
 
 def _find_offset(
-    runs: Sequence[Record], name: str, means: FloatArray, spreads: FloatArray, *, small: bool
-) -> list[Finding]:
-    limit, advice = THRESHOLDS, (Advice("Use {}.", Argument("detrend", "mean")),)
+    runs: Sequence[Record], name: str, means: FloatArray, spreads: FloatArray, *, small: bool, offset: float = 10.0,
+    unexplained_offset: float = 1.0, steady: float = 0.2, blocks: int = 8,
+) -> list[Finding]:  # fmt: skip
+    # offset: |mean| / standard deviation: the offset has 99 % of the power of the channel
+    # unexplained_offset: the same where no input has an offset: it has half of the power, and would be modelled by a
+    # state of its own ...
+    # steady, blocks: where the means of this number of blocks stay within this share of it; an input with a mean below
+    # is without offset
+    advice = (Advice("Use {}.", Argument("detrend", "mean")),)
     numbers = {"mean": float(means[0]), "standard_deviation": float(spreads[0])}
-    if (np.abs(means) > limit.offset * spreads).all():
+    if (np.abs(means) > offset * spreads).all():
         problem = (
             f"output {name!r} has a mean of {means[0]:.4g} and a standard deviation of {spreads[0]:.4g}: the offset "
             "hides the motion."
         )
         return [Finding("offset", problem, {"channel": name}, numbers, advice)]
-    if small and (np.abs(means) > limit.unexplained_offset * spreads).all():
-        levels = np.array([[part.mean() for part in np.array_split(run[name], limit.blocks)] for run in runs])
-        if (levels.std(axis=1) < limit.steady * np.abs(means)).all():
+    if small and (np.abs(means) > unexplained_offset * spreads).all():
+        levels = np.array([[part.mean() for part in np.array_split(run[name], blocks)] for run in runs])
+        if (levels.std(axis=1) < steady * np.abs(means)).all():
             problem = (
                 f"output {name!r} has an offset: its mean is {means[0]:.4g}, its standard deviation "
                 f"{spreads[0]:.4g}, and no input explains it. It takes states from the modes."
@@ -314,7 +307,11 @@ def _find_drift(runs: Sequence[Record], name: str, inputs: Sequence[str], detren
     return [Finding("drift", problem, {"channel": name}, {"share": share}, (advice,))]
 
 
-def _find_wrong_units(names: Sequence[str], units: Mapping[str, str], spreads: FloatArray) -> list[Finding]:
+def _find_wrong_units(
+    names: Sequence[str], units: Mapping[str, str], spreads: FloatArray, unit_ratio: float = 1e6
+) -> list[Finding]:
+    # unit_ratio: ratio of the standard deviations of channels of one unit: a forgotten prefix micro; nodes of modes
+    # give up to 1e4
     alive = [spreads[:, j][spreads[:, j] > 0.0] for j in range(len(names))]
     sizes_of: dict[str, list[tuple[float, str]]] = {}
     for name, sizes in zip(names, alive):
@@ -323,7 +320,7 @@ def _find_wrong_units(names: Sequence[str], units: Mapping[str, str], spreads: F
     found = []
     for unit, sizes_found in sizes_of.items():
         small, large = min(sizes_found), max(sizes_found)
-        if large[0] > THRESHOLDS.unit_ratio * small[0]:
+        if large[0] > unit_ratio * small[0]:
             problem = (
                 f"{large[1]!r} varies {large[0] / small[0]:.2g} times more than {small[1]!r}, both in [{unit}]: wrong "
                 "units suspected in one of them (mm for m, g for m/s², a missing gain)?"
@@ -333,11 +330,12 @@ def _find_wrong_units(names: Sequence[str], units: Mapping[str, str], spreads: F
     return found
 
 
-def _find_rescaled(names: Sequence[str], spreads: FloatArray) -> list[Finding]:
+def _find_rescaled(names: Sequence[str], spreads: FloatArray, repeat_ratio: float = 1e4) -> list[Finding]:
+    # repeat_ratio: the same of one channel in repeated tests, whose levels differ by a factor of some hundred at most
     found = []
     for name, column in zip(names, spreads.T):
         sizes = column[column > 0.0]
-        if sizes.size > 1 and sizes.max() > THRESHOLDS.repeat_ratio * sizes.min():
+        if sizes.size > 1 and sizes.max() > repeat_ratio * sizes.min():
             ratio = float(sizes.max() / sizes.min())
             problem = (
                 f"channel {name!r} varies {ratio:.2g} times more in one record than in another: wrong units in one of "
@@ -347,15 +345,22 @@ def _find_rescaled(names: Sequence[str], spreads: FloatArray) -> list[Finding]:
     return found
 
 
-def _find_dependence(gram: FloatArray, names: Sequence[str], what: str) -> list[Finding]:
-    """Channels that are combinations of others, up to a constant, by the eigenvalues of their correlation."""
+def _find_dependence(
+    gram: FloatArray, names: Sequence[str], what: str, dependent: float = 1e-14, least_part: float = 0.1
+) -> list[Finding]:
+    """Channels that are combinations of others, up to a constant, by the eigenvalues of their correlation.
+
+    dependent : smallest eigenvalue of the correlation matrix: 1e-7 of the size of a channel, squared; rounding leaves
+    1e-15
+    least_part : share of a channel in such a combination, of unit length: 1 % of its power
+    """
     if len(names) < 2:
         return []
     size = np.sqrt(np.diag(gram))
     eigenvalues, vectors = np.linalg.eigh(gram / np.outer(size, size))
-    if eigenvalues[0] >= THRESHOLDS.dependent:
+    if eigenvalues[0] >= dependent:
         return []
-    involved = [name for name, share in zip(names, vectors[:, 0]) if abs(share) > THRESHOLDS.involved]
+    involved = [name for name, share in zip(names, vectors[:, 0]) if abs(share) > least_part]
     why = (
         "their effects cannot be separated"
         if what == "inputs"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,19 +11,6 @@ from dalembert.core.errors import DataError, require_name
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.text import list_names
 from dalembert.record import Record
-
-
-@dataclass(frozen=True)
-class RecordThresholds:
-    """Limits of the checks of records."""
-
-    # relative difference of sample times of repeated tests: loggers write times with five digits
-    same_step: float = 1e-4
-    # samples of the shortest record: no model of one state and one input is determined by fewer
-    fewest: int = 8
-
-
-THRESHOLDS = RecordThresholds()
 
 
 def find_name(kind: str, name: str, known: Iterable[str], where: str, **place: object) -> int:
@@ -109,8 +95,11 @@ def _expand(runs: Sequence[Record], wanted: object, what: str) -> tuple[str, ...
     return tuple(names)
 
 
-def common_sample_time(runs: Sequence[Record]) -> float:
-    """Sample time [s] of all records; uneven time and different rates are refused."""
+def common_sample_time(runs: Sequence[Record], same_step: float = 1e-4) -> float:
+    """Sample time [s] of all records; uneven time and different rates are refused.
+
+    same_step : relative difference of sample times of repeated tests: loggers write times with five digits
+    """
     steps = []
     for k, run in enumerate(runs):
         try:
@@ -124,7 +113,7 @@ def common_sample_time(runs: Sequence[Record]) -> float:
                 *found.advice, where={**found.where, "record": k + 1}, evidence=found.evidence,
             ) from error  # fmt: skip
     for k, step in enumerate(steps):
-        if abs(step - steps[0]) > THRESHOLDS.same_step * steps[0]:
+        if abs(step - steps[0]) > same_step * steps[0]:
             raise DataError(
                 "sample-time-mismatch",
                 f"{name_record(runs, k)} is sampled every {step:.6g} s, record 1 every {steps[0]:.6g} s.",
@@ -154,9 +143,12 @@ def common_units(runs: Sequence[Record], names: Sequence[str]) -> dict[str, str]
     return units
 
 
-def check_lengths(runs: Sequence[Record], count: int) -> None:
-    """Refuse fewer samples than any model with this number of channels needs."""
-    needed = max(THRESHOLDS.fewest, 2 * count)
+def check_lengths(runs: Sequence[Record], count: int, fewest: int = 8) -> None:
+    """Refuse fewer samples than any model with this number of channels needs.
+
+    fewest : samples of the shortest record: no model of one state and one input is determined by fewer
+    """
+    needed = max(fewest, 2 * count)
     for k, run in enumerate(runs):
         if len(run) < needed:
             raise DataError(

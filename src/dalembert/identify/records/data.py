@@ -156,15 +156,10 @@ add records of repeated tests, or ask for less.
 
 @report_findings
 def read_data(
-    record: Record | Sequence[Record] | Data,
-    inputs: str | Iterable[str] = (),
-    outputs: str | Iterable[str] | None = None,
-    *,
-    detrend: Detrend = "none",
-    offset_matters: bool = True,
-    offset_takes_states: bool = False,
-    drift_matters: bool = False,
-) -> Data:
+    record: Record | Sequence[Record] | Data, inputs: str | Iterable[str] = (),
+    outputs: str | Iterable[str] | None = None, *, detrend: Detrend = "none", offset_matters: bool = True,
+    offset_takes_states: bool = False, drift_matters: bool = False,
+) -> Data:  # fmt: skip
     """Inputs and outputs of records, checked, as arrays.
 
     Parameters

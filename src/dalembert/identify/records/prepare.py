@@ -35,20 +35,12 @@ __all__ = ["average", "bandpass", "cut", "decimate", "detrend", "highpass", "low
 
 Channels = str | Iterable[str] | None
 
-# The anti-alias filter of decimate keeps up to this share of the new Nyquist frequency ...
-KEPT_BAND = 0.8
-# ... and lets through less than this of anything above it [dB].
-ATTENUATION = 80.0
-
 
 @accept_several
 def detrend(
-    record: Record,
-    kind: Literal["mean", "linear"] | int = "mean",
-    *,
-    channels: Channels = None,
+    record: Record, kind: Literal["mean", "linear"] | int = "mean", *, channels: Channels = None,
     over: tuple[float, float] | None = None,
-) -> Record:
+) -> Record:  # fmt: skip
     """Take a mean, a straight line or a polynomial in time off channels.
 
     Parameters
@@ -212,6 +204,8 @@ def decimate(record: Record, factor: int, *, channels: Channels = None) -> Recor
     >>> float(abs(slow["a"] - np.sin(2 * np.pi * slow.time))[40:-40].max()) < 2e-4
     True
     """
+    attenuation = 80.0  # and lets through less than this of anything above it [dB].
+    kept_band = 0.8  # The anti-alias filter of decimate keeps up to this share of the new Nyquist frequency ...
     import scipy.signal
 
     q = whole_number("factor", factor, 2)
@@ -222,8 +216,8 @@ def decimate(record: Record, factor: int, *, channels: Channels = None) -> Recor
         raise DataError(
             "too-few-samples", f"the record has {len(record)} samples; decimation by {q} would leave fewer than 8."
         )
-    count, beta = scipy.signal.kaiserord(ATTENUATION, (1.0 - KEPT_BAND) / q)
-    taps = scipy.signal.firwin(count | 1, 0.5 * (1.0 + KEPT_BAND) / q, window=("kaiser", beta))
+    count, beta = scipy.signal.kaiserord(attenuation, (1.0 - kept_band) / q)
+    taps = scipy.signal.firwin(count | 1, 0.5 * (1.0 + kept_band) / q, window=("kaiser", beta))
     data = np.empty((-(-len(record) // q), len(places)))
     for column, i in enumerate(places):
         x = np.ascontiguousarray(record.data[:, i])

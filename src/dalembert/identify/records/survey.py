@@ -15,28 +15,6 @@ from dalembert.record import Record
 
 
 @dataclass(frozen=True)
-class SurveyThresholds:
-    """Limits of what a survey reports.
-
-    clipped_run : samples in a row at the largest or smallest value of a channel: noise of one digit repeats it twice at
-        most in 100 000 samples of 12 bits.
-    band : share of the power between the two frequencies of a band, the rest half below and half above.
-    peak : least height of a peak over the median of the spectrum around it; white noise in 16 blocks stays below 6.
-    apart : least distance of two peaks in lines of the spectrum: the window smears one over four.
-    segment : samples of a block of a spectrum.
-    """
-
-    clipped_run: int = 4
-    band: float = 0.99
-    peak: float = 10.0
-    apart: int = 8
-    segment: int = 4096
-
-
-THRESHOLDS = SurveyThresholds()
-
-
-@dataclass(frozen=True)
 class ChannelSurvey:
     """One channel: numbers, faults and its band.
 
@@ -139,42 +117,50 @@ def _survey_channel(record: Record, name: str, step: float | None) -> ChannelSur
     return ChannelSurvey(name, record.units[name], low, high, mean, rms, len(x) - len(good), clipped, dead, band, peaks)
 
 
-def _count_clipped(at_limit: Any) -> int:
+def _count_clipped(at_limit: Any, clipped_run: int = 4) -> int:
+    # clipped_run: samples in a row at the largest or smallest value of a channel: noise of one digit repeats it twice
+    # at most in 100 000 samples of 12 bits.
     starts, stops = find_runs(at_limit)
     lengths = stops - starts
-    return int(lengths[lengths >= THRESHOLDS.clipped_run].sum())
+    return int(lengths[lengths >= clipped_run].sum())
 
 
-def spectrum(x: FloatArray, step: float) -> tuple[FloatArray, FloatArray]:
-    """Frequencies [Hz] and power of a channel, averaged over blocks."""
+def spectrum(x: FloatArray, step: float, segment: int = 4096) -> tuple[FloatArray, FloatArray]:
+    """Frequencies [Hz] and power of a channel, averaged over blocks.
+
+    segment : samples of a block of a spectrum.
+    """
     from scipy.signal import welch
 
-    size = min(len(x), THRESHOLDS.segment, max(16, 1 << (len(x) // 4).bit_length()))
+    size = min(len(x), segment, max(16, 1 << (len(x) // 4).bit_length()))
     f, power = welch(x, fs=1.0 / step, nperseg=size, detrend="linear")
     return f[1:], power[1:]
 
 
-def _band(f: FloatArray, power: FloatArray) -> tuple[float, float] | None:
+def _band(f: FloatArray, power: FloatArray, band: float = 0.99) -> tuple[float, float] | None:
+    # band: share of the power between the two frequencies of a band, the rest half below and half above.
     total = np.cumsum(power)
     if not total[-1] > 0:
         return None
-    edge = 0.5 * (1.0 - THRESHOLDS.band)
+    edge = 0.5 * (1.0 - band)
     places = np.searchsorted(total / total[-1], (edge, 1.0 - edge))
     first, last = (float(f[min(int(k), len(f) - 1)]) for k in places)
     return first, last
 
 
-def _peaks(f: FloatArray, power: FloatArray, most: int = 5) -> tuple[float, ...]:
-    """Frequencies of the highest narrow peaks, in rising order."""
+def _peaks(f: FloatArray, power: FloatArray, most: int = 5, peak: float = 10.0, apart: int = 8) -> tuple[float, ...]:
+    """Frequencies of the highest narrow peaks, in rising order.
+
+    peak : least height of a peak over the median of the spectrum around it; white noise in 16 blocks stays below 6.
+    apart : least distance of two peaks in lines of the spectrum: the window smears one over four.
+    """
     from scipy.ndimage import median_filter
     from scipy.signal import find_peaks
 
     if not power.max() > 0:
         return ()
     around = median_filter(power, size=min(len(power), 101), mode="nearest") + 1e-12 * power.max()
-    places, _ = find_peaks(
-        np.concatenate([[0.0], power / around, [0.0]]), height=THRESHOLDS.peak, distance=THRESHOLDS.apart
-    )
+    places, _ = find_peaks(np.concatenate([[0.0], power / around, [0.0]]), height=peak, distance=apart)
     places = places - 1
     strongest = places[np.argsort(power[places])[::-1][:most]]
     return tuple(_top(f, power, int(k)) for k in np.sort(strongest))

@@ -13,7 +13,6 @@ frequency; at the ends the record is continued by reflection in its end points.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,27 +27,8 @@ from dalembert.identify.records.checks import common_sample_time, list_records, 
 from dalembert.identify.records.preparation_step import accept_several, add_note, refuse_gaps
 from dalembert.record import Record
 
-
-@dataclass(frozen=True)
-class ShiftLimits:
-    """Search for the fraction of a sample by which a channel is late."""
-
-    # More rounds change the lag by less than 1e-3 samples for signals up to half the Nyquist frequency with noise up to
-    # 0.3 of their size, and by 0.01 for those up to 0.9 of it without noise.
-    rounds: int = 30
-    lost: float = 1.5  # samples from the whole number it began at: another peak of the correlation
-    settled: float = 1e-10  # samples: change that ends the search, far below the 1e-3 that noise of 1 % leaves
-    whole: float = 1e-12  # samples: fraction of a lag that is rounding
-
-
-SHIFT = ShiftLimits()
-
 __all__ = ["Synchronised", "delay", "shift", "synchronise"]
 
-# Half the length of the interpolating filter, and its Kaiser window: exact to 1e-4 up to 0.9 of the Nyquist frequency
-# (measured at a shift of half a sample; 0.95 of it: 1e-3).
-HALF = 48
-KAISER = 8.0
 # Smallest correlation of two signals of the same quantity: noise as large as the signal in both of them gives 0.5.
 WEAK = 0.5
 
@@ -102,25 +82,36 @@ def _find_delay(a: FloatArray, b: FloatArray, dt: float, longest: float | None) 
     return lag * dt, match if np.isfinite(match) else float(R[best] / power)
 
 
-def _match(a: FloatArray, b: FloatArray, start: int) -> tuple[float, float]:
-    """Lag [samples] near ``start`` at which a ≈ g b(k + lag) + c fits best, and the correlation there."""
+def _match(
+    a: FloatArray, b: FloatArray, start: int, rounds: int = 30, half_length: int = 48, settled: float = 1e-10,
+    lost: float = 1.5,
+) -> tuple[float, float]:  # fmt: skip
+    """Lag [samples] near ``start`` at which a ≈ g b(k + lag) + c fits best, and the correlation there.
+
+    rounds : more rounds change the lag by less than 1e-3 samples for signals up to half the Nyquist frequency with
+    noise up to 0.3 of their size, and by 0.01 for those up to 0.9 of it without noise.
+    half_length : half the length of the interpolating filter, and its Kaiser window: exact to 1e-4 up to 0.9 of the
+    Nyquist frequency (measured at a shift of half a sample; 0.95 of it: 1e-3).
+    settled : samples: change that ends the search, far below the 1e-3 that noise of 1 % leaves
+    lost : samples from the whole number it began at: another peak of the correlation
+    """
     low, high = max(0, -start), min(len(a), len(b) - start)
-    edge = 2 + min(HALF, (high - low) // 8)  # ends are interpolated less well
+    edge = 2 + min(half_length, (high - low) // 8)  # ends are interpolated less well
     if high - low - 2 * edge < 8:
         return float(start), float("nan")
     a, b = a[low:high], b[low + start : high + start]
     inner = slice(edge, len(a) - edge)
     fraction, match = 0.0, float("nan")
-    for _ in range(SHIFT.rounds):
+    for _ in range(rounds):
         moved = advance(b, fraction)
         terms = np.column_stack([moved, np.gradient(moved), np.ones(len(a))])[inner]
         gain, change, _ = np.linalg.lstsq(terms, a[inner], rcond=None)[0]
         with np.errstate(invalid="ignore", divide="ignore"):  # NaN for a part that does not change
             match = float(np.corrcoef(moved[inner], a[inner])[0, 1])
-        if gain <= 0.0 or not np.isfinite(match) or abs(fraction + change / gain) > SHIFT.lost:
+        if gain <= 0.0 or not np.isfinite(match) or abs(fraction + change / gain) > lost:
             return float(start), match
         fraction += float(change / gain)
-        if abs(change / gain) < SHIFT.settled:
+        if abs(change / gain) < settled:
             break
     return start + fraction, match
 
@@ -165,16 +156,22 @@ def shift(record: Record, delays: Mapping[str, float]) -> Record:
                  f"shifted {text}")  # fmt: skip
 
 
-def advance(x: FloatArray, lag: float) -> FloatArray:
-    """x(k + lag), the fraction by a windowed sinc, ends reflected in their end points."""
+def advance(
+    x: FloatArray, lag: float, whole_shift: float = 1e-12, half_length: int = 48, kaiser: float = 8.0
+) -> FloatArray:
+    """x(k + lag), the fraction by a windowed sinc, ends reflected in their end points.
+
+    whole_shift : samples: fraction of a lag that is rounding
+    half_length, kaiser : of the interpolating filter and its window, as in `_match`.
+    """
     import scipy.signal
 
     whole = round(lag)
     fraction = lag - whole
-    if abs(fraction) > SHIFT.whole:
-        half = min(HALF, len(x) - 1)
+    if abs(fraction) > whole_shift:
+        half = min(half_length, len(x) - 1)
         k = np.arange(-half, half + 1)
-        taps = np.sinc(k + fraction) * np.i0(KAISER * np.sqrt(np.maximum(0.0, 1 - (k / (half + 1)) ** 2)))
+        taps = np.sinc(k + fraction) * np.i0(kaiser * np.sqrt(np.maximum(0.0, 1 - (k / (half + 1)) ** 2)))
         taps /= taps.sum()
         ends = 2 * x[0] - x[half:0:-1], 2 * x[-1] - x[-2 : -half - 2 : -1]
         x = scipy.signal.oaconvolve(np.concatenate([ends[0], x, ends[1]]), taps, mode="valid")

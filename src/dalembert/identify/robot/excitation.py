@@ -41,29 +41,16 @@ from dalembert.tree.regressor import JointColumns, Names, joint_speeds, read_joi
 
 SX = ca.SX
 CRITERIA = ("condition", "information")
-MOST_STARTS = 10_000  # of searches, each of which takes seconds
-SAMPLES = 20  # per period of the highest harmonic
-SMALLEST_EFFORT = 0.01  # of the largest effort: motors of a wrist are not much finer than those of the base
 KEYS = ("lower", "upper", "speed", "acceleration", "effort")
 
 
 def excitation(
-    eqs: EquationsOfMotion,
-    until: float,
-    *,
-    harmonics: int = 5,
-    limits: Mapping[str, Mapping[str, float]] | None = None,
-    friction: Names = ("viscous", "coulomb"),
-    rotors: bool = False,
-    joints: Names | None = None,
-    noise: Mapping[str, float] | None = None,
-    criterion: str = "condition",
-    every: float | None = None,
-    iterations: int = 200,
-    starts: int = 3,
-    seed: int = 0,
+    eqs: EquationsOfMotion, until: float, *, harmonics: int = 5,
+    limits: Mapping[str, Mapping[str, float]] | None = None, friction: Names = ("viscous", "coulomb"),
+    rotors: bool = False, joints: Names | None = None, noise: Mapping[str, float] | None = None,
+    criterion: str = "condition", every: float | None = None, iterations: int = 200, starts: int = 3, seed: int = 0,
     progress: Setting = None,
-) -> Record:
+) -> Record:  # fmt: skip
     """Design a motion for `da.identify.robot`: a Fourier series of each joint within limits, at rest at both ends.
 
     Parameters
@@ -96,17 +83,19 @@ def excitation(
     >>> bool(abs(plan["shoulder.rate"]).max() <= 2.0), plan.statistics["condition number"] < 10
     (True, True)
     """
+    most_starts = 10_000  # of searches, each of which takes seconds
+    samples = 20  # per period of the highest harmonic
     require_tree(eqs)
     period, top = positive_number("until", until), whole_number("harmonics", harmonics, 2)
-    whole_number("iterations", iterations, 0), whole_number("starts", starts, 1, MOST_STARTS)
+    whole_number("iterations", iterations, 0), whole_number("starts", starts, 1, most_starts)
     one_of("criterion", criterion, CRITERIA)
     labels = _moving_joints(eqs)
     ranges, efforts = _ranges(eqs, labels, limits)
     columns = read_joint_columns(eqs, friction, rotors, joints)
     base = base_parameters(eqs, friction=friction, rotors=rotors, joints=joints)
     step = period / (100 * top) if every is None else positive_number("every", every)
-    coarse = FourierBasis(period, top, np.linspace(0.0, period, SAMPLES * top, endpoint=False))
-    fine = FourierBasis(period, top, np.linspace(0.0, period, FINE * SAMPLES * top, endpoint=False))
+    coarse = FourierBasis(period, top, np.linspace(0.0, period, samples * top, endpoint=False))
+    fine = FourierBasis(period, top, np.linspace(0.0, period, FINE * samples * top, endpoint=False))
     rng = np.random.default_rng(whole_number("seed", seed))
     random = [_random_series(fine, ranges, rng) for _ in range(starts)]
     weights = _weights(eqs, labels, noise, coarse, random, ranges)
@@ -194,9 +183,12 @@ def _random_series(fine: FourierBasis, ranges: list[JointRange], rng: np.random.
 
 def _weights(
     eqs: EquationsOfMotion, labels: Mapping[str, int], noise: Mapping[str, float] | None, basis: FourierBasis,
-    random: list[Array], ranges: list[JointRange],
+    random: list[Array], ranges: list[JointRange], smallest_effort: float = 0.01,
 ) -> Array:  # fmt: skip
-    """1 / (standard deviation of the effort) of every row, in the order of the joints."""
+    """1 / (standard deviation of the effort) of every row, in the order of the joints.
+
+    smallest_effort : of the largest effort: motors of a wrist are not much finer than those of the base
+    """
     if noise is not None:
         for name in noise:
             require_name("joint", name, labels, f"equations {eqs.name!r}", argument="noise")
@@ -210,7 +202,7 @@ def _weights(
         q, v, a = (_reorder_by_speed(x, order) for x in move(basis, one, ranges))
         sizes.append(np.sqrt((inverse_dynamics(eqs, (q, v), a) ** 2).mean(axis=0)))
     found = np.mean(sizes, axis=0)[order]
-    return np.asarray(1.0 / np.maximum(found, SMALLEST_EFFORT * max(float(found.max()), 1e-300)))
+    return np.asarray(1.0 / np.maximum(found, smallest_effort * max(float(found.max()), 1e-300)))
 
 
 def _reorder_by_speed(values: Array, order: list[int]) -> Array:

@@ -17,7 +17,6 @@ import scipy.linalg
 from dalembert.core.arrays import FloatArray
 from dalembert.expressions import Array
 
-DEGREE = 24  # of the norms: (Σ|x|²⁴)^(1/24) exceeds the largest of 200 samples of a sine by 15 %
 FINE = 8  # samples per sample of the search, to find the true maxima
 
 
@@ -82,17 +81,20 @@ def move(basis: FourierBasis, coefficients: Array, ranges: list[JointRange]) -> 
     return q + np.array([one.centre for one in ranges]), v, a
 
 
-def smooth_scale(basis: FourierBasis, x: Array, limits: Array) -> tuple[float, Array]:
-    """s of one joint with smooth maxima, and its gradient by the coefficients."""
+def smooth_scale(basis: FourierBasis, x: Array, limits: Array, degree: int = 24) -> tuple[float, Array]:
+    """s of one joint with smooth maxima, and its gradient by the coefficients.
+
+    degree : of the norms: (Σ|x|²⁴)^(1/24) exceeds the largest of 200 samples of a sine by 15 %
+    """
     norms, gradients = [], []
     for B, limit in zip(basis.matrices, limits, strict=True):
         if not np.isfinite(limit):
             continue
         y = B @ x
         top = max(float(np.abs(y).max()), 1e-300)
-        sums = float(((np.abs(y) / top) ** DEGREE).sum())
-        norm = top * sums ** (1.0 / DEGREE)
-        slope = B.T @ (np.sign(y) * (np.abs(y) / top) ** (DEGREE - 1)) * sums ** (1.0 / DEGREE - 1.0)
+        sums = float(((np.abs(y) / top) ** degree).sum())
+        norm = top * sums ** (1.0 / degree)
+        slope = B.T @ (np.sign(y) * (np.abs(y) / top) ** (degree - 1)) * sums ** (1.0 / degree - 1.0)
         norms.append(norm / limit)
         gradients.append(slope / limit)
     norms.append(1.0)
@@ -100,8 +102,8 @@ def smooth_scale(basis: FourierBasis, x: Array, limits: Array) -> tuple[float, A
     # the largest of them, approximated by a norm of high order
     ratio = np.array(norms)
     top = float(ratio.max())
-    sums = float(((ratio / top) ** DEGREE).sum())
-    total = top * sums ** (1.0 / DEGREE)
-    weights = (ratio / top) ** (DEGREE - 1) * sums ** (1.0 / DEGREE - 1.0)
+    sums = float(((ratio / top) ** degree).sum())
+    total = top * sums ** (1.0 / degree)
+    weights = (ratio / top) ** (degree - 1) * sums ** (1.0 / degree - 1.0)
     gradient = sum(w * g for w, g in zip(weights, gradients, strict=True))
     return 1.0 / total, np.asarray(-gradient / total**2)

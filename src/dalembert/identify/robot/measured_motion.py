@@ -32,41 +32,6 @@ from dalembert.tree.regressor import joint_speeds
 
 
 @dataclass(frozen=True)
-class MotionThresholds:
-    """Filter and derivatives."""
-
-    # Power of the spectrum over its noise floor at the highest frequency of the motion. The floor of single lines
-    # scatters by a factor of 20 at most among 1e5 lines (exponential distribution, ln 1e5 = 12).
-    above_noise: float = 100.0
-    # Cut-off over the highest frequency of the motion: a filter of order 4, twice, takes 0.41 · 3⁻⁸ = 6e-5 off there.
-    margin: float = 3.0
-    # Noise of an acceleration after the filter, over its size. It biases inertias by its square, some 1e-4, ten
-    # times less than the deviations of a good record.
-    noise: float = 0.01
-    # The cut-off is not taken lower than `margin` times the frequency below which this share of the power of the
-    # acceleration lies; the rest are impacts and reversals of friction.
-    main_power: float = 0.9
-    # Cut-off over half the sample rate, above which no filter is used: samples at both ends would be lost for little
-    # effect.
-    widest: float = 0.8
-    # Length of each end that is left out, in periods of the cut-off: the response of the filter has decayed to 1e-4.
-    edge: float = 2.0
-    # Samples left out at each end of derivatives of splines without a filter.
-    spline_edge: int = 5
-    # Noise of an acceleration over its size. Noise in the regressor biases the estimates by its square: here 1 %.
-    noisy: float = 0.1
-    # Fewest samples of a record: as for the other methods of identification.
-    fewest: int = 8
-    # Least noise of a channel over its largest value: ten thousand roundings, which are no motion of a joint at rest.
-    rounding: float = 1e-12
-    # Least error of a channel over its largest value: 24 bits of an encoder.
-    resolution: float = 1e-7
-
-
-THRESHOLDS = MotionThresholds()
-
-
-@dataclass(frozen=True)
 class MeasuredMotion:
     """One record: t (N,), q, v, a (N, ...), inputs u (N, nu) and efforts along speeds (N, nv), zero where not measured.
 
@@ -194,8 +159,14 @@ def read_motions(
 
 def _read_motion(
     eqs: EquationsOfMotion, run: Record, channels: MeasuredChannels, cutoff_hz: float | None, decimate: int | None,
-    name: str, place: int,
+    name: str, place: int, fewest: int = 8, widest: float = 0.8, spline_edge: int = 5, edge_time: float = 2.0,
 ) -> tuple[MeasuredMotion, list[Finding]]:  # fmt: skip
+    # fewest: Fewest samples of a record: as for the other methods of identification.
+    # widest: Cut-off over half the sample rate, above which no filter is used: samples at both ends would be lost for
+    # little effect.
+    # spline_edge: Samples left out at each end of derivatives of splines without a filter.
+    # edge_time: Length of each end that is left out, in periods of the cut-off: the response of the filter has decayed
+    # to 1e-4.
     every = [*channels.motion.values(), *channels.inputs.values(), *channels.efforts.values()]
     _check_samples(run, every, name, place)
     run = run.select(*dict.fromkeys(every))
@@ -204,7 +175,7 @@ def _read_motion(
     dt = run.sample_time
     moving = list(channels.motion.values())
     spectra = {c: MotionSpectrum.of(run[c], dt, order) for c, order in _orders(eqs, channels).items()}
-    limit = THRESHOLDS.widest * 0.5 / dt
+    limit = widest * 0.5 / dt
     cutoff = choose_cutoff(list(spectra.values())) if cutoff_hz is None else float(cutoff_hz)
     filtered = lowpass(run, cutoff, channels=moving) if cutoff < limit else run
     units = filtered.units
@@ -213,10 +184,10 @@ def _read_motion(
         {n: units[c] for n, c in channels.motion.items()},
     )  # fmt: skip
     poses, _, how = find_poses(eqs, named, None, None)
-    edge = int(np.ceil(THRESHOLDS.edge / cutoff / dt)) if cutoff < limit else 0
-    edge = max(edge, 0 if how.endswith("given") else THRESHOLDS.spline_edge)
+    edge = int(np.ceil(edge_time / cutoff / dt)) if cutoff < limit else 0
+    edge = max(edge, 0 if how.endswith("given") else spline_edge)
     inner = slice(edge, len(run) - edge)
-    if len(run) - 2 * edge < THRESHOLDS.fewest:
+    if len(run) - 2 * edge < fewest:
         raise DataError(
             "too-few-samples",
             f"{name} has {len(run)} samples; {edge} at each end are lost to the filter at {cutoff:.3g} Hz.",
@@ -235,10 +206,10 @@ def _read_motion(
     return motion, _find_noise(eqs, channels, spectra, motion, cutoff, name)
 
 
-def _check_samples(run: Record, channels: Sequence[str], name: str, place: int) -> None:
-    if len(run) < THRESHOLDS.fewest:
+def _check_samples(run: Record, channels: Sequence[str], name: str, place: int, fewest: int = 8) -> None:
+    if len(run) < fewest:
         raise DataError(
-            "too-few-samples", f"{name} has {len(run)} samples; at least {THRESHOLDS.fewest} are needed.",
+            "too-few-samples", f"{name} has {len(run)} samples; at least {fewest} are needed.",
             where={"record": place},
         )  # fmt: skip
     for channel in channels:
@@ -264,8 +235,18 @@ class MotionSpectrum:
     least: Array  # noise of the best resolution
 
     @classmethod
-    def of(cls, values: Array, dt: float, order: int) -> MotionSpectrum:
-        """order : number of differentiations of the channel: 2 for a position, 0 for an acceleration."""
+    def of(
+        cls, values: Array, dt: float, order: int, rounding: float = 1e-12, above_noise: float = 100.0,
+        resolution: float = 1e-7,
+    ) -> MotionSpectrum:  # fmt: skip
+        """order : number of differentiations of the channel: 2 for a position, 0 for an acceleration.
+
+        rounding : least noise of a channel over its largest value: ten thousand roundings, which are no motion of a
+        joint at rest.
+        above_noise : power of the spectrum over its noise floor at the highest frequency of the motion. The floor of
+        single lines scatters by a factor of 20 at most among 1e5 lines (exponential distribution, ln 1e5 = 12).
+        resolution : least error of a channel over its largest value: 24 bits of an encoder.
+        """
         count = len(values)
         t = np.linspace(-1.0, 1.0, count)
         rest = values - np.polynomial.polynomial.polyval(t, np.polynomial.polynomial.polyfit(t, values, 1))
@@ -273,13 +254,13 @@ class MotionSpectrum:
         power = np.abs(np.fft.rfft(rest * window)) ** 2 / (window**2).sum()  # white noise: its variance in every line
         # the median of exponentially distributed lines is ln 2 times their mean
         floor = float(np.median(power[len(power) // 2 :])) / np.log(2.0)
-        floor = max(floor, (THRESHOLDS.rounding * float(np.abs(values).max())) ** 2)
-        above = np.flatnonzero(power > THRESHOLDS.above_noise * floor)
+        floor = max(floor, (rounding * float(np.abs(values).max())) ** 2)
+        above = np.flatnonzero(power > above_noise * floor)
         last = max(1, int(above[-1]) if len(above) else 0)
         f = np.arange(len(power)) / (count * dt)
         gain = 2.0 / count * (2 * np.pi * f) ** (2 * order)
-        motion = np.where(power > THRESHOLDS.above_noise * floor, gain * power, 0.0)
-        least = gain * (THRESHOLDS.resolution * np.abs(values).max()) ** 2
+        motion = np.where(power > above_noise * floor, gain * power, 0.0)
+        least = gain * (resolution * np.abs(values).max()) ** 2
         return cls(f, motion, gain * floor, float(f[last]), least)
 
     def noise_below(self, cutoff: float) -> float:
@@ -296,20 +277,30 @@ class MotionSpectrum:
         return float(np.sqrt(self.motion.sum()))
 
 
-def choose_cutoff(spectra: Sequence[MotionSpectrum]) -> float:
-    """Cut-off [Hz] for all channels, infinite where none needs one; joints at rest do not count."""
+def choose_cutoff(
+    spectra: Sequence[MotionSpectrum], margin: float = 3.0, main_power: float = 0.9, noise: float = 0.01
+) -> float:
+    """Cut-off [Hz] for all channels, infinite where none needs one; joints at rest do not count.
+
+    margin : cut-off over the highest frequency of the motion: a filter of order 4, twice, takes 0.41 · 3⁻⁸ = 6e-5 off
+    there.
+    main_power : the cut-off is not taken lower than `margin` times the frequency below which this share of the power of
+    the acceleration lies; the rest are impacts and reversals of friction.
+    noise : noise of an acceleration after the filter, over its size. It biases inertias by its square, some 1e-4, ten
+    times less than the deviations of a good record.
+    """
     moving = [one for one in spectra if one.size > 0.0]
     if not moving:
         return np.inf
     quiet, least = [], []
     for one in moving:
-        allowed = np.cumsum(one.noise) <= (THRESHOLDS.noise * one.size) ** 2
+        allowed = np.cumsum(one.noise) <= (noise * one.size) ** 2
         quiet.append(np.inf if allowed.all() else float(one.frequencies[allowed][-1]) if allowed.any() else 0.0)
-        most = np.searchsorted(np.cumsum(one.motion), THRESHOLDS.main_power * one.motion.sum())
-        least.append(THRESHOLDS.margin * float(one.frequencies[min(int(most), len(one.frequencies) - 1)]))
+        most = np.searchsorted(np.cumsum(one.motion), main_power * one.motion.sum())
+        least.append(margin * float(one.frequencies[min(int(most), len(one.frequencies) - 1)]))
     if min(quiet) == np.inf:
         return np.inf
-    return min(THRESHOLDS.margin * max(one.band for one in moving), max(min(quiet), *least))
+    return min(margin * max(one.band for one in moving), max(min(quiet), *least))
 
 
 def _orders(eqs: EquationsOfMotion, channels: MeasuredChannels) -> dict[str, int]:
@@ -334,9 +325,12 @@ def _orders(eqs: EquationsOfMotion, channels: MeasuredChannels) -> dict[str, int
 
 def _find_noise(
     eqs: EquationsOfMotion, channels: MeasuredChannels, spectra: Mapping[str, MotionSpectrum], motion: MeasuredMotion,
-    cutoff: float, name: str,
+    cutoff: float, name: str, noisy: float = 0.1,
 ) -> list[Finding]:  # fmt: skip
-    """Accelerations that noise of the positions hides."""
+    """Accelerations that noise of the positions hides.
+
+    noisy : noise of an acceleration over its size. Noise in the regressor biases the estimates by its square: here 1 %.
+    """
     found = []
     coordinates = dict(zip(eqs.measure_rates.names, eqs.measures.names, strict=True))
     for label, k in joint_speeds(eqs).items():
@@ -346,7 +340,7 @@ def _find_noise(
         if not channel or np.abs(motion.v[:, k]).max() <= SMOOTH:  # another check reports a joint at rest
             continue
         noise, size = spectra[channel].noise_below(cutoff), float(np.sqrt(np.mean(motion.a[:, k] ** 2)))
-        if noise > THRESHOLDS.noisy * size:
+        if noise > noisy * size:
             found.append(Finding(
                 "coarse-sampling",
                 f"{name}: noise of {channel!r} makes {100 * noise / max(size, 1e-300):.0f} % of the acceleration of "

@@ -26,10 +26,6 @@ from dalembert.tree.base_parameters import first_independent
 from dalembert.tree.evaluation import evaluate
 from dalembert.tree.regressor import JointColumns, joint_speeds
 
-BLOCK = 2000  # samples at a time: a regressor of 6 speeds and 80 columns then takes 8 MB
-ROUNDING = 1e-9  # relative rounding error of differences of larger values
-SPEED = 100.0  # rad/s or m/s, far above the speeds that regularise drawn friction
-
 
 @dataclass(frozen=True)
 class BalanceRow:
@@ -128,10 +124,13 @@ class TorqueBalance:
         return free
 
     # -- numbers ------------------------------------------------------------------------------------------------------
-    def blocks(self, motion: MeasuredMotion) -> Iterator[tuple[slice, BalanceBlock]]:
-        """The balance along a motion, some samples at a time."""
-        for first in range(0, len(motion.t), BLOCK):
-            part = slice(first, min(first + BLOCK, len(motion.t)))
+    def blocks(self, motion: MeasuredMotion, block: int = 2000) -> Iterator[tuple[slice, BalanceBlock]]:
+        """The balance along a motion, some samples at a time.
+
+        block : samples at a time: a regressor of 6 speeds and 80 columns then takes 8 MB
+        """
+        for first in range(0, len(motion.t), block):
+            part = slice(first, min(first + block, len(motion.t)))
             yield part, self._block(motion, part)
 
     def _block(self, motion: MeasuredMotion, part: slice) -> BalanceBlock:
@@ -166,11 +165,14 @@ class TorqueBalance:
         T[:, rest] = -np.linalg.pinv(A[:, :, rest]) @ A[:, :, driven]
         return T
 
-    def drawn_values(self) -> Array:
+    def drawn_values(self, speed: float = 100.0, rounding: float = 1e-9) -> Array:
         """Values of the columns of joints in the drawing: friction as its effort depends on speed, rotors.
 
         The part of the effort along a joint that is odd in its speed, at two speeds far above those at which drawn
         friction is regularised, is viscous v + coulomb; the even part has no column here.
+
+        speed : rad/s or m/s, far above the speeds that regularise drawn friction
+        rounding : relative rounding error of differences of larger values
         """
         eqs, own = self.eqs, self.columns
         (q, z), t = (eqs.state().q, eqs.state().z), 0.0
@@ -181,7 +183,7 @@ class TorqueBalance:
         parameters = evaluate(eqs, (q, np.zeros(eqs.nv)), "inertial_parameters")[0]
         for i, k in enumerate(own.speeds):
             odd = []
-            for size in (SPEED, 2 * SPEED):
+            for size in (speed, 2 * speed):
                 sides = []
                 for sign in (1.0, -1.0):
                     v = np.zeros(eqs.nv)
@@ -190,10 +192,10 @@ class TorqueBalance:
                     inertial = evaluate(eqs, (q, v), "regressor", a=np.zeros(eqs.nv))[0] @ parameters
                     sides.append(float(np.ravel(f)[k] + inertial[k]))
                 odd.append(-0.5 * (sides[0] - sides[1]))
-            viscous = (odd[1] - odd[0]) / SPEED
-            values = {"viscous": viscous, "coulomb": odd[0] - viscous * SPEED, "offset": 0.0, "rotor": self._rotor(k)}
+            viscous = (odd[1] - odd[0]) / speed
+            values = {"viscous": viscous, "coulomb": odd[0] - viscous * speed, "offset": 0.0, "rotor": self._rotor(k)}
             found[i] = [values[term] for term in own.terms]
-        return np.where(np.abs(found) < ROUNDING * np.abs(found).max(), 0.0, found).ravel()
+        return np.where(np.abs(found) < rounding * np.abs(found).max(), 0.0, found).ravel()
 
     def usual_sizes(self) -> Array:
         """Of the columns of joints: inertia of the joint at the drawing's pose, and as much friction at speed 1."""
@@ -201,7 +203,7 @@ class TorqueBalance:
         M = np.reshape(eqs.kernel("inertia")(eqs.state().q, eqs.p, 0.0)[0], (eqs.nv, eqs.nv))
         return np.repeat(np.maximum(np.diag(M)[list(own.speeds)], 1e-6 * np.diag(M).max()), len(own.terms))
 
-    def _rotor(self, k: int) -> float:
+    def _rotor(self, k: int, rounding: float = 1e-9) -> float:
         """Inertia along a speed that moves no body: the total one minus that of the bodies by the regressor."""
         eqs, places = self.eqs, [row.speed for row in self.rows]
         q, still = eqs.state().q, np.zeros(eqs.nv)
@@ -215,7 +217,7 @@ class TorqueBalance:
         moved, rest = (evaluate(eqs, (q, still), "regressor", a=a)[0] for a in (along, still))
         parameters = evaluate(eqs, (q, still), "inertial_parameters")[0]
         total, bodies = float(along @ M @ along), float(along @ (moved - rest) @ parameters)
-        return total - bodies if total - bodies > ROUNDING * total else 0.0
+        return total - bodies if total - bodies > rounding * total else 0.0
 
 
 def _find_acting_inputs(eqs: EquationsOfMotion, used: Iterable[str]) -> tuple[dict[int, str], set[int]]:

@@ -18,8 +18,6 @@ from dalembert.linear.modes import Modes
 from dalembert.numerics import ties
 from dalembert.record.units import Dimension, normalise_spelling, read_whole_unit
 
-GRAVITY = 9.80665  # m/s², of accelerometers in g
-
 
 @dataclass(frozen=True)
 class Conversion:
@@ -95,10 +93,13 @@ def _describe_blank(blank: Sequence[str], unit: str) -> tuple[Finding, ...]:
     return (Finding("missing-unit", problem, {"channels": list(blank)}, {}, (Advice("Give {}.", Argument("units")),)),)
 
 
-def _read(unit: str) -> tuple[float, Dimension] | None:
-    """SI factor and dimension of a displacement or angle or of a derivative of it; None for other units."""
+def _read(unit: str, gravity: float = 9.80665) -> tuple[float, Dimension] | None:
+    """SI factor and dimension of a displacement or angle or of a derivative of it; None for other units.
+
+    gravity : m/s², of accelerometers in g
+    """
     if unit in ("g", "gal"):
-        return (GRAVITY if unit == "g" else 0.01), (0.0, 1.0, -2.0, 0.0)
+        return (gravity if unit == "g" else 0.01), (0.0, 1.0, -2.0, 0.0)
     try:
         (times, over), dimension = read_whole_unit(unit)
     except DataError:

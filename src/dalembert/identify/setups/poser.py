@@ -30,30 +30,9 @@ from dalembert.identify.spectral.machine_harmonics import (
     find_machine_harmonics,
 )
 from dalembert.identify.subspace.projections import project
-from dalembert.identify.subspace.stabilization import LARGEST_ORDER, Stabilization, Tolerances, make_diagram
+from dalembert.identify.subspace.stabilization import Stabilization, Tolerances, make_diagram
 from dalembert.linear.modes import Modes
 from dalembert.numerics import ties
-
-
-@dataclass(frozen=True)
-class PairThresholds:
-    """Limits for modes of two set-ups that are the same."""
-
-    # Relative difference of frequencies: temperature and the mass of moved sensors change those of a structure by 1 or
-    # 2 % within a day.
-    frequency: float = 0.03
-    # Least MAC at the references, where there are two at least.
-    mac: float = 0.8
-    # References at a node: their root mean square, relative to that of all sensors of the set-up. Shapes are known to
-    # some per cent, so that below this the error of a scale is a third or more.
-    node: float = 0.1
-    # Share of the upper half of the orders in which a set-up must have a pole of a mode that half of the others have as
-    # a stable column, within this difference of frequency: two poles may take turns at neighbouring orders.
-    orders: float = 0.5
-    near: float = 0.01
-
-
-THRESHOLDS = PairThresholds()
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,11 +54,13 @@ class SetupModes:
     duration: float = np.inf
 
 
-def identify_setup(data: Data, most: int | None, rows: int | None, scale: TimeScale) -> SetupModes:
+def identify_setup(
+    data: Data, most: int | None, rows: int | None, scale: TimeScale, largest_order: int = 60
+) -> SetupModes:
     """Modes of one set-up: the stable columns of its stabilization diagram by SSI-data, with the evidence on them."""
     setting = Setting((), data.outputs, "mean", False, rows, scale.rows)
     projection = setting.project(data)
-    room = min(projection.room, most or LARGEST_ORDER)
+    room = min(projection.room, most or largest_order)
     drawn = make_diagram(projection, list(range(2, room + 1, 2)), data, "ssi_data", Tolerances())
     modes = average_columns(drawn)
     model = ColumnModes(2 * len(modes), data.dt)
@@ -173,13 +154,17 @@ def join_setups(
 
 
 def _pair(
-    found: list[SetupModes], references: Sequence[str], conversion: Conversion
-) -> tuple[list[list[int]], list[Finding]]:
+    found: list[SetupModes], references: Sequence[str], conversion: Conversion, frequency: float = 0.03,
+    least_mac: float = 0.8,
+) -> tuple[list[list[int]], list[Finding]]:  # fmt: skip
     """Modes that all set-ups have, as the numbers of one mode in each; findings on modes missing in some set-ups.
 
     A mode of half of the set-ups at least is added to those whose diagram has its poles without a stable column.
+
+    frequency : relative difference of frequencies: temperature and the mass of moved sensors change those of a
+    structure by 1 or 2 % within a day.
+    least_mac : least MAC at the references, where there are two at least.
     """
-    limit = THRESHOLDS
     chains: list[dict[int, int]] = []  # number of the mode by set-up
     for j, other in enumerate(found):
         heads = [next(iter(chain.items())) for chain in chains]
@@ -188,8 +173,8 @@ def _pair(
             len(heads), len(other.hertz)
         )
         apart = np.abs(hertz[:, None] - other.hertz[None, :]) / hertz[:, None]
-        cost = apart / limit.frequency + 1.0 - mac
-        cost[(apart > limit.frequency) | (mac < limit.mac)] = np.inf
+        cost = apart / frequency + 1.0 - mac
+        cost[(apart > frequency) | (mac < least_mac)] = np.inf
         taken: set[int] = set()
         for flat in np.argsort(cost, axis=None, kind="stable"):
             c, k = divmod(int(flat), len(other.hertz))
@@ -213,30 +198,34 @@ def _pair(
             words = ", ".join(map(str, missing))
             problem = (
                 f"the mode at {f:.5g} Hz has no partner in set-up {words}, with a frequency within "
-                f"{100 * limit.frequency:g} % and a MAC of {limit.mac:g} at the references: it is left out."
+                f"{100 * frequency:g} % and a MAC of {least_mac:g} at the references: it is left out."
             )
             findings.append(Finding("unpaired-mode", problem, {}, {"hertz": f, "setups": missing}))
     return whole, findings
 
 
 def _add_mode(
-    one: SetupModes, f: float, like: tuple[SetupModes, int], references: Sequence[str], conversion: Conversion
-) -> SetupModes | None:
+    one: SetupModes, f: float, like: tuple[SetupModes, int], references: Sequence[str], conversion: Conversion,
+    least_orders: float = 0.5, least_mac: float = 0.8, near: float = 0.01,
+) -> SetupModes | None:  # fmt: skip
     """A set-up with one more mode, from poles of its diagram near f [Hz] that belong to no column; None without such.
 
     like : another set-up and the number of its mode
+    least_orders, near : share of the upper half of the orders in which a set-up must have a pole of a mode that half of
+    the others have as a stable column, within this difference of frequency: two poles may take turns at neighbouring
+    orders.
     """
     if one.drawn is None:
         return None
-    drawn, limit = one.drawn, THRESHOLDS
+    drawn = one.drawn
     apart = np.abs(drawn.frequencies_hz - f) / f
-    own = np.flatnonzero((drawn.clusters == 0) & (apart < limit.near) & (drawn.damping_ratios > 0.0))
+    own = np.flatnonzero((drawn.clusters == 0) & (apart < near) & (drawn.damping_ratios > 0.0))
     own = own[np.argsort(apart[own], kind="stable")]
     own = own[np.unique(drawn.orders[own], return_index=True)[1]]  # the nearest of each order
     orders = np.unique(drawn.orders)
     upper = orders[len(orders) // 2 :]
     share = float(np.isin(upper, drawn.orders[own]).mean())
-    if share < limit.orders:
+    if share < least_orders:
         return None
     hertz, zeta, shape = _average_poles(drawn, own)
     pole = _eigenvalues(np.array([hertz]), np.array([zeta]))
@@ -247,7 +236,7 @@ def _add_mode(
         hertz=np.append(one.hertz, hertz), damping=np.append(one.damping, zeta),
         evidence={name: np.append(values, share) for name, values in one.evidence.items()},
     )  # fmt: skip
-    return made if _mac_at(like[0], made, references)[like[1], -1] >= limit.mac else None
+    return made if _mac_at(like[0], made, references)[like[1], -1] >= least_mac else None
 
 
 def _mac_at(first: SetupModes, second: SetupModes, references: Sequence[str]) -> FloatArray:
@@ -270,10 +259,14 @@ def _at_node(one: SetupModes, references: Sequence[str]) -> Any:
     return find_nodes(one.modes.shapes, _part(one, references))
 
 
-def find_nodes(shapes: Any, at_references: Any) -> Any:
-    """(k,) whether the references hardly move in a mode, against all sensors."""
+def find_nodes(shapes: Any, at_references: Any, node: float = 0.1) -> Any:
+    """(k,) whether the references hardly move in a mode, against all sensors.
+
+    node : references at a node: their root mean square, relative to that of all sensors of the set-up. Shapes are known
+    to some per cent, so that below this the error of a scale is a third or more.
+    """
     sizes = [np.sqrt(np.mean(np.abs(part) ** 2, axis=0)) for part in (at_references, shapes)]
-    return sizes[0] < THRESHOLDS.node * sizes[1]
+    return sizes[0] < node * sizes[1]
 
 
 def describe_node(f: float, setups: Sequence[int] = ()) -> Finding:

@@ -19,7 +19,6 @@ three modes that are close.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -36,31 +35,10 @@ from dalembert.identify.setups.poser import average_columns, describe_node, find
 from dalembert.identify.setups.setup_classes import ColumnModes, find_common_sines, judge_setups
 from dalembert.identify.spectral.machine_harmonics import describe_machine_harmonics, find_machine_harmonics
 from dalembert.identify.subspace.hankel_factor import HankelFactor, compress_hankel, order_too_high, triangularize
-from dalembert.identify.subspace.projections import RESOLUTION, Projection
+from dalembert.identify.subspace.projections import Projection
 from dalembert.identify.subspace.stabilization import Stabilization, Tolerances, find_poles, make_diagram
 from dalembert.linear.modes import Modes
 
-
-@dataclass(frozen=True)
-class MergeThresholds:
-    """Orders and directions of merged projections."""
-
-    # Largest order of the diagrams by default: frames of 7, 10 and 15 modes between 2 and 34 Hz show all of them; 32 is
-    # too small for 15 modes, and at 60 the poles of all sensors scatter.
-    order: int = 40
-    # Smallest share of a direction of the states in a set-up: below this, the set-up does not excite the direction, and
-    # the motion of its moved sensors would be divided by rounding. Frames give the same shapes from 1e-4 to 1e-8; at
-    # 1e-3 a set-up that excites a mode weakly has part of its motion only (MAC 0.996 for 0.9998).
-    excited: float = 1e-6
-    # Parts of the data that are left out in turn, at least: the standard deviation of ten values is known to 24 %.
-    parts: int = 10
-    # Standard deviation of a frequency over the least possible one, √(ζ f/2πT), median of the modes, above which
-    # frequencies differ between set-ups: 0.9 to 1.4 where they do not. Shapes of a frame of 0.2 % damping have a MAC of
-    # 0.98 and more with the true ones below this, and of 0.89 at 9.
-    shifted: float = 3.0
-
-
-THRESHOLDS = MergeThresholds()
 POLES = ("references", "all")  # sensors whose projections give poles
 
 
@@ -119,10 +97,14 @@ def identify_at_once(
 
 
 def choose_size(
-    parts: Sequence[Data], count: int, most: int | None, rows: int | None, scale: TimeScale
+    parts: Sequence[Data], count: int, most: int | None, rows: int | None, scale: TimeScale, order: int = 40
 ) -> tuple[int, int]:
-    """Block rows and largest order, as given or for this number of references."""
-    wanted = most or THRESHOLDS.order
+    """Block rows and largest order, as given or for this number of references.
+
+    order : largest order of the diagrams by default: frames of 7, 10 and 15 modes between 2 and 34 Hz show all of them;
+    32 is too small for 15 modes, and at 60 the poles of all sensors scatter.
+    """
+    wanted = most or order
     usual = min(Setting((), part.outputs, "mean", False, None, scale.rows).choose_rows(part) for part in parts)
     i = rows or max(usual, -(-wanted // count) + 1)
     for part in parts:
@@ -140,7 +122,7 @@ def _scale(parts: Sequence[Data], count: int) -> FloatArray:
     return np.concatenate([base, *(size[count:] / level for size, level in zip(sizes, levels))])
 
 
-def _project(part: Data, scales: FloatArray, count: int, rows: int) -> FloatArray:
+def _project(part: Data, scales: FloatArray, count: int, rows: int, resolution: float = 2e-6) -> FloatArray:
     """(rows, ny, rows·references) future of all channels, projected on the past of the references.
 
     Channels over their scales; the part at the references, which are first, has unit size.
@@ -149,15 +131,20 @@ def _project(part: Data, scales: FloatArray, count: int, rows: int) -> FloatArra
     factor = hankel.factor
     past = factor[hankel.places("y", 0, rows).reshape(rows, -1)[:, :count].ravel()]
     both = np.vstack([past, factor[hankel.places("y", rows, 2 * rows)]])
-    L = triangularize(np.hstack([both, RESOLUTION * np.eye(len(both), len(past))]))
+    L = triangularize(np.hstack([both, resolution * np.eye(len(both), len(past))]))
     found = L[len(past) :, : len(past)].reshape(rows, part.ny, -1) * (hankel.scales / scales)[:, None]
     return np.asarray(found / np.linalg.norm(found[:, :count]))
 
 
-def merge_hankels(hankels: Sequence[FloatArray], count: int, order: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+def merge_hankels(
+    hankels: Sequence[FloatArray], count: int, order: int, excited: float = 1e-6
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """U (rows·count, order), S (order,) and O_mov S (rows, moved sensors, order) in one basis of states.
 
     hankels : (rows, ny, columns) of each set-up, references first
+    excited : smallest share of a direction of the states in a set-up: below this, the set-up does not excite the
+    direction, and the motion of its moved sensors would be divided by rounding. Frames give the same shapes from 1e-4
+    to 1e-8; at 1e-3 a set-up that excites a mode weakly has part of its motion only (MAC 0.996 for 0.9998).
     """
     rows = len(hankels[0])
     beside = np.concatenate([one[:, :count].reshape(rows * count, -1) for one in hankels], axis=1)
@@ -167,7 +154,7 @@ def merge_hankels(hankels: Sequence[FloatArray], count: int, order: int) -> tupl
         own = Vt[:order, last : last + one.shape[2]]
         last += one.shape[2]
         shares, turn = np.linalg.eigh(own @ own.T)
-        inverse = (turn / np.maximum(shares, THRESHOLDS.excited)) @ turn.T
+        inverse = (turn / np.maximum(shares, excited)) @ turn.T
         pieces.append(one[:, count:] @ own.T @ inverse)
     return U[:, :order], S[:order], np.concatenate(pieces, axis=1)
 
@@ -192,13 +179,18 @@ def _merge(
     return Projection("preger", hankel, U, S, U * S, U * S, meaning, first)
 
 
-def _find_shifts(model: ColumnModes, modes: Modes, duration: float, setups: int) -> list[Finding]:
-    """The finding on frequencies that differ between set-ups by more than chance; duration : of all [s]."""
+def _find_shifts(model: ColumnModes, modes: Modes, duration: float, setups: int, shifted: float = 3.0) -> list[Finding]:
+    """The finding on frequencies that differ between set-ups by more than chance; duration : of all [s].
+
+    shifted : standard deviation of a frequency over the least possible one, √(ζ f/2πT), median of the modes, above
+    which frequencies differ between set-ups: 0.9 to 1.4 where they do not. Shapes of a frame of 0.2 % damping have a
+    MAC of 0.98 and more with the true ones below this, and of 0.89 at 9.
+    """
     deviations, f = model.frequency_deviations_hz, modes.frequencies_hz
     if deviations is None or not len(modes):
         return []
     least = np.sqrt(np.maximum(modes.damping_ratios, 1e-6) * f / (2.0 * np.pi * duration))
-    if np.median(deviations / least) < THRESHOLDS.shifted:
+    if np.median(deviations / least) < shifted:
         return []
     percent = 100.0 * float(np.median(deviations / f)) * np.sqrt(setups)
     problem = (
@@ -234,11 +226,15 @@ def join_columns(
 
 def _deviate(
     parts: Sequence[Data], hankels: list[FloatArray], scales: FloatArray, inside: Sequence[list[int]], rows: int,
-    diagrams: Sequence[Stabilization], modes: Modes, origins: Sequence[tuple[int, int]],
+    diagrams: Sequence[Stabilization], modes: Modes, origins: Sequence[tuple[int, int]], part_count: int = 10,
 ) -> tuple[FloatArray | None, FloatArray | None]:  # fmt: skip
     """Standard deviations of frequencies [Hz] and damping ratios, by leaving out each of ten parts or more (jackknife);
-    none where these are too short."""
-    pieces = -(-THRESHOLDS.parts // len(parts))
+    none where these are too short.
+
+    part_count : parts of the data that are left out in turn, at least: the standard deviation of ten values is known to
+    24 %.
+    """
+    pieces = -(-part_count // len(parts))
     count = len(set(inside[0]).intersection(*inside[1:]))
     if pieces > 1:
         hankels = []

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
-from dalembert.identify.auto.mode_classes import THRESHOLDS, weigh_evidence
+from dalembert.identify.auto.mode_classes import weigh_evidence
 from dalembert.identify.auto.result import ModeJudgement
-from dalembert.identify.auto.settled_poles import THRESHOLDS as SETTLED
 from dalembert.identify.auto.time_scale import TimeScale, find_time_scale
 from dalembert.identify.auto.validation import find_duplicates
 from dalembert.identify.records.data import Data
@@ -53,7 +52,7 @@ def find_common_sines(setups: Sequence[Mapping[int, MachineHarmonic]]) -> dict[i
 
 def judge_setups(
     model: ColumnModes, modes: Modes, evidence: Mapping[str, FloatArray], machines: Collection[int],
-    scale: TimeScale | None, duration: float,
+    scale: TimeScale | None, duration: float, resolution: float = 0.1, heavy: float = 0.3,
 ) -> tuple[ModeJudgement, ...]:  # fmt: skip
     """Class and reasons of every mode; duration : of the longest record [s]."""
     f, zeta = modes.frequencies_hz, modes.damping_ratios
@@ -61,8 +60,8 @@ def judge_setups(
     reasons: list[list[str]] = [[] for _ in f]
     for k in range(len(f)):
         tests = {
-            "not-excited": not excited[k], "no-decay": -modes.eigenvalues[k].real * duration < SETTLED.resolution,
-            "heavily-damped": zeta[k] > THRESHOLDS.heavy, "machine": k in machines,
+            "not-excited": not excited[k], "no-decay": -modes.eigenvalues[k].real * duration < resolution,
+            "heavily-damped": zeta[k] > heavy, "machine": k in machines,
         }  # fmt: skip
         reasons[k] += [name for name, is_so in tests.items() if is_so]
     for i, j in find_duplicates(modes):

@@ -23,9 +23,6 @@ from dalembert.record import Record
 
 __all__ = ["HammerWindows", "hammer_windows"]
 
-# An impact lasts while the force exceeds this share of its peak: a half sine does so for 97 % of its length.
-IMPACT = 0.05
-
 
 @frozen
 class HammerWindows:
@@ -71,13 +68,9 @@ class HammerWindows:
 
 
 def hammer_windows(
-    record: Record | Sequence[Record],
-    inputs: str | Iterable[str],
-    outputs: str | Iterable[str] | None = None,
-    *,
-    width: float | None = None,
-    remaining: float = 0.01,
-) -> HammerWindows:
+    record: Record | Sequence[Record], inputs: str | Iterable[str], outputs: str | Iterable[str] | None = None, *,
+    width: float | None = None, remaining: float = 0.01,
+) -> HammerWindows:  # fmt: skip
     """Force and exponential windows on hammer tests.
 
     Parameters
@@ -123,14 +116,19 @@ def hammer_windows(
     return HammerWindows(records=tuple(made), decay_rate=float(sigma), impacts=impacts)
 
 
-def _force_window(force: FloatArray, t: FloatArray, width: float | None) -> tuple[FloatArray, tuple[float, float]]:
-    """Window of one impact, and its flat part [s]."""
+def _force_window(
+    force: FloatArray, t: FloatArray, width: float | None, impact: float = 0.05
+) -> tuple[FloatArray, tuple[float, float]]:
+    """Window of one impact, and its flat part [s].
+
+    impact : an impact lasts while the force exceeds this share of its peak: a half sine does so for 97 % of its length.
+    """
     size = np.abs(force)
     peak = int(size.argmax())
     if width is not None:
         start, stop = t[peak] - 0.5 * width, t[peak] + 0.5 * width
     else:
-        quiet = size <= IMPACT * size[peak]
+        quiet = size <= impact * size[peak]
         before, after = np.flatnonzero(quiet[:peak]), np.flatnonzero(quiet[peak:])
         first = int(before[-1]) if len(before) else 0
         last = peak + int(after[0]) if len(after) else len(t) - 1

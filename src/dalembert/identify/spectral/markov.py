@@ -19,7 +19,6 @@ It is exact for transients that have died out within their records, too.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -41,27 +40,6 @@ from dalembert.record import Record
 __all__ = ["Markov", "markov"]
 
 METHODS = ("least squares", "fft")
-# Rows of the regression that are compressed at once, at least.
-ROWS = 4096
-
-
-@dataclass(frozen=True)
-class MarkovThresholds:
-    """Limits of excitation and of responses that have died out."""
-
-    # size of the last tenth of a response that has died out, as a share of its peak: it biases the others by as much
-    tail: float = 0.01
-    # root mean square of the last twentieth of an output that has died out, as a share of its peak
-    died_out: float = 0.05
-    # change of the input from one period to the next, as a share of its size: noise of the sensor leaves less
-    repeats: float = 0.5
-    # share of the largest power of an input below which a line is rounding, and smallest eigenvalue of the correlation
-    # of independent inputs: both are squares, of 1e-10 and 1e-6; transforms round at 1e-13
-    no_power: float = 1e-20
-    dependent: float = 1e-12
-
-
-THRESHOLDS = MarkovThresholds()
 
 
 @frozen
@@ -150,19 +128,11 @@ class Markov:
 
 
 def markov(
-    source: Records | StateSpace,
-    count: int,
-    inputs: str | Iterable[str] = (),
-    outputs: str | Iterable[str] | None = None,
-    *,
-    method: Literal["least squares", "fft"] = "least squares",
-    start: Literal["zero", "unknown"] = "zero",
-    memory: int | None = None,
-    period: int | None = None,
-    skip: int | None = None,
-    detrend: Detrend = "none",
-    tolerance: float | None = None,
-) -> Markov:
+    source: Records | StateSpace, count: int, inputs: str | Iterable[str] = (),
+    outputs: str | Iterable[str] | None = None, *, method: Literal["least squares", "fft"] = "least squares",
+    start: Literal["zero", "unknown"] = "zero", memory: int | None = None, period: int | None = None,
+    skip: int | None = None, detrend: Detrend = "none", tolerance: float | None = None,
+) -> Markov:  # fmt: skip
     """Markov parameters of the system behind records, or of a sampled StateSpace.
 
     Parameters
@@ -284,11 +254,14 @@ def _solve_least_squares(data: Data, count: int, memory: int, start: str, tolera
     }  # fmt: skip
 
 
-def compress(data: Data, memory: int, lost: int, size: FloatArray) -> FloatArray:
-    """R of the QR decomposition of [past inputs, outputs], all records, (unknowns + ny) square at most."""
+def compress(data: Data, memory: int, lost: int, size: FloatArray, rows: int = 4096) -> FloatArray:
+    """R of the QR decomposition of [past inputs, outputs], all records, (unknowns + ny) square at most.
+
+    rows : rows of the regression that are compressed at once, at least.
+    """
     nu = data.nu
     width = memory * nu + data.ny
-    batch = max(ROWS, 2 * width)
+    batch = max(rows, 2 * width)
     R = np.zeros((0, width))
     for u, y in zip(data.u, data.y):
         if len(y) <= lost:
@@ -302,12 +275,16 @@ def compress(data: Data, memory: int, lost: int, size: FloatArray) -> FloatArray
     return R
 
 
-def _find_tail(values: FloatArray, deviations: FloatArray | None) -> list[Finding]:
-    """A finding where the last tenth of a response exceeds its noise and is not small."""
+def _find_tail(values: FloatArray, deviations: FloatArray | None, largest_tail: float = 0.01) -> list[Finding]:
+    """A finding where the last tenth of a response exceeds its noise and is not small.
+
+    largest_tail : size of the last tenth of a response that has died out, as a share of its peak: it biases the others
+    by as much
+    """
     tail = values[-max(1, len(values) // 10) :]
     size = np.sqrt((tail**2).mean(axis=0))
     floor = 0.0 if deviations is None else 3.0 * np.sqrt((deviations[-len(tail) :] ** 2).mean(axis=0))
-    if (size <= np.maximum(THRESHOLDS.tail * np.abs(values).max(axis=0), floor)).all():
+    if (size <= np.maximum(largest_tail * np.abs(values).max(axis=0), floor)).all():
         return []
     problem = f"the response has not died out after {len(values)} samples; its later part biases the parameters."
     advice = Advice("Use a larger {}.", Argument("memory")), Advice("Or use an observer: {}.", Call("da.identify.okid"))
@@ -317,8 +294,14 @@ def _find_tail(values: FloatArray, deviations: FloatArray | None) -> list[Findin
 # ---- division of transforms
 
 
-def divide_transforms(data: Data, count: int, period: int | None, skip: int | None) -> dict[str, Any]:
-    """Fields of :class:`Markov`."""
+def divide_transforms(
+    data: Data, count: int, period: int | None, skip: int | None, dependent: float = 1e-12, no_power: float = 1e-20
+) -> dict[str, Any]:
+    """Fields of :class:`Markov`.
+
+    dependent, no_power : share of the largest power of an input below which a line is rounding, and smallest eigenvalue
+    of the correlation of independent inputs: both are squares, of 1e-10 and 1e-6; transforms round at 1e-13
+    """
     findings = [] if period is not None else _find_cut_responses(data)
     blocks, length, text = _cut_periods(data, period, skip) if period is not None else _pad_transients(data, count)
     nu = data.nu
@@ -332,11 +315,11 @@ def divide_transforms(data: Data, count: int, period: int | None, skip: int | No
     X = scipy.fft.rfft(np.stack(blocks), length, axis=1).transpose(1, 0, 2)  # (nf, K, nu + ny)
     G = X.conj().transpose(0, 2, 1) @ X
     power = np.einsum("faa->fa", G[:, :nu, :nu]).real
-    dead = (power <= THRESHOLDS.no_power * power.max(axis=0)).any(axis=1)
+    dead = (power <= no_power * power.max(axis=0)).any(axis=1)
     size = np.sqrt(np.where(power > 0.0, power, 1.0))
     C = G[:, :nu, :nu] / (size[:, :, None] * size[:, None, :])
-    weak = (np.linalg.eigvalsh(C)[:, 0] < THRESHOLDS.dependent) | dead
-    inverse = np.linalg.pinv(C, rcond=THRESHOLDS.dependent, hermitian=True) / (size[:, :, None] * size[:, None, :])
+    weak = (np.linalg.eigvalsh(C)[:, 0] < dependent) | dead
+    inverse = np.linalg.pinv(C, rcond=dependent, hermitian=True) / (size[:, :, None] * size[:, None, :])
     inverse[dead] = 0.0
     H = (inverse @ G[:, :nu, nu:]).transpose(0, 2, 1)  # (nf, ny, nu)
     if weak.any():
@@ -393,25 +376,31 @@ def _cut_periods(data: Data, period: int, skip: int | None) -> tuple[list[FloatA
     return blocks, length, "periods"
 
 
-def _refuse_other_periods(data: Data, length: int) -> None:
-    """Within a record the input must repeat, else the period is wrong."""
+def _refuse_other_periods(data: Data, length: int, repeats: float = 0.5) -> None:
+    """Within a record the input must repeat, else the period is wrong.
+
+    repeats : change of the input from one period to the next, as a share of its size: noise of the sensor leaves less
+    """
     for u in data.u:
         if len(u) >= 2 * length:
             stop = len(u) // length * length
             gap = u[stop - length : stop] - u[stop - 2 * length : stop - length]
             size = np.sqrt((u[stop - 2 * length : stop] ** 2).mean(axis=0))
-            if (np.sqrt((gap**2).mean(axis=0)) > THRESHOLDS.repeats * size).any():
+            if (np.sqrt((gap**2).mean(axis=0)) > repeats * size).any():
                 raise DataError(
                     "not-periodic", f"the input does not repeat every {length} samples.",
                     Advice("Correct {}, or leave it out.", Argument("period"))
                 )  # fmt: skip
 
 
-def _find_cut_responses(data: Data) -> list[Finding]:
-    """A finding on the first output that has not died out at the end of its record."""
+def _find_cut_responses(data: Data, died_out: float = 0.05) -> list[Finding]:
+    """A finding on the first output that has not died out at the end of its record.
+
+    died_out : root mean square of the last twentieth of an output that has died out, as a share of its peak
+    """
     for y, name in ((y[:, j], name) for y in data.y for j, name in enumerate(data.outputs)):
         end = max(1, len(y) // 20)
-        if np.sqrt((y[-end:] ** 2).mean()) > THRESHOLDS.died_out * np.abs(y).max():
+        if np.sqrt((y[-end:] ** 2).mean()) > died_out * np.abs(y).max():
             problem = (
                 f"output {name!r} has not died out at the end of its record, so its transform is not that of the whole "
                 "response."

@@ -30,10 +30,7 @@ __all__ = ["Spectra", "spectra"]
 
 Window = str | tuple[Any, ...]
 Records = Record | Sequence[Record] | Data
-# Blocks transformed at once fill about this much memory [bytes].
-BATCH = 32_000_000
 DEFAULT_BLOCKS = 8  # with their overlap: a density then has a standard deviation of some 40 %
-ROWS_SHOWN = 20
 
 
 @frozen
@@ -103,7 +100,7 @@ class Spectra:
             units=units, blocks=self.blocks, averages=self.averages, provenance=dict(self.provenance),
         )  # fmt: skip
 
-    def table(self, *, most: int = ROWS_SHOWN) -> str:
+    def table(self, *, most: int = 20) -> str:
         """Auto spectral densities (at most six) at up to ``most`` frequencies spread over the band."""
         count = len(self.frequencies)
         rows = np.unique(np.linspace(0, count - 1, min(most, count)).round().astype(int))
@@ -126,14 +123,9 @@ class Spectra:
 
 
 def spectra(
-    record: Records,
-    channels: str | Iterable[str] | None = None,
-    *,
-    window: Window = "hann",
-    segment: int | Literal["record"] | None = None,
-    overlap: float = 0.5,
-    detrend: Detrend = "mean",
-) -> Spectra:
+    record: Records, channels: str | Iterable[str] | None = None, *, window: Window = "hann",
+    segment: int | Literal["record"] | None = None, overlap: float = 0.5, detrend: Detrend = "mean",
+) -> Spectra:  # fmt: skip
     """Auto and cross spectral densities of channels, averaged over blocks and records.
 
     Parameters
@@ -223,8 +215,13 @@ def plan_blocks(data: Data, window: Window, segment: int | str | None, overlap: 
     return BlockPlan(length=length, step=step, window=values, detrend=detrend, whole=whole, name=name)
 
 
-def average_blocks(parts: Sequence[FloatArray], plan: BlockPlan, dt: float) -> tuple[ComplexArray, int, float]:
-    """(nf, n, n) densities, number of blocks, independent averages."""
+def average_blocks(
+    parts: Sequence[FloatArray], plan: BlockPlan, dt: float, batch_size: int = 32_000_000
+) -> tuple[ComplexArray, int, float]:
+    """(nf, n, n) densities, number of blocks, independent averages.
+
+    batch_size : blocks transformed at once fill about this much memory [bytes].
+    """
     n = parts[0].shape[1]
     total = np.zeros((plan.length // 2 + 1, n, n), dtype=np.complex128)
     energy, blocks, averages = 0.0, 0, 0.0
@@ -238,7 +235,7 @@ def average_blocks(parts: Sequence[FloatArray], plan: BlockPlan, dt: float) -> t
             count = 1 + (len(x) - plan.length) // plan.step
             energy += count * float(plan.window @ plan.window)
             view = np.lib.stride_tricks.sliding_window_view(x, plan.length, axis=0)[:: plan.step]  # (K, n, length)
-            batch = max(1, BATCH // (16 * plan.length * n))
+            batch = max(1, batch_size // (16 * plan.length * n))
             for k in range(0, count, batch):
                 some = _detrend_blocks(view[k : k + batch].transpose(0, 2, 1), plan.detrend)
                 total += _multiply_transforms(some * plan.window[:, None], plan.length)

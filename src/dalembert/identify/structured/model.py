@@ -24,8 +24,6 @@ from dalembert.identify.records.checks import find_name
 from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
 
-SINGULAR = 1e14  # condition number of a mass matrix: less than two digits are left
-
 MATRICES = ("M", "C", "K", "B")
 
 
@@ -165,10 +163,11 @@ class StructuredModel:
 
     def continuous(self, theta: FloatArray) -> Continuous:
         """First-order form (x, x′) and its derivatives."""
+        singular = 1e14  # condition number of a mass matrix: less than two digits are left
         M, C, K, B = (self._matrix(symbol, theta) for symbol in MATRICES)
         dM, dC, dK, dB = (self.parts[symbol] for symbol in MATRICES)
         n, k, nu = len(M), len(theta), B.shape[1]
-        if not np.isfinite(M).all() or np.linalg.cond(M) > SINGULAR:
+        if not np.isfinite(M).all() or np.linalg.cond(M) > singular:
             raise DataError(
                 "singular-matrix", "the mass matrix is singular; massless coordinates must be eliminated first."
             )

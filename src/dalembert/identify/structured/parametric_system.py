@@ -23,7 +23,6 @@ from dalembert.solve.position.assemble import assemble
 from dalembert.solve.rest.equilibrium import equilibrium
 from dalembert.solve.rest.linearize import linearize
 
-STEP = 1e-3  # relative, of the differences
 RULE = ((1, 8.0 / 12.0), (2, -1.0 / 12.0))  # weights of f(x + k h) - f(x - k h)
 
 
@@ -161,7 +160,8 @@ class ParametricSystem:
                 raise DataError("unknown-name", unknown_name("coordinate or output", name, known, "the model"))
         return rows
 
-    def derivatives(self, values: Array) -> list[Matrices]:
+    def derivatives(self, values: Array, relative_step: float = 1e-3) -> list[Matrices]:
+        # relative_step: relative, of the differences
         if isinstance(self.model, Affine):
             parts = self.model.parts()
             none = 0.0 * self.model.base.K
@@ -170,7 +170,7 @@ class ParametricSystem:
             return [Matrices(M.get(n, none), K.get(n, none), C.get(n, none), rows) for n in self.names]
         result = []
         for k in range(len(values)):
-            step = STEP * max(abs(values[k]), 1e-3 * self.scale[k])
+            step = relative_step * max(abs(values[k]), 1e-3 * self.scale[k])
             total: list[Any] = [0.0] * 4
             for shift, weight in RULE:
                 ahead, behind = (self._shift(values, k, sign * shift * step) for sign in (1, -1))

@@ -13,7 +13,6 @@ covariance with the same spectrum and A - K C stable.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,33 +23,18 @@ from dalembert.identify.model.playback import free_motion
 from dalembert.identify.records.data import Data
 from dalembert.identify.subspace.hankel_factor import HankelFactor
 from dalembert.identify.subspace.input_matrices import find_input_matrices
-from dalembert.identify.subspace.projections import NOISE_FREE
 from dalembert.linear.recursions import march
 
 NO_GAIN = "no gain: the data are noise-free in some outputs."
 
 
-@dataclass(frozen=True)
-class GainThresholds:
-    """When data count as noise-free, and when a gain as stable."""
-
-    # Root mean square of the innovations of outputs of unit size.
-    noise: float = NOISE_FREE
-    # Condition number of their correlations: half of the digits of S, a square, remain at 1e8, none at 1e16.
-    condition: float = 1e12
-    # |z| of A - K C at most 1 less this: a mode that does not decay within 1e9 samples.
-    stability: float = 1e-9
-
-
-THRESHOLDS = GainThresholds()
-
-
 def find_gain(
-    A: FloatArray, gamma: FloatArray, innovations: FloatArray, correction: float
+    A: FloatArray, gamma: FloatArray, innovations: FloatArray, correction: float, stability: float = 1e-9
 ) -> tuple[FloatArray | None, FloatArray, str]:
     """K (n, ny), S (ny, ny), and a note; K is None where no stable gain was found.
 
     gamma : (i, ny, n); innovations : L33 (i·ny, i·ny); correction : :func:`correct_freedom`, for S.
+    stability : |z| of A - K C at most 1 less this: a mode that does not decay within 1e9 samples.
     """
     i, ny, n = gamma.shape
     pivots, S = _diagonal_blocks(innovations, ny, correction)
@@ -65,7 +49,7 @@ def find_gain(
     K: FloatArray = scipy.linalg.lstsq(upper, made, check_finite=False)[0]
     C = gamma[0]
     radius = float(np.abs(np.linalg.eigvals(A - K @ C)).max(initial=0.0))
-    if radius < 1.0 - THRESHOLDS.stability:
+    if radius < 1.0 - stability:
         return K, S, f"gain by least squares over the innovations of the future; |z| <= {radius:.4f} of A - K C."
     return _stabilise_gain(A, C, K, S)
 
@@ -77,9 +61,11 @@ def _diagonal_blocks(innovations: FloatArray, ny: int, correction: float) -> tup
     return pivots, correction * np.mean(pivots @ pivots.transpose(0, 2, 1), axis=0)
 
 
-def _noise_free(S: FloatArray) -> bool:
+def _noise_free(S: FloatArray, condition: float = 1e12, noise: float = 1e-5) -> bool:
+    # condition: Condition number of their correlations: half of the digits of S, a square, remain at 1e8, none at 1e16.
+    # noise: Root mean square of the innovations of outputs of unit size.
     size = np.sqrt(np.diagonal(S))
-    return not (size > THRESHOLDS.noise).all() or bool(np.linalg.cond(S / np.outer(size, size)) > THRESHOLDS.condition)
+    return not (size > noise).all() or bool(np.linalg.cond(S / np.outer(size, size)) > condition)
 
 
 def _stabilise_gain(
@@ -102,8 +88,9 @@ def _stabilise_gain(
 
 
 def find_inputs_and_noise(
-    data: Data, hankel: HankelFactor, A: FloatArray, gamma: FloatArray, innovations: FloatArray, feedthrough: bool
-) -> tuple[FloatArray, FloatArray, FloatArray | None, FloatArray, list[str], float | None]:
+    data: Data, hankel: HankelFactor, A: FloatArray, gamma: FloatArray, innovations: FloatArray, feedthrough: bool,
+    stability: float = 1e-9,
+) -> tuple[FloatArray, FloatArray, FloatArray | None, FloatArray, list[str], float | None]:  # fmt: skip
     """B, D, K, S of the scaled channels, notes, and the share of the worst output that simulation does not explain.
 
     By simulation for sensor noise, by prediction for noise that drives the states.
@@ -117,7 +104,7 @@ def find_inputs_and_noise(
     options: dict[str, Any] = {"feedthrough": feedthrough, "exact": hankel.how == "orthogonal"}
     C = gamma[0]
     _, S = _diagonal_blocks(innovations, len(C), correct_freedom(hankel))
-    stable = float(np.abs(np.linalg.eigvals(A)).max(initial=0.0)) < 1.0 + THRESHOLDS.stability
+    stable = float(np.abs(np.linalg.eigvals(A)).max(initial=0.0)) < 1.0 + stability
     if not stable:
         K, S, note = find_gain(A, gamma, innovations, correct_freedom(hankel))
         B, D, left, _, how = find_input_matrices(data, hankel.scales, A, C, K, **options)

@@ -22,18 +22,11 @@ import scipy.linalg
 
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DataError
-from dalembert.identify.likelihood.filter_sums import CONJUGATIONS, UNDAMPED, Moments, multiply_filtered, real_products
+from dalembert.identify.likelihood.filter_sums import CONJUGATIONS, Moments, multiply_filtered, real_products
 from dalembert.identify.model.playback import free_motion
 from dalembert.identify.records.data import Data
 from dalembert.linear.eigen.roots import is_defective
 from dalembert.linear.recursions import march
-
-ALIKE = 0.7  # least over largest weight of outputs: their noise is alike, and a second pass would change little
-
-BLOCK = 400_000  # numbers of regressors held at once: 3 MB
-# Relative size of filtered inputs without their free motion, below which they are free motion only: √ε and a margin.
-LOST = 1e-5
-MOST = 20_000_000  # numbers of the matrix of all responses: 160 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +51,13 @@ class ModalFilters:
         """(N, poles) -> (N, order): real parts of all, then imaginary parts of the pairs."""
         return np.hstack([xi.real, xi[:, : len(self.pairs)].imag])
 
-    def decays(self, count: int) -> bool:
-        """Whether all modes decay within some samples: the products of their signals then follow from moments."""
+    def decays(self, count: int, undamped: float = 0.05) -> bool:
+        """Whether all modes decay within some samples: the products of their signals then follow from moments.
+
+        undamped : decay over a record, -N ln |λ|, below which 1 - λ μ cancels more than one digit of the sums.
+        """
         size = float(np.abs(self.poles).max(initial=0.0))
-        return bool(np.abs(self.poles).min(initial=1.0) > 0.0) and -count * np.log(max(size, 1e-300)) > UNDAMPED
+        return bool(np.abs(self.poles).min(initial=1.0) > 0.0) and -count * np.log(max(size, 1e-300)) > undamped
 
     def products(
         self, u: FloatArray, y: FloatArray, scales: FloatArray, C: FloatArray, K: FloatArray | None
@@ -181,12 +177,15 @@ def find_input_matrices(
 
 def _compress(
     data: Data, scales: FloatArray, modal: ModalFilters, closed: FloatArray, C: FloatArray, K: FloatArray | None,
-    exact: bool,
+    exact: bool, lost_share: float = 1e-5,
 ) -> tuple[FloatArray, bool]:  # fmt: skip
     """Rows of (filtered inputs, inputs, outputs), the free motion of each record eliminated; whether from rest instead.
 
     The response to an impact at the first sample is a free motion: where an input is lost with it, the records are
     assumed to start at rest.
+
+    lost_share : relative size of filtered inputs without their free motion, below which they are free motion only: √ε
+    and a margin.
     """
     n = modal.order
     width = n * data.nu + data.nu + data.ny
@@ -223,7 +222,7 @@ def _compress(
     driven, direct = total[:, : n * data.nu], total[:, n * data.nu : n * data.nu + data.nu]
     driven = driven - direct @ scipy.linalg.lstsq(direct, driven, check_finite=False)[0]
     kept = np.linalg.norm(driven, axis=0) / np.maximum(np.linalg.norm(rest[:, : n * data.nu], axis=0), 1e-300)
-    lost = bool((kept.reshape(data.nu, n).max(axis=1, initial=0.0) < LOST).any()) if n else False
+    lost = bool((kept.reshape(data.nu, n).max(axis=1, initial=0.0) < lost_share).any()) if n else False
     return (rest, True) if lost else (total, False)
 
 
@@ -241,16 +240,19 @@ def _triangle(rows: FloatArray) -> FloatArray:
 
 def _regressors(
     u: FloatArray, y: FloatArray, scales: FloatArray, modal: ModalFilters, closed: FloatArray, C: FloatArray,
-    K: FloatArray | None,
+    K: FloatArray | None, block: int = 400_000,
 ) -> Iterator[FloatArray]:  # fmt: skip
-    """Blocks (.., n + n·nu + nu + ny): free motion, inputs filtered by each pole, inputs, outputs."""
+    """Blocks (.., n + n·nu + nu + ny): free motion, inputs filtered by each pole, inputs, outputs.
+
+    block : numbers of regressors held at once: 3 MB.
+    """
     from scipy.signal import lfilter  # imported here: it takes long to load
 
     nu, n = u.shape[1], modal.order
     predicted = np.zeros(n)  # state from the outputs alone
     poles = modal.poles
     states = np.zeros((len(poles), nu), dtype=np.complex128)
-    size = max(256, BLOCK // (n * (nu + 1) + nu + y.shape[1]))
+    size = max(256, block // (n * (nu + 1) + nu + y.shape[1]))
     free = np.ones(len(poles), dtype=np.complex128)
     table = powers(poles, min(size, len(y))) if len(poles) else None
     for first in range(0, len(y), size):
@@ -277,9 +279,12 @@ def powers(poles: ComplexArray, count: int) -> ComplexArray:
 
 
 def _solve(
-    triangle: FloatArray, modal: ModalFilters, C: FloatArray, nu: int, ny: int, feedthrough: bool
+    triangle: FloatArray, modal: ModalFilters, C: FloatArray, nu: int, ny: int, feedthrough: bool, alike: float = 0.7
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """b (order, nu), D (ny, nu), and E (.., ny) with EᵀE = Σ v vᵀ, v the residuals."""
+    """b (order, nu), D (ny, nu), and E (.., ny) with EᵀE = Σ v vᵀ, v the residuals.
+
+    alike : least over largest weight of outputs: their noise is alike, and a second pass would change little
+    """
     n = modal.order
     driven, direct = triangle[:, : n * nu], triangle[:, n * nu : n * nu + nu]
     wanted = triangle[:, n * nu + nu :]
@@ -302,7 +307,7 @@ def _solve(
         size = np.linalg.norm(left, axis=0)
         weights = 1.0 / np.maximum(size, 1e-9 * np.maximum(np.linalg.norm(wanted, axis=0), 1e-300))
         weights /= weights.max()
-        if weights.min() > ALIKE:
+        if weights.min() > alike:
             break
     return b, D, left
 
@@ -316,12 +321,16 @@ def _least_squares(M: FloatArray, target: FloatArray) -> FloatArray:
 
 
 def _solve_by_responses(
-    data: Data, scales: FloatArray, closed: FloatArray, C: FloatArray, K: FloatArray | None, feedthrough: bool
-) -> tuple[FloatArray, FloatArray]:
-    """By the responses of all entries of B, D and x₀, at most MOST numbers."""
+    data: Data, scales: FloatArray, closed: FloatArray, C: FloatArray, K: FloatArray | None, feedthrough: bool,
+    most_products: int = 20_000_000,
+) -> tuple[FloatArray, FloatArray]:  # fmt: skip
+    """By the responses of all entries of B, D and x₀, at most ``most_products`` numbers.
+
+    most_products : numbers of the matrix of all responses: 160 MB
+    """
     n, nu, ny = len(closed), data.nu, data.ny
     unknown = n * nu + (ny * nu if feedthrough else 0)
-    most = max(4 * n, MOST // (max(1, unknown + n * data.segments) * ny * data.segments))
+    most = max(4 * n, most_products // (max(1, unknown + n * data.segments) * ny * data.segments))
     blocks, targets = [], []
     for k, (u, y) in enumerate(zip(data.u, data.y, strict=True)):
         v, z = u[:most] / scales[:nu], y[:most] / scales[nu:]

@@ -20,20 +20,18 @@ from dalembert.core.arguments import whole_number
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Finding
-from dalembert.identify.model.identified import POLES, Identified, SubspaceSource
+from dalembert.identify.model.identified import Identified, SubspaceSource
 from dalembert.identify.records.checks import find_name
 from dalembert.identify.records.data import Data, Detrend, read_data
 from dalembert.identify.subspace.hankel_factor import choose_rows, compress_hankel, order_too_high
 from dalembert.identify.subspace.innovation_form import correct_freedom, find_gain, find_inputs_and_noise
 from dalembert.identify.subspace.projections import Projection, project, shift_invariance
-from dalembert.identify.subspace.residuals import THRESHOLDS, examine_residuals
+from dalembert.identify.subspace.residuals import examine_residuals
 from dalembert.identify.subspace.stabilization import choose_order, note_order
 from dalembert.linear.state_space import StateSpace
 from dalembert.record import Record
 
 Names = str | Iterable[str]
-# Singular values relative to the largest that are rounding: n ε, and n = 1800 rows (30 of 60 channels) give 4e-13.
-RANK = 1e-12
 
 
 def identify_subspace(
@@ -146,23 +144,27 @@ def delay_inputs(data: Data, delays: Mapping[str, int]) -> Data:
     return data.replace(u=u, y=tuple(part[most:] for part in data.y))
 
 
-def check_rank(projection: Projection, order: int) -> list[Finding]:
-    """Refuse an order above the rank that Γ can have; a finding on one above the rank that it has."""
+def check_rank(projection: Projection, order: int, rank_limit: float = 1e-12) -> list[Finding]:
+    """Refuse an order above the rank that Γ can have; a finding on one above the rank that it has.
+
+    rank_limit : singular values relative to the largest that are rounding: n ε, and n = 1800 rows (30 of 60 channels)
+    give 4e-13.
+    """
     hankel = projection.hankel
     room = min((hankel.rows - 1) * hankel.ny, len(projection.values))
     if order > room:
         raise order_too_high(hankel.rows, hankel.ny, room, order)
-    seen = int(np.count_nonzero(projection.values > RANK * projection.values[0]))
+    seen = int(np.count_nonzero(projection.values > rank_limit * projection.values[0]))
     if order <= seen:
         return []
     problem = f"the data hold only {seen} states; of order {order} the others are rounding errors."
     return [Finding("order-too-high", problem, {}, {"rank": seen}, (Advice("Use {}.", Argument("order", seen)),))]
 
 
-def note_few_data(data: Data, order: int) -> list[str]:
+def note_few_data(data: Data, order: int, few: float = 5.0) -> list[str]:
     """A note where the samples hardly outnumber the unknowns."""
     unknowns = order * (data.nu + data.ny) + data.nu * data.ny
-    if data.samples * data.ny >= THRESHOLDS.few * unknowns:
+    if data.samples * data.ny >= few * unknowns:
         return []
     return [
         f"few data: {unknowns} unknowns of order {order} from {data.samples} samples of {data.ny} outputs; damping is "
@@ -170,9 +172,12 @@ def note_few_data(data: Data, order: int) -> list[str]:
     ]
 
 
-def note_instability(A: FloatArray) -> list[str]:
-    """A note on an unstable A; no finding, because a machine under feedback may be unstable."""
+def note_instability(A: FloatArray, growth: float = 1e-9) -> list[str]:
+    """A note on an unstable A; no finding, because a machine under feedback may be unstable.
+
+    growth : |z| - 1 of an undamped mode: rounding of a realization.
+    """
     radius = float(np.abs(np.linalg.eigvals(A)).max())
-    if radius <= 1.0 + POLES.growth:
+    if radius <= 1.0 + growth:
         return []
     return [f"the model is unstable: largest |z| = {radius:.6f}. More rows or another order may help."]
