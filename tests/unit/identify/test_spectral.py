@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import scipy.signal
@@ -11,7 +9,7 @@ import scipy.signal
 from dalembert import identify
 from dalembert.core.errors import DataError
 from dalembert.identify import IdentificationWarning
-from dalembert.identify.spectral.frf import THRESHOLDS, _Scaled
+from dalembert.identify.spectral.frf import _Scaled
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.record import Record
 from tests.helpers.findings import raises, warns
@@ -411,25 +409,12 @@ def scaled_codes(G: np.ndarray, nu: int) -> list[str]:
 
 @pytest.mark.parametrize("factor", [0.9, 1.1])
 def test_inputs_are_dependent_below_an_eigenvalue_of_their_correlation(factor: float) -> None:
-    c = 1.0 - factor * THRESHOLDS.dependent
+    c = 1.0 - factor * 1e-10
     G = np.array([[[1.0, c, 0.0], [c, 1.0, 0.0], [0.0, 0.0, 1.0]]])
     assert scaled_codes(G, 2) == (["dependent-channels"] if factor < 1.0 else [])
 
 
 @pytest.mark.parametrize("factor", [0.9, 1.1])
 def test_an_input_has_no_power_below_a_share_of_its_largest(factor: float) -> None:
-    G = np.array([np.eye(2), np.diag([factor * THRESHOLDS.no_power, 1.0])])
+    G = np.array([np.eye(2), np.diag([factor * 1e-24, 1.0])])
     assert scaled_codes(G, 1) == (["weak-excitation"] if factor < 1.0 else [])
-
-
-@pytest.mark.parametrize(("share", "answers"), [(0.9e-12, False), (1.1e-12, True)])
-def test_an_output_whose_cross_spectrum_is_1e_12_does_not_answer(share, answers):
-    one = SimpleNamespace(nu=1, C=np.array([[[1.0, share], [share, 1.0]]], dtype=complex), restore=lambda H: H)
-    assert (np.abs(_Scaled.h2(one)).max() > 0.0) == answers
-
-
-@pytest.mark.parametrize("share", [0.0, 1e-300, 1e-150, 1e-17, 1e-15])
-def test_a_cross_spectrum_of_rounding_leaves_hv_finite(share):
-    data = SimpleNamespace(ny=1)
-    one = SimpleNamespace(nu=1, data=data, C=np.array([[[1.0, share], [share, 2.0]]], complex), restore=lambda H: H)
-    assert np.isfinite(_Scaled.hv(one)).all()

@@ -101,7 +101,7 @@ def auto(
     order = None if order is None else whole_number("order", order, 1)
     parts, cuts = find_parts(record)
     data = read_data.quiet(parts, inputs, outputs, drift_matters=True)
-    findings = cuts + [one for one in data.findings if one.code != "offset"]  # means are subtracted
+    findings = cuts + [finding for finding in data.findings if finding.code != "offset"]  # means are subtracted
     setting, decisions = prepare(data, rows)
     if not setting.inputs:
         sines = remove_machine_sines(parts, data)
@@ -122,8 +122,8 @@ def auto(
         training, held = split_within_periods(runs, share, lines.seconds)
         findings += [] if held or share == 0.0 else [_describe_repetition(lines)]
     decisions.append(describe_split(training, held, data.dt * scale.factor, setting.period))
-    part = setting.read(training)
-    projection = setting.project(part)
+    training_data = setting.read(training)
+    projection = setting.project(training_data)
     trials: tuple[OrderTrial, ...] = ()
     if order is None:
         chosen, choice, trials = choose_tried_order(projection, training, setting, decisions)
@@ -131,34 +131,38 @@ def auto(
     else:
         chosen, orders = order, []
         decisions.append(f"took order {order} as given")
-    found, trials = identify_stable(part, projection, setting, chosen, trials, decisions)
-    findings += found.findings
+    model_found, trials = identify_stable(training_data, projection, setting, chosen, trials, decisions)
+    findings += model_found.findings
     if setting.inputs:
-        findings += examine_residuals(part, found.system, moesp_finder(), unexplained=0.0)
-    model, more = _settle(found, training, part, projection, setting, orders if refined else None, decisions)
+        findings += examine_residuals(training_data, model_found.system, moesp_finder(), unexplained=0.0)
+    model, more = _settle(
+        model_found, training, training_data, projection, setting, orders if refined else None, decisions
+    )
     if order is None:
-        model, trials = _part_with_duplicates(model, trials, training, part, projection, setting, refined, decisions)
-        findings += find_equal_order(model, choice.order, trials, part, projection, setting)
-    findings += [one for one in (*model.findings, *more) if one not in findings]
-    drawn = _diagram(projection, part, setting, model.order)
-    judgements = judge_modes(model, projection, training, part, setting, scale)
+        model, trials = _part_with_duplicates(
+            model, trials, training, training_data, projection, setting, refined, decisions
+        )
+        findings += find_equal_order(model, choice.order, trials, training_data, projection, setting)
+    findings += [finding for finding in (*model.findings, *more) if finding not in findings]
+    drawn = _diagram(projection, training_data, setting, model.order)
+    judgements = judge_modes(model, projection, training, training_data, setting, scale)
     findings += find_no_sound_mode(judgements)
     fit_in, fit_out = setting.fit(model, training), setting.fit(model, held) if held else None
     findings += find_poor_fit(fit_in) + find_filled_gaps(data.provenance)
     residuals = model.residuals(held or training, setting.kind if model.gain is not None else "simulation")
     # the classes of the modes also judge the refinement, and modes that only one of two orders has: findings are kept
     silent = ("no-convergence", "unmeasured-forces", "equal-orders")
-    IdentificationWarning.report([one for one in findings if one.code not in silent])
-    kept = [k for k, judged in enumerate(judgements) if judged.grade != CLASSES[2]]
-    whole = setting.read(runs)
-    bent = decide_nonlinearity(model, [k for k in kept if judgements[k].grade == CLASSES[0]], whole, lines)
+    IdentificationWarning.report([finding for finding in findings if finding.code not in silent])
+    sound = [k for k, judged in enumerate(judgements) if judged.grade != CLASSES[2]]
+    all_data = setting.read(runs)
+    bent = decide_nonlinearity(model, [k for k in sound if judgements[k].grade == CLASSES[0]], all_data, lines)
     decisions.append(f"judged the structure: {bent.text()}")
     findings += scale.findings() + describe_nonlinearity(bent)
-    findings += find_doubts(model, kept, drawn, fit_in, fit_out, residuals, data.duration)
+    findings += find_doubts(model, sound, drawn, fit_in, fit_out, residuals, data.duration)
     findings += find_missing_columns(model, drawn, scale)
     return AutoIdentified(
         identified=model, stabilization=drawn, trials=trials, fit=fit_out, training_fit=fit_in, residuals=residuals,
-        frf=_measure_frf(part, setting, model, lines, list_records(parts)), training=training, held_out=held,
+        frf=_measure_frf(training_data, setting, model, lines, list_records(parts)), training=training, held_out=held,
         decisions=tuple(decisions), findings=tuple(findings), judgements=judgements, time_scale=scale, periodic=lines,
         nonlinearity=bent, provenance=dict(data.provenance),
     )  # fmt: skip
@@ -219,14 +223,14 @@ def _part_with_duplicates(
         return lower, trials
     strength = measure_strength(model, data)
     weak = np.unique([min(pair, key=lambda k: strength[k]) for pair in twice])
-    rest = drop_modes(model, model.frequencies_hz[weak])
-    if rest is None or not refined:
+    smaller = drop_modes(model, model.frequencies_hz[weak])
+    if smaller is None or not refined:
         return model, trials
     decisions.append(f"removed the weaker of each pair: {why}")
     noise = model.noise_model or "output"
-    again = refine_once(rest, training, noise, decisions)
-    kept = is_settled(again, max(data.lengths)) and len(find_duplicates(again)) < len(twice)
-    return (again if kept else model), trials
+    again = refine_once(smaller, training, noise, decisions)
+    accepted = is_settled(again, max(data.lengths)) and len(find_duplicates(again)) < len(twice)
+    return (again if accepted else model), trials
 
 
 def _describe_repetition(lines: PeriodicLines) -> Finding:
@@ -249,9 +253,9 @@ def _measure_frf(
         return None
     try:
         if lines is not None and lines.periods > 2 * len(setting.inputs):
-            whole = frf(setting.read(records), window="boxcar", segment=lines.period, overlap=0.0)
-            inside = (lines.excited[1:] > 0.0) & (whole.frequencies_hz < 0.5 / model.dt)
-            return whole.select(np.flatnonzero(inside)) if inside.sum() > 1 else None
+            over_periods = frf(setting.read(records), window="boxcar", segment=lines.period, overlap=0.0)
+            inside = (lines.excited[1:] > 0.0) & (over_periods.frequencies_hz < 0.5 / model.dt)
+            return over_periods.select(np.flatnonzero(inside)) if inside.sum() > 1 else None
         if setting.impacts:
             return frf(data, window="boxcar", segment="record", detrend="none")
         usual = frf(data)

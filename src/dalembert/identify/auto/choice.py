@@ -121,7 +121,7 @@ def choose(result: AutoIdentified, choice: Mapping[str, Any] | PoleChoice) -> Au
     kind = setting.kind if model.gain is not None else "simulation"
     residuals = model.residuals(result.held_out or result.training, kind)
     every = list(range(len(model.underdamped_modes())))
-    kept = [one for one in result.findings if one.code not in OF_THE_MODEL]
+    findings_kept = [item for item in result.findings if item.code not in OF_THE_MODEL]
     findings += find_poor_fit(fit_in)
     findings += find_doubts(model, every, drawn, fit_in, fit_out, residuals, data.duration)
     listing = ", ".join(f"{drawn.frequencies_hz[k]:.5g} Hz (order {drawn.orders[k]})" for k in places)
@@ -131,8 +131,8 @@ def choose(result: AutoIdentified, choice: Mapping[str, Any] | PoleChoice) -> Au
     )
     return replace(
         result, identified=model, trials=(), fit=fit_out, training_fit=fit_in, residuals=residuals,
-        decisions=(*result.decisions, text), findings=(*kept, *findings),
-        judgements=tuple(replace(one, grade=CHOSEN) for one in judged),
+        decisions=(*result.decisions, text), findings=(*findings_kept, *findings),
+        judgements=tuple(replace(item, grade=CHOSEN) for item in judged),
         nonlinearity=decide_nonlinearity(model, every, data, result.periodic),
     )  # fmt: skip
 
@@ -196,8 +196,8 @@ def _check_data(wanted: PoleChoice, model: Identified, method: str, rows: int | 
             f"the choice was made on samples every {wanted.sample_time:.6g} s, the model has {model.dt:.6g} s.",
             where={"argument": "choice"},
         )
-    other = wanted.method and wanted.method != method, wanted.rows and rows and wanted.rows != rows
-    if any(other):
+    differs = wanted.method and wanted.method != method, wanted.rows and rows and wanted.rows != rows
+    if any(differs):
         raise DataError(
             "no-such-pole",
             f"the choice was made on a diagram by {wanted.method} with {wanted.rows} block rows, this one is by "
@@ -228,16 +228,20 @@ def _find_poles(
                 f"{scale.high:.4g} Hz: the data cannot show a mode there. Leave it out.",
                 where={"argument": "choice"}, evidence={"hertz": pole.frequency_hz},
             )  # fmt: skip
-        own = np.flatnonzero(drawn.orders == pole.order)
-        apart = np.abs(poles[own] - pole.s) / abs(pole.s)
-        if not len(own) or apart.min() > same:
-            near = f"; the nearest one is {drawn.frequencies_hz[own[np.argmin(apart)]]:.6g} Hz" if len(own) else ""
+        same_order = np.flatnonzero(drawn.orders == pole.order)
+        apart = np.abs(poles[same_order] - pole.s) / abs(pole.s)
+        if not len(same_order) or apart.min() > same:
+            near = (
+                f"; the nearest one is {drawn.frequencies_hz[same_order[np.argmin(apart)]]:.6g} Hz"
+                if len(same_order)
+                else ""
+            )
             raise DataError(
                 "no-such-pole",
                 f"the stabilization diagram has no pole of {words}{near}. Choose from the report on these data.",
                 where={"argument": "choice"}, evidence={"order": pole.order, "hertz": pole.frequency_hz},
             )  # fmt: skip
-        place = int(own[np.argmin(apart)])
+        place = int(same_order[np.argmin(apart)])
         if place in places:
             raise DataError("duplicate", f"the pole of {words} is chosen twice.", where={"argument": "choice"})
         if apart.min() > noticeable:
@@ -279,11 +283,11 @@ def read_choice(document: object, most_poles: int = 200) -> PoleChoice:
     if not isinstance(diagram, Mapping) or not isinstance(files, list):
         raise _bad("wrong-type", '"diagram" must be an object and "files" a list')
     return PoleChoice(
-        tuple(_read_pole(k, one) for k, one in enumerate(listed, start=1)),
+        tuple(_read_pole(k, entry) for k, entry in enumerate(listed, start=1)),
         _read_names(document, "inputs"), _read_names(document, "outputs"),
         _read_number(document, "sample_time", '"sample_time"', 0.0, math.inf), str(diagram.get("method") or ""),
         int(_read_number({"rows": diagram.get("rows") or 0}, "rows", 'the "rows" of the diagram', -1.0, 1e6)),
-        {str(one.get("name")): str(one.get("sha256")) for one in files if isinstance(one, Mapping)},
+        {str(entry.get("name")): str(entry.get("sha256")) for entry in files if isinstance(entry, Mapping)},
     )  # fmt: skip
 
 
@@ -308,7 +312,7 @@ def _read_number(entry: Mapping[str, Any], key: str, words: str, above: float, b
 
 def _read_names(document: Mapping[str, Any], key: str) -> tuple[str, ...]:
     names = document.get(key)
-    if not isinstance(names, Sequence) or isinstance(names, str) or not all(isinstance(one, str) for one in names):
+    if not isinstance(names, Sequence) or isinstance(names, str) or not all(isinstance(name, str) for name in names):
         raise _bad("missing-argument", f'"{key}" must be a list of names of channels')
     return tuple(names)
 

@@ -128,14 +128,14 @@ def find_harmonics(
     largest_multiple, harmonic, weak : distance of a harmonic from a whole multiple, the largest multiple, and its
     strength against that of its base: harmonics of the flexible building are within 0.3 %, at 2 to 5 times, below 10 %.
     """
-    found = set()
+    harmonics = set()
     for k, f in enumerate(hertz):
         times = f / hertz
         order = np.round(times)
         near = (np.abs(times - order) < harmonic * order) & (order >= 2) & (order <= largest_multiple)
         if (near & (strength[k] < weak * strength)).any():
-            found.add(k)
-    return found
+            harmonics.add(k)
+    return harmonics
 
 
 def assign_poles(
@@ -200,7 +200,7 @@ def measure_strength(model: Identified, data: Data) -> FloatArray:
     size = b * c / np.sqrt(np.maximum(1.0 - np.abs(values) ** 2, 1e-12))
     s = np.log(np.where(values == 0.0, 1e-300, values)) / model.dt
     wanted = model.underdamped_modes().eigenvalues
-    return np.array([size[int(np.argmin(np.abs(s - one)))] for one in wanted])
+    return np.array([size[int(np.argmin(np.abs(s - target)))] for target in wanted])
 
 
 def _collect_evidence(
@@ -252,9 +252,17 @@ def find_shares(
     nearest = np.argmin(apart, axis=1) if len(modes) else np.zeros(len(poles.s), dtype=np.intp)
     shares = []
     for k in range(len(modes)):
-        own = nearest == k  # a pole is evidence for one mode only
-        found = _same_mode(model, modes, k, shapes[:, k], poles.s[own], poles.shapes[own], hankel.columns * model.dt)
-        shares.append(len(np.unique(poles.order[own][found])) / len(orders))
+        nearest_poles = nearest == k  # a pole is evidence for one mode only
+        is_same = _same_mode(
+            model,
+            modes,
+            k,
+            shapes[:, k],
+            poles.s[nearest_poles],
+            poles.shapes[nearest_poles],
+            hankel.columns * model.dt,
+        )
+        shares.append(len(np.unique(poles.order[nearest_poles][is_same])) / len(orders))
     return np.array(shares)
 
 

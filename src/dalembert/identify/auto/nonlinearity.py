@@ -58,8 +58,8 @@ def decide_nonlinearity(
         *(["lines"] if by_lines > least_level else []),
         *(["backbone"] if bent else []),
     ]
-    known = [level if by_residuals else 0.0, by_lines if by_lines > least_level else 0.0]
-    return Nonlinearity(bool(reasons), tuple(reasons), max(known), ratio, curves, bool(data.nu))
+    levels = [level if by_residuals else 0.0, by_lines if by_lines > least_level else 0.0]
+    return Nonlinearity(bool(reasons), tuple(reasons), max(levels), ratio, curves, bool(data.nu))
 
 
 def describe_nonlinearity(found: Nonlinearity) -> list[Finding]:
@@ -101,8 +101,8 @@ def _regress_forces(
     system = model.system
     if not system.is_stable:
         return 0.0, 0.0
-    made = model._simulate(model._delay_columns(u), y)
-    e = y - made
+    simulated = model._simulate(model._delay_columns(u), y)
+    e = y - simulated
     poles, forces = _simulate_forces(model, u)
     if not len(poles):
         return 0.0, 0.0
@@ -121,13 +121,13 @@ def _regress_forces(
         columns = columns[:, size > nothing * size.max(initial=1.0)]
         Q, R, _ = scipy.linalg.qr(columns / np.linalg.norm(columns, axis=0), mode="economic", pivoting=True)
         rank = int(np.count_nonzero(np.abs(np.diag(R)) > singular * abs(R[0, 0])))
-        part = Q[:, :rank].T @ e[begin:]
-        shares.append((part**2).sum(axis=0) / len(e))
-    whole = np.array(shares)  # (1 + shifts, ny) powers explained
-    chance = whole[1:].max(axis=0)
-    ratio = whole[0] / np.maximum(chance, 1e-300)
+        projected = Q[:, :rank].T @ e[begin:]
+        shares.append((projected**2).sum(axis=0) / len(e))
+    powers = np.array(shares)  # (1 + shifts, ny) powers explained
+    chance = powers[1:].max(axis=0)
+    ratio = powers[0] / np.maximum(chance, 1e-300)
     best = int(np.argmax(ratio))
-    level = np.sqrt(np.maximum(whole[0] - whole[1:].mean(axis=0), 0.0) / power)
+    level = np.sqrt(np.maximum(powers[0] - powers[1:].mean(axis=0), 0.0) / power)
     return float(level[best]), float(ratio[best])
 
 
@@ -168,8 +168,8 @@ def _filter(signals: FloatArray, poles: ComplexArray) -> FloatArray:
     """Signals (N, k) filtered by every pole: real and imaginary parts, (N, 2 k poles)."""
     from scipy.signal import lfilter
 
-    made = [lfilter([0.0, 1.0], [1.0, -pole], signals, axis=0) for pole in poles]
-    return np.hstack([part for one in made for part in (one.real, one.imag)])
+    filtered = [lfilter([0.0, 1.0], [1.0, -pole], signals, axis=0) for pole in poles]
+    return np.hstack([component for signal in filtered for component in (signal.real, signal.imag)])
 
 
 def _take_principal(motion: FloatArray) -> FloatArray:
@@ -207,25 +207,25 @@ def find_backbones(
     level = np.array([np.sqrt((y**2).mean()) for _, y in parts])
     if level.max() < varies * max(level.min(), 1e-300):
         return []
-    found = []
+    pieces = []
     for (u, y), size in zip(parts, level, strict=True):
-        own = data.replace(u=(u,), y=(y,))
+        local = data.replace(u=(u,), y=(y,))
         try:
             noise = model.noise_model or "output"
-            part = refine.quiet(model, own, noise=noise, iterations=5)
+            refined = refine.quiet(model, local, noise=noise, iterations=5)
         except (DalembertError, np.linalg.LinAlgError):
             continue
-        if part.frequency_deviations_hz is None or part.damping_deviations is None:
+        if refined.frequency_deviations_hz is None or refined.damping_deviations is None:
             continue
-        found.append((size, part))
-    if len(found) < 3:
+        pieces.append((size, refined))
+    if len(pieces) < 3:
         return []
-    return [curve for k in sound if (curve := _make_backbone(modes.frequencies_hz[k], k, found)) is not None]
+    return [curve for k in sound if (curve := _make_backbone(modes.frequencies_hz[k], k, pieces)) is not None]
 
 
 def _cut(block: FloatArray, count: int, shortest: int) -> list[FloatArray]:
     pieces = max(1, min(count, len(block) // max(shortest, 1)))
-    return [part for part in np.array_split(block, pieces) if len(part) >= min(shortest, len(block))]
+    return [piece for piece in np.array_split(block, pieces) if len(piece) >= min(shortest, len(block))]
 
 
 def _make_backbone(
@@ -240,13 +240,13 @@ def _make_backbone(
     beyond which the part shows another mode or none: changes of a spring of 20 % move a frequency by 10 %.
     """
     rows = []
-    for size, part in found:
-        f, zeta = part.frequencies_hz, part.damping_ratios
+    for size, modes in found:
+        f, zeta = modes.frequencies_hz, modes.damping_ratios
         if not len(f):
             continue
         near = int(np.argmin(np.abs(f - hertz)))
-        assert part.frequency_deviations_hz is not None and part.damping_deviations is not None
-        sd_f, sd_z = float(part.frequency_deviations_hz[near]), float(part.damping_deviations[near])
+        assert modes.frequency_deviations_hz is not None and modes.damping_deviations is not None
+        sd_f, sd_z = float(modes.frequency_deviations_hz[near]), float(modes.damping_deviations[near])
         if abs(f[near] / hertz - 1.0) < same and 0.0 < sd_f < known * hertz:
             rows.append((size, f[near], sd_f, zeta[near], sd_z))
     if len(rows) < 3:
@@ -266,8 +266,8 @@ def _fit_line(x: FloatArray, y: FloatArray, deviation: FloatArray) -> tuple[floa
     mean_x, mean_y = np.average(x, weights=w), np.average(y, weights=w)
     spread = float(w @ (x - mean_x) ** 2)
     slope = float(w @ ((x - mean_x) * (y - mean_y))) / max(spread, 1e-300)
-    left = y - mean_y - slope * (x - mean_x)
-    scatter = float(w @ left**2) / max(len(x) - 2, 1)
+    residual = y - mean_y - slope * (x - mean_x)
+    scatter = float(w @ residual**2) / max(len(x) - 2, 1)
     return slope, float(np.sqrt(max(scatter, 1.0) / max(spread, 1e-300)))
 
 

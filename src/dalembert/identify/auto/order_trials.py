@@ -59,8 +59,8 @@ class _Trials:
             return None
         if np.isfinite(fit.mean):
             # geometric mean, as in a likelihood: an output that no model explains does not dominate the others
-            left = float(np.exp(np.mean(np.log(np.maximum(100.0 - fit.percent, least)))))
-            self.found[order] = OrderTrial(order, fit.mean, bool(model.system.is_stable), left=left)
+            unexplained = float(np.exp(np.mean(np.log(np.maximum(100.0 - fit.percent, least)))))
+            self.found[order] = OrderTrial(order, fit.mean, bool(model.system.is_stable), left=unexplained)
         return self.found.get(order)
 
 
@@ -106,9 +106,9 @@ def identify_stable(
     decisions: list[str],
 ) -> tuple[Identified, tuple[OrderTrial, ...]]:  # fmt: skip
     """The model of the order that was chosen; where it is unstable, that of the next best order which is not."""
-    others = sorted((one for one in trials if one.order != order), key=lambda one: -one.percent)
+    others = sorted((each for each in trials if each.order != order), key=lambda each: -each.percent)
     first: Identified | None = None
-    for trial in (order, *(one.order for one in others if one.stable)):
+    for trial in (order, *(each.order for each in others if each.stable)):
         try:
             model = setting.identify(data, projection, trial)
         except (DataError, np.linalg.LinAlgError):
@@ -116,7 +116,7 @@ def identify_stable(
         if model.system.is_stable:
             if trial != order:
                 decisions.append(f"took order {trial}: the model of order {order} from all training data is unstable")
-            return model, tuple(replace(one, chosen=one.order == trial) for one in trials)
+            return model, tuple(replace(each, chosen=each.order == trial) for each in trials)
         first = first or model
     return first or setting.identify(data, projection, order), trials
 
@@ -131,26 +131,26 @@ def find_equal_order(
     same_mode : largest relative difference of the frequencies of one mode in two models
     """
     percent = {trial.order: trial.percent for trial in trials if trial.stable and trial.order <= proposed}
-    left = {trial.order: trial.left for trial in trials if trial.order in percent}
-    taken = model.order
-    most = as_good
-    equal = [k for k in left if taken in left and k != taken and 1.0 / most <= left[k] / left[taken] <= most]
+    unexplained = {trial.order: trial.left for trial in trials if trial.order in percent}
+    n = model.order
+    ratios = {k: unexplained[k] / unexplained[n] for k in unexplained if n in unexplained and k != n}
+    equal = [k for k, ratio in ratios.items() if 1.0 / as_good <= ratio <= as_good]
     if not equal:
         return []
-    other = proposed if proposed in equal else min(equal)
-    f, g = model.frequencies_hz, setting.identify(data, projection, other).frequencies_hz
+    rival = proposed if proposed in equal else min(equal)
+    f, g = model.frequencies_hz, setting.identify(data, projection, rival).frequencies_hz
     hertz = {
-        order: [float(x) for x in own if not np.isclose(x, rest, rtol=same_mode, atol=0.0).any()]
-        for order, own, rest in ((taken, f, g), (other, g, f))
+        order: [float(x) for x in here if not np.isclose(x, there, rtol=same_mode, atol=0.0).any()]
+        for order, here, there in ((n, f, g), (rival, g, f))
     }
-    names = {order: ", ".join(f"{x:.4g}" for x in own) for order, own in hertz.items() if own}
-    differ = " ".join(f"Only order {order} has modes at {own} Hz." for order, own in names.items())
+    names = {order: ", ".join(f"{x:.4g}" for x in here) for order, here in hertz.items() if here}
+    differ = " ".join(f"Only order {order} has modes at {here} Hz." for order, here in names.items())
     problem = (
-        f"models of order {taken} (fit {percent[taken]:.2f} %) and {other} (fit {percent[other]:.2f} %) are as good on "
-        f"a part of the training data kept aside; {taken} was taken. {differ or 'Their modes are the same.'}"
+        f"models of order {n} (fit {percent[n]:.2f} %) and {rival} (fit {percent[rival]:.2f} %) are as good on "
+        f"a part of the training data kept aside; {n} was taken. {differ or 'Their modes are the same.'}"
     )
-    evidence = {"orders": [taken, other], "hertz": [hertz[taken], hertz[other]]}
-    return [Finding("equal-orders", problem, {}, evidence, (Advice("Compare with {}.", Argument("order", other)),))]
+    evidence = {"orders": [n, rival], "hertz": [hertz[n], hertz[rival]]}
+    return [Finding("equal-orders", problem, {}, evidence, (Advice("Compare with {}.", Argument("order", rival)),))]
 
 
 def _choose(
@@ -164,28 +164,32 @@ def _choose(
     a spring hardens under a periodic force, 16 more states give 0.85 and fit the distortion; a missing mode reduces it
     far more.
     """
-    left = {trial.order: trial.left for trial in trials.found.values() if trial.stable}
-    if not left:
+    unexplained = {trial.order: trial.left for trial in trials.found.values() if trial.stable}
+    if not unexplained:
         return min(trials.found, key=lambda order: trials.found[order].left, default=proposed)
-    lower = {order: left[order] for order in left if order <= proposed} or left
-    own = min(order for order in lower if lower[order] <= (1.0 + tie) * min(lower.values()))
-    better = [k for k in left if k > own and left[k] < clearly_better ** max(1.0, 0.5 * (k - own)) * left[own]]
+    lower = {order: unexplained[order] for order in unexplained if order <= proposed} or unexplained
+    best = min(order for order in lower if lower[order] <= (1.0 + tie) * min(lower.values()))
+    better = [
+        k
+        for k in unexplained
+        if k > best and unexplained[k] < clearly_better ** max(1.0, 0.5 * (k - best)) * unexplained[best]
+    ]
     if not better:
-        return own
-    least = min(left[order] for order in better)
-    return min(order for order in better if left[order] <= as_good * least)
+        return best
+    least = min(unexplained[order] for order in better)
+    return min(order for order in better if unexplained[order] <= as_good * least)
 
 
 def _describe(
     decisions: list[str], trials: Sequence[OrderTrial], proposed: int, order: int, clearly_better: float = 0.95
 ) -> None:
-    own = next((trial for trial in trials if trial.order == proposed), None)
+    before_trial = next((trial for trial in trials if trial.order == proposed), None)
     now = next((trial for trial in trials if trial.order == order), None)
     if now is None:
         return
     if order != proposed:
-        before = "could not be found" if own is None else f"fits {_percent(own)}"
-        before = "is unstable" if own is not None and not own.stable else before
+        before = "could not be found" if before_trial is None else f"fits {_percent(before_trial)}"
+        before = "is unstable" if before_trial is not None and not before_trial.stable else before
         decisions.append(
             f"changed the order to {order}: on a part of the training data kept aside it fits {_percent(now)}, where "
             f"order {proposed} {before}"

@@ -97,8 +97,8 @@ def prepare(data: Data, rows: int | None) -> tuple[Setting, list[str]]:
         why = f"subtracted the mean of every channel: {list_names(shifted, {})} have offsets that are no motion"
     else:
         why = "kept the levels of all channels: their means are no larger than by chance"
-    kept, left_out = _leave_out_copies(data)
-    return Setting(data.inputs, kept, "mean" if shifted else "none", impacts, rows), [text, *left_out, why]
+    used, left_out = _leave_out_copies(data)
+    return Setting(data.inputs, used, "mean" if shifted else "none", impacts, rows), [text, *left_out, why]
 
 
 def _leave_out_copies(
@@ -116,18 +116,18 @@ def _leave_out_copies(
     integrals = _find_integrals(data, y)
     y = y - y.mean(axis=0)
     y = y / np.maximum(np.sqrt(np.einsum("ij,ij->j", y, y)), 1e-300)
-    kept: list[int] = []
+    used: list[int] = []
     texts = []
     for j, name in enumerate(data.outputs):
-        gaps = [(np.linalg.norm(y[:, j] - (y[:, i] @ y[:, j]) * y[:, i]), i) for i in kept if y[:, i].any()]
+        gaps = [(np.linalg.norm(y[:, j] - (y[:, i] @ y[:, j]) * y[:, i]), i) for i in used if y[:, i].any()]
         same = [i for gap, i in gaps if gap < copy and y[:, j].any()]
         if same:
             texts.append(f"left out {name}: it is a copy of {data.outputs[same[0]]}")
         elif j in integrals:
             texts.append(f"left out {name}: it is the integral of {data.outputs[integrals[j]]}")
         else:
-            kept.append(j)
-    return tuple(data.outputs[j] for j in kept), texts
+            used.append(j)
+    return tuple(data.outputs[j] for j in used), texts
 
 
 def _find_integrals(data: Data, y: FloatArray, integral: float = 0.05) -> dict[int, int]:
@@ -141,14 +141,14 @@ def _find_integrals(data: Data, y: FloatArray, integral: float = 0.05) -> dict[i
     rates = np.diff(y, axis=0) - np.diff(y, axis=0).mean(axis=0)
     means = 0.5 * (y[1:] + y[:-1])
     means = means - means.mean(axis=0)
-    found = {}
+    integrals = {}
     for j, kind in enumerate(kinds):
-        for i in (i for i, other in enumerate(kinds) if kind is not None and other == kind + 1):
+        for i in (i for i, level in enumerate(kinds) if kind is not None and level == kind + 1):
             both = float(rates[:, j] @ means[:, i])
             size = float((rates[:, j] @ rates[:, j]) * (means[:, i] @ means[:, i]))
             if both > 0.0 and 1.0 - both**2 / max(size, 1e-300) < integral**2:
-                found[j] = i
-    return found
+                integrals[j] = i
+    return integrals
 
 
 def _is_impact(u: FloatArray, quiet_time: float = 0.9, quiet_level: float = 0.02) -> bool:
@@ -167,14 +167,14 @@ def _find_offsets(data: Data, offset: float = 5.0, count: int = 10) -> list[str]
     offset, count : a mean above this number of its standard errors is an offset: by the t distribution of ten parts,
     chance exceeds this in 7 of 10 000 channels
     """
-    found = []
+    offsets = []
     for names, blocks in ((data.inputs, data.u), (data.outputs, data.y)):
-        parts = [part for block in blocks for part in np.array_split(block, count) if len(part)]
-        means = np.array([part.mean(axis=0) for part in parts])
+        parts = [piece for block in blocks for piece in np.array_split(block, count) if len(piece)]
+        means = np.array([piece.mean(axis=0) for piece in parts])
         error = means.std(axis=0, ddof=1) / np.sqrt(len(means))
         large = np.abs(means.mean(axis=0)) > offset * error
-        found += [name for name, is_large in zip(names, large, strict=True) if is_large]
-    return found
+        offsets += [name for name, is_large in zip(names, large, strict=True) if is_large]
+    return offsets
 
 
 def split(
@@ -194,8 +194,8 @@ def split(
         count = max(1, int(share * len(runs)))
         held: list[int] = []
         for k in range(len(runs) - 1, -1, -1):
-            rest = [run for i, run in enumerate(runs) if i != k and i not in held]
-            if len(held) < count and all(any(np.ptp(run[name]) > 0.0 for run in rest) for name in inputs):
+            first_part = [run for i, run in enumerate(runs) if i != k and i not in held]
+            if len(held) < count and all(any(np.ptp(run[name]) > 0.0 for run in first_part) for name in inputs):
                 held.append(k)
         training = tuple(run for k, run in enumerate(runs) if k not in held)
         return training, tuple(runs[k] for k in sorted(held))

@@ -98,11 +98,11 @@ def refine_inside(
             return best, [_describe_forces(hertz)]
     for _ in range(rounds):
         # the poles of a search that did not end are chance
-        rest = drop_modes(better, hertz) if better.provenance.get("converged", True) else None
-        if rest is None:
+        smaller = drop_modes(better, hertz) if better.provenance.get("converged", True) else None
+        if smaller is None:
             break
         decisions.append(f"removed the motion at {_join(hertz)} Hz, which does not decay within the record: no mode")
-        better = refine_once(rest, training, noise, decisions)
+        better = refine_once(smaller, training, noise, decisions)
         hertz = find_endless(better, longest)
         if not len(hertz):
             break
@@ -156,7 +156,9 @@ def refine_once(found: Identified, training: Sequence[Record], noise: str, decis
         f"refined it by maximum likelihood of its {how}, {better.provenance['iterations']} iterations; {spread} gives "
         "the standard deviations"
     )
-    return better.replace(findings=[one for one in better.findings if one.code != "poles-at-stability-limit"])
+    return better.replace(
+        findings=[finding for finding in better.findings if finding.code != "poles-at-stability-limit"]
+    )
 
 
 def drop_modes(model: Identified, hertz: FloatArray, same: float = 1e-9) -> Identified | None:
@@ -168,18 +170,18 @@ def drop_modes(model: Identified, hertz: FloatArray, same: float = 1e-9) -> Iden
     values, vectors = np.linalg.eig(system.A)
     values = values.astype(np.complex128)
     f = np.abs(np.log(np.where(values == 0.0, 1e-300, values))) / (2.0 * np.pi * model.dt)
-    gone = np.array([bool(len(hertz)) and np.min(np.abs(hertz - one)) <= same * one for one in f])
-    kept = np.flatnonzero(~gone)
-    if not len(kept) or not gone.any():
+    gone = np.array([bool(len(hertz)) and np.min(np.abs(hertz - hz)) <= same * hz for hz in f])
+    stays = np.flatnonzero(~gone)
+    if not len(stays) or not gone.any():
         return None
-    left = np.linalg.inv(vectors)[kept]
-    right = vectors[:, kept]
+    rows = np.linalg.inv(vectors)[stays]
+    right = vectors[:, stays]
     # real coordinates of the span of the modes that stay
-    basis = np.linalg.svd(np.hstack([right.real, right.imag]), full_matrices=False)[0][:, : len(kept)]
-    onto = np.real(basis.T @ right @ left)
+    basis = np.linalg.svd(np.hstack([right.real, right.imag]), full_matrices=False)[0][:, : len(stays)]
+    onto = np.real(basis.T @ right @ rows)
     reduced = system.replace(
         A=onto @ system.A @ basis, B=onto @ system.B, C=system.C @ basis, D=system.D,
-        states=[f"x{i + 1}" for i in range(len(kept))],
+        states=[f"x{i + 1}" for i in range(len(stays))],
     )  # fmt: skip
     gain = None if model.gain is None else onto @ model.gain
     return model.replace(system=reduced, gain=gain, findings=model.findings)

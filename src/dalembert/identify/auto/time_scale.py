@@ -66,10 +66,10 @@ class TimeScale:
 
     def describe(self) -> str:
         """The decision in words."""
-        kept = f"kept the rate: the band that is excited, {self.low:.3g} to {self.high:.3g} Hz, fills it"
+        text = f"kept the rate: the band that is excited, {self.low:.3g} to {self.high:.3g} Hz, fills it"
         rows = "" if self.rows is None else f"; {self.rows} block rows, which span its slowest period"
         if self.factor == 1:
-            return kept + rows
+            return text + rows
         return (
             f"reduced the rate {self.factor} times, to {2 * self.nyquist / self.factor:.5g} Hz: the excited band is "
             f"between {self.low:.3g} and {self.high:.3g} Hz" + rows
@@ -175,5 +175,5 @@ def _reduce(record: Record, factor: int, attenuation: float = 80.0, transition: 
     lost = min((count // 2) // factor + 1, len(data) // 20)
     time = record.time[::factor]
     text = f"rate reduced {factor} times (to {1.0 / record.sample_time / factor:.6g} Hz)"
-    kept = slice(lost, len(data) - lost)
-    return add_note(record, data[kept], text, time=time[kept])
+    inside = slice(lost, len(data) - lost)
+    return add_note(record, data[inside], text, time=time[inside])

@@ -25,19 +25,19 @@ def find_doubts(
     worse : percent of fit lost from training to held-out data: 7 at most in 12 records of a frame whose order was found
     (600 and 2000 samples, 5 to 100 % noise), 13 to 21 where a mode was missing
     """
-    found: list[Finding] = []
+    findings: list[Finding] = []
     if not model.system.is_stable:
         problem = "the model is unstable: a measured structure at rest is stable, so the order or the data are wrong."
-        found.append(Finding("unstable-model", problem))
+        findings.append(Finding("unstable-model", problem))
     if fit_out is not None and fit_out.mean < fit_in.mean - worse:
         problem = (
             f"the fit falls from {fit_in.mean:.1f} % on the training data to {fit_out.mean:.1f} % on the data held "
             "out: the structure or its excitation changed (amplitude, time), or the order is too large."
         )
-        found.append(Finding("overfit", problem, evidence={"training": fit_in.mean, "held_out": fit_out.mean}))
-    found += _examine_modes(model, list(kept), drawn, duration)
+        findings.append(Finding("overfit", problem, evidence={"training": fit_in.mean, "held_out": fit_out.mean}))
+    findings += _examine_modes(model, list(kept), drawn, duration)
     # residuals of noise-free data are rounding
-    return found if fit_in.mean > exact_fit else found + _examine_residuals(model, residuals)
+    return findings if fit_in.mean > exact_fit else findings + _examine_residuals(model, residuals)
 
 
 def find_duplicates(
@@ -114,56 +114,56 @@ def _examine_modes(
     f, zeta, nyquist = model.frequencies_hz[kept], model.damping_ratios[kept], 0.5 / model.dt
     if not len(f):
         return []
-    found = []
+    findings = []
     slowest, fastest = float(f.min()), float(f.max())
     if fastest > near_nyquist * nyquist:
         problem = (
             f"the mode at {fastest:.5g} Hz is close to half the sample rate ({nyquist:.5g} Hz): without an analogue "
             "filter before sampling it may be the alias of a faster one."
         )
-        found.append(Finding("near-nyquist", problem, evidence={"hertz": fastest, "nyquist": nyquist}))
+        findings.append(Finding("near-nyquist", problem, evidence={"hertz": fastest, "nyquist": nyquist}))
     if fastest * oversampled < 2.0 * nyquist:
         per_period = 2.0 * nyquist / fastest
         problem = f"the fastest mode, {fastest:.4g} Hz, is sampled {per_period:.0f} times per period."
         advice = Advice("Reduce the rate first with {}: this improves slow modes.", Call("da.identify.decimate"))
-        found.append(Finding("oversampled", problem, {}, {"samples_per_period": per_period}, (advice,)))
+        findings.append(Finding("oversampled", problem, {}, {"samples_per_period": per_period}, (advice,)))
     if slowest * duration < few_periods:
         problem = f"the record has only {slowest * duration:.1f} periods of the mode at {slowest:.4g} Hz."
-        found.append(Finding("few-periods", problem, evidence={"periods": slowest * duration, "hertz": slowest}))
+        findings.append(Finding("few-periods", problem, evidence={"periods": slowest * duration, "hertz": slowest}))
     if len(drawn.modes):
         apart = np.min(np.abs(f[:, None] - drawn.frequency_means[None, :]), axis=1) / f
         if (apart > same_mode).any():
             names = _join(f[apart > same_mode])
             problem = f"not stable over the orders, so they may not be modes of the structure: {names} Hz."
-            found.append(Finding("unstable-poles", problem, evidence={"hertz": f[apart > same_mode].tolist()}))
-    whole = model.frequencies_hz
+            findings.append(Finding("unstable-poles", problem, evidence={"hertz": f[apart > same_mode].tolist()}))
+    hertz = model.frequencies_hz
     for i, j in find_duplicates(model):
-        pair = f"{whole[i]:.5g} and {whole[j]:.5g} Hz"
+        pair = f"{hertz[i]:.5g} and {hertz[j]:.5g} Hz"
         problem = f"the modes at {pair} have the same shape: they may be one mode that changes with the level."
-        found.append(Finding("duplicate-modes", problem, evidence={"hertz": [float(whole[i]), float(whole[j])]}))
+        findings.append(Finding("duplicate-modes", problem, evidence={"hertz": [float(hertz[i]), float(hertz[j])]}))
     if model.damping_deviations is not None:
         loose = model.damping_deviations[kept] > uncertain_damping * np.abs(zeta)
         if loose.any():
             problem = f"the data hardly determine the damping of the modes at {_join(f[loose])} Hz."
-            found.append(Finding("uncertain-damping", problem, evidence={"hertz": f[loose].tolist()}))
+            findings.append(Finding("uncertain-damping", problem, evidence={"hertz": f[loose].tolist()}))
     if (zeta < 0.0).any():
         problem = f"negative damping at {_join(f[zeta < 0.0])} Hz."
-        found.append(Finding("negative-damping", problem, evidence={"hertz": f[zeta < 0.0].tolist()}))
-    return found
+        findings.append(Finding("negative-damping", problem, evidence={"hertz": f[zeta < 0.0].tolist()}))
+    return findings
 
 
 def _examine_residuals(model: Identified, residuals: Residuals) -> list[Finding]:
-    found = []
+    findings = []
     if residuals.inputs and not residuals.is_independent():
         problem = (
             "the residuals depend on the inputs: the model misses dynamics (a larger order), or the structure is not "
             "linear."
         )
-        found.append(Finding("dependent-residuals", problem))
+        findings.append(Finding("dependent-residuals", problem))
     if model.deviation_method == "fisher" and not residuals.is_white() and model.frequency_deviations_hz is not None:
         problem = "the residuals are not white, so the true standard deviations are larger."
-        found.append(Finding("coloured-residuals", problem, evidence={"probability": residuals.whiteness_all}))
-    return found
+        findings.append(Finding("coloured-residuals", problem, evidence={"probability": residuals.whiteness_all}))
+    return findings
 
 
 def _join(values: FloatArray) -> str:

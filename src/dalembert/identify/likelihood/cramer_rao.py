@@ -101,8 +101,8 @@ def cramer_rao(
     2.0
     """
     one_of("start", start, STARTS)
-    given = take_identified(system)
-    inner: StateSpace | SecondOrder = given.system if isinstance(given, Identified) else given
+    source = take_identified(system)
+    inner: StateSpace | SecondOrder = source.system if isinstance(source, Identified) else source
     u, step = _inputs(inner, record, None if dt is None else positive_number("dt", dt))
     if isinstance(inner, SecondOrder):
         inner = inner.state_space()
@@ -112,7 +112,7 @@ def cramer_rao(
             "sample-time-mismatch", f"the record is sampled every {step:.6g} s, the system every {sampled.dt:.6g} s."
         )
     R = noise_covariance(noise, sampled.outputs)
-    y = tuple(_from_rest(sampled, part) for part in u)
+    y = tuple(_from_rest(sampled, inputs_run) for inputs_run in u)
     model, changes = parametrisation.modal_model(
         sampled.A, sampled.B, sampled.C, sampled.D, np.any(sampled.D != 0.0, axis=0), len(u)
     )
@@ -201,16 +201,16 @@ def deviations(
 
         return bootstrap(fit, record, identify, runs, whole_number("seed", seed))
     noise = "innovations" if fit.gain is not None and np.any(fit.gain) else "output"
-    given = prepare_refinement(fit, record, noise, "estimate")
+    prepared = prepare_refinement(fit, record, noise, "estimate")
     deviation_method: DeviationMethod = "fisher"
     changes: tuple[str, ...] = ()
     more: tuple[str, ...] = ()
-    if given.innovations:
-        predictor, here = given.predictor()
+    if prepared.innovations:
+        predictor, here = prepared.predictor()
         poles, covariance = predictor.modal_covariance(here, fit.dt)
     else:
-        model, changes = given.model()
-        search = given.search()
+        model, changes = prepared.model()
+        search = prepared.search()
         point = search.evaluate_start(model)
         free = search.find_derivatives(point)[0]
         R = uncertainty.correct_noise(point, free)

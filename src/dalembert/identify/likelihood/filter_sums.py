@@ -98,9 +98,9 @@ class Moments:
         with_f = np.tensordot(filters.powers[:, :, : self.length - 1], self.lags, axes=(2, 0))
         with_h = np.zeros((len(with_f), len(poles), self.q), dtype=complex)
         for blocks in self.chunks():
-            seen = filters.weigh(blocks)
+            weighed = filters.weigh(blocks)
             starts = filters.starts(blocks[: self.nu], self.count)
-            for order, sums in enumerate(add_starts(starts, seen)):
+            for order, sums in enumerate(add_starts(starts, weighed)):
                 with_f[order] += sums[:, :-1]
                 with_h[order] += sums[:, -1]
         h_end, dh_end = np.exp(self.count * poles), self.count * np.exp((self.count - 1) * poles)

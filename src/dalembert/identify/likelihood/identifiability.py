@@ -72,18 +72,18 @@ def _finding(
 ) -> Finding:  # fmt: skip
     # equal: Entries of a direction that differ by less count as equal: a direction known to some per cent.
     # named: Share of a unit vector: of six equal entries each has 0.41, of forty 0.16; smaller ones are not named.
-    part = [int(k) for k in np.flatnonzero(np.abs(direction) > named)]
-    shown = tuple(names[k] for k in part)
+    members = [int(k) for k in np.flatnonzero(np.abs(direction) > named)]
+    shown = tuple(names[k] for k in members)
     how = "" if deviation is None else f" (deviation {100 * deviation:.3g} %)"
-    entries = direction[part] / direction[part][ties.first_largest(direction[part])]
-    them = f"{', '.join(shown[:-1])} and {shown[-1]}" if len(part) > 1 else shown[0]
-    if len(part) == 1:
+    entries = direction[members] / direction[members][ties.first_largest(direction[members])]
+    them = f"{', '.join(shown[:-1])} and {shown[-1]}" if len(members) > 1 else shown[0]
+    if len(members) == 1:
         problem = f"{source} do not determine {them}{how or ': it has no influence on ' + effect}."
-    elif not all(relative[k] for k in part):
+    elif not all(relative[k] for k in members):
         problem = f"{source} determine only a combination of {them}{how}."
     elif np.ptp(entries) < equal:
-        problem = f"{source} determine only the ratio{'' if len(part) == 2 else 's'} of {them}{how}."
-    elif len(part) == 2 and abs(float(entries.sum())) < equal:
+        problem = f"{source} determine only the ratio{'' if len(members) == 2 else 's'} of {them}{how}."
+    elif len(members) == 2 and abs(float(entries.sum())) < equal:
         problem = f"{source} determine only the product of {them}{how}."
     else:
         shares = ", ".join(f"{100 * value:+.0f} % of {name}" for value, name in zip(entries, shown, strict=True))

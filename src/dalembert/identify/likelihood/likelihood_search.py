@@ -60,7 +60,7 @@ class LikelihoodSearch:
     def __init__(self, u: Segments, y: Segments, *, full: bool, start: bool, noise_floor: float = 1e-13) -> None:
         # noise_floor: Noise relative to the rms of an output that is rounding of the data: some 500 ε.
         self.u, self.y, self.full, self.start = u, y, full, start
-        power = sum(np.einsum("ta,ta->a", part, part) for part in y)
+        power = sum(np.einsum("ta,ta->a", block, block) for block in y)
         self.samples = sum(map(len, y))
         self.floor = noise_floor**2 * np.asarray(power) / self.samples + np.finfo(float).tiny
         self._moments: list[Moments] | None = [Moments(*pair) for pair in zip(u, y, strict=True)]
@@ -127,14 +127,14 @@ class LikelihoodSearch:
         pole between real and oscillating makes such steps.
         """
         problem = _LikelihoodProblem(self)
-        found = minimise(
+        minimum = minimise(
             problem, here, DAMPING, iterations, count_rejected=False, close=settled,
             idle=(idle, most_idle), finish=problem.finish, report=report,
         )  # fmt: skip
-        if found.reason is Reason.IDLE or not hasattr(problem, "free"):  # it ended before or after its last step
-            problem.derivatives(found.point)
-        converged = found.converged or (found.reason is Reason.DAMPING and _flat(found.values))
-        return Maximum(found.point, problem.free, found.iterations, converged)
+        if minimum.reason is Reason.IDLE or not hasattr(problem, "free"):  # it ended before or after its last step
+            problem.derivatives(minimum.point)
+        converged = minimum.converged or (minimum.reason is Reason.DAMPING and _flat(minimum.values))
+        return Maximum(minimum.point, problem.free, minimum.iterations, converged)
 
     def find_derivatives(
         self, point: LikelihoodPoint, most_decay: float = 3.0, least_decay: float = 1e-9
@@ -151,9 +151,9 @@ class LikelihoodSearch:
 
     def take_step(self, point: LikelihoodPoint, free: BoolArray, step: FloatArray) -> ModalModel:
         """The model after a step, C and D following to first order."""
-        whole = np.zeros(free.shape)
-        whole[free] = step
-        moved, applied = _move(point.model, whole)
+        full = np.zeros(free.shape)
+        full[free] = step
+        moved, applied = _move(point.model, full)
         through = np.einsum("ajgc,jpc->ajpg", likelihood.output_map(point.model.C), applied)
         follow = np.einsum("ljpg,ajpg->la", point.score.follow, through)
         C, D = moved.with_linear(point.model.linear() - follow)
@@ -224,7 +224,7 @@ def _is_near(old: ModalModel, new: ModalModel, unchanged: float = 1e-2) -> bool:
     unchanged : largest relative change of poles and weights for which the sums of the last evaluation still hold.
     """
     poles = np.abs(new.poles - old.poles) <= unchanged * np.abs(old.poles.real)
-    change, size = (np.abs(part).max(axis=1, initial=0.0) for part in (new.weights - old.weights, old.weights))
+    change, size = (np.abs(array).max(axis=1, initial=0.0) for array in (new.weights - old.weights, old.weights))
     return bool(poles.all() and (change <= unchanged * size).all())
 
 

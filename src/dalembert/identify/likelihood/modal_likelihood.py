@@ -113,7 +113,7 @@ def products_from_samples(model: ModalModel, u: tuple[FloatArray, ...], y: tuple
 def products_from_moments(model: ModalModel, records: Sequence[Moments]) -> Products:
     """As :func:`products_from_samples`, from the moments of the records."""
     parts = (_multiply_record(model, moments, model.segment_weights(s)) for s, moments in enumerate(records))
-    return _add_segments(model, parts, sum(part.count for part in records))
+    return _add_segments(model, parts, sum(record_moments.count for record_moments in records))
 
 
 def _add_segments(model: ModalModel, parts: Iterable[SegmentProducts], samples: int) -> Products:
@@ -121,14 +121,14 @@ def _add_segments(model: ModalModel, parts: Iterable[SegmentProducts], samples: 
     J, nu, ny, S = len(model.poles), model.nu, len(model.D), model.weights.shape[1] - model.nu
     P, d = nu + S + 1, int(model.direct.sum())
     zz, outer, tail = np.zeros((J, P, 2, J, P, 2)), np.zeros((J, P, 2, d + ny)), np.zeros((d + ny, d + ny))
-    for s, (inner, with_data, own) in enumerate(parts):
+    for s, (inner, with_data, initial) in enumerate(parts):
         place = np.array([*range(nu), nu + s, nu + S])
         if S == 1:
             zz = inner
         else:
             zz[:, place[:, None], :, :, place[None, :]] += inner.transpose(1, 4, 0, 2, 3, 5)
         outer[:, place] += with_data
-        tail += own
+        tail += initial
     return Products(zz, outer[..., :d], tail[:d, :d], outer[..., d:], tail[:d, d:], tail[d:, d:], samples)
 
 
@@ -138,7 +138,7 @@ def modes_decay(model: ModalModel, records: Sequence[Moments], undamped: float =
     undamped : decay over a record, -N ln |λ|, below which 1 - λ μ cancels more than one digit of the sums.
     """
     slowest = float(np.min(-model.poles.real, initial=np.inf))
-    return slowest * min(part.count for part in records) > undamped
+    return slowest * min(moments.count for moments in records) > undamped
 
 
 def residuals_vanish(sums: Products, records: Sequence[Moments], clean: float = 1e-4) -> bool:
@@ -147,7 +147,7 @@ def residuals_vanish(sums: Products, records: Sequence[Moments], clean: float = 
     clean : power of the residuals, relative to that of their output, below which differences of powers lose too many
     digits: V is then known to some 1e-12 N, against 1e-5 that ends the search.
     """
-    power = sum(np.diag(part.ww)[part.nu :] for part in records)
+    power = sum(np.diag(moments.ww)[moments.nu :] for moments in records)
     return bool((np.diag(sums.ee) < clean * power).any())
 
 

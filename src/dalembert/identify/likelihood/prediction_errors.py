@@ -73,9 +73,9 @@ class PredictionSearch:
         self.nu, self.ny, self.direct, self.start = u[0].shape[1], y[0].shape[1], direct, start
         self.samples = sum(map(len, y))
         drive = [np.hstack(pair) for pair in zip(u, y, strict=True)]
-        size = np.sqrt(np.asarray(sum(np.einsum("ta,ta->a", part, part) for part in drive)) / self.samples)
+        size = np.sqrt(np.asarray(sum(np.einsum("ta,ta->a", block, block) for block in drive)) / self.samples)
         self.scales = np.where(size > 0.0, size, 1.0)
-        self.drive = tuple(part / self.scales for part in drive)
+        self.drive = tuple(block / self.scales for block in drive)
         self.within = 1.0 - forgotten / max(map(len, y))  # largest |z| of a predictor
 
     def begin(self, A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, K: FloatArray) -> PredictorPoint:
@@ -94,7 +94,7 @@ class PredictionSearch:
         if rows < 2 * (width + nu) or n > past * self.ny or min(map(len, self.drive)) < past + 2:
             return None
         windows = (np.lib.stride_tricks.sliding_window_view(w, past, axis=0)[:-1] for w in self.drive)
-        before = [part.transpose(0, 2, 1).reshape(-1, width) for part in windows]
+        before = [block.transpose(0, 2, 1).reshape(-1, width) for block in windows]
         now = np.vstack([w[past:] for w in self.drive])
         u, y = now[:, :nu][:, self.direct], now[:, nu:]
         F = np.hstack([np.vstack(before), u])
@@ -104,12 +104,12 @@ class PredictionSearch:
         later = np.vstack([np.hstack([np.zeros((self.ny, r * nw)), ahead[:, : width - r * nw]]) for r in range(past)])
         U, size, _ = np.linalg.svd(later @ np.linalg.cholesky(gram[:width, :width]), full_matrices=False)
         onto = (U[:, :n].T @ later).T / np.sqrt(np.maximum(size[:n], 1e-12 * size[0] + 1e-300))
-        states = [part @ onto for part in before]
+        states = [block @ onto for block in before]
         output = np.linalg.lstsq(np.hstack([np.vstack(states), u]), y, rcond=None)[0].T
         D = np.zeros((self.ny, nu))
         C, D[:, self.direct] = output[:, :n], output[:, n:]
-        x, after = np.vstack([part[:-1] for part in states]), np.vstack([part[1:] for part in states])
-        w = np.vstack([part[past:-1] for part in self.drive])
+        x, after = np.vstack([block[:-1] for block in states]), np.vstack([block[1:] for block in states])
+        w = np.vstack([block[past:-1] for block in self.drive])
         e = w[:, nu:] - x @ C.T - w[:, :nu] @ D.T
         A, B, K = np.split(np.linalg.lstsq(np.hstack([x, w[:, :nu], e]), after, rcond=None)[0].T, [n, n + nu], axis=1)
         return self._place(A, B, C, D, K)
@@ -125,8 +125,10 @@ class PredictionSearch:
         point = self.evaluate(M, np.zeros((len(self.drive), n)))
         if not self.start or not np.isfinite(point.value):
             return point
-        seen = _observability(point.P[:n, :n], np.linalg.cholesky(symmetric_inverse(point.noise)).T @ M[n:, :n])
-        better = self.evaluate(M, self._adjoints(point, point.errors)[1] @ symmetric_inverse(seen))
+        observability = _observability(
+            point.P[:n, :n], np.linalg.cholesky(symmetric_inverse(point.noise)).T @ M[n:, :n]
+        )
+        better = self.evaluate(M, self._adjoints(point, point.errors)[1] @ symmetric_inverse(observability))
         return better if better.value < point.value else point
 
     def evaluate(self, M: FloatArray, starts: FloatArray, within: float = 1.0, floor: float = 1e-13) -> PredictorPoint:
@@ -161,10 +163,10 @@ class PredictionSearch:
 
         close : squared length of the last step in standard deviations of the estimate: 0.3 % of one.
         """
-        found = minimise(
+        minimum = minimise(
             _PredictionProblem(self), here, DAMPING, iterations, count_rejected=False, close=close, report=report
         )
-        return PredictorOptimum(found.point, found.iterations, found.converged)
+        return PredictorOptimum(minimum.point, minimum.iterations, minimum.converged)
 
     def matrices(self, point: PredictorPoint) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
         """A, B, C, D, K of the innovation form in the units of the channels."""
@@ -193,9 +195,9 @@ class PredictionSearch:
         ln = np.log(values[waves].astype(complex))
         order = np.argsort(np.abs(ln), kind="stable")
         waves, ln = waves[order], ln[order]
-        left, right = np.linalg.inv(V)[waves] / values[waves][:, None], V[:, waves].T
+        left_rows, right = np.linalg.inv(V)[waves] / values[waves][:, None], V[:, waves].T
         slopes = np.zeros((len(waves), *point.M.shape), dtype=complex)
-        slopes[:, :n, :n] = left[:, :, None] * right[:, None, :]
+        slopes[:, :n, :n] = left_rows[:, :, None] * right[:, None, :]
         Q = self.directions(point)
         through = slopes.reshape(len(waves), point.M.size) @ Q
         rows = np.stack([through.real, through.imag], axis=1).reshape(2 * len(waves), Q.shape[1])
@@ -239,16 +241,16 @@ class PredictionSearch:
             J = np.empty((len(z), self.ny, k + (n if first else 0)))
             size = max(1, chunk // (len(z) * n))
             for i in range(0, k, size):
-                part = steps[i : i + size]
-                pushed = (z[:-1] @ part[:, :n].reshape(-1, columns).T).reshape(len(z) - 1, len(part), n)
-                direct = (z @ part[:, n:].reshape(-1, columns).T).reshape(len(z), len(part), self.ny)
-                moved = march(A, pushed, np.zeros((len(part), n)))
-                J[:, :, i : i + len(part)] = (moved @ C.T + direct).transpose(0, 2, 1)
+                chosen = steps[i : i + size]
+                pushed = (z[:-1] @ chosen[:, :n].reshape(-1, columns).T).reshape(len(z) - 1, len(chosen), n)
+                direct = (z @ chosen[:, n:].reshape(-1, columns).T).reshape(len(z), len(chosen), self.ny)
+                moved = march(A, pushed, np.zeros((len(chosen), n)))
+                J[:, :, i : i + len(chosen)] = (moved @ C.T + direct).transpose(0, 2, 1)
             if first:
                 J[:, :, k:] = free_motion(A, C, len(z))
             white = (root.T @ J).reshape(-1, J.shape[2])
-            own = np.append(np.arange(k), np.arange(k + s * n, k + (s + 1) * n) if first else [])
-            S[np.ix_(own.astype(int), own.astype(int))] += white.T @ white
+            places = np.append(np.arange(k), np.arange(k + s * n, k + (s + 1) * n) if first else [])
+            S[np.ix_(places.astype(int), places.astype(int))] += white.T @ white
         S[:k] /= np.sqrt(share)
         S[:, :k] /= np.sqrt(share)
         return S, self.project(point, directions, point.errors)

@@ -98,12 +98,12 @@ def prepare_refinement(
         u, y = tuple(fit._delayed_inputs(run) for run in records), tuple(fit._channels(run, outputs) for run in records)
     if not fit.order:
         raise DataError("empty", "a model without states has no poles to refine.")
-    known = fit.order * (len(inputs) + len(outputs)) + len(inputs) * len(outputs) + fit.order * len(y)
-    if sum(map(len, y)) * len(outputs) <= known:
+    unknowns = fit.order * (len(inputs) + len(outputs)) + len(inputs) * len(outputs) + fit.order * len(y)
+    if sum(map(len, y)) * len(outputs) <= unknowns:
         raise DataError(
             "too-few-samples",
-            f"{sum(map(len, y))} samples of {len(outputs)} outputs do not determine the {known} parameters of a model "
-            f"of order {fit.order}. Measure longer, or use a smaller order.",
+            f"{sum(map(len, y))} samples of {len(outputs)} outputs do not determine the {unknowns} parameters of a "
+            f"model of order {fit.order}. Measure longer, or use a smaller order.",
         )
     return Refinement(fit, u, y, cast("NoiseModel", noise), start)
 
@@ -165,12 +165,12 @@ def refine(
     True
     """
     most = whole_number("iterations", iterations)
-    given = prepare_refinement(fit, record, noise, start)
+    prepared = prepare_refinement(fit, record, noise, start)
     with progress_.Progress(progress, "refining") as bar:
-        maximise = _maximise_predictor if given.innovations else _maximise_simulation
-        top = maximise(given, most, bar.update)
+        maximise = _maximise_predictor if prepared.innovations else _maximise_simulation
+        top = maximise(prepared, most, bar.update)
     if not np.isfinite(top.value) or top.value > top.before:
-        return given.fit.add_notes(
+        return prepared.fit.add_notes(
             f"refinement ({noise} noise) found nothing more likely than the initial model, which is kept"
         )
     findings = []
@@ -188,7 +188,7 @@ def refine(
         )
         advice = Advice("Use {}, or another order.", Argument("noise", "innovations"))
         findings.append(Finding("poles-at-stability-limit", problem, {}, {"poles": top.border}, (advice,)))
-    result = _make_result(given, top)
+    result = _make_result(prepared, top)
     return result.replace(findings=(*result.findings, *findings))
 
 

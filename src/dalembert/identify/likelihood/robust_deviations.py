@@ -73,17 +73,17 @@ def batch_products(
     for first in range(0, count, size):
         many = min(size, count - first) // batch
         driven, e = np.zeros((nu, many * batch)), np.zeros((ny, many * batch))
-        ub, yb = (part[first : min(first + many * batch, len(u))].T for part in (u, y))
+        ub, yb = (signal[first : min(first + many * batch, len(u))].T for signal in (u, y))
         driven[:, : ub.shape[1]] = ub
         e[:, : ub.shape[1]] = yb - likelihood.simulate(model, ub, weights, first, filter_state)
-        blocks, left = driven.reshape(nu, many, per, L), e.reshape(ny, many, per, L)
+        blocks, residuals = driven.reshape(nu, many, per, L), e.reshape(ny, many, per, L)
         starts = [
-            part.reshape(len(lam), nu + 1, many, per).swapaxes(1, 2)
-            for part in filters.starts(driven.reshape(nu, many * per, L), count)
+            signal.reshape(len(lam), nu + 1, many, per).swapaxes(1, 2)
+            for signal in filters.starts(driven.reshape(nu, many * per, L), count)
         ]
-        seen = filters.weigh(e.reshape(ny, many * per, L)).reshape(2, len(lam), ny, many, per).swapaxes(2, 3)
-        sums = add_starts(starts, seen)  # two of (J, many, nu + 1, ny)
-        spectra = np.fft.rfft(blocks, 2 * L).conj(), np.fft.rfft(left, 2 * L)
+        weighed = filters.weigh(e.reshape(ny, many * per, L)).reshape(2, len(lam), ny, many, per).swapaxes(2, 3)
+        sums = add_starts(starts, weighed)  # two of (J, many, nu + 1, ny)
+        spectra = np.fft.rfft(blocks, 2 * L).conj(), np.fft.rfft(residuals, 2 * L)
         lags = np.fft.irfft(np.einsum("kzbf,azbf->zkaf", *spectra), 2 * L)[..., 1:L]
         within = np.tensordot(filters.powers[:, :, : L - 1], lags, axes=(2, 3))  # (2, J, many, nu, ny)
         simple, slow = (sums[k] for k in (0, 1))
@@ -91,7 +91,7 @@ def batch_products(
         slow[:, :, :nu] += within[1]
         g = lam[:, None, None] * np.einsum("jk,jzka->jza", weights, slow)
         signals = np.concatenate([simple, g[:, :, None]], axis=2).swapaxes(0, 1)
-        yield signals, np.einsum("kzbs,azbs->zka", blocks, left)
+        yield signals, np.einsum("kzbs,azbs->zka", blocks, residuals)
 
 
 def robust_covariance(
@@ -128,8 +128,8 @@ def choose_covariance(
     robust = robust_covariance(search, point, free, noise, dt) if len(fisher) else None
     if robust is None:
         return "fisher", fisher, ()
-    known = np.diag(fisher) > 0.0
-    ratio = float(np.sqrt(np.max(np.diag(robust)[known] / np.diag(fisher)[known], initial=0.0)))
+    positive = np.diag(fisher) > 0.0
+    ratio = float(np.sqrt(np.max(np.diag(robust)[positive] / np.diag(fisher)[positive], initial=0.0)))
     if ratio < far_from_white:
         return "fisher", fisher, ()
     note = (

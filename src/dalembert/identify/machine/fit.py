@@ -125,8 +125,8 @@ def _parameters(eqs: EquationsOfMotion, given: Sequence[str] | Mapping[str, floa
             error=ModelError,
             where={"parameter": name},
         )
-    own = {name: float(eqs.p[eqs.parameters.index[name]]) for name in names}
-    first = np.array([float(values.get(name, own[name])) for name in names])
+    nominal = {name: float(eqs.p[eqs.parameters.index[name]]) for name in names}
+    first = np.array([float(values.get(name, nominal[name])) for name in names])
     return names, first
 
 
@@ -183,17 +183,17 @@ def _prepare(
     def make(substeps: int) -> ShootingSteps:
         return ShootingSteps(eqs, tests.outputs, columns, n, substeps)
 
-    whole = cut_segments(tests, lengths, hold)  # states are found segment by segment in any case
-    shooter, x = _track_states(make, whole, x0, eqs.p, spread, n, substeps)
+    full = cut_segments(tests, lengths, hold)  # states are found segment by segment in any case
+    shooter, x = _track_states(make, full, x0, eqs.p, spread, n, substeps)
     states, y = shooter.shoot(x, eqs.p)
     scale = initial_states.scale_states(eqs, states[:, :, : shooter.steps.nx].reshape(-1, shooter.steps.nx))
     if shooting is not None:
         lengths = [max(1, round((len(run.t) - 1) / shooting)) for run in tests.runs]
-        own = cut_segments(tests, lengths, hold)
-        shooter = Shooter(shooter.steps, own)
-        x = _take_states(whole, states, own)
-    left = float(np.sqrt(np.nanmean(((y - whole.y) / spread) ** 2)))
-    sigma = spread * np.clip(left, 1e-3, 1.0)
+        segments = cut_segments(tests, lengths, hold)
+        shooter = Shooter(shooter.steps, segments)
+        x = _take_states(full, states, segments)
+    misfit = float(np.sqrt(np.nanmean(((y - full.y) / spread) ** 2)))
+    sigma = spread * np.clip(misfit, 1e-3, 1.0)
     return Search(eqs, shooter, chosen, columns, x, scale, spread, sigma)
 
 

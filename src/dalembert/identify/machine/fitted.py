@@ -106,32 +106,32 @@ class FittedMachine:
 
 def make_result(eqs: EquationsOfMotion, tests: MeasuredTests, search: Search, status: str, hold: str) -> FittedMachine:
     values = np.array(search.p[search.columns])
-    found = eqs.replace(**dict(zip(search.names, (float(v) for v in values), strict=True)))
+    fitted = eqs.replace(**dict(zip(search.names, (float(v) for v in values), strict=True)))
     # relative to the values found: only then do ratios and products show as such
     size = np.where(values != 0.0, np.abs(values), search.unit)
-    known = judge_information(search.information() * (size / search.unit), search.names, relative=values != 0.0)
-    covariance = known.covariance * np.outer(size, size)
+    judged = judge_information(search.information() * (size / search.unit), search.names, relative=values != 0.0)
+    covariance = judged.covariance * np.outer(size, size)
     deviations = np.sqrt(np.diag(covariance))
-    whole = cut_segments(tests, [len(run.t) - 1 for run in tests.runs], hold)
-    single = Shooter(search.shooter.steps, whole)
+    full = cut_segments(tests, [len(run.t) - 1 for run in tests.runs], hold)
+    single = Shooter(search.shooter.steps, full)
     first = np.array(
         [search.x[int(np.flatnonzero(search.shooter.segments.run == k)[0])] for k in range(len(tests.runs))]
     )
     y = [simulate_record(single, k, first, search.p, len(run.t)) for k, run in enumerate(tests.runs)]
     errors = tuple(run.y - out for run, out in zip(tests.runs, y, strict=True))
     agreement = _fit(tests, errors)
-    findings = (*known.findings, *find_lost_outputs(agreement, errors))
+    findings = (*judged.findings, *find_lost_outputs(agreement, errors))
     notes = (*(f"warning: {finding.problem}" for finding in findings), *_notes(search, values, errors))
     nq, nv = eqs.nq, eqs.nv
     start = tuple(
-        found.state(x[:nq], x[nq : nq + nv], x[nq + nv : nq + nv + eqs.nz], float(run.t[0]))
+        fitted.state(x[:nq], x[nq : nq + nv], x[nq + nv : nq + nv + eqs.nz], float(run.t[0]))
         for x, run in zip(first, tests.runs, strict=True)
     )
     simulated = tuple(_record_outputs(eqs, tests, k, out) for k, out in enumerate(y))
     return FittedMachine(
-        equations=found, parameters=tuple(search.names), values=values, first=np.array(eqs.p[search.columns]),
+        equations=fitted, parameters=tuple(search.names), values=values, first=np.array(eqs.p[search.columns]),
         deviations=deviations, covariance=covariance, correlation=correlation_of(covariance),
-        undetermined=tuple(finding.problem for finding in known.findings), directions=known.directions, start=start,
+        undetermined=tuple(finding.problem for finding in judged.findings), directions=judged.directions, start=start,
         simulated=simulated, errors=errors,
         fit=agreement, noise=search.sigma.copy(), status=status, notes=notes, findings=findings,
         provenance={
@@ -165,8 +165,8 @@ def find_lost_outputs(
 
 def simulate_record(single: Shooter, k: int, first: FloatArray, p: FloatArray, samples: int) -> FloatArray:
     """(N, ny) outputs of record k in one simulation from its initial state."""
-    part = Shooter(single.steps, take_segment(single.segments, k, samples - 1))
-    out: FloatArray = part.shoot(first[k : k + 1], p)[1][0]
+    shooter = Shooter(single.steps, take_segment(single.segments, k, samples - 1))
+    out: FloatArray = shooter.shoot(first[k : k + 1], p)[1][0]
     return out
 
 

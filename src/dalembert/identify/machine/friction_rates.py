@@ -40,10 +40,10 @@ def rates_function(eqs: EquationsOfMotion) -> ca.Function:
         count = refinements(eqs)
         felt = sorted(set(eqs.functions["forces"].jac_sparsity(0, 6).get_col()))
         guess = SX.sym("guess", len(eqs.rows))
-        _, found = here.factor.accelerations(here.forces(guess), here.b, count)
-        gradient = ca.jacobian(found[felt], guess)[:, felt]
-        arguments = [s_ for s_ in ca.symvar(ca.vertcat(found, ca.vec(gradient))) if s_.name()[:5] != "guess"]
-        newton = ca.Function("newton", [guess, *arguments], [found, ca.densify(gradient)])
+        _, accelerations = here.factor.accelerations(here.forces(guess), here.b, count)
+        gradient = ca.jacobian(accelerations[felt], guess)[:, felt]
+        arguments = [s_ for s_ in ca.symvar(ca.vertcat(accelerations, ca.vec(gradient))) if s_.name()[:5] != "guess"]
+        newton = ca.Function("newton", [guess, *arguments], [accelerations, ca.densify(gradient)])
         lam = s.lam
         for _ in range(PASSES):
             value, slope = newton(lam, *arguments)

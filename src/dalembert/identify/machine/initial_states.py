@@ -94,15 +94,15 @@ def find_initial_state(
     state = assemble(eqs, dict(given or {}), t=t0)
     kept_position: dict[str, float] = dict(given or {})
     kept_velocity: dict[str, float] = {}
-    for kept, wanted in ((kept_position, position), (kept_velocity, velocity)):
+    for target, wanted in ((kept_position, position), (kept_velocity, velocity)):
         for name, value in wanted.items():
-            if name in kept:
+            if name in target:
                 continue
-            kept[name] = value
+            target[name] = value
             try:  # coordinates that depend on each other and differ by noise cannot all be prescribed
                 state = assemble(eqs, kept_position, velocity=kept_velocity, t=t0)
             except DalembertError:
-                del kept[name]
+                del target[name]
     return np.concatenate((state.q, state.v, state.z))
 
 
@@ -237,8 +237,8 @@ class _StateFit:
         size = float(np.sqrt((J * J).sum(axis=0)).max(initial=1e-300))
         rows = np.vstack((J, np.sqrt(damping) * size * np.eye(n)))
         change = np.linalg.lstsq(rows, np.concatenate((-r, np.zeros(n))), rcond=None)[0]
-        left = r + J @ change
-        return DampedStep(change, point.value - float(left @ left))
+        remaining = r + J @ change
+        return DampedStep(change, point.value - float(remaining @ remaining))
 
     def evaluate(self, point: _StatePoint, step: DampedStep) -> _StatePoint | None:
         moved = point.x.copy()
@@ -262,8 +262,8 @@ def _fit_state(
 ) -> tuple[Array, Array]:
     """The state of one segment that matches its samples, and the state at its end."""
     problem = _StateFit(single, p, spread, scale, n)
-    found = minimise(problem, problem.point(single.starts(x, p)), DAMPING, most)
-    if found.reason is Reason.DIVERGED:
+    minimum = minimise(problem, problem.point(single.starts(x, p)), DAMPING, most)
+    if minimum.reason is Reason.DIVERGED:
         t = float(single.segments.t[0, 0])
         raise ConvergenceError(
             "diverged",
@@ -272,7 +272,7 @@ def _fit_state(
             Advice("Give better first values of the parameters."),
             where={"time": t},
         )
-    return found.point.x, found.point.end
+    return minimum.point.x, minimum.point.end
 
 
 def scale_states(eqs: EquationsOfMotion, states: Array) -> Array:

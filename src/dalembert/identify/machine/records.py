@@ -52,9 +52,9 @@ def read_tests(
     """Check records against the machine."""
     one_of("hold", hold, ("linear", "zero"))
     tests = list_records(record)
-    known = set.intersection(*(set(run.names) for run in tests))
-    driven = _inputs(eqs, tests[0], known, inputs)
-    matched = _outputs(eqs, tests[0], known, outputs, set(driven.values()))
+    shared = set.intersection(*(set(run.names) for run in tests))
+    driven = _inputs(eqs, tests[0], shared, inputs)
+    matched = _outputs(eqs, tests[0], shared, outputs, set(driven.values()))
     channels = tuple(channel for _, channel in matched)
     runs = []
     for k, test in enumerate(tests):

@@ -236,11 +236,11 @@ class Search:
 
         iterations : of a stage
         """
-        found = minimise(
+        minimum = minimise(
             _Stage(self, stage * self.per_segment, tolerance), _SearchPoint(self.x, self.p, here), DAMPING, iterations,
             share=1e-4, keep=self.keep, report=lambda fraction: bar.update(done + part * fraction),
         )  # fmt: skip
-        return found.point.at, found.converged
+        return minimum.point.at, minimum.converged
 
     def keep(self, place: _SearchPoint) -> None:
         self.x, self.p, self.last = place.x, place.p, place.at

@@ -113,11 +113,11 @@ class ShootingSteps:
             slopes = step.forward(self.n + self.m)(*symbols, after, S, self.seeds, *zeros)
             return ca.Function("sensitive", [symbols[0], S, *symbols[1:]], [after, ca.densify(slopes)])
         # flattened, so that terms without seeds are computed once for all of them
-        known = [ca.SX.sym("xputth"[k], s.shape[0]) for k, s in enumerate(symbols)]
+        arguments = [ca.SX.sym("xputth"[k], s.shape[0]) for k, s in enumerate(symbols)]
         seeds = ca.SX.sym("S", self.size, self.n + self.m)
-        after = step(*known)
-        slopes = ca.jtimes(after, ca.vertcat(*known[:2]), ca.vertcat(seeds, ca.SX(self.seeds)))
-        inputs = [known[0], seeds, *known[1:]]
+        after = step(*arguments)
+        slopes = ca.jtimes(after, ca.vertcat(*arguments[:2]), ca.vertcat(seeds, ca.SX(self.seeds)))
+        inputs = [arguments[0], seeds, *arguments[1:]]
         return ca.Function("sensitive", inputs, [after, ca.densify(slopes)], {"cse": True})
 
     def sample(self, *, sensitive: bool) -> ca.Function:
@@ -209,8 +209,8 @@ def find_tangents(
     """
     q, v = x[: eqs.nq], x[eqs.nq : eqs.nq + eqs.nv]
     N, A, slope = (
-        part.reshape(shape)
-        for part, shape in zip(
+        block.reshape(shape)
+        for block, shape in zip(
             tangent_kernel(eqs)(q, v, p, t),
             ((eqs.nq, eqs.nv), (len(eqs.rows), eqs.nv), (len(eqs.rate_rows), eqs.nv)), strict=True,
         )

@@ -378,10 +378,10 @@ class Identified:
         us = [self._delayed_inputs(each) for each in records]
         ys = [self._channels(each, self.outputs) for each in records]
         if kind == "prediction":
-            made = [self._predict(u, y, 1, start == "estimate") for u, y in zip(us, ys, strict=True)]
+            simulated = [self._predict(u, y, 1, start == "estimate") for u, y in zip(us, ys, strict=True)]
         else:
-            made = [self._simulate(u, y if start == "estimate" else None) for u, y in zip(us, ys, strict=True)]
-        return ys, made, us
+            simulated = [self._simulate(u, y if start == "estimate" else None) for u, y in zip(us, ys, strict=True)]
+        return ys, simulated, us
 
     def _make_record(self, record: Record, values: FloatArray, how: str) -> Record:
         data = values + np.array([self.offsets.get(name, 0.0) for name in self.outputs])

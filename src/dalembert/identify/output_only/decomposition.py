@@ -106,7 +106,9 @@ def scale_units(data: Data) -> FloatArray:
     if len(set(units)) == 1:
         return np.ones(data.ny)
     power = np.asarray(sum(np.var(y, axis=0) * len(y) for y in data.y)) / data.samples
-    return np.array([np.sqrt(np.mean([p for p, unit in zip(power, units) if unit == own])) for own in units])
+    return np.array(
+        [np.sqrt(np.mean([p for p, unit in zip(power, units) if unit == unit_here])) for unit_here in units]
+    )
 
 
 def split_matrices(matrices: ComplexArray, least_power: float = 1e-12) -> tuple[FloatArray, ComplexArray]:
@@ -138,16 +140,20 @@ def find_peaks(
     lines = [_prominent(found.decibels(rank), height) for rank in range(min(2, found.values.shape[1]))]
     peaks = [peak for peak in mark_domains(found, [(line, 0) for line in lines[0]]) if _wide(peak)]
     if len(lines) > 1:
-        first = sorted(peaks, key=lambda one: one.line)
+        first = sorted(peaks, key=lambda near_peak: near_peak.line)
         for line in (k for k in lines[1] if found.vectors[k, :, 1].any()):
-            beside = [one for one in first if one.line <= line][-1:] + [one for one in first if one.line > line][:1]
+            beside = [near_peak for near_peak in first if near_peak.line <= line][-1:] + [
+                near_peak for near_peak in first if near_peak.line > line
+            ][:1]
             if not beside:
                 continue
             # where two modes cross, the second singular vector is a mixture of both: it must lie outside of their span
-            span = np.linalg.qr(np.column_stack([found.vectors[one.line, :, one.rank] for one in beside]))[0]
+            span = np.linalg.qr(
+                np.column_stack([found.vectors[near_peak.line, :, near_peak.rank] for near_peak in beside])
+            )[0]
             if np.linalg.norm(span.conj().T @ found.vectors[line, :, 1]) ** 2 < distinct:
                 peaks += [peak for peak in mark_domains(found, [(line, 1)]) if _wide(peak)]
-    return sorted(peaks, key=lambda one: one.line)
+    return sorted(peaks, key=lambda near_peak: near_peak.line)
 
 
 def find_given_peaks(
@@ -195,10 +201,10 @@ def mark_domains(found: Decomposition, places: list[tuple[int, int]], mac: float
     peaks = []
     for line, rank in places:
         level = found.values[:, rank]
-        others = sorted(other for other, same in places if same == rank and other != line)
-        left = max((other for other in others if other < line), default=0)
-        right = min((other for other in others if other > line), default=len(level) - 1)
-        low = left + int(np.argmin(level[left : line + 1])) if left else 1
+        others = sorted(neighbour for neighbour, same in places if same == rank and neighbour != line)
+        below = max((neighbour for neighbour in others if neighbour < line), default=0)
+        right = min((neighbour for neighbour in others if neighbour > line), default=len(level) - 1)
+        low = below + int(np.argmin(level[below : line + 1])) if below else 1
         high = line + int(np.argmin(level[line : right + 1])) if right < len(level) - 1 else right
         alike = found.mac(slice(0, None), found.vectors[line, :, rank]).max(axis=1) >= mac
         first, last = line, line

@@ -63,26 +63,30 @@ def efdd(
     # Fewest lines of a bell to each side, and number of times that its middle is moved to the frequency found.
     rounds = 3
     data = read_outputs(record, outputs)
-    found = decompose(data, segment)
-    peaks, findings = choose_peaks(data, found, frequencies_hz)
+    spectra = decompose(data, segment)
+    peaks, findings = choose_peaks(data, spectra, frequencies_hz)
     numbers, growth, shapes = np.zeros((len(peaks), 3)), np.ones(len(peaks)), []
-    for k, whole in enumerate(peaks):
+    for k, peak_region in enumerate(peaks):
         for _ in range(rounds):
-            line = round(numbers[k, 0] / found.resolution) or whole.line
-            peaks[k] = peak = centre(whole, line)
-            own = slice(peak.first, peak.last + 1)
-            bell, shape = find_bell(found.values[own], found.vectors[own], found.vectors[whole.line, :, whole.rank])
-            decay = measure_decay(bell, peak, found.plan, data.dt)
+            line = round(numbers[k, 0] / spectra.resolution) or peak_region.line
+            peaks[k] = peak = centre(peak_region, line)
+            lines_of_peak = slice(peak.first, peak.last + 1)
+            bell, shape = find_bell(
+                spectra.values[lines_of_peak],
+                spectra.vectors[lines_of_peak],
+                spectra.vectors[peak_region.line, :, peak_region.rank],
+            )
+            decay = measure_decay(bell, peak, spectra.plan, data.dt)
             numbers[k] = decay.hertz, decay.damping, decay.left
-        numbers[k, :2], growth[k] = correct_cut(decay, peak, found.plan, data.dt)
+        numbers[k, :2], growth[k] = correct_cut(decay, peak, spectra.plan, data.dt)
         shapes.append(shape)
     order = np.argsort(numbers[:, 0], kind="stable")
     peaks, shapes, numbers = [peaks[k] for k in order], [shapes[k] for k in order], numbers[order]
     w, zeta = 2.0 * np.pi * numbers[:, 0], numbers[:, 1]
-    spreads = jackknife(data, found, peaks, shapes)
+    spreads = jackknife(data, spectra, peaks, shapes)
     return make_result(
-        "efdd", data, found, peaks, w * (-zeta + 1j * np.sqrt(np.maximum(1.0 - zeta**2, 0.0))), shapes, findings,
-        _find_doubts(found, numbers), damping_ratios=zeta,
+        "efdd", data, spectra, peaks, w * (-zeta + 1j * np.sqrt(np.maximum(1.0 - zeta**2, 0.0))), shapes, findings,
+        _find_doubts(spectra, numbers), damping_ratios=zeta,
         frequency_deviations_hz=None if spreads is None else spreads[:, 0],
         damping_deviations=None if spreads is None else spreads[:, 1] * growth[order],
     )  # fmt: skip
@@ -135,14 +139,14 @@ def measure_decay(
     crossings = before + correlation[before] / (correlation[before] - correlation[before + 1])
     extremes = np.maximum.reduceat(np.abs(correlation), before + 1)[:-1] if len(before) else np.zeros(0)
     chosen = _choose_extremes(extremes) if used is None else used
-    taken = extremes[chosen]
-    if len(taken) < 2:
+    used_extremes = extremes[chosen]
+    if len(used_extremes) < 2:
         return Decay(peak.line / (length * dt), 1.0, chosen, 0.0)
-    fall = -float(np.polyfit(np.arange(len(taken)), np.log(taken), 1)[0])
-    times = crossings[chosen.start : chosen.start + len(taken) + 1] * dt / finer
+    fall = -float(np.polyfit(np.arange(len(used_extremes)), np.log(used_extremes), 1)[0])
+    times = crossings[chosen.start : chosen.start + len(used_extremes) + 1] * dt / finer
     half = float(np.polyfit(np.arange(len(times)), times, 1)[0])
     zeta = float(fall / np.hypot(np.pi, fall))
-    return Decay(0.5 / half / float(np.sqrt(1.0 - zeta**2)), zeta, chosen, float(taken[-1]))
+    return Decay(0.5 / half / float(np.sqrt(1.0 - zeta**2)), zeta, chosen, float(used_extremes[-1]))
 
 
 def correct_cut(
@@ -161,8 +165,8 @@ def correct_cut(
 
     def cut(f: float, zeta: float) -> FloatArray:
         bell = 1.0 / ((hertz - f * np.sqrt(1.0 - zeta**2)) ** 2 + (zeta * f) ** 2)
-        made = measure_decay(bell, peak, plan, dt, leaked=False, used=measured.used)
-        return np.array([made.hertz, made.damping])
+        corrected = measure_decay(bell, peak, plan, dt, leaked=False, used=measured.used)
+        return np.array([corrected.hertz, corrected.damping])
 
     wanted = np.array([measured.hertz, measured.damping])
     exact = wanted
@@ -194,8 +198,10 @@ def _correlate_window(window: FloatArray, finer: int) -> FloatArray:
     """Correlation of a window with itself, 1 at lag 0, at lags of 1/finer samples."""
     size = 2 * len(window)
     power = np.abs(scipy.fft.rfft(window, size)) ** 2
-    whole = scipy.fft.irfft(power, size)[: len(window)]
-    return np.asarray(np.interp(np.arange(len(window) * finer) / finer, np.arange(len(window)), whole / whole[0]))
+    correlation = scipy.fft.irfft(power, size)[: len(window)]
+    return np.asarray(
+        np.interp(np.arange(len(window) * finer) / finer, np.arange(len(window)), correlation / correlation[0])
+    )
 
 
 def jackknife(
@@ -210,17 +216,17 @@ def jackknife(
     count = min(part_count, found.blocks // 2)
     if count < fewest_parts or not peaks:
         return None
-    lines = np.unique(np.concatenate([np.arange(one.first, one.last + 1) for one in peaks]))
+    lines = np.unique(np.concatenate([np.arange(each.first, each.last + 1) for each in peaks]))
     parts, blocks = _sum_parts(data, found, lines, count)
     values = np.zeros((count, len(peaks), 2))
-    for part in range(count):
-        rest = found.blocks * found.matrices[lines] - parts[part]
-        singular, vectors = split_matrices(rest / (found.blocks - blocks[part]))
+    for piece in range(count):
+        remaining = found.blocks * found.matrices[lines] - parts[piece]
+        singular, vectors = split_matrices(remaining / (found.blocks - blocks[piece]))
         for k, peak in enumerate(peaks):
-            own = np.searchsorted(lines, np.arange(peak.first, peak.last + 1))
-            bell, _ = find_bell(singular[own], vectors[own], shapes[k])
+            columns = np.searchsorted(lines, np.arange(peak.first, peak.last + 1))
+            bell, _ = find_bell(singular[columns], vectors[columns], shapes[k])
             decay = measure_decay(bell, peak, found.plan, data.dt)
-            values[part, k] = decay.hertz, decay.damping
+            values[piece, k] = decay.hertz, decay.damping
     spread: FloatArray = np.sqrt((count - 1) * values.var(axis=0))
     return spread
 
@@ -235,12 +241,12 @@ def _sum_parts(
     before = 0
     for y in data.y:
         blocks = 1 + (len(y) - plan.length) // plan.step
-        part = (before + np.arange(blocks)) * count // found.blocks
-        for g in np.unique(part):
-            own = np.flatnonzero(part == g)
-            piece = y[own[0] * plan.step : own[-1] * plan.step + plan.length] / found.scales
-            total[g] += len(own) * average_blocks([piece], plan, data.dt)[0][lines]
-            numbers[g] += len(own)
+        piece_of = (before + np.arange(blocks)) * count // found.blocks
+        for g in np.unique(piece_of):
+            members = np.flatnonzero(piece_of == g)
+            piece = y[members[0] * plan.step : members[-1] * plan.step + plan.length] / found.scales
+            total[g] += len(members) * average_blocks([piece], plan, data.dt)[0][lines]
+            numbers[g] += len(members)
         before += blocks
     return total, numbers
 
@@ -252,14 +258,14 @@ def _find_doubts(found: Decomposition, numbers: FloatArray, coarse: float = 0.5)
     uncertain.
     """
     doubts = {}
-    for k, (f, zeta, left) in enumerate(numbers):
-        if left > coarse:
+    for k, (f, zeta, remaining) in enumerate(numbers):
+        if remaining > coarse:
             problem = (
                 f"the lines of the spectrum, {found.resolution:.3g} Hz apart, are too wide for the damping of the mode "
-                f"at {f:.5g} Hz: it keeps {100 * left:.0f} % of its correlation within a block."
+                f"at {f:.5g} Hz: it keeps {100 * remaining:.0f} % of its correlation within a block."
             )
             advice = Advice("Give a larger {}.", Argument("segment"))
-            doubts[k] = Finding("coarse-lines", problem, {}, {"hertz": float(f), "left": float(left)}, (advice,))
+            doubts[k] = Finding("coarse-lines", problem, {}, {"hertz": float(f), "left": float(remaining)}, (advice,))
         elif k and f - numbers[k - 1, 0] < zeta * f + numbers[k - 1, 1] * numbers[k - 1, 0]:
             problem = (
                 f"the modes at {numbers[k - 1, 0]:.5g} and {f:.5g} Hz are nearer than their widths: their bells "

@@ -65,11 +65,11 @@ def fdd(
     ([1.0], [[0.5], [1.0]])
     """
     data = read_outputs(record, outputs)
-    found = decompose(data, segment)
-    peaks, findings = choose_peaks(data, found, frequencies_hz)
-    order = np.array([found.hertz[one.line] for one in peaks])
-    shapes = [found.vectors[one.line, :, one.rank] for one in peaks]
-    return make_result("fdd", data, found, peaks, 2j * np.pi * order, shapes, findings)
+    spectra = decompose(data, segment)
+    peaks, findings = choose_peaks(data, spectra, frequencies_hz)
+    order = np.array([spectra.hertz[peak.line] for peak in peaks])
+    shapes = [spectra.vectors[peak.line, :, peak.rank] for peak in peaks]
+    return make_result("fdd", data, spectra, peaks, 2j * np.pi * order, shapes, findings)
 
 
 def read_outputs(record: Record | Sequence[Record] | Data, outputs: str | Iterable[str] | None) -> Data:
@@ -120,10 +120,10 @@ def _drop_sidebands(
     }  # fmt: skip
     if not foot:
         return peaks
-    shapes = np.array([found.vectors[one.line, :, one.rank] for one in peaks]).T * found.scales[:, None]
-    hertz = np.array([found.hertz[one.line] for one in peaks])
+    shapes = np.array([found.vectors[peak.line, :, peak.rank] for peak in peaks]).T * found.scales[:, None]
+    hertz = np.array([found.hertz[peak.line] for peak in peaks])
     sines = find_machine_harmonics(data, Modes(2j * np.pi * hertz, shapes, data.outputs))
-    return [one for k, one in enumerate(peaks) if not (k in foot and foot[k] in sines)]
+    return [peak for k, peak in enumerate(peaks) if not (k in foot and foot[k] in sines)]
 
 
 def make_result(
@@ -137,7 +137,7 @@ def make_result(
         columns = columns / columns[ties.first_largest(columns), np.arange(len(peaks))]
     modes = Modes(eigenvalues, columns, data.outputs, provenance=data.provenance)
     machines = find_machine_harmonics(data, modes)
-    doubted = [one for k, one in (doubts or {}).items() if k not in machines]
+    doubted = [peak for k, peak in (doubts or {}).items() if k not in machines]
     units = {data.units.get(name, "") for name in data.outputs}
     numbers: dict[str, Any] = {"damping_ratios": None, "frequency_deviations_hz": None, "damping_deviations": None}
     notes = [f"{found.plan.text()}: {found.blocks} blocks, equivalent to {found.averages:.3g} averages"]
@@ -147,9 +147,9 @@ def make_result(
         notes.append("outputs in several units, each divided by the root mean square of the outputs of its unit")
     return FrequencyDomainModes(
         modes=modes, method=method, frequencies=2.0 * np.pi * found.hertz, singular_values=found.values,
-        lines=np.array([one.line for one in peaks], dtype=np.intp),
-        ranks=np.array([one.rank for one in peaks], dtype=np.intp),
-        domains=np.array([(one.first, one.last) for one in peaks], dtype=np.intp).reshape(-1, 2), machines=machines,
+        lines=np.array([peak.line for peak in peaks], dtype=np.intp),
+        ranks=np.array([peak.rank for peak in peaks], dtype=np.intp),
+        domains=np.array([(peak.first, peak.last) for peak in peaks], dtype=np.intp).reshape(-1, 2), machines=machines,
         outputs=data.outputs, units=dict(data.units), unit=units.pop() if len(units) == 1 else "",
         blocks=found.blocks, averages=found.averages, notes=tuple(notes),
         findings=(*data.findings, *findings, *doubted, *describe_machine_harmonics(machines)),

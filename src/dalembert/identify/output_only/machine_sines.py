@@ -44,13 +44,13 @@ class WithoutSines:
 def remove_machine_sines(record: Record | Sequence[Record], data: Data) -> WithoutSines:
     """The records without steady sines in the outputs of ``data``, which were read from these records."""
     runs = list_records(record)
-    found = _find_sines(data)
-    if not found:
+    sines = _find_sines(data)
+    if not sines:
         return WithoutSines(runs, (), ())
-    cleaned = tuple(_subtract(run, data.outputs, list(found.values())) for run in runs)
-    words = ", ".join(f"{one.frequency_hz:.4g}" for one in found.values())
-    decision = f"removed {count_noun(len(found), 'steady sine')}, as of a rotating machine or of mains: {words} Hz"
-    return WithoutSines(cleaned, tuple(describe_machine_harmonics(found)), (decision,))
+    cleaned = tuple(_subtract(run, data.outputs, list(sines.values())) for run in runs)
+    words = ", ".join(f"{sine.frequency_hz:.4g}" for sine in sines.values())
+    decision = f"removed {count_noun(len(sines), 'steady sine')}, as of a rotating machine or of mains: {words} Hz"
+    return WithoutSines(cleaned, tuple(describe_machine_harmonics(sines)), (decision,))
 
 
 def _find_sines(data: Data, shortest_block: int = 64, block_count: int = 24) -> dict[int, MachineHarmonic]:
@@ -59,11 +59,11 @@ def _find_sines(data: Data, shortest_block: int = 64, block_count: int = 24) -> 
     if min(2 * data.samples // blocks, min(data.lengths)) < shortest_block:
         return {}
     level = data.replace(y=tuple(y - y.mean(axis=0) for y in data.y))
-    found = decompose(level, None)
-    peaks, _ = choose_peaks(level, found, None)
-    hertz = np.array([found.hertz[one.line] for one in peaks])
-    shapes = np.array([found.vectors[one.line, :, one.rank] for one in peaks]).reshape(len(peaks), data.ny)
-    return find_machine_harmonics(level, Modes(2j * np.pi * hertz, shapes.T * found.scales[:, None], data.outputs))
+    spectra = decompose(level, None)
+    peaks, _ = choose_peaks(level, spectra, None)
+    hertz = np.array([spectra.hertz[peak.line] for peak in peaks])
+    shapes = np.array([spectra.vectors[peak.line, :, peak.rank] for peak in peaks]).reshape(len(peaks), data.ny)
+    return find_machine_harmonics(level, Modes(2j * np.pi * hertz, shapes.T * spectra.scales[:, None], data.outputs))
 
 
 def _subtract(run: Record, outputs: Sequence[str], sines: Sequence[MachineHarmonic]) -> Record:
@@ -74,13 +74,13 @@ def _subtract(run: Record, outputs: Sequence[str], sines: Sequence[MachineHarmon
     y = values[:, places] - values[:, places].mean(axis=0)
     scaled = y / np.maximum(y.std(axis=0), 1e-300)
     columns = [np.ones(len(t))]
-    for one in sines:
-        phase = 2.0 * np.pi * _refine_frequency(scaled, t, one.frequency_hz) * t
+    for sine in sines:
+        phase = 2.0 * np.pi * _refine_frequency(scaled, t, sine.frequency_hz) * t
         columns += [np.cos(phase), np.sin(phase)]
     basis = np.column_stack(columns)
     amplitudes = np.linalg.lstsq(basis, y, rcond=None)[0]
     values[:, places] -= basis[:, 1:] @ amplitudes[1:]
-    words = ", ".join(f"{one.frequency_hz:.4g}" for one in sines)
+    words = ", ".join(f"{sine.frequency_hz:.4g}" for sine in sines)
     return add_note(run, values, f"sines at {words} Hz removed{describe_channels(run, places)}")
 
 

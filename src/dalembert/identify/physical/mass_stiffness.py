@@ -64,8 +64,8 @@ def scale_factors(seen: ComplexArray, driven: ComplexArray) -> ComplexArray:
 def products(W: ComplexArray, lam: ComplexArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """W Wᵀ, W Λ Wᵀ, W Λ⁻¹ Wᵀ, W Λ² Wᵀ over all eigenvalues, each (n, n)."""
     weights = (np.ones_like(lam), lam, 1.0 / lam, lam**2)
-    made = [2.0 * ((W * weight) @ W.T).real for weight in weights]
-    return made[0], made[1], made[2], made[3]
+    matrices = [2.0 * ((W * weight) @ W.T).real for weight in weights]
+    return matrices[0], matrices[1], matrices[2], matrices[3]
 
 
 def second_order_matrices(W: ComplexArray, lam: ComplexArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -79,8 +79,8 @@ def second_order_matrices(W: ComplexArray, lam: ComplexArray) -> tuple[FloatArra
 
 def inconsistency(W: ComplexArray) -> tuple[float, float]:
     """Largest entry of W Wᵀ, which is 0 for exact data: absolute, and relative to that of Σ |w| |w|ᵀ."""
-    left = 2.0 * (W @ W.T).real
+    product = 2.0 * (W @ W.T).real
     size = 2.0 * (np.abs(W) @ np.abs(W).T)
     # uncoupled coordinates share no mode: their entry is 0 of 0
-    relative = np.divide(np.abs(left), size, out=np.zeros_like(size), where=size > 0.0)
-    return float(np.abs(left).max()), float(relative.max())
+    relative = np.divide(np.abs(product), size, out=np.zeros_like(size), where=size > 0.0)
+    return float(np.abs(product).max()), float(relative.max())

@@ -151,14 +151,14 @@ def physical(
     setup = _Setup(system, triple, places, _find_positions(system, triple, places), drives, coordinates)
     case, chosen = _choose_case(setup, pairs)
     notes = [text for text in (note, chosen) if text] + _remarks(case)
-    made = _assemble(setup, case, notes)
-    chosen_form = damping or _choose_damping(made, triple.eigenvalues, system)
-    made, more, findings = _set_damping(made, triple.eigenvalues, chosen_form)
+    assembled = _assemble(setup, case, notes)
+    chosen_form = damping or _choose_damping(assembled, triple.eigenvalues, system)
+    assembled, more, findings = _set_damping(assembled, triple.eigenvalues, chosen_form)
     if damping is None:
         more = [f"damping: the {chosen_form} form, the simplest that the identified response supports", *more]
     IdentificationWarning.report(findings)
-    kept = {"notes": (*notes, *more), "co-located": case.pairs, "sign": case.sign}
-    return made.replace(provenance={**made.provenance, **kept})
+    details = {"notes": (*notes, *more), "co-located": case.pairs, "sign": case.sign}
+    return assembled.replace(provenance={**assembled.provenance, **details})
 
 
 # ---- errors and findings
@@ -257,11 +257,11 @@ def _choose_case(setup: _Setup, pairs: Pairs, consistent: float = 1e-6) -> tuple
     consistent : difference of relative inconsistencies of two pairs that are as good: identified ones have 1e-3 and
     more, exact ones some roundings
     """
-    given = dict.fromkeys(pairs)
+    candidates = dict.fromkeys(pairs)
     for name, (coordinate, _) in setup.drives.items():
-        given |= dict.fromkeys((place.channel, name) for place in setup.places if place.coordinate == coordinate)
-    if given:
-        case = _scale(setup, tuple(given))
+        candidates |= dict.fromkeys((place.channel, name) for place in setup.places if place.coordinate == coordinate)
+    if candidates:
+        case = _scale(setup, tuple(candidates))
         _refuse_unmechanical(case)
         return case, ""
     if len({place.coordinate for place in setup.places}) < len(setup.coordinates):
@@ -310,7 +310,7 @@ def _use_all_pairs(setup: _Setup, case: _Case, alike: float = 0.25) -> _Case:
     """
     pairs = list(case.pairs)
     for j, name in enumerate(setup.system.inputs):
-        if name in {known for _, known in pairs}:
+        if name in {actuator for _, actuator in pairs}:
             continue
         drive = setup.sign(name) * setup.triple.inputs[:, j] / case.T
         size = max(float(np.linalg.norm(drive)), 1e-300)
@@ -472,18 +472,18 @@ def _set_damping(
         return modal, ["damping has the identified ratios by mode"], []
     modes = made.modes()
     pairs = modes.eigenvalues[modes.eigenvalues.imag > 0.0]
-    found = -pairs.real / np.abs(pairs)
-    if len(found) == len(zeta):
-        change = float(np.max(np.abs(found - zeta) / np.maximum(np.abs(zeta), 1e-12)))
+    ratios = -pairs.real / np.abs(pairs)
+    if len(ratios) == len(zeta):
+        change = float(np.max(np.abs(ratios - zeta) / np.maximum(np.abs(zeta), 1e-12)))
         if change < least_damping:
             return made, [f"damping ratios of the matrices are those of the modes to {100 * change:.2g} %"], []
-    shown = ", ".join(f"{value:.3g}" for value in found)
+    shown = ", ".join(f"{value:.3g}" for value in ratios)
     expected = ", ".join(f"{value:.3g}" for value in zeta)
     text = f"the damping matrix gives ratios {shown} where the modes have {expected}"
     finding = Finding(
         "inconsistent-damping",
         f"{text}: complex shapes of lightly damped modes are mostly noise.",
-        evidence={"matrices": found.tolist(), "modes": zeta.tolist()},
+        evidence={"matrices": ratios.tolist(), "modes": zeta.tolist()},
         advice=(Advice("Use {}.", Argument("damping", "proportional"), Argument("damping", "modal")),),
     )
     return made, [text], [finding]

@@ -181,22 +181,22 @@ def _target(
     modes: Modes | Identified | HoldsIdentified, coordinates: Mapping[str, str] | Sequence[str] | None,
     deviations: Mapping[str, ArrayLike] | None, shapes: bool, damping: bool,
 ) -> Target:  # fmt: skip
-    given, kinds = dict(deviations or {}), ("frequencies_hz", "shapes", "damping")
-    for name in given:
+    spreads, kinds = dict(deviations or {}), ("frequencies_hz", "shapes", "damping")
+    for name in spreads:
         if name not in kinds:
             raise DataError("unknown-argument", unknown_name("kind", name, kinds, "deviations"))
     modes = take_identified(modes)
     if isinstance(modes, Identified):
-        for name, own in (("frequencies_hz", modes.frequency_deviations_hz), ("damping", modes.damping_deviations)):
-            if own is not None:
-                given.setdefault(name, own)
+        for name, column in (("frequencies_hz", modes.frequency_deviations_hz), ("damping", modes.damping_deviations)):
+            if column is not None:
+                spreads.setdefault(name, column)
         modes = modes.modes()
     if not isinstance(modes, Modes):
         raise DataError("wrong-type", f"modes must be Modes or an Identified, got {type(modes).__name__}.")
     chosen = np.flatnonzero(modes.eigenvalues.imag > 0)
-    for name, own in (("frequencies_hz", modes.frequency_deviations_hz), ("damping", modes.damping_deviations)):
-        if own is not None:
-            given.setdefault(name, own[chosen])
+    for name, column in (("frequencies_hz", modes.frequency_deviations_hz), ("damping", modes.damping_deviations)):
+        if column is not None:
+            spreads.setdefault(name, column[chosen])
     if not len(chosen):
         raise DataError("overdamped", "none of the measured modes oscillates: there is no frequency to compare.")
     k = len(chosen)
@@ -207,7 +207,7 @@ def _target(
     zeta = modes.damping_ratios[chosen]
 
     def spread(name: str, default: Array) -> Array:
-        value = np.asarray(given.get(name, default), dtype=float)
+        value = np.asarray(spreads.get(name, default), dtype=float)
         if value.shape not in ((), (k,)) or not (np.isfinite(value).all() and (value > 0).all()):
             raise DataError(
                 "wrong-shape", f"deviations of {name} must be positive, one number or one per oscillating mode ({k})."
@@ -219,7 +219,7 @@ def _target(
         2 * np.pi * hertz, columns, zeta, names, spread("frequencies_hz", FREQUENCY_DEVIATION * hertz) / hertz,
         spread("shapes", np.asarray(SHAPE_DEVIATION)),
         spread("damping", DAMPING_DEVIATION * np.maximum(np.abs(zeta), 1e-4)),
-        shapes and len(rows) > 1, damping, all(name in given for name in counted),
+        shapes and len(rows) > 1, damping, all(name in spreads for name in counted),
     )  # fmt: skip
 
 
@@ -258,11 +258,11 @@ def _turn_repeated(omega: Array, phi: Array, P: Any, measured: Array, repeated: 
     edges = np.flatnonzero(np.diff(omega) > repeated * omega[1:]) + 1
     for group in np.split(np.arange(len(omega)), edges):
         if len(group) > 1:
-            seen = P @ phi[:, group]
-            shares = np.linalg.pinv(seen, rcond=repeated) @ measured
-            nearest = ties.largest_first(np.linalg.norm(seen @ shares, axis=0))[: len(group)]
-            turn, _, other = np.linalg.svd(shares[:, nearest])
-            turn[:, : len(nearest)] = turn[:, : len(nearest)] @ other
+            observed = P @ phi[:, group]
+            shares = np.linalg.pinv(observed, rcond=repeated) @ measured
+            nearest = ties.largest_first(np.linalg.norm(observed @ shares, axis=0))[: len(group)]
+            turn, _, V = np.linalg.svd(shares[:, nearest])
+            turn[:, : len(nearest)] = turn[:, : len(nearest)] @ V
             phi[:, group] = phi[:, group] @ turn
     return phi
 
@@ -302,9 +302,9 @@ class ModeSearch:
             )
         omega, phi = modes.eigenvalues.imag[keep], np.asarray(modes.shapes[:, keep]).real
         phi = _turn_repeated(omega, phi, matrices.P, target.shapes)
-        seen = matrices.P @ phi
-        length = np.linalg.norm(seen, axis=0)
-        mac = (target.shapes.T @ (seen / np.where(length > 0, length, 1.0))) ** 2
+        observed = matrices.P @ phi
+        length = np.linalg.norm(observed, axis=0)
+        mac = (target.shapes.T @ (observed / np.where(length > 0, length, 1.0))) ** 2
         pair = pair_modes(mac, target.frequencies, omega)
         gaps = np.full(len(omega), np.inf)
         gaps[1:] = np.diff(omega) / omega[1:]
@@ -313,18 +313,18 @@ class ModeSearch:
         sign = np.where(((matrices.P @ chosen) * target.shapes).sum(axis=0) < 0, -1.0, 1.0)
         chosen = chosen * sign
         zeta = np.einsum("ik,ik->k", chosen, np.asarray(matrices.C @ chosen)) / (2 * omega[pair])
-        found = MatchedModes(
+        matched = MatchedModes(
             values, system, matrices, omega[pair], chosen, zeta, mac[np.arange(k), pair],
             gaps[pair] > repeated, np.zeros(0),
         )  # fmt: skip
-        return replace(found, residual=self.residual(found, values))
+        return replace(matched, residual=self.residual(matched, values))
 
     def residual(self, at: MatchedModes, values: Array) -> Array:
         t = self.target
         parts = [np.log(at.omega / t.frequencies) / t.frequency_deviations]
         if t.use_shapes:
-            seen = at.matrices.P @ at.phi
-            apart = seen / np.maximum(np.linalg.norm(seen, axis=0), 1e-300) - t.shapes
+            observed = at.matrices.P @ at.phi
+            apart = observed / np.maximum(np.linalg.norm(observed, axis=0), 1e-300) - t.shapes
             parts.append((at.alone * apart / t.shape_deviations).T.reshape(-1))
         if t.use_damping:
             parts.append((at.zeta - t.damping) / t.damping_deviations)
@@ -343,9 +343,9 @@ class ModeSearch:
             phi, omega = at.phi[:, i], float(at.omega[i])
             value = omega**2
             solver = ShapeSlopes(at.matrices.M, at.matrices.K, phi, value) if needs and at.alone[i] else None
-            seen = at.matrices.P @ phi
-            size = float(np.linalg.norm(seen)) or 1.0  # at a node of all sensors
-            unit = seen / size
+            observed = at.matrices.P @ phi
+            size = float(np.linalg.norm(observed)) or 1.0  # at a node of all sensors
+            unit = observed / size
             damped = np.asarray(at.matrices.C @ phi).reshape(-1)
             for j, d in enumerate(slopes):
                 slope, dphi = eigenvalue_slope(phi, value, d.M, d.K), np.zeros_like(phi)
@@ -361,15 +361,15 @@ class ModeSearch:
             parts.append((by_shape / t.shape_deviations[:, None, None]).reshape(-1, m))
         if t.use_damping:
             parts.append(by_damping / t.damping_deviations[:, None])
-        return np.vstack([*(part * self.scale for part in parts), np.diag(1.0 / self.prior)])
+        return np.vstack([*(block * self.scale for block in parts), np.diag(1.0 / self.prior)])
 
     def run(self, bar: Progress, iterations: int = 60) -> str:
         """Gauss-Newton with damping; the status."""
         status = f"not converged after {iterations} iterations"
         try:
             self.before = self.at = self.point(self.values)
-            found = minimise(self, self.at, DAMPING, iterations, keep=self.keep, report=bar.update)
-            if found.converged:
+            minimum = minimise(self, self.at, DAMPING, iterations, keep=self.keep, report=bar.update)
+            if minimum.converged:
                 status = "converged"
         except KeyboardInterrupt:
             if self.before is None:  # nothing was found yet
@@ -386,15 +386,15 @@ class ModeSearch:
             self._slope = (point, self.jacobian(point, point.values))
         J, r = self._slope[1], point.residual
         sizes = np.sqrt((J * J).sum(axis=0))
-        own = np.sqrt(damping) * np.maximum(sizes, 1e-6 * sizes.max(initial=1e-300))
-        R = triangularise(np.hstack((np.vstack((J, np.diag(own))), np.append(r, 0 * own)[:, None])))
-        m = len(own)
+        widths = np.sqrt(damping) * np.maximum(sizes, 1e-6 * sizes.max(initial=1e-300))
+        R = triangularise(np.hstack((np.vstack((J, np.diag(widths))), np.append(r, 0 * widths)[:, None])))
+        m = len(widths)
         most = LARGEST_CHANGE * np.maximum(np.abs(point.values) / self.scale, 0.2)
         low = np.maximum((self.low - point.values) / self.scale, -most)
         high = np.minimum((self.high - point.values) / self.scale, most)
         change = solve_bounded(R[:m, :m], R[:m, m], low, high)
-        left = r + J @ change
-        return DampedStep(change, float(r @ r - left @ left))
+        remaining = r + J @ change
+        return DampedStep(change, float(r @ r - remaining @ remaining))
 
     def evaluate(self, point: MatchedModes, step: DampedStep) -> MatchedModes:
         self.iterations += 1

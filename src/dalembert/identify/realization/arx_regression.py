@@ -94,10 +94,10 @@ def factor_regressors(
     c = nu + ny
     parts = [np.hstack([a, b]) if nu else b for a, b in zip(u, y, strict=True)]
     if rest:
-        parts = [np.vstack([np.zeros((p, c)), part]) for part in parts]
-    parts = [part for part in parts if len(part) > p]
-    rows = sum(len(part) - p for part in parts)
-    size = np.sqrt(sum(np.einsum("ij,ij->j", part, part) for part in parts) / max(rows, 1))
+        parts = [np.vstack([np.zeros((p, c)), block]) for block in parts]
+    parts = [block for block in parts if len(block) > p]
+    rows = sum(len(block) - p for block in parts)
+    size = np.sqrt(sum(np.einsum("ij,ij->j", block, block) for block in parts) / max(rows, 1))
     size = np.ones(c) if equal_scale else np.where(size > 0.0, size, 1.0)
     # columns of a window are [v(k), v(k-1), ...]; φ wants u(k), the lags, then y(k)
     order = np.concatenate([np.arange(nu if feedthrough else 0), np.arange(c, (p + 1) * c), np.arange(nu, c)])
@@ -147,11 +147,11 @@ def lagged_products(
     length = scipy.fft.next_fast_len(max(fourier_length, 8 * p), real=True)
     step = length - p
     many = (p >= fourier_lags) & (N - p >= 4 * step)
-    whole = (N - p) // step if many and 8 * length * c * c < block_bytes * 4 else 0
+    blocks_full = (N - p) // step if many and 8 * length * c * c < block_bytes * 4 else 0
     result = np.zeros((p + 1, c, c))
-    spectrum = np.zeros((length // 2 + 1, c, c), dtype=np.complex128) if whole else None
-    for first in range(0, whole, fourier_blocks):
-        places = range(first, min(first + fourier_blocks, whole))
+    spectrum = np.zeros((length // 2 + 1, c, c), dtype=np.complex128) if blocks_full else None
+    for first in range(0, blocks_full, fourier_blocks):
+        places = range(first, min(first + fourier_blocks, blocks_full))
         now = np.stack([x[p + i * step : p + (i + 1) * step] for i in places])
         past = np.stack([x[i * step : p + (i + 1) * step] for i in places])
         # past holds p samples more in front, so lag j is found at p - j
@@ -159,7 +159,7 @@ def lagged_products(
         spectrum += F.conj().transpose(1, 2, 0) @ B.transpose(1, 0, 2)
     if spectrum is not None:
         result += scipy.fft.irfft(spectrum, length, axis=0)[p::-1]
-    for start in range(p + whole * step, N, correlation_rows):
+    for start in range(p + blocks_full * step, N, correlation_rows):
         stop = min(start + correlation_rows, N)
         now = x[start:stop].T
         for j in range(p + 1):

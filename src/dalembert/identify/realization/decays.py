@@ -103,9 +103,11 @@ def decay_era(
     a, b = choose_window(source, rows, columns)
     svd = decompose(hankel(source.values, a, b))
     n, why, more = choose_order(svd[1], order)
-    made = realize_era(source.values, a, b, n, svd)
+    realized = realize_era(source.values, a, b, n, svd)
     window = f"singular values of the Hankel matrix of {a} x {b} blocks"
-    return name_modes(source, made.A, made.C, made.singular_values, "ERA", [why, window], [*findings, *more])
+    return name_modes(
+        source, realized.A, realized.C, realized.singular_values, "ERA", [why, window], [*findings, *more]
+    )
 
 
 # ---- shared by the methods that take decays
@@ -148,9 +150,9 @@ def _find_forcing(values: FloatArray, energy: float = 0.9) -> list[Finding]:
     has 1, with a scatter below 0.1 from 200 independent samples on.
     """
     half = len(values) // 2
-    whole, late, early = (np.einsum("kij,kij->i", v, v) for v in (values, values[-half:], values[:half]))
-    alive = whole > 0.0
-    ratio = float((late[alive] / whole[alive]).sum() / max((early[alive] / whole[alive]).sum(), np.finfo(float).tiny))
+    total, late, early = (np.einsum("kij,kij->i", v, v) for v in (values, values[-half:], values[:half]))
+    alive = total > 0.0
+    ratio = float((late[alive] / total[alive]).sum() / max((early[alive] / total[alive]).sum(), np.finfo(float).tiny))
     if ratio <= energy:
         return []
     problem = "the record does not decay: its second half is as large as its first, so this is hardly a free decay."

@@ -58,7 +58,7 @@ def realize_era(
     ny, nw = markov.shape[1:]
     U, s, Vt = decompose(hankel(markov, rows, columns)) if svd is None else svd
     root = np.sqrt(s[:order])
-    left, right = U[:, :order], Vt[:order]
-    A = left.T @ hankel(markov, rows, columns, 1) @ right.T / np.outer(root, root)
-    P = left * root
-    return Realization(A, (root[:, None] * right)[:, :nw], P[:ny], s)
+    U_n, V_n = U[:, :order], Vt[:order]
+    A = U_n.T @ hankel(markov, rows, columns, 1) @ V_n.T / np.outer(root, root)
+    P = U_n * root
+    return Realization(A, (root[:, None] * V_n)[:, :nw], P[:ny], s)

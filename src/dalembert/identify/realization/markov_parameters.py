@@ -89,8 +89,8 @@ def equalize_channels(values: FloatArray, unlike: float = 30.0) -> tuple[FloatAr
     """
     rows, columns = np.sqrt(np.einsum("kij,kij->i", values, values)), np.sqrt(np.einsum("kij,kij->j", values, values))
     sizes = [np.where(size > 0.0, size, 1.0) for size in (rows, columns)]
-    left, right = [size if size.max() > unlike * size.min() else np.ones(len(size)) for size in sizes]
-    return values / left[:, None] / right, left, right
+    row_sizes, column_sizes = [size if size.max() > unlike * size.min() else np.ones(len(size)) for size in sizes]
+    return values / row_sizes[:, None] / column_sizes, row_sizes, column_sizes
 
 
 def hankel_matrix(markov: MarkovSource, rows: int, columns: int, shift: int = 0) -> FloatArray:

@@ -50,10 +50,10 @@ def correlation_decays(
     usual = min(most_lags, max(data.samples // 10, fewest))
     count = usual if lags is None else whole_number("lags", lags, fewest)
     data.require(2 * count, f"correlations over {count} lags", each=True)
-    found = correlate(data.y, places, count)
+    correlations = correlate(data.y, places, count)
     if lags is None:
-        count = _last_reliable_lag(found, places, data.samples)
-    values = found[1 : count + 1]
+        count = _last_reliable_lag(correlations, places, data.samples)
+    values = correlations[1 : count + 1]
     return Decays(
         values=values, dt=data.dt, outputs=data.outputs, columns=wanted, kind="correlations", units=dict(data.units),
         notes=(f"correlations with {', '.join(wanted)} from lag 1 to {count}; excitation assumed to be white noise",),
@@ -104,8 +104,8 @@ def _last_reliable_lag(
     """
     count = len(found) - 1
     size = np.sqrt(found[0, references, range(len(references))])
-    own = found[:, references, range(len(references))] / size**2
-    deviation = float(np.sqrt((2.0 * (own**2).sum(axis=0) - 1.0).mean() / samples))
-    above = np.flatnonzero(np.sqrt((own**2).mean(axis=1)) > reliable * deviation)
+    autocorrelations = found[:, references, range(len(references))] / size**2
+    deviation = float(np.sqrt((2.0 * (autocorrelations**2).sum(axis=0) - 1.0).mean() / samples))
+    above = np.flatnonzero(np.sqrt((autocorrelations**2).mean(axis=1)) > reliable * deviation)
     last = int(above[-1]) if len(above) else 0
     return min(count, max(last, fewest))

@@ -78,9 +78,9 @@ def find_stable_gain(
         stable, larger = None, S
     if stable is None or not _radius(A - stable @ C) < 1.0:
         return None, S, f"the observer gain would make an unstable observer (|z| = {radius:.4g}) and is left out"
-    found = _radius(A - stable @ C)
+    largest = _radius(A - stable @ C)
     text = f"observer gain {how}, turned into the stable one with the same noise spectrum (|z| {radius:.4g}"
-    return stable, 0.5 * (larger + larger.T), f"{text} to {found:.4g})"
+    return stable, 0.5 * (larger + larger.T), f"{text} to {largest:.4g})"
 
 
 def _radius(A: FloatArray) -> float:

@@ -114,7 +114,9 @@ class ObserverMarkov:
 
     def table(self) -> str:
         """Residual of every output, and the notes."""
-        rows = [[name, f"{100 * left:.3g}"] for name, left in zip(self.outputs, self.relative_residual, strict=True)]
+        rows = [
+            [name, f"{100 * residual:.3g}"] for name, residual in zip(self.outputs, self.relative_residual, strict=True)
+        ]
         return "\n".join([align_columns(["output", "residual [%]"], rows), *(f"  - {note}" for note in self.notes)])
 
     def __repr__(self) -> str:
@@ -170,9 +172,9 @@ def okid(
     ObserverMarkov
     """
     data = read_data(record, inputs, outputs, detrend=detrend)
-    found, findings = find_observer(data, observer_order, order, start, feedthrough, unscaled=unscaled)
+    observer, findings = find_observer(data, observer_order, order, start, feedthrough, unscaled=unscaled)
     IdentificationWarning.report(findings)
-    return found
+    return observer
 
 
 def find_observer(
@@ -189,9 +191,9 @@ def find_observer(
     least = 1 if order is None else -(-order // data.ny)
 
     def factorize(p: int) -> Triangle:
-        rest = start == "rest"
-        made = factor_regressors(data.u, data.y, p, rest=rest, feedthrough=feedthrough, equal_scale=unscaled)
-        return known.setdefault(p, made)
+        from_rest = start == "rest"
+        triangle = factor_regressors(data.u, data.y, p, rest=from_rest, feedthrough=feedthrough, equal_scale=unscaled)
+        return known.setdefault(p, triangle)
 
     if observer_order is None:
         factor, p, criterion, reason = _choose_length(data, least, factorize)
@@ -210,13 +212,13 @@ def find_observer(
     findings = _lost_inputs(data, factor.order) if start == "unknown" else []
     level = np.sqrt(sum(np.einsum("ij,ij->j", y, y) for y in data.y) / data.samples)
     freedom = max(factor.rows - rank, 1)
-    found = ObserverMarkov(
+    observer = ObserverMarkov(
         *_split(coefficients, data.nu, data.ny, p, feedthrough), residual=factor.residual(p) / freedom, levels=level,
         dt=data.dt, inputs=data.inputs, outputs=data.outputs, samples=factor.rows, rank=rank,
         unknowns=factor.columns(p), criterion=criterion, units=data.units, notes=notes,
         provenance={**data.provenance, "least squares": factor.way, "condition number": condition, "start": start},
     )  # fmt: skip
-    return found, findings
+    return observer, findings
 
 
 def _split(
@@ -300,15 +302,15 @@ def choose_order(factor: Triangle, least: int = 1, exact_share: float = 1e-9) ->
     ε times the condition of the regressors, up to 1e6; converters of 24 bits leave 6e-8.
     """
     ny, N = factor.ny, factor.rows
-    whole = np.sqrt(np.maximum(np.einsum("ij,ij->j", factor.R[:, -ny:], factor.R[:, -ny:]), np.finfo(float).tiny))
-    values, left = np.empty(factor.order), np.empty(factor.order)
+    sizes = np.sqrt(np.maximum(np.einsum("ij,ij->j", factor.R[:, -ny:], factor.R[:, -ny:]), np.finfo(float).tiny))
+    values, residuals = np.empty(factor.order), np.empty(factor.order)
     for p in range(1, factor.order + 1):
-        S = factor.residual(p) / np.outer(whole, whole)
-        left[p - 1] = np.sqrt(np.diag(S).max())
+        S = factor.residual(p) / np.outer(sizes, sizes)
+        residuals[p - 1] = np.sqrt(np.diag(S).max())
         spread = np.maximum(np.linalg.eigvalsh(S), np.finfo(float).eps ** 2)
         values[p - 1] = N * np.log(spread).sum() + 2.0 * ny * factor.columns(p)
     values -= values.min()
-    exact = np.flatnonzero(left[least - 1 :] < exact_share)
+    exact = np.flatnonzero(residuals[least - 1 :] < exact_share)
     if exact.size:
         return int(exact[0]) + least, values, True
     return int(np.argmin(values[least - 1 :])) + least, values, False
@@ -319,7 +321,7 @@ def _lost_inputs(data: Data, p: int, lost_energy: float = 0.5) -> list[Finding]:
 
     lost_energy : more than half of the energy of an input in samples that are past only.
     """
-    whole = sum(np.einsum("ij,ij->j", u, u) for u in data.u)
+    energy = sum(np.einsum("ij,ij->j", u, u) for u in data.u)
     early = sum(np.einsum("ij,ij->j", u[:p], u[:p]) for u in data.u)
     return [
         Finding(
@@ -330,6 +332,6 @@ def _lost_inputs(data: Data, p: int, lost_energy: float = 0.5) -> list[Finding]:
             {"share": float(share), "samples": p},
             (Advice("If the machine was at rest before the record, use {}.", Argument("start", "rest")),),
         )
-        for name, share in zip(data.inputs, early / whole, strict=True)
+        for name, share in zip(data.inputs, early / energy, strict=True)
         if share > lost_energy
     ]

@@ -68,7 +68,7 @@ def okid_era(
     True
     """
     data = read_data.quiet(record, inputs, outputs, detrend=detrend, drift_matters=True)
-    known = [*data.findings, *([] if order is None else data.check_order(order))]
+    findings_of_data = [*data.findings, *([] if order is None else data.check_order(order))]
     window = HankelWindow(order, rows, columns, check_lags(gamma, delta, tau) if correlations else None)
 
     factors: dict[int, Triangle] = {}
@@ -76,13 +76,13 @@ def okid_era(
     def attempt(p: int | None) -> Trial:
         observer, findings = find_observer(data, p, order, start, feedthrough, known=factors)
         name, method = ("ERA/DC", realize_era_dc) if correlations else ("ERA", realize_era)
-        found = realize(observer, window, name, method, combined=combined)
-        return found.replace(findings=(*findings, *found.findings)), observer
+        model = realize(observer, window, name, method, combined=combined)
+        return model.replace(findings=(*findings, *model.findings)), observer
 
-    found, _ = attempt(observer_order) if observer_order is not None else _shorten(data, order, attempt)
-    findings = examine_residuals(data, found.system, moesp_finder(feedthrough=feedthrough), rough=True)
-    every = (*known, *found.findings, *findings)
-    return found.replace(findings=every, offsets=data.mean_levels())
+    model, _ = attempt(observer_order) if observer_order is not None else _shorten(data, order, attempt)
+    findings = examine_residuals(data, model.system, moesp_finder(feedthrough=feedthrough), rough=True)
+    every = (*findings_of_data, *model.findings, *findings)
+    return model.replace(findings=every, offsets=data.mean_levels())
 
 
 def _shorten(
@@ -97,21 +97,21 @@ def _shorten(
     elsewhere.
     """
     best = attempt(None)
-    found, observer = best
-    left = measure_unexplained(found, data)
-    if left <= too_long * float(np.mean(observer.relative_residual**2)) + exact_share:
+    model, observer = best
+    unexplained = measure_unexplained(model, data)
+    if unexplained <= too_long * float(np.mean(observer.relative_residual**2)) + exact_share:
         return best
     p = observer.order // 2
-    while p >= max(1, -(-(order or found.order) // data.ny)):
+    while p >= max(1, -(-(order or model.order) // data.ny)):
         try:
-            other, tried = attempt(p)
+            trial, tried = attempt(p)
         except (DataError, np.linalg.LinAlgError):  # its Markov parameters grow beyond all numbers
             p //= 2
             continue
-        share = measure_unexplained(other, data)
-        if share < better * left:
+        share = measure_unexplained(trial, data)
+        if share < better * unexplained:
             note = f"the observer of order {observer.order} that the noise requires fits worse than this one of {p}"
-            best, left = (other.add_notes(note), tried), share
+            best, unexplained = (trial.add_notes(note), tried), share
         p //= 2
     return best
 
@@ -125,10 +125,10 @@ def measure_unexplained(model: Identified, data: Data, growth: float = 1e-6, sam
     s = model.system
     if float(np.abs(np.linalg.eigvals(s.A)).max(initial=0.0)) > 1.0 + growth:
         return np.inf
-    left = power = np.zeros(data.ny)
+    unexplained = power = np.zeros(data.ny)
     for u, y in zip(data.u, data.y, strict=True):
         u, y = u[:samples], y[:samples]
-        made = playback.play_back(s.A, s.B, s.C, s.D, u, y)
-        left = left + np.einsum("ij,ij->j", y - made, y - made)
+        simulated = playback.play_back(s.A, s.B, s.C, s.D, u, y)
+        unexplained = unexplained + np.einsum("ij,ij->j", y - simulated, y - simulated)
         power = power + np.einsum("ij,ij->j", y, y)
-    return float(np.mean(left / np.maximum(power, np.finfo(float).tiny)))
+    return float(np.mean(unexplained / np.maximum(power, np.finfo(float).tiny)))

@@ -71,29 +71,31 @@ def realize(
             Advice("Use the result of {}.", Call("da.identify.okid")),
             where={"argument": "combined"},
         )
-    given: MarkovParameters | None = None
+    parameters: MarkovParameters | None = None
     if observer is None:
-        given = read_markov(markov, *channels)
-        ny, nw, count, p = *given.values.shape[1:], len(given.values) - 1, 0
+        parameters = read_markov(markov, *channels)
+        ny, nw, count, p = *parameters.values.shape[1:], len(parameters.values) - 1, 0
     else:
         ny, nu = observer.D.shape
         nw, count, p = nu + ny if combined else nu, None, observer.order
         name = f"OKID and {name}"
     a, b, lags = choose_window(count, ny, nw, window.order, window.rows, window.columns, window.lags, p)
-    if given is None:
+    if parameters is None:
         assert observer is not None
         need = a + b + (lags[0] + lags[1]) * lags[2] + 2 if lags else a + b + 1
-        given = markov_of_observer(observer, need, combined)
-    values, left, right = equalize_channels(given.values[1:])
+        parameters = markov_of_observer(observer, need, combined)
+    values, row_sizes, column_sizes = equalize_channels(parameters.values[1:])
     n, why, svd, findings = _find_order(values, a, b, window.order, observer)
-    made = method(values, a, b, n, svd, lags)
-    made = Realization(made.A, made.B * right, made.C * left[:, None], made.singular_values)
-    findings += unstable_model(made.A)
+    realized = method(values, a, b, n, svd, lags)
+    realized = Realization(
+        realized.A, realized.B * column_sizes, realized.C * row_sizes[:, None], realized.singular_values
+    )
+    findings += unstable_model(realized.A)
     size = f"Hankel matrix of {a} x {b} blocks" + (
         f", correlations with gamma = {lags[0]}, delta = {lags[1]}, tau = {lags[2]}" if lags else ""
     )
-    notes = [*given.notes, why, f"singular values of the {size}"]
-    return _name_model(made, given, observer, name, notes, findings, combined)
+    notes = [*parameters.notes, why, f"singular values of the {size}"]
+    return _name_model(realized, parameters, observer, name, notes, findings, combined)
 
 
 def _find_order(

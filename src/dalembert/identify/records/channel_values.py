@@ -28,26 +28,28 @@ def examine_values(
     without offset
     """
     names, nu = (*inputs, *outputs), len(inputs)
-    seen = ChannelStatistics(runs, names)
-    _refuse_constant(names, nu, seen.lows, seen.highs)
-    has_offset = np.abs(seen.means[:, :nu]) > steady * seen.spreads[:, :nu]
-    found: list[Finding] = _find_repeated_samples(runs, names) if seen.repeats.all() else []
+    statistics = ChannelStatistics(runs, names)
+    _refuse_constant(names, nu, statistics.lows, statistics.highs)
+    has_offset = np.abs(statistics.means[:, :nu]) > steady * statistics.spreads[:, :nu]
+    findings: list[Finding] = _find_repeated_samples(runs, names) if statistics.repeats.all() else []
     for j, name in enumerate(names):
-        if seen.repeats[j]:
-            found += _find_repeated_values(runs, name, j < nu, seen.lows[:, j], seen.highs[:, j])
+        if statistics.repeats[j]:
+            findings += _find_repeated_values(runs, name, j < nu, statistics.lows[:, j], statistics.highs[:, j])
         if drifts and j >= nu:
-            found += _find_drift(runs, name, inputs, drifts)
+            findings += _find_drift(runs, name, inputs, drifts)
         if offsets and j >= nu:
             small = strict and not has_offset.any()
-            found += _find_offset(runs, name, seen.means[:, j], seen.spreads[:, j], small=small)
-    if seen.repeats[nu:].any():
-        found += _find_truncated(runs, [name for j, name in enumerate(outputs) if seen.repeats[nu + j]], outputs)
-    for what, part in (("inputs", slice(0, nu)), ("outputs", slice(nu, None))):
-        found += _find_wrong_units(names[part], units, seen.spreads[:, part])
+            findings += _find_offset(runs, name, statistics.means[:, j], statistics.spreads[:, j], small=small)
+    if statistics.repeats[nu:].any():
+        findings += _find_truncated(
+            runs, [name for j, name in enumerate(outputs) if statistics.repeats[nu + j]], outputs
+        )
+    for what, columns in (("inputs", slice(0, nu)), ("outputs", slice(nu, None))):
+        findings += _find_wrong_units(names[columns], units, statistics.spreads[:, columns])
         if what == "outputs":  # an input may rest in some of the tests
-            found += _find_rescaled(names[part], seen.spreads[:, part])
-        found += _find_dependence(seen.gram[part, part], names[part], what)
-    return found
+            findings += _find_rescaled(names[columns], statistics.spreads[:, columns])
+        findings += _find_dependence(statistics.gram[columns, columns], names[columns], what)
+    return findings
 
 
 class ChannelStatistics:
@@ -76,19 +78,19 @@ class ChannelStatistics:
             places = [run.names.index(name) for name in names]
             sums, squares = np.zeros(len(names)), np.zeros(len(names))
             for first in range(0, len(run), rows):
-                part = run.data[first : first + rows, places]
-                low, high = part.min(axis=0), part.max(axis=0)
+                block = run.data[first : first + rows, places]
+                low, high = block.min(axis=0), block.max(axis=0)
                 bad = ~((low > -largest) & (high < largest))  # NaN compares as False
                 if bad.any():
                     name = names[int(bad.argmax())]
                     _refuse_gaps(run[name], run.time, name, name_record(runs, k))
                 self.lows[k], self.highs[k] = np.minimum(self.lows[k], low), np.maximum(self.highs[k], high)
-                self.repeats |= (part[1:] == part[:-1]).any(axis=0)
-                shift = part[0].copy() if first == k == 0 else shift
-                part -= shift  # our own copy: picking columns by a list makes one
-                gram = part.T @ part
+                self.repeats |= (block[1:] == block[:-1]).any(axis=0)
+                shift = block[0].copy() if first == k == 0 else shift
+                block -= shift  # our own copy: picking columns by a list makes one
+                gram = block.T @ block
                 self.gram += gram
-                sums += part.sum(axis=0)
+                sums += block.sum(axis=0)
                 squares += np.diag(gram)
             mean = sums / len(run)
             self.means[k] = mean + shift
@@ -149,7 +151,7 @@ def _find_truncated(
     least_alive : standard deviation of another output in a stretch, relative to that of its record, by which it moves
     there
     """
-    found = []
+    findings = []
     for name in suspects:
         for run in runs:
             column = run[name]
@@ -157,14 +159,14 @@ def _find_truncated(
             if not len(moving):
                 continue
             ends = {"begins": slice(0, int(moving[0]) + 1), "ends": slice(int(moving[-1]) + 1, None)}
-            for word, rest in ends.items():
-                length = len(column[rest])
-                others = [run[other] for other in outputs if other != name]
+            for word, still in ends.items():
+                length = len(column[still])
+                others = [run[output] for output in outputs if output != name]
                 # they move in most of the rest: a blow reaches the sensors at different samples
                 alive = any(
-                    other[rest].std() > least_alive * other.std()
-                    and 2 * np.count_nonzero(np.diff(other[rest])) > length
-                    for other in others
+                    output[still].std() > least_alive * output.std()
+                    and 2 * np.count_nonzero(np.diff(output[still])) > length
+                    for output in others
                     if length > 1
                 )
                 if length >= max(stuck_samples, stuck_share * len(column)) and alive:
@@ -175,8 +177,8 @@ def _find_truncated(
                     )
                     advice = (Advice("Cut the record there with {}.", Call("da.identify.trim")),)
                     where = {"channel": name, "time": at}
-                    found.append(Finding("truncated-channel", problem, where, {"samples": length}, advice))
-    return found
+                    findings.append(Finding("truncated-channel", problem, where, {"samples": length}, advice))
+    return findings
 
 
 def _find_repeated_samples(
@@ -284,7 +286,7 @@ def _find_offset(
         )
         return [Finding("offset", problem, {"channel": name}, numbers, advice)]
     if small and (np.abs(means) > unexplained_offset * spreads).all():
-        levels = np.array([[part.mean() for part in np.array_split(run[name], blocks)] for run in runs])
+        levels = np.array([[block.mean() for block in np.array_split(run[name], blocks)] for run in runs])
         if (levels.std(axis=1) < steady * np.abs(means)).all():
             problem = (
                 f"output {name!r} has an offset: its mean is {means[0]:.4g}, its standard deviation "
@@ -296,7 +298,7 @@ def _find_offset(
 
 def _find_drift(runs: Sequence[Record], name: str, inputs: Sequence[str], detrend: str) -> list[Finding]:
     run = runs[int(np.argmax([len(run) for run in runs]))]
-    share = measure_drift(run[name], [run[other] for other in inputs], linear=detrend == "linear")
+    share = measure_drift(run[name], [run[input_name] for input_name in inputs], linear=detrend == "linear")
     if not share:
         return []
     problem = (
@@ -317,7 +319,7 @@ def _find_wrong_units(
     for name, sizes in zip(names, alive):
         if units.get(name):
             sizes_of.setdefault(units[name], []).append((float(sizes.max()), name))
-    found = []
+    findings = []
     for unit, sizes_found in sizes_of.items():
         small, large = min(sizes_found), max(sizes_found)
         if large[0] > unit_ratio * small[0]:
@@ -326,13 +328,13 @@ def _find_wrong_units(
                 "units suspected in one of them (mm for m, g for m/s², a missing gain)?"
             )
             where, ratio = {"channel": large[1], "other": small[1]}, large[0] / small[0]
-            found.append(Finding("suspect-units", problem, where, {"ratio": ratio}))
-    return found
+            findings.append(Finding("suspect-units", problem, where, {"ratio": ratio}))
+    return findings
 
 
 def _find_rescaled(names: Sequence[str], spreads: FloatArray, repeat_ratio: float = 1e4) -> list[Finding]:
     # repeat_ratio: the same of one channel in repeated tests, whose levels differ by a factor of some hundred at most
-    found = []
+    findings = []
     for name, column in zip(names, spreads.T):
         sizes = column[column > 0.0]
         if sizes.size > 1 and sizes.max() > repeat_ratio * sizes.min():
@@ -341,8 +343,8 @@ def _find_rescaled(names: Sequence[str], spreads: FloatArray, repeat_ratio: floa
                 f"channel {name!r} varies {ratio:.2g} times more in one record than in another: wrong units in one of "
                 "them?"
             )
-            found.append(Finding("suspect-units", problem, {"channel": name}, {"ratio": ratio}))
-    return found
+            findings.append(Finding("suspect-units", problem, {"channel": name}, {"ratio": ratio}))
+    return findings
 
 
 def _find_dependence(

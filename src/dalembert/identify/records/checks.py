@@ -36,7 +36,7 @@ def list_records(record: object) -> tuple[Record, ...]:
             raise DataError(
                 "wrong-type", f"identification needs Records; element {k} of the sequence is a {type(run).__name__}."
             )
-        if any(run is other for other in runs[:k]):
+        if any(run is earlier for earlier in runs[:k]):
             raise DataError(
                 "duplicate", f"{name_record(runs, k)} is given twice; repeated tests must be different records."
             )
@@ -79,11 +79,11 @@ def read_channels(
 
 
 def _expand(runs: Sequence[Record], wanted: object, what: str) -> tuple[str, ...]:
-    given = (wanted,) if isinstance(wanted, str) else wanted
-    if not isinstance(given, Iterable):
+    words = (wanted,) if isinstance(wanted, str) else wanted
+    if not isinstance(words, Iterable):
         raise DataError("wrong-type", f"{what} must be channel names, got {wanted!r}.")
     names: list[str] = []
-    for name in given:
+    for name in words:
         if not isinstance(name, str):
             raise DataError(
                 "wrong-type", f"{what} must be channel names, got {name!r}. Known: {list_names(runs[0].names, {})}."
@@ -106,11 +106,11 @@ def common_sample_time(runs: Sequence[Record], same_step: float = 1e-4) -> float
             steps.append(run.sample_time)
         except DataError as error:
             place = f"{name_record(runs, k)}: " if len(runs) > 1 else ""
-            found = error.finding
+            finding = error.finding
             raise DataError(
-                found.code or "uneven-sampling",
-                f"{place}{found.problem} Identification needs samples at equal distances in time.",
-                *found.advice, where={**found.where, "record": k + 1}, evidence=found.evidence,
+                finding.code or "uneven-sampling",
+                f"{place}{finding.problem} Identification needs samples at equal distances in time.",
+                *finding.advice, where={**finding.where, "record": k + 1}, evidence=finding.evidence,
             ) from error  # fmt: skip
     for k, step in enumerate(steps):
         if abs(step - steps[0]) > same_step * steps[0]:
@@ -131,9 +131,9 @@ def common_units(runs: Sequence[Record], names: Sequence[str]) -> dict[str, str]
     """Units by name; one channel in two units is refused."""
     units: dict[str, str] = {}
     for k, run in enumerate(runs):
-        own = run.units
+        units_here = run.units
         for name in names:
-            unit = own[name]
+            unit = units_here[name]
             if units.setdefault(name, unit) != unit:
                 raise DataError(
                     "unit-mismatch",

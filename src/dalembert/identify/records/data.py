@@ -52,7 +52,7 @@ class Data:
         for name in ("units", "provenance"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
         for name in ("u", "y"):
-            object.__setattr__(self, name, tuple(_read_only(part) for part in getattr(self, name)))
+            object.__setattr__(self, name, tuple(_read_only(block) for block in getattr(self, name)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         plain = dict(self.units), self.means, dict(self.provenance), self.findings
@@ -143,7 +143,7 @@ add records of repeated tests, or ask for less.
         rows = []
         for kind, names, parts in (("input", self.inputs, self.u), ("output", self.outputs, self.y)):
             for i, name in enumerate(names):
-                size = np.sqrt(sum(float(part[:, i] @ part[:, i]) for part in parts) / self.samples)
+                size = np.sqrt(sum(float(block[:, i] @ block[:, i]) for block in parts) / self.samples)
                 rows.append(f"  {kind:<6}  {list_names([name], self.units)}  rms {size:.5g}")
         return "\n".join(rows)
 

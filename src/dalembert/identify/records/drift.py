@@ -40,10 +40,10 @@ def measure_drift(
     if linear:
         time = np.arange(PARTS) - 0.5 * (PARTS - 1)
         level -= time * (time @ level) / (time @ time)
-    size, whole = float(level @ level), PARTS * float(y.var())
-    if size < share * whole or float(level[1:] @ level[:-1]) < neighbours * size or _is_explained(level, inputs):
+    size, power = float(level @ level), PARTS * float(y.var())
+    if size < share * power or float(level[1:] @ level[:-1]) < neighbours * size or _is_explained(level, inputs):
         return 0.0
-    return size / whole
+    return size / power
 
 
 def _is_explained(
@@ -60,20 +60,20 @@ def _is_explained(
     """
     size, still = float(level @ level), np.ones(PARTS)
     centred = [u - u.mean() for u in inputs]
-    own = [_average_parts(v) for v in centred]
-    if any(float(one @ level) ** 2 > along_input * float(one @ one) * size for one in own):
+    averages = [_average_parts(v) for v in centred]
+    if any(float(average @ level) ** 2 > along_input * float(average @ average) * size for average in averages):
         return True
     if not inputs or 1 + 3 * len(inputs) >= PARTS // 2:
         return False
     sums = [_average_parts(np.cumsum(v)) for v in centred] + [_average_parts(np.cumsum(np.cumsum(v))) for v in centred]
-    if _unexplained_power(level, [still, *own, *sums]) < left_by_sums * size:
+    if _unexplained_power(level, [still, *averages, *sums]) < left_by_sums * size:
         return True
     from scipy.signal import lfilter  # slow to import
 
-    keep = [np.exp(-PARTS / (part * len(inputs[0]))) for part in TIME_CONSTANTS]
+    keep = [np.exp(-PARTS / (constant * len(inputs[0]))) for constant in TIME_CONSTANTS]
     slow = [[_average_parts(lfilter([1.0], [1.0, -a], v)) for v in centred] for a in keep]
     return any(
-        _unexplained_power(level, [still, *own, *responses]) < left_by_slow_responses * size for responses in slow
+        _unexplained_power(level, [still, *averages, *responses]) < left_by_slow_responses * size for responses in slow
     )
 
 
@@ -81,8 +81,8 @@ def _unexplained_power(level: FloatArray, causes: Sequence[FloatArray]) -> float
     """Sum of squares that the causes leave of the levels."""
     M = np.column_stack(causes)
     M /= np.maximum(np.linalg.norm(M, axis=0), 1e-300)
-    rest = level - M @ np.linalg.lstsq(M, level, rcond=None)[0]
-    return float(rest @ rest)
+    residual = level - M @ np.linalg.lstsq(M, level, rcond=None)[0]
+    return float(residual @ residual)
 
 
 def _average_parts(column: FloatArray) -> FloatArray:

@@ -60,7 +60,10 @@ class Drivers:
     def describe_left_out(self) -> str:
         """``"left out: Voltage (drives the force); roll, yaw (acceleration of the same sensor)"``; "" for none."""
         why = dict.fromkeys(self.left_out.values())
-        each = [f"{_list([n for n, reason in self.left_out.items() if reason == one])} ({one})" for one in why]
+        each = [
+            f"{_list([n for n, reason in self.left_out.items() if reason == why_left])} ({why_left})"
+            for why_left in why
+        ]
         return f"left out: {'; '.join(each)}" if each else ""
 
 
@@ -69,22 +72,22 @@ def find_drivers(record: Record) -> Drivers:
     moving = [name for name in record.names if _moves(record[name])]
     beside = beside_accelerations(moving)
     named = [name for name in moving if name not in beside]
-    found = _find_drivers(record, named)
+    drivers = _find_drivers(record, named)
     repeats: dict[str, str] = {}
-    for names in (sorted(found.inputs, key=lambda name: not _is_force(record, name)), [*found.outputs]):
+    for names in (sorted(drivers.inputs, key=lambda name: not _is_force(record, name)), [*drivers.outputs]):
         repeats |= _repeats(record, names)
     if repeats:
-        found = _find_drivers(record, [name for name in named if name not in repeats])
+        drivers = _find_drivers(record, [name for name in named if name not in repeats])
     drives = {
-        name: "drives the force" for name in (*found.inputs, *found.outputs)
-        if any(_is_force(record, one) for one in found.inputs) and not _is_force(record, name)
-        and (_is_drive(record, name) or (not record.units[name] and _follows(record, name, found.inputs)))
+        name: "drives the force" for name in (*drivers.inputs, *drivers.outputs)
+        if any(_is_force(record, input_name) for input_name in drivers.inputs) and not _is_force(record, name)
+        and (_is_drive(record, name) or (not record.units[name] and _follows(record, name, drivers.inputs)))
     }  # fmt: skip
-    if len(drives) == len(found.outputs):
+    if len(drives) == len(drivers.outputs):
         drives = {}
-    kept = [tuple(name for name in names if name not in drives) for names in (found.inputs, found.outputs)]
+    channels = [tuple(name for name in names if name not in drives) for names in (drivers.inputs, drivers.outputs)]
     dead = {name: "constant" for name in record.names if moving and name not in moving}
-    return replace(found, inputs=kept[0], outputs=kept[1], left_out={**drives, **repeats, **beside, **dead})
+    return replace(drivers, inputs=channels[0], outputs=channels[1], left_out={**drives, **repeats, **beside, **dead})
 
 
 def _repeats(
@@ -106,15 +109,15 @@ def _repeats(
     steps = np.diff(x, axis=0)  # by the rule of trapezoids, or sums with the value before or after
     sums = [_correlate(steps, y) for y in (x[1:] + x[:-1], x[:-1], x[1:])]
     integrals = np.max(sums, axis=0) >= 1 - integral**2
-    found: dict[str, str] = {}
+    repeats: dict[str, str] = {}
     origin = dict(zip(names, names, strict=True))
     for i, name in enumerate(names):
-        for j, other in enumerate(names):
-            if origin[other] != name and (integrals[i, j] or (j < i and alike[i, j])):
-                found[name] = f"{'a copy' if alike[i, j] else 'an integral'} of another channel"
-                origin[name] = origin[other]
+        for j, second in enumerate(names):
+            if origin[second] != name and (integrals[i, j] or (j < i and alike[i, j])):
+                repeats[name] = f"{'a copy' if alike[i, j] else 'an integral'} of another channel"
+                origin[name] = origin[second]
                 break
-    return found
+    return repeats
 
 
 def _correlate(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -143,8 +146,8 @@ def _follows(record: Record, name: str, inputs: tuple[str, ...], copy: float = 0
     """
     y = np.nan_to_num(record[name] - np.nanmean(record[name]))
     y = y / np.abs(y).max()
-    for one in inputs:
-        u = np.nan_to_num(record[one] - np.nanmean(record[one]))
+    for input_name in inputs:
+        u = np.nan_to_num(record[input_name] - np.nanmean(record[input_name]))
         u = u / np.abs(u).max()
         if np.linalg.norm(y - (u @ y) / (u @ u) * u) < copy * np.linalg.norm(y):
             return True
@@ -157,8 +160,8 @@ def beside_accelerations(names: Iterable[str]) -> dict[str, str]:
     sensor = {name: _sensor(name, kinds[name]) for name in names if kinds[name]}
     moved = {sensor[name] for name in sensor if kinds[name] == "acceleration"}
     return {
-        name: "acceleration of the same sensor" for name, one in sensor.items()
-        if one in moved and kinds[name] != "acceleration"
+        name: "acceleration of the same sensor" for name, sensor_name in sensor.items()
+        if sensor_name in moved and kinds[name] != "acceleration"
     }  # fmt: skip
 
 
@@ -205,13 +208,13 @@ def _find_causes(record: Record, names: list[str], causal: float = 0.85, margin:
     margin : least lead over the other direction; a shaken building has 0.5, an electronic oscillator 0.49.
     """
     columns = {name: np.nan_to_num(record[name] - np.nanmean(record[name])) for name in names}
-    found = []
+    causes = []
     for name in names:
-        forth = [measure_causality(columns[name], columns[other]) for other in names if other != name]
-        back = [measure_causality(columns[other], columns[name]) for other in names if other != name]
+        forth = [measure_causality(columns[name], columns[effect]) for effect in names if effect != name]
+        back = [measure_causality(columns[effect], columns[name]) for effect in names if effect != name]
         if min(forth) >= causal and min(np.subtract(forth, back)) >= margin:
-            found.append(name)
-    return found if len(found) == 1 else []
+            causes.append(name)
+    return causes if len(causes) == 1 else []
 
 
 def measure_causality(x: FloatArray, y: FloatArray, segment: int = 2048) -> float:

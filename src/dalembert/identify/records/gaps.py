@@ -44,14 +44,14 @@ def find_parts(
     fewest_in_part : samples of the shortest part that is kept: 30 block rows of past and future take 60, and leave 40
     columns.
     """
-    found: list[Record] = []
+    pieces: list[Record] = []
     findings: list[Finding] = []
     for run in list_records(record):
         parts = run.parts()
         if len(parts) == 1:
-            found.append(run)
+            pieces.append(run)
             continue
-        long = [part for part in parts if len(part) >= fewest_in_part]
+        long = [piece for piece in parts if len(piece) >= fewest_in_part]
         label = f"record {run.name!r}" if run.name else "the record"
         if not long:
             raise DataError(
@@ -63,18 +63,18 @@ def find_parts(
                     Call("Record.resample", Argument("every", float(f"{_step(parts):.6g}"))),
                 ),
             )
-        left = len(run) - sum(map(len, long))
+        lost = len(run) - sum(map(len, long))
         problem = f"{label} was cut into {count_noun(len(long), 'part')}: {'; '.join(parts[0].provenance['parted'])}."
-        if left:
-            problem += f" {left} samples in parts shorter than {fewest_in_part} were left out."
+        if lost:
+            problem += f" {lost} samples in parts shorter than {fewest_in_part} were left out."
         where = {"record": run.name} if run.name else {}
-        findings.append(Finding("time-gaps", problem, where, {"parts": len(long), "left_out": left}))
-        found += long
-    return tuple(found), findings
+        findings.append(Finding("time-gaps", problem, where, {"parts": len(long), "left_out": lost}))
+        pieces += long
+    return tuple(pieces), findings
 
 
 def _step(parts: Sequence[Record]) -> float:
-    return float(np.median(np.concatenate([np.diff(part.time) for part in parts])))
+    return float(np.median(np.concatenate([np.diff(piece.time) for piece in parts])))
 
 
 def describe_gaps(provenance: Mapping[str, Any], none: str = "no gaps") -> str:

@@ -83,8 +83,8 @@ def detrend(
         else:
             data[:, i] -= basis @ np.linalg.lstsq(basis[good], data[good, i], rcond=None)[0]
     name = kind if isinstance(kind, str) else f"polynomial of degree {kind}"
-    part = "" if over is None else f" of {over[0]:g} to {over[1]:g} s"
-    return add_note(record, data, f"{name}{part} taken off{describe_channels(record, places)}")
+    span = "" if over is None else f" of {over[0]:g} to {over[1]:g} s"
+    return add_note(record, data, f"{name}{span} taken off{describe_channels(record, places)}")
 
 
 @accept_several
@@ -237,9 +237,9 @@ def trim(record: Record, start: float | None = None, stop: float | None = None, 
     >>> trim(test, 1.0, 2.0, restart=True).time
     array([0., 1.])
     """
-    part = record.between(start, stop)
-    time = part.time - part.time[0] if restart else part.time
-    return add_note(part, part.data, f"trimmed to {part.time[0]:.6g} to {part.time[-1]:.6g} s", time=time)
+    piece = record.between(start, stop)
+    time = piece.time - piece.time[0] if restart else piece.time
+    return add_note(piece, piece.data, f"trimmed to {piece.time[0]:.6g} to {piece.time[-1]:.6g} s", time=time)
 
 
 def cut(record: Record, *bad: tuple[float, float], shortest: int = 2) -> tuple[Record, ...]:
@@ -267,8 +267,8 @@ def cut(record: Record, *bad: tuple[float, float], shortest: int = 2) -> tuple[R
         if last - first >= shortest:
             t = record.time[first:last]
             text = f"cut to {t[0]:.6g} to {t[-1]:.6g} s"
-            part = record.between(float(t[0]), float(t[-1]))
-            pieces.append(add_note(part, part.data, text))
+            piece = record.between(float(t[0]), float(t[-1]))
+            pieces.append(add_note(piece, piece.data, text))
     if not pieces:
         raise DataError("empty", f"no part of {shortest} samples or more remains outside the bad parts.")
     return tuple(pieces)

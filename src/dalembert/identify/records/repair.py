@@ -58,9 +58,9 @@ class Repair:
         return align_columns(("outliers", "dropouts", "replaced", "remaining", "channel"), rows, left=(-1,))
 
     def __repr__(self) -> str:
-        left = int(np.count_nonzero(self.remaining))
-        rest = f", {left} remain gaps (trim or cut them)" if left else ""
-        return f"Repair: {self.count} of {self.record.data.size} samples replaced{rest}\n{self.table()}"
+        gaps = int(np.count_nonzero(self.remaining))
+        remark = f", {gaps} remain gaps (trim or cut them)" if gaps else ""
+        return f"Repair: {self.count} of {self.record.data.size} samples replaced{remark}\n{self.table()}"
 
 
 @accept_several
@@ -183,10 +183,10 @@ def running_median(x: FloatArray, width: int) -> FloatArray:
 
 def _find_outliers(x: FloatArray, good: NDArray[np.bool_], threshold: float, window: int) -> NDArray[np.bool_]:
     """Outliers among the good samples, joined over the gaps."""
-    found = np.zeros(len(x), dtype=bool)
+    outliers = np.zeros(len(x), dtype=bool)
     if np.count_nonzero(good) > window:
-        found[good] = hampel(x[good], threshold, window)
-    return found
+        outliers[good] = hampel(x[good], threshold, window)
+    return outliers
 
 
 def find_held_samples(x: FloatArray, least: int) -> NDArray[np.bool_]:

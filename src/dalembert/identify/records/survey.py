@@ -35,9 +35,9 @@ class ChannelSurvey:
 
     @property
     def faults(self) -> tuple[str, ...]:
-        found = [("dead", self.dead), (f"{self.clipped} samples clipped", self.clipped > 0),
+        faults = [("dead", self.dead), (f"{self.clipped} samples clipped", self.clipped > 0),
                  (f"{self.missing} samples missing", self.missing > 0)]  # fmt: skip
-        return tuple(text for text, holds in found if holds)
+        return tuple(text for text, holds in faults if holds)
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,10 @@ class Survey:
 
     def table(self) -> str:
         rows = [
-            (one.name, one.unit, f"{one.low:.4g}", f"{one.high:.4g}", f"{one.rms:.4g}",
-             "" if one.band is None else f"{one.band[0]:.3g} to {one.band[1]:.3g}",
-             ", ".join(f"{f:.4g}" for f in one.peaks), ", ".join(one.faults))
-            for one in self.channels
+            (channel.name, channel.unit, f"{channel.low:.4g}", f"{channel.high:.4g}", f"{channel.rms:.4g}",
+             "" if channel.band is None else f"{channel.band[0]:.3g} to {channel.band[1]:.3g}",
+             ", ".join(f"{f:.4g}" for f in channel.peaks), ", ".join(channel.faults))
+            for channel in self.channels
         ]  # fmt: skip
         return align_columns(("channel", "unit", "min", "max", "rms", "band [Hz]", "peaks [Hz]", "faults"), rows)
 
@@ -69,10 +69,10 @@ class Survey:
             "gaps": self.gaps, "inputs": self.drivers.inputs, "outputs": self.drivers.outputs,
             "reason": self.drivers.reason,
             "channels": [
-                {"name": one.name, "unit": one.unit, "min": one.low, "max": one.high, "mean": one.mean, "rms": one.rms,
-                 "missing": one.missing, "clipped": one.clipped, "dead": one.dead, "band_hz": one.band,
-                 "peaks_hz": one.peaks}
-                for one in self.channels
+                {"name": channel.name, "unit": channel.unit, "min": channel.low, "max": channel.high, "mean": channel.mean,
+                 "rms": channel.rms, "missing": channel.missing, "clipped": channel.clipped, "dead": channel.dead, "band_hz": channel.band,
+                 "peaks_hz": channel.peaks}
+                for channel in self.channels
             ],
         }  # fmt: skip
 
@@ -170,5 +170,5 @@ def _top(f: FloatArray, power: FloatArray, k: int) -> float:
     """Frequency of a peak between lines: of the parabola through the logarithms of three powers."""
     if not 0 < k < len(f) - 1 or not (power[k - 1 : k + 2] > 0).all():
         return float(f[k])
-    left, top, right = np.log(power[k - 1 : k + 2])
-    return float(f[k] + 0.5 * (f[1] - f[0]) * (left - right) / (left - 2 * top + right))
+    below, peak, above = np.log(power[k - 1 : k + 2])
+    return float(f[k] + 0.5 * (f[1] - f[0]) * (below - above) / (below - 2 * peak + above))

@@ -135,8 +135,8 @@ def shift(record: Record, delays: Mapping[str, float]) -> Record:
     dt = record.sample_time
     by_column: dict[int, float] = {}
     for name, value in delays.items():
-        for part in record.expand(name):
-            by_column[record.names.index(part)] = real_number(f"the delay of {name!r}", value) / dt
+        for channel in record.expand(name):
+            by_column[record.names.index(channel)] = real_number(f"the delay of {name!r}", value) / dt
     if not by_column:
         raise DataError("empty", "shift needs the delay of at least one channel, {name: seconds}.")
     refuse_gaps(record, list(by_column), "interpolation")
@@ -166,8 +166,8 @@ def advance(
     """
     import scipy.signal
 
-    whole = round(lag)
-    fraction = lag - whole
+    samples = round(lag)
+    fraction = lag - samples
     if abs(fraction) > whole_shift:
         half = min(half_length, len(x) - 1)
         k = np.arange(-half, half + 1)
@@ -176,10 +176,10 @@ def advance(
         ends = 2 * x[0] - x[half:0:-1], 2 * x[-1] - x[-2 : -half - 2 : -1]
         x = scipy.signal.oaconvolve(np.concatenate([ends[0], x, ends[1]]), taps, mode="valid")
     result = np.empty_like(x)
-    if whole >= 0:
-        result[: len(x) - whole], result[len(x) - whole :] = x[whole:], x[-1]
+    if samples >= 0:
+        result[: len(x) - samples], result[len(x) - samples :] = x[samples:], x[-1]
     else:
-        result[-whole:], result[:-whole] = x[:whole], x[0]
+        result[-samples:], result[:-samples] = x[:samples], x[0]
     return result
 
 
@@ -270,8 +270,8 @@ def synchronise(record: Sequence[Record], on: str | Sequence[str], *, longest: f
             )
         refuse_gaps(run, range(len(run.names)), "interpolation")
         shared.append(run[name])
-    found = [(0.0, 1.0), *(_find_delay(shared[0], signal, dt, longest) for signal in shared[1:])]
-    for k, (late, match) in enumerate(found):
+    delays_found = [(0.0, 1.0), *(_find_delay(shared[0], signal, dt, longest) for signal in shared[1:])]
+    for k, (late, match) in enumerate(delays_found):
         if match < WEAK:
             raise DataError(
                 "weak-correlation",
@@ -279,18 +279,18 @@ def synchronise(record: Sequence[Record], on: str | Sequence[str], *, longest: f
                 f"quantity: their correlation is {match:.2f} at best (at {late:.6g} s). Name another channel.",
                 where={"record": k + 1, "channel": names[k]},
             )
-    first = max(int(np.ceil(-late / dt - 1e-9)) for late, _ in found)
-    last = min(int(np.floor(len(run) - 1 - late / dt + 1e-9)) for run, (late, _) in zip(runs, found))
+    first = max(int(np.ceil(-late / dt - 1e-9)) for late, _ in delays_found)
+    last = min(int(np.floor(len(run) - 1 - late / dt + 1e-9)) for run, (late, _) in zip(runs, delays_found))
     first, last = max(first, 0), min(last, len(runs[0]) - 1)
     if last - first < 2:
         raise DataError("too-few-samples", "the records do not overlap once their clocks agree.")
     time = runs[0].time[first : last + 1]
     moved = []
-    for run, (late, _) in zip(runs, found):
-        whole = round(late / dt)
-        rows = slice(first + whole, last + 1 + whole)  # by the record's own count: it may be longer than the first
-        fraction = late / dt - whole
+    for run, (late, _) in zip(runs, delays_found):
+        samples = round(late / dt)
+        rows = slice(first + samples, last + 1 + samples)  # by the record's own count: it may be longer than the first
+        fraction = late / dt - samples
         data = np.column_stack([advance(column.copy(), fraction)[rows] for column in run.data.T])
         moved.append(add_note(run, data, f"synchronised on {names[0]}: clock moved by {late:.6g} s", time=time))
-    delays, matches = np.array(found).T
+    delays, matches = np.array(delays_found).T
     return Synchronised(records=tuple(moved), delays=delays.copy(), correlations=matches.copy())

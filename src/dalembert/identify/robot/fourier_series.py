@@ -52,10 +52,10 @@ class FourierBasis:
             np.hstack([zero, w * k * C, -w * k * S]),
             np.hstack([zero, -((w * k) ** 2) * S, -((w * k) ** 2) * C]),
         )
-        rest = np.zeros((2, 2 * harmonics + 1))
-        rest[0, 1 : harmonics + 1], rest[1, harmonics + 1 :] = k, k**2
-        self.free = scipy.linalg.null_space(rest)  # (2 harmonics + 1, coefficients)
-        self.matrices = tuple(one @ self.free for one in full)
+        at_rest = np.zeros((2, 2 * harmonics + 1))
+        at_rest[0, 1 : harmonics + 1], at_rest[1, harmonics + 1 :] = k, k**2
+        self.free = scipy.linalg.null_space(at_rest)  # (2 harmonics + 1, coefficients)
+        self.matrices = tuple(matrix @ self.free for matrix in full)
         # largest ratio of a trigonometric polynomial of degree n to its values at N equal steps of its period (Ehlich
         # and Zeller 1964); not used for other times
         self.between = 1.0 / np.cos(np.pi * min(harmonics / len(times), 0.25))
@@ -67,18 +67,18 @@ class FourierBasis:
 
 def scale_exactly(basis: FourierBasis, coefficients: Array, ranges: list[JointRange], *, fill: bool = False) -> Array:
     """Coefficients (joints, n) scaled down to the limits; with ``fill`` also up to the nearest of them."""
-    found = np.array(coefficients)
-    for j, own in enumerate(ranges):
-        sizes = [basis.between * np.abs(B @ found[j]).max() for B in basis.matrices]
-        share = min(limit / max(size, 1e-300) for limit, size in zip(own.limits, sizes, strict=True))
-        found[j] *= share if fill else min(1.0, share)
-    return found
+    scaled = np.array(coefficients)
+    for j, span in enumerate(ranges):
+        sizes = [basis.between * np.abs(B @ scaled[j]).max() for B in basis.matrices]
+        share = min(limit / max(size, 1e-300) for limit, size in zip(span.limits, sizes, strict=True))
+        scaled[j] *= share if fill else min(1.0, share)
+    return scaled
 
 
 def move(basis: FourierBasis, coefficients: Array, ranges: list[JointRange]) -> tuple[Array, Array, Array]:
     """q, v and a (samples, joints) of unscaled coefficients."""
     q, v, a = (B @ coefficients.T for B in basis.matrices)
-    return q + np.array([one.centre for one in ranges]), v, a
+    return q + np.array([span.centre for span in ranges]), v, a
 
 
 def smooth_scale(basis: FourierBasis, x: Array, limits: Array, degree: int = 24) -> tuple[float, Array]:

@@ -69,9 +69,9 @@ def read_channels(
 ) -> MeasuredChannels:
     """Assign channels to coordinates and inputs.  efforts : whether torques are needed, or the motion alone."""
     where = runs[0].name or "the record"
-    known = set.intersection(*(set(run.names) for run in runs))
-    moving = _motion_channels(eqs, known, motion, where)
-    driven, along = _effort_channels(eqs, known, inputs, where) if efforts else ({}, {})
+    measured = set.intersection(*(set(run.names) for run in runs))
+    moving = _motion_channels(eqs, measured, motion, where)
+    driven, along = _effort_channels(eqs, measured, inputs, where) if efforts else ({}, {})
     units = {name: runs[0].units[name] for name in (*moving.values(), *driven.values(), *along.values())}
     return MeasuredChannels(moving, driven, along, units)
 
@@ -85,19 +85,19 @@ def _motion_channels(eqs: EquationsOfMotion, known: set[str], given: Names, wher
         joints = {joint.name for joint in eqs.joints}
         others = [name for name in eqs.measures.names if name.rpartition(".")[0] in joints]  # of cut joints
         every = (*needed, *(() if all(name in known for name in needed) else others), *eqs.speeds.names, *seconds)
-        found = {name: name for name in dict.fromkeys(every) if name in known}
-        found |= {name: short[name] for name in needed if name not in found and short.get(name) in known}
+        channels = {name: name for name in dict.fromkeys(every) if name in known}
+        channels |= {name: short[name] for name in needed if name not in channels and short.get(name) in known}
     else:
-        found = {eqs.full_name(name): channel for name, channel in pairs.items()}
+        channels = {eqs.full_name(name): channel for name, channel in pairs.items()}
         allowed = (*needed, *eqs.measures.names, *eqs.speeds.names, *seconds)
-        for name, channel in found.items():
+        for name, channel in channels.items():
             if name not in allowed:
                 problem = unknown_name("coordinate or speed", name, allowed, f"equations {eqs.name!r}")
                 raise DataError("unknown-name", f"motion: {problem}", where={"argument": "motion"})
             if channel not in known:
                 problem = unknown_name("channel", channel, known, where)
                 raise DataError("unknown-name", f"motion: {problem}", where={"channel": channel})
-    missing = [] if eqs.rows else [name for name in needed if name not in found]
+    missing = [] if eqs.rows else [name for name in needed if name not in channels]
     if missing:
         raise DataError(
             "missing-channel",
@@ -105,7 +105,7 @@ def _motion_channels(eqs: EquationsOfMotion, known: set[str], given: Names, wher
             Advice("Name the channels, such as {}.", Argument("motion", {missing[0]: "channel"})),
             where={"channels": tuple(missing)},
         )
-    return found
+    return channels
 
 
 def _effort_channels(
@@ -149,12 +149,12 @@ def read_motions(
     runs = list_records(record)
     if cutoff_hz is not None:
         positive_number("cutoff_hz", cutoff_hz)
-    found, findings = [], []
+    motions, findings = [], []
     for k, run in enumerate(runs):
-        own, doubts = _read_motion(eqs, run, channels, cutoff_hz, decimate, name_record(runs, k), k + 1)
-        found.append(own)
+        motion, doubts = _read_motion(eqs, run, channels, cutoff_hz, decimate, name_record(runs, k), k + 1)
+        motions.append(motion)
         findings += doubts
-    return found, findings
+    return motions, findings
 
 
 def _read_motion(
@@ -201,7 +201,7 @@ def _read_motion(
     motion = MeasuredMotion(
         poses.t[inner], poses.q[inner], poses.v[inner], poses.a[inner], u[inner], effort[inner],
         cutoff if cutoff < limit else None, place,
-        max((one.least_error(cutoff) for one in spectra.values() if one.size > 0.0), default=0.0),
+        max((spectrum.least_error(cutoff) for spectrum in spectra.values() if spectrum.size > 0.0), default=0.0),
     )  # fmt: skip
     return motion, _find_noise(eqs, channels, spectra, motion, cutoff, name)
 
@@ -249,9 +249,11 @@ class MotionSpectrum:
         """
         count = len(values)
         t = np.linspace(-1.0, 1.0, count)
-        rest = values - np.polynomial.polynomial.polyval(t, np.polynomial.polynomial.polyfit(t, values, 1))
+        detrended = values - np.polynomial.polynomial.polyval(t, np.polynomial.polynomial.polyfit(t, values, 1))
         window = np.hanning(count)
-        power = np.abs(np.fft.rfft(rest * window)) ** 2 / (window**2).sum()  # white noise: its variance in every line
+        power = (
+            np.abs(np.fft.rfft(detrended * window)) ** 2 / (window**2).sum()
+        )  # white noise: its variance in every line
         # the median of exponentially distributed lines is ln 2 times their mean
         floor = float(np.median(power[len(power) // 2 :])) / np.log(2.0)
         floor = max(floor, (rounding * float(np.abs(values).max())) ** 2)
@@ -289,38 +291,40 @@ def choose_cutoff(
     noise : noise of an acceleration after the filter, over its size. It biases inertias by its square, some 1e-4, ten
     times less than the deviations of a good record.
     """
-    moving = [one for one in spectra if one.size > 0.0]
+    moving = [spectrum for spectrum in spectra if spectrum.size > 0.0]
     if not moving:
         return np.inf
     quiet, least = [], []
-    for one in moving:
-        allowed = np.cumsum(one.noise) <= (noise * one.size) ** 2
-        quiet.append(np.inf if allowed.all() else float(one.frequencies[allowed][-1]) if allowed.any() else 0.0)
-        most = np.searchsorted(np.cumsum(one.motion), main_power * one.motion.sum())
-        least.append(margin * float(one.frequencies[min(int(most), len(one.frequencies) - 1)]))
+    for spectrum in moving:
+        allowed = np.cumsum(spectrum.noise) <= (noise * spectrum.size) ** 2
+        quiet.append(np.inf if allowed.all() else float(spectrum.frequencies[allowed][-1]) if allowed.any() else 0.0)
+        most = np.searchsorted(np.cumsum(spectrum.motion), main_power * spectrum.motion.sum())
+        least.append(margin * float(spectrum.frequencies[min(int(most), len(spectrum.frequencies) - 1)]))
     if min(quiet) == np.inf:
         return np.inf
-    return min(margin * max(one.band for one in moving), max(min(quiet), *least))
+    return min(margin * max(spectrum.band for spectrum in moving), max(min(quiet), *least))
 
 
 def _orders(eqs: EquationsOfMotion, channels: MeasuredChannels) -> dict[str, int]:
     """Source channels of the accelerations, and the number of differentiations of each."""
-    given = channels.motion
+    measured = channels.motion
     seconds = {name: acceleration_name(name, eqs.speeds.index) for name in eqs.speeds.names}
     rates = dict(zip(eqs.measures.names, eqs.measure_rates.names, strict=True))
-    found = {}
-    for name, channel in given.items():
+    orders = {}
+    for name, channel in measured.items():
         if name in seconds.values():
-            found[channel] = 0
+            orders[channel] = 0
         elif name in seconds:
-            if seconds[name] not in given:
-                found[channel] = 1
+            if seconds[name] not in measured:
+                orders[channel] = 1
         else:
             owner = name.rpartition(".")[0]
-            own = [rates[name]] if rates.get(name) in seconds else [v for v in seconds if v.startswith(f"{owner}.")]
-            if not any(v in given or seconds[v] in given for v in own):
-                found[channel] = 2
-    return found
+            accelerations = (
+                [rates[name]] if rates.get(name) in seconds else [v for v in seconds if v.startswith(f"{owner}.")]
+            )
+            if not any(v in measured or seconds[v] in measured for v in accelerations):
+                orders[channel] = 2
+    return orders
 
 
 def _find_noise(
@@ -331,7 +335,7 @@ def _find_noise(
 
     noisy : noise of an acceleration over its size. Noise in the regressor biases the estimates by its square: here 1 %.
     """
-    found = []
+    findings = []
     coordinates = dict(zip(eqs.measure_rates.names, eqs.measures.names, strict=True))
     for label, k in joint_speeds(eqs).items():
         rate = eqs.speeds.names[k]
@@ -341,11 +345,11 @@ def _find_noise(
             continue
         noise, size = spectra[channel].noise_below(cutoff), float(np.sqrt(np.mean(motion.a[:, k] ** 2)))
         if noise > noisy * size:
-            found.append(Finding(
+            findings.append(Finding(
                 "coarse-sampling",
                 f"{name}: noise of {channel!r} makes {100 * noise / max(size, 1e-300):.0f} % of the acceleration of "
                 f"{label!r}, which biases the estimate.",
                 {"record": motion.place, "joint": label}, {"noise": noise, "size": size},
                 (Advice("Give a lower {}, or move faster.", Argument("cutoff_hz")),),
             ))  # fmt: skip
-    return found
+    return findings

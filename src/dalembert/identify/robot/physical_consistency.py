@@ -95,8 +95,8 @@ class DrawnMatrix:
         except np.linalg.LinAlgError:
             return None
         near = L.T @ self.inverse @ L
-        left = scipy.linalg.solve_triangular(L, self.parts.transpose(1, 0, 2).reshape(len(L), -1), lower=True)
-        sides = left.reshape(len(L), -1, len(L)).transpose(2, 1, 0).reshape(len(L), -1)
+        solved = scipy.linalg.solve_triangular(L, self.parts.transpose(1, 0, 2).reshape(len(L), -1), lower=True)
+        sides = solved.reshape(len(L), -1, len(L)).transpose(2, 1, 0).reshape(len(L), -1)
         slopes = scipy.linalg.solve_triangular(L, sides, lower=True).reshape(len(L), -1, len(L))
         size = float(np.trace(near) - len(L)) - float(np.linalg.slogdet(near)[1])
         return size, (near - np.eye(len(L))).ravel(), slopes.transpose(0, 2, 1).reshape(len(L) ** 2, -1)
@@ -139,26 +139,26 @@ class _DistanceProblem:
         self.matrices, self.offsets, self.drawn, self.R, self.x = matrices, offsets, drawn, R, x
         self.weight = weights[0]
         used = np.zeros(len(drawn), dtype=bool)
-        for one in matrices:
-            used[one.part] = True
+        for matrix in matrices:
+            used[matrix.part] = True
         self.free = used | (offsets > 0.0)
 
     def at(self, values: Array, joint_weight: float = 1e-6) -> _Bodies | None:
         # joint_weight: The same for friction and motor inertia: a drawing often has none.
         residuals, slopes = [self.R @ values - self.x], [self.R]
         total, limits = float(residuals[0] @ residuals[0]), []
-        for one in self.matrices:
-            found = one.distance(values)
-            if found is None:
+        for matrix in self.matrices:
+            distance = matrix.distance(values)
+            if distance is None:
                 return None
-            size, s, J = found
-            weight = joint_weight if one.joint else self.weight
+            size, s, J = distance
+            weight = joint_weight if matrix.joint else self.weight
             rows = np.zeros((len(s), len(values)))
-            rows[:, one.part] = J
+            rows[:, matrix.part] = J
             total += weight * size
             residuals.append(np.sqrt(0.5 * weight) * s)
             slopes.append(np.sqrt(0.5 * weight) * rows)
-            limits.append((one.part, J))
+            limits.append((matrix.part, J))
         free = np.sqrt(joint_weight) * self.offsets
         residuals.append(free * (values - self.drawn))
         slopes.append(np.diag(free))
@@ -177,9 +177,9 @@ class _DistanceProblem:
         change = np.zeros(len(point.values))
         change[self.free] = -scipy.linalg.solve_triangular(triangle, Q[: len(r)].T @ r) / scale
         least = -1.0  # of the eigenvalues of L⁻¹ δP L⁻ᵀ: at -1 a body becomes impossible
-        for part, slopes in point.limits:
+        for limit, slopes in point.limits:
             n = int(np.sqrt(len(slopes)))
-            least = min(least, float(np.linalg.eigvalsh((slopes @ change[part]).reshape(n, n))[0]) / nearest)
+            least = min(least, float(np.linalg.eigvalsh((slopes @ change[limit]).reshape(n, n))[0]) / nearest)
         change = change / -least
         after = r + point.slopes @ change
         return DampedStep(change, float(r @ r - after @ after))
@@ -218,10 +218,10 @@ def find_consistent(
     R = information @ grouping
     values, offsets, matrices = np.array(drawn, dtype=float), np.zeros(len(drawn)), []
     parts = np.array([pseudo_inertia(unit) for unit in np.eye(per_body)])
-    for b, own in enumerate(blocks):
-        part = slice(per_body * b, per_body * (b + 1))
-        values[part] = thicken(own, length, mass)
-        matrices.append(DrawnMatrix(part, parts, values[part]))
+    for b, block in enumerate(blocks):
+        span = slice(per_body * b, per_body * (b + 1))
+        values[span] = thicken(block, length, mass)
+        matrices.append(DrawnMatrix(span, parts, values[span]))
     for k, (any_sign, size) in enumerate(zip(signed, sizes, strict=True), per_body * bodies):
         scale = max(abs(float(drawn[k])), float(size), 1e-9)
         if float(np.linalg.norm(R[:, k])) * scale < shown:

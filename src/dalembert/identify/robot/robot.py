@@ -103,33 +103,33 @@ def robot(
         motions, findings = read_motions(eqs, runs, channels, cutoff_hz=cutoff_hz, decimate=decimate)
         motions = _hold_resting_joints(balance, motions)
         bar.update(0.3)
-        used = [_used_rows(balance, one, motions) for one in motions]
+        used = [_used_rows(balance, each, motions) for each in motions]
         data, spread, doubts = _compress(balance, base, first, motions, used)
         findings += doubts + _resting_joints(balance, motions)
         bar.update(0.6)
-        found = estimate(data, spread, noise, max(one.error for one in motions))
-        found, method = _judge_deviations(balance, base, motions, used, found)
+        result = estimate(data, spread, noise, max(each.error for each in motions))
+        result, method = _judge_deviations(balance, base, motions, used, result)
         bar.update(0.8)
-        change, distance, converged = _all_parameters(eqs, balance, base, found, first, consistent)
+        change, distance, converged = _all_parameters(eqs, balance, base, result, first, consistent)
         bar.update(0.9)
-    rows = [predict_efforts(balance, one, change, f"{eqs.name} predicted") for one in motions]
+    rows = [predict_efforts(balance, each, change, f"{eqs.name} predicted") for each in motions]
     agreement = _fit(balance, rows, spread)
     values = first + change
-    possible, doubts = _judge_bodies(eqs, base, found, values, distance)
-    findings += _judge_data(balance, base, data, found, agreement, noise) + doubts
-    notes = [f"warning: {one.problem}" for one in findings]
-    notes += _notes(base, found, method, motions, converged)
+    possible, doubts = _judge_bodies(eqs, base, result, values, distance)
+    findings += _judge_data(balance, base, data, result, agreement, noise) + doubts
+    notes = [f"warning: {each.problem}" for each in findings]
+    notes += _notes(base, result, method, motions, converged)
     return IdentifiedRobot(
-        equations=eqs, columns=columns, base=base, base_values=base.from_parameters(first) + found.x,
-        base_first=base.from_parameters(first), base_deviations=found.deviations, covariance=found.covariance,
+        equations=eqs, columns=columns, base=base, base_values=base.from_parameters(first) + result.x,
+        base_first=base.from_parameters(first), base_deviations=result.deviations, covariance=result.covariance,
         parameters=drawn.names, units=drawn.units, values=values, first=first, physically_consistent=possible,
-        noise=found.noise, condition=found.condition, predicted=tuple(one for one, _, _ in rows),
+        noise=result.noise, condition=result.condition, predicted=tuple(each for each, _, _ in rows),
         errors=tuple(missed for _, missed, _ in rows), fit=agreement, notes=tuple(notes), findings=tuple(findings),
         provenance={
             "made by": "da.identify.robot", "motion": dict(channels.motion), "named motion": motion is not None,
             "inputs": dict(channels.inputs), "efforts": dict(channels.efforts), "units": dict(channels.units),
-            "cutoff_hz": cutoff_hz, "decimate": decimate, "deviations": method, "rounds": found.iterations,
-            "distance": distance, "filtered_at_hz": [one.cutoff_hz for one in motions],
+            "cutoff_hz": cutoff_hz, "decimate": decimate, "deviations": method, "rounds": result.iterations,
+            "distance": distance, "filtered_at_hz": [each.cutoff_hz for each in motions],
         },
     )  # fmt: skip
 
@@ -153,14 +153,14 @@ def _given_noise(balance: TorqueBalance, weights: Mapping[str, float] | None) ->
 
 def _largest_speeds(balance: TorqueBalance, motions: Sequence[MeasuredMotion]) -> Array:
     driven = [row.speed for row in balance.rows]
-    return np.asarray(np.max([np.abs(one.v[:, driven]).max(axis=0) for one in motions], axis=0))
+    return np.asarray(np.max([np.abs(motion.v[:, driven]).max(axis=0) for motion in motions], axis=0))
 
 
 def _hold_resting_joints(balance: TorqueBalance, motions: Sequence[MeasuredMotion]) -> list[MeasuredMotion]:
     """The motions without speeds and accelerations of joints at rest: noise there would pass for excitation."""
     still = [row.speed for row, top in zip(balance.rows, _largest_speeds(balance, motions)) if top <= SMOOTH]
     moving = ~np.isin(np.arange(balance.eqs.nv), still)
-    return [replace(one, v=one.v * moving, a=one.a * moving) for one in motions]
+    return [replace(motion, v=motion.v * moving, a=motion.a * moving) for motion in motions]
 
 
 def _used_rows(
@@ -193,8 +193,8 @@ def _compress(
     count = len(balance.rows)
     data, efforts, drawn, parts = Triangles.empty(count, base.count), [], [], []
     for motion, rows in zip(motions, used, strict=True):
-        for part, block in balance.blocks(motion):
-            data = data.add(block.Y[:, :, list(base.kept)], block.target, rows[part])
+        for span, block in balance.blocks(motion):
+            data = data.add(block.Y[:, :, list(base.kept)], block.target, rows[span])
             efforts.append(block.effort)
             drawn.append(block.effort - block.target)
             parts.append(np.abs(block.Y * first).max(axis=2))
@@ -255,22 +255,22 @@ def _judge_deviations(
     100 parameters.
     batches : number of batches of the record: 40 give a deviation to 1/√(2 · 39) = 11 %.
     """
-    total = sum(len(one.t) for one in motions)
+    total = sum(len(each.t) for each in motions)
     length = max(1, total // batches)
     gradients = []
     for motion, rows in zip(motions, used, strict=True):
         shares = np.zeros((-(-len(motion.t) // length), base.count))
-        for part, block in balance.blocks(motion):
+        for span, block in balance.blocks(motion):
             W = block.Y[:, :, list(base.kept)]
-            left = np.where(rows[part], block.target - W @ found.x, 0.0) / found.noise**2
-            np.add.at(shares, np.arange(part.start, part.stop) // length, np.einsum("bij,bi->bj", W, left))
+            scores = np.where(rows[span], block.target - W @ found.x, 0.0) / found.noise**2
+            np.add.at(shares, np.arange(span.start, span.stop) // length, np.einsum("bij,bi->bj", W, scores))
         gradients.append(shares)
     together = np.vstack(gradients)
     if len(together) < batches // 2:
         return found, "white residuals"
     robust = batch_covariance(together, found)
-    known = np.isfinite(found.deviations) & (found.deviations > 0)
-    ratio = float(np.sqrt(np.max(np.diag(robust)[known] / np.diag(found.covariance)[known], initial=0.0)))
+    determined = np.isfinite(found.deviations) & (found.deviations > 0)
+    ratio = float(np.sqrt(np.max(np.diag(robust)[determined] / np.diag(found.covariance)[determined], initial=0.0)))
     if ratio < far_from_white:
         return found, "white residuals"
     wide = WeightedEstimate(
@@ -310,7 +310,7 @@ def _judge_bodies(
 
     bodies, width = require_tree(eqs).bodies, count_inertial(eqs)
     blocks = values[: width * len(bodies)].reshape(len(bodies), width)
-    impossible = [body for body, own in zip(bodies, blocks, strict=True) if not smallest_eigenvalue(own) > 0]
+    impossible = [body for body, block_of in zip(bodies, blocks, strict=True) if not smallest_eigenvalue(block_of) > 0]
     limit = float(scipy.stats.chi2.ppf(1.0 - impossible_share, base.count))
     if impossible:
         problem = f"no distribution of mass has the parameters of {', '.join(impossible)}."
@@ -366,20 +366,20 @@ def _judge_data(
             ))  # fmt: skip
     if noise is not None:
         ratio = data.squares(found.x) / noise**2 / np.maximum(data.counts - base.count / len(noise), 1.0)
-        for row, one in zip(balance.rows, ratio, strict=True):
-            if not 1 / noise_ratio < one < noise_ratio:
+        for row, share in zip(balance.rows, ratio, strict=True):
+            if not 1 / noise_ratio < share < noise_ratio:
                 findings.append(Finding(
                     "wrong-noise",
-                    f"residuals of {row.channel!r} are {np.sqrt(one):.2g} times the noise given by its weight: the "
+                    f"residuals of {row.channel!r} are {np.sqrt(share):.2g} times the noise given by its weight: the "
                     "standard deviations are wrong by as much.",
-                    {"channel": row.channel}, {"ratio": float(np.sqrt(one))},
+                    {"channel": row.channel}, {"ratio": float(np.sqrt(share))},
                     (Advice("Leave out {}, and the noise is estimated.", Argument("weights")),),
                 ))  # fmt: skip
     return findings
 
 
 def _fit(balance: TorqueBalance, rows: Sequence[tuple[Record, Array, Array]], spread: Array) -> Fit:
-    missed, measured = np.vstack([one for _, one, _ in rows]), np.vstack([one for _, _, one in rows])
+    missed, measured = np.vstack([errors for _, errors, _ in rows]), np.vstack([errors for _, _, errors in rows])
     size = ((measured - measured.mean(axis=0)) ** 2).sum(axis=0)
     size = np.where(size > 0.0, size, len(measured) * spread**2)  # of joints without effort: the parts that cancel
     wrong = (missed**2).sum(axis=0)
@@ -394,11 +394,11 @@ def _fit(balance: TorqueBalance, rows: Sequence[tuple[Record, Array, Array]], sp
 def _notes(
     base: BaseParameters, found: WeightedEstimate, method: str, motions: Sequence[MeasuredMotion], converged: bool
 ) -> list[str]:
-    cuts = sorted({f"{one.cutoff_hz:.3g} Hz" for one in motions if one.cutoff_hz is not None})
-    known = np.isfinite(found.deviations)
+    cuts = sorted({f"{motion.cutoff_hz:.3g} Hz" for motion in motions if motion.cutoff_hz is not None})
+    finite = np.isfinite(found.deviations)
     notes = [
         f"motion filtered at {', '.join(cuts)}" if cuts else "motion not filtered",
-        f"{int(known.sum())} of {base.count} base parameters determined, condition number {found.condition:.3g}",
+        f"{int(finite.sum())} of {base.count} base parameters determined, condition number {found.condition:.3g}",
         f"standard deviations by {method}",
     ]
     if not converged:

@@ -70,10 +70,10 @@ class WeightedEstimate:
     @property
     def inverse(self) -> FloatArray:
         """The covariance along determined directions, zero along others."""
-        found = self.covariance.copy()
-        loose = ~np.isfinite(np.diag(found))
-        found[loose, :] = found[:, loose] = 0.0
-        return found
+        inverse = self.covariance.copy()
+        loose = ~np.isfinite(np.diag(inverse))
+        inverse[loose, :] = inverse[:, loose] = 0.0
+        return inverse
 
 
 def estimate(
@@ -94,17 +94,17 @@ def estimate(
         return _solve(data, np.asarray(noise, dtype=float))
     sigma = np.maximum(spread, least)
     for k in range(1, rounds + 1):
-        found = replace(_solve(data, sigma), iterations=k)
+        solution = replace(_solve(data, sigma), iterations=k)
         paid = [
-            float(np.trace(found.inverse @ (R[:, :-1].T @ R[:, :-1]))) / s**2
+            float(np.trace(solution.inverse @ (R[:, :-1].T @ R[:, :-1]))) / s**2
             for R, s in zip(data.R, sigma, strict=True)
         ]
-        left = np.maximum(data.counts - paid, 1.0)
-        now = np.where(data.counts > 0, np.maximum(np.sqrt(data.squares(found.x) / left), least), sigma)
+        freedom = np.maximum(data.counts - paid, 1.0)
+        now = np.where(data.counts > 0, np.maximum(np.sqrt(data.squares(solution.x) / freedom), least), sigma)
         if np.abs(now / sigma - 1.0).max(initial=0.0) < noise_change:
             break
         sigma = now
-    return found
+    return solution
 
 
 def _solve(data: Triangles, sigma: Array, rank: float = 1e-6, least_entry: float = 1e-6) -> WeightedEstimate:
@@ -117,14 +117,14 @@ def _solve(data: Triangles, sigma: Array, rank: float = 1e-6, least_entry: float
     size = np.where(length > 0, length, 1.0)
     U, s, Vt = np.linalg.svd(R[:, :n] / size)
     s = np.append(s, np.zeros(n - len(s)))
-    known = s > rank * max(float(s[0]), 1e-300)
-    inverse = np.where(known, 1.0 / np.where(known, s, 1.0), 0.0)
+    determined = s > rank * max(float(s[0]), 1e-300)
+    inverse = np.where(determined, 1.0 / np.where(determined, s, 1.0), 0.0)
     x = Vt.T @ (inverse * (U.T @ R[:, n])[:n]) / size
     covariance = (Vt.T * inverse**2) @ Vt / np.outer(size, size)
-    touched = (np.abs(Vt[~known]) > least_entry).any(axis=0)
+    touched = (np.abs(Vt[~determined]) > least_entry).any(axis=0)
     covariance[touched, touched] = np.inf
-    condition = float(s[0] / s[-1]) if known.all() else np.inf
-    return WeightedEstimate(x, covariance, sigma, R[:n, :n], Vt[~known], condition, 0)
+    condition = float(s[0] / s[-1]) if determined.all() else np.inf
+    return WeightedEstimate(x, covariance, sigma, R[:n, :n], Vt[~determined], condition, 0)
 
 
 def batch_covariance(gradients: Array, found: WeightedEstimate) -> FloatArray:

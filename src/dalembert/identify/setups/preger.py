@@ -50,41 +50,43 @@ def identify_at_once(
     count, names = len(references), (*references, *sum(moved, ()))
     i, order = choose_size(parts, count, most, rows, scale)
     scales = _scale(parts, count)
-    inside = [[names.index(name) for name in part.outputs] for part in parts]
-    hankels = [_project(part, scales[own], count, i) for part, own in zip(parts, inside)]
-    samples = sum(part.samples for part in parts)
+    inside = [[names.index(name) for name in setup.outputs] for setup in parts]
+    hankels = [_project(setup, scales[places], count, i) for setup, places in zip(parts, inside)]
+    samples = sum(setup.samples for setup in parts)
     # without noise the references have fewer states than rows: more would be rounding
     order = min(order, _merge(hankels, scales, count, order, samples).room)
-    units = {name: unit for part in parts for name, unit in part.units.items()}
-    provenance = {"method": "preger", "set-ups": [dict(part.provenance) for part in parts], "rows": i}
-    whole = Data((), (), parts[0].dt, (), names, units, None, provenance)
+    units = {name: unit for setup in parts for name, unit in setup.units.items()}
+    provenance = {"method": "preger", "set-ups": [dict(setup.provenance) for setup in parts], "rows": i}
+    merged = Data((), (), parts[0].dt, (), names, units, None, provenance)
     projections = [_merge(hankels, scales, count, order, samples, poles) for poles in POLES]
-    diagrams = [make_diagram(one, list(range(2, order + 1, 2)), whole, "preger", Tolerances()) for one in projections]
+    diagrams = [
+        make_diagram(each, list(range(2, order + 1, 2)), merged, "preger", Tolerances()) for each in projections
+    ]
     modes, origins = join_columns(diagrams, scales)
     model = ColumnModes(
-        2 * len(modes), whole.dt, *_deviate(parts, hankels, scales, inside, i, diagrams, modes, origins)
+        2 * len(modes), merged.dt, *_deviate(parts, hankels, scales, inside, i, diagrams, modes, origins)
     )
     by_all = np.array([source == 1 for source, _ in origins], dtype=bool)
-    shares = [find_shares(model, modes, one) for one in projections]
+    shares = [find_shares(model, modes, each) for each in projections]
     halves = []
     for k in (0, 1):
-        own = [*range(count), *(names.index(name) for name in sum(moved[k::2], ()))]
-        seen = Modes(modes.eigenvalues, modes.shapes[own], [names[n] for n in own])
-        half = [_merge(hankels[k::2], scales[own], count, order, samples // 2, poles) for poles in POLES]
-        halves.append(np.where(by_all, *(find_shares(model, seen, one) for one in reversed(half))))
+        places = [*range(count), *(names.index(name) for name in sum(moved[k::2], ()))]
+        modes_seen = Modes(modes.eigenvalues, modes.shapes[places], [names[n] for n in places])
+        half = [_merge(hankels[k::2], scales[places], count, order, samples // 2, poles) for poles in POLES]
+        halves.append(np.where(by_all, *(find_shares(model, modes_seen, each) for each in reversed(half))))
     evidence = {
         "orders": np.where(by_all, *reversed(shares)), "methods": np.where(by_all, *shares),
         "set-ups": np.minimum(*halves),
     }  # fmt: skip
     machines = find_common_sines([
-        find_machine_harmonics(part, Modes(modes.eigenvalues, modes.shapes[own], part.outputs))
-        for part, own in zip(parts, inside)
+        find_machine_harmonics(setup, Modes(modes.eigenvalues, modes.shapes[places], setup.outputs))
+        for setup, places in zip(parts, inside)
     ])  # fmt: skip
-    judgements = judge_setups(model, modes, evidence, machines, scale, max(part.duration for part in parts))
+    judgements = judge_setups(model, modes, evidence, machines, scale, max(setup.duration for setup in parts))
     modes = conversion.apply(modes)
     at_node = np.flatnonzero(find_nodes(modes.shapes, modes.shapes[:count]))
     doubts = [*findings, *(describe_node(float(modes.frequencies_hz[k])) for k in at_node)]
-    doubts += _find_shifts(model, modes, sum(part.duration for part in parts), len(parts))
+    doubts += _find_shifts(model, modes, sum(setup.duration for setup in parts), len(parts))
     return MergedModes(
         modes=modes, method="preger", references=references, setups=tuple(moved),
         frequency_deviations_hz=model.frequency_deviations_hz, damping_deviations=model.damping_deviations,
@@ -105,10 +107,10 @@ def choose_size(
     32 is too small for 15 modes, and at 60 the poles of all sensors scatter.
     """
     wanted = most or order
-    usual = min(Setting((), part.outputs, "mean", False, None, scale.rows).choose_rows(part) for part in parts)
+    usual = min(Setting((), setup.outputs, "mean", False, None, scale.rows).choose_rows(setup) for setup in parts)
     i = rows or max(usual, -(-wanted // count) + 1)
-    for part in parts:
-        part.require(20 * i, f"a set-up with {i} block rows of past and of future", each=True)
+    for setup in parts:
+        setup.require(20 * i, f"a set-up with {i} block rows of past and of future", each=True)
     if most is not None and most > (i - 1) * count:
         raise order_too_high(i, count, (i - 1) * count, most)
     return i, min(wanted, (i - 1) * count)
@@ -116,7 +118,7 @@ def choose_size(
 
 def _scale(parts: Sequence[Data], count: int) -> FloatArray:
     """Sizes of all sensors at one level of excitation, references first."""
-    sizes = [np.sqrt(sum(np.einsum("ij,ij->j", y, y) for y in part.y) / part.samples) for part in parts]
+    sizes = [np.sqrt(sum(np.einsum("ij,ij->j", y, y) for y in setup.y) / setup.samples) for setup in parts]
     base = sizes[0][:count]
     levels = [float(np.exp(np.mean(np.log(size[:count] / base)))) for size in sizes]
     return np.concatenate([base, *(size[count:] / level for size, level in zip(sizes, levels))])
@@ -132,8 +134,8 @@ def _project(part: Data, scales: FloatArray, count: int, rows: int, resolution: 
     past = factor[hankel.places("y", 0, rows).reshape(rows, -1)[:, :count].ravel()]
     both = np.vstack([past, factor[hankel.places("y", rows, 2 * rows)]])
     L = triangularize(np.hstack([both, resolution * np.eye(len(both), len(past))]))
-    found = L[len(past) :, : len(past)].reshape(rows, part.ny, -1) * (hankel.scales / scales)[:, None]
-    return np.asarray(found / np.linalg.norm(found[:, :count]))
+    blocks = L[len(past) :, : len(past)].reshape(rows, part.ny, -1) * (hankel.scales / scales)[:, None]
+    return np.asarray(blocks / np.linalg.norm(blocks[:, :count]))
 
 
 def merge_hankels(
@@ -147,15 +149,15 @@ def merge_hankels(
     to 1e-8; at 1e-3 a set-up that excites a mode weakly has part of its motion only (MAC 0.996 for 0.9998).
     """
     rows = len(hankels[0])
-    beside = np.concatenate([one[:, :count].reshape(rows * count, -1) for one in hankels], axis=1)
+    beside = np.concatenate([hankel[:, :count].reshape(rows * count, -1) for hankel in hankels], axis=1)
     U, S, Vt = np.linalg.svd(beside, full_matrices=False)
     pieces, last = [], 0
-    for one in hankels:
-        own = Vt[:order, last : last + one.shape[2]]
-        last += one.shape[2]
-        shares, turn = np.linalg.eigh(own @ own.T)
+    for hankel in hankels:
+        directions = Vt[:order, last : last + hankel.shape[2]]
+        last += hankel.shape[2]
+        shares, turn = np.linalg.eigh(directions @ directions.T)
         inverse = (turn / np.maximum(shares, excited)) @ turn.T
-        pieces.append(one[:, count:] @ own.T @ inverse)
+        pieces.append(hankel[:, count:] @ directions.T @ inverse)
     return U[:, :order], S[:order], np.concatenate(pieces, axis=1)
 
 
@@ -166,10 +168,10 @@ def _merge(
     """Γ of the references, or of "all" sensors, and its first rows; scales : of all sensors, or of the references."""
     U, S, moved = merge_hankels(hankels, count, order)
     rows = len(hankels[0])
-    whole = np.concatenate([(U * S).reshape(rows, count, -1), moved[:, : len(scales) - count]], axis=1)
-    first: FloatArray | None = whole[0] / np.sqrt(np.maximum(S, 1e-300))
+    stacked = np.concatenate([(U * S).reshape(rows, count, -1), moved[:, : len(scales) - count]], axis=1)
+    first: FloatArray | None = stacked[0] / np.sqrt(np.maximum(S, 1e-300))
     if poles == "all":
-        U, S, _ = np.linalg.svd(whole.reshape(rows * len(scales), -1), full_matrices=False)
+        U, S, _ = np.linalg.svd(stacked.reshape(rows * len(scales), -1), full_matrices=False)
         count, first = len(scales), None
     hankel = HankelFactor(
         standard=np.zeros((0, 0)), rows=rows, columns=samples, nu=0, ny=count, scales=scales, how="products",
@@ -209,7 +211,7 @@ def join_columns(
     near, mac : two columns are one mode within this relative difference of frequency and above this MAC: modes that
         are as close and different have nearly orthogonal shapes at many sensors
     """
-    listed = [average_columns(one) for one in diagrams]
+    listed = [average_columns(diagram) for diagram in diagrams]
     origins = [(source, k) for source, modes in enumerate(listed) for k in range(len(modes))]
     eigenvalues = np.concatenate([modes.eigenvalues for modes in listed])
     shapes = np.concatenate([modes.shapes for modes in listed], axis=1)
@@ -238,32 +240,32 @@ def _deviate(
     count = len(set(inside[0]).intersection(*inside[1:]))
     if pieces > 1:
         hankels = []
-        for part, own in zip(parts, inside):
+        for setup, places in zip(parts, inside):
             for k in range(pieces):
-                y = tuple(np.array_split(long, pieces)[k] for long in part.y)
+                y = tuple(np.array_split(long, pieces)[k] for long in setup.y)
                 try:
                     hankels.append(
-                        _project(part.replace(u=tuple(one[:, :0] for one in y), y=y), scales[own], count, rows)
+                        _project(setup.replace(u=tuple(each[:, :0] for each in y), y=y), scales[places], count, rows)
                     )
                 except DataError:
                     return None, None
     orders = sorted(set(diagrams[0].orders.tolist()))
-    found = np.zeros((len(hankels), len(modes), 2))
+    estimates = np.zeros((len(hankels), len(modes), 2))
     for g in range(len(hankels)):
-        rest = [one for k, one in enumerate(hankels) if k != g]
+        others = [each for k, each in enumerate(hankels) if k != g]
         for source in {source for source, _ in origins}:
-            used = [one[:, :count] for one in rest] if source == 0 else rest
-            sizes = np.ones(count + sum(one.shape[1] - count for one in used))
+            used = [each[:, :count] for each in others] if source == 0 else others
+            sizes = np.ones(count + sum(each.shape[1] - count for each in used))
             poles = find_poles(
                 _merge(used, sizes, count, orders[-1], poles=POLES[source]), orders, parts[0].dt, Tolerances()
             )
             for k, s in enumerate(modes.eigenvalues):
                 if origins[k][0] == source:
                     near = [
-                        own[np.argmin(np.abs(own - s))]
+                        places[np.argmin(np.abs(places - s))]
                         for order in diagrams[source].orders[diagrams[source].clusters == origins[k][1] + 1]
-                        if len(own := poles.s[poles.order == order])
+                        if len(places := poles.s[poles.order == order])
                     ]
-                    found[g, k] = np.median(np.abs(near)) / (2.0 * np.pi), np.median(-np.real(near) / np.abs(near))
-    spread = found.std(axis=0) * np.sqrt(len(hankels) - 1)
+                    estimates[g, k] = np.median(np.abs(near)) / (2.0 * np.pi), np.median(-np.real(near) / np.abs(near))
+    spread = estimates.std(axis=0) * np.sqrt(len(hankels) - 1)
     return spread[:, 0], spread[:, 1]

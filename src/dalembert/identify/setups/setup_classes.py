@@ -35,18 +35,18 @@ class ColumnModes:
 
 def find_common_scale(parts: Sequence[Data]) -> TimeScale:
     """The band of all set-ups, and the rate and rows that suit it."""
-    scales = [find_time_scale(part) for part in parts]
-    factor = min(one.factor for one in scales)
-    rows = max(-(-(one.rows or 0) * one.factor // factor) for one in scales)
-    low, high = min(one.low for one in scales), max(one.high for one in scales)
+    scales = [find_time_scale(setup) for setup in parts]
+    factor = min(scale.factor for scale in scales)
+    rows = max(-(-(scale.rows or 0) * scale.factor // factor) for scale in scales)
+    low, high = min(scale.low for scale in scales), max(scale.high for scale in scales)
     return TimeScale(low, high, scales[0].nyquist, factor, rows or None, False)
 
 
 def find_common_sines(setups: Sequence[Mapping[int, MachineHarmonic]]) -> dict[int, MachineHarmonic]:
     """Steady sines, by mode, of at least half of the set-ups: in one of many, a mode looks like a sine by chance."""
-    counts = Counter(k for one in setups for k in one)
+    counts = Counter(k for sines in setups for k in sines)
     return {
-        k: next(one[k] for one in setups if k in one) for k in sorted(counts) if 2 * counts[k] >= len(setups)
+        k: next(sines[k] for sines in setups if k in sines) for k in sorted(counts) if 2 * counts[k] >= len(setups)
     }  # fmt: skip
 
 

@@ -57,11 +57,11 @@ class Coherence:
 
     def __getitem__(self, pair: str | tuple[str, str]) -> FloatArray:
         """(nf,) multiple coherence of ``c["output"]``, or ordinary coherence of ``c["output", "input"]``."""
-        output, given = (pair, None) if isinstance(pair, str) else pair
+        output, input_name = (pair, None) if isinstance(pair, str) else pair
         b = find_name("output", output, self.outputs, "this Coherence")
-        if given is None:
+        if input_name is None:
             return self.multiple[:, b]
-        return self.ordinary[:, b, find_name("input", given, self.inputs, "this Coherence")]
+        return self.ordinary[:, b, find_name("input", input_name, self.inputs, "this Coherence")]
 
     def table(self) -> str:
         """Smallest, mean and share above 0.9 of the multiple coherence of every output."""
@@ -122,14 +122,14 @@ class FrfEstimate:
 
     def select(self, lines: NDArray[np.intp]) -> FrfEstimate:
         """The same at some of the lines only."""
-        old, seen = self.response, self.coherence
+        old, coherent = self.response, self.coherence
         response = FrequencyResponse(
             old.frequencies[lines], old.values[lines], old.inputs, old.outputs, provenance=old.provenance,
             input_units=old.input_units, output_units=old.output_units,
         )  # fmt: skip
         coherence = Coherence(
-            frequencies=seen.frequencies[lines], ordinary=seen.ordinary[lines], multiple=seen.multiple[lines],
-            inputs=seen.inputs, outputs=seen.outputs,
+            frequencies=coherent.frequencies[lines], ordinary=coherent.ordinary[lines],
+            multiple=coherent.multiple[lines], inputs=coherent.inputs, outputs=coherent.outputs,
         )  # fmt: skip
         return FrfEstimate(
             response=response, coherence=coherence,

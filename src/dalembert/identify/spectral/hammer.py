@@ -102,7 +102,7 @@ def hammer_windows(
         run.sample_time  # noqa: B018 - refuses uneven time
         refuse_gaps(run, find_columns(run, (*names_in, *names_out)), "a window")
     sigma = -np.log(share) / max(float(run.time[-1] - run.time[0]) for run in runs)
-    made, impacts = [], np.empty((len(runs), len(names_in), 2))
+    windowed, impacts = [], np.empty((len(runs), len(names_in), 2))
     for k, run in enumerate(runs):
         t = run.time - run.time[0]
         data = run.data.copy()
@@ -112,8 +112,8 @@ def hammer_windows(
             impacts[k, c] += run.time[0]
         both = find_columns(run, (*names_in, *names_out))
         data[:, both] *= np.exp(-sigma * t)[:, None]
-        made.append(add_note(run, data, f"force window; exponential window, decay rate {sigma:.9g} 1/s added"))
-    return HammerWindows(records=tuple(made), decay_rate=float(sigma), impacts=impacts)
+        windowed.append(add_note(run, data, f"force window; exponential window, decay rate {sigma:.9g} 1/s added"))
+    return HammerWindows(records=tuple(windowed), decay_rate=float(sigma), impacts=impacts)
 
 
 def _force_window(

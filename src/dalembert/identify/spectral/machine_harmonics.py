@@ -48,19 +48,19 @@ def find_machine_harmonics(data: Data, modes: Modes) -> dict[int, MachineHarmoni
     judged: dict[int, tuple[float, bool]] = {}
     for k, f in enumerate(hertz):
         others = np.abs(np.delete(hertz, k) - f)
-        one = judge_line(data, float(f), weights[:, k], float(np.min(others, initial=np.inf)))
-        if one is not None:
-            judged[k] = one
+        line = judge_line(data, float(f), weights[:, k], float(np.min(others, initial=np.inf)))
+        if line is not None:
+            judged[k] = line
     certain = [k for k, (_, sure) in judged.items() if sure]
     base = find_base(hertz[list(judged)]) if certain else None
-    found = {}
+    harmonics = {}
     for k, (kurtosis, sure) in judged.items():
         f = float(hertz[k])
         if base is not None and _fits(f, base) and (sure or any(_fits(float(hertz[j]), base) for j in certain)):
-            found[k] = MachineHarmonic(f, kurtosis, round(f / base), base)
+            harmonics[k] = MachineHarmonic(f, kurtosis, round(f / base), base)
         elif sure:
-            found[k] = MachineHarmonic(f, kurtosis)
-    return found
+            harmonics[k] = MachineHarmonic(f, kurtosis)
+    return harmonics
 
 
 def _fits(f: float, base: float, multiple: float = 0.002) -> bool:
@@ -143,26 +143,27 @@ def find_base(
     """
     best, most = None, 1
     for f in np.sort(hertz):
-        for part in range(1, largest_divisor + 1):
-            times = np.round(hertz * part / f)
-            fits = np.abs(hertz - times * f / part) < multiple * hertz
+        for divisor in range(1, largest_divisor + 1):
+            times = np.round(hertz * divisor / f)
+            fits = np.abs(hertz - times * f / divisor) < multiple * hertz
             count = int((fits & (times >= 1) & (times <= largest_multiple)).sum())
             if count > most:
-                best, most = float(f) / part, count
+                best, most = float(f) / divisor, count
     return best
 
 
 def describe_machine_harmonics(found: Mapping[int, MachineHarmonic]) -> list[Finding]:
     """A finding on each steady sine."""
     findings = []
-    for one in found.values():
-        order = "" if one.base_hz is None else f" ({one.multiple} times {one.base_hz:.5g} Hz)"
+    for harmonic in found.values():
+        order = "" if harmonic.base_hz is None else f" ({harmonic.multiple} times {harmonic.base_hz:.5g} Hz)"
         problem = (
-            f"the motion at {one.frequency_hz:.5g} Hz{order} is a steady sine, as of a rotating machine or of mains, "
-            f"and no mode: kurtosis {one.kurtosis:.2f}, where a sine has 1.5 and a mode under random forces 3."
+            f"the motion at {harmonic.frequency_hz:.5g} Hz{order} is a steady sine, as of a rotating machine or of "
+            f"mains, and no mode: kurtosis {harmonic.kurtosis:.2f}, where a sine has 1.5 and a mode under random forces 3."
         )
         evidence = {
-            "hertz": one.frequency_hz, "kurtosis": one.kurtosis, "multiple": one.multiple, "base_hz": one.base_hz,
+            "hertz": harmonic.frequency_hz, "kurtosis": harmonic.kurtosis, "multiple": harmonic.multiple,
+            "base_hz": harmonic.base_hz,
         }  # fmt: skip
         findings.append(Finding("machine-harmonic", problem, {}, evidence))
     return findings

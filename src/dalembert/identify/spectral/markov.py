@@ -90,8 +90,8 @@ class Markov:
 
     def record(self) -> Record:
         """Pulse responses as a Record with channels ``"output per input"``."""
-        names = [f"{output} per {given}" for output in self.outputs for given in self.inputs]
-        units = [_unit(self.units, output, given) for output in self.outputs for given in self.inputs]
+        names = [f"{output} per {input_name}" for output in self.outputs for input_name in self.inputs]
+        units = [_unit(self.units, output, input_name) for output in self.outputs for input_name in self.inputs]
         data = self.values.reshape(len(self), -1)
         return Record(self.times, data, names, units, name="pulse responses", provenance=dict(self.provenance))
 
@@ -117,14 +117,14 @@ class Markov:
         return "\n".join([*lines, self.table()])
 
     def _place(self, pair: str | tuple[str, str]) -> tuple[int, int]:
-        output, given = (pair, None) if isinstance(pair, str) else pair
+        output, input_name = (pair, None) if isinstance(pair, str) else pair
         b = find_name("output", output, self.outputs, "these Markov parameters")
-        if given is None and len(self.inputs) > 1:
+        if input_name is None and len(self.inputs) > 1:
             raise DataError(
                 "missing-argument",
                 f"name output and input, one of {list_names(self.inputs, {})}: there are several.",
             )
-        return b, 0 if given is None else find_name("input", given, self.inputs, "these Markov parameters")
+        return b, 0 if input_name is None else find_name("input", input_name, self.inputs, "these Markov parameters")
 
 
 def markov(
@@ -217,14 +217,14 @@ def _solve_least_squares(data: Data, count: int, memory: int, start: str, tolera
         )
     size = np.sqrt(sum((u**2).sum(axis=0) for u in data.u) / data.samples)
     R = compress(data, memory, lost, size)
-    top, right, rest = R[:unknowns, :unknowns], R[:unknowns, unknowns:], R[unknowns:, unknowns:]
+    top, right, residual = R[:unknowns, :unknowns], R[:unknowns, unknowns:], R[unknowns:, unknowns:]
     U, s, Vt = np.linalg.svd(top)
     limit = (np.finfo(np.float64).eps * max(rows, unknowns) if tolerance is None else tolerance) * s[0]
     rank = int(np.count_nonzero(s > limit))
     inverse = Vt[:rank].T / s[:rank]
     theta = inverse @ (U[:, :rank].T @ right)
     lost_part = right - U[:, :rank] @ (U[:, :rank].T @ right)
-    square = (rest**2).sum(axis=0) + (lost_part**2).sum(axis=0)
+    square = (residual**2).sum(axis=0) + (lost_part**2).sum(axis=0)
     scale = np.tile(size, memory)
     values = (theta / scale[:, None]).reshape(memory, nu, data.ny).transpose(0, 2, 1)
     noise = deviations = None
@@ -234,7 +234,7 @@ def _solve_least_squares(data: Data, count: int, memory: int, start: str, tolera
         deviations = (spread[:, None] * noise).reshape(memory, nu, data.ny).transpose(0, 2, 1)
     notes = [f"{unknowns} unknowns per output from {rows} equations, rank {rank}, condition {s[0] / s[rank - 1]:.3g}"]
     if rows > rank and rank:
-        power = (right**2).sum(axis=0) + (rest**2).sum(axis=0)
+        power = (right**2).sum(axis=0) + (residual**2).sum(axis=0)
         share = 1.0 - square / np.where(power > 0.0, power, 1.0)
         notes.append("explains " + ", ".join(f"{100 * x:.4g} % of {b}" for x, b in zip(share[:8], data.outputs)))
     findings = []
@@ -345,14 +345,16 @@ def _spread(
     if blocks <= nu:
         return None, None
     explained = np.einsum("fbc,fcd,fbd->fb", H.conj(), G[:, :nu, :nu], H, optimize=True).real
-    left = np.maximum(np.einsum("faa->fa", G).real[:, nu:] - explained, 0.0) / (blocks - nu)  # E|noise|² per line
+    noise_power = np.maximum(np.einsum("faa->fa", G).real[:, nu:] - explained, 0.0) / (
+        blocks - nu
+    )  # E|noise|² per line
     twice = np.full(len(G), 2.0)  # a line also counts for its mirror image
     twice[0] = 1.0
     if length % 2 == 0:
         twice[-1] = 1.0
-    variance = left[:, :, None] * np.einsum("fcc->fc", inverse).real[:, None, :]
+    variance = noise_power[:, :, None] * np.einsum("fcc->fc", inverse).real[:, None, :]
     deviations: FloatArray = np.sqrt(np.einsum("f,fbc->bc", twice, variance)) / length
-    noise: FloatArray = np.sqrt(twice @ left) / length
+    noise: FloatArray = np.sqrt(twice @ noise_power) / length
     return deviations, noise
 
 
@@ -361,11 +363,11 @@ def _cut_periods(data: Data, period: int, skip: int | None) -> tuple[list[FloatA
     length = whole_number("period", period, 2)
     blocks: list[FloatArray] = []
     for u, y in zip(data.u, data.y):
-        whole = len(y) // length
-        first = min(1, max(whole - 1, 0)) if skip is None else whole_number("skip", skip)
-        for k in range(first, whole):
-            part = slice(k * length, (k + 1) * length)
-            blocks.append(np.hstack([u[part], y[part]]))
+        periods = len(y) // length
+        first = min(1, max(periods - 1, 0)) if skip is None else whole_number("skip", skip)
+        for k in range(first, periods):
+            span = slice(k * length, (k + 1) * length)
+            blocks.append(np.hstack([u[span], y[span]]))
     if not blocks:
         raise DataError(
             "too-few-samples",

@@ -126,24 +126,24 @@ def separate_lines(
     """
     cut = [_cut_periods(u, y, period) for u, y in zip(data.u, data.y, strict=True)]
     skipped = max((skip for _, skip in cut), default=0)
-    blocks = [part for part, _ in cut if len(part)]
+    blocks = [block for block, _ in cut if len(block)]
     if not blocks or sum(map(len, blocks)) < 2:
         return None
-    whole = np.concatenate(blocks)  # (P, period, q)
-    count = len(whole)
-    X = scipy.fft.rfft(whole, axis=1) * (np.sqrt(2.0) / period)
+    periods = np.concatenate(blocks)  # (P, period, q)
+    count = len(periods)
+    X = scipy.fft.rfft(periods, axis=1) * (np.sqrt(2.0) / period)
     X[:, 0] /= np.sqrt(2.0)
     # records of one input may begin anywhere in the period: means are taken within each record
     means, scatter, freedom = np.zeros(X.shape[1:]), np.zeros(X.shape[1:]), 0
     place = 0
     power = np.zeros(X.shape[1:])
-    for part in blocks:
-        own = X[place : place + len(part)]
-        place += len(part)
-        mean = own.mean(axis=0)
-        power += np.abs(mean) ** 2 * len(part) / count
-        scatter += (np.abs(own - mean) ** 2).sum(axis=0)
-        freedom += len(part) - 1
+    for block in blocks:
+        lines_here = X[place : place + len(block)]
+        place += len(block)
+        mean = lines_here.mean(axis=0)
+        power += np.abs(mean) ** 2 * len(block) / count
+        scatter += (np.abs(lines_here - mean) ** 2).sum(axis=0)
+        freedom += len(block) - 1
     if freedom < 1:
         return None
     noise = scatter / freedom
@@ -185,13 +185,13 @@ def _cut_periods(u: FloatArray, y: FloatArray, period: int, transient: float = 2
     transient.
     """
     count = len(y) // period
-    whole = np.hstack([u, y])[: count * period].reshape(count, period, -1)
+    periods = np.hstack([u, y])[: count * period].reshape(count, period, -1)
     if count < 3:
-        return whole, 0
-    outputs = whole[:, :, u.shape[1] :]
-    rest = outputs[1:]
-    noise = ((rest - rest.mean(axis=0)) ** 2).sum(axis=(0, 1)) / (count - 2)
-    change = ((outputs[0] - rest.mean(axis=0)) ** 2).sum(axis=0)
+        return periods, 0
+    outputs = periods[:, :, u.shape[1] :]
+    later = outputs[1:]
+    noise = ((later - later.mean(axis=0)) ** 2).sum(axis=(0, 1)) / (count - 2)
+    change = ((outputs[0] - later.mean(axis=0)) ** 2).sum(axis=0)
     if (change > transient * np.maximum(noise, 1e-300) * (1.0 + 1.0 / (count - 1))).any():
-        return whole[1:], 1
-    return whole, 0
+        return periods[1:], 1
+    return periods, 0

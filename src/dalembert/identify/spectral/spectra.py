@@ -190,11 +190,11 @@ def plan_blocks(data: Data, window: Window, segment: int | str | None, overlap: 
     shared = real_number("overlap", overlap)
     if not 0.0 <= shared < 1.0:
         raise DataError("out-of-range", f"overlap must be from 0 to below 1, got {overlap!r}.")
-    whole = isinstance(segment, str)
-    if whole and segment != "record":
+    is_word = isinstance(segment, str)
+    if is_word and segment != "record":
         raise DataError("unknown-choice", f"segment must be a number of samples or 'record', not {segment!r}.")
     shortest = min(data.lengths)
-    if whole:
+    if is_word:
         length = max(data.lengths)
     elif segment is None:
         length = min(shortest, 2 ** int(np.log2(max(data.samples // (DEFAULT_BLOCKS // 2 + 1), 4))))
@@ -210,9 +210,9 @@ def plan_blocks(data: Data, window: Window, segment: int | str | None, overlap: 
         values = np.array(scipy.signal.get_window(window, length), dtype=np.float64)
     except (ValueError, TypeError) as error:
         raise DataError("unknown-choice", f"no window {window!r}: {error}") from error
-    step = length if whole else max(1, length - round(shared * length))
+    step = length if is_word else max(1, length - round(shared * length))
     name = window if isinstance(window, str) else str(window[0])
-    return BlockPlan(length=length, step=step, window=values, detrend=detrend, whole=whole, name=name)
+    return BlockPlan(length=length, step=step, window=values, detrend=detrend, whole=is_word, name=name)
 
 
 def average_blocks(

@@ -93,9 +93,9 @@ class StructuredModel:
             rows, columns = getattr(known, symbol).shape
             stack = np.zeros((len(listed), rows, columns))
             for i, each in enumerate(listed):
-                given = getattr(each, symbol)
-                if given is not None:
-                    stack[i] = matrix(f"{symbol} of unknown {each.name!r}", given, rows, columns, "as the known")
+                value = getattr(each, symbol)
+                if value is not None:
+                    stack[i] = matrix(f"{symbol} of unknown {each.name!r}", value, rows, columns, "as the known")
             parts[symbol] = stack
         for i, each in enumerate(listed):
             if not any(np.any(stack[i]) for stack in parts.values()):
@@ -127,16 +127,16 @@ class StructuredModel:
         for symbol in unknown:
             find_name("matrix", symbol, ("M", "C", "K"), "unknown")
             full = np.array(getattr(system.dense(), symbol))
-            given = (masks or {}).get(symbol)
-            mask = full != 0.0 if given is None else np.asarray(given, dtype=bool)
+            mask_of = (masks or {}).get(symbol)
+            mask = full != 0.0 if mask_of is None else np.asarray(mask_of, dtype=bool)
             if mask.shape != full.shape or not np.array_equal(mask, mask.T):
                 raise DataError("not-symmetric", f"the mask of {symbol} must be symmetric, of shape {full.shape}.")
             blank[symbol] = np.where(mask, 0.0, full)
             for i, j in zip(*np.nonzero(np.triu(mask)), strict=True):
-                part = np.zeros_like(full)
-                part[i, j] = part[j, i] = 1.0
+                entry = np.zeros_like(full)
+                entry[i, j] = entry[j, i] = 1.0
                 label = f"{symbol}[{system.coordinates[i]}, {system.coordinates[j]}]"
-                listed.append(Unknown(label, float(full[i, j]), **{symbol: part}))
+                listed.append(Unknown(label, float(full[i, j]), **{symbol: entry}))
         return cls(system.dense().replace(**blank), listed)
 
     def vector(self, values: Mapping[str, float] | ArrayLike | None = None) -> FloatArray:
@@ -253,12 +253,12 @@ def discretize(system: Continuous, dt: float, hold: str) -> SampledModel:
     if len(slopes):
         # expm([[N, E], [0, N]]) in all directions E at once would be larger: one Fréchet derivative each
         pairs = [scipy.linalg.expm_frechet(N, E, check_finite=False) for E in slopes]
-        whole, turned = pairs[0][0], np.array([pair[1] for pair in pairs])
+        exponential, turned = pairs[0][0], np.array([pair[1] for pair in pairs])
     else:
-        whole, turned = scipy.linalg.expm(N), slopes
+        exponential, turned = scipy.linalg.expm(N), slopes
     linear = 1.0 if hold == "first" else 0.0
     return SampledModel(
-        phi=whole[:n, :n], gamma=whole[:n, n : n + nu], delta=linear * whole[:n, n + nu :], C=system.C, D=system.D,
-        dphi=turned[:, :n, :n], dgamma=turned[:, :n, n : n + nu], ddelta=linear * turned[:, :n, n + nu :],
+        phi=exponential[:n, :n], gamma=exponential[:n, n : n + nu], delta=linear * exponential[:n, n + nu :],
+        C=system.C, D=system.D, dphi=turned[:, :n, :n], dgamma=turned[:, :n, n : n + nu], ddelta=linear * turned[:, :n, n + nu :],
         dC=system.dC, dD=system.dD,
     )  # fmt: skip

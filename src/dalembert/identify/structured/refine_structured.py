@@ -82,9 +82,9 @@ class StructuredFit:
         rows = []
         for name, value in self.parameters.items():
             spread = self.deviations[name]
-            known = np.isfinite(spread)
-            share = f"{100.0 * spread / abs(value):.2g}" if known and value else "-"
-            rows.append((f"{value:.6g}", f"{spread:.2g}" if known else "unknown", share, name))
+            finite = np.isfinite(spread)
+            share = f"{100.0 * spread / abs(value):.2g}" if finite and value else "-"
+            rows.append((f"{value:.6g}", f"{spread:.2g}" if finite else "unknown", share, name))
         lines = [align_columns(("value", "±", "± %", "unknown"), rows)]
         return "\n".join([*lines, *(f"  - {text}" for text in self.undetermined)])
 
@@ -147,8 +147,8 @@ def refine_structured(
         )
     likelihood = StructuredLikelihood(data.u, data.y, estimate=start == "estimate")
     with progress_.Progress(progress, "fitting the structure") as bar:
-        first_point, found = _maximise(model, likelihood, theta, data.dt, hold, iterations, bar)
-    result, findings = _make_result(model, first_point, found, data, hold)
+        first_point, minimum = _maximise(model, likelihood, theta, data.dt, hold, iterations, bar)
+    result, findings = _make_result(model, first_point, minimum, data, hold)
     IdentificationWarning.report(findings)
     return result
 
@@ -320,24 +320,24 @@ def _find_misfit(
     e, u = [], []
     for driven, y in zip(data.u, data.y, strict=True):
         with np.errstate(over="ignore", invalid="ignore"):
-            made = playback.play_back(sampled.A, sampled.B, sampled.C, sampled.D, driven, y)
-        e.append(y - made)
+            simulated = playback.play_back(sampled.A, sampled.B, sampled.C, sampled.D, driven, y)
+        e.append(y - simulated)
         u.append(driven)
-    if not all(np.isfinite(part).all() for part in e):
+    if not all(np.isfinite(block).all() for block in e):
         return []
-    left = np.sqrt(sum((part**2).sum(axis=0) for part in e) / sum((part**2).sum(axis=0) for part in data.y))
+    shares = np.sqrt(sum((block**2).sum(axis=0) for block in e) / sum((block**2).sum(axis=0) for block in data.y))
     lags = min(misfit_lags, min(map(len, e)) // 4)
-    if left.max() < exact_residual or lags < 2:
+    if shares.max() < exact_residual or lags < 2:
         return []
     judged = examine(e, u, data.outputs, data.inputs, "simulation", lags)
     if judged.is_independent(dependent):
         return []
     problem = (
-        f"the residuals, {100 * left.max():.2g} % of an output, follow the inputs: the form of the model does not "
+        f"the residuals, {100 * shares.max():.2g} % of an output, follow the inputs: the form of the model does not "
         "hold, most often that of its damping. Its parameters are wrong by more than their standard deviations."
     )
     advice = Advice("Give it more unknown dampers, and compare with {}.", Call("da.identify.auto"))
-    return [Finding("wrong-structure", problem, evidence={"share": float(left.max())}, advice=(advice,))]
+    return [Finding("wrong-structure", problem, evidence={"share": float(shares.max())}, advice=(advice,))]
 
 
 def _find_undetermined(
@@ -354,8 +354,8 @@ def _find_undetermined(
     if dead.any():
         which = tuple(name for name, gone in zip(names, dead, strict=True) if gone)
         problem = f"the data do not determine {', '.join(map(repr, which))}: the outputs do not depend on it."
-        known = Advice("Give it a known value.")
-        findings.append(Finding("undetermined-parameters", problem, {"parameters": which}, {}, (known,)))
+        cure = Advice("Give it a known value.")
+        findings.append(Finding("undetermined-parameters", problem, {"parameters": which}, {}, (cure,)))
     moving = null[:, np.abs(null[~dead]).max(axis=0, initial=0.0) > 0.5 / np.sqrt(len(names))] if null.size else null
     if moving.size and not dead.all():
         size = np.where(point.theta != 0.0, point.theta, 1.0)
@@ -381,9 +381,9 @@ def _reduce_rows(rows: FloatArray) -> FloatArray:
     rows = rows / np.abs(rows).max(axis=1, keepdims=True)
     done: list[int] = []
     for _ in range(len(rows)):
-        left = [i for i in range(len(rows)) if i not in done]
-        i, j = np.unravel_index(int(ties.first_largest(rows[left].ravel())), (len(left), rows.shape[1]))
-        pivot = left[int(i)]
+        remaining = [i for i in range(len(rows)) if i not in done]
+        i, j = np.unravel_index(int(ties.first_largest(rows[remaining].ravel())), (len(remaining), rows.shape[1]))
+        pivot = remaining[int(i)]
         rows[pivot] = rows[pivot] / rows[pivot, j]
         others = np.arange(len(rows)) != pivot
         rows[others] -= np.outer(rows[others, j], rows[pivot])

@@ -229,8 +229,8 @@ def _correlations(u: FloatArray, y: FloatArray, window: int, columns: int, piece
     for first in range(0, columns, many * step):
         count = -(-min(many * step, columns - first) // step)
         w = np.zeros((q, count * step + window - 1))
-        part = _join(u, y, first, min(first + w.shape[1], len(y)))
-        w[:, : len(part)] = part.T
+        block = _join(u, y, first, min(first + w.shape[1], len(y)))
+        w[:, : len(block)] = block.T
         long = as_strided(w, (q, count, size), (w.strides[0], step * w.itemsize, w.itemsize), writeable=False)
         short = np.zeros((q, count, size))
         short[..., :step] = long[..., :step]

@@ -41,12 +41,12 @@ def find_gain(
     if _noise_free(S):
         return None, S, NO_GAIN
     responses = np.einsum("ajkl,klm->ajkm", innovations.reshape(i, ny, i, ny), np.linalg.inv(pivots))
-    upper, made = np.zeros((n, n)), np.zeros((n, ny))
+    upper, target = np.zeros((n, n)), np.zeros((n, ny))
     for a in range(i - 1):
         # C Aᵃ K is in the block rows a + 1 below the diagonal
         upper += (i - 1 - a) * (gamma[a].T @ gamma[a])
-        made += gamma[a].T @ np.trace(responses, offset=-(a + 1), axis1=0, axis2=2)
-    K: FloatArray = scipy.linalg.lstsq(upper, made, check_finite=False)[0]
+        target += gamma[a].T @ np.trace(responses, offset=-(a + 1), axis1=0, axis2=2)
+    K: FloatArray = scipy.linalg.lstsq(upper, target, check_finite=False)[0]
     C = gamma[0]
     radius = float(np.abs(np.linalg.eigvals(A - K @ C)).max(initial=0.0))
     if radius < 1.0 - stability:
@@ -107,9 +107,9 @@ def find_inputs_and_noise(
     stable = float(np.abs(np.linalg.eigvals(A)).max(initial=0.0)) < 1.0 + stability
     if not stable:
         K, S, note = find_gain(A, gamma, innovations, correct_freedom(hankel))
-        B, D, left, _, how = find_input_matrices(data, hankel.scales, A, C, K, **options)
-        unexplained = float(np.diag(left).max()) if K is None and left is not None else None
-        return B, D, K, S if K is None or left is None else left, [how, note], unexplained
+        B, D, residuals, _, how = find_input_matrices(data, hankel.scales, A, C, K, **options)
+        unexplained = float(np.diag(residuals).max()) if K is None and residuals is not None else None
+        return B, D, K, S if K is None or residuals is None else residuals, [how, note], unexplained
     B, D, R, least, how = find_input_matrices(data, hankel.scales, A, C, None, **options)
     unexplained = None if R is None else float(np.diag(R).max())
     if R is None or least is None or _noise_free(S):
@@ -127,8 +127,8 @@ def find_inputs_and_noise(
     if better is None:
         text = "the noise is sensor noise: prediction leaves no less than simulation, so the gain is zero."
         return B, D, np.zeros((len(A), len(S))), R, [how, text], unexplained
-    B, D, left, _, how = find_input_matrices(data, hankel.scales, A, C, better, **options)
-    return B, D, better, S if left is None else left, [how, note], unexplained
+    B, D, residuals, _, how = find_input_matrices(data, hankel.scales, A, C, better, **options)
+    return B, D, better, S if residuals is None else residuals, [how, note], unexplained
 
 
 def correct_freedom(hankel: HankelFactor) -> float:
@@ -138,10 +138,10 @@ def correct_freedom(hankel: HankelFactor) -> float:
 
 def _predict_covariance(A: FloatArray, C: FloatArray, R: FloatArray, steps: int) -> FloatArray:
     """Covariance of the predicted state after some samples with sensor noise R alone, from an unknown initial state."""
-    seen = free_motion(A, C, steps)
-    known = 1e-4 * np.eye(len(A)) + np.tensordot(seen, np.linalg.solve(R, seen), axes=((0, 1), (0, 1)))
+    responses = free_motion(A, C, steps)
+    information = 1e-4 * np.eye(len(A)) + np.tensordot(responses, np.linalg.solve(R, responses), axes=((0, 1), (0, 1)))
     ahead = np.linalg.matrix_power(A, steps)
-    P: FloatArray = ahead @ np.linalg.solve(known, ahead.T)
+    P: FloatArray = ahead @ np.linalg.solve(information, ahead.T)
     return 0.5 * (P + P.T)
 
 

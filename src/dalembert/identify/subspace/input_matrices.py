@@ -75,11 +75,11 @@ class ModalFilters:
         inner = real_products(plain, conjugated)  # (poles·(driven + 1), 2) twice, the free motion first
         count, p = len(self.poles), len(self.pairs)
         place = np.arange(2 * count * (1 + driven)).reshape(1 + driven, count, 2)
-        kept = np.concatenate([place[..., 0], place[:, :p, 1]], axis=1).ravel()
+        places = np.concatenate([place[..., 0], place[:, :p, 1]], axis=1).ravel()
         data = [*range(nu), *range(moments.q - q + nu, moments.q)]
         with_data = np.concatenate([sums.hw[None], sums.fw.transpose(1, 0, 2)])[..., data].reshape(-1, q)
-        outer = np.stack([with_data.real, with_data.imag], axis=1).reshape(-1, q)[kept]
-        inner = inner.reshape(2 * count * (1 + driven), -1)[np.ix_(kept, kept)]
+        outer = np.stack([with_data.real, with_data.imag], axis=1).reshape(-1, q)[places]
+        inner = inner.reshape(2 * count * (1 + driven), -1)[np.ix_(places, places)]
         size = np.concatenate([np.ones(n), np.repeat(1.0 / scales[:driven], n), 1.0 / scales])
         gram: FloatArray = np.block([[inner, outer], [outer.T, moments.ww[np.ix_(data, data)]]]) * size[:, None] * size
         if K is None:
@@ -95,8 +95,8 @@ class ModalFilters:
         p, count = len(self.pairs), len(self.poles)
         modal = np.linalg.solve(np.hstack([self.vectors, self.vectors[:, :p].conj()]), K.astype(complex))[:count]
         weight = np.where(np.arange(count) < p, 2.0, 1.0)
-        made = (weight * (C @ self.vectors))[:, None, :] * modal.T  # (output, channel, pole)
-        return np.concatenate([made.real, -made[..., :p].imag], axis=2).reshape(len(C), -1).T
+        gains = (weight * (C @ self.vectors))[:, None, :] * modal.T  # (output, channel, pole)
+        return np.concatenate([gains.real, -gains[..., :p].imag], axis=2).reshape(len(C), -1).T
 
     def output_map(self, c: ComplexArray) -> FloatArray:
         """T (order, order) with Σ Re(c b ξ) = (columns of ξ) T (real and imaginary parts of b)."""
@@ -166,12 +166,12 @@ def find_input_matrices(
             note = (
                 f"B and D by least squares on the {what}; an impact at the first sample, so all records start at rest."
             )
-        b, D, left = _solve(triangle, modal, C, nu, ny, feedthrough)
+        b, D, residuals = _solve(triangle, modal, C, nu, ny, feedthrough)
         B = modal.to_states(b)
-        covariance = left.T @ left / max(1, data.samples - len(A) * (nu + data.segments) - nu)
-        left = _triangle(np.hstack([modal.states(triangle[:, : len(A) * nu], b), triangle[:, len(A) * nu :]]))
-        left = left[len(A) + nu :, len(A) + nu :]
-        least = left.T @ left / max(1, data.samples - len(A) * (1 + data.segments) - nu)
+        covariance = residuals.T @ residuals / max(1, data.samples - len(A) * (nu + data.segments) - nu)
+        residuals = _triangle(np.hstack([modal.states(triangle[:, : len(A) * nu], b), triangle[:, len(A) * nu :]]))
+        residuals = residuals[len(A) + nu :, len(A) + nu :]
+        least = residuals.T @ residuals / max(1, data.samples - len(A) * (1 + data.segments) - nu)
     return (B if K is None else B + K @ D), D, covariance, least, note
 
 
@@ -190,27 +190,27 @@ def _compress(
     n = modal.order
     width = n * data.nu + data.nu + data.ny
     total = np.zeros((0, width)) if exact else np.zeros((width, width))
-    rest = total
+    from_rest = total
     for u, y in zip(data.u, data.y, strict=True):
-        part = np.zeros((0, n + width)) if exact else np.zeros((n + width, n + width))
+        rows_here = np.zeros((0, n + width)) if exact else np.zeros((n + width, n + width))
         if not exact and modal.decays(len(y)):
-            part = modal.products(u, y, scales, C, K)
+            rows_here = modal.products(u, y, scales, C, K)
         else:
             for block in _regressors(u, y, scales, modal, closed, C, K):
-                part = _triangle(np.vstack([part, block])) if exact else part + block.T @ block
-        if not np.isfinite(part).all():
-            total = part
+                rows_here = _triangle(np.vstack([rows_here, block])) if exact else rows_here + block.T @ block
+        if not np.isfinite(rows_here).all():
+            total = rows_here
             break
         if exact:
-            rest = _triangle(np.vstack([rest, part[:, n:]]))
-            total = _triangle(np.vstack([total, part[n:, n:]]))
+            from_rest = _triangle(np.vstack([from_rest, rows_here[:, n:]]))
+            total = _triangle(np.vstack([total, rows_here[n:, n:]]))
         else:
             # a free motion that decays at once has columns too small to divide by
-            eye = 1e-14 * max(1.0, float(np.abs(np.diagonal(part)[:n]).max(initial=0.0))) * np.eye(n)
-            free = part[n:, :n] @ scipy.linalg.solve(part[:n, :n] + eye, part[:n, n:], assume_a="pos")
-            total, rest = total + part[n:, n:] - free, rest + part[n:, n:]
+            eye = 1e-14 * max(1.0, float(np.abs(np.diagonal(rows_here)[:n]).max(initial=0.0))) * np.eye(n)
+            free = rows_here[n:, :n] @ scipy.linalg.solve(rows_here[:n, :n] + eye, rows_here[:n, n:], assume_a="pos")
+            total, from_rest = total + rows_here[n:, n:] - free, from_rest + rows_here[n:, n:]
     if not exact and np.isfinite(total).all():
-        total, rest = _factor(total), _factor(rest)
+        total, from_rest = _factor(total), _factor(from_rest)
     if not np.isfinite(total).all():
         radius = float(np.abs(modal.poles).max(initial=0.0))
         raise DataError(
@@ -221,9 +221,9 @@ def _compress(
         )
     driven, direct = total[:, : n * data.nu], total[:, n * data.nu : n * data.nu + data.nu]
     driven = driven - direct @ scipy.linalg.lstsq(direct, driven, check_finite=False)[0]
-    kept = np.linalg.norm(driven, axis=0) / np.maximum(np.linalg.norm(rest[:, : n * data.nu], axis=0), 1e-300)
-    lost = bool((kept.reshape(data.nu, n).max(axis=1, initial=0.0) < lost_share).any()) if n else False
-    return (rest, True) if lost else (total, False)
+    remaining = np.linalg.norm(driven, axis=0) / np.maximum(np.linalg.norm(from_rest[:, : n * data.nu], axis=0), 1e-300)
+    lost = bool((remaining.reshape(data.nu, n).max(axis=1, initial=0.0) < lost_share).any()) if n else False
+    return (from_rest, True) if lost else (total, False)
 
 
 def _factor(gram: FloatArray) -> FloatArray:
@@ -256,13 +256,13 @@ def _regressors(
     free = np.ones(len(poles), dtype=np.complex128)
     table = powers(poles, min(size, len(y))) if len(poles) else None
     for first in range(0, len(y), size):
-        part = u[first : first + size] / scales[:nu]
-        count = len(part)
+        block_u = u[first : first + size] / scales[:nu]
+        count = len(block_u)
         columns = [modal.real_columns(table[:count] * free)] if table is not None else []
         xi = np.empty((len(poles), count, nu), dtype=np.complex128)
         for s, pole in enumerate(poles):
             # the output is ξ before this sample; the state of the filter is the next one
-            xi[s], after = lfilter([0.0, 1.0], [1.0, -pole], part, axis=0, zi=states[s][None])
+            xi[s], after = lfilter([0.0, 1.0], [1.0, -pole], block_u, axis=0, zi=states[s][None])
             states[s] = after[0]
         columns += [modal.real_columns(np.ascontiguousarray(xi[:, :, j].T)) for j in range(nu)]
         free = free * poles**size
@@ -270,7 +270,7 @@ def _regressors(
         if K is not None:
             path = march(closed, wanted @ K.T, predicted)
             wanted, predicted = wanted - path[:-1] @ C.T, path[-1]
-        yield np.hstack([*columns, part, wanted])
+        yield np.hstack([*columns, block_u, wanted])
 
 
 def powers(poles: ComplexArray, count: int) -> ComplexArray:
@@ -291,33 +291,33 @@ def _solve(
     maps = [modal.output_map(row) for row in C @ modal.vectors]
     rows = [np.hstack([driven[:, j * n : (j + 1) * n] @ T for j in range(nu)]) for T in maps]
     weights = np.ones(ny)
-    b, D, left = np.zeros((n, nu)), np.zeros((ny, nu)), wanted
+    b, D, residuals = np.zeros((n, nu)), np.zeros((ny, nu)), wanted
     for _ in range(2):
         stacked = []
         for i, row in enumerate(rows):
-            own = np.zeros((len(row), ny * nu if feedthrough else 0))
+            direct_rows = np.zeros((len(row), ny * nu if feedthrough else 0))
             if feedthrough:
-                own[:, i * nu : (i + 1) * nu] = direct
-            stacked.append(weights[i] * np.hstack([row, own]))
+                direct_rows[:, i * nu : (i + 1) * nu] = direct
+            stacked.append(weights[i] * np.hstack([row, direct_rows]))
         target = (wanted * weights).T.reshape(-1)
         theta = _least_squares(np.vstack(stacked), target)
-        left = (target - np.vstack(stacked) @ theta).reshape(ny, -1).T / weights
+        residuals = (target - np.vstack(stacked) @ theta).reshape(ny, -1).T / weights
         b = theta[: n * nu].reshape(nu, n).T
         D = theta[n * nu :].reshape(ny, nu) if feedthrough else D
-        size = np.linalg.norm(left, axis=0)
+        size = np.linalg.norm(residuals, axis=0)
         weights = 1.0 / np.maximum(size, 1e-9 * np.maximum(np.linalg.norm(wanted, axis=0), 1e-300))
         weights /= weights.max()
         if weights.min() > alike:
             break
-    return b, D, left
+    return b, D, residuals
 
 
 def _least_squares(M: FloatArray, target: FloatArray) -> FloatArray:
     """Columns scaled to length 1 first: modal coordinates differ in size."""
     size = np.linalg.norm(M, axis=0)
     size = np.where(size > 0.0, size, 1.0)
-    found = scipy.linalg.lstsq(M / size, target, cond=1e-13, check_finite=False, lapack_driver="gelsy")
-    return np.asarray(found[0] / size)
+    solution = scipy.linalg.lstsq(M / size, target, cond=1e-13, check_finite=False, lapack_driver="gelsy")
+    return np.asarray(solution[0] / size)
 
 
 def _solve_by_responses(

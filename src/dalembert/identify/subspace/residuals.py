@@ -56,20 +56,20 @@ def examine_residuals(
     the input of another test; below one half the model still explains most.
     """
     shifted = shift_outputs(data, system)
-    if shifted is None and (found := find_growth(data, system)):
-        return found
+    if shifted is None and (findings := find_growth(data, system)):
+        return findings
     if shifted is not None:
         late = find_asynchronous(shifted, data, system.nx, find_model, rough=rough)
         if late:
             return describe_asynchronous(late, data)
-        found = (
+        findings = (
             find_undriven_motion(shifted, data)
             or find_late_input(shifted, data, system.nx, find_model)
             or find_unexplained_output(shifted)
             or find_disturbed_stretch(shifted)
         )
-        if found:
-            return found
+        if findings:
+            return findings
     share = simulation_residual(data, system) if unexplained is None else unexplained
     if share is not None and share > poor:
         return poor_simulation(share)
@@ -81,9 +81,11 @@ def find_growth(data: Data, system: StateSpace, growth: float = 2.0) -> list[Fin
     radius = float(np.abs(np.linalg.eigvals(system.A)).max(initial=0.0))
     k = int(np.argmax(data.lengths))
     predicted = data.lengths[k] * np.log(max(radius, 1e-300))
-    part = max(1, data.lengths[k] // 8)
-    seen = [np.log(np.linalg.norm(ends, axis=0) + 1e-300).max() for ends in (data.y[k][:part], data.y[k][-part:])]
-    if predicted < growth or seen[1] - seen[0] > 0.5 * predicted:
+    eighth = max(1, data.lengths[k] // 8)
+    ends_seen = [
+        np.log(np.linalg.norm(ends, axis=0) + 1e-300).max() for ends in (data.y[k][:eighth], data.y[k][-eighth:])
+    ]
+    if predicted < growth or ends_seen[1] - ends_seen[0] > 0.5 * predicted:
         return []
     problem = (
         f"the model is unstable: largest |z| = {radius:.6f}. That is right only for a machine that a controller "
@@ -114,8 +116,8 @@ def find_undriven_motion(
     separate it from a slow mode.
     """
     periods = np.abs(np.angle(shifted.poles)) * len(shifted.u) / (2.0 * np.pi)
-    known = (periods > least_periods) | (periods == 0.0)
-    loose = (shifted.free > undriven * shifted.driven) & (shifted.free > undriven_share) & known[:, None]
+    lasting = (periods > least_periods) | (periods == 0.0)
+    loose = (shifted.free > undriven * shifted.driven) & (shifted.free > undriven_share) & lasting[:, None]
     if not loose.any():
         return []
     m, j = np.unravel_index(int(np.where(loose, shifted.free, 0.0).argmax()), loose.shape)
@@ -145,10 +147,10 @@ def find_unexplained_output(
     significance : its significance in standard deviations: 2 at most in good records, 94 and more with such an output.
     larger : and how many times that of the others, whose states it took: 8 and more with clipped or dead sensors.
     """
-    rest, share = shifted.rest[:, FARTHEST], shifted.shares[FARTHEST]
+    residuals, share = shifted.rest[:, FARTHEST], shifted.shares[FARTHEST]
     if share.max() < large:
         return []
-    parts, sure = _driven_parts(rest, shifted.u)
+    parts, sure = _driven_parts(residuals, shifted.u)
     needy = (parts > explained) & (sure > significance)
     for i in ties.largest_first(share):
         others = needy & (share * larger < share[i])
@@ -188,21 +190,21 @@ def find_late_input(
     late_input : correlation of a residual with a later input: below 0.09 in good records, above 0.29 with a channel 20
     or 40 samples early.
     """
-    rest, share = shifted.rest[:, FARTHEST], shifted.shares[FARTHEST]
+    residuals, share = shifted.rest[:, FARTHEST], shifted.shares[FARTHEST]
     if share.max() < noise:
         return []
-    lags = min(largest_lag, len(rest) // 4)
+    lags = min(largest_lag, len(residuals) // 4)
     tried = False
     for q, name in enumerate(data.inputs):
         u = _whiten(shifted.u[:, q])
         response = _correlate(shifted.y, u, lags)
-        left = _correlate(rest, u, lags) if share.max() >= large else np.zeros_like(response)
-        onsets = [_find_onset(response[lags:, i], len(rest)) for i in range(data.ny)]
+        follows = _correlate(residuals, u, lags) if share.max() >= large else np.zeros_like(response)
+        onsets = [_find_onset(response[lags:, i], len(residuals)) for i in range(data.ny)]
         silent = all(late is None or late > 2 * FARTHEST for late in onsets)  # it is the input that is early
         for i in ties.largest_first(share):
-            k = int(np.abs(left[:, i]).argmax()) - lags if share[i] >= large else 0
+            k = int(np.abs(follows[:, i]).argmax()) - lags if share[i] >= large else 0
             late = onsets[i] or 0
-            if k < -2 * FARTHEST and abs(left[k + lags, i]) > late_input:
+            if k < -2 * FARTHEST and abs(follows[k + lags, i]) > late_input:
                 how, word = -k, "before"
             elif late > 2 * FARTHEST and not tried:
                 tried = True  # once: every trial is a model
@@ -230,8 +232,8 @@ def _delay_input(data: Data, place: int, late: int) -> Data:
     """The records that are long enough, with one input delayed."""
     long = [k for k, count in enumerate(data.lengths) if count > 2 * late]
     u = [data.u[k][late:].copy() for k in long]
-    for part, k in zip(u, long, strict=True):
-        part[:, place] = data.u[k][:-late, place]
+    for signal, k in zip(u, long, strict=True):
+        signal[:, place] = data.u[k][:-late, place]
     return data.replace(u=tuple(u), y=tuple(data.y[k][late:] for k in long))
 
 
@@ -239,8 +241,8 @@ def _advance_output(data: Data, place: int, late: int) -> Data:
     """The records that are long enough, with one output earlier."""
     long = [k for k, count in enumerate(data.lengths) if count > 2 * late]
     y = [data.y[k][:-late].copy() for k in long]
-    for part, k in zip(y, long, strict=True):
-        part[:, place] = data.y[k][late:, place]
+    for signal, k in zip(y, long, strict=True):
+        signal[:, place] = data.y[k][late:, place]
     return data.replace(u=tuple(data.u[k][:-late] for k in long), y=tuple(y))
 
 
@@ -299,16 +301,18 @@ def find_disturbed_stretch(
     damages than drift that leave that much, 5.2 and more with lost samples and dropouts ...
     parts : of a record
     """
-    rest, share = shifted.rest[:, FARTHEST], shifted.shares[FARTHEST]
-    if len(rest) < 8 * parts or share.max() < stretch_share:
+    residuals, share = shifted.rest[:, FARTHEST], shifted.shares[FARTHEST]
+    if len(residuals) < 8 * parts or share.max() < stretch_share:
         return []
-    size = np.array([(part**2).mean(axis=0) for part in np.array_split(rest, parts)])
-    level = np.array([np.median(np.abs(part), axis=0) for part in np.array_split(shifted.u, parts)]).mean(axis=1)
+    size = np.array([(stretch_of**2).mean(axis=0) for stretch_of in np.array_split(residuals, parts)])
+    level = np.array([np.median(np.abs(stretch_of), axis=0) for stretch_of in np.array_split(shifted.u, parts)]).mean(
+        axis=1
+    )
     if level.max() > steady_level * level.min():
         return []  # not a steady test: the residual follows the level
     ratio = size.max(axis=0) / np.maximum(np.median(size, axis=0), 1e-300)
     i = int(np.where(share > stretch_share, ratio, 0.0).argmax())
-    if ratio[i] < stretch or _driven_parts(rest, shifted.u)[0][i] > unexplained:
+    if ratio[i] < stretch or _driven_parts(residuals, shifted.u)[0][i] > unexplained:
         return []
     problem = (
         f"the residual of output {shifted.outputs[i]!r} ({100 * share[i]:.0f} % of its power) comes mostly from one "
@@ -330,8 +334,8 @@ def find_few_data(
     few_periods, damped : periods of a mode: its damping scatters by 1/√(4π ζ periods) of itself, 80 % at six periods
     and ζ = 2 %; and the damping ratio beyond which a mode has no periods to count.
     """
-    left = simulation_residual(data, system) if shifted is None else float(shifted.shares[FARTHEST].max())
-    if left is None or left < noise:
+    unexplained = simulation_residual(data, system) if shifted is None else float(shifted.shares[FARTHEST].max())
+    if unexplained is None or unexplained < noise:
         return []
     unknowns = system.nx * (data.nu + data.ny) + data.nu * data.ny
     if data.samples * data.ny < few * unknowns:
@@ -359,14 +363,14 @@ def simulation_residual(data: Data, system: StateSpace, growth: float = 2.0) -> 
     u, y = find_loudest_stretch(data, LONGEST)
     if not data.nu or not len(values) or len(u) * np.log(np.abs(values).max() + 1e-300) > growth:
         return None
-    rest = y - march(system.A, (u @ system.B.T)[:-1], np.zeros(system.nx)) @ system.C.T - u @ system.D.T
+    residual = y - march(system.A, (u @ system.B.T)[:-1], np.zeros(system.nx)) @ system.C.T - u @ system.D.T
     poles = values[values.imag >= 0.0]
     free = powers(poles, len(u))
     columns = np.hstack([free.real, free.imag[:, poles.imag > 0.0]])
     gram = columns.T @ columns
     gram += 1e-12 * np.trace(gram) * np.eye(len(gram))
-    rest = rest - columns @ scipy.linalg.solve(gram, columns.T @ rest, assume_a="pos", check_finite=False)
-    whole = data.y[int(np.argmax(data.lengths))]
-    some = whole[:: max(1, len(whole) // 8192)]  # the output may be small where the input is large
+    residual = residual - columns @ scipy.linalg.solve(gram, columns.T @ residual, assume_a="pos", check_finite=False)
+    longest_run = data.y[int(np.argmax(data.lengths))]
+    some = longest_run[:: max(1, len(longest_run) // 8192)]  # the output may be small where the input is large
     power = np.maximum(np.mean(y**2, axis=0), np.mean(some**2, axis=0))
-    return float((np.mean(rest**2, axis=0) / np.maximum(power, 1e-300)).max())
+    return float((np.mean(residual**2, axis=0) / np.maximum(power, 1e-300)).max())

@@ -172,14 +172,14 @@ def stabilization(
 
 
 def _orders(orders: Iterable[int]) -> list[int]:
-    given = list(orders) if isinstance(orders, Iterable) else []
-    if not given:
+    listed = list(orders) if isinstance(orders, Iterable) else []
+    if not listed:
         raise DataError(
             "empty",
             f"orders must be positive whole numbers, got {orders!r}.",
             Advice("Give such as {}.", Argument("orders", range(2, 41, 2))),
         )
-    return sorted({whole_number("each of the orders", n, 1) for n in given})
+    return sorted({whole_number("each of the orders", n, 1) for n in listed})
 
 
 def project_record(
@@ -189,12 +189,12 @@ def project_record(
     """Data read, compressed and projected by the method, or by a usual one for their channels."""
     data = read_data(record, inputs, outputs, detrend=detrend, offset_takes_states=True, drift_matters=True)
     chosen = method or ("moesp" if data.nu else "ssi_data")
-    known = INPUT_METHODS if data.nu else OUTPUT_METHODS
-    if chosen not in known:
+    methods = INPUT_METHODS if data.nu else OUTPUT_METHODS
+    if chosen not in methods:
         kind = "with" if data.nu else "without"
         raise DataError(
             "unknown-choice",
-            f"method must be one of {', '.join(known)} for data {kind} inputs, not {chosen!r}.",
+            f"method must be one of {', '.join(methods)} for data {kind} inputs, not {chosen!r}.",
             where={"argument": "method"},
         )
     return project(compress_hankel(data, choose_rows(data, order, rows)), chosen), data
@@ -255,8 +255,8 @@ def find_poles(projection: Projection, orders: list[int], dt: float, limits: Tol
         size = np.linalg.norm(shapes, axis=1)
         shapes = shapes / np.where(size > 0.0, size, 1.0)[:, None]
         compared = _compare(s, shapes, last_s, last_shapes, limits)
-        for column, part in zip(columns, (np.full(len(s), order), s, shapes, *compared), strict=True):
-            column.append(part)
+        for column, column_values in zip(columns, (np.full(len(s), order), s, shapes, *compared), strict=True):
+            column.append(column_values)
         last_s, last_shapes = s, shapes
     return Poles(*(np.concatenate(column) for column in columns))
 
@@ -277,16 +277,16 @@ def _compare(
     mac = np.abs(shapes.conj() @ last_shapes.T) ** 2
     size = np.maximum(np.abs(s)[:, None], np.abs(last)[None, :])
     apart = np.abs(s[:, None] - last[None, :]) / np.where(size > 0.0, size, 1.0) + 1.0 - mac
-    near, own = np.argmin(apart, axis=1), np.arange(len(s))
+    near, places = np.argmin(apart, axis=1), np.arange(len(s))
     f, g = np.abs(s), np.abs(last[near])
     zeta, eta = -s.real / np.maximum(f, 1e-300), -last[near].real / np.maximum(g, 1e-300)
     in_f = np.abs(f - g) <= limits.frequency * g
     jump = np.abs(zeta - eta) / np.maximum(np.abs(eta), 1e-4)
-    alike = np.minimum(mac[own, near], 1.0)
+    alike = np.minimum(mac[places, near], 1.0)
     same = 1.0 - alike <= limits.shape
     in_z = in_f & (jump <= limits.damping)
     label = in_f.astype(np.intp) + in_z + (in_z & same)
-    return label, apart[own, near], alike, in_f & same & (jump <= loose * limits.damping)
+    return label, apart[places, near], alike, in_f & same & (jump <= loose * limits.damping)
 
 
 def cluster_poles(poles: Poles, orders: list[int], limits: Tolerances) -> list[NDArray[np.intp]]:
@@ -307,7 +307,7 @@ def cluster_poles(poles: Poles, orders: list[int], limits: Tolerances) -> list[N
     np.fill_diagonal(apart, 0.0)
     links = linkage(squareform(apart, checks=False), "average")
     number = fcluster(links, cut, "distance")
-    found = []
+    clusters = []
     for k in np.unique(number):
         members = good[number == k]
         centre = poles.s[_find_middle(poles.s, members)]
@@ -318,14 +318,14 @@ def cluster_poles(poles: Poles, orders: list[int], limits: Tolerances) -> list[N
         # a small model may merge two modes into one pole, stable over some orders and absent in larger ones
         upper = orders[len(orders) // 2 :]
         if len(members) >= 2 and np.isin(poles.order[members], upper).sum() >= max(1.0, len(upper) / 2.0):
-            found.append(members)
-    return found
+            clusters.append(members)
+    return clusters
 
 
 def _find_middle(s: ComplexArray, members: NDArray[np.intp]) -> int:
     """Place of the member nearest the median: the lower one of two, between which rounding would choose."""
     group = s[members]
-    real, imag = (np.sort(part)[(len(group) - 1) // 2] for part in (group.real, group.imag))
+    real, imag = (np.sort(coordinate)[(len(group) - 1) // 2] for coordinate in (group.real, group.imag))
     centre = real + 1j * imag
     return int(members[np.argmin(np.abs(group - centre))])
 

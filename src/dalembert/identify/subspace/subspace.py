@@ -44,10 +44,12 @@ def identify_subspace(
     data = delay_inputs(data, delays or {})
     findings = data.check_order(order) if examined and order is not None else []
     projection, order, notes = project_data(data, method, order, rows)
-    model, left = find_model(data, projection, order, feedthrough, notes, findings, delays)
+    model, unexplained = find_model(data, projection, order, feedthrough, notes, findings, delays)
     if not examined:
         return model
-    more = examine_residuals(data, model.system, moesp_finder(projection.hankel.rows, feedthrough), unexplained=left)
+    more = examine_residuals(
+        data, model.system, moesp_finder(projection.hankel.rows, feedthrough), unexplained=unexplained
+    )
     return model.replace(findings=(*model.findings, *more))
 
 
@@ -65,10 +67,10 @@ def find_model(
         return make_model(data, projection, matrices, [*notes, note], findings), None
     gamma = projection.observability(order)
     A, C = shift_invariance(gamma)
-    B, D, K, S, found, left = find_inputs_and_noise(
+    B, D, K, S, remarks, unexplained = find_inputs_and_noise(
         data, projection.hankel, A, gamma, projection.innovations, feedthrough
     )
-    return make_model(data, projection, (A, B, C, D, K, S), [*notes, *found], findings, delays), left
+    return make_model(data, projection, (A, B, C, D, K, S), [*notes, *remarks], findings, delays), unexplained
 
 
 def moesp_finder(rows: int | None = None, feedthrough: bool = True) -> Callable[[Data, int], StateSpace]:
@@ -76,8 +78,8 @@ def moesp_finder(rows: int | None = None, feedthrough: bool = True) -> Callable[
 
     def find(data: Data, order: int) -> StateSpace:
         enough = rows if rows is not None and (rows - 1) * data.ny >= order else None
-        found = identify_subspace("moesp", data, (), None, order, enough, feedthrough, None, "none", examined=False)
-        return found.system
+        model = identify_subspace("moesp", data, (), None, order, enough, feedthrough, None, "none", examined=False)
+        return model.system
 
     return find
 
@@ -140,8 +142,8 @@ def delay_inputs(data: Data, delays: Mapping[str, int]) -> Data:
         return data
     data.require(most + 2, f"a delay of {most} samples", each=True)
     late = [int(delays.get(name, 0)) for name in data.inputs]
-    u = tuple(np.column_stack([part[most - d : len(part) - d, j] for j, d in enumerate(late)]) for part in data.u)
-    return data.replace(u=u, y=tuple(part[most:] for part in data.y))
+    u = tuple(np.column_stack([signal[most - d : len(signal) - d, j] for j, d in enumerate(late)]) for signal in data.u)
+    return data.replace(u=u, y=tuple(signal[most:] for signal in data.y))
 
 
 def check_rank(projection: Projection, order: int, rank_limit: float = 1e-12) -> list[Finding]:
@@ -154,11 +156,11 @@ def check_rank(projection: Projection, order: int, rank_limit: float = 1e-12) ->
     room = min((hankel.rows - 1) * hankel.ny, len(projection.values))
     if order > room:
         raise order_too_high(hankel.rows, hankel.ny, room, order)
-    seen = int(np.count_nonzero(projection.values > rank_limit * projection.values[0]))
-    if order <= seen:
+    rank = int(np.count_nonzero(projection.values > rank_limit * projection.values[0]))
+    if order <= rank:
         return []
-    problem = f"the data hold only {seen} states; of order {order} the others are rounding errors."
-    return [Finding("order-too-high", problem, {}, {"rank": seen}, (Advice("Use {}.", Argument("order", seen)),))]
+    problem = f"the data hold only {rank} states; of order {order} the others are rounding errors."
+    return [Finding("order-too-high", problem, {}, {"rank": rank}, (Advice("Use {}.", Argument("order", rank)),))]
 
 
 def note_few_data(data: Data, order: int, few: float = 5.0) -> list[str]:

@@ -72,11 +72,11 @@ def find_asynchronous(
     """
     if find_model is not None and rough and (shifted.ratios < largest_ratio).any():
         shifted = shift_with_other_model(data, find_model, order) or shifted
-    found = shifted.find_asynchronous()
-    if find_model is not None and any(one.samples < 0 for one in found):
+    outputs = shifted.find_asynchronous()
+    if find_model is not None and any(output.samples < 0 for output in outputs):
         larger = shift_with_other_model(data, find_model, order + more_states)
-        found = [one for one in found if one.samples > 0 or _still_early(one, larger)]
-    return found
+        outputs = [output for output in outputs if output.samples > 0 or _still_early(output, larger)]
+    return outputs
 
 
 def shift_with_other_model(data: Data, find_model: ModelFinder, order: int) -> ShiftedOutputs | None:
@@ -104,15 +104,15 @@ def _still_early(
 def describe_asynchronous(found: Sequence[AsynchronousOutput], data: Data) -> list[Finding]:
     """The finding on late or early outputs, with advice."""
     by_move: dict[int, list[str]] = {}
-    for one in found:
-        by_move.setdefault(one.samples, []).append(one.output)
-    rest = 100.0 * max(one.ratio for one in found)
+    for output in found:
+        by_move.setdefault(output.samples, []).append(output.output)
+    percent = 100.0 * max(output.ratio for output in found)
     texts = [
         f"{list_names(names, {})} seem{'s' if len(names) == 1 else ''} to be about {count_noun(abs(move), 'sample')} "
         f"{'late' if move > 0 else 'early'}"
         for move, names in sorted(by_move.items())
     ]
-    moves = {one.output: float(f"{one.samples * data.dt:.6g}") for one in found}
+    moves = {output.output: float(f"{output.samples * data.dt:.6g}") for output in found}
     several = len(found) == data.ny and len(by_move) == 1
     move = next(iter(by_move))
     shift = Call("da.identify.shift", Argument("delays", moves))
@@ -123,11 +123,11 @@ def describe_asynchronous(found: Sequence[AsynchronousOutput], data: Data) -> li
         advice = [Advice("Compare the clocks with {}.", *clocks), Advice("Then use {}.", shift)]
     problem = (
         f"channels are not synchronous: output {'; output '.join(texts)} against the inputs (with this shift a model "
-        f"of the same order leaves {rest:.0f} % or less of its residual). Damping may be far off. Where waves truly "
+        f"of the same order leaves {percent:.0f} % or less of its residual). Damping may be far off. Where waves truly "
         "take that time, raise the order."
     )
-    where = {"channels": tuple(one.output for one in found)}
-    numbers = {"samples": {one.output: one.samples for one in found}}
+    where = {"channels": tuple(output.output for output in found)}
+    numbers = {"samples": {output.output: output.samples for output in found}}
     return [Finding("not-synchronous", problem, where, numbers, tuple(advice))]
 
 
@@ -163,7 +163,7 @@ class ShiftedOutputs:
         equal : shifts with residuals up to this factor of the least count as equal; the shortest is reported. So a
         shift must reduce the residual below 1/1.2 to be one at all.
         """
-        found = []
+        late_outputs = []
         for j, name in enumerate(self.outputs):
             ratio = self.ratios[:, j]
             near = np.flatnonzero(ratio <= equal * ratio.min())
@@ -173,8 +173,8 @@ class ShiftedOutputs:
             after, before = (_input_significance(self.rest[:, k, j], self.u) for k in (best, FARTHEST))
             if ratio[best] < accepted_ratio or after < significance < before:
                 share = float(self.shares[best, j])
-                found.append(AsynchronousOutput(name, j, best - FARTHEST, float(ratio[best]), share))
-        return found
+                late_outputs.append(AsynchronousOutput(name, j, best - FARTHEST, float(ratio[best]), share))
+        return late_outputs
 
 
 def shift_outputs(
@@ -200,7 +200,7 @@ def shift_outputs(
     common = len(u) - 4 * S
     if common < 4 * width or len(u) * np.log(np.abs(poles).max(initial=0.1)) > growth:
         return None
-    size_u, size_y = (np.sqrt(np.maximum(np.mean(part**2, axis=0), 1e-300)) for part in (u, y))
+    size_u, size_y = (np.sqrt(np.maximum(np.mean(signal**2, axis=0), 1e-300)) for signal in (u, y))
     free = powers(poles, len(u))
     x = march(system.A, (u @ system.B.T)[:-1], np.zeros(n))
     X = np.hstack([x, u / size_u, free.real, free.imag[:, poles.imag > 0.0]])
@@ -208,18 +208,18 @@ def shift_outputs(
     X /= sizes
     y = np.ascontiguousarray(y / size_y)
     inner = X[S : len(X) - S]
-    made = as_strided(y, (len(inner), moves * ny), y.strides, writeable=False)  # all shifts side by side
+    shifted = as_strided(y, (len(inner), moves * ny), y.strides, writeable=False)  # all shifts side by side
     gram = inner.T @ inner + 1e-12 * width * np.eye(width)
-    theta = scipy.linalg.solve(gram, inner.T @ made, assume_a="pos", check_finite=False)
-    rest = made - inner @ theta
+    theta = scipy.linalg.solve(gram, inner.T @ shifted, assume_a="pos", check_finite=False)
+    residual = shifted - inner @ theta
     # the same samples of the output for every shift: its ends may contain the beginning of a motion, or nothing
-    down, along = rest.strides
-    same = as_strided(rest[2 * S :], (common, moves, ny), (down, ny * along - down, along), writeable=False)
+    down, along = residual.strides
+    same = as_strided(residual[2 * S :], (common, moves, ny), (down, ny * along - down, along), writeable=False)
     power = np.maximum((y[2 * S : 2 * S + common] ** 2).sum(axis=0), 1e-300)
-    left = np.einsum("tkj,tkj->kj", same, same) + exact * power
+    remaining = np.einsum("tkj,tkj->kj", same, same) + exact * power
     plain = theta[:, S * ny : (S + 1) * ny] / sizes[:, None]
     return ShiftedOutputs(
-        data.outputs, left / left[S], left / power, same, (u / size_u)[2 * S : 2 * S + common],
+        data.outputs, remaining / remaining[S], remaining / power, same, (u / size_u)[2 * S : 2 * S + common],
         y[2 * S : 2 * S + common], poles,
         *_modal_power(x, free, values, vectors, poles, plain, power),
     )  # fmt: skip
@@ -265,11 +265,11 @@ def _input_significance(rest: FloatArray, u: FloatArray, lags: int = 10) -> floa
 
 def regress(target: FloatArray, M: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Share of the power of target (N, k) that M (N, m) explains, and its standard deviations above chance, (k,)."""
-    gram, made, count = M.T @ M, M.T @ target, M.shape[1]
+    gram, products, count = M.T @ M, M.T @ target, M.shape[1]
     if not np.trace(gram) > 0.0:  # an input that rests in this stretch explains nothing
         return np.zeros(target.shape[1]), np.zeros(target.shape[1])
     gram += 1e-9 * np.trace(gram) / len(gram) * np.eye(len(gram))
-    explained = np.einsum("ij,ij->j", made, scipy.linalg.solve(gram, made, assume_a="pos", check_finite=False))
+    explained = np.einsum("ij,ij->j", products, scipy.linalg.solve(gram, products, assume_a="pos", check_finite=False))
     size = np.maximum(np.einsum("ij,ij->j", target, target), 1e-300)
     chance = explained / np.maximum(size - explained, 1e-300) * (len(target) - count)
     return explained / size, (chance - count) / np.sqrt(2.0 * count)

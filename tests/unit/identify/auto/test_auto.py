@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ import dalembert as da
 from dalembert import identify
 from dalembert.estimate.models.process import process
 from dalembert.identify import IdentificationWarning, auto
-from dalembert.identify.auto import auto as automatic
 from dalembert.identify.auto import preparation
 from dalembert.identify.records.data import read_data
 from dalembert.view import report
@@ -295,13 +293,6 @@ def test_an_output_that_is_the_integral_of_another_is_left_out(factor: float, ke
     assert preparation._leave_out_copies(data)[0] == kept
 
 
-def test_records_too_short_to_hold_samples_out() -> None:
-    shortest = preparation.THRESHOLDS.fewest_to_split
-    run = da.Record(DT * np.arange(shortest), np.arange(shortest)[:, None], ["y"])
-    assert len(preparation.split((run,), 0.25)[1]) == 1
-    assert preparation.split((run.between(0.0, DT * (shortest - 1.5)),), 0.25)[1] == ()
-
-
 def test_the_result_is_accepted_wherever_an_identified_model_is(found):
     run = measured(3000)
     assert np.allclose(identify.refine(found, run).frequencies_hz, found.frequencies_hz, rtol=1e-2)
@@ -322,10 +313,3 @@ def test_an_input_that_moves_in_one_record_only_is_legal():
     result = auto([*other, last], ["force", "second"])
     assert last in result.training  # it has the only motion of its input
     assert np.allclose(result.sound_modes.frequencies_hz, frame().modes().frequencies_hz, rtol=1e-2)
-
-
-@pytest.mark.parametrize(("room", "largest"), [(59, 58), (60, 60), (62, 60)])
-def test_a_diagram_is_drawn_up_to_order_60(room, largest, monkeypatch):
-    monkeypatch.setattr(automatic, "make_diagram", lambda projection, orders, *given: orders)
-    projection = SimpleNamespace(room=room)
-    assert max(automatic._diagram(projection, None, SimpleNamespace(method="moesp"), 6)) == largest

@@ -8,12 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dalembert.identify.machine import initial_states
 from dalembert.identify.machine.initial_states import (
-    _find_shown,
-    _StateFit,
     choose_segment_length,
-    choose_substeps,
     find_spreads,
 )
 
@@ -31,37 +27,3 @@ def test_lines_with_two_hundredths_of_the_largest_power_count(power: float, leng
     t = np.linspace(-np.pi, np.pi, 4000)
     run: Any = SimpleNamespace(t=t, y=(np.cos(10 * t) + np.sqrt(power) * np.cos(400 * t))[:, None])
     assert choose_segment_length(run, 2, [False]) == pytest.approx(length, abs=1)
-
-
-@pytest.mark.parametrize(("off", "shown"), [(0.99e-12, True), (1.01e-12, False)])
-def test_a_sensor_that_agrees_to_1e_12_shows_a_coordinate(off: float, shown: bool) -> None:
-    level = 1e6  # the difference is relative to 1 + |level|, and rounding is 1e-16 of the level
-    kernels = {
-        "measures": lambda *parts: (np.array([level]), np.array([0.0]), None, None),
-        "outputs": lambda *parts: (np.array([level * (1.0 + off)]),),
-    }
-    eqs: Any = SimpleNamespace(
-        sample_pose=lambda random, size: np.zeros(1), nv=1, rows=(), nz=0, nu=0, ny=1, p=np.zeros(0),
-        kernel=kernels.__getitem__, measures=SimpleNamespace(names=("x",)),
-    )  # fmt: skip
-    tests: Any = SimpleNamespace(outputs=[("sensor", 0)])
-    assert _find_shown(eqs, tests)["measure"] == ({"x": 0} if shown else {})
-
-
-@pytest.mark.parametrize(("change", "count"), [(14.9e-5, 2), (15.1e-5, 4)])
-def test_halving_leaves_a_fifteenth_of_its_change(change: float, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    outputs = {1: 0.0, 2: change, 4: change + 5e-5}
-    monkeypatch.setattr(
-        initial_states, "Shooter", lambda steps, whole: SimpleNamespace(shoot=lambda x, p: (None, outputs[steps]))
-    )
-    one: Any = np.zeros(1)
-    make: Any = lambda steps: steps  # noqa: E731
-    assert choose_substeps(make, one, one, one, np.ones(1), 1) == count
-
-
-@pytest.mark.parametrize(("gain", "settled"), [(0.99e-12, True), (1.01e-12, False)])
-def test_a_mean_square_of_1e_12_spreads_is_zero(gain: float, settled: bool) -> None:
-    before: Any = SimpleNamespace(value=10 * gain / 0.98, residual=np.zeros(10))  # two hundredths of it are no gain
-    after: Any = SimpleNamespace(value=0.0)
-    one: Any = SimpleNamespace()
-    assert _StateFit.is_settled(one, before, after, one) == settled

@@ -10,8 +10,7 @@ import pytest
 
 from dalembert.core.arrays import FloatArray
 from dalembert.identify.machine import search as search_module
-from dalembert.identify.machine.search import Search, _Stage
-from dalembert.numerics.least_squares import DampedStep
+from dalembert.identify.machine.search import Search
 
 
 def bare(**parts: Any) -> Any:
@@ -62,28 +61,6 @@ def halve(monkeypatch: pytest.MonkeyPatch, R: FloatArray, rho: list[float]) -> t
     return one.refine_steps(SimpleNamespace(chain=True, shot=shot))[1], one.step_error
 
 
-@pytest.mark.parametrize(("move", "finer"), [(0.199, False), (0.201, True)])
-def test_steps_that_move_the_estimate_by_a_fifth_of_its_deviation_are_halved(
-    move: float, finer: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert halve(monkeypatch, np.eye(1), [move]) == (finer, pytest.approx(move))
-
-
-@pytest.mark.parametrize(("move", "finer"), [(0.99e-6, False), (1.01e-6, True)])
-def test_steps_that_move_parameters_by_less_than_a_millionth_stay(
-    move: float, finer: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert halve(monkeypatch, np.array([[1e6]]), [1e6 * move]) == (finer, pytest.approx(1e6 * move * finer))
-
-
-@pytest.mark.parametrize(("value", "counts"), [(0.9e-7, False), (1.1e-7, True)])
-def test_directions_with_less_than_1e_7_of_the_largest_information_do_not_move(
-    value: float, counts: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    error = halve(monkeypatch, np.diag([1.0, value]), [0.0, value])[1]
-    assert error == pytest.approx(counts * value / np.sqrt(2.0))
-
-
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_a_parameter_changes_by_six_tenths_of_itself_in_one_iteration(sign: float) -> None:
     one = bare(
@@ -101,17 +78,3 @@ def test_the_least_noise_of_an_output_is_a_billionth_of_its_spread(error: float,
     )  # fmt: skip
     one.estimate_noise(SimpleNamespace(shot=SimpleNamespace(y=np.full((1, 10, 1), error * np.sqrt(0.9)))))
     assert one.sigma[0] == pytest.approx(noise)
-
-
-@pytest.mark.parametrize(("ratio", "settled"), [(0.099, False), (0.101, True)])
-def test_a_last_step_gains_a_tenth_of_what_it_predicted(ratio: float, settled: bool) -> None:
-    stage = _Stage(bare(), 1.0, 1e-3)
-    step = DampedStep(None, 2.0**-20 / ratio)
-    assert stage.is_settled(place(1.0 + 2.0**-20), place(1.0), step) == settled
-
-
-@pytest.mark.parametrize(("part", "rounding"), [(0.99, True), (1.01, False)])
-def test_a_gain_of_a_billionth_of_the_value_or_of_an_exact_one_is_rounding(part: float, rounding: bool) -> None:
-    stage = _Stage(bare(), 1.0, 1e-3)
-    assert stage.is_rounding(place(1e3), None, DampedStep(None, part * 1e-6)) == rounding
-    assert stage.is_rounding(place(0.0), None, DampedStep(None, part * 1e-12)) == rounding

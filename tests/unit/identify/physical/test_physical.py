@@ -354,19 +354,6 @@ def test_damping_of_the_matrices_that_differs_from_that_of_the_modes(factor: flo
     assert [one.code for one in findings] == (["inconsistent-damping"] if found else [])
 
 
-@pytest.mark.parametrize(("distance", "found"), [(0.0495, True), (0.0505, False)])
-def test_modes_at_a_tenth_of_their_decay_rate_are_close(distance: float, found: bool) -> None:
-    both = np.array([-0.5 + 30.0j, -0.5 + (30.0 + distance) * 1j])
-    assert [one.code for one in physical_module._find_close_modes(both)] == ["close-modes"] * found
-
-
-@pytest.mark.parametrize(("change", "found"), [(0.49, False), (0.51, True)])
-def test_damping_ratios_that_change_by_half_are_noise(change: float, found: bool) -> None:
-    made = SecondOrder([[1.0]], [[100.0]], C=[[0.2 * (1.0 + change)]])  # ζ = 0.01 (1 + change)
-    findings = physical_module._set_damping(made, np.array([-0.1 + 10j * np.sqrt(1 - 1e-4)]), "identified")[2]
-    assert [one.code for one in findings] == ["inconsistent-damping"] * found
-
-
 @pytest.mark.parametrize(("part", "node"), [(0.9e-7, True), (1.1e-7, False)])
 @pytest.mark.parametrize("side", ["sensor", "force"])
 def test_a_mode_that_moves_a_pair_by_1e_7_of_others_has_a_node_there(part: float, side: str, node: bool) -> None:
@@ -385,38 +372,6 @@ def test_poles_within_a_billionth_are_repeated(distance: float, repeated: bool) 
     triple: Any = SimpleNamespace(real=np.zeros(0), eigenvalues=np.array([1j, 1j + distance]))
     with raises(DataError, "repeated-poles") if repeated else nullcontext():
         physical_module._refuse_poles(TRUE.state_space(), triple)
-
-
-@pytest.mark.parametrize(("difference", "pairs"), [(0.249, 2), (0.251, 1)])
-def test_a_sensor_and_a_force_whose_shapes_differ_by_a_quarter_act_at_two_places(
-    difference: float, pairs: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(physical_module, "_scale", lambda setup, pairs: SimpleNamespace(pairs=pairs, mechanical=True))
-    setup: Any = SimpleNamespace(
-        system=SimpleNamespace(inputs=("f1", "f2")), sign=lambda name: 1.0, seen=np.eye(2) * (1.0 + difference),
-        triple=SimpleNamespace(inputs=np.eye(2)), places=[SimpleNamespace(channel="a1"), SimpleNamespace(channel="a2")],
-    )  # fmt: skip
-    case: Any = SimpleNamespace(pairs=(("a1", "f1"),), T=np.ones(2))
-    assert physical_module._use_all_pairs(setup, case).pairs == (("a1", "f1"), ("a2", "f2"))[:pairs]
-
-
-@pytest.mark.parametrize(
-    ("modal", "identified", "form"),
-    [(0.1099, 0.1, "modal"), (0.1101, 0.1, "identified"), (0.99e-9, 0.0, "modal"), (1.01e-9, 0.0, "identified")],
-)
-def test_the_simpler_damping_is_taken_up_to_a_tenth_more_error(
-    modal: float, identified: float, form: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def model(error: float) -> Any:
-        response = SimpleNamespace(values=np.full((1, 1, 1), 1.0 + error))
-        return SimpleNamespace(outputs=("y",), dt=None, frequency_response=lambda grid: response)
-
-    errors = {"modal": modal, "identified": identified}
-    monkeypatch.setattr(
-        physical_module, "_set_damping",
-        lambda made, lam, form: (SimpleNamespace(state_space=lambda: model(errors[form])), [], []),
-    )  # fmt: skip
-    assert physical_module._choose_damping(model(0.0), np.array([10j]), model(0.0)) == form
 
 
 def test_of_pairs_that_are_as_good_the_first_is_taken_and_the_others_are_named() -> None:
