@@ -69,8 +69,10 @@ class Survey:
             "gaps": self.gaps, "inputs": self.drivers.inputs, "outputs": self.drivers.outputs,
             "reason": self.drivers.reason,
             "channels": [
-                {"name": channel.name, "unit": channel.unit, "min": channel.low, "max": channel.high, "mean": channel.mean,
-                 "rms": channel.rms, "missing": channel.missing, "clipped": channel.clipped, "dead": channel.dead, "band_hz": channel.band,
+                {"name": channel.name, "unit": channel.unit, "min": channel.low, "max": channel.high,
+                 "mean": channel.mean,
+                 "rms": channel.rms, "missing": channel.missing, "clipped": channel.clipped, "dead": channel.dead,
+                 "band_hz": channel.band,
                  "peaks_hz": channel.peaks}
                 for channel in self.channels
             ],

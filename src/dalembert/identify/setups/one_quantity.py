@@ -78,8 +78,8 @@ def find_conversion(names: Sequence[str], units: Mapping[str, str]) -> Conversio
         if base is None or quantity is None or base[1][1] != quantity[1][1]:
             raise DataError(
                 "unit-mismatch",
-                f"{name!r} is in [{clear_units[name]}] and {first!r} in [{clear_units[first]}]: no mode shape has both, "
-                "since one does not follow from the other. Merge the sensors of each quantity by themselves.",
+                f"{name!r} is in [{clear_units[name]}] and {first!r} in [{clear_units[first]}]: no mode shape has "
+                "both, since one does not follow from the other. Merge the sensors of each quantity by themselves.",
                 Advice("Or correct the units with {}.", Argument("units")),
                 where={"channel": name},
             )

@@ -259,6 +259,7 @@ def discretize(system: Continuous, dt: float, hold: str) -> SampledModel:
     linear = 1.0 if hold == "first" else 0.0
     return SampledModel(
         phi=exponential[:n, :n], gamma=exponential[:n, n : n + nu], delta=linear * exponential[:n, n + nu :],
-        C=system.C, D=system.D, dphi=turned[:, :n, :n], dgamma=turned[:, :n, n : n + nu], ddelta=linear * turned[:, :n, n + nu :],
+        C=system.C, D=system.D,
+        dphi=turned[:, :n, :n], dgamma=turned[:, :n, n : n + nu], ddelta=linear * turned[:, :n, n + nu :],
         dC=system.dC, dD=system.dD,
     )  # fmt: skip

@@ -10,26 +10,9 @@ import pytest
 
 from dalembert.identify import read_data, ssi_data
 from dalembert.identify.auto import mode_classes
-from dalembert.identify.auto.mode_classes import find_harmonics
-from dalembert.identify.auto.settled_poles import drop_modes, find_endless
+from dalembert.identify.auto.settled_poles import drop_modes
 from tests.helpers.ambient_chain import ambient
-from tests.helpers.identified_model import DT, model
-
-BELOW_AND_ABOVE = pytest.mark.parametrize(("factor", "above"), [(0.99, False), (1.01, True)])
-
-
-@BELOW_AND_ABOVE
-def test_a_weak_mode_at_a_multiple_is_a_harmonic(factor: float, above: bool) -> None:
-    hertz = np.array([4.0, 8.0 * (1.0 + factor * 0.005)])
-    assert find_harmonics(hertz, np.array([1.0, 0.5 * 0.2])) == (set() if above else {1})
-    assert find_harmonics(np.array([4.0, 8.0]), np.array([1.0, factor * 0.2])) == (set() if above else {1})
-
-
-@BELOW_AND_ABOVE
-def test_a_mode_must_decay_within_the_record(factor: float, above: bool) -> None:
-    samples = 10_000
-    ratio = factor * 0.1 / (2.0 * np.pi * 5.0 * samples * DT)
-    assert (len(find_endless(model(5.0, ratio=ratio), samples)) == 0) is above
+from tests.helpers.identified_model import model
 
 
 def test_a_model_without_one_of_its_modes_keeps_the_others() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.identify.auto.time_scale import TimeScale, _keep_wide, find_time_scale, reduce_rate
+from dalembert.identify.auto.time_scale import _keep_wide, find_time_scale, reduce_rate
 from dalembert.identify.records.data import Data, read_data
 from dalembert.record import Record
 
@@ -36,24 +36,12 @@ def test_weak_lines_of_the_force_are_not_fitted(factor: float, driven: bool) -> 
     assert (found.factor == 1) is driven
 
 
-def test_a_record_keeps_its_fewest_samples() -> None:
-    assert find_time_scale(moved(5.0, count=2 * 1000 - 2)).factor == 1
-    assert find_time_scale(moved(5.0, count=2 * 1000 + 2)).factor == 2
-
-
 def test_a_tone_is_no_band() -> None:
     lines = np.zeros(50, dtype=bool)
     lines[20 : 20 + 5 // 2] = True
     assert not _keep_wide(lines, 5).any()
     lines[20 : 20 + 5] = True
     assert _keep_wide(lines, 5).any()
-
-
-def test_modes_outside_the_band_with_its_margin_are_not_excited() -> None:
-    scale, margin = TimeScale(4.0, 10.0, 100.0, 5, None, True), 0.1
-    inside = np.array([4.0 * (1.0 - 0.99 * margin), 10.0 * (1.0 + 0.99 * margin)])
-    assert scale.excites(inside).all()
-    assert not scale.excites(np.array([4.0 * (1.0 - 1.01 * margin), 10.0 * (1.0 + 1.01 * margin)])).any()
 
 
 def test_impacts_keep_their_rate() -> None:

@@ -12,7 +12,6 @@ from dalembert.identify import Fit, Identified
 from dalembert.identify.auto.result import CLASSES, ModeJudgement
 from dalembert.identify.auto.validation import (
     find_doubts,
-    find_duplicates,
     find_no_sound_mode,
     find_poor_fit,
 )
@@ -66,17 +65,6 @@ def test_the_fit_of_held_out_data(factor: float, found: bool) -> None:
 @BELOW_AND_ABOVE
 def test_the_fit_of_training_data(factor: float, found: bool) -> None:
     assert bool(find_poor_fit(fit(20.0 / factor))) is found
-
-
-@BELOW_AND_ABOVE
-def test_two_modes_of_one_shape_and_nearly_one_frequency(factor: float, found: bool) -> None:
-    shape = np.array([1.0, 2.0, -1.0])
-    apart = 5.0 / (1.0 - 0.03 / factor)
-    assert bool(find_duplicates(model(5.0, apart, shapes=[shape, shape]))) is found
-    assert not find_duplicates(model(5.0, apart, shapes=[shape[:2], shape[:2]]))
-    turned = np.arccos(np.sqrt(0.98)) / factor
-    both = [np.array([1.0, 0.0, 0.0]), np.array([np.cos(turned), np.sin(turned), 0.0])]
-    assert bool(find_duplicates(model(5.0, 5.05, shapes=both))) is found
 
 
 def test_a_growing_mode_has_negative_damping_and_an_unstable_model() -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
-from typing import Any
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,12 +14,6 @@ from dalembert.identify.likelihood import modal_likelihood as likelihood
 from dalembert.identify.likelihood import parametrisation, uncertainty
 from dalembert.identify.likelihood import robust_deviations as robust
 from dalembert.identify.likelihood.likelihood_search import LikelihoodSearch
-from dalembert.identify.likelihood.modal_likelihood import (
-    ModalModel,
-    modes_decay,
-    residuals_vanish,
-)
-from dalembert.identify.likelihood.parametrisation import modal_model
 from dalembert.identify.likelihood.prediction_errors import PredictionSearch, PredictorPoint
 from dalembert.identify.model.identified import Identified
 from dalembert.linear import SecondOrder, StateSpace
@@ -234,7 +227,7 @@ def test_blocks_of_samples_add_up_to_the_same(monkeypatch):
     system, u, y = two_tests(0.1)
     model = modal(rough(system), 2)
     whole = likelihood.products_from_samples(model, u, y)
-    monkeypatch.setattr(likelihood, "BLOCK", 1)
+    monkeypatch.setattr(likelihood, "_multiply_samples", partial(likelihood._multiply_samples, block_size=1))
     monkeypatch.setattr(likelihood, "LEAST_LENGTH", 37)
     parts = likelihood.products_from_samples(model, u, y)
     for name in ("zz", "zu", "uu", "ze", "ue", "ee"):
@@ -532,7 +525,9 @@ def test_what_batches_add_to_the_gradient_is_the_gradient(largest, monkeypatch):
     point = search.evaluate_start(modal(rough(system), 2))
     free, _, gradient = search.find_derivatives(point)
     precision = np.diag(1.0 / np.diag(point.noise))
-    monkeypatch.setattr(robust, "LENGTH", largest)  # batches of several blocks
+    monkeypatch.setattr(
+        robust, "batch_products", partial(robust.batch_products, block_length=largest)
+    )  # batches of several blocks
     rows = robust.batch_gradients(search, point, free, precision, 50 if largest > 50 else 40)
     assert len(rows) in (10, 13) and np.allclose(rows.sum(axis=0), gradient, atol=1e-8 * np.abs(rows).max())
 
@@ -561,22 +556,3 @@ def test_poles_are_separated_where_their_vectors_are_nearly_dependent(factor):
         1
     ]
     assert bool(changes) == (factor > 1.0)
-
-
-def one_pole(decay: float) -> ModalModel:
-    return modal_model(
-        np.array([[np.exp(-decay)]]), np.ones((1, 1)), np.ones((1, 1)), np.zeros((1, 1)), np.zeros((1, 1), bool), 1
-    )[0]
-
-
-@pytest.mark.parametrize(("factor", "enough"), [(0.99, False), (1.01, True)])
-def test_sums_need_a_decay_over_the_shortest_record(factor: float, enough: bool) -> None:
-    records: Any = [SimpleNamespace(count=1000), SimpleNamespace(count=100)]
-    assert modes_decay(one_pole(factor * 0.05 / 100), records) is enough
-
-
-@pytest.mark.parametrize(("factor", "vanish"), [(0.99, True), (1.01, False)])
-def test_residuals_of_a_small_share_are_made_sample_by_sample(factor: float, vanish: bool) -> None:
-    records: Any = [SimpleNamespace(ww=np.diag([5.0, 2.0]), nu=1), SimpleNamespace(ww=np.diag([5.0, 1.0]), nu=1)]
-    sums: Any = SimpleNamespace(ee=np.array([[3.0 * factor * 0.0001]]))
-    assert residuals_vanish(sums, records) is vanish

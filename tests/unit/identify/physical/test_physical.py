@@ -341,14 +341,14 @@ def test_unknown_names_and_words_are_answered() -> None:
 @pytest.mark.parametrize(("factor", "found"), [(0.99, True), (1.01, False)])
 def test_modes_closer_than_their_bandwidth(factor: float, found: bool) -> None:
     first = -0.5 + 30.0j
-    both = np.array([first, first + 1j * factor * physical_module.THRESHOLDS.close * 0.5])
+    both = np.array([first, first + 1j * factor * 0.1 * 0.5])
     assert [one.code for one in physical_module._find_close_modes(both)] == (["close-modes"] if found else [])
 
 
 @pytest.mark.parametrize(("factor", "found"), [(0.99, False), (1.01, True)])
 def test_damping_of_the_matrices_that_differs_from_that_of_the_modes(factor: float, found: bool) -> None:
     made = SecondOrder([[1.0]], [[100.0]], C=[[0.2]])  # ω = 10, ζ = 0.01
-    ratio = 0.01 / (1.0 + factor * physical_module.THRESHOLDS.damping)
+    ratio = 0.01 / (1.0 + factor * 0.5)
     lam = np.array([10.0 * (-ratio + 1j * np.sqrt(1.0 - ratio**2))])
     findings = physical_module._set_damping(made, lam, "identified")[2]
     assert [one.code for one in findings] == (["inconsistent-damping"] if found else [])

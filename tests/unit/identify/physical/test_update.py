@@ -340,17 +340,6 @@ def match(first: float, second: float) -> Any:
     return one.point(np.zeros(0))
 
 
-@pytest.mark.parametrize(("frequency", "rigid"), [(0.99e-6, True), (1.01e-6, False)])
-def test_a_mode_with_a_millionth_of_the_lowest_frequency_is_rigid(frequency: float, rigid: bool) -> None:
-    with raises(DataError, "too-few-modes") if rigid else nullcontext():
-        assert match(frequency, 1.0).omega == pytest.approx([frequency, 1.0])
-
-
-@pytest.mark.parametrize(("distance", "alone"), [(0.99e-6, False), (1.01e-6, True)])
-def test_modes_within_a_millionth_are_repeated(distance: float, alone: bool) -> None:
-    assert match(1.0 - distance, 1.0).alone.tolist() == [alone, alone]
-
-
 def search_of_values() -> Any:
     """A search whose points are their values."""
     one: Any = object.__new__(ModeSearch)
@@ -366,20 +355,6 @@ def test_a_step_with_a_gain_of_1e_10_and_a_change_of_1e_5_is_the_last(
     gain: float, change: float, settled: bool
 ) -> None:
     assert search_of_values().is_settled(1.0, 1.0 - gain, DampedStep(np.array([change]), 0.0)) == settled
-
-
-@pytest.mark.parametrize(
-    ("value", "predicted", "change", "rounding"),
-    [
-        (1.0, 0.99e-9, 1.0, True), (1.0, 1.01e-9, 1.0, False),
-        (0.0, 0.99e-18, 1.0, True), (0.0, 1.01e-18, 1.0, False),
-        (1.0, 1.0, 0.99e-10, True), (1.0, 1.0, 1.01e-10, False),
-    ],
-)  # fmt: skip
-def test_a_gain_of_a_billionth_or_a_change_of_1e_10_is_rounding(
-    value: float, predicted: float, change: float, rounding: bool
-) -> None:
-    assert search_of_values().is_rounding(value, None, DampedStep(np.array([change]), predicted)) == rounding
 
 
 # ---- repeated modes

@@ -18,7 +18,6 @@ from dalembert.identify import (
 )
 from dalembert.identify.realization.era_dc import correlations
 from dalembert.identify.realization.hankel import hankel, order_from_gaps
-from dalembert.identify.realization.markov_parameters import equalize_channels
 from dalembert.linear import StateSpace, controllability_matrix, observability_matrix
 from dalembert.record import Record
 from tests.helpers.checks import matched
@@ -112,12 +111,6 @@ def test_noise_alone_has_gaps_far_below_a_clear_one() -> None:
             markov = rng.standard_normal((60, 1, 1)) * (decay ** np.arange(60))[:, None, None]
             ratios.append(order_from_gaps(np.linalg.svd(hankel(markov, 30, 29), compute_uv=False))[1])
     assert max(ratios) < 0.6 * 3.0
-
-
-def test_channels_are_scaled_only_where_their_sizes_differ_much() -> None:
-    for size, scaled in ((0.99 * 30.0, False), (1.01 * 30.0, True)):
-        values = np.ones((5, 2, 1)) * np.array([1.0, size])[:, None]
-        assert (np.ptp(equalize_channels(values)[1]) > 0.0) == scaled
 
 
 # ---- realizations

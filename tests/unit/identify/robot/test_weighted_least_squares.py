@@ -109,16 +109,6 @@ def one_joint(size: float) -> Triangles:
     return Triangles.empty(1, 1).add(np.ones((4, 1, 1)), y, np.ones((4, 1), dtype=bool))
 
 
-@pytest.mark.parametrize(("error", "noise"), [(0.99e-5, 1e-5), (1.01e-5, 1.01e-5)])
-def test_the_least_noise_is_1e_5_of_the_spread(error: float, noise: float) -> None:
-    assert estimate(one_joint(error * np.sqrt(0.75)), np.ones(1)).noise[0] == pytest.approx(noise)
-
-
-@pytest.mark.parametrize(("change", "rounds"), [(0.99e-3, 1), (1.01e-3, 2)])
-def test_noise_that_changes_by_a_thousandth_is_estimated_again(change: float, rounds: int) -> None:
-    assert estimate(one_joint(np.sqrt(0.75) * (1.0 + change)), np.ones(1)).iterations == rounds
-
-
 @pytest.mark.parametrize(("distance", "known"), [(0.9e-6, False), (1.1e-6, True)])
 def test_columns_that_differ_by_a_millionth_are_alike(distance: float, known: bool) -> None:
     # two columns of length 1 at an angle of twice the distance: singular values √2 and √2 · distance

@@ -328,16 +328,16 @@ BELOW_AND_ABOVE = pytest.mark.parametrize(("factor", "found"), [(0.99, False), (
 @BELOW_AND_ABOVE
 def test_a_response_that_has_not_died_out(factor: float, found: bool) -> None:
     values = np.zeros((100, 1, 1))
-    values[0], values[-10:] = 1.0, factor * markov_module.THRESHOLDS.tail
+    values[0], values[-10:] = 1.0, factor * 0.01
     assert [one.code for one in markov_module._find_tail(values, None)] == (["truncated-response"] if found else [])
-    within = np.full((100, 1, 1), markov_module.THRESHOLDS.tail)  # three deviations
+    within = np.full((100, 1, 1), 0.01)  # three deviations
     assert markov_module._find_tail(values, within) == []
 
 
 @BELOW_AND_ABOVE
 def test_a_transient_that_has_not_died_out(factor: float, found: bool) -> None:
     y = np.zeros(200)
-    y[0], y[1], y[-10:] = 1.0, -1.0, factor * markov_module.THRESHOLDS.died_out
+    y[0], y[1], y[-10:] = 1.0, -1.0, factor * 0.05
     data = read_data.quiet(Record(DT * np.arange(200), np.column_stack([np.eye(200)[0], y]), ["u", "y"]), "u")
     assert [one.code for one in markov_module._find_cut_responses(data)] == (["truncated-response"] if found else [])
 
@@ -345,7 +345,7 @@ def test_a_transient_that_has_not_died_out(factor: float, found: bool) -> None:
 @BELOW_AND_ABOVE
 def test_an_input_that_does_not_repeat_is_not_periodic(factor: float, found: bool) -> None:
     """Levels 1 and r of two periods: the change r - 1 over the root mean square √((1 + r²)/2) is the limit."""
-    half = 1.0 - 0.5 * (factor * markov_module.THRESHOLDS.repeats) ** 2
+    half = 1.0 - 0.5 * (factor * 0.5) ** 2
     level = (1.0 + np.sqrt(1.0 - half**2)) / half
     u = np.repeat([1.0, level], 10)[:, None]
     data = identify.Data((u,), (u,), DT, ("u",), ("y",))

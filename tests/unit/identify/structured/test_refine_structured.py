@@ -11,7 +11,7 @@ import scipy.linalg
 from dalembert import identify
 from dalembert.core.errors import DataError
 from dalembert.identify import IdentificationWarning, StructuredModel, Unknown, refine_structured
-from dalembert.identify.structured.model import BuiltModel, SampledModel, discretize
+from dalembert.identify.structured.model import BuiltModel, discretize
 from dalembert.identify.structured.refine_structured import (
     _find_undetermined,
     _step,
@@ -321,13 +321,3 @@ def test_a_mass_matrix_of_condition_1e14_is_singular(condition: float, refused: 
             model.continuous(np.array([1.0 / condition]))
     else:
         assert model.continuous(np.array([1.0 / condition])).A.shape == (4, 4)
-
-
-@pytest.mark.parametrize(("off", "noise"), [(0.5e-13, 1e-26), (2e-13, 4e-26)])
-def test_noise_is_at_least_1e_13_of_an_output(off: float, noise: float) -> None:
-    """An output that is its input but for this share; rounding changes the share by 1e-3 of itself."""
-    u = np.where(np.arange(100) % 2, 1.0, -1.0)[:, None]
-    none, no = np.zeros((1, 1)), np.zeros((1, 1, 1))
-    system = SampledModel(none, none, none, none, np.eye(1), no, no, no, no, no)
-    found = StructuredLikelihood((u,), ((1.0 + off) * u,), estimate=False).evaluate(system, np.ones(1))
-    assert found.noise[0] == pytest.approx(noise, rel=0.01)

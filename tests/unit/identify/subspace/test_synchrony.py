@@ -5,13 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.identify.records.data import Data
 from dalembert.identify.subspace.synchrony import (
     FARTHEST,
     ShiftedOutputs,
-    shift_outputs,
 )
-from dalembert.linear import StateSpace
 
 RNG = np.random.default_rng(0)
 U = RNG.standard_normal((1000, 1))
@@ -54,34 +51,3 @@ def test_a_shift_leaves_three_quarters_of_the_residual_and_three_tenths_of_the_o
     ratio: float, share: float, accepted: bool
 ) -> None:
     assert found(shifted(ratio, share)) == ([2] if accepted else [])
-
-
-@pytest.mark.parametrize(("ratio", "samples"), [(0.119, 1), (0.121, 3)])
-def test_shifts_count_as_equal_up_to_a_fifth_more_than_the_least(ratio: float, samples: int) -> None:
-    outputs = shifted(0.1, late=3)
-    outputs.ratios[FARTHEST + 1], outputs.shares[FARTHEST + 1] = ratio, 0.01
-    assert found(outputs) == [samples]
-
-
-@pytest.mark.parametrize(
-    ("exponent", "simulated", "lasting"),
-    [(2.02, False, False), (1.98, True, True), (-0.198, True, True), (-0.202, True, False)],
-)
-def test_a_model_is_simulated_up_to_a_growth_of_two_and_a_mode_lasts_up_to_a_decay_of_a_fifth(
-    exponent: float, simulated: bool, lasting: bool
-) -> None:
-    """ln of the growth over 1000 samples."""
-    system = StateSpace([[float(np.exp(exponent / 1000))]], [1.0], [1.0], dt=1.0, inputs="u", outputs="y")
-    outputs = shift_outputs(Data((U,), (np.cumsum(U, axis=0),), 1.0, ("u",), ("y",)), system)
-    assert (outputs is not None) is simulated
-    if outputs is not None:
-        assert (outputs.driven.max() > 0.0) == lasting
-
-
-def test_residuals_end_at_a_hundred_thousandth_of_the_power() -> None:
-    """Data of the model itself: residuals are rounding, and the floor is all of the share."""
-    system = StateSpace([[0.0]], [1.0], [1.0], dt=1.0, inputs="u", outputs="y")
-    y = np.vstack([np.zeros((1, 1)), U[:199]])
-    outputs = shift_outputs(Data((U[:200],), (y,), 1.0, ("u",), ("y",)), system)
-    assert outputs is not None
-    assert outputs.shares[FARTHEST, 0] == pytest.approx(1e-5, rel=1e-3)
