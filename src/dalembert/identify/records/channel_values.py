@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +12,116 @@ from numpy.typing import NDArray
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call, Finding
+from dalembert.core.rules import rule
 from dalembert.core.text import list_names
 from dalembert.identify.records.checks import name_record
 from dalembert.identify.records.drift import measure_drift
 from dalembert.record import Record
+
+WHY = {
+    "inputs": "their effects cannot be separated",
+    "outputs": "they add no information, or there are more outputs than the order of the system allows",
+}
+
+
+def count_levels(column: FloatArray) -> float:
+    """Different values of a channel: fewer than 3 bits resolve no vibration."""
+    return np.unique(column).size
+
+
+def share_at_extremes(held: Held, total: int, fewest: int = 5000) -> tuple[float, dict[str, Any]]:
+    """Samples that stay at an extreme value, as a share of the record, or of the fewest that tell.
+
+    Of a Gaussian signal with 8 bits over ±4 standard deviations 4e-5 of the samples are at an extreme, alone or not.
+    """
+    return held.clipped / max(total, fewest), {
+        "samples": held.clipped, "total": total, "low": held.low, "high": held.high,
+    }  # fmt: skip
+
+
+def share_held(held: Held, total: int, fewest: int = 1000) -> tuple[float, dict[str, Any]]:
+    """Longest run of equal samples over the record: a crest of 100 samples per period and 8 bits repeats 4 times."""
+    return held.longest / max(total, fewest), {"samples": held.longest}
+
+
+def mean_over_deviation(means: FloatArray, spreads: FloatArray) -> tuple[float, dict[str, Any]]:
+    """|mean| / standard deviation in the record where it is least."""
+    least = np.min(np.abs(means) / np.maximum(spreads, 1e-200))
+    return float(least), {"mean": float(means[0]), "standard_deviation": float(spreads[0])}
+
+
+def ratio_of_sizes(sizes: FloatArray) -> tuple[float, dict[str, Any]]:
+    """Largest over smallest standard deviation."""
+    ratio = float(sizes.max() / sizes.min())
+    return ratio, {"ratio": ratio}
+
+
+def smallest_correlation(
+    gram: FloatArray, names: Sequence[str], what: str, least_part: float = 0.1
+) -> tuple[float, dict[str, Any]]:
+    """Smallest eigenvalue of the correlation of channels, and the channels of its combination.
+
+    least_part : share of a channel in a combination of unit length: 1 % of its power
+    """
+    size = np.sqrt(np.diag(gram))
+    eigenvalues, vectors = np.linalg.eigh(gram / np.outer(size, size))
+    involved = tuple(name for name, share in zip(names, vectors[:, 0]) if abs(share) > least_part)
+    return float(eigenvalues[0]), {
+        "channels": involved, "listed": list_names(involved, {}), "what": what, "why": WHY[what],
+    }  # fmt: skip
+
+
+def share_of_repetitions(changes: NDArray[np.intp], fewest: int = 8) -> tuple[float, dict[str, Any]]:
+    """Share of the changes that are as far apart as usual, where these are two samples or more."""
+    steps = np.diff(changes)
+    times = int(np.median(steps)) if len(changes) >= fewest else 1
+    return float(np.mean(steps == times)) if times > 1 else 0.0, {"times": times}
+
+
+SATURATED = rule(
+    "saturated-channel", share_at_extremes, above=0.99999e-3, edge=(0.998e-3, 1e-3),
+    problem="channel {channel!r} looks saturated: {samples} of {total} samples stay at its extreme values ({low:.6g} "
+    "or {high:.6g}). Raise the range of the sensor; a linear model of clipped data is biased.",
+)  # fmt: skip
+STUCK = rule(
+    "stuck-channel", share_held, above=0.0199999, edge=(0.01995, 0.02),
+    problem="output {channel!r} does not change for {samples} samples from t = {time:.6g} s: a dropout that held a "
+    "value?",
+)  # fmt: skip
+COARSE = rule(
+    "coarse-resolution", count_levels, below=8.5, edge=(9, 8),
+    problem="output {channel!r} takes only {value} different values: its resolution is too coarse for its range.",
+)  # fmt: skip
+OFFSET = rule(  # the offset has 99 % of the power of the channel
+    "offset", mean_over_deviation, above=10.0, edge=(9.9, 10.1),
+    advice=[Advice("Use {}.", Argument("detrend", "mean"))],
+    problem="output {channel!r} has a mean of {mean:.4g} and a standard deviation of {standard_deviation:.4g}: the "
+    "offset hides the motion.",
+)  # fmt: skip
+UNEXPLAINED_OFFSET = rule(  # it has half of the power, and would be modelled by a state of its own
+    "unexplained-offset", mean_over_deviation, above=1.0, edge=(0.99, 1.01), advice=OFFSET.advice,
+    problem="output {channel!r} has an offset: its mean is {mean:.4g}, its standard deviation "
+    "{standard_deviation:.4g}, and no input explains it. It takes states from the modes.",
+)  # fmt: skip
+UNITS = rule(  # a forgotten prefix micro; nodes of modes give up to 1e4
+    "suspect-units", ratio_of_sizes, above=1e6, edge=(0.99e6, 1.01e6),
+    problem="{channel!r} varies {ratio:.2g} times more than {other!r}, both in [{unit}]: wrong units suspected in one "
+    "of them (mm for m, g for m/s², a missing gain)?",
+)  # fmt: skip
+RESCALED = rule(  # levels of repeated tests differ by a factor of some hundred at most
+    "suspect-units", ratio_of_sizes, above=1e4, edge=(0.99e4, 1.01e4),
+    problem="channel {channel!r} varies {ratio:.2g} times more in one record than in another: wrong units in one of "
+    "them?",
+)  # fmt: skip
+DEPENDENT = rule(  # 1e-7 of the size of a channel, squared; rounding leaves 1e-15
+    "dependent-channels", smallest_correlation, below=1e-14, edge=(1.1e-14, 0.9e-14),
+    problem="{what} {listed} are linearly dependent: {why}.",
+)  # fmt: skip
+REPEATED = rule(  # all of them, except for equal values by chance
+    "repeated-samples", share_of_repetitions, above=0.89999, edge=(0.899, 0.9),
+    problem="every sample is repeated {times} times: the record was written {times} times faster than the channels "
+    "were measured. Half the rate holds no motion.",
+)  # fmt: skip
 
 
 def examine_values(
@@ -24,32 +132,35 @@ def examine_values(
 
     offsets, strict : whether means matter, and small ones too; drifts : how trends are removed later, or empty where
     they do not matter.
-    steady : where the means of this number of blocks stay within this share of it; an input with a mean below is
-    without offset
+    steady : an input with a mean below this share of its deviation is without offset
     """
     names, nu = (*inputs, *outputs), len(inputs)
     statistics = ChannelStatistics(runs, names)
+    means, spreads, gram = statistics.means, statistics.spreads, statistics.gram
     _refuse_constant(names, nu, statistics.lows, statistics.highs)
-    has_offset = np.abs(statistics.means[:, :nu]) > steady * statistics.spreads[:, :nu]
-    findings: list[Finding] = _find_repeated_samples(runs, names) if statistics.repeats.all() else []
+    has_offset = np.abs(means[:, :nu]) > steady * spreads[:, :nu]
+    findings: list[Finding | None] = [_examine_rate(runs, names)] if statistics.repeats.all() else []
     for j, name in enumerate(names):
         if statistics.repeats[j]:
-            findings += _find_repeated_values(runs, name, j < nu, statistics.lows[:, j], statistics.highs[:, j])
+            findings.append(_examine_repeated(runs, name, j < nu, statistics.lows[:, j], statistics.highs[:, j]))
         if drifts and j >= nu:
             findings += _find_drift(runs, name, inputs, drifts)
         if offsets and j >= nu:
-            small = strict and not has_offset.any()
-            findings += _find_offset(runs, name, statistics.means[:, j], statistics.spreads[:, j], small=small)
+            small = strict and not has_offset.any() and _is_steady(runs, name, means[:, j])
+            findings.append(OFFSET.judge(means[:, j], spreads[:, j], channel=name) or (
+                UNEXPLAINED_OFFSET.judge(means[:, j], spreads[:, j], channel=name) if small else None))  # fmt: skip
     if statistics.repeats[nu:].any():
         findings += _find_truncated(
             runs, [name for j, name in enumerate(outputs) if statistics.repeats[nu + j]], outputs
         )
     for what, columns in (("inputs", slice(0, nu)), ("outputs", slice(nu, None))):
-        findings += _find_wrong_units(names[columns], units, statistics.spreads[:, columns])
+        findings += _examine_units(names[columns], units, spreads[:, columns])
         if what == "outputs":  # an input may rest in some of the tests
-            findings += _find_rescaled(names[columns], statistics.spreads[:, columns])
-        findings += _find_dependence(statistics.gram[columns, columns], names[columns], what)
-    return findings
+            sizes = {name: column[column > 0.0] for name, column in zip(names[columns], spreads[:, columns].T)}
+            findings += [RESCALED.judge(size, channel=name) for name, size in sizes.items() if size.size > 1]
+        if len(names[columns]) > 1:
+            findings.append(DEPENDENT.judge(gram[columns, columns], names[columns], what))
+    return [finding for finding in findings if finding is not None]
 
 
 class ChannelStatistics:
@@ -181,85 +292,60 @@ def _find_truncated(
     return findings
 
 
-def _find_repeated_samples(
-    runs: Sequence[Record], names: Sequence[str], levels: int = 8, repeated: float = 0.9,
-    samples_of_levels: int = 10_000,
-) -> list[Finding]:  # fmt: skip
-    """A finding where every sample of all channels is repeated several times: recorded faster than measured.
-
-    levels : different values of an output: fewer than 3 bits resolve no vibration; counted in 20 times as many samples
-    repeated : share of the samples with the usual number of repetitions: all of them, except for equal values by chance
-    samples_of_levels : samples in which different values are counted
-    """
+def _examine_rate(runs: Sequence[Record], names: Sequence[str], most: int = 10_000) -> Finding | None:
+    """A finding where every sample of all channels is repeated several times: recorded faster than measured."""
     run = max(runs, key=len)
-    some = run.data[:samples_of_levels, [run.names.index(name) for name in names]]
-    new = np.flatnonzero((some[1:] != some[:-1]).any(axis=1))
-    if len(new) < levels:
-        return []
-    steps = np.diff(new)
-    times = int(np.median(steps))
-    if times < 2 or np.mean(steps == times) < repeated:
-        return []
-    problem = (
-        f"every sample is repeated {times} times: the record was written {times} times faster than the channels "
-        "were measured. Half the rate holds no motion."
-    )
-    advice = Advice("Keep one of each with {}.", Call("Record.resample", Argument("every", times * run.sample_time)))
-    return [Finding("repeated-samples", problem, {}, {"times": times}, (advice,))]
+    some = run.data[:most, [run.names.index(name) for name in names]]
+    finding = REPEATED.judge(np.flatnonzero((some[1:] != some[:-1]).any(axis=1)))
+    if finding is None:
+        return None
+    every = Argument("every", finding.evidence["times"] * run.sample_time)
+    return replace(finding, advice=(Advice("Keep one of each with {}.", Call("Record.resample", every)),))
 
 
-def _find_repeated_values(
-    runs: Sequence[Record], name: str, is_input: bool, low: FloatArray, high: FloatArray,
-    samples_of_levels: int = 10_000, most_levels: int = 8, clipped_samples: int = 5, samples_per_level: int = 20,
-    clipped_share: float = 1e-3, stuck_samples: int = 20, stuck_share: float = 0.02,
-) -> list[Finding]:  # fmt: skip
-    """Clipped at an extreme, stuck for a while, or of few levels.
+class Held(NamedTuple):
+    """Samples of a channel that repeat the one before: at an extreme value, and the longest run inside a record."""
 
-    most_levels, samples_per_level : different values of an output: fewer than 3 bits resolve no vibration; counted in
-    20 times as many samples
-    clipped_samples, clipped_share : share of samples that repeat the extreme value of the channel, and their number. Of
-    a Gaussian signal with 8 bits over ±4 standard deviations 4e-5 of the samples are at an extreme, alone or not.
-    """
-    where = {"channel": name}
-    first = runs[0][name][:samples_of_levels]
-    levels = np.unique(first).size
-    if is_input and (levels <= most_levels or np.count_nonzero(first[1:] == first[:-1]) > 0.5 * first.size):
-        return []  # a binary, stepped or mostly resting input is meant to be so
-    if not is_input and levels <= most_levels and first.size > samples_per_level * most_levels:
-        problem = f"output {name!r} takes only {levels} different values: its resolution is too coarse for its range."
-        return [Finding("coarse-resolution", problem, where, {"levels": levels})]
-    bottom, top = float(low.min()), float(high.max())
-    clipped = longest = total = 0
+    clipped: int
+    low: float
+    high: float
+    longest: int
+    time: float
+
+
+def _examine_repeated(
+    runs: Sequence[Record], name: str, is_input: bool, lows: FloatArray, highs: FloatArray, some: int = 10_000,
+    fewest: int = 160,
+) -> Finding | None:  # fmt: skip
+    """Clipped at an extreme, stuck for a while, or of few levels, which are counted in 20 samples for each at least."""
+    first = runs[0][name][:some]
+    coarse = COARSE.judge(first, channel=name)
+    if is_input and (coarse or np.count_nonzero(first[1:] == first[:-1]) > 0.5 * first.size):
+        return None  # a binary, stepped or mostly resting input is meant to be so
+    if not is_input and coarse and first.size > fewest:
+        return coarse
+    held, total = _find_held(runs, name, float(lows.min()), float(highs.max())), sum(map(len, runs))
+    saturated = SATURATED.judge(held, total, channel=name)
+    return saturated or (None if is_input else STUCK.judge(held, total, channel=name, time=held.time))
+
+
+def _find_held(runs: Sequence[Record], name: str, low: float, high: float) -> Held:
+    clipped = longest = 0
     at = 0.0
     for run in runs:
         column = run[name]
-        total += len(column)
         same = column[1:] == column[:-1]
         if not same.any():
             continue
         # a one-sided signal rests at its own extreme before it starts, and once it has died out
         rests = [float(column[end]) for end, held in ((0, same[0]), (-1, same[-1])) if held]
-        for extreme in (bottom, top):
-            flat = int(np.count_nonzero(same & (column[1:] == extreme)))
-            if flat and extreme not in rests:
-                clipped += flat
+        clipped += sum(int(np.count_nonzero(same & (column[1:] == x))) for x in (low, high) if x not in rests)
         starts, stops = find_runs(same)
         k = int((stops - starts).argmax())
         length, start = int(stops[k] - starts[k]) + 1, int(starts[k])
         if start > 0 and start + length < len(column) and length > longest:
             longest, at = length, float(run.time[start])
-    if clipped >= max(clipped_samples, clipped_share * total):
-        problem = (
-            f"channel {name!r} looks saturated: {clipped} of {total} samples stay at its extreme values "
-            f"({bottom:.6g} or {top:.6g}). Raise the range of the sensor; a linear model of clipped data is biased."
-        )
-        return [Finding("saturated-channel", problem, where, {"samples": clipped, "low": bottom, "high": top})]
-    if not is_input and longest >= max(stuck_samples, stuck_share * total):
-        problem = (
-            f"output {name!r} does not change for {longest} samples from t = {at:.6g} s: a dropout that held a value?"
-        )
-        return [Finding("stuck-channel", problem, {**where, "time": at}, {"samples": longest})]
-    return []
+    return Held(clipped, low, high, longest, at)
 
 
 def find_runs(mask: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -268,32 +354,10 @@ def find_runs(mask: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.int
     return edges[::2], edges[1::2]
 
 
-def _find_offset(
-    runs: Sequence[Record], name: str, means: FloatArray, spreads: FloatArray, *, small: bool, offset: float = 10.0,
-    unexplained_offset: float = 1.0, steady: float = 0.2, blocks: int = 8,
-) -> list[Finding]:  # fmt: skip
-    # offset: |mean| / standard deviation: the offset has 99 % of the power of the channel
-    # unexplained_offset: the same where no input has an offset: it has half of the power, and would be modelled by a
-    # state of its own ...
-    # steady, blocks: where the means of this number of blocks stay within this share of it; an input with a mean below
-    # is without offset
-    advice = (Advice("Use {}.", Argument("detrend", "mean")),)
-    numbers = {"mean": float(means[0]), "standard_deviation": float(spreads[0])}
-    if (np.abs(means) > offset * spreads).all():
-        problem = (
-            f"output {name!r} has a mean of {means[0]:.4g} and a standard deviation of {spreads[0]:.4g}: the offset "
-            "hides the motion."
-        )
-        return [Finding("offset", problem, {"channel": name}, numbers, advice)]
-    if small and (np.abs(means) > unexplained_offset * spreads).all():
-        levels = np.array([[block.mean() for block in np.array_split(run[name], blocks)] for run in runs])
-        if (levels.std(axis=1) < steady * np.abs(means)).all():
-            problem = (
-                f"output {name!r} has an offset: its mean is {means[0]:.4g}, its standard deviation "
-                f"{spreads[0]:.4g}, and no input explains it. It takes states from the modes."
-            )
-            return [Finding("unexplained-offset", problem, {"channel": name}, numbers, advice)]
-    return []
+def _is_steady(runs: Sequence[Record], name: str, means: FloatArray, blocks: int = 8, share: float = 0.2) -> bool:
+    """Whether the means of this number of blocks stay within this share of that of the record."""
+    levels = np.array([[block.mean() for block in np.array_split(run[name], blocks)] for run in runs])
+    return bool((levels.std(axis=1) < share * np.abs(means)).all())
 
 
 def _find_drift(runs: Sequence[Record], name: str, inputs: Sequence[str], detrend: str) -> list[Finding]:
@@ -309,64 +373,12 @@ def _find_drift(runs: Sequence[Record], name: str, inputs: Sequence[str], detren
     return [Finding("drift", problem, {"channel": name}, {"share": share}, (advice,))]
 
 
-def _find_wrong_units(
-    names: Sequence[str], units: Mapping[str, str], spreads: FloatArray, unit_ratio: float = 1e6
-) -> list[Finding]:
-    # unit_ratio: ratio of the standard deviations of channels of one unit: a forgotten prefix micro; nodes of modes
-    # give up to 1e4
-    alive = [spreads[:, j][spreads[:, j] > 0.0] for j in range(len(names))]
+def _examine_units(names: Sequence[str], units: Mapping[str, str], spreads: FloatArray) -> list[Finding | None]:
+    """Channels of one unit whose sizes are far apart."""
     sizes_of: dict[str, list[tuple[float, str]]] = {}
-    for name, sizes in zip(names, alive):
+    for name, sizes in zip(names, spreads.T):
         if units.get(name):
-            sizes_of.setdefault(units[name], []).append((float(sizes.max()), name))
-    findings = []
-    for unit, sizes_found in sizes_of.items():
-        small, large = min(sizes_found), max(sizes_found)
-        if large[0] > unit_ratio * small[0]:
-            problem = (
-                f"{large[1]!r} varies {large[0] / small[0]:.2g} times more than {small[1]!r}, both in [{unit}]: wrong "
-                "units suspected in one of them (mm for m, g for m/s², a missing gain)?"
-            )
-            where, ratio = {"channel": large[1], "other": small[1]}, large[0] / small[0]
-            findings.append(Finding("suspect-units", problem, where, {"ratio": ratio}))
-    return findings
-
-
-def _find_rescaled(names: Sequence[str], spreads: FloatArray, repeat_ratio: float = 1e4) -> list[Finding]:
-    # repeat_ratio: the same of one channel in repeated tests, whose levels differ by a factor of some hundred at most
-    findings = []
-    for name, column in zip(names, spreads.T):
-        sizes = column[column > 0.0]
-        if sizes.size > 1 and sizes.max() > repeat_ratio * sizes.min():
-            ratio = float(sizes.max() / sizes.min())
-            problem = (
-                f"channel {name!r} varies {ratio:.2g} times more in one record than in another: wrong units in one of "
-                "them?"
-            )
-            findings.append(Finding("suspect-units", problem, {"channel": name}, {"ratio": ratio}))
-    return findings
-
-
-def _find_dependence(
-    gram: FloatArray, names: Sequence[str], what: str, dependent: float = 1e-14, least_part: float = 0.1
-) -> list[Finding]:
-    """Channels that are combinations of others, up to a constant, by the eigenvalues of their correlation.
-
-    dependent : smallest eigenvalue of the correlation matrix: 1e-7 of the size of a channel, squared; rounding leaves
-    1e-15
-    least_part : share of a channel in such a combination, of unit length: 1 % of its power
-    """
-    if len(names) < 2:
-        return []
-    size = np.sqrt(np.diag(gram))
-    eigenvalues, vectors = np.linalg.eigh(gram / np.outer(size, size))
-    if eigenvalues[0] >= dependent:
-        return []
-    involved = [name for name, share in zip(names, vectors[:, 0]) if abs(share) > least_part]
-    why = (
-        "their effects cannot be separated"
-        if what == "inputs"
-        else "they add no information, or there are more outputs than the order of the system allows"
-    )
-    problem = f"{what} {list_names(involved, {})} are linearly dependent: {why}."
-    return [Finding("dependent-channels", problem, {"channels": tuple(involved)})]
+            sizes_of.setdefault(units[name], []).append((float(sizes[sizes > 0.0].max()), name))
+    ends = [(unit, min(sizes), max(sizes)) for unit, sizes in sizes_of.items()]
+    return [UNITS.judge(np.array([small, large]), channel=name, other=other, unit=unit)
+            for unit, (small, other), (large, name) in ends]  # fmt: skip
