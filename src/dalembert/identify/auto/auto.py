@@ -15,10 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
 
-from dalembert.core.arguments import whole_number
+from dalembert.core.declare import between, checked, count, refused_as
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Finding
 from dalembert.identify.auto.mode_classes import find_missing_columns, judge_modes, measure_strength
@@ -57,10 +58,17 @@ from dalembert.record import Record
 
 Names = str | Iterable[str]
 
+Share = Annotated[
+    float, refused_as("out-of-range", between(0.0, 0.5)),
+    "share of the data kept for validation: the end of a single record, the last of several, or the end of both of two",
+]  # fmt: skip
+Order = Annotated[int, count(1), "number of states, two per mode; chosen from the data when left out"]
 
+
+@checked
 def auto(
-    record: Record | Sequence[Record], inputs: Names = (), outputs: Names | None = None, *, order: int | None = None,
-    hold_out: float = 1.0 / 3.0, rows: int | None = None, refined: bool = True,
+    record: Record | Sequence[Record], inputs: Names = (), outputs: Names | None = None, *, order: Order | None = None,
+    hold_out: Share = 1.0 / 3.0, rows: int | None = None, refined: bool = True,
 ) -> AutoIdentified:  # fmt: skip
     """A model from inputs to outputs, with its modes, from records alone.
 
@@ -70,10 +78,6 @@ def auto(
     inputs, outputs : channel names
         Without inputs the record is taken as ambient vibration or free decay. Outputs are all other channels when left
         out.
-    order : number of states, optional
-        Two per mode; chosen from the data when left out.
-    hold_out : share of the data kept for the validation, 0 to 0.5
-        The end of a single record; the last of several records, or the end of each where there are only two.
     rows : block rows of the subspace method, optional
     refined : bool
         Whether the model is refined by maximum likelihood, which also gives standard deviations.
@@ -97,8 +101,6 @@ def auto(
     >>> found.order, bool(abs(error[0]) < 4 * found.identified.frequency_deviations_hz[0]), bool(found.fit.mean > 90.0)
     (2, True, True)
     """
-    share = _check_share(hold_out)
-    order = None if order is None else whole_number("order", order, 1)
     parts, cuts = find_parts(record)
     data = read_data.quiet(parts, inputs, outputs, drift_matters=True)
     findings = cuts + [finding for finding in data.findings if finding.code != "offset"]  # means are subtracted
@@ -113,14 +115,14 @@ def auto(
     setting = replace(setting, spanning=scale.rows, period=None if lines is None else lines.seconds)
     runs = reduce_rate(list_records(parts), scale.factor)
     if lines is None:
-        training, held = split(runs, share, inputs=setting.inputs)
+        training, held = split(runs, hold_out, inputs=setting.inputs)
     else:
         decisions.append(
             f"found a periodic input: {lines.periods} periods of {lines.seconds:.4g} s averaged, noise and distortion "
             "separated line by line"
         )
-        training, held = split_within_periods(runs, share, lines.seconds)
-        findings += [] if held or share == 0.0 else [_describe_repetition(lines)]
+        training, held = split_within_periods(runs, hold_out, lines.seconds)
+        findings += [] if held or hold_out == 0.0 else [_describe_repetition(lines)]
     decisions.append(describe_split(training, held, data.dt * scale.factor, setting.period))
     training_data = setting.read(training)
     projection = setting.project(training_data)
@@ -169,15 +171,6 @@ def auto(
 
 
 # ---- steps
-
-
-def _check_share(value: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 0.5:
-        raise DataError(
-            "out-of-range", f"hold_out is the share of the data kept for validation, 0 to 0.5, not {value!r}.",
-            where={"argument": "hold_out"},
-        )  # fmt: skip
-    return float(value)
 
 
 def _diagram(

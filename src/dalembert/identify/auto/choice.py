@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.arrays import ComplexArray, FloatArray
+from dalembert.core.declare import instance
 from dalembert.core.errors import DataError, problem_of
 from dalembert.core.findings import Finding
 from dalembert.core.text import count_noun
@@ -102,8 +103,7 @@ def choose(result: AutoIdentified, choice: Mapping[str, Any] | PoleChoice) -> Au
     AutoIdentified
         With exactly these poles, all modes of class "chosen", fit and residuals of this model.
     """
-    if not isinstance(result, AutoIdentified):
-        raise DataError("wrong-type", f"poles are chosen from an AutoIdentified, not from a {type(result).__name__}.")
+    instance(AutoIdentified)("result", result)
     wanted = choice if isinstance(choice, PoleChoice) else read_choice(choice)
     old, drawn = result.identified, result.stabilization
     rows = None if old.subspace is None else old.subspace.rows
@@ -291,11 +291,11 @@ def read_choice(document: object, most_poles: int = 200) -> PoleChoice:
     )  # fmt: skip
 
 
-def _read_pole(number: int, entry: object) -> ChosenPole:
+def _read_pole(number: int, entry: object, most: int = 10_000) -> ChosenPole:
     if not isinstance(entry, Mapping):
         raise _bad("wrong-type", f"pole {number} must be an object with order, frequency_hz and damping_ratio")
     order = entry.get("order")
-    if isinstance(order, bool) or not isinstance(order, int) or not 0 < order <= 10_000:
+    if isinstance(order, bool) or not isinstance(order, int) or not 0 < order <= most:
         raise _bad("not-a-count", f"the order of pole {number} must be a whole number of states, not {order!r:.40}")
     return ChosenPole(
         order, _read_number(entry, "frequency_hz", f"the frequency_hz of pole {number}", 0.0, math.inf),

@@ -284,9 +284,8 @@ def _same_mode(
     near_z = max(damping * abs(zeta), 0.0 if sd_z is None else deviations * float(sd_z[k]))
     # scatter of a damping ratio under random forces that were not measured: √(ζ/(2π f T))
     near_z = max(near_z, scatter * np.sqrt(max(zeta, 0.0) / (2.0 * np.pi * max(f, 1e-300) * duration)))
-    size = np.abs(s)
-    same = np.abs(size / (2.0 * np.pi) - f) <= near_f
-    same &= np.abs(-s.real / np.maximum(size, 1e-300) - zeta) <= near_z
+    size, ratios = np.abs(s), -s.real / np.maximum(np.abs(s), 1e-300)
+    same = (np.abs(size / (2.0 * np.pi) - f) <= near_f) & (np.abs(ratios - zeta) <= near_z)
     if len(shape) > 1:
         same &= np.abs(shapes.conj() @ shape) ** 2 >= mac
     return np.asarray(same)

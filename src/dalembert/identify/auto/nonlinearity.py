@@ -205,7 +205,7 @@ def find_backbones(
     if len(parts) < 3:
         return []
     level = np.array([np.sqrt((y**2).mean()) for _, y in parts])
-    if level.max() < varies * max(level.min(), 1e-300):
+    if level.max() < varies * level.min():
         return []
     pieces = []
     for (u, y), size in zip(parts, level, strict=True):

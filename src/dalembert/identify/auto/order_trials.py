@@ -203,5 +203,5 @@ def _describe(
         )
 
 
-def _percent(trial: OrderTrial) -> str:
-    return f"{trial.percent:.1f} %" if trial.percent > -100.0 else "nothing"
+def _percent(trial: OrderTrial, least: float = -100.0) -> str:
+    return f"{trial.percent:.1f} %" if trial.percent > least else "nothing"

@@ -145,8 +145,8 @@ def _find_integrals(data: Data, y: FloatArray, integral: float = 0.05) -> dict[i
     for j, kind in enumerate(kinds):
         for i in (i for i, level in enumerate(kinds) if kind is not None and level == kind + 1):
             both = float(rates[:, j] @ means[:, i])
-            size = float((rates[:, j] @ rates[:, j]) * (means[:, i] @ means[:, i]))
-            if both > 0.0 and 1.0 - both**2 / max(size, 1e-300) < integral**2:
+            size = max(float((rates[:, j] @ rates[:, j]) * (means[:, i] @ means[:, i])), 1e-300)
+            if both > 0.0 and 1.0 - both**2 / size < integral**2:
                 integrals[j] = i
     return integrals
 

@@ -8,13 +8,14 @@ of the modal model with all its parameters unknown (poles, B, C, D, initial stat
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import matrix, one_of, positive_number, whole_number
 from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
+from dalembert.core.declare import above_and_below, checked
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.tables import align_columns
@@ -221,6 +222,9 @@ def deviations(
     return result.replace(deviation_method=deviation_method)
 
 
+Level = Annotated[float, above_and_below(0.0, 1.0), "share of repetitions in which the interval contains the truth"]
+
+
 class Intervals(NamedTuple):
     """Lower and upper ends, (k, 2) each."""
 
@@ -228,20 +232,13 @@ class Intervals(NamedTuple):
     damping_ratios: FloatArray
 
 
-def intervals(fit: Identified | HoldsIdentified | ModalBounds, level: float = 0.95) -> Intervals:
-    """Confidence intervals of frequencies [Hz] and damping ratios.
-
-    Parameters
-    ----------
-    level : float
-        Share of repetitions in which the interval contains the truth.
-    """
+@checked
+def intervals(fit: Identified | HoldsIdentified | ModalBounds, level: Level = 0.95) -> Intervals:
+    """Confidence intervals of frequencies [Hz] and damping ratios."""
     from scipy.special import ndtri
 
     fit = take_identified(fit)
     assert isinstance(fit, Identified | ModalBounds)
-    if not 0.0 < level < 1.0:
-        raise DataError("out-of-range", f"level must lie between 0 and 1, not {level!r}.", where={"argument": "level"})
     if fit.frequency_deviations_hz is None or fit.damping_deviations is None:
         raise DataError(
             "missing-argument",

@@ -52,7 +52,8 @@ def judge_information(
     if m == 0:
         return Information(np.zeros((0, 0)), np.zeros((0, 0)), ())
     _, s, Vt = np.linalg.svd(R)
-    blind = s <= rank * max(float(s[0]), 1e-300)
+    zero = rank * max(float(s[0]), 1e-300)
+    blind = s <= zero
     inverse = np.where(blind, 0.0, 1.0 / np.where(blind, 1.0, s))
     covariance = (Vt.T * inverse**2) @ Vt
     touched = (np.abs(Vt[blind]) > least_entry).any(axis=0)

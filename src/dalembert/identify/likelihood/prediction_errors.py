@@ -362,16 +362,21 @@ class _PredictionProblem:
         Q = self.search.directions(point)
         return _Quadratic(point, Q, *self.search.derivatives(point, Q), self.search.edges(point, Q), True)
 
-    def _follow(self, before: _Quadratic | None, point: PredictorPoint) -> _Quadratic | None:
-        """The information after the last step by the change of the gradient; None where it is to be computed."""
+    def _follow(
+        self, before: _Quadratic | None, point: PredictorPoint, gained: float = 0.25, curved: float = 1e-3
+    ) -> _Quadratic | None:
+        """The information after the last step by the change of the gradient; None where it is to be computed.
+
+        gained : least share of the predicted decrease.  curved : least curvature along the step, of that predicted.
+        """
         if before is None or before.length > FAR * len(before.S):
             return None
         change, predicted = self._last
-        if before.point.value - point.value < 0.25 * predicted:
+        if before.point.value - point.value < gained * predicted:
             return None
         g = self.search.project(point, before.Q, point.errors)
         along, bend = before.S @ change, before.g - g
-        if change @ bend < 1e-3 * (change @ along):
+        if change @ bend < curved * (change @ along):
             return None
         S = before.S - np.outer(along, along) / (change @ along) + np.outer(bend, bend) / (change @ bend)
         return _Quadratic(point, before.Q, S, g, self.search.edges(point, before.Q), False)

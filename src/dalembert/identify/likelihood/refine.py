@@ -17,6 +17,7 @@ import numpy as np
 from dalembert.core import progress as progress_
 from dalembert.core.arguments import one_of, whole_number
 from dalembert.core.arrays import ComplexArray, FloatArray
+from dalembert.core.declare import instance
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.identify.likelihood import parametrisation, uncertainty
@@ -32,6 +33,7 @@ from dalembert.identify.model.identified import (
     NoiseModel,
     take_identified,
 )
+from dalembert.identify.records.checks import require_samples
 from dalembert.identify.records.data import Data, read_data
 from dalembert.identify.records.reporting import report_findings
 from dalembert.linear.state_space import StateSpace
@@ -81,31 +83,31 @@ def prepare_refinement(
     """Check a model against the data that shall refine or judge it."""
     one_of("noise", noise, NOISES)
     one_of("start", start, STARTS)
-    fit = take_identified(fit)
-    if not isinstance(fit, (Identified, StateSpace)):
-        raise DataError("wrong-type", f"expected an Identified or a StateSpace, got {type(fit).__name__}.")
-    inputs, outputs = (fit.inputs, fit.outputs) if fit.inputs or fit.outputs else ((), ())
+    model: Identified | StateSpace = instance(Identified, StateSpace)("fit", take_identified(fit))
+    inputs, outputs = (model.inputs, model.outputs) if model.inputs or model.outputs else ((), ())
     data = record if isinstance(record, Data) else None
-    if isinstance(fit, StateSpace):
+    if isinstance(model, StateSpace):
         data = read_data(record, inputs, outputs)
-        fit = Identified(fit if fit.dt is not None else fit.to_discrete(data.dt), method="given model")
+        model = Identified(model if model.dt is not None else model.to_discrete(data.dt), method="given model")
     if data is not None:
-        u, y = _take_channels(data, fit)
+        u, y = _take_channels(data, model)
     else:
         records = [record] if isinstance(record, Record) else list(record)  # type: ignore[arg-type]
         if not records:
             raise DataError("empty", "no record was given.", where={"argument": "record"})
-        u, y = tuple(fit._delayed_inputs(run) for run in records), tuple(fit._channels(run, outputs) for run in records)
-    if not fit.order:
-        raise DataError("empty", "a model without states has no poles to refine.")
-    unknowns = fit.order * (len(inputs) + len(outputs)) + len(inputs) * len(outputs) + fit.order * len(y)
-    if sum(map(len, y)) * len(outputs) <= unknowns:
-        raise DataError(
-            "too-few-samples",
-            f"{sum(map(len, y))} samples of {len(outputs)} outputs do not determine the {unknowns} parameters of a "
-            f"model of order {fit.order}. Measure longer, or use a smaller order.",
+        u, y = (
+            tuple(model._delayed_inputs(run) for run in records),
+            tuple(model._channels(run, outputs) for run in records),
         )
-    return Refinement(fit, u, y, cast("NoiseModel", noise), start)
+    if not model.order:
+        raise DataError("empty", "a model without states has no poles to refine.")
+    unknowns = model.order * (len(inputs) + len(outputs)) + len(inputs) * len(outputs) + model.order * len(y)
+    require_samples(
+        sum(map(len, y)) * len(outputs), unknowns + 1,
+        f"{sum(map(len, y))} samples of {len(outputs)} outputs do not determine the {unknowns} parameters of a "
+        f"model of order {model.order}. Measure longer, or use a smaller order.",
+    )  # fmt: skip
+    return Refinement(model, u, y, cast("NoiseModel", noise), start)
 
 
 def _take_channels(data: Data, fit: Identified) -> tuple[tuple[FloatArray, ...], tuple[FloatArray, ...]]:

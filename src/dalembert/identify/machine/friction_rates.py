@@ -27,12 +27,12 @@ PASSES = 3
 def rates_function(eqs: EquationsOfMotion) -> ca.Function:
     """(q,v,z,u,p,t,λ₀) -> q̇, v̇, ż, λ."""
 
-    def make() -> ca.Function:
+    def make(large: int = 600) -> ca.Function:  # speeds from which common terms take longer to find than to compute
         if not depends_on_reactions(eqs):
             plain = forward_function(eqs)
             symbols = plain.sx_in()
             qdot, a, zdot, _, lam, _ = plain(*symbols)
-            return ca.Function("rates", symbols, [qdot, a, zdot, lam], {"cse": eqs.nv < 600})
+            return ca.Function("rates", symbols, [qdot, a, zdot, lam], {"cse": eqs.nv < large})
         s = eqs.symbols()
         at = Evaluation(eqs, s)
         s = replace(s, v=steer_speeds(eqs, at, s.v))

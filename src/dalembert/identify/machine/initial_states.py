@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.core.errors import ConvergenceError, DalembertError, DataError
+from dalembert.core.declare import instance
+from dalembert.core.errors import ConvergenceError, DalembertError
 from dalembert.core.findings import Advice, Argument
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array, Kernel
@@ -73,12 +74,8 @@ def find_initial_state(
     if isinstance(given, State):
         check_start(eqs, given)
         return np.concatenate((given.q, given.v, given.z))
-    if given is not None and not isinstance(given, Mapping):
-        raise DataError(
-            "wrong-type",
-            f"start must be a State, a mapping of coordinates to values, or one of these per record; got {given!r}.",
-            where={"argument": "start"},
-        )
+    if given is not None:
+        instance(State, Mapping)("start", given)
     position = dict(given or {})
     velocity: dict[str, float] = {}
     shown = _find_shown(eqs, tests)

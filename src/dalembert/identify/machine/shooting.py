@@ -237,7 +237,7 @@ def find_null_space(A: Array, singular: float = 1e-9) -> Array:
     lengths = np.sqrt((A * A).sum(axis=1))
     lengths[lengths == 0.0] = 1.0
     _, sigma, Vt = np.linalg.svd(A / lengths[:, None])
-    rank = int(np.count_nonzero(sigma > singular * sigma.max(initial=1e-300)))
+    rank = int(np.count_nonzero(sigma > singular * sigma.max(initial=0.0)))
     return np.asarray(Vt[rank:].T)
 
 

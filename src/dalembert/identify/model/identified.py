@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import matrix, one_of, square, whole_number
 from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
+from dalembert.core.declare import instance
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.tables import align_columns
@@ -322,8 +323,7 @@ class Identified:
 
     def _channels(self, record: Record, names: Sequence[str]) -> FloatArray:
         """(N, k) of the record without offsets; the record's sample time must be the model's."""
-        if not isinstance(record, Record):
-            raise DataError("wrong-type", f"expected a Record, got {type(record).__name__}.")
+        instance(Record)("record", record)
         if len(record) > 1 and abs(record.sample_time - self.dt) > SAMPLING.even * self.dt:
             raise DataError(
                 "sample-time-mismatch",
@@ -405,12 +405,12 @@ def take_identified(model: Any) -> Any:
     return inner if isinstance(inner, Identified) else model
 
 
-def _decays(A: FloatArray, dt: float, real_share: float = 1e-9) -> list[str]:
+def _decays(A: FloatArray, dt: float, real_share: float = 1e-9, fastest: float = 10.0) -> list[str]:
     """Lines on the real poles z of A: slow decays first, then those without a time constant."""
     z = np.linalg.eigvals(A)
     real = np.sort(z.real[np.abs(z.imag) <= real_share * np.maximum(np.abs(z), real_share)])[::-1]
     # poles faster than a tenth of a sample, alternating or growing have no time constant
-    slow = (real > np.exp(-10.0)) & (real < 1.0)
+    slow = (real > np.exp(-fastest)) & (real < 1.0)
     lines = []
     if slow.any():
         constants = ", ".join(f"{-dt / np.log(pole):.3g}" for pole in real[slow])

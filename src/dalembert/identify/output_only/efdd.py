@@ -150,14 +150,16 @@ def measure_decay(
 
 
 def correct_cut(
-    measured: Decay, peak: SpectralPeak, plan: BlockPlan, dt: float, corrections: int = 5, least_slope: float = 0.2
-) -> tuple[FloatArray, float]:
+    measured: Decay, peak: SpectralPeak, plan: BlockPlan, dt: float, corrections: int = 5, least_slope: float = 0.2,
+    largest: float = 0.9,
+) -> tuple[FloatArray, float]:  # fmt: skip
     """Frequency [Hz] and damping ratio whose exact bell 1/((f - f_d)² + (ζ f_n)²), cut to the domain, gives those
     measured, and the factor by which an error of the measured damping ratio grows; as measured, and 1, where that does
     not converge.
 
     corrections : rounds of the correction for the lines cut off: each reduces the error, 20 % at first, to a third or
     less.
+    largest : damping ratio above which there is no oscillation left.
     least_slope : least change of a measured damping ratio with the true one: below this, the cut determines it and not
     the mode.
     """
@@ -172,7 +174,7 @@ def correct_cut(
     exact = wanted
     for _ in range(corrections):
         exact = exact + wanted - cut(*exact)
-        if not 0.5 * measured.damping < exact[1] < min(2.0 * measured.damping, 0.9):
+        if not 0.5 * measured.damping < exact[1] < min(2.0 * measured.damping, largest):
             return wanted, 1.0
     f, zeta = exact
     slope = float((cut(f, 1.05 * zeta) - cut(f, 0.95 * zeta))[1] / (0.1 * zeta))

@@ -24,6 +24,7 @@ from dalembert.identify.output_only.decomposition import (
     find_peaks,
 )
 from dalembert.identify.output_only.frequency_domain_modes import FrequencyDomainModes
+from dalembert.identify.records.checks import require_finite
 from dalembert.identify.records.data import Data, read_data
 from dalembert.identify.records.reporting import report_findings
 from dalembert.identify.spectral.machine_harmonics import describe_machine_harmonics, find_machine_harmonics
@@ -95,8 +96,7 @@ def choose_peaks(
         )
         return [], [Finding("no-peak", problem, {}, {"averages": found.averages})]
     hertz = np.unique(np.atleast_1d(np.asarray(given, dtype=np.float64)))
-    if hertz.ndim != 1 or not np.isfinite(hertz).all():
-        raise DataError("not-finite", f"frequencies_hz must be finite numbers, got {given!r:.80}.")
+    require_finite(hertz, f"frequencies_hz must be finite numbers, got {given!r:.80}.")
     return find_given_peaks(found, hertz)
 
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from dalembert.core.arguments import one_of
 from dalembert.core.arrays import ComplexArray, FloatArray
-from dalembert.core.errors import DalembertError, DataError
+from dalembert.core.declare import instance
+from dalembert.core.errors import DalembertError, DataError, require_name
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.identify.model.identified import HoldsIdentified, Identified, take_identified
 from dalembert.identify.physical import mass_stiffness as mkr
@@ -130,8 +131,7 @@ def physical(
     """
     fit = take_identified(fit)
     system = fit.system if isinstance(fit, Identified) else fit
-    if not isinstance(system, StateSpace):
-        raise DataError("wrong-type", f"expected an Identified or a StateSpace, got {type(fit).__name__}.")
+    system = instance(StateSpace)("fit", system)
     if damping is not None:
         one_of("damping", damping, FORMS)
     if not system.nu:
@@ -217,8 +217,7 @@ def _coordinates(
     names |= dict.fromkeys(coordinate for coordinate, _ in drives.values())
     channels = {place.channel for place in places}
     for output, _ in pairs:
-        if output not in channels:
-            raise DataError("unknown-name", f"the co-located output {output!r} is not among the sensors used.")
+        require_name("co-located output", output, channels)
     if len(names) == count:
         return tuple(names)
     shown = ", ".join(names) or "none"

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.core.declare import instance
 from dalembert.core.errors import DataError, ModelError, require_name, unknown_name
 from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.core.progress import Progress, Setting
@@ -26,7 +27,7 @@ from dalembert.identify.model.collinearity import mean_phase
 from dalembert.identify.model.identified import HoldsIdentified, Identified, take_identified
 from dalembert.identify.physical.mode_derivatives import ShapeSlopes, eigenvalue_slope
 from dalembert.identify.physical.updated import Updated
-from dalembert.identify.records.checks import find_name
+from dalembert.identify.records.checks import find_name, require_finite
 from dalembert.identify.records.reporting import IdentificationWarning
 from dalembert.identify.structured.parametric_system import Matrices, Model, ParametricSystem
 from dalembert.linear import SecondOrder
@@ -145,8 +146,7 @@ def _parameters(model: Model, given: Sequence[str] | Mapping[str, float]) -> tup
     if not names:
         raise DataError("empty", "parameters is empty: name at least one parameter to update.")
     first = np.array(values)
-    if not np.isfinite(first).all():
-        raise DataError("not-finite", "first values of the parameters must be finite.")
+    require_finite(first, "first values of the parameters must be finite.")
     return names, first
 
 
@@ -156,13 +156,9 @@ def _bounds(names: list[str], first: Array, given: Mapping[str, tuple[float, flo
     for name, pair in (given or {}).items():
         k = find_name("parameter", name, names, "bounds")
         low[k], high[k] = float(pair[0]), float(pair[1])
-        if not low[k] < high[k]:
-            raise DataError("out-of-range", f"bounds of {name!r}: {low[k]:g} is not below {high[k]:g}.")
-        if not low[k] <= first[k] <= high[k]:
-            raise DataError(
-                "out-of-range",
-                f"the first value {first[k]:g} of {name!r} is outside its bounds ({low[k]:g}, {high[k]:g}).",
-            )
+        if not low[k] <= first[k] <= high[k] or low[k] == high[k]:
+            problem = f"the first value {first[k]:g} of {name!r} is not between its bounds {low[k]:g} and {high[k]:g}."
+            raise DataError("out-of-range", problem)
     return low, high
 
 
@@ -191,8 +187,7 @@ def _target(
             if column is not None:
                 spreads.setdefault(name, column)
         modes = modes.modes()
-    if not isinstance(modes, Modes):
-        raise DataError("wrong-type", f"modes must be Modes or an Identified, got {type(modes).__name__}.")
+    modes = instance(Modes, Identified)("modes", modes)
     chosen = np.flatnonzero(modes.eigenvalues.imag > 0)
     for name, column in (("frequencies_hz", modes.frequency_deviations_hz), ("damping", modes.damping_deviations)):
         if column is not None:

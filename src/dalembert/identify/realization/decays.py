@@ -21,6 +21,7 @@ from dalembert.core.text import count_noun
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.realization.era import realize_era
 from dalembert.identify.realization.hankel import decompose, find_order, hankel, unstable_model
+from dalembert.identify.records.checks import require_samples
 from dalembert.identify.records.data import Data, read_data
 from dalembert.identify.records.reporting import IdentificationWarning, report_findings
 from dalembert.linear.state_space import StateSpace
@@ -129,12 +130,11 @@ def _read_decays(
     count = min(data.lengths) - skip
     if start < 0.0:
         raise DataError("negative", f"the start of free motion, {start!r} s, lies before the record.")
-    if count < fewest:
-        raise DataError(
-            "too-few-samples",
-            f"a start at {start!r} s leaves {max(count, 0)} samples of the shortest record, not {fewest}.",
-            Advice("Use a smaller {}.", Argument("start")),
-        )
+    require_samples(
+        count, fewest,
+        f"a start at {start!r} s leaves {max(count, 0)} samples of the shortest record, not {fewest}.",
+        Advice("Use a smaller {}.", Argument("start")),
+    )  # fmt: skip
     values = np.stack([y[skip : skip + count] for y in data.y], axis=2)
     decays = Decays(
         values=values, dt=data.dt, outputs=data.outputs, columns=number_names("test", data.segments),
@@ -167,12 +167,11 @@ def choose_window(source: Decays, rows: int | None, columns: int | None, largest
     a = max(1, min(count // 2, largest_side // ny)) if rows is None else whole_number("rows", rows, 1)
     b = max(1, min(count - a, max(2 * largest_side // nw, 1)))
     b = b if columns is None else whole_number("columns", columns, 1)
-    if a + b > count:
-        raise DataError(
-            "too-few-samples",
-            f"{a} rows and {b} columns need {a + b} samples of the decays; there are {count}.",
-            Advice("Use a smaller {}.", Argument("rows"), Argument("columns")),
-        )
+    require_samples(
+        count, a + b,
+        f"{a} rows and {b} columns need {a + b} samples of the decays; there are {count}.",
+        Advice("Use a smaller {}.", Argument("rows"), Argument("columns")),
+    )  # fmt: skip
     return a, b
 
 

@@ -15,6 +15,7 @@ from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
 from dalembert.identify.realization.hankel import hankel, too_few_parameters
 from dalembert.identify.realization.okid import ObserverMarkov
+from dalembert.identify.records.checks import require_finite
 from dalembert.identify.spectral.markov import Markov
 
 MarkovSource = ObserverMarkov | Markov | ArrayLike
@@ -58,8 +59,7 @@ def read_markov(markov: MarkovSource, dt: float | None, inputs: Names, outputs: 
             f"Markov parameters have shape {values.shape}; expected (count, outputs, inputs), Y_0 first, at least four "
             "of them.",
         )
-    if not np.isfinite(values).all():
-        raise DataError("not-finite", "some Markov parameters are not finite.")
+    require_finite(values, "some Markov parameters are not finite.")
     step = getattr(markov, "dt", None) if dt is None else dt
     if step is None:
         raise DataError(

@@ -27,6 +27,7 @@ from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.core.tables import align_columns
 from dalembert.identify.realization.arx_regression import Triangle, factor_regressors
+from dalembert.identify.records.checks import require_samples
 from dalembert.identify.records.data import Data, Detrend, read_data
 from dalembert.identify.records.reporting import IdentificationWarning
 from dalembert.record import Record
@@ -267,13 +268,12 @@ def _choose_length(
     tried.
     """
     most = _longest(data)
-    if least > most:
-        raise DataError(
-            "too-few-samples",
-            f"the requested order needs an observer of {least} steps, but {data.samples} samples of "
-            f"{data.nu + data.ny} channels allow {most}.",
-            Advice("Measure longer, use a lower order, or give {}.", Argument("observer_order")),
-        )
+    require_samples(
+        most, least,
+        f"the requested order needs an observer of {least} steps, but {data.samples} samples of "
+        f"{data.nu + data.ny} channels allow {most}.",
+        Advice("Measure longer, use a lower order, or give {}.", Argument("observer_order")),
+    )  # fmt: skip
     longest = min(most, max(first, 2 * least))
     while True:
         factor = factorize(longest)

@@ -29,7 +29,7 @@ def count_levels(column: FloatArray) -> float:
     return np.unique(column).size
 
 
-def share_at_extremes(held: Held, total: int, fewest: int = 5000) -> tuple[float, dict[str, Any]]:
+def share_at_extremes(held: HeldSamples, total: int, fewest: int = 5000) -> tuple[float, dict[str, Any]]:
     """Samples that stay at an extreme value, as a share of the record, or of the fewest that tell.
 
     Of a Gaussian signal with 8 bits over ±4 standard deviations 4e-5 of the samples are at an extreme, alone or not.
@@ -39,7 +39,7 @@ def share_at_extremes(held: Held, total: int, fewest: int = 5000) -> tuple[float
     }  # fmt: skip
 
 
-def share_held(held: Held, total: int, fewest: int = 1000) -> tuple[float, dict[str, Any]]:
+def share_held(held: HeldSamples, total: int, fewest: int = 1000) -> tuple[float, dict[str, Any]]:
     """Longest run of equal samples over the record: a crest of 100 samples per period and 8 bits repeats 4 times."""
     return held.longest / max(total, fewest), {"samples": held.longest}
 
@@ -303,7 +303,7 @@ def _examine_rate(runs: Sequence[Record], names: Sequence[str], most: int = 10_0
     return replace(finding, advice=(Advice("Keep one of each with {}.", Call("Record.resample", every)),))
 
 
-class Held(NamedTuple):
+class HeldSamples(NamedTuple):
     """Samples of a channel that repeat the one before: at an extreme value, and the longest run inside a record."""
 
     clipped: int
@@ -329,7 +329,7 @@ def _examine_repeated(
     return saturated or (None if is_input else STUCK.judge(held, total, channel=name, time=held.time))
 
 
-def _find_held(runs: Sequence[Record], name: str, low: float, high: float) -> Held:
+def _find_held(runs: Sequence[Record], name: str, low: float, high: float) -> HeldSamples:
     clipped = longest = 0
     at = 0.0
     for run in runs:
@@ -345,7 +345,7 @@ def _find_held(runs: Sequence[Record], name: str, low: float, high: float) -> He
         length, start = int(stops[k] - starts[k]) + 1, int(starts[k])
         if start > 0 and start + length < len(column) and length > longest:
             longest, at = length, float(run.time[start])
-    return Held(clipped, low, high, longest, at)
+    return HeldSamples(clipped, low, high, longest, at)
 
 
 def find_runs(mask: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

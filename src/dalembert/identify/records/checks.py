@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -43,6 +44,21 @@ def list_records(record: object) -> tuple[Record, ...]:
     return runs
 
 
+def require_samples(
+    count: float, needed: float, problem: str, *advice: Advice, where: Mapping[str, Any] | None = None
+) -> None:
+    """Refuse fewer samples than are needed; the evidence has both."""
+    if count < needed:
+        evidence = {"samples": count, "needed": needed}
+        raise DataError("too-few-samples", problem, *advice, where=where, evidence=evidence)
+
+
+def require_finite(values: Any, problem: str, *advice: Advice, where: Mapping[str, Any] | None = None) -> None:
+    """Refuse values that are not finite."""
+    if not np.isfinite(values).all():
+        raise DataError("not-finite", problem, *advice, where=where)
+
+
 def name_record(runs: Sequence[Record], k: int) -> str:
     """``"record 2 'hammer'"``; ``"the record"`` where there is one without a name."""
     name = f" {runs[k].name!r}" if runs[k].name else ""
@@ -68,13 +84,7 @@ def read_channels(
         raise DataError("conflicting-arguments", f"{list_names(both, {})} cannot be input and output at once.")
     for k, run in enumerate(runs):
         for name in (*names_in, *names_out):
-            if name not in run.names:
-                raise DataError(
-                    "unknown-name",
-                    f"{name_record(runs, k)} has no channel {name!r}, which record 1 has. Repeated tests need the same "
-                    f"channels; known here: {list_names(run.names, {})}.",
-                    where={"record": k + 1, "channel": name},
-                )
+            require_name("channel", name, run.names, name_record(runs, k), where={"record": k + 1, "channel": name})
     return names_in, names_out
 
 
@@ -150,13 +160,11 @@ def check_lengths(runs: Sequence[Record], count: int, fewest: int = 8) -> None:
     """
     needed = max(fewest, 2 * count)
     for k, run in enumerate(runs):
-        if len(run) < needed:
-            raise DataError(
-                "too-few-samples",
-                f"{name_record(runs, k)} has {len(run)} samples, too few for {count} channels: at least {needed} are "
-                "needed, and some hundred for a trustworthy model.",
-                where={"record": k + 1},
-            )
+        problem = (
+            f"{name_record(runs, k)} has {len(run)} samples, too few for {count} channels: at least {needed} are "
+            "needed, and some hundred for a trustworthy model."
+        )
+        require_samples(len(run), needed, problem, where={"record": k + 1})
 
 
 def check_order(wanted: int, nu: int, ny: int, samples: int) -> list[Finding]:

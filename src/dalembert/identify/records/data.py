@@ -102,14 +102,9 @@ class Data:
 add records of repeated tests, or ask for less.
         """
         have = min(self.lengths) if each else self.samples
-        if have < samples:
-            place = "; the shortest record has" if each and self.segments > 1 else "; there are"
-            raise DataError(
-                "too-few-samples",
-                f"{purpose} needs at least {samples} samples{place} {have}. Measure longer, add records of repeated "
-                "tests, or ask for less.",
-                evidence={"samples": have, "needed": samples},
-            )
+        place = "; the shortest record has" if each and self.segments > 1 else "; there are"
+        remedy = "Measure longer, add records of repeated tests, or ask for less."
+        check.require_samples(have, samples, f"{purpose} needs at least {samples} samples{place} {have}. {remedy}")
 
     def require_inputs(self, purpose: str) -> None:
         """Refuse data without inputs."""

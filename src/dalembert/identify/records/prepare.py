@@ -21,7 +21,7 @@ from dalembert.core.arguments import real_number, whole_number
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
 from dalembert.identify.records.channel_values import find_runs
-from dalembert.identify.records.checks import common_sample_time, list_records
+from dalembert.identify.records.checks import common_sample_time, list_records, require_samples
 from dalembert.identify.records.preparation_step import (
     accept_several,
     add_note,
@@ -34,6 +34,7 @@ from dalembert.record import Record
 __all__ = ["average", "bandpass", "cut", "decimate", "detrend", "highpass", "lowpass", "trim"]
 
 Channels = str | Iterable[str] | None
+DEGREES = range(21)  # of polynomials in time: powers of higher ones are alike in double precision
 
 
 @accept_several
@@ -58,11 +59,11 @@ def detrend(
     >>> detrend(test, over=(0.0, 1.0))["a"]
     array([ 0.,  0.,  1., -1.])
     """
-    if kind not in ("mean", "linear") and (isinstance(kind, bool) or not isinstance(kind, int) or not 0 <= kind <= 20):
+    degree = {"mean": 0, "linear": 1}.get(kind) if isinstance(kind, str) else kind
+    if isinstance(degree, bool) or not isinstance(degree, int) or degree not in DEGREES:
         raise DataError(
             "unknown-choice", f"kind must be 'mean', 'linear' or the degree of a polynomial up to 20, not {kind!r}."
         )
-    degree = {"mean": 0, "linear": 1}.get(kind, kind) if isinstance(kind, str) else kind
     places = find_columns(record, channels)
     t = record.time
     x = (t - t[0]) * (2.0 / max(t[-1] - t[0], np.finfo(np.float64).tiny)) - 1.0
@@ -71,13 +72,12 @@ def detrend(
     data = record.data.copy()
     for i in places:
         good = used & np.isfinite(data[:, i])
-        if np.count_nonzero(good) <= degree:
-            raise DataError(
-                "too-few-samples",
-                f"channel {record.names[i]!r} has {np.count_nonzero(good)} samples to take a trend of degree {degree} "
-                f"from{'' if over is None else f' between {over[0]:g} and {over[1]:g} s'}; more are needed.",
-                where={"channel": record.names[i]},
-            )
+        require_samples(
+            int(np.count_nonzero(good)), degree + 1,
+            f"channel {record.names[i]!r} has {np.count_nonzero(good)} samples to take a trend of degree {degree} "
+            f"from{'' if over is None else f' between {over[0]:g} and {over[1]:g} s'}; more are needed.",
+            where={"channel": record.names[i]},
+        )  # fmt: skip
         if degree == 0:
             data[:, i] -= data[good, i].mean()
         else:
@@ -212,10 +212,9 @@ def decimate(record: Record, factor: int, *, channels: Channels = None) -> Recor
     step = record.sample_time
     places = find_columns(record, channels)
     refuse_gaps(record, places, "the anti-alias filter")
-    if len(record) < 8 * q:
-        raise DataError(
-            "too-few-samples", f"the record has {len(record)} samples; decimation by {q} would leave fewer than 8."
-        )
+    require_samples(
+        len(record), 8 * q, f"the record has {len(record)} samples; decimation by {q} would leave fewer than 8."
+    )
     count, beta = scipy.signal.kaiserord(attenuation, (1.0 - kept_band) / q)
     taps = scipy.signal.firwin(count | 1, 0.5 * (1.0 + kept_band) / q, window=("kaiser", beta))
     data = np.empty((-(-len(record) // q), len(places)))

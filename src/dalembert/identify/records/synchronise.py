@@ -19,11 +19,12 @@ from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import positive_number, real_number
 from dalembert.core.arrays import FloatArray, frozen
-from dalembert.core.errors import DataError
+from dalembert.core.declare import instance
+from dalembert.core.errors import DataError, require_name
 from dalembert.core.findings import Advice, Call
 from dalembert.core.tables import align_columns
 from dalembert.core.text import list_names
-from dalembert.identify.records.checks import common_sample_time, list_records, name_record
+from dalembert.identify.records.checks import common_sample_time, list_records, name_record, require_samples
 from dalembert.identify.records.preparation_step import accept_several, add_note, refuse_gaps
 from dalembert.record import Record
 
@@ -130,8 +131,7 @@ def shift(record: Record, delays: Mapping[str, float]) -> Record:
     >>> float(abs(moved["a"] - moved["b"])[50:-50].max()) < 1e-3
     True
     """
-    if not isinstance(delays, Mapping):
-        raise DataError("wrong-type", f"shift needs delays by channel, {{name: seconds}}, not {delays!r}.")
+    instance(Mapping)("delays", delays)
     dt = record.sample_time
     by_column: dict[int, float] = {}
     for name, value in delays.items():
@@ -146,11 +146,10 @@ def shift(record: Record, delays: Mapping[str, float]) -> Record:
     lags = list(by_column.values())
     first = int(np.ceil(max(0.0, -min(lags)) - 1e-9))
     last = len(record) - int(np.ceil(max(0.0, *lags, 0.0) - 1e-9))
-    if last - first < 2:
-        raise DataError(
-            "too-few-samples",
-            f"no sample remains after shifting by {max(map(abs, lags)) * dt:.6g} s: the record is too short.",
-        )
+    require_samples(
+        last - first, 2,
+        f"no sample remains after shifting by {max(map(abs, lags)) * dt:.6g} s: the record is too short.",
+    )  # fmt: skip
     text = ", ".join(f"{name} by {value:.6g} s" for name, value in delays.items())
     return add_note(record.between(float(record.time[first]), float(record.time[last - 1])), data[first:last],
                  f"shifted {text}")  # fmt: skip
@@ -262,12 +261,7 @@ def synchronise(record: Sequence[Record], on: str | Sequence[str], *, longest: f
         )
     shared = []
     for k, (run, name) in enumerate(zip(runs, names)):
-        if name not in run.names:
-            raise DataError(
-                "unknown-name",
-                f"{name_record(runs, k)} has no channel {name!r} to synchronise on: {list_names(run.names, {})}.",
-                where={"record": k + 1, "channel": name},
-            )
+        require_name("channel", name, run.names, name_record(runs, k), where={"record": k + 1, "channel": name})
         refuse_gaps(run, range(len(run.names)), "interpolation")
         shared.append(run[name])
     delays_found = [(0.0, 1.0), *(_find_delay(shared[0], signal, dt, longest) for signal in shared[1:])]
@@ -282,8 +276,7 @@ def synchronise(record: Sequence[Record], on: str | Sequence[str], *, longest: f
     first = max(int(np.ceil(-late / dt - 1e-9)) for late, _ in delays_found)
     last = min(int(np.floor(len(run) - 1 - late / dt + 1e-9)) for run, (late, _) in zip(runs, delays_found))
     first, last = max(first, 0), min(last, len(runs[0]) - 1)
-    if last - first < 2:
-        raise DataError("too-few-samples", "the records do not overlap once their clocks agree.")
+    require_samples(last - first, 2, "the records do not overlap once their clocks agree.")
     time = runs[0].time[first : last + 1]
     moved = []
     for run, (late, _) in zip(runs, delays_found):

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.core.arguments import positive_number, whole_number
-from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.errors import DataError, require_name, unknown_name
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
 from dalembert.identify.machine.records import Names, pair_names
-from dalembert.identify.records.checks import list_records, name_record
+from dalembert.identify.records.checks import list_records, name_record, require_finite, require_samples
 from dalembert.identify.records.prepare import decimate as decimate_record
 from dalembert.identify.records.prepare import lowpass
 from dalembert.mechanics.forces.friction import SMOOTH
@@ -91,12 +91,8 @@ def _motion_channels(eqs: EquationsOfMotion, known: set[str], given: Names, wher
         channels = {eqs.full_name(name): channel for name, channel in pairs.items()}
         allowed = (*needed, *eqs.measures.names, *eqs.speeds.names, *seconds)
         for name, channel in channels.items():
-            if name not in allowed:
-                problem = unknown_name("coordinate or speed", name, allowed, f"equations {eqs.name!r}")
-                raise DataError("unknown-name", f"motion: {problem}", where={"argument": "motion"})
-            if channel not in known:
-                problem = unknown_name("channel", channel, known, where)
-                raise DataError("unknown-name", f"motion: {problem}", where={"channel": channel})
+            require_name("coordinate or speed", name, allowed, f"equations {eqs.name!r}", argument="motion")
+            require_name("channel", channel, known, where, argument="motion", where={"channel": channel})
     missing = [] if eqs.rows else [name for name in needed if name not in channels]
     if missing:
         raise DataError(
@@ -187,12 +183,11 @@ def _read_motion(
     edge = int(np.ceil(edge_time / cutoff / dt)) if cutoff < limit else 0
     edge = max(edge, 0 if how.endswith("given") else spline_edge)
     inner = slice(edge, len(run) - edge)
-    if len(run) - 2 * edge < fewest:
-        raise DataError(
-            "too-few-samples",
-            f"{name} has {len(run)} samples; {edge} at each end are lost to the filter at {cutoff:.3g} Hz.",
-            Advice("Record longer, or give a higher {}.", Argument("cutoff_hz")), where={"record": place},
-        )  # fmt: skip
+    require_samples(
+        len(run) - 2 * edge, fewest,
+        f"{name} has {len(run)} samples; {edge} at each end are lost to the filter at {cutoff:.3g} Hz.",
+        Advice("Record longer, or give a higher {}.", Argument("cutoff_hz")), where={"record": place},
+    )  # fmt: skip
     u, effort = np.zeros((len(run), eqs.nu)), np.zeros((len(run), eqs.nv))
     for key, channel in channels.inputs.items():
         u[:, eqs.inputs.index[key]] = run[channel]
@@ -207,18 +202,16 @@ def _read_motion(
 
 
 def _check_samples(run: Record, channels: Sequence[str], name: str, place: int, fewest: int = 8) -> None:
-    if len(run) < fewest:
-        raise DataError(
-            "too-few-samples", f"{name} has {len(run)} samples; at least {fewest} are needed.",
-            where={"record": place},
-        )  # fmt: skip
+    require_samples(
+        len(run), fewest, f"{name} has {len(run)} samples; at least {fewest} are needed.", where={"record": place}
+    )
     for channel in channels:
-        if not np.isfinite(run[channel]).all():
-            raise DataError(
-                "not-finite", f"{name}: channel {channel!r} has gaps.",
-                Advice("Fill them first with {}.", Call("da.identify.repair")),
-                where={"record": place, "channel": channel},
-            )  # fmt: skip
+        require_finite(
+            run[channel],
+            f"{name}: channel {channel!r} has gaps.",
+            Advice("Fill them first with {}.", Call("da.identify.repair")),
+            where={"record": place, "channel": channel},
+        )
 
 
 @dataclass(frozen=True)

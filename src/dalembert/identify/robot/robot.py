@@ -21,7 +21,7 @@ from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
 from dalembert.identify.machine.records import Names
 from dalembert.identify.model.quality import Fit
-from dalembert.identify.records.checks import find_name, list_records
+from dalembert.identify.records.checks import find_name, list_records, require_samples
 from dalembert.identify.records.reporting import report_findings
 from dalembert.identify.robot.identified_robot import IdentifiedRobot, predict_efforts
 from dalembert.identify.robot.measured_motion import MeasuredMotion, read_channels, read_motions
@@ -198,13 +198,11 @@ def _compress(
             efforts.append(block.effort)
             drawn.append(block.effort - block.target)
             parts.append(np.abs(block.Y * first).max(axis=2))
-    if data.counts.sum() < fewest_rows * base.count:
-        raise DataError(
-            "too-few-samples",
-            f"{int(data.counts.sum())} measured efforts of moving joints are too few for {base.count} base parameters.",
-            Advice("Record longer, with all joints in motion."),
-            evidence={"rows": int(data.counts.sum()), "parameters": base.count},
-        )  # fmt: skip
+    require_samples(
+        data.counts.sum(), fewest_rows * base.count,
+        f"{int(data.counts.sum())} measured efforts of moving joints are too few for {base.count} base parameters.",
+        Advice("Record longer, with all joints in motion."),
+    )  # fmt: skip
     measured, expected = np.vstack(efforts), np.vstack(drawn)
     spread = measured.std(axis=0)
     passive = np.array([row.input < 0 and row.speed not in balance.channels.efforts for row in balance.rows])

@@ -25,7 +25,7 @@ from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.core.tables import align_columns
 from dalembert.core.text import list_names
-from dalembert.identify.records.checks import find_name
+from dalembert.identify.records.checks import find_name, require_samples
 from dalembert.identify.records.data import Data, Detrend, read_data
 from dalembert.identify.records.reporting import IdentificationWarning
 from dalembert.identify.spectral.spectra import Records, Window, average_blocks, divide, plan_blocks
@@ -65,8 +65,9 @@ class Coherence:
 
     def table(self) -> str:
         """Smallest, mean and share above 0.9 of the multiple coherence of every output."""
+        high = 0.9
         rows = [
-            (name, f"{g.min():.3f}", f"{g.mean():.3f}", f"{100.0 * np.mean(g > 0.9):.0f} %")
+            (name, f"{g.min():.3f}", f"{g.mean():.3f}", f"{100.0 * np.mean(g > high):.0f} %")
             for name, g in zip(self.outputs, self.multiple.T)
         ]
         return align_columns(("output", "smallest", "mean", "above 0.9"), rows)
@@ -245,13 +246,11 @@ class _Scaled:
         self.dead = (self.power[:, :nu] <= no_power * self.power[:, :nu].max(axis=0)).any(axis=1)
         self.size = np.sqrt(np.maximum(self.power, self.tiny))
         self.C = G / (self.size[:, :, None] * self.size[:, None, :])
-        if blocks < nu:
-            raise DataError(
-                "too-few-samples",
-                f"the effects of {nu} inputs need at least {nu} independent blocks or records to be separated; there "
-                f"are {blocks}. Add tests that excite the inputs differently, or take shorter blocks.",
-                evidence={"blocks": blocks, "needed": nu},
-            )
+        require_samples(
+            blocks, nu,
+            f"the effects of {nu} inputs need at least {nu} independent blocks or records to be separated; there "
+            f"are {blocks}. Add tests that excite the inputs differently, or take shorter blocks.",
+        )  # fmt: skip
         values = np.linalg.eigvalsh(self.C[:, :nu, :nu])
         self.inverse = np.linalg.pinv(self.C[:, :nu, :nu], rcond=dependence, hermitian=True)
         dependent = (values[:, 0] < dependence) & ~self.dead

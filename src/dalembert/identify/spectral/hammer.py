@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.core.arguments import real_number
 from dalembert.core.arrays import ComplexArray, FloatArray, frozen
+from dalembert.core.declare import between, positive
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
 from dalembert.identify.records.checks import list_records, read_channels
@@ -93,11 +93,9 @@ def hammer_windows(
             "missing-argument", "hammer windows need the channel of the hammer.",
             Advice("Name it with {}.", Argument("inputs")),
         )  # fmt: skip
-    share = real_number("remaining", remaining)
-    if not 0.0 < share <= 1.0:
-        raise DataError("out-of-range", f"remaining must be above 0 and at most 1, got {remaining!r}.")
-    if width is not None and real_number("width", width) <= 0.0:
-        raise DataError("not-positive", f"width must be a positive time [s], got {width!r}.")
+    share = between(1e-12, 1.0)("remaining", remaining)
+    if width is not None:
+        positive("width", width)
     for run in runs:
         run.sample_time  # noqa: B018 - refuses uneven time
         refuse_gaps(run, find_columns(run, (*names_in, *names_out)), "a window")

@@ -159,8 +159,8 @@ def describe_machine_harmonics(found: Mapping[int, MachineHarmonic]) -> list[Fin
         order = "" if harmonic.base_hz is None else f" ({harmonic.multiple} times {harmonic.base_hz:.5g} Hz)"
         problem = (
             f"the motion at {harmonic.frequency_hz:.5g} Hz{order} is a steady sine, as of a rotating "
-            f"machine or of mains, and no mode: kurtosis {harmonic.kurtosis:.2f}, where a sine has 1.5 and a mode under "
-            "random forces 3."
+            f"machine or of mains, and no mode: kurtosis {harmonic.kurtosis:.2f}, where a sine has 1.5 and a mode "
+            "under random forces 3."
         )
         evidence = {
             "hertz": harmonic.frequency_hz, "kurtosis": harmonic.kurtosis, "multiple": harmonic.multiple,

@@ -30,7 +30,7 @@ from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.tables import align_columns
 from dalembert.core.text import list_names
-from dalembert.identify.records.checks import find_name
+from dalembert.identify.records.checks import find_name, require_samples
 from dalembert.identify.records.data import Data, Detrend, read_data
 from dalembert.identify.records.reporting import IdentificationWarning
 from dalembert.identify.spectral.spectra import Records
@@ -209,12 +209,11 @@ def _solve_least_squares(data: Data, count: int, memory: int, start: str, tolera
     nu, unknowns = data.nu, memory * data.nu
     lost = memory - 1 if start == "unknown" else 0
     rows = sum(max(0, length - lost) for length in data.lengths)
-    if rows < unknowns:
-        raise DataError(
-            "too-few-samples",
-            f"{memory} Markov parameters of {nu} inputs are {unknowns} unknowns per output; the records leave {rows} "
-            f"equations{' once the unknown past is left out' if lost else ''}. Ask for fewer, or measure longer.",
-        )
+    require_samples(
+        rows, unknowns,
+        f"{memory} Markov parameters of {nu} inputs are {unknowns} unknowns per output; the records leave {rows} "
+        f"equations{' once the unknown past is left out' if lost else ''}. Ask for fewer, or measure longer.",
+    )  # fmt: skip
     size = np.sqrt(sum((u**2).sum(axis=0) for u in data.u) / data.samples)
     R = compress(data, memory, lost, size)
     top, right, residual = R[:unknowns, :unknowns], R[:unknowns, unknowns:], R[unknowns:, unknowns:]
@@ -307,11 +306,10 @@ def divide_transforms(
     nu = data.nu
     if count > length:
         raise DataError("out-of-range", f"{count} Markov parameters are more than a period of {length} samples holds.")
-    if len(blocks) < nu:
-        raise DataError(
-            "too-few-samples",
-            f"{nu} inputs need at least {nu} records or periods with independent inputs; there are {len(blocks)}.",
-        )
+    require_samples(
+        len(blocks), nu,
+        f"{nu} inputs need at least {nu} records or periods with independent inputs; there are {len(blocks)}.",
+    )  # fmt: skip
     X = scipy.fft.rfft(np.stack(blocks), length, axis=1).transpose(1, 0, 2)  # (nf, K, nu + ny)
     G = X.conj().transpose(0, 2, 1) @ X
     power = np.einsum("faa->fa", G[:, :nu, :nu]).real

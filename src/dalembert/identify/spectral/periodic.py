@@ -191,7 +191,8 @@ def _cut_periods(u: FloatArray, y: FloatArray, period: int, transient: float = 2
     outputs = periods[:, :, u.shape[1] :]
     later = outputs[1:]
     noise = ((later - later.mean(axis=0)) ** 2).sum(axis=(0, 1)) / (count - 2)
+    noise = np.maximum(noise, 1e-300)
     change = ((outputs[0] - later.mean(axis=0)) ** 2).sum(axis=0)
-    if (change > transient * np.maximum(noise, 1e-300) * (1.0 + 1.0 / (count - 1))).any():
+    if (change > transient * noise * (1.0 + 1.0 / (count - 1))).any():
         return periods[1:], 1
     return periods, 0

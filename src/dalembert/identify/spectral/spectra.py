@@ -16,13 +16,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dalembert.core.arguments import one_of, real_number, whole_number
+from dalembert.core.arguments import one_of, whole_number
 from dalembert.core.arrays import ComplexArray, FloatArray, frozen
+from dalembert.core.declare import at_least
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.tables import align_columns
 from dalembert.core.text import list_names
-from dalembert.identify.records.checks import find_name
+from dalembert.identify.records.checks import find_name, require_samples
 from dalembert.identify.records.data import DETRENDS, Data, Detrend, read_data
 from dalembert.record import Record
 
@@ -187,12 +188,10 @@ def plan_blocks(data: Data, window: Window, segment: int | str | None, overlap: 
     import scipy.signal
 
     one_of("detrend", detrend, DETRENDS)
-    shared = real_number("overlap", overlap)
-    if not 0.0 <= shared < 1.0:
-        raise DataError("out-of-range", f"overlap must be from 0 to below 1, got {overlap!r}.")
+    shared = at_least(0.0, below=1.0)("overlap", overlap)
     is_word = isinstance(segment, str)
-    if is_word and segment != "record":
-        raise DataError("unknown-choice", f"segment must be a number of samples or 'record', not {segment!r}.")
+    if is_word:
+        one_of("segment", segment, ("record",))
     shortest = min(data.lengths)
     if is_word:
         length = max(data.lengths)
@@ -200,12 +199,11 @@ def plan_blocks(data: Data, window: Window, segment: int | str | None, overlap: 
         length = min(shortest, 2 ** int(np.log2(max(data.samples // (DEFAULT_BLOCKS // 2 + 1), 4))))
     else:
         length = whole_number("segment", segment, 4)
-        if length > shortest:
-            raise DataError(
-                "too-few-samples",
-                f"a block of {length} samples is longer than the shortest record, {shortest} samples.",
-                Advice("Use a smaller {}.", Argument("segment")),
-            )
+        require_samples(
+            shortest, length,
+            f"a block of {length} samples is longer than the shortest record, {shortest} samples.",
+            Advice("Use a smaller {}.", Argument("segment")),
+        )  # fmt: skip
     try:
         values = np.array(scipy.signal.get_window(window, length), dtype=np.float64)
     except (ValueError, TypeError) as error:

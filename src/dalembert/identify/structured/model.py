@@ -20,7 +20,7 @@ from dalembert.core.arguments import matrix, unique_names
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
-from dalembert.identify.records.checks import find_name
+from dalembert.identify.records.checks import find_name, require_finite
 from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
 
@@ -106,8 +106,7 @@ class StructuredModel:
                     where={"parameter": each.name},
                 )
         values = np.array([float(u.value) for u in listed])
-        if not np.isfinite(values).all():
-            raise DataError("not-finite", "the first values of unknowns must be finite.")
+        require_finite(values, "the first values of unknowns must be finite.")
         assign(self, known=known, names=names, values=values, parts=parts)
 
     @classmethod
@@ -186,8 +185,8 @@ class StructuredModel:
         )  # fmt: skip
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name} = {value:.6g}" for name, value in zip(self.names[:12], self.values, strict=False))
-        return f"StructuredModel: {len(self.names)} unknowns: {shown}{', ...' if len(self.names) > 12 else ''}"
+        words = [f"{name} = {value:.6g}" for name, value in zip(self.names, self.values, strict=False)]
+        return f"StructuredModel: {len(words)} unknowns: {', '.join([*words[:12], *['...'][: len(words[12:])]])}"
 
 
 class BuiltModel:

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.core import progress as progress_
 from dalembert.core.arguments import name_or_number, one_of, whole_number
 from dalembert.core.arrays import FloatArray, frozen
+from dalembert.core.declare import function
 from dalembert.core.errors import ConvergenceError, DataError
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.tables import align_columns
@@ -26,6 +27,7 @@ from dalembert.identify.likelihood.uncertainty import modal_derivatives
 from dalembert.identify.model import playback
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.model.quality import examine
+from dalembert.identify.records.checks import require_finite
 from dalembert.identify.records.data import Data, read_data
 from dalembert.identify.records.reporting import IdentificationWarning
 from dalembert.identify.structured.model import BuiltModel, StructuredModel, discretize
@@ -160,8 +162,7 @@ def _read_model(
 ) -> tuple[StructuredModel | BuiltModel, FloatArray]:
     if isinstance(build, StructuredModel):
         return build, build.vector(theta0)
-    if not callable(build):
-        raise DataError("wrong-type", f"build must be a StructuredModel or a function, got {type(build).__name__}.")
+    function("build", build)
     if theta0 is None:
         raise DataError(
             "missing-argument",
@@ -177,8 +178,7 @@ def _read_model(
         labels = name_or_number("unknown", names, "theta", len(theta), "build")
     if not theta.size:
         raise DataError("empty", "theta0 must hold at least one number.", where={"argument": "theta0"})
-    if not np.isfinite(theta).all():
-        raise DataError("not-finite", "theta0 must hold finite numbers.", where={"argument": "theta0"})
+    require_finite(theta, "theta0 must hold finite numbers.", where={"argument": "theta0"})
     return BuiltModel(build, theta, labels), theta
 
 

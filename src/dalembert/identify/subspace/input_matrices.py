@@ -56,8 +56,8 @@ class ModalFilters:
 
         undamped : decay over a record, -N ln |λ|, below which 1 - λ μ cancels more than one digit of the sums.
         """
-        size = float(np.abs(self.poles).max(initial=0.0))
-        return bool(np.abs(self.poles).min(initial=1.0) > 0.0) and -count * np.log(max(size, 1e-300)) > undamped
+        size = max(float(np.abs(self.poles).max(initial=0.0)), 1e-300)
+        return bool(np.abs(self.poles).min(initial=1.0) > 0.0) and -count * np.log(size) > undamped
 
     def products(
         self, u: FloatArray, y: FloatArray, scales: FloatArray, C: FloatArray, K: FloatArray | None

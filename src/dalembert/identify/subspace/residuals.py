@@ -30,6 +30,7 @@ from dalembert.identify.subspace.input_matrices import powers
 from dalembert.identify.subspace.synchrony import (
     FARTHEST,
     LONGEST,
+    TINY,
     ModelFinder,
     ShiftedOutputs,
     describe_asynchronous,
@@ -361,7 +362,7 @@ def simulation_residual(data: Data, system: StateSpace, growth: float = 2.0) -> 
     """Share of the worst output that simulation leaves, with free initial states; None for unstable models."""
     values = np.linalg.eigvals(system.A).astype(np.complex128)
     u, y = find_loudest_stretch(data, LONGEST)
-    if not data.nu or not len(values) or len(u) * np.log(np.abs(values).max() + 1e-300) > growth:
+    if not data.nu or not len(values) or len(u) * np.log(np.abs(values).max(initial=TINY)) > growth:
         return None
     residual = y - march(system.A, (u @ system.B.T)[:-1], np.zeros(system.nx)) @ system.C.T - u @ system.D.T
     poles = values[values.imag >= 0.0]

@@ -31,9 +31,9 @@ from numpy.typing import NDArray
 
 from dalembert.core.arguments import whole_number
 from dalembert.core.arrays import ComplexArray, FloatArray, frozen
-from dalembert.core.declare import checked, not_negative
+from dalembert.core.declare import checked, instance, not_negative
 from dalembert.core.errors import DataError
-from dalembert.core.findings import Advice, Argument, Call
+from dalembert.core.findings import Advice, Argument
 from dalembert.core.tables import align_columns
 from dalembert.core.text import count_noun
 from dalembert.identify.model.collinearity import modal_phase_collinearity
@@ -155,12 +155,7 @@ def stabilization(
     """
     largest_order = 60  # of a diagram by default
     wanted = None if orders is None else _orders(orders)
-    if tolerances is not None and not isinstance(tolerances, Tolerances):
-        raise DataError(
-            "wrong-type",
-            f"tolerances must be of the class Tolerances, got {tolerances!r}.",
-            Advice("Use {}.", Call("da.identify.Tolerances", Argument("frequency", 0.01), Argument("damping", 0.05))),
-        )
+    limits = instance(Tolerances)("tolerances", Tolerances() if tolerances is None else tolerances)
     most = None if rows is not None or wanted is None else wanted[-1]
     projection, data = project_record(record, inputs, outputs, method, rows, most, detrend)
     i = projection.hankel.rows
@@ -168,7 +163,7 @@ def stabilization(
     usual = range(2, min(largest_order, projection.room) + 1, 2) if wanted is None else wanted
     if wanted is not None and wanted[-1] > room:
         raise order_too_high(i, data.ny, room, wanted[-1])
-    return make_diagram(projection, list(usual), data, projection.method, tolerances or Tolerances())
+    return make_diagram(projection, list(usual), data, projection.method, limits)
 
 
 def _orders(orders: Iterable[int]) -> list[int]:

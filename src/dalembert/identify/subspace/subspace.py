@@ -18,6 +18,7 @@ import numpy as np
 
 from dalembert.core.arguments import whole_number
 from dalembert.core.arrays import FloatArray
+from dalembert.core.declare import instance
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.identify.model.identified import Identified, SubspaceSource
@@ -132,8 +133,7 @@ def make_model(
 
 def delay_inputs(data: Data, delays: Mapping[str, int]) -> Data:
     """Data with each input delayed, the first samples dropped."""
-    if not isinstance(delays, Mapping):
-        raise DataError("wrong-type", f"delays must be a mapping of inputs to samples, not {delays!r}.")
+    instance(Mapping)("delays", delays)
     for name, count in delays.items():
         find_name("input", name, data.inputs, "delays", channel=name)
         whole_number(f"the delay of {name!r} in samples", count)

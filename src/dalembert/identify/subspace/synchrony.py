@@ -36,6 +36,7 @@ from dalembert.identify.subspace.input_matrices import powers
 from dalembert.linear.recursions import march
 from dalembert.linear.state_space import StateSpace
 
+TINY = float(np.finfo(float).tiny)
 FARTHEST = 5  # samples that an output is shifted by, either way
 LONGEST, SHORTEST = 2048, 512  # samples that are examined: a check must not take long
 
@@ -184,8 +185,7 @@ def shift_outputs(
 
     None for models without inputs or states, unstable ones, and too few samples.
 
-    growth : ln of the growth of a model over the samples, beyond which it is not simulated; and ln of the decay of a
-    mode over them, below which it lasts (18 %).
+    growth : ln of the growth of a model over the samples, beyond which it is not simulated.
     exact : power relative to the output below which residuals count as equal: modes beyond the order leave as much.
     work : products formed
     """
@@ -198,7 +198,7 @@ def shift_outputs(
     width, moves = 2 * n + nu, 2 * S + 1
     u, y = find_loudest_stretch(data, int(np.clip(work / (width * (width + moves * ny)), SHORTEST, LONGEST)))
     common = len(u) - 4 * S
-    if common < 4 * width or len(u) * np.log(np.abs(poles).max(initial=0.1)) > growth:
+    if common < 4 * width or len(u) * np.log(np.abs(poles).max(initial=TINY)) > growth:
         return None
     size_u, size_y = (np.sqrt(np.maximum(np.mean(signal**2, axis=0), 1e-300)) for signal in (u, y))
     free = powers(poles, len(u))
@@ -232,12 +232,11 @@ def _modal_power(
     """Power of every mode in every output, driven and free, (poles, ny); zero for modes that decay.
 
     defective : condition number of eigenvectors, 1/√ε: a defective pair, whose modes have no power of their own.
-    decay : ln of the growth of a model over the samples, beyond which it is not simulated; and ln of the decay of a
-    mode over them, below which it lasts (18 %).
+    decay : ln of the decay of a mode over the samples, below which it lasts (18 %).
     """
     n, ny = x.shape[1], theta.shape[1]
     driven, loose = np.zeros((len(poles), ny)), np.zeros((len(poles), ny))
-    lasting = np.flatnonzero(len(x) * np.log(np.maximum(np.abs(poles), 1e-300)) > -decay)
+    lasting = np.flatnonzero(len(x) * np.log(np.maximum(np.abs(poles), TINY)) > -decay)
     if not len(lasting) or np.linalg.cond(vectors) > defective:
         return driven, loose
     modal = np.linalg.inv(vectors)
