@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.signal
@@ -258,11 +260,6 @@ def test_one_average_has_no_random_error():
         made.deviation("a1", "f1")
 
 
-def test_h2_of_unequal_numbers_of_inputs_and_outputs_is_refused():
-    with raises(DataError, "not-supported", "H2", "method='H1' or method='Hv'"):
-        identify.frf(simulated(frame(2), RNG(0).normal(size=(1024, 2))), ["f1", "f3"], method="H2")
-
-
 def test_h2_of_as_many_inputs_as_outputs_is_exact_without_noise():
     rng = RNG(1)
     G = np.array([[1.0, 2.0], [-0.5, 3.0]])
@@ -281,16 +278,6 @@ def test_frequencies_without_excitation_are_told_and_set_to_zero():
         )  # fmt: skip
     assert made["y"][7] == pytest.approx(2.0)  # line 8; line 0 is left out
     assert np.flatnonzero(made.coherence["y"]).tolist() == [7]
-
-
-def test_an_unknown_estimator_gets_a_suggestion():
-    with raises(DataError, "unknown-choice", "'H3'"):
-        identify.frf(flat(0, 1, 0, samples=500), "u", method="H3")
-
-
-def test_a_response_needs_an_input():
-    with raises(DataError, "missing-argument"):
-        identify.frf(flat(0, 1, 0, samples=500))
 
 
 # ---- hammer tests
@@ -418,3 +405,20 @@ def test_inputs_are_dependent_below_an_eigenvalue_of_their_correlation(factor: f
 def test_an_input_has_no_power_below_a_share_of_its_largest(factor: float) -> None:
     G = np.array([np.eye(2), np.diag([factor * 1e-24, 1.0])])
     assert scaled_codes(G, 1) == (["weak-excitation"] if factor < 1.0 else [])
+
+
+REFUSED: dict[str, tuple[Any, ...]] = {
+    "h2 of unequal numbers of inputs and outputs": (
+        lambda: identify.frf(simulated(frame(2), RNG(0).normal(size=(1024, 2))), ["f1", "f3"], method="H2"),
+        "not-supported", "H2", "method='H1' or method='Hv'"),
+    "an unknown estimator gets a suggestion":
+        (lambda: identify.frf(flat(0, 1, 0, samples=500), "u", method="H3"), "unknown-choice", "'H3'"),
+    "a response needs an input": (lambda: identify.frf(flat(0, 1, 0, samples=500)), "missing-argument"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_mistakes_are_refused(case: str) -> None:
+    call, code, *shown = REFUSED[case]
+    with raises(DataError, code, *shown):
+        call()

@@ -20,7 +20,6 @@ import scipy.linalg
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DalembertError
 from dalembert.core.findings import Finding
-from dalembert.core.tables import align_columns
 from dalembert.identify.auto.result import Backbone, Nonlinearity
 from dalembert.identify.likelihood.refine import refine
 from dalembert.identify.model.identified import Identified
@@ -269,13 +268,3 @@ def _fit_line(x: FloatArray, y: FloatArray, deviation: FloatArray) -> tuple[floa
     residual = y - mean_y - slope * (x - mean_x)
     scatter = float(w @ residual**2) / max(len(x) - 2, 1)
     return slope, float(np.sqrt(max(scatter, 1.0) / max(spread, 1e-300)))
-
-
-def table_of_backbones(curves: Sequence[Backbone]) -> str:
-    """One line per mode."""
-    rows = [
-        (str(c.mode + 1), f"{c.frequency_hz:.4g}", f"{c.level[0]:.3g} to {c.level[-1]:.3g}",
-         f"{100 * c.change:+.2g}", "yes" if c.significant else "no")
-        for c in curves
-    ]  # fmt: skip
-    return align_columns(("mode", "frequency [Hz]", "level (rms)", "change [%]", "significant"), rows)

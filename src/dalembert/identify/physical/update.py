@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -187,7 +187,7 @@ def _target(
             if column is not None:
                 spreads.setdefault(name, column)
         modes = modes.modes()
-    modes = instance(Modes, Identified)("modes", modes)
+    modes = cast("Modes", instance(Modes)("modes", modes))
     chosen = np.flatnonzero(modes.eigenvalues.imag > 0)
     for name, column in (("frequencies_hz", modes.frequency_deviations_hz), ("damping", modes.damping_deviations)):
         if column is not None:

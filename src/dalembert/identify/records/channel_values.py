@@ -50,10 +50,10 @@ def mean_over_deviation(means: FloatArray, spreads: FloatArray) -> tuple[float, 
     return float(least), {"mean": float(means[0]), "standard_deviation": float(spreads[0])}
 
 
-def ratio_of_sizes(sizes: FloatArray) -> tuple[float, dict[str, Any]]:
+def ratio_of_sizes(sizes: FloatArray, unit: str = "") -> tuple[float, dict[str, Any]]:
     """Largest over smallest standard deviation."""
     ratio = float(sizes.max() / sizes.min())
-    return ratio, {"ratio": ratio}
+    return ratio, {"ratio": ratio, "unit": unit}
 
 
 def smallest_correlation(
@@ -380,5 +380,5 @@ def _examine_units(names: Sequence[str], units: Mapping[str, str], spreads: Floa
         if units.get(name):
             sizes_of.setdefault(units[name], []).append((float(sizes[sizes > 0.0].max()), name))
     ends = [(unit, min(sizes), max(sizes)) for unit, sizes in sizes_of.items()]
-    return [UNITS.judge(np.array([small, large]), channel=name, other=other, unit=unit)
+    return [UNITS.judge(np.array([small, large]), unit, channel=name, other=other)
             for unit, (small, other), (large, name) in ends]  # fmt: skip

@@ -45,11 +45,12 @@ def list_records(record: object) -> tuple[Record, ...]:
 
 
 def require_samples(
-    count: float, needed: float, problem: str, *advice: Advice, where: Mapping[str, Any] | None = None
-) -> None:
-    """Refuse fewer samples than are needed; the evidence has both."""
+    count: float, needed: float, problem: str, *advice: Advice, noun: str = "samples",
+    where: Mapping[str, Any] | None = None,
+) -> None:  # fmt: skip
+    """Refuse fewer samples, or blocks, than are needed; the evidence has both."""
     if count < needed:
-        evidence = {"samples": count, "needed": needed}
+        evidence = {noun: count, "needed": needed}
         raise DataError("too-few-samples", problem, *advice, where=where, evidence=evidence)
 
 

@@ -201,7 +201,7 @@ def _compress(
     require_samples(
         data.counts.sum(), fewest_rows * base.count,
         f"{int(data.counts.sum())} measured efforts of moving joints are too few for {base.count} base parameters.",
-        Advice("Record longer, with all joints in motion."),
+        Advice("Record longer, with all joints in motion."), noun="rows",
     )  # fmt: skip
     measured, expected = np.vstack(efforts), np.vstack(drawn)
     spread = measured.std(axis=0)

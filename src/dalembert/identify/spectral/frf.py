@@ -250,6 +250,7 @@ class _Scaled:
             blocks, nu,
             f"the effects of {nu} inputs need at least {nu} independent blocks or records to be separated; there "
             f"are {blocks}. Add tests that excite the inputs differently, or take shorter blocks.",
+            noun="blocks",
         )  # fmt: skip
         values = np.linalg.eigvalsh(self.C[:, :nu, :nu])
         self.inverse = np.linalg.pinv(self.C[:, :nu, :nu], rcond=dependence, hermitian=True)

@@ -208,11 +208,6 @@ def test_noise_that_spoils_the_damping_matrix_is_told() -> None:
     assert relative(physical(fit, colocated=("a1", "force")).C, TRUE.C) < 0.1
 
 
-def test_too_few_sensors_are_answered_with_the_functions_that_need_fewer() -> None:
-    with raises(DataError, "coordinate-count", "refine_structured"):
-        physical(sampled_frame(), sensors=["a1", "a2"])
-
-
 def test_all_pairs_of_sensors_and_forces_at_one_place_are_used() -> None:
     forces = ["f1", "f2", "f3"]
     frame = storey_frame(B=np.eye(3), inputs=forces, units=None).state_space().to_discrete(DT)
@@ -278,21 +273,11 @@ def test_overdamped_modes_and_odd_orders_are_refused() -> None:
     assert caught.value.finding.evidence == {"order": 3, "real": 3}
 
 
-def test_too_few_coordinates_are_refused() -> None:
-    with raises(DataError, "coordinate-count", "3 coordinates"):
-        physical(sampled_frame(), sensors=["a1", "a2"])
-
-
 def test_no_colocated_pair_is_refused() -> None:
     apart = storey_frame(B=np.eye(3)[:, 2:], Y_acceleration=np.eye(3)[:2], outputs=["a1", "a2"], units=None)
     sensors = {"a1": "x1.acceleration", "a2": "x2.acceleration"}
     with raises(DataError, "not-colocated"):
         physical(scrambled(apart), sensors=sensors, actuators={"force": "x3"})
-
-
-def test_a_wrong_colocated_pair_is_refused_or_its_mass_would_not_be_positive() -> None:
-    with raises(DataError, "not-positive-definite"):
-        physical(sampled_frame(), colocated=("a2", "force"))
 
 
 def test_a_mode_with_a_node_at_the_colocated_pair_is_refused() -> None:
@@ -382,3 +367,20 @@ def test_of_pairs_that_are_as_good_the_first_is_taken_and_the_others_are_named()
         matches(model, tolerance=1e-8)
         assert model.provenance["co-located"] == (("a1", "f1"), ("a2", "f2"), ("a3", "f3"))
         assert "a2 with f2" in model.provenance["notes"][0] or "a2 with f2" in model.provenance["notes"][1]
+
+
+REFUSED: dict[str, tuple[Any, ...]] = {
+    "too few sensors are answered with the functions that need fewer":
+        (lambda: physical(sampled_frame(), sensors=["a1", "a2"]), "coordinate-count", "refine_structured"),
+    "too few coordinates":
+        (lambda: physical(sampled_frame(), sensors=["a1", "a2"]), "coordinate-count", "3 coordinates"),
+    "a wrong colocated pair is refused or its mass would not be positive":
+        (lambda: physical(sampled_frame(), colocated=("a2", "force")), "not-positive-definite"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_mistakes_are_refused(case: str) -> None:
+    call, code, *shown = REFUSED[case]
+    with raises(DataError, code, *shown):
+        call()
