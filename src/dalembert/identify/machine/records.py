@@ -77,7 +77,7 @@ def read_tests(
         y = np.array(test[list(channels)])
         for i, channel in enumerate(channels):
             require_samples(
-                np.count_nonzero(np.isfinite(y[:, i])), 2,
+                int(np.count_nonzero(np.isfinite(y[:, i]))), 2,
                 f"{name}: output {channel!r} holds fewer than 2 measured samples.",
                 where={"record": k + 1, "channel": channel},
             )  # fmt: skip
