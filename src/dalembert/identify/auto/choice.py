@@ -211,7 +211,7 @@ def _find_poles(
 ) -> tuple[list[int], list[Finding]]:
     """Places of the chosen poles in the diagram, ascending in frequency, and findings on those that moved.
 
-    noticeable : and the distance above which a finding reports it: a page writes six digits, so the same diagram is
+    noticeable : distance above which a finding reports it: a page writes six digits, so the same diagram is
     within 1e-5.
     same : distance |Δs|/|s| of the nearest pole of its order: the tolerance of a pole that is stable over the orders.
     """

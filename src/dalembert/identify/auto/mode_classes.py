@@ -276,7 +276,7 @@ def _same_mode(
     damping, or a number of standard deviations; least MAC where there are two outputs at least. Subspace poles of the
     frames of the tests (1 and 10 % noise) are within 0.5 % and 20 %; two random shapes of three numbers have a MAC
     above 0.8 in 1 of 9 cases.
-    scatter : and number of standard deviations of a damping ratio under random forces, where this limit is larger.
+    scatter : number of standard deviations of a damping ratio under random forces, where this limit is larger.
     """
     f, zeta = float(modes.frequencies_hz[k]), float(modes.damping_ratios[k])
     sd_f, sd_z = model.frequency_deviations_hz, model.damping_deviations

@@ -43,7 +43,7 @@ def decide_nonlinearity(
     over_chance : share of the residual explained, over the largest share of the same forces at other times: 1.1 at most
     in 14 linear records of the tests (1 and 10 % noise, random and periodic); with a spring 5 % stiffer 1.5 to 2.9 at
     10 % noise, 4 and more at 1 %.
-    least_level : and the least significant level of distortion, relative to the output: it changes a frequency by 0.1
+    least_level : least significant level of distortion, relative to the output: it changes a frequency by 0.1
     %.
     """
     span = None if lines is None else lines.seconds / data.dt

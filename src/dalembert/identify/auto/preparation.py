@@ -133,7 +133,7 @@ def _leave_out_copies(
 def _find_integrals(data: Data, y: FloatArray, integral: float = 0.05) -> dict[int, int]:
     """Outputs y (N, ny) that are the integral of another one: by unit, and by their differences between samples.
 
-    integral : and of its differences between samples, below which it is the integral of another one: strong-motion
+    integral : difference of the steps of a channel, relative, below which it is an integral of another: strong-motion
     files have integrals beside each acceleration. At most 0.006 in those of a bridge, at least 0.22 between two places
     on it
     """

@@ -130,7 +130,7 @@ def find_peaks(
 ) -> list[SpectralPeak]:
     """Modes of a decomposition, by the prominence of their peaks and the width of their modal domains.
 
-    least_prominence : and at least this height [dB] with any number of averages: half of the power.
+    least_prominence : least height [dB] with any number of averages: half of the power.
     prominence : height of a peak above the valleys beside it, in standard deviations of the density in dB,
     4.34/√averages: the extremes of some hundred independent lines of noise lie 5 apart.
     distinct : largest share of a shape of the second singular value in the span of the modes on both sides: above this

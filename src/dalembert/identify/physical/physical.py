@@ -427,7 +427,7 @@ def _choose_damping(
 
     Responses are compared at the natural frequencies and at the half-power points, each relative to the size there.
 
-    exact : the same where all forms are exact: rounding of responses of some hundred lines
+    exact : largest error of a form that is exact: rounding of responses of some hundred lines
     simpler : response error of a simpler form of damping over the least of all forms, up to which it is taken
     """
     w, decay = np.abs(lam), np.abs(lam.real)

@@ -118,7 +118,7 @@ def _infer_kind(
     system: StateSpace, output: str, noise: FloatArray | None = None, significant: float = 6.0,
     feedthrough: float = 0.02,
 ) -> tuple[int, str]:  # fmt: skip
-    # significant: and beyond this many of its standard deviations: 1 in 10^9 by chance.
+    # significant: standard deviations of it, beyond which it is no noise: 1 in 10^9 by chance.
     # feedthrough: Share of the largest Markov parameter above which feed-through is no noise: only accelerations follow
     # a force within the same sample, with a feed-through of 1/m; noise of 1 % in the parameters leaves half of this.
     kind_by_unit = kind_of_unit(system.units.get(output, ""))

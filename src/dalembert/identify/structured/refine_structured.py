@@ -189,7 +189,7 @@ def _maximise(
     """The first point and the maximum of the likelihood: over windows that grow, then over all data.
 
     converged : squared length of the last step in standard deviations: a thousandth of a deviation.
-    roughly : the same over short windows, whose maximum is only an initial guess: a tenth.
+    roughly : squared length of the last step over short windows, whose maximum is only an initial guess: a tenth.
     """
 
     def whole(at: FloatArray) -> StructuredPoint:

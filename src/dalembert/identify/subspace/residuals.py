@@ -146,7 +146,7 @@ def find_unexplained_output(
     explained, unexplained : part of a residual that past inputs explain: below 0.01 in good records, below 0.03 of an
     output that takes states, above 0.26 of those whose states it took.
     significance : its significance in standard deviations: 2 at most in good records, 94 and more with such an output.
-    larger : and how many times that of the others, whose states it took: 8 and more with clipped or dead sensors.
+    larger : its share over that of the others, whose states it took: 8 and more with clipped or dead sensors.
     """
     residuals, share = shifted.rest[:, FARTHEST], shifted.shares[FARTHEST]
     if share.max() < large:
