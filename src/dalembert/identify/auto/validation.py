@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.findings import Advice, Call, Finding
+from dalembert.core.rules import judge, rule
 from dalembert.core.text import count_noun
 from dalembert.identify.auto.result import CLASSES, ModeJudgement, OrderTrial
 from dalembert.identify.model.identified import Identified
@@ -15,26 +17,81 @@ from dalembert.identify.model.quality import Fit, Residuals
 from dalembert.identify.subspace.stabilization import Stabilization
 from dalembert.linear.modes import Modes
 
+Measured = tuple[float, dict[str, Any]]
+
+
+def fit_lost(training: float, held_out: float) -> Measured:
+    """Percent of fit lost from training to held-out data.
+
+    7 at most in 12 records of a frame whose order was found (600 and 2000 samples, 5 to 100 % noise), 13 to 21 where a
+    mode was missing.
+    """
+    return training - held_out, {"training": training, "held_out": held_out}
+
+
+def fit_reached(percent: float) -> Measured:
+    """Percent of fit; 20 % explain 36 % of the power of the outputs."""
+    value = percent if np.isfinite(percent) else -np.inf
+    return value, {"percent": percent, "shown": max(percent, 0.0)}
+
+
+def share_of_nyquist(hertz: FloatArray, dt: float, duration: float) -> Measured:
+    """Fastest mode over half the sample rate: the transition band of usual anti-alias filters begins at 0.8."""
+    return 2.0 * dt * float(hertz.max()), {"hertz": float(hertz.max()), "nyquist": 0.5 / dt}
+
+
+def samples_per_period(hertz: FloatArray, dt: float, duration: float) -> Measured:
+    """Samples per period of the fastest mode.
+
+    With 100 its poles are within 2π/100 of z = 1, and 30 block rows of a subspace method span a third of its period.
+    """
+    count = 1.0 / dt / float(hertz.max())
+    return count, {"samples_per_period": count, "hertz": float(hertz.max())}
+
+
+def periods_of_slowest(hertz: FloatArray, dt: float, duration: float) -> Measured:
+    """Periods of the slowest mode in the record: a damping ratio of 1 % decays by 1/e in 16 periods."""
+    return float(hertz.min()) * duration, {"periods": float(hertz.min()) * duration, "hertz": float(hertz.min())}
+
+
+OVERFIT = rule(
+    "overfit", fit_lost, above=15.0, edge=(14.9, 15.1),
+    problem="the fit falls from {training:.1f} % on the training data to {held_out:.1f} % on the data held out: the "
+    "structure or its excitation changed (amplitude, time), or the order is too large.",
+)  # fmt: skip
+POOR_FIT = rule(
+    "poor-fit", fit_reached, below=20.0, edge=(20.1, 19.9),
+    problem="the model explains only {shown:.1f} % of the training data: the outputs are not driven by these inputs, "
+    "noise hides the motion, or the motion is not linear. Do not trust its modes.",
+)  # fmt: skip
+SAMPLING_OF_MODES = [
+    rule(
+        "near-nyquist", share_of_nyquist, above=0.8, edge=(0.79, 0.81),
+        problem="the mode at {hertz:.5g} Hz is close to half the sample rate ({nyquist:.5g} Hz): without an analogue "
+        "filter before sampling it may be the alias of a faster one.",
+    ),
+    rule(
+        "oversampled", samples_per_period, above=100.0, edge=(99.0, 101.0),
+        problem="the fastest mode, {hertz:.4g} Hz, is sampled {value:.0f} times per period.",
+        advice=[Advice("Reduce the rate first with {}: this improves slow modes.", Call("da.identify.decimate"))],
+    ),
+    rule(
+        "few-periods", periods_of_slowest, below=20.0, edge=(20.1, 19.9),
+        problem="the record has only {value:.1f} periods of the mode at {hertz:.4g} Hz.",
+    ),
+]  # fmt: skip
+
 
 def find_doubts(
     model: Identified, kept: Sequence[int], drawn: Stabilization, fit_in: Fit, fit_out: Fit | None,
-    residuals: Residuals, duration: float, exact_fit: float = 100.0 - 1e-5, worse: float = 15.0,
+    residuals: Residuals, duration: float, exact_fit: float = 100.0 - 1e-5,
 ) -> list[Finding]:  # fmt: skip
-    """Doubts about a model, the most serious first; kept : modes, from 0, that are not of the fit only.
-
-    worse : percent of fit lost from training to held-out data: 7 at most in 12 records of a frame whose order was found
-    (600 and 2000 samples, 5 to 100 % noise), 13 to 21 where a mode was missing
-    """
+    """Doubts about a model, the most serious first; kept : modes, from 0, that are not of the fit only."""
     findings: list[Finding] = []
     if not model.system.is_stable:
         problem = "the model is unstable: a measured structure at rest is stable, so the order or the data are wrong."
         findings.append(Finding("unstable-model", problem))
-    if fit_out is not None and fit_out.mean < fit_in.mean - worse:
-        problem = (
-            f"the fit falls from {fit_in.mean:.1f} % on the training data to {fit_out.mean:.1f} % on the data held "
-            "out: the structure or its excitation changed (amplitude, time), or the order is too large."
-        )
-        findings.append(Finding("overfit", problem, evidence={"training": fit_in.mean, "held_out": fit_out.mean}))
+    findings += judge([OVERFIT], fit_in.mean, fit_out.mean) if fit_out is not None else []
     findings += _examine_modes(model, list(kept), drawn, duration)
     # residuals of noise-free data are rounding
     return findings if fit_in.mean > exact_fit else findings + _examine_residuals(model, residuals)
@@ -72,18 +129,9 @@ def order_without_duplicates(model: Identified, trials: Sequence[OrderTrial], as
     return fewer
 
 
-def find_poor_fit(fit: Fit, poor_fit: float = 20.0) -> list[Finding]:
-    """A finding on a model that explains next to nothing of the data it was found from.
-
-    poor_fit : percent of fit below which a model explains next to nothing: 36 % of the power of the outputs
-    """
-    if fit.mean >= poor_fit:
-        return []
-    problem = (
-        f"the model explains only {max(fit.mean, 0.0):.1f} % of the training data: the outputs are not driven by these "
-        "inputs, noise hides the motion, or the motion is not linear. Do not trust its modes."
-    )
-    return [Finding("poor-fit", problem, evidence={"percent": fit.mean})]
+def find_poor_fit(fit: Fit) -> list[Finding]:
+    """A finding on a model that explains next to nothing of the data it was found from."""
+    return judge([POOR_FIT], fit.mean)
 
 
 def find_no_sound_mode(judgements: Sequence[ModeJudgement]) -> list[Finding]:
@@ -100,36 +148,16 @@ def find_no_sound_mode(judgements: Sequence[ModeJudgement]) -> list[Finding]:
 
 
 def _examine_modes(
-    model: Identified, kept: list[int], drawn: Stabilization, duration: float, few_periods: float = 20.0,
-    near_nyquist: float = 0.8, oversampled: float = 100.0, uncertain_damping: float = 0.3, same_mode: float = 0.02,
+    model: Identified, kept: list[int], drawn: Stabilization, duration: float, uncertain_damping: float = 0.3,
+    same_mode: float = 0.02,
 ) -> list[Finding]:  # fmt: skip
-    # few_periods: periods of the slowest mode: a damping ratio of 1 % decays by 1/e in 16 periods
-    # near_nyquist: a mode above this share of half the sample rate is doubtful: the transition band of usual anti-alias
-    # filters begins there
-    # oversampled: samples per period of the fastest mode: its poles are then within 2π/100 of z = 1, and the 30 block
-    # rows of a subspace method span a third of its period
     # uncertain_damping: relative standard deviation of a damping ratio: its 95 % interval reaches from 0.4 to 1.6 times
     # the value
     # same_mode: relative difference in frequency to a stable column of the stabilization diagram
-    f, zeta, nyquist = model.frequencies_hz[kept], model.damping_ratios[kept], 0.5 / model.dt
+    f, zeta = model.frequencies_hz[kept], model.damping_ratios[kept]
     if not len(f):
         return []
-    findings = []
-    slowest, fastest = float(f.min()), float(f.max())
-    if fastest > near_nyquist * nyquist:
-        problem = (
-            f"the mode at {fastest:.5g} Hz is close to half the sample rate ({nyquist:.5g} Hz): without an analogue "
-            "filter before sampling it may be the alias of a faster one."
-        )
-        findings.append(Finding("near-nyquist", problem, evidence={"hertz": fastest, "nyquist": nyquist}))
-    if fastest * oversampled < 2.0 * nyquist:
-        per_period = 2.0 * nyquist / fastest
-        problem = f"the fastest mode, {fastest:.4g} Hz, is sampled {per_period:.0f} times per period."
-        advice = Advice("Reduce the rate first with {}: this improves slow modes.", Call("da.identify.decimate"))
-        findings.append(Finding("oversampled", problem, {}, {"samples_per_period": per_period}, (advice,)))
-    if slowest * duration < few_periods:
-        problem = f"the record has only {slowest * duration:.1f} periods of the mode at {slowest:.4g} Hz."
-        findings.append(Finding("few-periods", problem, evidence={"periods": slowest * duration, "hertz": slowest}))
+    findings = judge(SAMPLING_OF_MODES, f, model.dt, duration)
     if len(drawn.modes):
         apart = np.min(np.abs(f[:, None] - drawn.frequency_means[None, :]), axis=1) / f
         if (apart > same_mode).any():
