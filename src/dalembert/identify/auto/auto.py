@@ -57,6 +57,7 @@ from dalembert.identify.records.gaps import find_filled_gaps, find_parts
 from dalembert.identify.records.reporting import IdentificationWarning
 from dalembert.identify.spectral.frf import FrfEstimate, frf
 from dalembert.identify.spectral.periodic import PeriodicLines, find_period, separate_lines
+from dalembert.identify.spectral.rotor_lines import RotorLines
 from dalembert.identify.subspace.projections import Projection
 from dalembert.identify.subspace.residuals import examine_residuals
 from dalembert.identify.subspace.stabilization import Stabilization, Tolerances, make_diagram
@@ -154,7 +155,7 @@ def auto(
             model, trials, training, training_data, projection, setting, refined, decisions
         )
         model, trials, equal = _take_smaller(
-            model, choice.order, trials, training, training_data, projection, setting, refined, scale, decisions
+            model, choice.order, trials, training, training_data, projection, setting, refined, scale, rotor, decisions
         )
         findings += equal
     findings += [finding for finding in (*model.findings, *more) if finding not in findings]
@@ -240,7 +241,8 @@ def _part_with_duplicates(
 
 def _take_smaller(
     model: Identified, proposed: int, trials: tuple[OrderTrial, ...], training: Sequence[Record], data: Data,
-    projection: Projection, setting: Setting, refined: bool, scale: TimeScale, decisions: list[str],
+    projection: Projection, setting: Setting, refined: bool, scale: TimeScale, rotor: RotorLines | None,
+    decisions: list[str],
 ) -> tuple[Identified, tuple[OrderTrial, ...], list[Finding]]:  # fmt: skip
     """The smallest of the models that fit as well, unless it lacks a sound mode; and a finding with both."""
     orders = find_equal_orders(model.order, proposed, trials)
@@ -254,7 +256,7 @@ def _take_smaller(
         if not fits_as_well(lower, model, training, setting):
             continue
         if sound is None:
-            judged = judge_modes(model, projection, training, data, setting, scale)
+            judged = judge_modes(model, projection, training, data, setting, scale, rotor)
             sound = {k for k, mode in enumerate(judged) if mode.grade == CLASSES[0]}
         if sound.intersection(find_further_modes(model, lower)):
             second = lower if second is None else second

@@ -9,7 +9,7 @@ import scipy.signal
 import dalembert as da
 from dalembert.identify.output_only.machine_sines import remove_machine_sines
 from dalembert.identify.records.data import Data, read_data
-from dalembert.identify.spectral.rotor_lines import REACH, RotorLines, find_rotor_lines, remove_lines
+from dalembert.identify.spectral.rotor_lines import RotorLines, find_rotor_lines, remove_lines
 from dalembert.record import Record
 from tests.helpers.ambient_chain import DT, ambient, truth
 
@@ -39,8 +39,8 @@ def test_lines_of_one_rotor_are_found_with_its_mean_speed_and_its_variation(vari
     noise = np.random.default_rng(1).normal(size=SAMPLES)
     found = find(sum(np.cos(k * angle + k) for k in (1, 2, 3, 5)) + 0.3 * noise, 1, 2, 3, 5)
     assert found is not None and found.given == {0: 1, 1: 2, 2: 3, 3: 5} and set(found.multiples) >= {1, 2, 3, 5}
-    # mean speed without 5 s at both ends, where the filter joins them: an error of 0.1 rad in 290 s · 2π · 3.3 Hz
-    ends = int(1.0 / (REACH * SPEED * DT))
+    # mean speed without 5 s at both ends, which the filter of ± 6 % joins: an error of 0.1 rad in 290 s · 2π · 3.3 Hz
+    ends = int(1.0 / (0.06 * SPEED * DT))
     mean = (angle[-ends] - angle[ends]) / (2.0 * np.pi * DT * (SAMPLES - 2 * ends))
     assert found.base_hz == pytest.approx(mean, rel=1e-4)
     # noise of density 0.09/64 gives the angle 2 · 0.09/64/Σk² = 7e-5 rad²/Hz in 1 Hz to each side: 0.007 Hz, 0.2 %
