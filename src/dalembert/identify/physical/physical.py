@@ -129,9 +129,8 @@ def physical(
     >>> again.M.round(9).tolist()
     [[2.0, 0.0], [0.0, 1.0]]
     """
-    fit = take_identified(fit)
-    system = fit.system if isinstance(fit, Identified) else fit
-    system = instance(StateSpace)("fit", system)
+    model: Identified | StateSpace = instance(Identified, StateSpace)("fit", take_identified(fit))
+    system = model.system if isinstance(model, Identified) else model
     if damping is not None:
         one_of("damping", damping, FORMS)
     if not system.nu:
@@ -144,7 +143,7 @@ def physical(
     triple = mkr.modal_triple(system.A, system.B, system.C, system.dt)
     _refuse_poles(system, triple)
     IdentificationWarning.report([*check_forces(system), *_find_close_modes(triple.eigenvalues)])
-    places, note = read_sensors(system, sensors, kind, _measure_feedthrough_noise(fit))
+    places, note = read_sensors(system, sensors, kind, _measure_feedthrough_noise(model))
     drives = read_actuators(system, actuators)
     pairs = read_pairs(system, colocated)
     coordinates = _coordinates(places, drives, pairs, len(triple.eigenvalues))
@@ -164,7 +163,7 @@ def physical(
 # ---- errors and findings
 
 
-def _measure_feedthrough_noise(fit: Identified | HoldsIdentified | StateSpace) -> FloatArray | None:
+def _measure_feedthrough_noise(fit: Identified | StateSpace) -> FloatArray | None:
     """(ny, nu) standard deviations of D: noise of the outputs over the inputs and the root of their samples."""
     if not isinstance(fit, Identified) or fit.innovation is None or "input levels" not in fit.provenance:
         return None

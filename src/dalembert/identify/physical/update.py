@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -174,20 +174,19 @@ def _prior(names: list[str], given: float | Mapping[str, float] | None) -> Array
 
 
 def _target(
-    modes: Modes | Identified | HoldsIdentified, coordinates: Mapping[str, str] | Sequence[str] | None,
+    measured: Modes | Identified | HoldsIdentified, coordinates: Mapping[str, str] | Sequence[str] | None,
     deviations: Mapping[str, ArrayLike] | None, shapes: bool, damping: bool,
 ) -> Target:  # fmt: skip
     spreads, kinds = dict(deviations or {}), ("frequencies_hz", "shapes", "damping")
     for name in spreads:
         if name not in kinds:
             raise DataError("unknown-argument", unknown_name("kind", name, kinds, "deviations"))
-    modes = take_identified(modes)
+    modes: Modes | Identified = instance(Identified, Modes)("modes", take_identified(measured))
     if isinstance(modes, Identified):
         for name, column in (("frequencies_hz", modes.frequency_deviations_hz), ("damping", modes.damping_deviations)):
             if column is not None:
                 spreads.setdefault(name, column)
         modes = modes.modes()
-    modes = cast("Modes", instance(Modes)("modes", modes))
     chosen = np.flatnonzero(modes.eigenvalues.imag > 0)
     for name, column in (("frequencies_hz", modes.frequency_deviations_hz), ("damping", modes.damping_deviations)):
         if column is not None:

@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.core import progress as progress_
 from dalembert.core.arguments import name_or_number, one_of, whole_number
 from dalembert.core.arrays import FloatArray, frozen
-from dalembert.core.declare import function
 from dalembert.core.errors import ConvergenceError, DataError
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.tables import align_columns
@@ -162,7 +161,8 @@ def _read_model(
 ) -> tuple[StructuredModel | BuiltModel, FloatArray]:
     if isinstance(build, StructuredModel):
         return build, build.vector(theta0)
-    function("build", build)
+    problem = f"build must be a StructuredModel or a function, got {type(build).__name__}."
+    DataError.when(not callable(build), "wrong-type", problem)
     if theta0 is None:
         raise DataError(
             "missing-argument",
