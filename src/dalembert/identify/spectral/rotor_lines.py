@@ -64,7 +64,8 @@ def find_rotor_lines(
     data: Data, hertz: FloatArray, weights: ComplexArray, level: float = 9.2, fewest: int = 3,
     largest_kurtosis: float = 2.5, member: float = 4.6, highest: float = 0.45,
 ) -> RotorLines | None:  # fmt: skip
-    """The largest family of lines with the phases of one rotor; None where there is none.
+    """The largest family of lines with the phases of one rotor; None where there is none, or no time to measure its
+    speed.
 
     hertz : (n,) of peaks or modes;  weights : (ny, n) by which the outputs are summed for each
     level : L of a pair: 1 in 10 000 by chance, since a record has some tens of pairs
@@ -89,14 +90,14 @@ def find_rotor_lines(
     angles = tuple(angle for angle in by_record if angle is not None)
     if len(angles) < len(by_record):
         return None
-    ends = int(
-        1.0 / (_measure_half_width(1, base) * data.dt)
-    )  # samples that the filter joins with the other end of the record
+    # samples that the filter joins with the other end of the record; one independent value of the speed in as many
+    ends = int(1.0 / (_measure_half_width(1, base) * data.dt))
     speeds = np.concatenate([np.gradient(angle, data.dt)[ends:-ends] / (2.0 * np.pi) for angle in angles])
+    if len(speeds) < ends:
+        return None
     mean = float(np.mean(speeds))
-    present = [
-        k for k in range(1, int(highest / (data.dt * mean)) + 1) if _measure_line(data, angles, k, mean) > member
-    ]
+    largest = int(highest / (data.dt * mean))
+    present = [k for k in range(1, largest + 1) if _measure_line(data, angles, k, mean) > member]
     multiples = tuple(sorted({*family.values(), *present}))
     return RotorLines(mean, float(np.std(speeds)) / mean, multiples, family, angles)
 

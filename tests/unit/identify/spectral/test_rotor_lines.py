@@ -28,7 +28,7 @@ def on_one_channel(y: np.ndarray) -> Data:
     return read_data.quiet(Record(DT * np.arange(len(y)), y[:, None], ["y"]))
 
 
-def find(y: np.ndarray, *multiples: int) -> RotorLines | None:
+def find(y: np.ndarray, *multiples: float) -> RotorLines | None:
     hertz = 1.004 * SPEED * np.array(multiples)  # as peaks of a spectrum have it
     return find_rotor_lines(on_one_channel(y), hertz, np.ones((1, len(hertz)), dtype=complex))
 
@@ -49,6 +49,15 @@ def test_lines_of_one_rotor_are_found_with_its_mean_speed_and_its_variation(vari
     assert found.covers(np.array([3.3, 3.3 * (1 + 4 * variation + 0.02), 3 * 3.3, 6 * 3.3])).tolist() == [
         True, False, True, False,
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_record_without_time_to_measure_the_speed_shows_no_rotor(seed: int) -> None:
+    """Lines at 6, 10 and 15 times 0.33 Hz: the ends that the filter joins, 50 s each, are longer than the record."""
+    samples = round(90.0 / DT)
+    angle = turning(samples, seed, 0.01, speed=0.1 * SPEED)
+    y = sum(np.cos(k * angle + k) for k in (6, 10, 15)) + 0.01 * np.random.default_rng(1).normal(size=samples)
+    assert find(y, 0.6, 1.0, 1.5) is None
 
 
 def test_a_steady_speed_is_none_that_varies() -> None:
