@@ -37,7 +37,7 @@ OTHERS = {
     "thing": "result",
 }
 # results and records are made by functions; whoever makes one by hand names its fields
-HELD = {"Record", "Data", "Estimate", "Synchronised", "HammerWindows"}
+HELD = {"Record", "Data", "Estimate", "Synchronised", "HammerWindows", "Impacts"}
 
 
 def signatures() -> Iterator[tuple[str, inspect.Signature]]:

@@ -11,13 +11,10 @@ import scipy.signal
 
 from dalembert.core.errors import DataError
 from dalembert.identify import Identified, mean_phase, modal_phase_collinearity, phase_deviation
-from dalembert.identify.model.identified import is_oscillation
 from dalembert.identify.model.quality import examine, measure_fit
 from dalembert.identify.physical.mass_stiffness import modal_triple
 from dalembert.identify.physical.proportional_damping import proportional_damping
-from dalembert.identify.realization.hankel import unstable_model
 from dalembert.identify.records.channel_values import _refuse_constant
-from dalembert.identify.subspace.subspace import note_instability
 from dalembert.linear import StateSpace
 from dalembert.record import Record
 from tests.helpers.findings import raises
@@ -250,18 +247,6 @@ def test_collinearity_is_one_for_a_turned_real_shape_and_zero_for_a_travelling_w
 
 
 # ---- edges of thresholds of poles
-
-
-@pytest.mark.parametrize(("share", "oscillates"), [(3e-10, False), (3e-9, True)])
-def test_a_pole_oscillates_from_a_billionth_of_its_size_to_the_nyquist_frequency(share, oscillates):
-    assert bool(is_oscillation(np.array([-1.0 + 1j * share]), 0.1)[0]) == oscillates
-    assert bool(is_oscillation(np.array([-1.0 + 10j * np.pi * (1.0 - share)]), 0.1)[0]) == oscillates
-
-
-@pytest.mark.parametrize(("growth", "unstable"), [(3e-10, False), (3e-9, True)])
-def test_a_model_is_unstable_where_it_grows_by_a_billionth_per_sample(growth, unstable):
-    assert bool(unstable_model(np.array([[1.0 + growth]]))) == unstable
-    assert bool(note_instability(np.array([[1.0 + growth]]))) == unstable
 
 
 def test_the_hold_of_a_pole_near_1_keeps_eight_digits():

@@ -14,11 +14,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
 
-from dalembert.core.arguments import whole_number
+from dalembert.core.declare import between, checked, count, refused_as
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Finding
 from dalembert.identify.auto.mode_classes import find_missing_columns, judge_modes, measure_strength
@@ -56,6 +57,7 @@ from dalembert.identify.records.gaps import find_filled_gaps, find_parts
 from dalembert.identify.records.reporting import IdentificationWarning
 from dalembert.identify.spectral.frf import FrfEstimate, frf
 from dalembert.identify.spectral.periodic import PeriodicLines, find_period, separate_lines
+from dalembert.identify.spectral.rotor_lines import RotorLines
 from dalembert.identify.subspace.projections import Projection
 from dalembert.identify.subspace.residuals import examine_residuals
 from dalembert.identify.subspace.stabilization import Stabilization, Tolerances, make_diagram
@@ -63,30 +65,19 @@ from dalembert.identify.subspace.subspace import moesp_finder
 from dalembert.record import Record
 
 Names = str | Iterable[str]
-LARGEST_ORDER_DRAWN = 60  # largest order of a stabilization diagram: thirty modes
+
+Share = Annotated[
+    float, refused_as("out-of-range", between(0.0, 0.5)),
+    "share of the data kept for validation: the end of a single record, the last of several, or the end of both of two",
+]  # fmt: skip
+Order = Annotated[int, count(1), "number of states, two per mode; chosen from the data when left out"]
 
 
-@dataclass(frozen=True)
-class ResponseThresholds:
-    """Blocks of the measured frequency response."""
-
-    # blocks at least (twice as many with their overlap)
-    fewest_blocks: int = 4
-
-
-THRESHOLDS = ResponseThresholds()
-
-
+@checked
 def auto(
-    record: Record | Sequence[Record],
-    inputs: Names = (),
-    outputs: Names | None = None,
-    *,
-    order: int | None = None,
-    hold_out: float = 1.0 / 3.0,
-    rows: int | None = None,
-    refined: bool = True,
-) -> AutoIdentified:
+    record: Record | Sequence[Record], inputs: Names = (), outputs: Names | None = None, *, order: Order | None = None,
+    hold_out: Share = 1.0 / 3.0, rows: int | None = None, refined: bool = True,
+) -> AutoIdentified:  # fmt: skip
     """A model from inputs to outputs, with its modes, from records alone.
 
     Parameters
@@ -95,10 +86,6 @@ def auto(
     inputs, outputs : channel names
         Without inputs the record is taken as ambient vibration or free decay. Outputs are all other channels when left
         out.
-    order : number of states, optional
-        Two per mode; chosen from the data when left out.
-    hold_out : share of the data kept for the validation, 0 to 0.5
-        The end of a single record; the last of several records, or the end of each where there are only two.
     rows : block rows of the subspace method, optional
     refined : bool
         Whether the model is refined by maximum likelihood, which also gives standard deviations.
@@ -122,11 +109,9 @@ def auto(
     >>> found.order, bool(abs(error[0]) < 4 * found.identified.frequency_deviations_hz[0]), bool(found.fit.mean > 90.0)
     (2, True, True)
     """
-    share = _check_share(hold_out)
-    order = None if order is None else whole_number("order", order, 1)
     parts, cuts = find_parts(record)
     data = read_data.quiet(parts, inputs, outputs, drift_matters=True)
-    findings = cuts + [one for one in data.findings if one.code != "offset"]  # means are subtracted
+    findings = cuts + [finding for finding in data.findings if finding.code != "offset"]  # means are subtracted
     setting, decisions = prepare(data, rows)
     rotor = None
     if not setting.inputs:
@@ -140,17 +125,17 @@ def auto(
     setting = replace(setting, spanning=scale.rows, period=None if lines is None else lines.seconds)
     runs = reduce_rate(list_records(parts), scale.factor)
     if lines is None:
-        training, held = split(runs, share, inputs=setting.inputs)
+        training, held = split(runs, hold_out, inputs=setting.inputs)
     else:
         decisions.append(
             f"found a periodic input: {lines.periods} periods of {lines.seconds:.4g} s averaged, noise and distortion "
             "separated line by line"
         )
-        training, held = split_within_periods(runs, share, lines.seconds)
-        findings += [] if held or share == 0.0 else [_describe_repetition(lines)]
+        training, held = split_within_periods(runs, hold_out, lines.seconds)
+        findings += [] if held or hold_out == 0.0 else [_describe_repetition(lines)]
     decisions.append(describe_split(training, held, data.dt * scale.factor, setting.period))
-    part = setting.read(training)
-    projection = setting.project(part)
+    training_data = setting.read(training)
+    projection = setting.project(training_data)
     trials: tuple[OrderTrial, ...] = ()
     if order is None:
         chosen, choice, trials = choose_tried_order(projection, training, setting, decisions)
@@ -158,37 +143,41 @@ def auto(
     else:
         chosen, orders = order, []
         decisions.append(f"took order {order} as given")
-    found, trials = identify_stable(part, projection, setting, chosen, trials, decisions)
-    findings += found.findings
+    model_found, trials = identify_stable(training_data, projection, setting, chosen, trials, decisions)
+    findings += model_found.findings
     if setting.inputs:
-        findings += examine_residuals(part, found.system, moesp_finder(), unexplained=0.0)
-    model, more = _settle(found, training, part, projection, setting, orders if refined else None, decisions)
+        findings += examine_residuals(training_data, model_found.system, moesp_finder(), unexplained=0.0)
+    model, more = _settle(
+        model_found, training, training_data, projection, setting, orders if refined else None, decisions
+    )
     if order is None:
-        model, trials = _part_with_duplicates(model, trials, training, part, projection, setting, refined, decisions)
+        model, trials = _part_with_duplicates(
+            model, trials, training, training_data, projection, setting, refined, decisions
+        )
         model, trials, equal = _take_smaller(
-            model, choice.order, trials, training, part, projection, setting, refined, scale, decisions
+            model, choice.order, trials, training, training_data, projection, setting, refined, scale, rotor, decisions
         )
         findings += equal
-    findings += [one for one in (*model.findings, *more) if one not in findings]
-    drawn = _diagram(projection, part, setting, model.order)
-    judgements = judge_modes(model, projection, training, part, setting, scale, rotor)
+    findings += [finding for finding in (*model.findings, *more) if finding not in findings]
+    drawn = _diagram(projection, training_data, setting, model.order)
+    judgements = judge_modes(model, projection, training, training_data, setting, scale, rotor)
     findings += find_no_sound_mode(judgements)
     fit_in, fit_out = setting.fit(model, training), setting.fit(model, held) if held else None
     findings += find_poor_fit(fit_in) + find_filled_gaps(data.provenance)
     residuals = model.residuals(held or training, setting.kind if model.gain is not None else "simulation")
     # the classes of the modes also judge the refinement, and modes that only one of two orders has: findings are kept
     silent = ("no-convergence", "unmeasured-forces", "equal-orders")
-    IdentificationWarning.report([one for one in findings if one.code not in silent])
-    kept = [k for k, judged in enumerate(judgements) if judged.grade != CLASSES[2]]
-    whole = setting.read(runs)
-    bent = decide_nonlinearity(model, [k for k in kept if judgements[k].grade == CLASSES[0]], whole, lines)
+    IdentificationWarning.report([finding for finding in findings if finding.code not in silent])
+    sound = [k for k, judged in enumerate(judgements) if judged.grade != CLASSES[2]]
+    all_data = setting.read(runs)
+    bent = decide_nonlinearity(model, [k for k in sound if judgements[k].grade == CLASSES[0]], all_data, lines)
     decisions.append(f"judged the structure: {bent.text()}")
     findings += scale.findings() + describe_nonlinearity(bent)
-    findings += find_doubts(model, kept, drawn, fit_in, fit_out, residuals, data.duration)
+    findings += find_doubts(model, sound, drawn, fit_in, fit_out, residuals, data.duration)
     findings += find_missing_columns(model, drawn, scale, rotor)
     return AutoIdentified(
         identified=model, stabilization=drawn, trials=trials, fit=fit_out, training_fit=fit_in, residuals=residuals,
-        frf=_measure_frf(part, setting, model, lines, list_records(parts)), training=training, held_out=held,
+        frf=_measure_frf(training_data, setting, model, lines, list_records(parts)), training=training, held_out=held,
         decisions=tuple(decisions), findings=tuple(findings), judgements=judgements, time_scale=scale, periodic=lines,
         nonlinearity=bent, provenance=dict(data.provenance), rotor=rotor,
     )  # fmt: skip
@@ -197,17 +186,11 @@ def auto(
 # ---- steps
 
 
-def _check_share(value: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 0.5:
-        raise DataError(
-            "out-of-range", f"hold_out is the share of the data kept for validation, 0 to 0.5, not {value!r}.",
-            where={"argument": "hold_out"},
-        )  # fmt: skip
-    return float(value)
-
-
-def _diagram(projection: Projection, data: Data, setting: Setting, order: int) -> Stabilization:
-    room = min(projection.room, LARGEST_ORDER_DRAWN)
+def _diagram(
+    projection: Projection, data: Data, setting: Setting, order: int, largest_order_drawn: int = 60
+) -> Stabilization:
+    # largest_order_drawn: largest order of a stabilization diagram: thirty modes
+    room = min(projection.room, largest_order_drawn)
     orders = list(range(2, max(room, 2) + 1, 2)) or [order]
     return make_diagram(projection, orders, data, setting.method, Tolerances())
 
@@ -246,19 +229,20 @@ def _part_with_duplicates(
         return lower, trials
     strength = measure_strength(model, data)
     weak = np.unique([min(pair, key=lambda k: strength[k]) for pair in twice])
-    rest = drop_modes(model, model.frequencies_hz[weak])
-    if rest is None or not refined:
+    smaller = drop_modes(model, model.frequencies_hz[weak])
+    if smaller is None or not refined:
         return model, trials
     decisions.append(f"removed the weaker of each pair: {why}")
     noise = model.noise_model or "output"
-    again = refine_once(rest, training, noise, decisions)
-    kept = is_settled(again, max(data.lengths)) and len(find_duplicates(again)) < len(twice)
-    return (again if kept else model), trials
+    again = refine_once(smaller, training, noise, decisions)
+    accepted = is_settled(again, max(data.lengths)) and len(find_duplicates(again)) < len(twice)
+    return (again if accepted else model), trials
 
 
 def _take_smaller(
     model: Identified, proposed: int, trials: tuple[OrderTrial, ...], training: Sequence[Record], data: Data,
-    projection: Projection, setting: Setting, refined: bool, scale: TimeScale, decisions: list[str],
+    projection: Projection, setting: Setting, refined: bool, scale: TimeScale, rotor: RotorLines | None,
+    decisions: list[str],
 ) -> tuple[Identified, tuple[OrderTrial, ...], list[Finding]]:  # fmt: skip
     """The smallest of the models that fit as well, unless it lacks a sound mode; and a finding with both."""
     orders = find_equal_orders(model.order, proposed, trials)
@@ -272,7 +256,7 @@ def _take_smaller(
         if not fits_as_well(lower, model, training, setting):
             continue
         if sound is None:
-            judged = judge_modes(model, projection, training, data, setting, scale)
+            judged = judge_modes(model, projection, training, data, setting, scale, rotor)
             sound = {k for k, mode in enumerate(judged) if mode.grade == CLASSES[0]}
         if sound.intersection(find_further_modes(model, lower)):
             second = lower if second is None else second
@@ -295,22 +279,26 @@ def _describe_repetition(lines: PeriodicLines) -> Finding:
 
 
 def _measure_frf(
-    data: Data, setting: Setting, model: Identified, lines: PeriodicLines | None, records: Sequence[Record]
-) -> FrfEstimate | None:
-    """Measured frequency response: over periods, or over blocks, longer ones where modes are sharper than its lines."""
+    data: Data, setting: Setting, model: Identified, lines: PeriodicLines | None, records: Sequence[Record],
+    fewest_blocks: int = 4,
+) -> FrfEstimate | None:  # fmt: skip
+    """Measured frequency response: over periods, or over blocks, longer ones where modes are sharper than its lines.
+
+    fewest_blocks : blocks at least (twice as many with their overlap)
+    """
     if not setting.inputs:
         return None
     try:
         if lines is not None and lines.periods > 2 * len(setting.inputs):
-            whole = frf(setting.read(records), window="boxcar", segment=lines.period, overlap=0.0)
-            inside = (lines.excited[1:] > 0.0) & (whole.frequencies_hz < 0.5 / model.dt)
-            return whole.select(np.flatnonzero(inside)) if inside.sum() > 1 else None
+            over_periods = frf(setting.read(records), window="boxcar", segment=lines.period, overlap=0.0)
+            inside = (lines.excited[1:] > 0.0) & (over_periods.frequencies_hz < 0.5 / model.dt)
+            return over_periods.select(np.flatnonzero(inside)) if inside.sum() > 1 else None
         if setting.impacts:
             return frf(data, window="boxcar", segment="record", detrend="none")
         usual = frf(data)
         rates = -model.underdamped_modes().eigenvalues.real  # half of the half-power widths
         width = float(np.min(rates, initial=np.inf))
-        longest = min(data.lengths) // THRESHOLDS.fewest_blocks
+        longest = min(data.lengths) // fewest_blocks
         if usual.frequencies[1] - usual.frequencies[0] < width or longest <= 2 * len(usual.frequencies):
             return usual
         return frf(data, segment=longest)

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.arrays import ComplexArray, FloatArray
+from dalembert.core.declare import instance
 from dalembert.core.errors import DataError, problem_of
 from dalembert.core.findings import Finding
 from dalembert.core.text import count_noun
@@ -41,7 +42,6 @@ from dalembert.identify.subspace.subspace import make_model
 from dalembert.record.sampling import steps_agree
 
 SCHEMA, VERSION = "dalembert-choice", 1
-MOST_POLES = 200
 LARGEST = sys.float_info.max
 CHOSEN = CLASSES[3]
 # Findings on the automatic model: they do not apply to another one.
@@ -53,20 +53,6 @@ OF_THE_MODEL = frozenset(
         "unstable-poles",
     }
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class ChoiceThresholds:
-    """Limits for the decision whether a pole of a diagram is the chosen one."""
-
-    # Distance |Δs|/|s| of the nearest pole of its order: the tolerance of a pole that is stable over the orders.
-    same: float = 0.01
-    # ... and the distance above which a finding reports it: a page writes six digits, so the same diagram is within
-    # 1e-5.
-    moved: float = 1e-4
-
-
-THRESHOLDS = ChoiceThresholds()
 
 
 @dataclass(frozen=True)
@@ -117,8 +103,7 @@ def choose(result: AutoIdentified, choice: Mapping[str, Any] | PoleChoice) -> Au
     AutoIdentified
         With exactly these poles, all modes of class "chosen", fit and residuals of this model.
     """
-    if not isinstance(result, AutoIdentified):
-        raise DataError("wrong-type", f"poles are chosen from an AutoIdentified, not from a {type(result).__name__}.")
+    instance(AutoIdentified)("result", result)
     wanted = choice if isinstance(choice, PoleChoice) else read_choice(choice)
     old, drawn = result.identified, result.stabilization
     rows = None if old.subspace is None else old.subspace.rows
@@ -136,7 +121,7 @@ def choose(result: AutoIdentified, choice: Mapping[str, Any] | PoleChoice) -> Au
     kind = setting.kind if model.gain is not None else "simulation"
     residuals = model.residuals(result.held_out or result.training, kind)
     every = list(range(len(model.underdamped_modes())))
-    kept = [one for one in result.findings if one.code not in OF_THE_MODEL]
+    findings_kept = [item for item in result.findings if item.code not in OF_THE_MODEL]
     findings += find_poor_fit(fit_in)
     findings += find_doubts(model, every, drawn, fit_in, fit_out, residuals, data.duration)
     listing = ", ".join(f"{drawn.frequencies_hz[k]:.5g} Hz (order {drawn.orders[k]})" for k in places)
@@ -146,8 +131,8 @@ def choose(result: AutoIdentified, choice: Mapping[str, Any] | PoleChoice) -> Au
     )
     return replace(
         result, identified=model, trials=(), fit=fit_out, training_fit=fit_in, residuals=residuals,
-        decisions=(*result.decisions, text), findings=(*kept, *findings),
-        judgements=tuple(replace(one, grade=CHOSEN) for one in judged),
+        decisions=(*result.decisions, text), findings=(*findings_kept, *findings),
+        judgements=tuple(replace(item, grade=CHOSEN) for item in judged),
         nonlinearity=decide_nonlinearity(model, every, data, result.periodic),
     )  # fmt: skip
 
@@ -211,8 +196,8 @@ def _check_data(wanted: PoleChoice, model: Identified, method: str, rows: int | 
             f"the choice was made on samples every {wanted.sample_time:.6g} s, the model has {model.dt:.6g} s.",
             where={"argument": "choice"},
         )
-    other = wanted.method and wanted.method != method, wanted.rows and rows and wanted.rows != rows
-    if any(other):
+    differs = wanted.method and wanted.method != method, wanted.rows and rows and wanted.rows != rows
+    if any(differs):
         raise DataError(
             "no-such-pole",
             f"the choice was made on a diagram by {wanted.method} with {wanted.rows} block rows, this one is by "
@@ -221,8 +206,15 @@ def _check_data(wanted: PoleChoice, model: Identified, method: str, rows: int | 
         )
 
 
-def _find_poles(wanted: PoleChoice, result: AutoIdentified) -> tuple[list[int], list[Finding]]:
-    """Places of the chosen poles in the diagram, ascending in frequency, and findings on those that moved."""
+def _find_poles(
+    wanted: PoleChoice, result: AutoIdentified, noticeable: float = 1e-4, same: float = 0.01
+) -> tuple[list[int], list[Finding]]:
+    """Places of the chosen poles in the diagram, ascending in frequency, and findings on those that moved.
+
+    noticeable : distance above which a finding reports it: a page writes six digits, so the same diagram is
+    within 1e-5.
+    same : distance |Δs|/|s| of the nearest pole of its order: the tolerance of a pole that is stable over the orders.
+    """
     drawn, scale = result.stabilization, result.time_scale
     places: list[int] = []
     moved = []
@@ -236,19 +228,23 @@ def _find_poles(wanted: PoleChoice, result: AutoIdentified) -> tuple[list[int], 
                 f"{scale.high:.4g} Hz: the data cannot show a mode there. Leave it out.",
                 where={"argument": "choice"}, evidence={"hertz": pole.frequency_hz},
             )  # fmt: skip
-        own = np.flatnonzero(drawn.orders == pole.order)
-        apart = np.abs(poles[own] - pole.s) / abs(pole.s)
-        if not len(own) or apart.min() > THRESHOLDS.same:
-            near = f"; the nearest one is {drawn.frequencies_hz[own[np.argmin(apart)]]:.6g} Hz" if len(own) else ""
+        same_order = np.flatnonzero(drawn.orders == pole.order)
+        apart = np.abs(poles[same_order] - pole.s) / abs(pole.s)
+        if not len(same_order) or apart.min() > same:
+            near = (
+                f"; the nearest one is {drawn.frequencies_hz[same_order[np.argmin(apart)]]:.6g} Hz"
+                if len(same_order)
+                else ""
+            )
             raise DataError(
                 "no-such-pole",
                 f"the stabilization diagram has no pole of {words}{near}. Choose from the report on these data.",
                 where={"argument": "choice"}, evidence={"order": pole.order, "hertz": pole.frequency_hz},
             )  # fmt: skip
-        place = int(own[np.argmin(apart)])
+        place = int(same_order[np.argmin(apart)])
         if place in places:
             raise DataError("duplicate", f"the pole of {words} is chosen twice.", where={"argument": "choice"})
-        if apart.min() > THRESHOLDS.moved:
+        if apart.min() > noticeable:
             moved.append(words)
         places.append(place)
     if not moved:
@@ -260,7 +256,7 @@ def _find_poles(wanted: PoleChoice, result: AutoIdentified) -> tuple[list[int], 
     return places, [Finding("changed-data", problem, {"argument": "choice"}, {"poles": len(moved)})]
 
 
-def read_choice(document: object) -> PoleChoice:
+def read_choice(document: object, most_poles: int = 200) -> PoleChoice:
     """A choice from plain data, checked.
 
     Examples
@@ -280,26 +276,26 @@ def read_choice(document: object) -> PoleChoice:
         raise _bad("missing-argument", '"poles" must be a list')
     if not listed:
         raise _bad("empty", "it has no poles: choose at least one in the report")
-    if len(listed) > MOST_POLES:
-        raise _bad("too-large", f"it has {len(listed)} poles, more than {MOST_POLES}")
+    if len(listed) > most_poles:
+        raise _bad("too-large", f"it has {len(listed)} poles, more than {most_poles}")
     diagram = document.get("diagram") or {}
     files = document.get("files") or []
     if not isinstance(diagram, Mapping) or not isinstance(files, list):
         raise _bad("wrong-type", '"diagram" must be an object and "files" a list')
     return PoleChoice(
-        tuple(_read_pole(k, one) for k, one in enumerate(listed, start=1)),
+        tuple(_read_pole(k, entry) for k, entry in enumerate(listed, start=1)),
         _read_names(document, "inputs"), _read_names(document, "outputs"),
         _read_number(document, "sample_time", '"sample_time"', 0.0, math.inf), str(diagram.get("method") or ""),
         int(_read_number({"rows": diagram.get("rows") or 0}, "rows", 'the "rows" of the diagram', -1.0, 1e6)),
-        {str(one.get("name")): str(one.get("sha256")) for one in files if isinstance(one, Mapping)},
+        {str(entry.get("name")): str(entry.get("sha256")) for entry in files if isinstance(entry, Mapping)},
     )  # fmt: skip
 
 
-def _read_pole(number: int, entry: object) -> ChosenPole:
+def _read_pole(number: int, entry: object, most: int = 10_000) -> ChosenPole:
     if not isinstance(entry, Mapping):
         raise _bad("wrong-type", f"pole {number} must be an object with order, frequency_hz and damping_ratio")
     order = entry.get("order")
-    if isinstance(order, bool) or not isinstance(order, int) or not 0 < order <= 10_000:
+    if isinstance(order, bool) or not isinstance(order, int) or not 0 < order <= most:
         raise _bad("not-a-count", f"the order of pole {number} must be a whole number of states, not {order!r:.40}")
     return ChosenPole(
         order, _read_number(entry, "frequency_hz", f"the frequency_hz of pole {number}", 0.0, math.inf),
@@ -316,7 +312,7 @@ def _read_number(entry: Mapping[str, Any], key: str, words: str, above: float, b
 
 def _read_names(document: Mapping[str, Any], key: str) -> tuple[str, ...]:
     names = document.get(key)
-    if not isinstance(names, Sequence) or isinstance(names, str) or not all(isinstance(one, str) for one in names):
+    if not isinstance(names, Sequence) or isinstance(names, str) or not all(isinstance(name, str) for name in names):
         raise _bad("missing-argument", f'"{key}" must be a list of names of channels')
     return tuple(names)
 

@@ -13,7 +13,6 @@ Schoukens and Ljung 2019 (best linear approximation); Kerschen and others 2006 (
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
@@ -21,7 +20,6 @@ import scipy.linalg
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DalembertError
 from dalembert.core.findings import Finding
-from dalembert.core.tables import align_columns
 from dalembert.identify.auto.result import Backbone, Nonlinearity
 from dalembert.identify.likelihood.refine import refine
 from dalembert.identify.model.identified import Identified
@@ -29,7 +27,6 @@ from dalembert.identify.physical.sensor_places import kind_of_unit
 from dalembert.identify.records.data import Data
 from dalembert.identify.spectral.periodic import PeriodicLines
 
-LONGEST = 30_000  # samples that are examined
 STRONGEST = 6  # modes through which forces of nonlinear elements act
 COMPONENTS = 2  # principal motions of the outputs that determine these forces
 SHIFTS = (0.21, 0.34, 0.47, 0.58, 0.69, 0.83)  # of the record or the period: shifts of the forces for comparison
@@ -37,54 +34,31 @@ LAGS = 8  # past samples of the inputs whose effect is subtracted first
 PARTS = 8  # of the record, for the backbone
 
 
-@dataclass(frozen=True)
-class NonlinearityThresholds:
-    """Limits above which a structure is not linear."""
-
-    # Share of the residual explained, over the largest share of the same forces at other times: 1.1 at most in 14
-    # linear records of the tests (1 and 10 % noise, random and periodic); with a spring 5 % stiffer 1.5 to 2.9 at 10 %
-    # noise, 4 and more at 1 %.
-    over_chance: float = 1.4
-    # ... and the least significant level of distortion, relative to the output: it changes a frequency by 0.1 %.
-    level: float = 1e-3
-    # Largest over smallest level of the parts: below this ratio, the amplitude counts as constant.
-    varies: float = 1.5
-    # Standard deviations of a slope over the level, and the least change of a frequency over the range, relative.
-    slope: float = 5.0
-    change: float = 1e-3
-    # Periods of a mode in a part, and samples per state.
-    periods: float = 25.0
-    samples: int = 20
-    # Relative distance of a frequency of a part from that of the whole record, and its standard deviation, beyond which
-    # the part shows another mode or none: changes of a spring of 20 % move a frequency by 10 %.
-    same: float = 0.1
-    known: float = 0.02
-    # Column of a force over the largest that the linear part left nothing of, and pivot over the first that is rounding
-    # of such columns of length one: differences of columns of 1e4 samples leave 1e-14.
-    nothing: float = 1e-12
-    rank: float = 1e-8
-
-
-THRESHOLDS = NonlinearityThresholds()
-
-
 def decide_nonlinearity(
-    model: Identified, sound: Sequence[int], data: Data, lines: PeriodicLines | None
-) -> Nonlinearity:
-    """The decision, its level and its reasons."""
+    model: Identified, sound: Sequence[int], data: Data, lines: PeriodicLines | None, over_chance: float = 1.4,
+    least_level: float = 1e-3,
+) -> Nonlinearity:  # fmt: skip
+    """The decision, its level and its reasons.
+
+    over_chance : share of the residual explained, over the largest share of the same forces at other times: 1.1 at most
+    in 14 linear records of the tests (1 and 10 % noise, random and periodic); with a spring 5 % stiffer 1.5 to 2.9 at
+    10 % noise, 4 and more at 1 %.
+    least_level : least significant level of distortion, relative to the output: it changes a frequency by 0.1
+    %.
+    """
     span = None if lines is None else lines.seconds / data.dt
     level, ratio = _regress_forces(model, data, span) if data.nu else (0.0, 0.0)
-    by_residuals = ratio > THRESHOLDS.over_chance and level > THRESHOLDS.level
+    by_residuals = ratio > over_chance and level > least_level
     by_lines = lines.distortion if lines is not None else 0.0
     curves = tuple(find_backbones(model, sound, data))
     bent = [curve for curve in curves if curve.significant]
     reasons = [
         *(["residuals"] if by_residuals else []),
-        *(["lines"] if by_lines > THRESHOLDS.level else []),
+        *(["lines"] if by_lines > least_level else []),
         *(["backbone"] if bent else []),
     ]
-    known = [level if by_residuals else 0.0, by_lines if by_lines > THRESHOLDS.level else 0.0]
-    return Nonlinearity(bool(reasons), tuple(reasons), max(known), ratio, curves, bool(data.nu))
+    levels = [level if by_residuals else 0.0, by_lines if by_lines > least_level else 0.0]
+    return Nonlinearity(bool(reasons), tuple(reasons), max(levels), ratio, curves, bool(data.nu))
 
 
 def describe_nonlinearity(found: Nonlinearity) -> list[Finding]:
@@ -110,18 +84,24 @@ def describe_nonlinearity(found: Nonlinearity) -> list[Finding]:
 # ---- residuals
 
 
-def _regress_forces(model: Identified, data: Data, span: float | None) -> tuple[float, float]:
+def _regress_forces(
+    model: Identified, data: Data, span: float | None, longest: int = 30_000, nothing: float = 1e-12,
+    singular: float = 1e-8,
+) -> tuple[float, float]:  # fmt: skip
     """Level of the explained distortion relative to the outputs, and its share over that by chance.
 
     span : samples of a period, within which forces are moved for comparison; of the record where None
+    longest : samples that are examined
+    nothing, singular : column of a force over the largest that the linear part left nothing of, and pivot over the
+    first that is rounding of such columns of length one: differences of columns of 1e4 samples leave 1e-14.
     """
     k = int(np.argmax(data.lengths))
-    u, y = data.u[k][:LONGEST], data.y[k][:LONGEST]
+    u, y = data.u[k][:longest], data.y[k][:longest]
     system = model.system
     if not system.is_stable:
         return 0.0, 0.0
-    made = model._simulate(model._delay_columns(u), y)
-    e = y - made
+    simulated = model._simulate(model._delay_columns(u), y)
+    e = y - simulated
     poles, forces = _simulate_forces(model, u)
     if not len(poles):
         return 0.0, 0.0
@@ -137,16 +117,16 @@ def _regress_forces(model: Identified, data: Data, span: float | None) -> tuple[
         columns = columns - base @ (base.T @ columns)
         columns = columns[begin:]
         size = np.linalg.norm(columns, axis=0)
-        columns = columns[:, size > THRESHOLDS.nothing * size.max(initial=1.0)]
+        columns = columns[:, size > nothing * size.max(initial=1.0)]
         Q, R, _ = scipy.linalg.qr(columns / np.linalg.norm(columns, axis=0), mode="economic", pivoting=True)
-        rank = int(np.count_nonzero(np.abs(np.diag(R)) > THRESHOLDS.rank * abs(R[0, 0])))
-        part = Q[:, :rank].T @ e[begin:]
-        shares.append((part**2).sum(axis=0) / len(e))
-    whole = np.array(shares)  # (1 + shifts, ny) powers explained
-    chance = whole[1:].max(axis=0)
-    ratio = whole[0] / np.maximum(chance, 1e-300)
+        rank = int(np.count_nonzero(np.abs(np.diag(R)) > singular * abs(R[0, 0])))
+        projected = Q[:, :rank].T @ e[begin:]
+        shares.append((projected**2).sum(axis=0) / len(e))
+    powers = np.array(shares)  # (1 + shifts, ny) powers explained
+    chance = powers[1:].max(axis=0)
+    ratio = powers[0] / np.maximum(chance, 1e-300)
     best = int(np.argmax(ratio))
-    level = np.sqrt(np.maximum(whole[0] - whole[1:].mean(axis=0), 0.0) / power)
+    level = np.sqrt(np.maximum(powers[0] - powers[1:].mean(axis=0), 0.0) / power)
     return float(level[best]), float(ratio[best])
 
 
@@ -187,8 +167,8 @@ def _filter(signals: FloatArray, poles: ComplexArray) -> FloatArray:
     """Signals (N, k) filtered by every pole: real and imaginary parts, (N, 2 k poles)."""
     from scipy.signal import lfilter
 
-    made = [lfilter([0.0, 1.0], [1.0, -pole], signals, axis=0) for pole in poles]
-    return np.hstack([part for one in made for part in (one.real, one.imag)])
+    filtered = [lfilter([0.0, 1.0], [1.0, -pole], signals, axis=0) for pole in poles]
+    return np.hstack([component for signal in filtered for component in (signal.real, signal.imag)])
 
 
 def _take_principal(motion: FloatArray) -> FloatArray:
@@ -202,14 +182,19 @@ def _take_principal(motion: FloatArray) -> FloatArray:
 # ---- backbone
 
 
-def find_backbones(model: Identified, sound: Sequence[int], data: Data) -> list[Backbone]:
-    """Frequency and damping ratio of the sound modes in parts of the record, where their level varies."""
-    limit = THRESHOLDS
+def find_backbones(
+    model: Identified, sound: Sequence[int], data: Data, varies: float = 1.5, periods: float = 25.0, samples: int = 20
+) -> list[Backbone]:
+    """Frequency and damping ratio of the sound modes in parts of the record, where their level varies.
+
+    varies : largest over smallest level of the parts: below this ratio, the amplitude counts as constant.
+    periods, samples : periods of a mode in a part, and samples per state.
+    """
     modes = model.underdamped_modes()
     if not len(sound) or not model.system.is_stable:
         return []
     slowest = float(modes.frequencies_hz[list(sound)].min())
-    shortest = int(max(limit.periods / (slowest * model.dt), limit.samples * model.order))
+    shortest = int(max(periods / (slowest * model.dt), samples * model.order))
     count = min(PARTS, data.samples // max(shortest, 1))
     parts = [
         (u, y)
@@ -219,49 +204,58 @@ def find_backbones(model: Identified, sound: Sequence[int], data: Data) -> list[
     if len(parts) < 3:
         return []
     level = np.array([np.sqrt((y**2).mean()) for _, y in parts])
-    if level.max() < limit.varies * max(level.min(), 1e-300):
+    if level.max() < varies * level.min():
         return []
-    found = []
+    pieces = []
     for (u, y), size in zip(parts, level, strict=True):
-        own = data.replace(u=(u,), y=(y,))
+        local = data.replace(u=(u,), y=(y,))
         try:
             noise = model.noise_model or "output"
-            part = refine.quiet(model, own, noise=noise, iterations=5)
+            refined = refine.quiet(model, local, noise=noise, iterations=5)
         except (DalembertError, np.linalg.LinAlgError):
             continue
-        if part.frequency_deviations_hz is None or part.damping_deviations is None:
+        if refined.frequency_deviations_hz is None or refined.damping_deviations is None:
             continue
-        found.append((size, part))
-    if len(found) < 3:
+        pieces.append((size, refined))
+    if len(pieces) < 3:
         return []
-    return [curve for k in sound if (curve := _make_backbone(modes.frequencies_hz[k], k, found)) is not None]
+    return [curve for k in sound if (curve := _make_backbone(modes.frequencies_hz[k], k, pieces)) is not None]
 
 
 def _cut(block: FloatArray, count: int, shortest: int) -> list[FloatArray]:
     pieces = max(1, min(count, len(block) // max(shortest, 1)))
-    return [part for part in np.array_split(block, pieces) if len(part) >= min(shortest, len(block))]
+    return [piece for piece in np.array_split(block, pieces) if len(piece) >= min(shortest, len(block))]
 
 
-def _make_backbone(hertz: float, k: int, found: Sequence[tuple[float, Identified]]) -> Backbone | None:
-    """The curve of one mode; parts that do not determine it are left out."""
+def _make_backbone(
+    hertz: float, k: int, found: Sequence[tuple[float, Identified]], varies: float = 1.5, least_change: float = 1e-3,
+    same: float = 0.1, significance: float = 5.0, known: float = 0.02,
+) -> Backbone | None:  # fmt: skip
+    """The curve of one mode; parts that do not determine it are left out.
+
+    least_change, significance : standard deviations of a slope over the level, and the least change of a frequency over
+    the range, relative.
+    same, known : relative distance of a frequency of a part from that of the whole record, and its standard deviation,
+    beyond which the part shows another mode or none: changes of a spring of 20 % move a frequency by 10 %.
+    """
     rows = []
-    for size, part in found:
-        f, zeta = part.frequencies_hz, part.damping_ratios
+    for size, modes in found:
+        f, zeta = modes.frequencies_hz, modes.damping_ratios
         if not len(f):
             continue
         near = int(np.argmin(np.abs(f - hertz)))
-        assert part.frequency_deviations_hz is not None and part.damping_deviations is not None
-        sd_f, sd_z = float(part.frequency_deviations_hz[near]), float(part.damping_deviations[near])
-        if abs(f[near] / hertz - 1.0) < THRESHOLDS.same and 0.0 < sd_f < THRESHOLDS.known * hertz:
+        assert modes.frequency_deviations_hz is not None and modes.damping_deviations is not None
+        sd_f, sd_z = float(modes.frequency_deviations_hz[near]), float(modes.damping_deviations[near])
+        if abs(f[near] / hertz - 1.0) < same and 0.0 < sd_f < known * hertz:
             rows.append((size, f[near], sd_f, zeta[near], sd_z))
     if len(rows) < 3:
         return None
     level, f, sd_f, zeta, sd_z = np.array(sorted(rows)).T
-    if level[-1] < THRESHOLDS.varies * level[0]:
+    if level[-1] < varies * level[0]:
         return None
     slope, error = _fit_line(level**2, f, sd_f)
     change = slope * (level[-1] ** 2 - level[0] ** 2) / hertz
-    sure = abs(slope) > THRESHOLDS.slope * error and abs(change) > THRESHOLDS.change
+    sure = abs(slope) > significance * error and abs(change) > least_change
     return Backbone(int(k), float(hertz), level, f, sd_f, zeta, sd_z, float(change), bool(sure))
 
 
@@ -271,16 +265,6 @@ def _fit_line(x: FloatArray, y: FloatArray, deviation: FloatArray) -> tuple[floa
     mean_x, mean_y = np.average(x, weights=w), np.average(y, weights=w)
     spread = float(w @ (x - mean_x) ** 2)
     slope = float(w @ ((x - mean_x) * (y - mean_y))) / max(spread, 1e-300)
-    left = y - mean_y - slope * (x - mean_x)
-    scatter = float(w @ left**2) / max(len(x) - 2, 1)
+    residual = y - mean_y - slope * (x - mean_x)
+    scatter = float(w @ residual**2) / max(len(x) - 2, 1)
     return slope, float(np.sqrt(max(scatter, 1.0) / max(spread, 1e-300)))
-
-
-def table_of_backbones(curves: Sequence[Backbone]) -> str:
-    """One line per mode."""
-    rows = [
-        (str(c.mode + 1), f"{c.frequency_hz:.4g}", f"{c.level[0]:.3g} to {c.level[-1]:.3g}",
-         f"{100 * c.change:+.2g}", "yes" if c.significant else "no")
-        for c in curves
-    ]  # fmt: skip
-    return align_columns(("mode", "frequency [Hz]", "level (rms)", "change [%]", "significant"), rows)

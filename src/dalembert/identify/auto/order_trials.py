@@ -12,7 +12,7 @@ these disagree a series of orders are tried. Among the stable models
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -24,31 +24,8 @@ from dalembert.identify.model.identified import Identified
 from dalembert.identify.model.quality import Fit
 from dalembert.identify.records.data import Data
 from dalembert.identify.subspace.projections import Projection
-from dalembert.identify.subspace.stabilization import GAPS, OrderChoice, choose_order
+from dalembert.identify.subspace.stabilization import OrderChoice, choose_order
 from dalembert.record import Record
-
-
-@dataclass(frozen=True)
-class OrderThresholds:
-    """Limits for the comparison of orders."""
-
-    # Residual of a larger order over that of the order it replaces, for every further mode: in 31 records of a frame
-    # (600 and 2000 samples, 5 to 100 % noise) it is 0.97 at least for orders above the true one. Where a spring hardens
-    # under a periodic force, 16 more states give 0.85 and fit the distortion; a missing mode reduces it far more.
-    clearly_better: float = 0.95
-    # Largest ratio of the residual of an order to the smallest one, for a fit that counts as equally good.
-    as_good: float = 1.02
-    # Ratio of the largest to the smallest order of the criteria, above which a series of orders is tried.
-    disagree: float = 1.5
-    ladder: tuple[int, ...] = (2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40)
-    # Largest number of further steps of two states.
-    climbs: int = 6
-
-
-THRESHOLDS = OrderThresholds()
-TIE = 1e-6  # relative difference of residuals that is no difference: the smaller model is taken
-SAME_MODE = 0.02  # largest relative difference of the frequencies of one mode in two models
-LEAST = 1e-6  # a residual below this percentage of an output counts as zero: rounding of its measurement
 
 
 class _Trials:
@@ -85,13 +62,20 @@ class _Trials:
 
 
 def choose_tried_order(
-    projection: Projection, training: Sequence[Record], setting: Setting, decisions: list[str]
-) -> tuple[int, OrderChoice, tuple[OrderTrial, ...]]:
-    """The order, that of the criteria, and the trials."""
+    projection: Projection, training: Sequence[Record], setting: Setting, decisions: list[str], climbs: int = 6,
+    noise_free: float = 1e-8, disagree: float = 1.5,
+    ladder: tuple[int, ...] = (2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40),
+) -> tuple[int, OrderChoice, tuple[OrderTrial, ...]]:  # fmt: skip
+    """The order, that of the criteria, and the trials.
+
+    climbs : largest number of further steps of two states.
+    disagree, ladder : ratio of the largest to the smallest order of the criteria, above which a series of orders is
+    tried.
+    """
     choice = choose_order(projection)
     decisions.append(choice.explanation.rstrip("."))
     values = choice.singular_values
-    rounding = values[min(choice.order, len(values) - 1)] <= GAPS.rounding * values[0]
+    rounding = values[min(choice.order, len(values) - 1)] <= noise_free * values[0]
     if rounding and choice.order == choice.gap:
         return choice.order, choice, ()  # free of noise
     trials = _Trials(training, setting)
@@ -99,12 +83,12 @@ def choose_tried_order(
     asked = sorted(max(1, order) for order in (choice.gap, choice.information, choice.stability))
     most = 2 * max(choice.gap, choice.stability) + 10
     wanted = {n - 2, n, n + 2, n + 4, choice.gap, choice.stability, min(choice.information, most)}
-    if asked[-1] > THRESHOLDS.disagree * asked[0]:
-        wanted |= {order for order in THRESHOLDS.ladder if order <= max(most, n)}
+    if asked[-1] > disagree * asked[0]:
+        wanted |= {order for order in ladder if order <= max(most, n)}
     for order in sorted(wanted):
         trials.run(order)
     order = _choose(trials, n)
-    for _ in range(THRESHOLDS.climbs):
+    for _ in range(climbs):
         if order + 2 in trials.found and order + 4 in trials.found:
             break
         trials.run(order + 2), trials.run(order + 4)
@@ -119,9 +103,9 @@ def identify_stable(
     decisions: list[str],
 ) -> tuple[Identified, tuple[OrderTrial, ...]]:  # fmt: skip
     """The model of the order that was chosen; where it is unstable, that of the next best order which is not."""
-    others = sorted((one for one in trials if one.order != order), key=lambda one: -one.percent)
+    others = sorted((each for each in trials if each.order != order), key=lambda each: -each.percent)
     first: Identified | None = None
-    for trial in (order, *(one.order for one in others if one.stable)):
+    for trial in (order, *(each.order for each in others if each.stable)):
         try:
             model = setting.identify(data, projection, trial)
         except (DataError, np.linalg.LinAlgError):
@@ -129,37 +113,45 @@ def identify_stable(
         if model.system.is_stable:
             if trial != order:
                 decisions.append(f"took order {trial}: the model of order {order} from all training data is unstable")
-            return model, tuple(replace(one, chosen=one.order == trial) for one in trials)
+            return model, tuple(replace(each, chosen=each.order == trial) for each in trials)
         first = first or model
     return first or setting.identify(data, projection, order), trials
 
 
-def find_equal_orders(taken: int, proposed: int, trials: Sequence[OrderTrial]) -> list[int]:
-    """Other orders, up to that of the criteria, whose models fit unseen data as well as the one taken; ascending."""
-    left = {trial.order: trial.left for trial in trials if trial.stable and trial.order <= proposed}
-    most = THRESHOLDS.as_good
-    return sorted(k for k in left if taken in left and k != taken and 1.0 / most <= left[k] / left[taken] <= most)
+def find_equal_orders(taken: int, proposed: int, trials: Sequence[OrderTrial], as_good: float = 1.02) -> list[int]:
+    """Other orders, up to that of the criteria, whose models fit unseen data as well as the one taken; ascending.
+
+    as_good : largest ratio of the residual of an order to the smallest one, for a fit that counts as equally good.
+    """
+    unexplained = {trial.order: trial.left for trial in trials if trial.stable and trial.order <= proposed}
+    ratios = {k: unexplained[k] / unexplained[taken] for k in unexplained if taken in unexplained and k != taken}
+    return sorted(k for k, ratio in ratios.items() if 1.0 / as_good <= ratio <= as_good)
 
 
-def fits_as_well(lower: Identified, model: Identified, records: Sequence[Record], setting: Setting) -> bool:
+def fits_as_well(
+    lower: Identified, model: Identified, records: Sequence[Record], setting: Setting, as_good: float = 1.02
+) -> bool:
     """Whether a smaller model of the same kind leaves as little of the records it was found from as a larger one."""
     if lower.order >= model.order or lower.noise_model != model.noise_model:
         return False
-    left = [_measure_left(setting.fit(one, records)) for one in (lower, model)]
-    return bool(left[0] <= THRESHOLDS.as_good * left[1])
+    unexplained = [_measure_left(setting.fit(each, records)) for each in (lower, model)]
+    return unexplained[0] <= as_good * unexplained[1]
 
 
-def find_further_modes(model: Identified, other: Identified) -> list[int]:
-    """Modes of a model whose frequencies another one lacks."""
+def find_further_modes(model: Identified, other: Identified, same_mode: float = 0.02) -> list[int]:
+    """Modes of a model whose frequencies another one lacks.
+
+    same_mode : largest relative difference of the frequencies of one mode in two models
+    """
     rest = other.frequencies_hz
-    return [k for k, f in enumerate(model.frequencies_hz) if not np.isclose(f, rest, rtol=SAME_MODE, atol=0.0).any()]
+    return [k for k, f in enumerate(model.frequencies_hz) if not np.isclose(f, rest, rtol=same_mode, atol=0.0).any()]
 
 
 def describe_equal_orders(model: Identified, other: Identified, trials: Sequence[OrderTrial]) -> Finding:
     """The finding that two orders are as good, the first of which was taken."""
     percent = {trial.order: trial.percent for trial in trials}
     pairs = ((model, other), (other, model))
-    hertz = {one.order: one.frequencies_hz[find_further_modes(one, rest)].tolist() for one, rest in pairs}
+    hertz = {here.order: here.frequencies_hz[find_further_modes(here, there)].tolist() for here, there in pairs}
     names = {order: ", ".join(f"{x:.4g}" for x in values) for order, values in hertz.items() if values}
     differ = " ".join(f"Only order {order} has modes at {values} Hz." for order, values in names.items())
     taken, second = hertz
@@ -171,35 +163,52 @@ def describe_equal_orders(model: Identified, other: Identified, trials: Sequence
     return Finding("equal-orders", problem, {}, evidence, (Advice("Compare with {}.", Argument("order", second)),))
 
 
-def _measure_left(fit: Fit) -> float:
+def _measure_left(fit: Fit, least: float = 1e-6) -> float:
     """Residual in percent of the outputs: their geometric mean, as in a likelihood, so that an output that no model
-    explains does not dominate the others."""
-    return float(np.exp(np.mean(np.log(np.maximum(100.0 - fit.percent, LEAST)))))
+    explains does not dominate the others.
+
+    least : a residual below this percentage of an output counts as zero: rounding of its measurement
+    """
+    return float(np.exp(np.mean(np.log(np.maximum(100.0 - fit.percent, least)))))
 
 
-def _choose(trials: _Trials, proposed: int) -> int:
-    """The best tried order near the one proposed."""
-    limit = THRESHOLDS
-    left = {trial.order: trial.left for trial in trials.found.values() if trial.stable}
-    if not left:
+def _choose(
+    trials: _Trials, proposed: int, as_good: float = 1.02, tie: float = 1e-6, clearly_better: float = 0.95
+) -> int:
+    """The best tried order near the one proposed.
+
+    tie : relative difference of residuals that is no difference: the smaller model is taken
+    clearly_better : residual of a larger order over that of the order it replaces, for every further mode: in 31
+    records of a frame (600 and 2000 samples, 5 to 100 % noise) it is 0.97 at least for orders above the true one. Where
+    a spring hardens under a periodic force, 16 more states give 0.85 and fit the distortion; a missing mode reduces it
+    far more.
+    """
+    unexplained = {trial.order: trial.left for trial in trials.found.values() if trial.stable}
+    if not unexplained:
         return min(trials.found, key=lambda order: trials.found[order].left, default=proposed)
-    lower = {order: left[order] for order in left if order <= proposed} or left
-    own = min(order for order in lower if lower[order] <= (1.0 + TIE) * min(lower.values()))
-    better = [k for k in left if k > own and left[k] < limit.clearly_better ** max(1.0, 0.5 * (k - own)) * left[own]]
+    lower = {order: unexplained[order] for order in unexplained if order <= proposed} or unexplained
+    best = min(order for order in lower if lower[order] <= (1.0 + tie) * min(lower.values()))
+    better = [
+        k
+        for k in unexplained
+        if k > best and unexplained[k] < clearly_better ** max(1.0, 0.5 * (k - best)) * unexplained[best]
+    ]
     if not better:
-        return own
-    least = min(left[order] for order in better)
-    return min(order for order in better if left[order] <= limit.as_good * least)
+        return best
+    least = min(unexplained[order] for order in better)
+    return min(order for order in better if unexplained[order] <= as_good * least)
 
 
-def _describe(decisions: list[str], trials: Sequence[OrderTrial], proposed: int, order: int) -> None:
-    own = next((trial for trial in trials if trial.order == proposed), None)
+def _describe(
+    decisions: list[str], trials: Sequence[OrderTrial], proposed: int, order: int, clearly_better: float = 0.95
+) -> None:
+    before_trial = next((trial for trial in trials if trial.order == proposed), None)
     now = next((trial for trial in trials if trial.order == order), None)
     if now is None:
         return
     if order != proposed:
-        before = "could not be found" if own is None else f"fits {_percent(own)}"
-        before = "is unstable" if own is not None and not own.stable else before
+        before = "could not be found" if before_trial is None else f"fits {_percent(before_trial)}"
+        before = "is unstable" if before_trial is not None and not before_trial.stable else before
         decisions.append(
             f"changed the order to {order}: on a part of the training data kept aside it fits {_percent(now)}, where "
             f"order {proposed} {before}"
@@ -208,10 +217,10 @@ def _describe(decisions: list[str], trials: Sequence[OrderTrial], proposed: int,
         others = ", ".join(f"{trial.order}: {_percent(trial)}" for trial in trials if trial is not now)
         decisions.append(
             f"kept order {order}: on a part of the training data kept aside it fits {_percent(now)}; no lower order "
-            f"fits better, and no larger one leaves {100 * (1 - THRESHOLDS.clearly_better):.0f} % less per mode "
+            f"fits better, and no larger one leaves {100 * (1 - clearly_better):.0f} % less per mode "
             f"({others})"
         )
 
 
-def _percent(trial: OrderTrial) -> str:
-    return f"{trial.percent:.1f} %" if trial.percent > -100.0 else "nothing"
+def _percent(trial: OrderTrial, least: float = -100.0) -> str:
+    return f"{trial.percent:.1f} %" if trial.percent > least else "nothing"

@@ -24,7 +24,6 @@ from dalembert.linear.modes import Modes
 from dalembert.linear.responses.frequency_response import FrequencyResponse
 from dalembert.record import Record
 
-LINES = 2000
 """Frequencies at which the response of a model is drawn over the measured one."""
 
 
@@ -211,20 +210,20 @@ class AutoIdentified:
 
     def frequency_uncertainty(self, k: int) -> float | None:
         """Standard deviation of a frequency [Hz], or half its change over the level of motion where that is larger."""
-        own = self.identified.frequency_deviations_hz
+        deviations = self.identified.frequency_deviations_hz
         bent = [
             0.5 * abs(curve.change) * curve.frequency_hz
             for curve in self.nonlinearity.backbones
             if curve.mode == k and curve.significant
         ]
-        return max([*([] if own is None else [float(own[k])]), *bent], default=None)
+        return max([*([] if deviations is None else [float(deviations[k])]), *bent], default=None)
 
     def model_response(self) -> FrequencyResponse | None:
         """Frequency response of the model over the range of :attr:`frf`, on a finer grid: its peaks are narrow."""
         if self.frf is None:
             return None
         w = self.frf.frequencies
-        grid = np.linspace(w[0], w[-1], max(LINES, len(w)))
+        grid = np.linspace(w[0], w[-1], max(2000, len(w)))
         tops = self.modes.eigenvalues.imag
         grid = np.concatenate([grid, tops[(tops > w[0]) & (tops < w[-1])]])
         return self.identified.system.frequency_response(np.unique(grid))
@@ -253,7 +252,7 @@ class AutoIdentified:
         if self.periodic is not None:
             lines += ["", "Periodic input", *_indent(repr(self.periodic))]
         if self.findings:
-            lines += ["", "Warnings", *(f"  - {one.text()}" for one in self.findings)]
+            lines += ["", "Warnings", *(f"  - {finding.text()}" for finding in self.findings)]
         return "\n".join(lines)
 
     def table(self) -> str:

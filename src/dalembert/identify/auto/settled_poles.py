@@ -14,7 +14,6 @@ not determine, or whose search did not converge, would differ from one computer 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,53 +28,37 @@ from dalembert.identify.subspace.projections import Projection
 from dalembert.record import Record
 
 
-@dataclass(frozen=True)
-class SettledThresholds:
-    """Limits for poles that decay, and for data without noise."""
+def find_endless(model: Identified, samples: int, resolution: float = 0.1) -> FloatArray:
+    """Frequencies [Hz] of the modes that do not decay within a number of samples; growing ones are included.
 
-    # Decay of a pole over the longest record [nepers]: a tone that loses 10 % over the record is a tone within the
-    # noise of all records tried; modes of 0.5 % at 4 Hz lose 14 nepers in 117 s.
-    resolution: float = 0.1
-    # percent of fit above which data are free of noise, and refinement is not needed
-    exact_fit: float = 100.0 - 1e-5
-    # Largest further order of the innovations form: fifteen modes; a search takes seconds beyond.
-    largest_order: int = 30
-    # Largest number of unknowns of a search (states times drives, records and one): 800 take 0.07 s per linear system,
-    # and the time grows with the third power.
-    largest_search: int = 800
-    # Condition number of the information on the parameters, scaled to a unit diagonal, from which on a model is not
-    # determined: sound models have 1 to 100, those that rounding can change 1e10 and more.
-    condition: float = 1e6
-    # Rounds of dropping.
-    rounds: int = 3
-    # Relative distance of a frequency from one that is to be dropped: both come from the same eigenvalues.
-    same: float = 1e-9
-
-
-THRESHOLDS = SettledThresholds()
-
-
-def find_endless(model: Identified, samples: int) -> FloatArray:
-    """Frequencies [Hz] of the modes that do not decay within a number of samples; growing ones are included."""
+    resolution : decay of a pole over the longest record [nepers]: a tone that loses 10 % over the record is a tone
+    within the noise of all records tried; modes of 0.5 % at 4 Hz lose 14 nepers in 117 s.
+    """
     modes = model.underdamped_modes()
-    still = -modes.eigenvalues.real * samples * model.dt < THRESHOLDS.resolution
+    still = -modes.eigenvalues.real * samples * model.dt < resolution
     return np.asarray(modes.frequencies_hz[still])
 
 
 def refine_inside(
     found: Identified, training: Sequence[Record], data: Data, projection: Projection, setting: Setting,
-    orders: Iterable[int], decisions: list[str],
+    orders: Iterable[int], decisions: list[str], exact_fit: float = 100.0 - 1e-5,
+    largest_search: int = 800, rounds: int = 3, largest_order: int = 30,
 ) -> tuple[Identified, list[Finding]]:  # fmt: skip
     """The model after maximum likelihood without a pole on the circle, or unchanged; and findings.
 
     orders : those of the criteria, tried where the model of the order chosen does not settle
+    exact_fit : percent of fit above which data are free of noise, and refinement is not needed
+    largest_search : largest number of unknowns of a search (states times drives, records and one): 800 take 0.07 s per
+    linear system, and the time grows with the third power.
+    rounds : rounds of dropping.
+    largest_order : largest further order of the innovations form: fifteen modes; a search takes seconds beyond.
     """
-    if setting.fit(found, training).mean > THRESHOLDS.exact_fit:
+    if setting.fit(found, training).mean > exact_fit:
         decisions.append("did not refine it: the data are noise-free, the model reproduces them exactly")
         return found, []
     noise = "output" if setting.inputs else "innovations"
     longest = max(data.lengths)
-    if _count_unknowns(found.order, data, noise) > THRESHOLDS.largest_search:
+    if _count_unknowns(found.order, data, noise) > largest_search:
         decisions.append(
             f"did not refine it: a search of {_count_unknowns(found.order, data, noise)} unknowns would take minutes. "
             "The model has no standard deviations; choose fewer outputs, or a lower order"
@@ -93,8 +76,8 @@ def refine_inside(
                 decisions.append(f"returned to order {order}, refined by maximum likelihood of output errors: {why}")
                 return trial, []
         best: Identified | None = None
-        for order in sorted({found.order, *(k for k in orders if k <= THRESHOLDS.largest_order)}):
-            if _count_unknowns(order, data, "innovations") > THRESHOLDS.largest_search:
+        for order in sorted({found.order, *(k for k in orders if k <= largest_order)}):
+            if _count_unknowns(order, data, "innovations") > largest_search:
                 continue
             try:
                 begin = setting.identify(data, projection, order)
@@ -113,13 +96,13 @@ def refine_inside(
                 "forces act than were measured"
             )
             return best, [_describe_forces(hertz)]
-    for _ in range(THRESHOLDS.rounds):
+    for _ in range(rounds):
         # the poles of a search that did not end are chance
-        rest = drop_modes(better, hertz) if better.provenance.get("converged", True) else None
-        if rest is None:
+        smaller = drop_modes(better, hertz) if better.provenance.get("converged", True) else None
+        if smaller is None:
             break
         decisions.append(f"removed the motion at {_join(hertz)} Hz, which does not decay within the record: no mode")
-        better = refine_once(rest, training, noise, decisions)
+        better = refine_once(smaller, training, noise, decisions)
         hertz = find_endless(better, longest)
         if not len(hertz):
             break
@@ -129,9 +112,13 @@ def refine_inside(
     return found, [_describe_undetermined(found.order)]
 
 
-def is_determined(model: Identified) -> bool:
-    """Whether data with sensor noise determine the parameters of a refined model."""
-    return float(model.provenance.get("condition", 1.0)) < THRESHOLDS.condition
+def is_determined(model: Identified, condition: float = 1e6) -> bool:
+    """Whether data with sensor noise determine the parameters of a refined model.
+
+    condition : condition number of the information on the parameters, scaled to a unit diagonal, from which on a model
+    is not determined: sound models have 1 to 100, those that rounding can change 1e10 and more.
+    """
+    return float(model.provenance.get("condition", 1.0)) < condition
 
 
 def is_settled(model: Identified, samples: int) -> bool:
@@ -169,27 +156,32 @@ def refine_once(found: Identified, training: Sequence[Record], noise: str, decis
         f"refined it by maximum likelihood of its {how}, {better.provenance['iterations']} iterations; {spread} gives "
         "the standard deviations"
     )
-    return better.replace(findings=[one for one in better.findings if one.code != "poles-at-stability-limit"])
+    return better.replace(
+        findings=[finding for finding in better.findings if finding.code != "poles-at-stability-limit"]
+    )
 
 
-def drop_modes(model: Identified, hertz: FloatArray) -> Identified | None:
-    """The model without the modes at these frequencies, in modal states; None where nothing would be left."""
+def drop_modes(model: Identified, hertz: FloatArray, same: float = 1e-9) -> Identified | None:
+    """The model without the modes at these frequencies, in modal states; None where nothing would be left.
+
+    same : relative distance of a frequency from one that is to be dropped: both come from the same eigenvalues.
+    """
     system = model.system
     values, vectors = np.linalg.eig(system.A)
     values = values.astype(np.complex128)
     f = np.abs(np.log(np.where(values == 0.0, 1e-300, values))) / (2.0 * np.pi * model.dt)
-    gone = np.array([bool(len(hertz)) and np.min(np.abs(hertz - one)) <= THRESHOLDS.same * one for one in f])
-    kept = np.flatnonzero(~gone)
-    if not len(kept) or not gone.any():
+    gone = np.array([bool(len(hertz)) and np.min(np.abs(hertz - hz)) <= same * hz for hz in f])
+    stays = np.flatnonzero(~gone)
+    if not len(stays) or not gone.any():
         return None
-    left = np.linalg.inv(vectors)[kept]
-    right = vectors[:, kept]
+    rows = np.linalg.inv(vectors)[stays]
+    right = vectors[:, stays]
     # real coordinates of the span of the modes that stay
-    basis = np.linalg.svd(np.hstack([right.real, right.imag]), full_matrices=False)[0][:, : len(kept)]
-    onto = np.real(basis.T @ right @ left)
+    basis = np.linalg.svd(np.hstack([right.real, right.imag]), full_matrices=False)[0][:, : len(stays)]
+    onto = np.real(basis.T @ right @ rows)
     reduced = system.replace(
         A=onto @ system.A @ basis, B=onto @ system.B, C=system.C @ basis, D=system.D,
-        states=[f"x{i + 1}" for i in range(len(kept))],
+        states=[f"x{i + 1}" for i in range(len(stays))],
     )  # fmt: skip
     gain = None if model.gain is None else onto @ model.gain
     return model.replace(system=reduced, gain=gain, findings=model.findings)

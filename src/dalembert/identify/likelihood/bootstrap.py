@@ -7,7 +7,6 @@ its residuals (through its gain where it has one); the method is run on each, an
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,28 +21,17 @@ from dalembert.linear.recursions import march
 from dalembert.record import Record
 
 
-@dataclass(frozen=True)
-class BootstrapLimits:
-    """Modes that are compared, and runs that give a scatter."""
-
-    # A mode found in a simulated record belongs to the nearest of the model within this distance relative to its
-    # frequency: far beyond the scatter of a mode that has been found.
-    same_mode: float = 0.2
-    # A standard deviation from 10 runs is known to 1/√18 = 24 %.
-    fewest_runs: int = 10
-
-
-LIMITS = BootstrapLimits()
-
-
 def bootstrap(
-    fit: Identified,
-    record: Record | Sequence[Record] | Data,
-    identify: Callable[..., Identified | HoldsIdentified] | None,
-    runs: int,
-    seed: int,
-) -> Identified:
-    """See :func:`dalembert.identify.deviations`."""
+    fit: Identified, record: Record | Sequence[Record] | Data,
+    identify: Callable[..., Identified | HoldsIdentified] | None, runs: int, seed: int, fewest_runs: int = 10,
+    same_mode: float = 0.2,
+) -> Identified:  # fmt: skip
+    """See :func:`dalembert.identify.deviations`.
+
+    fewest_runs : a standard deviation from 10 runs is known to 1/√18 = 24 %.
+    same_mode : a mode found in a simulated record belongs to the nearest of the model within this distance relative to
+    its frequency: far beyond the scatter of a mode that has been found.
+    """
     if identify is None:
         raise DataError(
             "missing-argument",
@@ -51,36 +39,38 @@ def bootstrap(
             Advice("Give {}, a function from a Record to a model.", Argument("identify")),
             where={"argument": "identify"},
         )
-    whole_number("runs", runs, LIMITS.fewest_runs)
-    given = prepare_refinement(fit, record, "output", "estimate")
+    whole_number("runs", runs, fewest_runs)
+    prepared = prepare_refinement(fit, record, "output", "estimate")
     runs_in = [record] if isinstance(record, Record) else record
     raw = record.u if isinstance(record, Data) else [fit._channels(run, fit.inputs) for run in runs_in]  # type: ignore
-    noise = _noise(fit, given.u, given.y)
+    noise = _noise(fit, prepared.u, prepared.y)
     rng = np.random.default_rng(seed)
     modes = fit.underdamped_modes()
     table = np.full((runs, 2 * len(modes)), np.nan)
     failed = 0
     for run in range(runs):
-        made = [_simulate_record(fit, *part, noise, rng) for part in zip(raw, given.u, given.y, strict=True)]
+        records = [
+            _simulate_record(fit, *run_data, noise, rng) for run_data in zip(raw, prepared.u, prepared.y, strict=True)
+        ]
         try:
-            found = take_identified(identify(made[0] if len(made) == 1 else made)).underdamped_modes()
+            run_modes = take_identified(identify(records[0] if len(records) == 1 else records)).underdamped_modes()
         except (DalembertError, np.linalg.LinAlgError):
             failed += 1
             continue
         for j, s in enumerate(modes.eigenvalues):
-            if len(found):
-                i = int(np.argmin(np.abs(found.eigenvalues - s)))
-                if abs(found.eigenvalues[i] - s) < LIMITS.same_mode * abs(s):
-                    table[run, 2 * j : 2 * j + 2] = found.frequencies_hz[i], found.damping_ratios[i]
-    seen = np.isfinite(table)
-    if (seen.sum(axis=0) < 0.5 * runs).any():
+            if len(run_modes):
+                i = int(np.argmin(np.abs(run_modes.eigenvalues - s)))
+                if abs(run_modes.eigenvalues[i] - s) < same_mode * abs(s):
+                    table[run, 2 * j : 2 * j + 2] = run_modes.frequencies_hz[i], run_modes.damping_ratios[i]
+    matched = np.isfinite(table)
+    if (matched.sum(axis=0) < 0.5 * runs).any():
         raise DataError(
             "order-too-high",
             f"the method did not find every mode again in half of {runs} simulated records: the model has modes that "
             "the data do not support. Choose a smaller order.",
         )
-    whole = table[seen.all(axis=1)]
-    covariance = np.atleast_2d(np.cov(whole, rowvar=False)) if len(whole) > 2 * len(modes) else None
+    complete = table[matched.all(axis=1)]
+    covariance = np.atleast_2d(np.cov(complete, rowvar=False)) if len(complete) > 2 * len(modes) else None
     spread = np.nanstd(table, axis=0, ddof=1)
     note = f"standard deviations from {runs} simulated records (parametric bootstrap)"
     return fit.replace(
@@ -109,8 +99,8 @@ def _simulate_record(
     """A record as the model would give it: the ``raw`` measured inputs (u: as delayed), outputs with new noise."""
     s = fit.system
     e = rng.standard_normal(y.shape) @ noise.T
-    made = fit._simulate(u, y) + e
+    simulated = fit._simulate(u, y) + e
     if fit.gain is not None and np.any(fit.gain):
-        made += march(s.A, (e @ fit.gain.T)[:-1], np.zeros(s.nx)) @ s.C.T
+        simulated += march(s.A, (e @ fit.gain.T)[:-1], np.zeros(s.nx)) @ s.C.T
     level = np.array([fit.offsets.get(name, 0.0) for name in (*s.inputs, *s.outputs)])
-    return Record(fit.dt * np.arange(len(u)), np.hstack([raw, made]) + level, (*s.inputs, *s.outputs))
+    return Record(fit.dt * np.arange(len(u)), np.hstack([raw, simulated]) + level, (*s.inputs, *s.outputs))

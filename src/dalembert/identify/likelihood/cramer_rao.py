@@ -8,13 +8,14 @@ of the modal model with all its parameters unknown (poles, B, C, D, initial stat
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import matrix, one_of, positive_number, whole_number
 from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
+from dalembert.core.declare import above_and_below, checked
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.tables import align_columns
@@ -74,12 +75,9 @@ class ModalBounds:
 
 def cramer_rao(
     system: StateSpace | SecondOrder | Identified | HoldsIdentified,
-    record: Record | Sequence[Record] | Data | ArrayLike,
-    noise: ArrayLike,
-    *,
-    dt: float | None = None,
+    record: Record | Sequence[Record] | Data | ArrayLike, noise: ArrayLike, *, dt: float | None = None,
     start: str = "estimate",
-) -> ModalBounds:
+) -> ModalBounds:  # fmt: skip
     """Least standard deviations of frequencies and damping ratios from a record, for any method.
 
     Parameters
@@ -104,8 +102,8 @@ def cramer_rao(
     2.0
     """
     one_of("start", start, STARTS)
-    given = take_identified(system)
-    inner: StateSpace | SecondOrder = given.system if isinstance(given, Identified) else given
+    source = take_identified(system)
+    inner: StateSpace | SecondOrder = source.system if isinstance(source, Identified) else source
     u, step = _inputs(inner, record, None if dt is None else positive_number("dt", dt))
     if isinstance(inner, SecondOrder):
         inner = inner.state_space()
@@ -115,7 +113,7 @@ def cramer_rao(
             "sample-time-mismatch", f"the record is sampled every {step:.6g} s, the system every {sampled.dt:.6g} s."
         )
     R = noise_covariance(noise, sampled.outputs)
-    y = tuple(_from_rest(sampled, part) for part in u)
+    y = tuple(_from_rest(sampled, inputs_run) for inputs_run in u)
     model, changes = parametrisation.modal_model(
         sampled.A, sampled.B, sampled.C, sampled.D, np.any(sampled.D != 0.0, axis=0), len(u)
     )
@@ -176,14 +174,9 @@ def noise_covariance(noise: ArrayLike, outputs: Sequence[str]) -> FloatArray:
 
 
 def deviations(
-    fit: Identified | HoldsIdentified,
-    record: Record | Sequence[Record] | Data,
-    *,
-    method: str = "fisher",
-    identify: Callable[[Record], Identified | HoldsIdentified] | None = None,
-    runs: int = 50,
-    seed: int = 0,
-) -> Identified:
+    fit: Identified | HoldsIdentified, record: Record | Sequence[Record] | Data, *, method: str = "fisher",
+    identify: Callable[[Record], Identified | HoldsIdentified] | None = None, runs: int = 50, seed: int = 0,
+) -> Identified:  # fmt: skip
     """The same model with standard deviations of its frequencies and damping ratios.
 
     Parameters
@@ -209,16 +202,16 @@ def deviations(
 
         return bootstrap(fit, record, identify, runs, whole_number("seed", seed))
     noise = "innovations" if fit.gain is not None and np.any(fit.gain) else "output"
-    given = prepare_refinement(fit, record, noise, "estimate")
+    prepared = prepare_refinement(fit, record, noise, "estimate")
     deviation_method: DeviationMethod = "fisher"
     changes: tuple[str, ...] = ()
     more: tuple[str, ...] = ()
-    if given.innovations:
-        predictor, here = given.predictor()
+    if prepared.innovations:
+        predictor, here = prepared.predictor()
         poles, covariance = predictor.modal_covariance(here, fit.dt)
     else:
-        model, changes = given.model()
-        search = given.search()
+        model, changes = prepared.model()
+        search = prepared.search()
         point = search.evaluate_start(model)
         free = search.find_derivatives(point)[0]
         R = uncertainty.correct_noise(point, free)
@@ -229,6 +222,9 @@ def deviations(
     return result.replace(deviation_method=deviation_method)
 
 
+Level = Annotated[float, above_and_below(0.0, 1.0), "share of repetitions in which the interval contains the truth"]
+
+
 class Intervals(NamedTuple):
     """Lower and upper ends, (k, 2) each."""
 
@@ -236,20 +232,13 @@ class Intervals(NamedTuple):
     damping_ratios: FloatArray
 
 
-def intervals(fit: Identified | HoldsIdentified | ModalBounds, level: float = 0.95) -> Intervals:
-    """Confidence intervals of frequencies [Hz] and damping ratios.
-
-    Parameters
-    ----------
-    level : float
-        Share of repetitions in which the interval contains the truth.
-    """
+@checked
+def intervals(fit: Identified | HoldsIdentified | ModalBounds, level: Level = 0.95) -> Intervals:
+    """Confidence intervals of frequencies [Hz] and damping ratios."""
     from scipy.special import ndtri
 
     fit = take_identified(fit)
     assert isinstance(fit, Identified | ModalBounds)
-    if not 0.0 < level < 1.0:
-        raise DataError("out-of-range", f"level must lie between 0 and 1, not {level!r}.", where={"argument": "level"})
     if fit.frequency_deviations_hz is None or fit.damping_deviations is None:
         raise DataError(
             "missing-argument",

@@ -29,11 +29,6 @@ import numpy as np
 
 from dalembert.core.arrays import ComplexArray, FloatArray
 
-# Samples of a block, and numbers of the blocks held at once (0.8 MB).
-LENGTH = 256
-CHUNK = 100_000
-# Decay over a record, -N ln |λ|, below which 1 - λ μ cancels more than one digit of the sums.
-UNDAMPED = 0.05
 # The second factor of a product unchanged, and conjugate.
 Conjugation = Callable[[ComplexArray], ComplexArray]
 CONJUGATIONS: tuple[Conjugation, Conjugation] = (np.asarray, np.conj)
@@ -60,10 +55,11 @@ class FilterSums:
 class Moments:
     """Moments of a record u (N, nu), y (N, ny), made once: ``ww`` (q, q) Σ w wᵀ and ``lags`` (L - 1, nu, q) = r(k)."""
 
-    def __init__(self, u: FloatArray, y: FloatArray) -> None:
+    def __init__(self, u: FloatArray, y: FloatArray, block_length: int = 256) -> None:
+        # block_length: samples of a block
         self.u, self.y = u, y
         self.count, self.nu, self.q = len(u), u.shape[1], u.shape[1] + y.shape[1]
-        self.length = min(LENGTH, self.count)
+        self.length = min(block_length, self.count)
         self.ww = np.zeros((self.q, self.q))
         crossed = np.zeros((self.nu, self.q, self.length + 1), dtype=complex)
         for blocks in self.chunks():
@@ -76,10 +72,13 @@ class Moments:
         self.lags = np.ascontiguousarray(lags.transpose(2, 0, 1))
         self._last: tuple[bytes, bool, FilterSums] | None = None
 
-    def chunks(self) -> Iterator[FloatArray]:
-        """Blocks (q, some, L), by channel; zeros after the last sample."""
+    def chunks(self, chunk: int = 100_000) -> Iterator[FloatArray]:
+        """Blocks (q, some, L), by channel; zeros after the last sample.
+
+        chunk : numbers of the blocks held at once (0.8 MB).
+        """
         L = self.length
-        size = L * max(1, CHUNK // (self.q * L))
+        size = L * max(1, chunk // (self.q * L))
         for first in range(0, self.count, size):
             count = min(size, self.count - first)
             blocks = np.zeros((self.q, -(-count // L) * L))
@@ -99,9 +98,9 @@ class Moments:
         with_f = np.tensordot(filters.powers[:, :, : self.length - 1], self.lags, axes=(2, 0))
         with_h = np.zeros((len(with_f), len(poles), self.q), dtype=complex)
         for blocks in self.chunks():
-            seen = filters.weigh(blocks)
+            weighed = filters.weigh(blocks)
             starts = filters.starts(blocks[: self.nu], self.count)
-            for order, sums in enumerate(add_starts(starts, seen)):
+            for order, sums in enumerate(add_starts(starts, weighed)):
                 with_f[order] += sums[:, :-1]
                 with_h[order] += sums[:, -1]
         h_end, dh_end = np.exp(self.count * poles), self.count * np.exp((self.count - 1) * poles)

@@ -17,26 +17,6 @@ from dalembert.numerics import ties
 
 
 @dataclass(frozen=True)
-class IdentifiabilityThresholds:
-    """When a combination of parameters counts as undetermined, and which of them a finding names."""
-
-    # Singular values relative to the largest: derivatives of simulations are exact to 1e-9, some 100 times below.
-    rank: float = 1e-7
-    # Relative standard deviation: the parameter may be zero.
-    deviation: float = 1.0
-    # Share of a unit vector: of six equal entries each has 0.41, of forty 0.16; smaller ones are not named.
-    part: float = 0.15
-    # Entries of a direction that differ by less count as equal: a direction known to some per cent.
-    equal: float = 0.08
-    # Entry of an undetermined direction from which on a parameter is not determined: singular vectors are exact to
-    # the rank over the distance of singular values, 1e-7 and less.
-    touched: float = 1e-6
-
-
-THRESHOLDS = IdentifiabilityThresholds()
-
-
-@dataclass(frozen=True)
 class Information:
     """Relative covariance (m, m), inf where undetermined; undetermined directions (k, m) and a finding on each."""
 
@@ -57,23 +37,28 @@ def correlation_of(covariance: Array) -> Array:
 
 def judge_information(
     R: Array, names: Sequence[str], *, relative: Sequence[bool] | Array | None = None, source: str = "the data",
-    effect: str = "the outputs",
+    effect: str = "the outputs", rank: float = 1e-7, deviation: float = 1.0, least_entry: float = 1e-6,
 ) -> Information:  # fmt: skip
     """Covariance of relative changes from the square root of their information, and undetermined combinations.
 
     relative : whether the change of a parameter is relative to its value (not so where that is zero);
     source, effect : words of a finding, where the information comes from and on what the parameters act.
+    rank : singular values relative to the largest: derivatives of simulations are exact to 1e-9, some 100 times below.
+    deviation : relative standard deviation: the parameter may be zero.
+    least_entry : entry of an undetermined direction from which on a parameter is not determined: singular vectors are
+    exact to the rank over the distance of singular values, 1e-7 and less.
     """
     m = len(names)
     if m == 0:
         return Information(np.zeros((0, 0)), np.zeros((0, 0)), ())
     _, s, Vt = np.linalg.svd(R)
-    blind = s <= THRESHOLDS.rank * max(float(s[0]), 1e-300)
+    zero = rank * max(float(s[0]), 1e-300)
+    blind = s <= zero
     inverse = np.where(blind, 0.0, 1.0 / np.where(blind, 1.0, s))
     covariance = (Vt.T * inverse**2) @ Vt
-    touched = (np.abs(Vt[blind]) > THRESHOLDS.touched).any(axis=0)
+    touched = (np.abs(Vt[blind]) > least_entry).any(axis=0)
     covariance[touched, touched] = np.inf
-    loose = blind | (inverse > THRESHOLDS.deviation)
+    loose = blind | (inverse > deviation)
     kinds = [True] * m if relative is None else [bool(kind) for kind in relative]
     findings = tuple(
         _finding(Vt[k], names, kinds, None if blind[k] else float(inverse[k]), source, effect)
@@ -83,20 +68,23 @@ def judge_information(
 
 
 def _finding(
-    direction: Array, names: Sequence[str], relative: Sequence[bool], deviation: float | None, source: str, effect: str
-) -> Finding:
-    part = [int(k) for k in np.flatnonzero(np.abs(direction) > THRESHOLDS.part)]
-    shown = tuple(names[k] for k in part)
+    direction: Array, names: Sequence[str], relative: Sequence[bool], deviation: float | None, source: str, effect: str,
+    equal: float = 0.08, named: float = 0.15,
+) -> Finding:  # fmt: skip
+    # equal: Entries of a direction that differ by less count as equal: a direction known to some per cent.
+    # named: Share of a unit vector: of six equal entries each has 0.41, of forty 0.16; smaller ones are not named.
+    members = [int(k) for k in np.flatnonzero(np.abs(direction) > named)]
+    shown = tuple(names[k] for k in members)
     how = "" if deviation is None else f" (deviation {100 * deviation:.3g} %)"
-    entries = direction[part] / direction[part][ties.first_largest(direction[part])]
-    them = f"{', '.join(shown[:-1])} and {shown[-1]}" if len(part) > 1 else shown[0]
-    if len(part) == 1:
+    entries = direction[members] / direction[members][ties.first_largest(direction[members])]
+    them = f"{', '.join(shown[:-1])} and {shown[-1]}" if len(members) > 1 else shown[0]
+    if len(members) == 1:
         problem = f"{source} do not determine {them}{how or ': it has no influence on ' + effect}."
-    elif not all(relative[k] for k in part):
+    elif not all(relative[k] for k in members):
         problem = f"{source} determine only a combination of {them}{how}."
-    elif np.ptp(entries) < THRESHOLDS.equal:
-        problem = f"{source} determine only the ratio{'' if len(part) == 2 else 's'} of {them}{how}."
-    elif len(part) == 2 and abs(float(entries.sum())) < THRESHOLDS.equal:
+    elif np.ptp(entries) < equal:
+        problem = f"{source} determine only the ratio{'' if len(members) == 2 else 's'} of {them}{how}."
+    elif len(members) == 2 and abs(float(entries.sum())) < equal:
         problem = f"{source} determine only the product of {them}{how}."
     else:
         shares = ", ".join(f"{100 * value:+.0f} % of {name}" for value, name in zip(entries, shown, strict=True))

@@ -26,32 +26,12 @@ import numpy as np
 import scipy.linalg
 
 from dalembert.core.arrays import BoolArray, ComplexArray, FloatArray
-from dalembert.identify.likelihood.filter_sums import CONJUGATIONS, UNDAMPED, Moments, multiply_modal, real_products
-
-
-@dataclass(frozen=True)
-class InformationLimits:
-    """When a matrix scaled to a unit diagonal has an inverse."""
-
-    # Least pivot of a Cholesky factor: its square is 1e-14, the rounding of a matrix of fifty rows.
-    pivot: float = 1e-7
-    # Eigenvalue over the largest that is zero: the square of that pivot.
-    zero: float = 1e-14
-
-
-INVERSE = InformationLimits()
+from dalembert.identify.likelihood.filter_sums import CONJUGATIONS, Moments, multiply_modal, real_products
 
 # Products of one segment: of its signals (f, h, λg) with each other (J, nu + 2, 2, J, nu + 2, 2), with the direct
 # inputs and e (J, nu + 2, 2, d + ny), and of these with each other (d + ny, d + ny).
 SegmentProducts = tuple[FloatArray, FloatArray, FloatArray]
-# Numbers of one block of signals in memory, 4 MB, and its samples: they fit into the cache.
-BLOCK = 500_000
 LEAST_LENGTH, MOST_LENGTH = 256, 4096
-# A free motion below this, relative to its beginning, is set to zero: it would end in denormal numbers.
-DEAD = 1e-17
-# Power of the residuals, relative to that of their output, below which differences of powers lose too many digits: V is
-# then known to some 1e-12 N, against 1e-5 that ends the search.
-CLEAN = 1e-4
 
 
 @dataclass(frozen=True)
@@ -133,7 +113,7 @@ def products_from_samples(model: ModalModel, u: tuple[FloatArray, ...], y: tuple
 def products_from_moments(model: ModalModel, records: Sequence[Moments]) -> Products:
     """As :func:`products_from_samples`, from the moments of the records."""
     parts = (_multiply_record(model, moments, model.segment_weights(s)) for s, moments in enumerate(records))
-    return _add_segments(model, parts, sum(part.count for part in records))
+    return _add_segments(model, parts, sum(record_moments.count for record_moments in records))
 
 
 def _add_segments(model: ModalModel, parts: Iterable[SegmentProducts], samples: int) -> Products:
@@ -141,27 +121,34 @@ def _add_segments(model: ModalModel, parts: Iterable[SegmentProducts], samples: 
     J, nu, ny, S = len(model.poles), model.nu, len(model.D), model.weights.shape[1] - model.nu
     P, d = nu + S + 1, int(model.direct.sum())
     zz, outer, tail = np.zeros((J, P, 2, J, P, 2)), np.zeros((J, P, 2, d + ny)), np.zeros((d + ny, d + ny))
-    for s, (inner, with_data, own) in enumerate(parts):
+    for s, (inner, with_data, initial) in enumerate(parts):
         place = np.array([*range(nu), nu + s, nu + S])
         if S == 1:
             zz = inner
         else:
             zz[:, place[:, None], :, :, place[None, :]] += inner.transpose(1, 4, 0, 2, 3, 5)
         outer[:, place] += with_data
-        tail += own
+        tail += initial
     return Products(zz, outer[..., :d], tail[:d, :d], outer[..., d:], tail[:d, d:], tail[d:, d:], samples)
 
 
-def modes_decay(model: ModalModel, records: Sequence[Moments]) -> bool:
-    """Whether all modes decay enough in every record for :func:`products_from_moments`."""
+def modes_decay(model: ModalModel, records: Sequence[Moments], undamped: float = 0.05) -> bool:
+    """Whether all modes decay enough in every record for :func:`products_from_moments`.
+
+    undamped : decay over a record, -N ln |λ|, below which 1 - λ μ cancels more than one digit of the sums.
+    """
     slowest = float(np.min(-model.poles.real, initial=np.inf))
-    return slowest * min(part.count for part in records) > UNDAMPED
+    return slowest * min(moments.count for moments in records) > undamped
 
 
-def residuals_vanish(sums: Products, records: Sequence[Moments]) -> bool:
-    """Whether the residual of some output is so small that it must be made sample by sample."""
-    power = sum(np.diag(part.ww)[part.nu :] for part in records)
-    return bool((np.diag(sums.ee) < CLEAN * power).any())
+def residuals_vanish(sums: Products, records: Sequence[Moments], clean: float = 1e-4) -> bool:
+    """Whether the residual of some output is so small that it must be made sample by sample.
+
+    clean : power of the residuals, relative to that of their output, below which differences of powers lose too many
+    digits: V is then known to some 1e-12 N, against 1e-5 that ends the search.
+    """
+    power = sum(np.diag(moments.ww)[moments.nu :] for moments in records)
+    return bool((np.diag(sums.ee) < clean * power).any())
 
 
 def _multiply_record(model: ModalModel, moments: Moments, weights: ComplexArray) -> SegmentProducts:
@@ -195,13 +182,18 @@ def _multiply_record(model: ModalModel, moments: Moments, weights: ComplexArray)
     )  # fmt: skip
 
 
-def _multiply_samples(model: ModalModel, u: FloatArray, y: FloatArray, weights: ComplexArray) -> SegmentProducts:
-    """From the samples of one segment."""
+def _multiply_samples(
+    model: ModalModel, u: FloatArray, y: FloatArray, weights: ComplexArray, block_size: int = 500_000
+) -> SegmentProducts:
+    """From the samples of one segment.
+
+    block_size : numbers of one block of signals in memory, 4 MB, and its samples: they fit into the cache.
+    """
     shape = (len(model.poles), model.nu + 2, 2)
     signals = int(np.prod(shape))
     size = signals + int(model.direct.sum()) + y.shape[1]
     total = np.zeros((size, size))
-    for block in blocks(model, u, y, weights, int(np.clip(BLOCK // size, LEAST_LENGTH, MOST_LENGTH))):
+    for block in blocks(model, u, y, weights, int(np.clip(block_size // size, LEAST_LENGTH, MOST_LENGTH))):
         total += block @ block.T
     inner, outer = total[:signals, :signals].reshape(*shape, *shape), total[:signals, signals:]
     return inner, outer.reshape(*shape, size - signals), total[signals:, signals:]
@@ -250,11 +242,14 @@ def simulate(
     return result
 
 
-def _powers(pole: complex, begin: int, count: int) -> ComplexArray:
-    """λᵗ for t = begin, ..., zero below DEAD."""
+def _powers(pole: complex, begin: int, count: int, dead: float = 1e-17) -> ComplexArray:
+    """λᵗ for t = begin, ..., zero below DEAD.
+
+    dead : a free motion below this, relative to its beginning, is set to zero: it would end in denormal numbers.
+    """
     result = np.zeros(count, dtype=complex)
     decay = -pole.real
-    last = count if decay <= 0.0 else int(np.clip(-np.log(DEAD) / decay + 1.0 - begin, 0, count))
+    last = count if decay <= 0.0 else int(np.clip(-np.log(dead) / decay + 1.0 - begin, 0, count))
     # λ^(64 a + b) = λ^(64 a) λ^b: few exponentials
     coarse = np.exp(pole * (begin + 64 * np.arange(-(-last // 64))))
     result[:last] = np.outer(coarse, np.exp(pole * np.arange(64))).ravel()[:last]
@@ -358,20 +353,24 @@ def free_parameters(model: ModalModel, score: Score, segments: int, *, start: bo
     return free
 
 
-def symmetric_inverse(matrix: FloatArray) -> FloatArray:
-    """Inverse of a positive definite matrix, scaled to a unit diagonal; zero along its null space."""
+def symmetric_inverse(matrix: FloatArray, pivot: float = 1e-7, zero: float = 1e-14) -> FloatArray:
+    """Inverse of a positive definite matrix, scaled to a unit diagonal; zero along its null space.
+
+    pivot : least pivot of a Cholesky factor: its square is 1e-14, the rounding of a matrix of fifty rows.
+    zero : eigenvalue over the largest that is zero: the square of that pivot.
+    """
     scale = np.sqrt(np.maximum(np.diag(matrix), 0.0))
     inverse_scale = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0.0)
     scaled = matrix * inverse_scale[:, None] * inverse_scale
     if not len(matrix):
         return np.zeros_like(matrix)
     factor, failed = scipy.linalg.lapack.dpotrf(scaled + np.diag(np.where(scale > 0.0, 0.0, 1.0)), lower=1)
-    if not failed and np.diagonal(factor).min() > INVERSE.pivot:
+    if not failed and np.diagonal(factor).min() > pivot:
         half = np.tril(scipy.linalg.lapack.dpotri(factor, lower=1)[0])
         inverse = half + np.tril(half, -1).T
         return np.asarray(inverse * inverse_scale[:, None] * inverse_scale)
     values, vectors = scipy.linalg.eigh(scaled)
-    keep = values > INVERSE.zero * values[-1]
+    keep = values > zero * values[-1]
     inverse = (vectors[:, keep] / values[keep]) @ vectors[:, keep].T
     return np.asarray(inverse * inverse_scale[:, None] * inverse_scale)
 

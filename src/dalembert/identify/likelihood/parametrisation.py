@@ -6,7 +6,7 @@ real: block [[Re λ, Im λ], [-Im λ, Re λ]], states (Re z, -Im z), columns (Re
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,52 +18,45 @@ from dalembert.numerics import ties
 from dalembert.numerics.balancing import balance_matrix
 
 
-@dataclass(frozen=True)
-class PoleLimits:
-    """Poles that a search can begin with; decays are those of one sample, -ln |λ|."""
-
-    # perturbation that separates coinciding poles, relative to the largest entry of A: a double pole moves by its root,
-    # 1e-3, and the condition of its vectors becomes the inverse of that, 1e3, far below 1e7; the data decide the
-    # rest
-    separation: float = 1e-6
-    # a slower pole has lost nothing after a record of 1e8 samples; BORDER of `refine` reports poles near it
-    least_decay: float = 1e-9
-    # a faster pole has less than 5 % left after one sample: e^-3
-    most_decay: float = 3.0
-
-
-LIMITS = PoleLimits()
-
-
 def modal_model(
-    A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, direct: BoolArray, segments: int
-) -> tuple[ModalModel, tuple[str, ...]]:
-    """Modal parameters, initial states z₀ zero, and notes on changes that were necessary for them to exist."""
+    A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, direct: BoolArray, segments: int,
+    least_decay: float = 1e-9, most_decay: float = 3.0,
+) -> tuple[ModalModel, tuple[str, ...]]:  # fmt: skip
+    """Modal parameters, initial states z₀ zero, and notes on changes that were necessary for them to exist.
+
+    least_decay : a slower pole has lost nothing after a record of 1e8 samples; BORDER of `refine` reports poles near it
+    most_decay : a faster pole has less than 5 % left after one sample: e^-3
+    """
     values, V, spread = _decompose(A)
     keep = values.imag >= 0.0
     values, b, c = values[keep], np.linalg.solve(V, B.astype(complex))[keep], (C @ V)[:, keep]
     real = values.imag == 0.0
     b[real], c[:, real] = b[real].real, c[:, real].real
     c = np.where(real, c, 2.0 * c)
-    poles = np.log(np.where(values == 0.0, np.exp(-LIMITS.most_decay), values).astype(complex))
-    outside = poles.real > -LIMITS.least_decay
-    moved = int(np.count_nonzero(poles.real > LIMITS.least_decay))
+    poles = np.log(np.where(values == 0.0, np.exp(-most_decay), values).astype(complex))
+    outside = poles.real > -least_decay
+    moved = int(np.count_nonzero(poles.real > least_decay))
     changes: tuple[str, ...] = (f"{moved} poles of the initial model moved inside the unit circle",) if moved else ()
     changes += ("coinciding poles of the initial model separated",) if spread else ()
-    poles.real = np.clip(np.where(outside, -np.abs(poles.real), poles.real), -LIMITS.most_decay, -LIMITS.least_decay)
+    poles.real = np.clip(np.where(outside, -np.abs(poles.real), poles.real), -most_decay, -least_decay)
     weights = np.hstack([b, np.zeros((len(b), segments))])
     return normalise(ModalModel(poles, real, weights, c, D.copy(), direct)), changes
 
 
-def _decompose(A: FloatArray) -> tuple[ComplexArray, ComplexArray, bool]:
-    """Eigenvalues, exactly real or in exactly conjugate pairs, independent vectors, and whether A had to be changed."""
+def _decompose(A: FloatArray, separation: float = 1e-6) -> tuple[ComplexArray, ComplexArray, bool]:
+    """Eigenvalues, exactly real or in exactly conjugate pairs, independent vectors, and whether A had to be changed.
+
+    separation : perturbation that separates coinciding poles, relative to the largest entry of A: a double pole moves
+    by its root, 1e-3, and the condition of its vectors becomes the inverse of that, 1e3, far below 1e7; the data decide
+    the rest
+    """
     if not len(A):
         return np.zeros(0, dtype=complex), np.zeros((0, 0), dtype=complex), False
     balanced, scaling = balance_matrix(A)
     size = max(float(np.abs(balanced).max()), 1e-3)
     spread = np.diag(np.linspace(-1.0, 1.0, len(A))) + np.diag(np.linspace(0.3, 1.0, len(A) - 1), -1)
     for step in (0.0, 1.0, 10.0, 100.0, 1000.0):
-        trial = balanced + step * LIMITS.separation * size * spread
+        trial = balanced + step * separation * size * spread
         values, V = np.linalg.eig(trial)
         if not is_defective(V):
             return values.astype(complex), (scaling[:, None] * V).astype(complex), step > 0.0

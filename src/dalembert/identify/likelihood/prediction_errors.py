@@ -32,24 +32,10 @@ from dalembert.numerics.least_squares import DampedStep, Damping, minimise
 
 Segments = tuple[FloatArray, ...]
 DAMPING = Damping(first=1e-3, good=0.3, fair=1.0, poor=3.0, growth=3.0, acceleration=2.0, restart=1e-6, most=1e10)
-# Squared length of the last step in standard deviations of the estimate: 0.3 % of one.
-CLOSE = 1e-5
-# Half the squared length of a step, per sample, that is lost in the rounding of V: a sum of N terms of order one.
-ROUNDING = 1e-11
-# Least decay [nepers] of a predictor over the longest record: less is none, and its initial state would fit a sine.
-FORGOTTEN = 0.1
-# The pole that decays least keeps this part of its decay in one step.
-KEPT = 0.1
-# Noise relative to the rms of an output that is rounding of the data: some 500 ε.
-FLOOR = 1e-13
-# Samples that the information is summed over; longer records have the same information per sample.
-LONGEST = 20_000
 # Share of a step over which its bend is measured, and the largest bend over the step that is followed.
 BEND, STRAIGHT = 0.1, 0.75
 # Squared length of a step, per parameter, up to which the information of one point serves for the next ones.
 FAR = 1.0
-# Numbers of responses in memory: 3 MB, a processor's cache.
-CHUNK = 400_000
 
 
 @dataclass(frozen=True)
@@ -81,14 +67,16 @@ class PredictionSearch:
     """Inputs and outputs by segment; ``direct`` : inputs that may reach the outputs at once; ``start`` : initial states
     estimated."""
 
-    def __init__(self, u: Segments, y: Segments, direct: BoolArray, *, start: bool) -> None:
+    def __init__(self, u: Segments, y: Segments, direct: BoolArray, *, start: bool, forgotten: float = 0.1) -> None:
+        # forgotten: Least decay [nepers] of a predictor over the longest record: less is none, and its initial state
+        # would fit a sine.
         self.nu, self.ny, self.direct, self.start = u[0].shape[1], y[0].shape[1], direct, start
         self.samples = sum(map(len, y))
         drive = [np.hstack(pair) for pair in zip(u, y, strict=True)]
-        size = np.sqrt(np.asarray(sum(np.einsum("ta,ta->a", part, part) for part in drive)) / self.samples)
+        size = np.sqrt(np.asarray(sum(np.einsum("ta,ta->a", block, block) for block in drive)) / self.samples)
         self.scales = np.where(size > 0.0, size, 1.0)
-        self.drive = tuple(part / self.scales for part in drive)
-        self.within = 1.0 - FORGOTTEN / max(map(len, y))  # largest |z| of a predictor
+        self.drive = tuple(block / self.scales for block in drive)
+        self.within = 1.0 - forgotten / max(map(len, y))  # largest |z| of a predictor
 
     def begin(self, A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, K: FloatArray) -> PredictorPoint:
         """The point of a model in the units of the channels."""
@@ -106,7 +94,7 @@ class PredictionSearch:
         if rows < 2 * (width + nu) or n > past * self.ny or min(map(len, self.drive)) < past + 2:
             return None
         windows = (np.lib.stride_tricks.sliding_window_view(w, past, axis=0)[:-1] for w in self.drive)
-        before = [part.transpose(0, 2, 1).reshape(-1, width) for part in windows]
+        before = [block.transpose(0, 2, 1).reshape(-1, width) for block in windows]
         now = np.vstack([w[past:] for w in self.drive])
         u, y = now[:, :nu][:, self.direct], now[:, nu:]
         F = np.hstack([np.vstack(before), u])
@@ -116,12 +104,12 @@ class PredictionSearch:
         later = np.vstack([np.hstack([np.zeros((self.ny, r * nw)), ahead[:, : width - r * nw]]) for r in range(past)])
         U, size, _ = np.linalg.svd(later @ np.linalg.cholesky(gram[:width, :width]), full_matrices=False)
         onto = (U[:, :n].T @ later).T / np.sqrt(np.maximum(size[:n], 1e-12 * size[0] + 1e-300))
-        states = [part @ onto for part in before]
+        states = [block @ onto for block in before]
         output = np.linalg.lstsq(np.hstack([np.vstack(states), u]), y, rcond=None)[0].T
         D = np.zeros((self.ny, nu))
         C, D[:, self.direct] = output[:, :n], output[:, n:]
-        x, after = np.vstack([part[:-1] for part in states]), np.vstack([part[1:] for part in states])
-        w = np.vstack([part[past:-1] for part in self.drive])
+        x, after = np.vstack([block[:-1] for block in states]), np.vstack([block[1:] for block in states])
+        w = np.vstack([block[past:-1] for block in self.drive])
         e = w[:, nu:] - x @ C.T - w[:, :nu] @ D.T
         A, B, K = np.split(np.linalg.lstsq(np.hstack([x, w[:, :nu], e]), after, rcond=None)[0].T, [n, n + nu], axis=1)
         return self._place(A, B, C, D, K)
@@ -137,12 +125,17 @@ class PredictionSearch:
         point = self.evaluate(M, np.zeros((len(self.drive), n)))
         if not self.start or not np.isfinite(point.value):
             return point
-        seen = _observability(point.P[:n, :n], np.linalg.cholesky(symmetric_inverse(point.noise)).T @ M[n:, :n])
-        better = self.evaluate(M, self._adjoints(point, point.errors)[1] @ symmetric_inverse(seen))
+        observability = _observability(
+            point.P[:n, :n], np.linalg.cholesky(symmetric_inverse(point.noise)).T @ M[n:, :n]
+        )
+        better = self.evaluate(M, self._adjoints(point, point.errors)[1] @ symmetric_inverse(observability))
         return better if better.value < point.value else point
 
-    def evaluate(self, M: FloatArray, starts: FloatArray, within: float = 1.0) -> PredictorPoint:
-        """The point of a model; poles of its predictor outside a circle are moved into it."""
+    def evaluate(self, M: FloatArray, starts: FloatArray, within: float = 1.0, floor: float = 1e-13) -> PredictorPoint:
+        """The point of a model; poles of its predictor outside a circle are moved into it.
+
+        floor : noise relative to the rms of an output that is rounding of the data: some 500 ε.
+        """
         n = starts.shape[1]
         gain = M[:n, n + self.nu :]
         P = np.vstack([M[:n] - gain @ M[n:], M[n:]])
@@ -157,20 +150,23 @@ class PredictionSearch:
             w[:, self.nu :] - x @ P[n:, :n].T - w @ P[n:, n:].T for x, w in zip(states, self.drive, strict=True)
         )
         noise = np.asarray(sum(e.T @ e for e in errors)) / self.samples
-        noise = noise + np.diag(np.maximum(FLOOR**2 - np.diag(noise), 0.0))
+        noise = noise + np.diag(np.maximum(floor**2 - np.diag(noise), 0.0))
         sign, log = np.linalg.slogdet(noise)
         log += 2.0 * float(np.log(self.scales[self.nu :]).sum())  # in the units of the outputs
         value = float(0.5 * self.samples * log) if sign > 0 and np.isfinite(log) else np.inf
         return PredictorPoint(M, P, starts, states, errors, noise, value)
 
     def maximise(
-        self, here: PredictorPoint, iterations: int, report: Callable[[float], None] | None = None
+        self, here: PredictorPoint, iterations: int, report: Callable[[float], None] | None = None, close: float = 1e-5
     ) -> PredictorOptimum:
-        """From a point to the nearest maximum; ``report`` takes the fraction of the iterations done."""
-        found = minimise(
-            _PredictionProblem(self), here, DAMPING, iterations, count_rejected=False, close=CLOSE, report=report
+        """From a point to the nearest maximum; ``report`` takes the fraction of the iterations done.
+
+        close : squared length of the last step in standard deviations of the estimate: 0.3 % of one.
+        """
+        minimum = minimise(
+            _PredictionProblem(self), here, DAMPING, iterations, count_rejected=False, close=close, report=report
         )
-        return PredictorOptimum(found.point, found.iterations, found.converged)
+        return PredictorOptimum(minimum.point, minimum.iterations, minimum.converged)
 
     def matrices(self, point: PredictorPoint) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
         """A, B, C, D, K of the innovation form in the units of the channels."""
@@ -199,9 +195,9 @@ class PredictionSearch:
         ln = np.log(values[waves].astype(complex))
         order = np.argsort(np.abs(ln), kind="stable")
         waves, ln = waves[order], ln[order]
-        left, right = np.linalg.inv(V)[waves] / values[waves][:, None], V[:, waves].T
+        left_rows, right = np.linalg.inv(V)[waves] / values[waves][:, None], V[:, waves].T
         slopes = np.zeros((len(waves), *point.M.shape), dtype=complex)
-        slopes[:, :n, :n] = left[:, :, None] * right[:, None, :]
+        slopes[:, :n, :n] = left_rows[:, :, None] * right[:, None, :]
         Q = self.directions(point)
         through = slopes.reshape(len(waves), point.M.size) @ Q
         rows = np.stack([through.real, through.imag], axis=1).reshape(2 * len(waves), Q.shape[1])
@@ -225,30 +221,36 @@ class PredictionSearch:
         result[places] = scipy.linalg.qr(same.reshape(n * n, -1)[:, places].T)[0][:, n * n :]
         return result
 
-    def derivatives(self, point: PredictorPoint, directions: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Information S and gradient g of steps along directions (entries of M, k), then of the initial states."""
+    def derivatives(
+        self, point: PredictorPoint, directions: FloatArray, longest: int = 20_000, chunk: int = 400_000
+    ) -> tuple[FloatArray, FloatArray]:
+        """Information S and gradient g of steps along directions (entries of M, k), then of the initial states.
+
+        longest : samples that the information is summed over; longer records have the same information per sample.
+        chunk : numbers of responses in memory: 3 MB, a processor's cache.
+        """
         n, (rows, columns) = point.starts.shape[1], point.M.shape
         A, C = point.P[:n, :n], point.P[n:, :n]
         steps = self._move_predictor(point, directions.T.reshape(-1, rows, columns))
         root = np.linalg.cholesky(symmetric_inverse(point.noise))
-        share = min(1.0, LONGEST / self.samples)
+        share = min(1.0, longest / self.samples)
         k, first = len(steps), n * len(self.drive) if self.start else 0
         S = np.zeros((k + first, k + first))
         for s, (x, w) in enumerate(zip(point.states, self.drive, strict=True)):
             z = np.hstack([x, w])[: max(2, int(share * len(x)))]
             J = np.empty((len(z), self.ny, k + (n if first else 0)))
-            size = max(1, CHUNK // (len(z) * n))
+            size = max(1, chunk // (len(z) * n))
             for i in range(0, k, size):
-                part = steps[i : i + size]
-                pushed = (z[:-1] @ part[:, :n].reshape(-1, columns).T).reshape(len(z) - 1, len(part), n)
-                direct = (z @ part[:, n:].reshape(-1, columns).T).reshape(len(z), len(part), self.ny)
-                moved = march(A, pushed, np.zeros((len(part), n)))
-                J[:, :, i : i + len(part)] = (moved @ C.T + direct).transpose(0, 2, 1)
+                chosen = steps[i : i + size]
+                pushed = (z[:-1] @ chosen[:, :n].reshape(-1, columns).T).reshape(len(z) - 1, len(chosen), n)
+                direct = (z @ chosen[:, n:].reshape(-1, columns).T).reshape(len(z), len(chosen), self.ny)
+                moved = march(A, pushed, np.zeros((len(chosen), n)))
+                J[:, :, i : i + len(chosen)] = (moved @ C.T + direct).transpose(0, 2, 1)
             if first:
                 J[:, :, k:] = free_motion(A, C, len(z))
             white = (root.T @ J).reshape(-1, J.shape[2])
-            own = np.append(np.arange(k), np.arange(k + s * n, k + (s + 1) * n) if first else [])
-            S[np.ix_(own.astype(int), own.astype(int))] += white.T @ white
+            places = np.append(np.arange(k), np.arange(k + s * n, k + (s + 1) * n) if first else [])
+            S[np.ix_(places.astype(int), places.astype(int))] += white.T @ white
         S[:k] /= np.sqrt(share)
         S[:, :k] /= np.sqrt(share)
         return S, self.project(point, directions, point.errors)
@@ -259,11 +261,14 @@ class PredictionSearch:
         steps = self._move_predictor(point, directions.T.reshape(-1, *point.M.shape))
         return np.append(steps.reshape(len(steps), -1) @ g.ravel(), pull.ravel() if self.start else [])
 
-    def edges(self, point: PredictorPoint, directions: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Growth of |z| of the poles near the edge of the circle, (poles, directions and initial states); its room."""
+    def edges(self, point: PredictorPoint, directions: FloatArray, kept: float = 0.1) -> tuple[FloatArray, FloatArray]:
+        """Growth of |z| of the poles near the edge of the circle, (poles, directions and initial states); its room.
+
+        kept : the pole that decays least keeps this part of its decay in one step.
+        """
         n = point.starts.shape[1]
         values, V = np.linalg.eig(point.P[:n, :n])
-        near = np.flatnonzero((np.abs(values) > 1.0 - (1.0 - self.within) / KEPT) & (values.imag >= 0.0))
+        near = np.flatnonzero((np.abs(values) > 1.0 - (1.0 - self.within) / kept) & (values.imag >= 0.0))
         growth = np.zeros((len(near), directions.shape[1] + (point.starts.size if self.start else 0)))
         if len(near):
             steps = self._move_predictor(point, directions.T.reshape(-1, *point.M.shape))[:, :n, :n]
@@ -357,16 +362,21 @@ class _PredictionProblem:
         Q = self.search.directions(point)
         return _Quadratic(point, Q, *self.search.derivatives(point, Q), self.search.edges(point, Q), True)
 
-    def _follow(self, before: _Quadratic | None, point: PredictorPoint) -> _Quadratic | None:
-        """The information after the last step by the change of the gradient; None where it is to be computed."""
+    def _follow(
+        self, before: _Quadratic | None, point: PredictorPoint, gained: float = 0.25, curved: float = 1e-3
+    ) -> _Quadratic | None:
+        """The information after the last step by the change of the gradient; None where it is to be computed.
+
+        gained : least share of the predicted decrease.  curved : least curvature along the step, of that predicted.
+        """
         if before is None or before.length > FAR * len(before.S):
             return None
         change, predicted = self._last
-        if before.point.value - point.value < 0.25 * predicted:
+        if before.point.value - point.value < gained * predicted:
             return None
         g = self.search.project(point, before.Q, point.errors)
         along, bend = before.S @ change, before.g - g
-        if change @ bend < 1e-3 * (change @ along):
+        if change @ bend < curved * (change @ along):
             return None
         S = before.S - np.outer(along, along) / (change @ along) + np.outer(bend, bend) / (change @ bend)
         return _Quadratic(point, before.Q, S, g, self.search.edges(point, before.Q), False)
@@ -377,18 +387,24 @@ class _PredictionProblem:
         starts = point.starts + (change[k:].reshape(point.starts.shape) if self.search.start else 0.0)
         return point.M + (Q @ change[:k]).reshape(point.M.shape), starts
 
-    def evaluate(self, point: PredictorPoint, step: DampedStep) -> PredictorPoint:
+    def evaluate(self, point: PredictorPoint, step: DampedStep, kept: float = 0.1) -> PredictorPoint:
         n = point.starts.shape[1]
         decay = 1.0 - float(np.abs(np.linalg.eigvals(point.P[:n, :n])).max(initial=0.0))
         M, starts = step.change
-        return self.search.evaluate(M, starts, 1.0 - KEPT * decay)
+        return self.search.evaluate(M, starts, 1.0 - kept * decay)
 
     def is_settled(self, before: PredictorPoint, after: PredictorPoint, step: DampedStep) -> bool:
         return False
 
-    def is_rounding(self, point: PredictorPoint, trial: PredictorPoint | None, step: DampedStep) -> bool:
-        """Whether a rejected step gains nothing within the rounding of V: the point is the maximum then."""
-        return trial is not None and 0.5 * step.length < ROUNDING * self.search.samples and np.isfinite(trial.value)
+    def is_rounding(
+        self, point: PredictorPoint, trial: PredictorPoint | None, step: DampedStep, rounding: float = 1e-11
+    ) -> bool:
+        """Whether a rejected step gains nothing within the rounding of V: the point is the maximum then.
+
+        rounding : half the squared length of a step, per sample, that is lost in the rounding of V: a sum of N terms of
+        order one.
+        """
+        return trial is not None and 0.5 * step.length < rounding * self.search.samples and np.isfinite(trial.value)
 
 
 def _move_inside(A: FloatArray, within: float) -> FloatArray:

@@ -17,6 +17,7 @@ import numpy as np
 from dalembert.core import progress as progress_
 from dalembert.core.arguments import one_of, whole_number
 from dalembert.core.arrays import ComplexArray, FloatArray
+from dalembert.core.declare import instance
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.identify.likelihood import parametrisation, uncertainty
@@ -32,6 +33,7 @@ from dalembert.identify.model.identified import (
     NoiseModel,
     take_identified,
 )
+from dalembert.identify.records.checks import require_samples
 from dalembert.identify.records.data import Data, read_data
 from dalembert.identify.records.reporting import report_findings
 from dalembert.linear.state_space import StateSpace
@@ -40,8 +42,6 @@ from dalembert.record.sampling import steps_agree
 
 NOISES = ("output", "innovations")
 STARTS = ("estimate", "zero")
-# Decay per sample below which a pole is at the stability limit: 100 times the least that the search allows.
-BORDER = 1e-7
 
 
 @dataclass(frozen=True)
@@ -83,31 +83,31 @@ def prepare_refinement(
     """Check a model against the data that shall refine or judge it."""
     one_of("noise", noise, NOISES)
     one_of("start", start, STARTS)
-    fit = take_identified(fit)
-    if not isinstance(fit, (Identified, StateSpace)):
-        raise DataError("wrong-type", f"expected an Identified or a StateSpace, got {type(fit).__name__}.")
-    inputs, outputs = (fit.inputs, fit.outputs) if fit.inputs or fit.outputs else ((), ())
+    model: Identified | StateSpace = instance(Identified, StateSpace)("fit", take_identified(fit))
+    inputs, outputs = (model.inputs, model.outputs) if model.inputs or model.outputs else ((), ())
     data = record if isinstance(record, Data) else None
-    if isinstance(fit, StateSpace):
+    if isinstance(model, StateSpace):
         data = read_data(record, inputs, outputs)
-        fit = Identified(fit if fit.dt is not None else fit.to_discrete(data.dt), method="given model")
+        model = Identified(model if model.dt is not None else model.to_discrete(data.dt), method="given model")
     if data is not None:
-        u, y = _take_channels(data, fit)
+        u, y = _take_channels(data, model)
     else:
         records = [record] if isinstance(record, Record) else list(record)  # type: ignore[arg-type]
         if not records:
             raise DataError("empty", "no record was given.", where={"argument": "record"})
-        u, y = tuple(fit._delayed_inputs(run) for run in records), tuple(fit._channels(run, outputs) for run in records)
-    if not fit.order:
-        raise DataError("empty", "a model without states has no poles to refine.")
-    known = fit.order * (len(inputs) + len(outputs)) + len(inputs) * len(outputs) + fit.order * len(y)
-    if sum(map(len, y)) * len(outputs) <= known:
-        raise DataError(
-            "too-few-samples",
-            f"{sum(map(len, y))} samples of {len(outputs)} outputs do not determine the {known} parameters of a model "
-            f"of order {fit.order}. Measure longer, or use a smaller order.",
+        u, y = (
+            tuple(model._delayed_inputs(run) for run in records),
+            tuple(model._channels(run, outputs) for run in records),
         )
-    return Refinement(fit, u, y, cast("NoiseModel", noise), start)
+    if not model.order:
+        raise DataError("empty", "a model without states has no poles to refine.")
+    unknowns = model.order * (len(inputs) + len(outputs)) + len(inputs) * len(outputs) + model.order * len(y)
+    require_samples(
+        sum(map(len, y)) * len(outputs), unknowns + 1,
+        f"{sum(map(len, y))} samples of {len(outputs)} outputs do not determine the {unknowns} parameters of a "
+        f"model of order {model.order}. Measure longer, or use a smaller order.",
+    )  # fmt: skip
+    return Refinement(model, u, y, cast("NoiseModel", noise), start)
 
 
 def _take_channels(data: Data, fit: Identified) -> tuple[tuple[FloatArray, ...], tuple[FloatArray, ...]]:
@@ -126,14 +126,9 @@ def _take_channels(data: Data, fit: Identified) -> tuple[tuple[FloatArray, ...],
 
 @report_findings
 def refine(
-    fit: Identified | HoldsIdentified | StateSpace,
-    record: Record | Sequence[Record] | Data,
-    *,
-    noise: str = "output",
-    start: str = "estimate",
-    iterations: int = 100,
-    progress: progress_.Setting = None,
-) -> Identified:
+    fit: Identified | HoldsIdentified | StateSpace, record: Record | Sequence[Record] | Data, *, noise: str = "output",
+    start: str = "estimate", iterations: int = 100, progress: progress_.Setting = None,
+) -> Identified:  # fmt: skip
     """Maximum-likelihood estimate nearest to a model that another method found, with standard deviations.
 
     Parameters
@@ -172,12 +167,12 @@ def refine(
     True
     """
     most = whole_number("iterations", iterations)
-    given = prepare_refinement(fit, record, noise, start)
+    prepared = prepare_refinement(fit, record, noise, start)
     with progress_.Progress(progress, "refining") as bar:
-        maximise = _maximise_predictor if given.innovations else _maximise_simulation
-        top = maximise(given, most, bar.update)
+        maximise = _maximise_predictor if prepared.innovations else _maximise_simulation
+        top = maximise(prepared, most, bar.update)
     if not np.isfinite(top.value) or top.value > top.before:
-        return given.fit.add_notes(
+        return prepared.fit.add_notes(
             f"refinement ({noise} noise) found nothing more likely than the initial model, which is kept"
         )
     findings = []
@@ -195,7 +190,7 @@ def refine(
         )
         advice = Advice("Use {}, or another order.", Argument("noise", "innovations"))
         findings.append(Finding("poles-at-stability-limit", problem, {}, {"poles": top.border}, (advice,)))
-    result = _make_result(given, top)
+    result = _make_result(prepared, top)
     return result.replace(findings=(*result.findings, *findings))
 
 
@@ -223,8 +218,14 @@ class _Optimum:
     warnings: tuple[str, ...] = ()
 
 
-def _maximise_simulation(given: Refinement, iterations: int, report: Callable[[float], None]) -> _Optimum:
-    """White sensor noise: modal parameters."""
+def _maximise_simulation(
+    given: Refinement, iterations: int, report: Callable[[float], None], at_border: float = 1e-7
+) -> _Optimum:
+    """White sensor noise: modal parameters.
+
+    at_border : decay per sample below which a pole is at the stability limit: 100 times the least that the search
+    allows.
+    """
     search, (model, changes) = given.search(), given.model()
     begin = search.evaluate_start(model)
     before = _start_value(given, search.value) if changes else begin.value
@@ -235,7 +236,7 @@ def _maximise_simulation(given: Refinement, iterations: int, report: Callable[[f
     method, covariance, warnings = choose_covariance(search, point, top.free, noise, covariance, dt)
     model = parametrisation.sort_modes(parametrisation.normalise(point.model))
     A, B, C, D = parametrisation.state_space(model)
-    border = int(np.count_nonzero(point.model.poles.real > -BORDER))
+    border = int(np.count_nonzero(point.model.poles.real > -at_border))
     return _Optimum(
         before, point.value, top.iterations, top.converged, (A, B, C, D, np.zeros((len(A), len(C)))),
         parametrisation.state_names(model), noise, poles, covariance,

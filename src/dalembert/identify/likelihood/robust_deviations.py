@@ -9,39 +9,26 @@ decay times has too few such batches: the deviations are then too small, by up t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from dalembert.core.arrays import BoolArray, ComplexArray, FloatArray
 from dalembert.identify.likelihood import modal_likelihood as likelihood
-from dalembert.identify.likelihood.filter_sums import CHUNK, LENGTH, BlockFilters, add_starts
+from dalembert.identify.likelihood.filter_sums import BlockFilters, add_starts
 from dalembert.identify.likelihood.likelihood_search import LikelihoodPoint, LikelihoodSearch
 from dalembert.identify.likelihood.modal_likelihood import ModalModel
 from dalembert.identify.likelihood.uncertainty import modal_derivatives, output_derivatives
 from dalembert.identify.model.identified import DeviationMethod
 
 
-@dataclass(frozen=True)
-class BatchLimits:
-    """Batches of a record, and when their scatter decides."""
+def batch_length(search: LikelihoodSearch, point: LikelihoodPoint, most: int = 64, least: int = 8) -> int:
+    """Samples of a batch.
 
-    # Fewest batches; as many as give each three times the longest decay time of the modes.
-    least: int = 8
-    # Most batches.
-    most: int = 64
-    # Ratio of standard deviations to those of white noise. From 8 batches a standard deviation is known to 1/√14 = 27
-    # %: twice is 3.7 of these, no chance.
-    far_from_white: float = 2.0
-
-
-LIMITS = BatchLimits()
-
-
-def batch_length(search: LikelihoodSearch, point: LikelihoodPoint) -> int:
-    """Samples of a batch."""
+    most : most batches.
+    least : fewest batches; as many as give each three times the longest decay time of the modes.
+    """
     decay = 3.0 / max(float(np.min(-point.model.poles.real, initial=1.0)), 1e-12)
-    shortest, longest = search.samples // LIMITS.most, search.samples // LIMITS.least
+    shortest, longest = search.samples // most, search.samples // least
     return int(np.clip(decay, shortest, longest))
 
 
@@ -68,34 +55,35 @@ def batch_gradients(
 
 
 def batch_products(
-    model: ModalModel, u: FloatArray, y: FloatArray, weights: ComplexArray, length: int
-) -> Iterator[tuple[ComplexArray, FloatArray]]:
+    model: ModalModel, u: FloatArray, y: FloatArray, weights: ComplexArray, length: int, block_length: int = 256,
+    chunk: int = 100_000,
+) -> Iterator[tuple[ComplexArray, FloatArray]]:  # fmt: skip
     """Products with e of the signals (f, h, λg), (batches, J, nu + 2, ny), and of the inputs, (batches, nu, ny).
 
     Of some batches at a time, all of one record; less than half a batch at its end is left out.
     """
     nu, ny, lam = model.nu, len(model.D), model.multipliers()
-    per = -(-length // LENGTH)  # blocks of a batch
+    per = -(-length // block_length)  # blocks of a batch
     L = length // per
     batch = L * per
     count = max(1, int(len(u) / batch + 0.5)) * batch  # of all batches; zeros after the last sample
     filters = BlockFilters(model.poles, nu, L, derivatives=True)
     filter_state = np.zeros((len(lam), 1), dtype=complex)
-    size = batch * max(1, CHUNK // (batch * (nu + ny)))
+    size = batch * max(1, chunk // (batch * (nu + ny)))
     for first in range(0, count, size):
         many = min(size, count - first) // batch
         driven, e = np.zeros((nu, many * batch)), np.zeros((ny, many * batch))
-        ub, yb = (part[first : min(first + many * batch, len(u))].T for part in (u, y))
+        ub, yb = (signal[first : min(first + many * batch, len(u))].T for signal in (u, y))
         driven[:, : ub.shape[1]] = ub
         e[:, : ub.shape[1]] = yb - likelihood.simulate(model, ub, weights, first, filter_state)
-        blocks, left = driven.reshape(nu, many, per, L), e.reshape(ny, many, per, L)
+        blocks, residuals = driven.reshape(nu, many, per, L), e.reshape(ny, many, per, L)
         starts = [
-            part.reshape(len(lam), nu + 1, many, per).swapaxes(1, 2)
-            for part in filters.starts(driven.reshape(nu, many * per, L), count)
+            signal.reshape(len(lam), nu + 1, many, per).swapaxes(1, 2)
+            for signal in filters.starts(driven.reshape(nu, many * per, L), count)
         ]
-        seen = filters.weigh(e.reshape(ny, many * per, L)).reshape(2, len(lam), ny, many, per).swapaxes(2, 3)
-        sums = add_starts(starts, seen)  # two of (J, many, nu + 1, ny)
-        spectra = np.fft.rfft(blocks, 2 * L).conj(), np.fft.rfft(left, 2 * L)
+        weighed = filters.weigh(e.reshape(ny, many * per, L)).reshape(2, len(lam), ny, many, per).swapaxes(2, 3)
+        sums = add_starts(starts, weighed)  # two of (J, many, nu + 1, ny)
+        spectra = np.fft.rfft(blocks, 2 * L).conj(), np.fft.rfft(residuals, 2 * L)
         lags = np.fft.irfft(np.einsum("kzbf,azbf->zkaf", *spectra), 2 * L)[..., 1:L]
         within = np.tensordot(filters.powers[:, :, : L - 1], lags, axes=(2, 3))  # (2, J, many, nu, ny)
         simple, slow = (sums[k] for k in (0, 1))
@@ -103,11 +91,11 @@ def batch_products(
         slow[:, :, :nu] += within[1]
         g = lam[:, None, None] * np.einsum("jk,jzka->jza", weights, slow)
         signals = np.concatenate([simple, g[:, :, None]], axis=2).swapaxes(0, 1)
-        yield signals, np.einsum("kzbs,azbs->zka", blocks, left)
+        yield signals, np.einsum("kzbs,azbs->zka", blocks, residuals)
 
 
 def robust_covariance(
-    search: LikelihoodSearch, point: LikelihoodPoint, free: BoolArray, noise: FloatArray, dt: float
+    search: LikelihoodSearch, point: LikelihoodPoint, free: BoolArray, noise: FloatArray, dt: float, least: int = 8
 ) -> FloatArray | None:
     """Covariance (2k, 2k) of (f_1 [Hz], ζ_1, f_2, ...) by the scatter of the gradient; None for too short records."""
     length = batch_length(search, point)
@@ -115,7 +103,7 @@ def robust_covariance(
         return None
     precision = likelihood.symmetric_inverse(noise)
     rows = batch_gradients(search, point, free, precision, length)
-    if len(rows) < LIMITS.least // 2:
+    if len(rows) < least // 2:
         return None
     S = likelihood.information(point.model.C, precision, point.score.projected)[free][:, free]
     ln, slopes = output_derivatives(point.model, free)
@@ -127,18 +115,22 @@ def robust_covariance(
 
 
 def choose_covariance(
-    search: LikelihoodSearch, point: LikelihoodPoint, free: BoolArray, noise: FloatArray, fisher: FloatArray, dt: float
-) -> tuple[DeviationMethod, FloatArray, tuple[str, ...]]:
+    search: LikelihoodSearch, point: LikelihoodPoint, free: BoolArray, noise: FloatArray, fisher: FloatArray, dt: float,
+    far_from_white: float = 2.0,
+) -> tuple[DeviationMethod, FloatArray, tuple[str, ...]]:  # fmt: skip
     """The covariance by Fisher information, or by the scatter of the residuals where these are far from white.
 
     Returns the method, the covariance, and a note where the residuals decided.
+
+    far_from_white : ratio of standard deviations to those of white noise. From 8 batches a standard deviation is known
+    to 1/√14 = 27 %: twice is 3.7 of these, no chance.
     """
     robust = robust_covariance(search, point, free, noise, dt) if len(fisher) else None
     if robust is None:
         return "fisher", fisher, ()
-    known = np.diag(fisher) > 0.0
-    ratio = float(np.sqrt(np.max(np.diag(robust)[known] / np.diag(fisher)[known], initial=0.0)))
-    if ratio < LIMITS.far_from_white:
+    positive = np.diag(fisher) > 0.0
+    ratio = float(np.sqrt(np.max(np.diag(robust)[positive] / np.diag(fisher)[positive], initial=0.0)))
+    if ratio < far_from_white:
         return "fisher", fisher, ()
     note = (
         f"the residuals are far from white: standard deviations from their scatter over the record, up to {ratio:.1f} "

@@ -21,7 +21,7 @@ from dalembert.expressions import Array
 from dalembert.identify.machine import initial_states
 from dalembert.identify.machine.fitted import FittedMachine, make_result
 from dalembert.identify.machine.records import MeasuredTests, Names, read_tests
-from dalembert.identify.machine.search import FINEST, Search
+from dalembert.identify.machine.search import Search
 from dalembert.identify.machine.shooting import (
     Segments,
     Shooter,
@@ -35,25 +35,16 @@ from dalembert.identify.records.reporting import report_findings
 from dalembert.record import Record
 
 Start = State | Mapping[str, float] | None
-MOST_SUBSTEPS = 1000  # of a sample: all are in one expression
 
 
 @report_findings
 def fit(
-    eqs: EquationsOfMotion,
-    record: Record | Sequence[Record],
-    parameters: Sequence[str] | Mapping[str, float],
-    *,
-    outputs: Names = None,
-    inputs: Names = None,
-    start: Start | Sequence[Start] = None,
-    bounds: Mapping[str, tuple[float, float]] | None = None,
-    weights: Mapping[str, float] | None = None,
-    shooting: int | None = None,
-    hold: Literal["linear", "zero"] = "linear",
-    substeps: int | None = None,
+    eqs: EquationsOfMotion, record: Record | Sequence[Record], parameters: Sequence[str] | Mapping[str, float], *,
+    outputs: Names = None, inputs: Names = None, start: Start | Sequence[Start] = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None, weights: Mapping[str, float] | None = None,
+    shooting: int | None = None, hold: Literal["linear", "zero"] = "linear", substeps: int | None = None,
     progress: Setting = None,
-) -> FittedMachine:
+) -> FittedMachine:  # fmt: skip
     """Estimate parameters of a machine (masses, lengths, stiffnesses, friction) from measured records.
 
     Parameters
@@ -98,12 +89,13 @@ def fit(
     >>> round(fit(eqs, run, ["length"], outputs="hinge.angle")["length"], 5)
     1.5
     """
+    most_substeps = 1000  # of a sample: all are in one expression
     require_equations(eqs)
     chosen, first = _parameters(eqs, parameters)
     low, high = _bounds(eqs, chosen, first, bounds)
     eqs = eqs.replace(**dict(zip(chosen, np.clip(first, low, high), strict=True)))
     tests = read_tests(eqs, record, outputs, inputs, hold)
-    for name, value, most in (("shooting", shooting, None), ("substeps", substeps, MOST_SUBSTEPS)):
+    for name, value, most in (("shooting", shooting, None), ("substeps", substeps, most_substeps)):
         if value is not None:
             whole_number(name, value, 1, most)
     sigma = _noise(tests, weights)
@@ -133,8 +125,8 @@ def _parameters(eqs: EquationsOfMotion, given: Sequence[str] | Mapping[str, floa
             error=ModelError,
             where={"parameter": name},
         )
-    own = {name: float(eqs.p[eqs.parameters.index[name]]) for name in names}
-    first = np.array([float(values.get(name, own[name])) for name in names])
+    nominal = {name: float(eqs.p[eqs.parameters.index[name]]) for name in names}
+    first = np.array([float(values.get(name, nominal[name])) for name in names])
     return names, first
 
 
@@ -171,14 +163,9 @@ def _noise(tests: MeasuredTests, weights: Mapping[str, float] | None) -> Array:
 
 
 def _prepare(
-    eqs: EquationsOfMotion,
-    tests: MeasuredTests,
-    chosen: list[str],
-    start: Start | Sequence[Start],
-    shooting: int | None,
-    hold: str,
-    substeps: int | None,
-) -> Search:
+    eqs: EquationsOfMotion, tests: MeasuredTests, chosen: list[str], start: Start | Sequence[Start],
+    shooting: int | None, hold: str, substeps: int | None,
+) -> Search:  # fmt: skip
     """Segments, steps and an initial state for each."""
     count = len(tests.runs)
     starts: list[Start] = list(start) if isinstance(start, (list, tuple)) else [start] * count  # type: ignore[list-item]
@@ -196,29 +183,24 @@ def _prepare(
     def make(substeps: int) -> ShootingSteps:
         return ShootingSteps(eqs, tests.outputs, columns, n, substeps)
 
-    whole = cut_segments(tests, lengths, hold)  # states are found segment by segment in any case
-    shooter, x = _track_states(make, whole, x0, eqs.p, spread, n, substeps)
+    full = cut_segments(tests, lengths, hold)  # states are found segment by segment in any case
+    shooter, x = _track_states(make, full, x0, eqs.p, spread, n, substeps)
     states, y = shooter.shoot(x, eqs.p)
     scale = initial_states.scale_states(eqs, states[:, :, : shooter.steps.nx].reshape(-1, shooter.steps.nx))
     if shooting is not None:
         lengths = [max(1, round((len(run.t) - 1) / shooting)) for run in tests.runs]
-        own = cut_segments(tests, lengths, hold)
-        shooter = Shooter(shooter.steps, own)
-        x = _take_states(whole, states, own)
-    left = float(np.sqrt(np.nanmean(((y - whole.y) / spread) ** 2)))
-    sigma = spread * np.clip(left, 1e-3, 1.0)
+        segments = cut_segments(tests, lengths, hold)
+        shooter = Shooter(shooter.steps, segments)
+        x = _take_states(full, states, segments)
+    misfit = float(np.sqrt(np.nanmean(((y - full.y) / spread) ** 2)))
+    sigma = spread * np.clip(misfit, 1e-3, 1.0)
     return Search(eqs, shooter, chosen, columns, x, scale, spread, sigma)
 
 
 def _track_states(
-    make: Callable[[int], ShootingSteps],
-    whole: Segments,
-    x0: list[Array],
-    p: Array,
-    spread: Array,
-    n: int,
-    substeps: int | None,
-) -> tuple[Shooter, Array]:
+    make: Callable[[int], ShootingSteps], whole: Segments, x0: list[Array], p: Array, spread: Array, n: int,
+    substeps: int | None, finest: int = 64,
+) -> tuple[Shooter, Array]:  # fmt: skip
     """A state per segment, with steps fine enough for all of them."""
     scale = np.ones(len(x0[0]))
     opening = np.zeros((1, make(1).size))
@@ -233,7 +215,7 @@ def _track_states(
             x = initial_states.track_states(shooter, x0, p, spread, scale, n)
             better = fine if substeps else initial_states.choose_substeps(make, whole, x, p, spread, fine)
         except ConvergenceError:  # a machine that speeds up may need shorter steps than at its start
-            if substeps or fine >= FINEST:
+            if substeps or fine >= finest:
                 raise
             better = 2 * fine
         if better == fine:

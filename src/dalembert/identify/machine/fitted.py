@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,25 +21,6 @@ from dalembert.record import Record
 
 if TYPE_CHECKING:
     from dalembert.identify.machine.search import Search
-
-
-@dataclass(frozen=True)
-class FollowThresholds:
-    """When the fitted machine does not follow an output."""
-
-    # Fit [%]: half of the amplitude of the output is missed. Noise alone may leave as much, so the errors decide:
-    fit: float = 50.0
-    # Correlation of neighbouring errors: 0 of white noise, nearly 1 of a motion that was missed.
-    correlation: float = 0.5
-    # Distance from a bound, relative, of a value that was clipped to it.
-    at_bound: float = 1e-9
-    # Errors of one long simulation over those of the segments, and one deviation more: beyond, the motion is unstable.
-    departs: float = 1.1
-    # Error by the length of the steps, in deviations of the estimate: the note comes where it adds 12 % to them.
-    step_error: float = 0.5
-
-
-FOLLOW = FollowThresholds()
 
 
 @frozen
@@ -126,32 +106,32 @@ class FittedMachine:
 
 def make_result(eqs: EquationsOfMotion, tests: MeasuredTests, search: Search, status: str, hold: str) -> FittedMachine:
     values = np.array(search.p[search.columns])
-    found = eqs.replace(**dict(zip(search.names, (float(v) for v in values), strict=True)))
+    fitted = eqs.replace(**dict(zip(search.names, (float(v) for v in values), strict=True)))
     # relative to the values found: only then do ratios and products show as such
     size = np.where(values != 0.0, np.abs(values), search.unit)
-    known = judge_information(search.information() * (size / search.unit), search.names, relative=values != 0.0)
-    covariance = known.covariance * np.outer(size, size)
+    judged = judge_information(search.information() * (size / search.unit), search.names, relative=values != 0.0)
+    covariance = judged.covariance * np.outer(size, size)
     deviations = np.sqrt(np.diag(covariance))
-    whole = cut_segments(tests, [len(run.t) - 1 for run in tests.runs], hold)
-    single = Shooter(search.shooter.steps, whole)
+    full = cut_segments(tests, [len(run.t) - 1 for run in tests.runs], hold)
+    single = Shooter(search.shooter.steps, full)
     first = np.array(
         [search.x[int(np.flatnonzero(search.shooter.segments.run == k)[0])] for k in range(len(tests.runs))]
     )
     y = [simulate_record(single, k, first, search.p, len(run.t)) for k, run in enumerate(tests.runs)]
     errors = tuple(run.y - out for run, out in zip(tests.runs, y, strict=True))
     agreement = _fit(tests, errors)
-    findings = (*known.findings, *find_lost_outputs(agreement, errors))
+    findings = (*judged.findings, *find_lost_outputs(agreement, errors))
     notes = (*(f"warning: {finding.problem}" for finding in findings), *_notes(search, values, errors))
     nq, nv = eqs.nq, eqs.nv
     start = tuple(
-        found.state(x[:nq], x[nq : nq + nv], x[nq + nv : nq + nv + eqs.nz], float(run.t[0]))
+        fitted.state(x[:nq], x[nq : nq + nv], x[nq + nv : nq + nv + eqs.nz], float(run.t[0]))
         for x, run in zip(first, tests.runs, strict=True)
     )
     simulated = tuple(_record_outputs(eqs, tests, k, out) for k, out in enumerate(y))
     return FittedMachine(
-        equations=found, parameters=tuple(search.names), values=values, first=np.array(eqs.p[search.columns]),
+        equations=fitted, parameters=tuple(search.names), values=values, first=np.array(eqs.p[search.columns]),
         deviations=deviations, covariance=covariance, correlation=correlation_of(covariance),
-        undetermined=tuple(finding.problem for finding in known.findings), directions=known.directions, start=start,
+        undetermined=tuple(finding.problem for finding in judged.findings), directions=judged.directions, start=start,
         simulated=simulated, errors=errors,
         fit=agreement, noise=search.sigma.copy(), status=status, notes=notes, findings=findings,
         provenance={
@@ -161,8 +141,14 @@ def make_result(eqs: EquationsOfMotion, tests: MeasuredTests, search: Search, st
     )  # fmt: skip
 
 
-def find_lost_outputs(agreement: Fit, errors: tuple[FloatArray, ...]) -> list[Finding]:
-    """Outputs that the machine does not follow, although their noise does not explain the poor fit."""
+def find_lost_outputs(
+    agreement: Fit, errors: tuple[FloatArray, ...], fit: float = 50.0, correlation: float = 0.5
+) -> list[Finding]:
+    """Outputs that the machine does not follow, although their noise does not explain the poor fit.
+
+    fit : fit [%]: half of the amplitude of the output is missed. Noise alone may leave as much, so the errors decide:
+    correlation : correlation of neighbouring errors: 0 of white noise, nearly 1 of a motion that was missed.
+    """
     return [
         Finding(
             "poor-fit",
@@ -173,14 +159,14 @@ def find_lost_outputs(agreement: Fit, errors: tuple[FloatArray, ...]) -> list[Fi
             (Advice("Give {}, or better first values of the parameters.", Argument("start")),),
         )
         for k, (name, percent) in enumerate(zip(agreement.outputs, agreement.percent, strict=True))
-        if not percent > FOLLOW.fit and not correlate_neighbours([e[:, k] for e in errors]) < FOLLOW.correlation
+        if not percent > fit and not correlate_neighbours([e[:, k] for e in errors]) < correlation
     ]
 
 
 def simulate_record(single: Shooter, k: int, first: FloatArray, p: FloatArray, samples: int) -> FloatArray:
     """(N, ny) outputs of record k in one simulation from its initial state."""
-    part = Shooter(single.steps, take_segment(single.segments, k, samples - 1))
-    out: FloatArray = part.shoot(first[k : k + 1], p)[1][0]
+    shooter = Shooter(single.steps, take_segment(single.segments, k, samples - 1))
+    out: FloatArray = shooter.shoot(first[k : k + 1], p)[1][0]
     return out
 
 
@@ -209,18 +195,26 @@ def _record_outputs(eqs: EquationsOfMotion, tests: MeasuredTests, k: int, y: Flo
     return Record.from_channels(run.t, columns, dict(tests.units), name=f"{eqs.name} fitted")
 
 
-def _notes(search: Search, values: FloatArray, errors: tuple[FloatArray, ...]) -> tuple[str, ...]:
+def _notes(
+    search: Search, values: FloatArray, errors: tuple[FloatArray, ...], step_error: float = 0.5, departs: float = 1.1,
+    at_bound: float = 1e-9,
+) -> tuple[str, ...]:  # fmt: skip
+    # step_error: Error by the length of the steps, in deviations of the estimate: the note comes where it adds 12 % to
+    # them.
+    # departs: Errors of one long simulation over those of the segments, and one deviation more: beyond, the motion is
+    # unstable.
+    # at_bound: Distance from a bound, relative, of a value that was clipped to it.
     notes = []
     for k, name in enumerate(search.names):
         for bound, word in ((search.low[k], "lower"), (search.high[k], "upper")):
-            if np.isfinite(bound) and abs(values[k] - bound) <= FOLLOW.at_bound * max(abs(bound), search.unit[k]):
+            if np.isfinite(bound) and abs(values[k] - bound) <= at_bound * max(abs(bound), search.unit[k]):
                 notes.append(f"{name} is at its {word} bound {bound:g}; its deviation ignores the bound.")
     cut = search.shooter.segments
     notes.append(
         f"{len(cut.h)} segment{'s' if len(cut.h) > 1 else ''} of about {cut.h.shape[1]} samples, "
         f"{search.shooter.steps.substeps} step(s) per sample, {search.iterations} iterations."
     )
-    if search.step_error > FOLLOW.step_error:
+    if search.step_error > step_error:
         notes.append(
             f"halved steps would move the estimate by some {search.step_error:.2g} of its deviations: raise substeps."
         )
@@ -228,7 +222,7 @@ def _notes(search: Search, values: FloatArray, errors: tuple[FloatArray, ...]) -
     apart = float(last.gap_sum)
     total = np.sqrt(sum(float(np.nansum((e / search.sigma) ** 2)) for e in errors))
     segmentwise = np.sqrt(last.squares)
-    if not np.isfinite(total) or total > FOLLOW.departs * segmentwise + 1.0:
+    if not np.isfinite(total) or total > departs * segmentwise + 1.0:
         notes.append(
             f"one long simulation departs from the segments although their gaps are closed (to {apart:.1e}): the"
             " motion multiplies small differences (unstable or chaotic). The parameters are valid."

@@ -27,12 +27,12 @@ PASSES = 3
 def rates_function(eqs: EquationsOfMotion) -> ca.Function:
     """(q,v,z,u,p,t,λ₀) -> q̇, v̇, ż, λ."""
 
-    def make() -> ca.Function:
+    def make(large: int = 600) -> ca.Function:  # speeds from which common terms take longer to find than to compute
         if not depends_on_reactions(eqs):
             plain = forward_function(eqs)
             symbols = plain.sx_in()
             qdot, a, zdot, _, lam, _ = plain(*symbols)
-            return ca.Function("rates", symbols, [qdot, a, zdot, lam], {"cse": eqs.nv < 600})
+            return ca.Function("rates", symbols, [qdot, a, zdot, lam], {"cse": eqs.nv < large})
         s = eqs.symbols()
         at = Evaluation(eqs, s)
         s = replace(s, v=steer_speeds(eqs, at, s.v))
@@ -40,10 +40,10 @@ def rates_function(eqs: EquationsOfMotion) -> ca.Function:
         count = refinements(eqs)
         felt = sorted(set(eqs.functions["forces"].jac_sparsity(0, 6).get_col()))
         guess = SX.sym("guess", len(eqs.rows))
-        _, found = here.factor.accelerations(here.forces(guess), here.b, count)
-        gradient = ca.jacobian(found[felt], guess)[:, felt]
-        arguments = [s_ for s_ in ca.symvar(ca.vertcat(found, ca.vec(gradient))) if s_.name()[:5] != "guess"]
-        newton = ca.Function("newton", [guess, *arguments], [found, ca.densify(gradient)])
+        _, accelerations = here.factor.accelerations(here.forces(guess), here.b, count)
+        gradient = ca.jacobian(accelerations[felt], guess)[:, felt]
+        arguments = [s_ for s_ in ca.symvar(ca.vertcat(accelerations, ca.vec(gradient))) if s_.name()[:5] != "guess"]
+        newton = ca.Function("newton", [guess, *arguments], [accelerations, ca.densify(gradient)])
         lam = s.lam
         for _ in range(PASSES):
             value, slope = newton(lam, *arguments)

@@ -12,54 +12,41 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.core.errors import ConvergenceError, DalembertError, DataError
+from dalembert.core.declare import instance
+from dalembert.core.errors import ConvergenceError, DalembertError
 from dalembert.core.findings import Advice, Argument
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array, Kernel
 from dalembert.identify.machine.records import MeasuredRun, MeasuredTests
-from dalembert.identify.machine.search import FINEST
 from dalembert.identify.machine.shooting import Segments, Shooter, ShootingSteps, find_tangents, take_segment
 from dalembert.numerics.least_squares import DampedStep, Damping, Reason, minimise
 from dalembert.solve.constrained.solve import forward_function
 from dalembert.solve.position.assemble import assemble, check_start
 
-ACCURACY = 1e-5  # error of a segment's outputs by the length of the step, relative to their spread
 SLOPE_SAMPLES = 5  # for the first guess of a speed
 
 
-@dataclass(frozen=True)
-class StartThresholds:
-    """Judgements on the way to the first guess of states."""
-
-    # Spread over level of an output that does not move: rounding of a mean of 1e5 samples leaves 1e-14.
-    flat: float = 1e-12
-    # Power of a line over the largest, below which a spectrum is its noise floor.
-    noise: float = 0.02
-    # Relative difference of two computations of one quantity at random states.
-    same: float = 1e-12
-    # Change by halving over the error after it, of a method of fourth order: 2⁴ - 1.
-    halving: float = 15.0
-    # Mean square of the residual, in spreads, that is zero.
-    exact: float = 1e-12
-
-
-START = StartThresholds()
-ENOUGH = 0.02  # relative reduction that ends the search for a segment's state: the parameters are still wrong
 DAMPING = Damping(first=1e-3, good=0.2, fair=0.2, poor=0.2, growth=8.0, least=1e-8, most=1e6)
 
 
-def find_spreads(tests: MeasuredTests) -> Array:
-    """(ny,) standard deviation of every matched output, 1 for one that does not move."""
+def find_spreads(tests: MeasuredTests, still: float = 1e-12) -> Array:
+    """(ny,) standard deviation of every matched output, 1 for one that does not move.
+
+    still : spread over level of an output that does not move: rounding of a mean of 1e5 samples leaves 1e-14.
+    """
     every = np.vstack([run.y for run in tests.runs])
     spread = np.nanstd(every, axis=0)
     level = np.nanmax(np.abs(every), axis=0)
-    flat = spread <= START.flat * level
+    flat = spread <= still * level
     return np.asarray(np.where(flat, np.where(level > 0, level, 1.0), spread))
 
 
-def choose_segment_length(run: MeasuredRun, directions: int, angles: Sequence[bool]) -> int:
+def choose_segment_length(run: MeasuredRun, directions: int, angles: Sequence[bool], noise: float = 0.02) -> int:
     """Steps of a segment: about half a period of the middle of the spectrum, or half a turn of an angle that grows, and
-    enough samples for its state. angles : which columns of y are angles."""
+    enough samples for its state. angles : which columns of y are angles.
+
+    noise : power of a line over the largest, below which a spectrum is its noise floor.
+    """
     n = len(run.t)
     cycles = 2.0
     ramp = np.linspace(-1.0, 1.0, n)
@@ -70,7 +57,7 @@ def choose_segment_length(run: MeasuredRun, directions: int, angles: Sequence[bo
         even = np.interp(np.linspace(run.t[0], run.t[-1], n), run.t[good], column[good])
         even = even - even.mean() - ramp * float(ramp @ even) / float(ramp @ ramp)  # the angle of a crank grows
         spectrum = np.abs(np.fft.rfft(even * np.hanning(n))) ** 2
-        spectrum[spectrum < START.noise * spectrum.max(initial=0.0)] = 0.0  # without the noise floor
+        spectrum[spectrum < noise * spectrum.max(initial=0.0)] = 0.0  # without the noise floor
         size = float(spectrum.sum())
         if size > 0.0:
             cycles = max(cycles, float(spectrum @ np.arange(len(spectrum))) / size)
@@ -87,12 +74,8 @@ def find_initial_state(
     if isinstance(given, State):
         check_start(eqs, given)
         return np.concatenate((given.q, given.v, given.z))
-    if given is not None and not isinstance(given, Mapping):
-        raise DataError(
-            "wrong-type",
-            f"start must be a State, a mapping of coordinates to values, or one of these per record; got {given!r}.",
-            where={"argument": "start"},
-        )
+    if given is not None:
+        instance(State, Mapping)("start", given)
     position = dict(given or {})
     velocity: dict[str, float] = {}
     shown = _find_shown(eqs, tests)
@@ -108,20 +91,23 @@ def find_initial_state(
     state = assemble(eqs, dict(given or {}), t=t0)
     kept_position: dict[str, float] = dict(given or {})
     kept_velocity: dict[str, float] = {}
-    for kept, wanted in ((kept_position, position), (kept_velocity, velocity)):
+    for target, wanted in ((kept_position, position), (kept_velocity, velocity)):
         for name, value in wanted.items():
-            if name in kept:
+            if name in target:
                 continue
-            kept[name] = value
+            target[name] = value
             try:  # coordinates that depend on each other and differ by noise cannot all be prescribed
                 state = assemble(eqs, kept_position, velocity=kept_velocity, t=t0)
             except DalembertError:
-                del kept[name]
+                del target[name]
     return np.concatenate((state.q, state.v, state.z))
 
 
-def _find_shown(eqs: EquationsOfMotion, tests: MeasuredTests) -> dict[str, dict[str, int]]:
-    """Coordinates and rates that outputs show directly, by name, with the column; sensors are recognised by value."""
+def _find_shown(eqs: EquationsOfMotion, tests: MeasuredTests, equal: float = 1e-12) -> dict[str, dict[str, int]]:
+    """Coordinates and rates that outputs show directly, by name, with the column; sensors are recognised by value.
+
+    equal : relative difference of two computations of one quantity at random states.
+    """
     result: dict[str, dict[str, int]] = {"measure": {}, "rate": {}}
     random = np.random.default_rng(1)
     trials = []
@@ -140,30 +126,33 @@ def _find_shown(eqs: EquationsOfMotion, tests: MeasuredTests) -> dict[str, dict[
             result["rate"].setdefault(eqs.measures.names[index], column)
         elif kind == "sensor":
             for place, label in ((1, "measure"), (2, "rate")):
-                same = np.all(
-                    [np.abs(t[place] - t[0][index]) < START.same * (1 + abs(t[0][index])) for t in trials], axis=0
-                )
+                same = np.all([np.abs(t[place] - t[0][index]) < equal * (1 + abs(t[0][index])) for t in trials], axis=0)
                 if same.any():
                     result[label].setdefault(eqs.measures.names[int(np.argmax(same))], column)
     return result
 
 
 def choose_substeps(
-    make: Callable[[int], ShootingSteps], whole: Segments, x: Array, p: Array, spread: Array, first: int
-) -> int:
-    """ShootingSteps per sample at which halving them changes no output by more than ``ACCURACY`` of its spread."""
+    make: Callable[[int], ShootingSteps], whole: Segments, x: Array, p: Array, spread: Array, first: int,
+    finest: int = 64, halving: float = 15.0, accuracy: float = 1e-5,
+) -> int:  # fmt: skip
+    """ShootingSteps per sample at which halving them changes no output by more than ``ACCURACY`` of its spread.
+
+    halving : change by halving over the error after it, of a method of fourth order: 2⁴ - 1.
+    accuracy : error of a segment's outputs by the length of the step, relative to their spread
+    """
     count = first
     before = Shooter(make(count), whole).shoot(x, p)[1]
-    while count <= FINEST:
+    while count <= finest:
         after = Shooter(make(2 * count), whole).shoot(x, p)[1]
         with np.errstate(all="ignore"):
             change = np.abs(after - before) / spread
-        if np.isfinite(change).all() and float(change.max()) <= START.halving * ACCURACY:
-            return count if float(change.max()) <= ACCURACY else 2 * count
+        if np.isfinite(change).all() and float(change.max()) <= halving * accuracy:
+            return count if float(change.max()) <= accuracy else 2 * count
         count, before = 2 * count, after
     raise ConvergenceError(
         "too-many-steps",
-        f"{FINEST} Runge-Kutta steps per sample are too few for this machine: it is too stiff, or diverges from its "
+        f"{finest} Runge-Kutta steps per sample are too few for this machine: it is too stiff, or diverges from its "
         "initial state.",
         Advice("Check {}.", Argument("start"), Argument("parameters")),
         Advice("Leave out stiff parts, such as a contact or a very hard spring."),
@@ -245,8 +234,8 @@ class _StateFit:
         size = float(np.sqrt((J * J).sum(axis=0)).max(initial=1e-300))
         rows = np.vstack((J, np.sqrt(damping) * size * np.eye(n)))
         change = np.linalg.lstsq(rows, np.concatenate((-r, np.zeros(n))), rcond=None)[0]
-        left = r + J @ change
-        return DampedStep(change, point.value - float(left @ left))
+        remaining = r + J @ change
+        return DampedStep(change, point.value - float(remaining @ remaining))
 
     def evaluate(self, point: _StatePoint, step: DampedStep) -> _StatePoint | None:
         moved = point.x.copy()
@@ -254,8 +243,12 @@ class _StateFit:
         moved = self.single.starts(moved, self.p)
         return self.point(moved) if np.isfinite(moved).all() else None
 
-    def is_settled(self, before: _StatePoint, after: _StatePoint, step: DampedStep) -> bool:
-        return before.value - after.value < ENOUGH * before.value + START.exact * len(before.residual)
+    def is_settled(
+        self, before: _StatePoint, after: _StatePoint, step: DampedStep, enough: float = 0.02, exact: float = 1e-12
+    ) -> bool:
+        # enough: relative reduction that ends the search for a segment's state: the parameters are still wrong
+        # exact: Mean square of the residual, in spreads, that is zero.
+        return before.value - after.value < enough * before.value + exact * len(before.residual)
 
     def is_rounding(self, point: _StatePoint, trial: _StatePoint | None, step: DampedStep) -> bool:
         return False
@@ -266,8 +259,8 @@ def _fit_state(
 ) -> tuple[Array, Array]:
     """The state of one segment that matches its samples, and the state at its end."""
     problem = _StateFit(single, p, spread, scale, n)
-    found = minimise(problem, problem.point(single.starts(x, p)), DAMPING, most)
-    if found.reason is Reason.DIVERGED:
+    minimum = minimise(problem, problem.point(single.starts(x, p)), DAMPING, most)
+    if minimum.reason is Reason.DIVERGED:
         t = float(single.segments.t[0, 0])
         raise ConvergenceError(
             "diverged",
@@ -276,7 +269,7 @@ def _fit_state(
             Advice("Give better first values of the parameters."),
             where={"time": t},
         )
-    return found.point.x, found.point.end
+    return minimum.point.x, minimum.point.end
 
 
 def scale_states(eqs: EquationsOfMotion, states: Array) -> Array:

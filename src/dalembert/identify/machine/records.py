@@ -16,7 +16,7 @@ from dalembert.core.errors import DataError, ModelError, require_name, unknown_n
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
-from dalembert.identify.records.checks import list_records, name_record
+from dalembert.identify.records.checks import list_records, name_record, require_finite, require_samples
 from dalembert.record import Record
 
 Names = str | Iterable[str] | Mapping[str, str] | None
@@ -52,38 +52,35 @@ def read_tests(
     """Check records against the machine."""
     one_of("hold", hold, ("linear", "zero"))
     tests = list_records(record)
-    known = set.intersection(*(set(run.names) for run in tests))
-    driven = _inputs(eqs, tests[0], known, inputs)
-    matched = _outputs(eqs, tests[0], known, outputs, set(driven.values()))
+    shared = set.intersection(*(set(run.names) for run in tests))
+    driven = _inputs(eqs, tests[0], shared, inputs)
+    matched = _outputs(eqs, tests[0], shared, outputs, set(driven.values()))
     channels = tuple(channel for _, channel in matched)
     runs = []
     for k, test in enumerate(tests):
         name = name_record(tests, k)
-        if len(test) < FEWEST:
-            raise DataError(
-                "too-few-samples",
-                f"{name} has {len(test)} samples; fitting a machine needs at least {FEWEST}.",
-                where={"record": k + 1},
-            )
+        require_samples(
+            len(test), FEWEST,
+            f"{name} has {len(test)} samples; fitting a machine needs at least {FEWEST}.",
+            where={"record": k + 1},
+        )  # fmt: skip
         u = np.zeros((len(test), eqs.nu))
         for driver, channel in driven.items():
             column = test[channel]
-            if not np.isfinite(column).all():
-                raise DataError(
-                    "not-finite",
-                    f"{name}: input {channel!r} has gaps.",
-                    Advice("Fill them first with {}.", Call("da.identify.repair")),
-                    where={"record": k + 1, "channel": channel},
-                )
+            require_finite(
+                column,
+                f"{name}: input {channel!r} has gaps.",
+                Advice("Fill them first with {}.", Call("da.identify.repair")),
+                where={"record": k + 1, "channel": channel},
+            )
             u[:, eqs.inputs.index[driver]] = column
         y = np.array(test[list(channels)])
         for i, channel in enumerate(channels):
-            if np.count_nonzero(np.isfinite(y[:, i])) < 2:
-                raise DataError(
-                    "too-few-samples",
-                    f"{name}: output {channel!r} holds fewer than 2 measured samples.",
-                    where={"record": k + 1, "channel": channel},
-                )
+            require_samples(
+                int(np.count_nonzero(np.isfinite(y[:, i]))), 2,
+                f"{name}: output {channel!r} holds fewer than 2 measured samples.",
+                where={"record": k + 1, "channel": channel},
+            )  # fmt: skip
         runs.append(MeasuredRun(np.array(test.time), u, y))
     units = {channel: tests[0].units[channel] for channel in (*channels, *driven.values())}
     return MeasuredTests(tuple(runs), tuple(place for place, _ in matched), channels, units, driven)

@@ -25,34 +25,8 @@ from dalembert.numerics.least_squares import DampedStep, Damping, minimise
 
 STAGES = (3.0, 30.0, 1e3, 1e6)  # weights of the gaps, in units of a segment's noise
 ROUNDS = 6  # largest number of estimates of σ in the last stage
-ITERATIONS = 60  # of a stage
-FINEST = 64  # steps per sample
 
 
-@dataclass(frozen=True)
-class MachineThresholds:
-    """Ends of the search, and bounds of its steps."""
-
-    # Relative change of σ that ends its estimation: standard deviations of parameters have two digits.
-    noise_change: float = 1e-2
-    # Least noise of an output relative to its spread: a converter of 30 bits.
-    least_noise: float = 1e-9
-    # Error of the estimate by the length of the steps, in its deviations: it adds 2 % to them.
-    step_error: float = 0.2
-    # Relative change of a parameter below the accuracy of any sensor.
-    no_change: float = 1e-6
-    # Relative change of a parameter in one iteration: it keeps its sign.
-    largest_change: float = 0.6
-    # Singular values of the information relative to the largest, as in `identify.likelihood.identifiability`.
-    rank: float = 1e-7
-    # Actual over predicted reduction of a last step: a smaller one was cut by curvature, and more can be gained.
-    as_predicted: float = 0.1
-    # Predicted reduction, relative to the value (or to that of an exact fit), that is rounding of its sums.
-    rounding: float = 1e-9
-    exact: float = 1e-3
-
-
-THRESHOLDS = MachineThresholds()
 DAMPING = Damping(fair=0.5, poor=0.5, growth=4.0, acceleration=2.0, most=1e12)
 
 
@@ -162,8 +136,11 @@ class Search:
         return self.shooter.starts(x, p), p
 
     # -- stages ---------------------------------------------------------------------------------------------------
-    def run(self, bar: Progress) -> str:
-        """All stages; the status."""
+    def run(self, bar: Progress, noise_change: float = 1e-2) -> str:
+        """All stages; the status.
+
+        noise_change : relative change of σ that ends its estimation: standard deviations of parameters have two digits.
+        """
         linked = bool(self.shooter.segments.linked.any())
         stages = STAGES if linked else (1.0,)
         total = len(stages) + ROUNDS - 1
@@ -187,7 +164,7 @@ class Search:
                 before = self.sigma.copy()
                 here = self.estimate_noise(here)
                 here, finer = self.refine_steps(here)
-                if not finer and (self.fixed or np.abs(self.sigma / before - 1.0).max() < THRESHOLDS.noise_change):
+                if not finer and (self.fixed or np.abs(self.sigma / before - 1.0).max() < noise_change):
                     break
         except KeyboardInterrupt:
             if not hasattr(self, "last"):  # before the first evaluation
@@ -196,10 +173,12 @@ class Search:
         bar.update(1.0)
         return status
 
-    def estimate_noise(self, here: WeightedShot, *, common: bool = False) -> WeightedShot:
+    def estimate_noise(self, here: WeightedShot, *, common: bool = False, least_noise: float = 1e-9) -> WeightedShot:
         """σ of every channel from the residuals, and the same shot weighted by it.
 
         ``common`` : the same share of its spread for all, so that no channel loses its weight in an early stage.
+
+        least_noise : least noise of an output relative to its spread: a converter of 30 bits.
         """
         if self.fixed:
             return here
@@ -209,14 +188,21 @@ class Search:
         squares = (np.where(self.mask, here.shot.y - self.target, 0.0) ** 2).sum(axis=(0, 1))
         if common:
             squares = self.spread**2 * counts * float((squares / self.spread**2).sum() / counts.sum())
-        self.sigma = np.maximum(np.sqrt(squares / (counts * share)), THRESHOLDS.least_noise * self.spread)
+        self.sigma = np.maximum(np.sqrt(squares / (counts * share)), least_noise * self.spread)
         self.last = self.weigh(here.shot)
         return self.last
 
-    def refine_steps(self, here: WeightedShot) -> tuple[WeightedShot, bool]:
+    def refine_steps(
+        self, here: WeightedShot, no_change: float = 1e-6, step_error: float = 0.2, finest: int = 64, rank: float = 1e-7
+    ) -> tuple[WeightedShot, bool]:
         """Halve the steps where that would change the estimate by more than a share of its deviation.
 
         The outputs of halved steps in place of the measured ones in the linear problem give this change directly.
+
+        no_change : relative change of a parameter below the accuracy of any sensor.
+        step_error : error of the estimate by the length of the steps, in its deviations: it adds 2 % to them.
+        finest : steps per sample
+        rank : singular values of the information relative to the largest, as in `identify.likelihood.identifiability`.
         """
         s, shot = self.shooter.steps, here.shot
         assert here.chain is not None
@@ -234,31 +220,38 @@ class Search:
         reduced = reduce(chain, STAGES[-1] * self.per_segment, 1e-16, d_states, d_theta)
         # in units of the deviations along the axes of the information: ‖R ϑ‖ of the move
         self.step_error = float(np.linalg.norm(reduced.rho)) / np.sqrt(self.m)
-        move = np.linalg.lstsq(reduced.R, reduced.rho, rcond=THRESHOLDS.rank)[0]
-        if float(np.abs(move).max()) < THRESHOLDS.no_change:
+        move = np.linalg.lstsq(reduced.R, reduced.rho, rcond=rank)[0]
+        if float(np.abs(move).max()) < no_change:
             self.step_error = 0.0
-        if not self.refine or self.step_error < THRESHOLDS.step_error or 2 * s.substeps > FINEST:
+        if not self.refine or self.step_error < step_error or 2 * s.substeps > finest:
             return here, False
         self.shooter = halved
         return self.evaluate(self.x, self.p), True
 
     def stage(
-        self, here: WeightedShot, stage: float, bar: Progress, done: float, part: float, *, tolerance: float
-    ) -> tuple[WeightedShot, bool]:
-        """Levenberg-Marquardt at one weight of the gaps; its end, and whether it converged."""
-        found = minimise(
-            _Stage(self, stage * self.per_segment, tolerance), _SearchPoint(self.x, self.p, here), DAMPING, ITERATIONS,
+        self, here: WeightedShot, stage: float, bar: Progress, done: float, part: float, *, tolerance: float,
+        iterations: int = 60,
+    ) -> tuple[WeightedShot, bool]:  # fmt: skip
+        """Levenberg-Marquardt at one weight of the gaps; its end, and whether it converged.
+
+        iterations : of a stage
+        """
+        minimum = minimise(
+            _Stage(self, stage * self.per_segment, tolerance), _SearchPoint(self.x, self.p, here), DAMPING, iterations,
             share=1e-4, keep=self.keep, report=lambda fraction: bar.update(done + part * fraction),
         )  # fmt: skip
-        return found.point.at, found.converged
+        return minimum.point.at, minimum.converged
 
     def keep(self, place: _SearchPoint) -> None:
         self.x, self.p, self.last = place.x, place.p, place.at
 
-    def limit_step(self) -> tuple[Array, Array]:
-        """Bounds of ϑ in one iteration."""
+    def limit_step(self, largest_change: float = 0.6) -> tuple[Array, Array]:
+        """Bounds of ϑ in one iteration.
+
+        largest_change : relative change of a parameter in one iteration: it keeps its sign.
+        """
         now = self.p[self.columns]
-        most = np.where(self.relative, THRESHOLDS.largest_change * np.maximum(np.abs(now), 0.1 * self.unit), np.inf)
+        most = np.where(self.relative, largest_change * np.maximum(np.abs(now), 0.1 * self.unit), np.inf)
         low, high = np.maximum(self.low - now, -most), np.minimum(self.high - now, most)
         return low / self.unit, high / self.unit
 
@@ -323,9 +316,18 @@ class _Stage:
         at = search.evaluate(x, p) if np.isfinite(x).all() else None
         return None if at is None or at.chain is None else _SearchPoint(x, p, at)
 
-    def is_settled(self, before: _SearchPoint, after: _SearchPoint, step: DampedStep) -> bool:
+    def is_settled(
+        self, before: _SearchPoint, after: _SearchPoint, step: DampedStep, as_predicted: float = 0.1
+    ) -> bool:
+        # as_predicted: Actual over predicted reduction of a last step: a smaller one was cut by curvature, and more can
+        # be gained.
         reduction = self.value(before) - self.value(after)
-        return reduction <= self.tolerance * self.value(after) and reduction > THRESHOLDS.as_predicted * step.predicted
+        return reduction <= self.tolerance * self.value(after) and reduction > as_predicted * step.predicted
 
-    def is_rounding(self, place: _SearchPoint, trial: _SearchPoint | None, step: DampedStep) -> bool:
-        return step.predicted <= THRESHOLDS.rounding * (self.value(place) + THRESHOLDS.exact)
+    def is_rounding(
+        self, place: _SearchPoint, trial: _SearchPoint | None, step: DampedStep, rounding: float = 1e-9,
+        exact: float = 1e-3,
+    ) -> bool:  # fmt: skip
+        # rounding, exact: Predicted reduction, relative to the value (or to that of an exact fit), that is rounding of
+        # its sums.
+        return step.predicted <= rounding * (self.value(place) + exact)

@@ -29,7 +29,6 @@ from dalembert.numerics.runge_kutta import CLASSIC, combine
 from dalembert.solve.constrained.solve import closing_function, depends_on_reactions, projection_function
 
 MX = ca.MX
-RANK = 1e-9  # of the rows of the joints, each of unit length
 CLOSING = 4  # Newton steps of a projection from a changed initial state
 
 
@@ -37,13 +36,9 @@ class ShootingSteps:
     """Native functions of one machine and one choice of outputs: a sample's step, the outputs, the projection."""
 
     def __init__(
-        self,
-        eqs: EquationsOfMotion,
-        outputs: tuple[tuple[str, int], ...],
-        chosen: list[int],
-        directions: int,
+        self, eqs: EquationsOfMotion, outputs: tuple[tuple[str, int], ...], chosen: list[int], directions: int,
         substeps: int,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.eqs, self.outputs, self.chosen = eqs, outputs, chosen
         self.n, self.m, self.substeps = directions, len(chosen), substeps
         self.nl = len(eqs.rows) if depends_on_reactions(eqs) else 0
@@ -118,11 +113,11 @@ class ShootingSteps:
             slopes = step.forward(self.n + self.m)(*symbols, after, S, self.seeds, *zeros)
             return ca.Function("sensitive", [symbols[0], S, *symbols[1:]], [after, ca.densify(slopes)])
         # flattened, so that terms without seeds are computed once for all of them
-        known = [ca.SX.sym("xputth"[k], s.shape[0]) for k, s in enumerate(symbols)]
+        arguments = [ca.SX.sym("xputth"[k], s.shape[0]) for k, s in enumerate(symbols)]
         seeds = ca.SX.sym("S", self.size, self.n + self.m)
-        after = step(*known)
-        slopes = ca.jtimes(after, ca.vertcat(*known[:2]), ca.vertcat(seeds, ca.SX(self.seeds)))
-        inputs = [known[0], seeds, *known[1:]]
+        after = step(*arguments)
+        slopes = ca.jtimes(after, ca.vertcat(*arguments[:2]), ca.vertcat(seeds, ca.SX(self.seeds)))
+        inputs = [arguments[0], seeds, *arguments[1:]]
         return ca.Function("sensitive", inputs, [after, ca.densify(slopes)], {"cse": True})
 
     def sample(self, *, sensitive: bool) -> ca.Function:
@@ -206,20 +201,23 @@ def tangent_kernel(eqs: EquationsOfMotion) -> Kernel:
 
 
 def find_tangents(
-    eqs: EquationsOfMotion, x: Array, p: Array, t: float, scale: Array, count: int | None = None
+    eqs: EquationsOfMotion, x: Array, p: Array, t: float, scale: Array, count: int | None = None, singular: float = 1e-9
 ) -> Array:
-    """(nx, n) orthonormal: changes of x / scale that the joints allow; ``count`` fixes n."""
+    """(nx, n) orthonormal: changes of x / scale that the joints allow; ``count`` fixes n.
+
+    singular : of the rows of the joints, each of unit length
+    """
     q, v = x[: eqs.nq], x[eqs.nq : eqs.nq + eqs.nv]
     N, A, slope = (
-        part.reshape(shape)
-        for part, shape in zip(
+        block.reshape(shape)
+        for block, shape in zip(
             tangent_kernel(eqs)(q, v, p, t),
             ((eqs.nq, eqs.nv), (len(eqs.rows), eqs.nv), (len(eqs.rate_rows), eqs.nv)), strict=True,
         )
     )  # fmt: skip
     Z = find_null_space(A[eqs.holonomic_rows])
     Zv = find_null_space(A[eqs.rate_rows])
-    follow = -np.linalg.lstsq(A[eqs.rate_rows], slope @ Z, rcond=RANK)[0] if eqs.rate_rows else np.zeros_like(Z)
+    follow = -np.linalg.lstsq(A[eqs.rate_rows], slope @ Z, rcond=singular)[0] if eqs.rate_rows else np.zeros_like(Z)
     nz = eqs.nz
     columns = np.zeros((eqs.nq + eqs.nv + nz, Z.shape[1] + Zv.shape[1] + nz))
     columns[: eqs.nq, : Z.shape[1]] = N @ Z
@@ -233,13 +231,13 @@ def find_tangents(
     return np.hstack((U, np.zeros((len(U), wanted - U.shape[1]))))
 
 
-def find_null_space(A: Array) -> Array:
+def find_null_space(A: Array, singular: float = 1e-9) -> Array:
     if A.shape[0] == 0:
         return np.eye(A.shape[1])
     lengths = np.sqrt((A * A).sum(axis=1))
     lengths[lengths == 0.0] = 1.0
     _, sigma, Vt = np.linalg.svd(A / lengths[:, None])
-    rank = int(np.count_nonzero(sigma > RANK * sigma.max(initial=1e-300)))
+    rank = int(np.count_nonzero(sigma > singular * sigma.max(initial=0.0)))
     return np.asarray(Vt[rank:].T)
 
 

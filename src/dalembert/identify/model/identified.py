@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import matrix, one_of, square, whole_number
 from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
+from dalembert.core.declare import instance
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.tables import align_columns
@@ -28,24 +29,14 @@ from dalembert.record import Record
 from dalembert.record.sampling import steps_agree
 
 
-@dataclass(frozen=True)
-class OscillationLimits:
-    """When a pole of a sampled model oscillates, and when it grows."""
+def is_oscillation(s: ComplexArray, dt: float, real_share: float = 1e-9) -> Any:
+    """Which poles s [1/s] of a model of sample time dt oscillate below the Nyquist frequency, with Im s > 0.
 
-    # |Im| over |s|, or over |z|, of a real pole, and relative distance from the Nyquist frequency of an alternating
-    # one: eigenvalues of a real matrix are exactly real or a pair, those of a double real pole split by √ε = 1.5e-8 or
-    # not at all.
-    real: float = 1e-9
-    # |z| - 1 of an undamped mode: rounding of a realization.
-    growth: float = 1e-9
-
-
-POLES = OscillationLimits()
-
-
-def is_oscillation(s: ComplexArray, dt: float) -> Any:
-    """Which poles s [1/s] of a model of sample time dt oscillate below the Nyquist frequency, with Im s > 0."""
-    return (s.imag > POLES.real * np.abs(s)) & (s.imag < (1.0 - POLES.real) * np.pi / dt)
+    real_share : |Im| over |s|, or over |z|, of a real pole, and relative distance from the Nyquist frequency of an
+    alternating one: eigenvalues of a real matrix are exactly real or a pair, those of a double real pole split by √ε =
+    1.5e-8 or not at all.
+    """
+    return (s.imag > real_share * np.abs(s)) & (s.imag < (1.0 - real_share) * np.pi / dt)
 
 
 # Source of the standard deviations: curvature of the likelihood, scatter of the residuals, simulated records.
@@ -122,25 +113,14 @@ class Identified:
     provenance: Mapping[str, Any]
 
     def __init__(
-        self,
-        system: StateSpace,
-        *,
-        method: str,
-        gain: ArrayLike | None = None,
-        innovation: ArrayLike | None = None,
-        singular_values: ArrayLike | None = None,
-        covariance: ArrayLike | None = None,
-        frequency_deviations_hz: ArrayLike | None = None,
-        damping_deviations: ArrayLike | None = None,
-        deviation_method: DeviationMethod | None = None,
-        noise_model: NoiseModel | None = None,
-        subspace: SubspaceSource | None = None,
-        delays: Mapping[str, int] | None = None,
-        offsets: Mapping[str, float] | None = None,
-        notes: str | Iterable[str] = (),
-        findings: Iterable[Finding] = (),
+        self, system: StateSpace, *, method: str, gain: ArrayLike | None = None, innovation: ArrayLike | None = None,
+        singular_values: ArrayLike | None = None, covariance: ArrayLike | None = None,
+        frequency_deviations_hz: ArrayLike | None = None, damping_deviations: ArrayLike | None = None,
+        deviation_method: DeviationMethod | None = None, noise_model: NoiseModel | None = None,
+        subspace: SubspaceSource | None = None, delays: Mapping[str, int] | None = None,
+        offsets: Mapping[str, float] | None = None, notes: str | Iterable[str] = (), findings: Iterable[Finding] = (),
         provenance: Mapping[str, Any] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         if system.dt is None:
             raise DataError(
                 "wrong-type", "an Identified has a sampled system; this one is continuous.",
@@ -343,8 +323,7 @@ class Identified:
 
     def _channels(self, record: Record, names: Sequence[str]) -> FloatArray:
         """(N, k) of the record without offsets; the record's sample time must be the model's."""
-        if not isinstance(record, Record):
-            raise DataError("wrong-type", f"expected a Record, got {type(record).__name__}.")
+        instance(Record)("record", record)
         if len(record) > 1 and not steps_agree(record.sample_time, self.dt):
             raise DataError(
                 "sample-time-mismatch",
@@ -399,10 +378,10 @@ class Identified:
         us = [self._delayed_inputs(each) for each in records]
         ys = [self._channels(each, self.outputs) for each in records]
         if kind == "prediction":
-            made = [self._predict(u, y, 1, start == "estimate") for u, y in zip(us, ys, strict=True)]
+            simulated = [self._predict(u, y, 1, start == "estimate") for u, y in zip(us, ys, strict=True)]
         else:
-            made = [self._simulate(u, y if start == "estimate" else None) for u, y in zip(us, ys, strict=True)]
-        return ys, made, us
+            simulated = [self._simulate(u, y if start == "estimate" else None) for u, y in zip(us, ys, strict=True)]
+        return ys, simulated, us
 
     def _make_record(self, record: Record, values: FloatArray, how: str) -> Record:
         data = values + np.array([self.offsets.get(name, 0.0) for name in self.outputs])
@@ -426,12 +405,12 @@ def take_identified(model: Any) -> Any:
     return inner if isinstance(inner, Identified) else model
 
 
-def _decays(A: FloatArray, dt: float) -> list[str]:
+def _decays(A: FloatArray, dt: float, real_share: float = 1e-9, fastest: float = 10.0) -> list[str]:
     """Lines on the real poles z of A: slow decays first, then those without a time constant."""
     z = np.linalg.eigvals(A)
-    real = np.sort(z.real[np.abs(z.imag) <= POLES.real * np.maximum(np.abs(z), POLES.real)])[::-1]
+    real = np.sort(z.real[np.abs(z.imag) <= real_share * np.maximum(np.abs(z), real_share)])[::-1]
     # poles faster than a tenth of a sample, alternating or growing have no time constant
-    slow = (real > np.exp(-10.0)) & (real < 1.0)
+    slow = (real > np.exp(-fastest)) & (real < 1.0)
     lines = []
     if slow.any():
         constants = ", ".join(f"{-dt / np.log(pole):.3g}" for pole in real[slow])

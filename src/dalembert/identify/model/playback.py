@@ -15,12 +15,6 @@ import scipy.linalg
 from dalembert.core.arrays import FloatArray
 from dalembert.linear.recursions import march
 
-# Samples of the free motion held at once, and where it has died out, relative to its beginning.
-BLOCK = 4096
-DEAD = 1e-12
-# Samples whose states are held at once.
-RUN = 65_536
-
 
 def free_motion(A: Any, C: Any, count: int) -> Any:
     """C Aᵏ for k < count: (count, ny, n), real or complex, by doubling."""
@@ -37,41 +31,48 @@ def free_motion(A: Any, C: Any, count: int) -> Any:
     return result
 
 
-def estimate_initial_state(A: FloatArray, C: FloatArray, rest: FloatArray) -> FloatArray:
+def estimate_initial_state(
+    A: FloatArray, C: FloatArray, rest: FloatArray, block_length: int = 4096, dead: float = 1e-12
+) -> FloatArray:
     """x[0] (n,) whose free motion C Aᵏ x[0] is nearest to ``rest`` (N, ny); minimum norm where that is not unique.
 
     A triangular factor is carried from block to block, so memory does not grow with N; a motion that has died out
     ends the sum early.
+
+    block_length, dead : samples of the free motion held at once, and where it has died out, relative to its beginning.
     """
     n, (count, ny) = len(A), rest.shape
     if n == 0 or ny == 0:
         return np.zeros(n)
     R = np.zeros((0, n + 1))
-    length = min(BLOCK, max(64, 2_000_000 // max(1, n * ny)))
+    length = min(block_length, max(64, 2_000_000 // max(1, n * ny)))
     Ck, first = C, float(np.abs(C).max()) or 1.0
-    whole = np.linalg.matrix_power(A, length)
+    transition = np.linalg.matrix_power(A, length)
     for begin in range(0, count, length):
         size = min(length, count - begin)
         rows = free_motion(A, Ck, size).reshape(size * ny, n)
-        if not np.isfinite(rows).all() or np.abs(rows).max() < DEAD * first:
+        if not np.isfinite(rows).all() or np.abs(rows).max() < dead * first:
             break
         block = np.column_stack([rows, rest[begin : begin + size].reshape(-1)])
         R = np.asarray(np.linalg.qr(np.vstack([R, block]), mode="r"))
         with np.errstate(over="ignore", invalid="ignore"):
-            Ck = Ck @ whole
+            Ck = Ck @ transition
     solution: FloatArray = scipy.linalg.lstsq(R[:, :n], R[:, n], cond=1e-12)[0]
     return solution
 
 
 def simulate(
-    A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, u: FloatArray, start: FloatArray
+    A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, u: FloatArray, start: FloatArray, run: int = 65_536
 ) -> FloatArray:
-    """Outputs (N, ny) from an initial state (n,); the states of some samples at a time are in memory."""
+    """Outputs (N, ny) from an initial state (n,); the states of some samples at a time are in memory.
+
+    run : samples whose states are held at once.
+    """
     result = np.empty((len(u), len(C)))
-    for first in range(0, len(u), RUN):
-        part = u[first : first + RUN]
-        path = march(A, part @ B.T, start)
-        result[first : first + RUN] = path[:-1] @ C.T + part @ D.T
+    for first in range(0, len(u), run):
+        block = u[first : first + run]
+        path = march(A, block @ B.T, start)
+        result[first : first + run] = path[:-1] @ C.T + block @ D.T
         start = path[-1]
     return result
 
@@ -80,10 +81,10 @@ def play_back(
     A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, u: FloatArray, y: FloatArray | None,
 ) -> FloatArray:  # fmt: skip
     """ŷ (N, ny) of the system driven by u (N, nu), from the start that suits y best, or from zero (y None)."""
-    made = simulate(A, B, C, D, u, np.zeros(len(A)))
+    simulated = simulate(A, B, C, D, u, np.zeros(len(A)))
     if y is None:
-        return made
-    return simulate(A, B, C, D, u, estimate_initial_state(A, C, y - made))
+        return simulated
+    return simulate(A, B, C, D, u, estimate_initial_state(A, C, y - simulated))
 
 
 def predict(
@@ -92,16 +93,16 @@ def predict(
 ) -> FloatArray:  # fmt: skip
     """ŷ[k] from the inputs up to k and the outputs up to k - steps, (N, ny)."""
     closed, both = A - K @ C, np.hstack([B - K @ D, K])
-    known, through = np.hstack([u, y]), np.hstack([D, np.zeros((len(C), len(C)))])
+    measured, through = np.hstack([u, y]), np.hstack([D, np.zeros((len(C), len(C)))])
     start = np.zeros(len(A))
-    made = simulate(closed, both, C, through, known, start)
+    predicted = simulate(closed, both, C, through, measured, start)
     if estimate:
-        start = estimate_initial_state(closed, C, y - made)
-        made = simulate(closed, both, C, through, known, start) if steps == 1 else made
+        start = estimate_initial_state(closed, C, y - predicted)
+        predicted = simulate(closed, both, C, through, measured, start) if steps == 1 else predicted
     if steps == 1:
-        return made
+        return predicted
     # the predictor state steps - 1 samples before, carried on by the inputs alone; the first ones all from x[0]
-    x = march(closed, (known @ both.T)[:-1], start)
+    x = march(closed, (measured @ both.T)[:-1], start)
     late, drive = min(steps - 1, len(u) - 1), u @ B.T
     carried = x[: len(x) - late]
     for j in range(late):

@@ -33,37 +33,6 @@ from dalembert.record import Record
 
 
 @dataclass(frozen=True)
-class DecayThresholds:
-    """Limits of the part of a correlation that gives frequency and damping."""
-
-    # Extremes between these shares of R(0) are used: above, the lines cut off beside the bell have an effect; below,
-    # errors of the estimate, which decay as slowly as the mode.
-    largest: float = 0.9
-    smallest: float = 0.3
-    # Fewest extremes; a heavily damped mode has fewer in that range, then the first ones are used.
-    fewest: int = 4
-    # Longest lag, as a share of a block: there r_w of a Hann window is 0.3 and that of the wrapped lags 0.01.
-    longest: float = 0.4
-    # A mode that has lost less than this share within these lags is narrower than the lines: its damping is uncertain.
-    coarse: float = 0.5
-    # Samples per period after interpolation: the largest of them is within 0.5 % of an extreme.
-    samples: int = 32
-    # Fewest lines of a bell to each side, and number of times that its middle is moved to the frequency found.
-    least_lines: int = 3
-    rounds: int = 3
-    # Rounds of the correction for the lines cut off: each reduces the error, 20 % at first, to a third or less.
-    corrections: int = 5
-    # Least change of a measured damping ratio with the true one: below this, the cut determines it and not the mode.
-    least_slope: float = 0.2
-    # Number of parts of the record that are left out in turn, and fewest parts for standard deviations.
-    parts: int = 10
-    fewest_parts: int = 5
-
-
-THRESHOLDS = DecayThresholds()
-
-
-@dataclass(frozen=True)
 class Decay:
     """Natural frequency [Hz] and damping ratio of a bell, the extremes of its correlation that gave them, and the share
     of R(0) at the last of these."""
@@ -91,36 +60,46 @@ def efdd(
         With damping ratios, and standard deviations where the record has ten blocks at least. These do not
         include bias and the choice of the domains: for neighbouring modes they are up to two times too small.
     """
+    # Fewest lines of a bell to each side, and number of times that its middle is moved to the frequency found.
+    rounds = 3
     data = read_outputs(record, outputs)
-    found = decompose(data, segment)
-    peaks, findings = choose_peaks(data, found, frequencies_hz)
+    spectra = decompose(data, segment)
+    peaks, findings = choose_peaks(data, spectra, frequencies_hz)
     numbers, growth, shapes = np.zeros((len(peaks), 3)), np.ones(len(peaks)), []
-    for k, whole in enumerate(peaks):
-        for _ in range(THRESHOLDS.rounds):
-            line = round(numbers[k, 0] / found.resolution) or whole.line
-            peaks[k] = peak = centre(whole, line)
-            own = slice(peak.first, peak.last + 1)
-            bell, shape = find_bell(found.values[own], found.vectors[own], found.vectors[whole.line, :, whole.rank])
-            decay = measure_decay(bell, peak, found.plan, data.dt)
+    for k, peak_region in enumerate(peaks):
+        for _ in range(rounds):
+            line = round(numbers[k, 0] / spectra.resolution) or peak_region.line
+            peaks[k] = peak = centre(peak_region, line)
+            lines_of_peak = slice(peak.first, peak.last + 1)
+            bell, shape = find_bell(
+                spectra.values[lines_of_peak],
+                spectra.vectors[lines_of_peak],
+                spectra.vectors[peak_region.line, :, peak_region.rank],
+            )
+            decay = measure_decay(bell, peak, spectra.plan, data.dt)
             numbers[k] = decay.hertz, decay.damping, decay.left
-        numbers[k, :2], growth[k] = correct_cut(decay, peak, found.plan, data.dt)
+        numbers[k, :2], growth[k] = correct_cut(decay, peak, spectra.plan, data.dt)
         shapes.append(shape)
     order = np.argsort(numbers[:, 0], kind="stable")
     peaks, shapes, numbers = [peaks[k] for k in order], [shapes[k] for k in order], numbers[order]
     w, zeta = 2.0 * np.pi * numbers[:, 0], numbers[:, 1]
-    spreads = jackknife(data, found, peaks, shapes)
+    spreads = jackknife(data, spectra, peaks, shapes)
     return make_result(
-        "efdd", data, found, peaks, w * (-zeta + 1j * np.sqrt(np.maximum(1.0 - zeta**2, 0.0))), shapes, findings,
-        _find_doubts(found, numbers), damping_ratios=zeta,
+        "efdd", data, spectra, peaks, w * (-zeta + 1j * np.sqrt(np.maximum(1.0 - zeta**2, 0.0))), shapes, findings,
+        _find_doubts(spectra, numbers), damping_ratios=zeta,
         frequency_deviations_hz=None if spreads is None else spreads[:, 0],
         damping_deviations=None if spreads is None else spreads[:, 1] * growth[order],
     )  # fmt: skip
 
 
-def centre(peak: SpectralPeak, line: int) -> SpectralPeak:
-    """The modal domain with as many lines on both sides of its mode."""
+def centre(peak: SpectralPeak, line: int, least_lines: int = 3) -> SpectralPeak:
+    """The modal domain with as many lines on both sides of its mode.
+
+    least_lines : fewest lines of a bell to each side, and number of times that its middle is moved to the frequency
+    found.
+    """
     middle = min(max(line, peak.first), peak.last)
-    reach = max(min(middle - peak.first, peak.last - middle), THRESHOLDS.least_lines)
+    reach = max(min(middle - peak.first, peak.last - middle), least_lines)
     return replace(peak, first=max(middle - reach, peak.first), last=min(middle + reach, peak.last))
 
 
@@ -138,17 +117,20 @@ def find_bell(values: FloatArray, vectors: ComplexArray, shape: ComplexArray) ->
 
 
 def measure_decay(
-    bell: FloatArray, peak: SpectralPeak, plan: BlockPlan, dt: float, *, leaked: bool = True, used: slice | None = None
-) -> Decay:
+    bell: FloatArray, peak: SpectralPeak, plan: BlockPlan, dt: float, *, leaked: bool = True, used: slice | None = None,
+    longest: float = 0.4, samples: int = 32,
+) -> Decay:  # fmt: skip
     """Frequency and damping of a bell on the domain of a peak.
 
     leaked : whether the bell was seen through the window of the blocks; used : extremes to take, chosen when left out
+    longest : longest lag, as a share of a block: there r_w of a Hann window is 0.3 and that of the wrapped lags 0.01.
+    samples : samples per period after interpolation: the largest of them is within 0.5 % of an extreme.
     """
-    limit, length = THRESHOLDS, plan.length
-    finer = max(1, int(np.ceil(limit.samples * peak.line / length)))
+    length = plan.length
+    finer = max(1, int(np.ceil(samples * peak.line / length)))
     density = np.zeros(length * finer // 2 + 1)
     density[peak.first : peak.last + 1] = bell
-    count = int(limit.longest * length * finer)
+    count = int(longest * length * finer)
     correlation = scipy.fft.irfft(density, length * finer)[:count]
     correlation = correlation / correlation[0]
     if leaked:
@@ -157,75 +139,96 @@ def measure_decay(
     crossings = before + correlation[before] / (correlation[before] - correlation[before + 1])
     extremes = np.maximum.reduceat(np.abs(correlation), before + 1)[:-1] if len(before) else np.zeros(0)
     chosen = _choose_extremes(extremes) if used is None else used
-    taken = extremes[chosen]
-    if len(taken) < 2:
+    used_extremes = extremes[chosen]
+    if len(used_extremes) < 2:
         return Decay(peak.line / (length * dt), 1.0, chosen, 0.0)
-    fall = -float(np.polyfit(np.arange(len(taken)), np.log(taken), 1)[0])
-    times = crossings[chosen.start : chosen.start + len(taken) + 1] * dt / finer
+    fall = -float(np.polyfit(np.arange(len(used_extremes)), np.log(used_extremes), 1)[0])
+    times = crossings[chosen.start : chosen.start + len(used_extremes) + 1] * dt / finer
     half = float(np.polyfit(np.arange(len(times)), times, 1)[0])
     zeta = float(fall / np.hypot(np.pi, fall))
-    return Decay(0.5 / half / float(np.sqrt(1.0 - zeta**2)), zeta, chosen, float(taken[-1]))
+    return Decay(0.5 / half / float(np.sqrt(1.0 - zeta**2)), zeta, chosen, float(used_extremes[-1]))
 
 
-def correct_cut(measured: Decay, peak: SpectralPeak, plan: BlockPlan, dt: float) -> tuple[FloatArray, float]:
+def correct_cut(
+    measured: Decay, peak: SpectralPeak, plan: BlockPlan, dt: float, corrections: int = 5, least_slope: float = 0.2,
+    largest: float = 0.9,
+) -> tuple[FloatArray, float]:  # fmt: skip
     """Frequency [Hz] and damping ratio whose exact bell 1/((f - f_d)² + (ζ f_n)²), cut to the domain, gives those
     measured, and the factor by which an error of the measured damping ratio grows; as measured, and 1, where that does
-    not converge."""
+    not converge.
+
+    corrections : rounds of the correction for the lines cut off: each reduces the error, 20 % at first, to a third or
+    less.
+    largest : damping ratio above which there is no oscillation left.
+    least_slope : least change of a measured damping ratio with the true one: below this, the cut determines it and not
+    the mode.
+    """
     hertz = np.arange(peak.first, peak.last + 1) / (plan.length * dt)
 
     def cut(f: float, zeta: float) -> FloatArray:
         bell = 1.0 / ((hertz - f * np.sqrt(1.0 - zeta**2)) ** 2 + (zeta * f) ** 2)
-        made = measure_decay(bell, peak, plan, dt, leaked=False, used=measured.used)
-        return np.array([made.hertz, made.damping])
+        corrected = measure_decay(bell, peak, plan, dt, leaked=False, used=measured.used)
+        return np.array([corrected.hertz, corrected.damping])
 
     wanted = np.array([measured.hertz, measured.damping])
     exact = wanted
-    for _ in range(THRESHOLDS.corrections):
+    for _ in range(corrections):
         exact = exact + wanted - cut(*exact)
-        if not 0.5 * measured.damping < exact[1] < min(2.0 * measured.damping, 0.9):
+        if not 0.5 * measured.damping < exact[1] < min(2.0 * measured.damping, largest):
             return wanted, 1.0
     f, zeta = exact
     slope = float((cut(f, 1.05 * zeta) - cut(f, 0.95 * zeta))[1] / (0.1 * zeta))
-    return exact, 1.0 / slope if slope > THRESHOLDS.least_slope else 1.0 / THRESHOLDS.least_slope
+    return exact, 1.0 / slope if slope > least_slope else 1.0 / least_slope
 
 
-def _choose_extremes(extremes: FloatArray) -> slice:
-    """The extremes between the limits, or the first ones where there are few."""
-    limit = THRESHOLDS
-    start = int(np.argmax(extremes < limit.largest)) if (extremes < limit.largest).any() else 0
-    below = np.flatnonzero(extremes[start:] < limit.smallest)
+def _choose_extremes(extremes: FloatArray, fewest: int = 4, smallest: float = 0.3, largest: float = 0.9) -> slice:
+    """The extremes between the limits, or the first ones where there are few.
+
+    fewest : fewest extremes; a heavily damped mode has fewer in that range, then the first ones are used.
+    smallest, largest : extremes between these shares of R(0) are used: above, the lines cut off beside the bell have an
+    effect; below, errors of the estimate, which decay as slowly as the mode.
+    """
+    start = int(np.argmax(extremes < largest)) if (extremes < largest).any() else 0
+    below = np.flatnonzero(extremes[start:] < smallest)
     stop = start + int(below[0]) if len(below) else len(extremes)
-    if stop - start >= limit.fewest:
+    if stop - start >= fewest:
         return slice(start, stop)
-    return slice(min(start, max(0, len(extremes) - limit.fewest)), min(start + limit.fewest, len(extremes)))
+    return slice(min(start, max(0, len(extremes) - fewest)), min(start + fewest, len(extremes)))
 
 
 def _correlate_window(window: FloatArray, finer: int) -> FloatArray:
     """Correlation of a window with itself, 1 at lag 0, at lags of 1/finer samples."""
     size = 2 * len(window)
     power = np.abs(scipy.fft.rfft(window, size)) ** 2
-    whole = scipy.fft.irfft(power, size)[: len(window)]
-    return np.asarray(np.interp(np.arange(len(window) * finer) / finer, np.arange(len(window)), whole / whole[0]))
+    correlation = scipy.fft.irfft(power, size)[: len(window)]
+    return np.asarray(
+        np.interp(np.arange(len(window) * finer) / finer, np.arange(len(window)), correlation / correlation[0])
+    )
 
 
 def jackknife(
-    data: Data, found: Decomposition, peaks: Sequence[SpectralPeak], shapes: Sequence[ComplexArray]
-) -> FloatArray | None:
-    """(k, 2) standard deviations of frequencies [Hz] and damping ratios; None where there are too few blocks."""
-    count = min(THRESHOLDS.parts, found.blocks // 2)
-    if count < THRESHOLDS.fewest_parts or not peaks:
+    data: Data, found: Decomposition, peaks: Sequence[SpectralPeak], shapes: Sequence[ComplexArray],
+    part_count: int = 10, fewest_parts: int = 5,
+) -> FloatArray | None:  # fmt: skip
+    """(k, 2) standard deviations of frequencies [Hz] and damping ratios; None where there are too few blocks.
+
+    part_count, fewest_parts : number of parts of the record that are left out in turn, and fewest parts for standard
+    deviations.
+    """
+    count = min(part_count, found.blocks // 2)
+    if count < fewest_parts or not peaks:
         return None
-    lines = np.unique(np.concatenate([np.arange(one.first, one.last + 1) for one in peaks]))
+    lines = np.unique(np.concatenate([np.arange(each.first, each.last + 1) for each in peaks]))
     parts, blocks = _sum_parts(data, found, lines, count)
     values = np.zeros((count, len(peaks), 2))
-    for part in range(count):
-        rest = found.blocks * found.matrices[lines] - parts[part]
-        singular, vectors = split_matrices(rest / (found.blocks - blocks[part]))
+    for piece in range(count):
+        remaining = found.blocks * found.matrices[lines] - parts[piece]
+        singular, vectors = split_matrices(remaining / (found.blocks - blocks[piece]))
         for k, peak in enumerate(peaks):
-            own = np.searchsorted(lines, np.arange(peak.first, peak.last + 1))
-            bell, _ = find_bell(singular[own], vectors[own], shapes[k])
+            columns = np.searchsorted(lines, np.arange(peak.first, peak.last + 1))
+            bell, _ = find_bell(singular[columns], vectors[columns], shapes[k])
             decay = measure_decay(bell, peak, found.plan, data.dt)
-            values[part, k] = decay.hertz, decay.damping
+            values[piece, k] = decay.hertz, decay.damping
     spread: FloatArray = np.sqrt((count - 1) * values.var(axis=0))
     return spread
 
@@ -240,27 +243,31 @@ def _sum_parts(
     before = 0
     for y in data.y:
         blocks = 1 + (len(y) - plan.length) // plan.step
-        part = (before + np.arange(blocks)) * count // found.blocks
-        for g in np.unique(part):
-            own = np.flatnonzero(part == g)
-            piece = y[own[0] * plan.step : own[-1] * plan.step + plan.length] / found.scales
-            total[g] += len(own) * average_blocks([piece], plan, data.dt)[0][lines]
-            numbers[g] += len(own)
+        piece_of = (before + np.arange(blocks)) * count // found.blocks
+        for g in np.unique(piece_of):
+            members = np.flatnonzero(piece_of == g)
+            piece = y[members[0] * plan.step : members[-1] * plan.step + plan.length] / found.scales
+            total[g] += len(members) * average_blocks([piece], plan, data.dt)[0][lines]
+            numbers[g] += len(members)
         before += blocks
     return total, numbers
 
 
-def _find_doubts(found: Decomposition, numbers: FloatArray) -> dict[int, Finding]:
-    """Findings on modes, by their number from 0: too narrow for the lines, or nearer than their widths."""
+def _find_doubts(found: Decomposition, numbers: FloatArray, coarse: float = 0.5) -> dict[int, Finding]:
+    """Findings on modes, by their number from 0: too narrow for the lines, or nearer than their widths.
+
+    coarse : a mode that has lost less than this share within these lags is narrower than the lines: its damping is
+    uncertain.
+    """
     doubts = {}
-    for k, (f, zeta, left) in enumerate(numbers):
-        if left > THRESHOLDS.coarse:
+    for k, (f, zeta, remaining) in enumerate(numbers):
+        if remaining > coarse:
             problem = (
                 f"the lines of the spectrum, {found.resolution:.3g} Hz apart, are too wide for the damping of the mode "
-                f"at {f:.5g} Hz: it keeps {100 * left:.0f} % of its correlation within a block."
+                f"at {f:.5g} Hz: it keeps {100 * remaining:.0f} % of its correlation within a block."
             )
             advice = Advice("Give a larger {}.", Argument("segment"))
-            doubts[k] = Finding("coarse-lines", problem, {}, {"hertz": float(f), "left": float(left)}, (advice,))
+            doubts[k] = Finding("coarse-lines", problem, {}, {"hertz": float(f), "left": float(remaining)}, (advice,))
         elif k and f - numbers[k - 1, 0] < zeta * f + numbers[k - 1, 1] * numbers[k - 1, 0]:
             problem = (
                 f"the modes at {numbers[k - 1, 0]:.5g} and {f:.5g} Hz are nearer than their widths: their bells "

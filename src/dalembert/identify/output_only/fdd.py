@@ -17,7 +17,6 @@ from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Finding
 from dalembert.identify.output_only.decomposition import (
-    THRESHOLDS,
     Decomposition,
     SpectralPeak,
     decompose,
@@ -25,6 +24,7 @@ from dalembert.identify.output_only.decomposition import (
     find_peaks,
 )
 from dalembert.identify.output_only.frequency_domain_modes import FrequencyDomainModes
+from dalembert.identify.records.checks import require_finite
 from dalembert.identify.records.data import Data, read_data
 from dalembert.identify.records.reporting import report_findings
 from dalembert.identify.spectral.machine_harmonics import describe_machine_harmonics, find_machine_harmonics
@@ -66,14 +66,11 @@ def fdd(
     ([1.0], [[0.5], [1.0]])
     """
     data = read_outputs(record, outputs)
-    found = decompose(data, segment)
-    peaks, findings = choose_peaks(data, found, frequencies_hz)
-    order = np.array([found.hertz[one.line] for one in peaks])
-    shapes = [found.vectors[one.line, :, one.rank] for one in peaks]
-    return make_result("fdd", data, found, peaks, 2j * np.pi * order, shapes, findings)
-
-
-LEAKAGE = 1e-3  # of the first singular value: power that leakage leaves in the second, below a side lobe (-31 dB)
+    spectra = decompose(data, segment)
+    peaks, findings = choose_peaks(data, spectra, frequencies_hz)
+    order = np.array([spectra.hertz[peak.line] for peak in peaks])
+    shapes = [spectra.vectors[peak.line, :, peak.rank] for peak in peaks]
+    return make_result("fdd", data, spectra, peaks, 2j * np.pi * order, shapes, findings)
 
 
 def read_outputs(record: Record | Sequence[Record] | Data, outputs: str | Iterable[str] | None) -> Data:
@@ -99,30 +96,34 @@ def choose_peaks(
         )
         return [], [Finding("no-peak", problem, {}, {"averages": found.averages})]
     hertz = np.unique(np.atleast_1d(np.asarray(given, dtype=np.float64)))
-    if hertz.ndim != 1 or not np.isfinite(hertz).all():
-        raise DataError("not-finite", f"frequencies_hz must be finite numbers, got {given!r:.80}.")
+    require_finite(hertz, f"frequencies_hz must be finite numbers, got {given!r:.80}.")
     return find_given_peaks(found, hertz)
 
 
-def _drop_sidebands(data: Data, found: Decomposition, peaks: list[SpectralPeak]) -> list[SpectralPeak]:
-    """Peaks without those of the second singular value that are the foot of a strong sine in the first."""
+def _drop_sidebands(
+    data: Data, found: Decomposition, peaks: list[SpectralPeak], lines: int = 4, leakage: float = 1e-3
+) -> list[SpectralPeak]:
+    """Peaks without those of the second singular value that are the foot of a strong sine in the first.
+
+    leakage : of the first singular value: power that leakage leaves in the second, below a side lobe (-31 dB)
+    """
     # two modes of one frequency are about as strong; window and leakage leave a bell below the peak of the only one
     strongest = found.values.max(axis=1)
     peaks = [
         low for low in peaks
-        if low.rank == 0 or found.values[low.line, low.rank] >= LEAKAGE * strongest[low.line]
-        or not any(high.rank == 0 and abs(low.line - high.line) <= THRESHOLDS.lines for high in peaks)
+        if low.rank == 0 or found.values[low.line, low.rank] >= leakage * strongest[low.line]
+        or not any(high.rank == 0 and abs(low.line - high.line) <= lines for high in peaks)
     ]  # fmt: skip
     foot = {
         k: j for k, low in enumerate(peaks) for j, high in enumerate(peaks)
-        if low.rank == 1 and high.rank == 0 and abs(low.line - high.line) <= THRESHOLDS.lines
+        if low.rank == 1 and high.rank == 0 and abs(low.line - high.line) <= lines
     }  # fmt: skip
     if not foot:
         return peaks
-    shapes = np.array([found.vectors[one.line, :, one.rank] for one in peaks]).T * found.scales[:, None]
-    hertz = np.array([found.hertz[one.line] for one in peaks])
+    shapes = np.array([found.vectors[peak.line, :, peak.rank] for peak in peaks]).T * found.scales[:, None]
+    hertz = np.array([found.hertz[peak.line] for peak in peaks])
     sines = find_machine_harmonics(data, Modes(2j * np.pi * hertz, shapes, data.outputs))
-    return [one for k, one in enumerate(peaks) if not (k in foot and foot[k] in sines)]
+    return [peak for k, peak in enumerate(peaks) if not (k in foot and foot[k] in sines)]
 
 
 def make_result(
@@ -136,7 +137,7 @@ def make_result(
         columns = columns / columns[ties.first_largest(columns), np.arange(len(peaks))]
     modes = Modes(eigenvalues, columns, data.outputs, provenance=data.provenance)
     machines = find_machine_harmonics(data, modes)
-    doubted = [one for k, one in (doubts or {}).items() if k not in machines]
+    doubted = [peak for k, peak in (doubts or {}).items() if k not in machines]
     units = {data.units.get(name, "") for name in data.outputs}
     numbers: dict[str, Any] = {"damping_ratios": None, "frequency_deviations_hz": None, "damping_deviations": None}
     notes = [f"{found.plan.text()}: {found.blocks} blocks, equivalent to {found.averages:.3g} averages"]
@@ -146,9 +147,9 @@ def make_result(
         notes.append("outputs in several units, each divided by the root mean square of the outputs of its unit")
     return FrequencyDomainModes(
         modes=modes, method=method, frequencies=2.0 * np.pi * found.hertz, singular_values=found.values,
-        lines=np.array([one.line for one in peaks], dtype=np.intp),
-        ranks=np.array([one.rank for one in peaks], dtype=np.intp),
-        domains=np.array([(one.first, one.last) for one in peaks], dtype=np.intp).reshape(-1, 2), machines=machines,
+        lines=np.array([peak.line for peak in peaks], dtype=np.intp),
+        ranks=np.array([peak.rank for peak in peaks], dtype=np.intp),
+        domains=np.array([(peak.first, peak.last) for peak in peaks], dtype=np.intp).reshape(-1, 2), machines=machines,
         outputs=data.outputs, units=dict(data.units), unit=units.pop() if len(units) == 1 else "",
         blocks=found.blocks, averages=found.averages, notes=tuple(notes),
         findings=(*data.findings, *findings, *doubted, *describe_machine_harmonics(machines)),

@@ -19,7 +19,7 @@ import scipy.optimize
 from dalembert.core.arrays import FloatArray
 from dalembert.core.findings import Finding
 from dalembert.core.text import count_noun
-from dalembert.identify.output_only.decomposition import THRESHOLDS, decompose
+from dalembert.identify.output_only.decomposition import decompose
 from dalembert.identify.output_only.fdd import choose_peaks
 from dalembert.identify.records.checks import list_records
 from dalembert.identify.records.data import Data
@@ -57,11 +57,12 @@ def remove_machine_sines(record: Record | Sequence[Record], data: Data) -> Witho
         decisions.append(f"removed the lines at {', '.join(map(str, rotor.multiples))} {words}")
         findings.append(rotor.describe())
         columns = [[run.names.index(name) for name in data.outputs] for run in runs]
-        peaks = _find_peaks(data.replace(y=tuple(run.data[:, own] for run, own in zip(runs, columns, strict=True))))
+        steady = tuple(run.data[:, places] for run, places in zip(runs, columns, strict=True))
+        peaks = _find_peaks(data.replace(y=steady))
     sines = {} if peaks is None else find_machine_harmonics(*peaks)
     if sines:
         runs = tuple(_subtract(run, data.outputs, list(sines.values())) for run in runs)
-        words = ", ".join(f"{one.frequency_hz:.4g}" for one in sines.values())
+        words = ", ".join(f"{sine.frequency_hz:.4g}" for sine in sines.values())
         decisions.append(
             f"removed {count_noun(len(sines), 'steady sine')}, as of a rotating machine or of mains: {words} Hz"
         )
@@ -69,17 +70,17 @@ def remove_machine_sines(record: Record | Sequence[Record], data: Data) -> Witho
     return WithoutSines(runs, tuple(findings), tuple(decisions), rotor)
 
 
-def _find_peaks(data: Data) -> tuple[Data, Modes] | None:
+def _find_peaks(data: Data, shortest_block: int = 64, block_count: int = 24) -> tuple[Data, Modes] | None:
     """Data without means and the peaks of their singular values; None where they are too short for a spectrum."""
-    blocks = max(THRESHOLDS.blocks, 2 * data.ny) + data.segments
-    if min(2 * data.samples // blocks, min(data.lengths)) < THRESHOLDS.shortest_block:
+    blocks = max(block_count, 2 * data.ny) + data.segments
+    if min(2 * data.samples // blocks, min(data.lengths)) < shortest_block:
         return None
     level = data.replace(y=tuple(y - y.mean(axis=0) for y in data.y))
-    found = decompose(level, None)
-    peaks, _ = choose_peaks(level, found, None)
-    hertz = np.array([found.hertz[one.line] for one in peaks])
-    shapes = np.array([found.vectors[one.line, :, one.rank] for one in peaks]).reshape(len(peaks), data.ny)
-    return level, Modes(2j * np.pi * hertz, shapes.T * found.scales[:, None], data.outputs)
+    spectra = decompose(level, None)
+    peaks, _ = choose_peaks(level, spectra, None)
+    hertz = np.array([spectra.hertz[peak.line] for peak in peaks])
+    shapes = np.array([spectra.vectors[peak.line, :, peak.rank] for peak in peaks]).reshape(len(peaks), data.ny)
+    return level, Modes(2j * np.pi * hertz, shapes.T * spectra.scales[:, None], data.outputs)
 
 
 def _remove_lines(run: Record, outputs: Sequence[str], rotor: RotorLines, number: int) -> Record:
@@ -98,22 +99,22 @@ def _subtract(run: Record, outputs: Sequence[str], sines: Sequence[MachineHarmon
     y = values[:, places] - values[:, places].mean(axis=0)
     scaled = y / np.maximum(y.std(axis=0), 1e-300)
     columns = [np.ones(len(t))]
-    for one in sines:
-        phase = 2.0 * np.pi * _refine_frequency(scaled, t, one.frequency_hz) * t
+    for sine in sines:
+        phase = 2.0 * np.pi * _refine_frequency(scaled, t, sine.frequency_hz) * t
         columns += [np.cos(phase), np.sin(phase)]
     basis = np.column_stack(columns)
     amplitudes = np.linalg.lstsq(basis, y, rcond=None)[0]
     values[:, places] -= basis[:, 1:] @ amplitudes[1:]
-    words = ", ".join(f"{one.frequency_hz:.4g}" for one in sines)
+    words = ", ".join(f"{sine.frequency_hz:.4g}" for sine in sines)
     return add_note(run, values, f"sines at {words} Hz removed{describe_channels(run, places)}")
 
 
-def _refine_frequency(y: FloatArray, t: FloatArray, f: float) -> float:
+def _refine_frequency(y: FloatArray, t: FloatArray, f: float, given: int = 3) -> float:
     """Frequency [Hz] near f at which the Fourier transform of windowed channels is largest."""
     n, dt = len(t), float(t[-1]) / (len(t) - 1)
     windowed = y * np.hanning(n)[:, None]
     power = (np.abs(scipy.fft.rfft(windowed, axis=0)) ** 2).sum(axis=1)
-    reach = max(2, round(THRESHOLDS.given * n * dt * 0.002 * f))
+    reach = max(2, round(given * n * dt * 0.002 * f))
     middle = round(f * n * dt)
     first = max(1, middle - reach)
     line = first + int(np.argmax(power[first : middle + reach + 1]))

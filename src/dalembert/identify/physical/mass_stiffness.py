@@ -20,9 +20,6 @@ import numpy as np
 
 from dalembert.core.arrays import ComplexArray, FloatArray
 
-# |z - 1| below which ln z / (z - 1) is 1 to √ε: there the logarithm has lost half of its digits.
-HOLD = 1e-8
-
 
 @dataclass(frozen=True)
 class ModalTriple:
@@ -34,10 +31,12 @@ class ModalTriple:
     real: ComplexArray  # eigenvalues that belong to no pair
 
 
-def modal_triple(A: FloatArray, B: FloatArray, C: FloatArray, dt: float | None) -> ModalTriple:
+def modal_triple(A: FloatArray, B: FloatArray, C: FloatArray, dt: float | None, tolerance: float = 1e-8) -> ModalTriple:
     """Continuous-time modal triple of a realization, ascending in |λ|.
 
     The logarithm and the undone hold, B_c = (A - I)⁻¹ ln(A)/dt B, act on each eigenvalue by itself.
+
+    tolerance : |z - 1| below which ln z / (z - 1) is 1 to √ε: there the logarithm has lost half of its digits.
     """
     z, Psi = np.linalg.eig(A.astype(np.float64))
     z, Psi = z.astype(np.complex128), Psi.astype(np.complex128)
@@ -48,7 +47,7 @@ def modal_triple(A: FloatArray, B: FloatArray, C: FloatArray, dt: float | None) 
         lam = np.log(z) / dt
         step = z - 1.0
         with np.errstate(divide="ignore", invalid="ignore"):
-            hold = np.where(np.abs(step) > HOLD, lam / step, 1.0 / dt)
+            hold = np.where(np.abs(step) > tolerance, lam / step, 1.0 / dt)
         modal_B = hold[:, None] * modal_B
     pair = z.imag != 0.0
     upper = np.flatnonzero(pair & (z.imag > 0.0))
@@ -65,8 +64,8 @@ def scale_factors(seen: ComplexArray, driven: ComplexArray) -> ComplexArray:
 def products(W: ComplexArray, lam: ComplexArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """W Wᵀ, W Λ Wᵀ, W Λ⁻¹ Wᵀ, W Λ² Wᵀ over all eigenvalues, each (n, n)."""
     weights = (np.ones_like(lam), lam, 1.0 / lam, lam**2)
-    made = [2.0 * ((W * weight) @ W.T).real for weight in weights]
-    return made[0], made[1], made[2], made[3]
+    matrices = [2.0 * ((W * weight) @ W.T).real for weight in weights]
+    return matrices[0], matrices[1], matrices[2], matrices[3]
 
 
 def second_order_matrices(W: ComplexArray, lam: ComplexArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -80,8 +79,8 @@ def second_order_matrices(W: ComplexArray, lam: ComplexArray) -> tuple[FloatArra
 
 def inconsistency(W: ComplexArray) -> tuple[float, float]:
     """Largest entry of W Wᵀ, which is 0 for exact data: absolute, and relative to that of Σ |w| |w|ᵀ."""
-    left = 2.0 * (W @ W.T).real
+    product = 2.0 * (W @ W.T).real
     size = 2.0 * (np.abs(W) @ np.abs(W).T)
     # uncoupled coordinates share no mode: their entry is 0 of 0
-    relative = np.divide(np.abs(left), size, out=np.zeros_like(size), where=size > 0.0)
-    return float(np.abs(left).max()), float(relative.max())
+    relative = np.divide(np.abs(product), size, out=np.zeros_like(size), where=size > 0.0)
+    return float(np.abs(product).max()), float(relative.max())

@@ -14,7 +14,8 @@ import numpy as np
 
 from dalembert.core.arguments import one_of
 from dalembert.core.arrays import ComplexArray, FloatArray
-from dalembert.core.errors import DalembertError, DataError
+from dalembert.core.declare import instance
+from dalembert.core.errors import DalembertError, DataError, require_name
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.identify.model.identified import HoldsIdentified, Identified, take_identified
 from dalembert.identify.physical import mass_stiffness as mkr
@@ -34,35 +35,6 @@ from dalembert.linear.state_space import StateSpace
 Damping = Literal["identified", "proportional", "modal"]
 FORMS: tuple[Damping, ...] = ("proportional", "modal", "identified")
 SUPPORTED: tuple[Damping, ...] = ("modal", "identified")  # forms that any data may support, the simpler first
-
-
-@dataclass(frozen=True)
-class ScalingThresholds:
-    """Limits for the scaling of modes."""
-
-    # motion of a mode at the co-located pair, relative to elsewhere: T_k² is a ratio of two such numbers, and 1e-7 of
-    # double precision leaves it nine digits
-    node: float = 1e-7
-    # relative distance of two poles below which rounding of the eigenvectors is of their own size
-    repeated: float = 1e-9
-    # relative difference of the shapes at a sensor and at a force that act at one place: 5 % noise of shapes of
-    # twelve modes leaves 0.1, two storeys of a frame differ by 0.7 and more
-    alike: float = 0.25
-    # response error of a simpler form of damping over the least of all forms, up to which it is taken
-    simpler: float = 1.1
-    # the same where all forms are exact: rounding of responses of some hundred lines
-    exact: float = 1e-9
-    # difference of relative inconsistencies of two pairs that are as good: identified ones have 1e-3 and more, exact
-    # ones some roundings
-    consistent: float = 1e-6
-    # relative change of a damping ratio from the modes to the matrices: half of it is noise
-    damping: float = 0.5
-    # distance of two eigenvalues over their decay rate: shapes of two modes at a tenth of their width differ by a
-    # tenth in one record, and noise of some percent mixes them
-    close: float = 0.1
-
-
-THRESHOLDS = ScalingThresholds()
 
 
 Pairs = tuple[tuple[str, str], ...]
@@ -112,14 +84,10 @@ class _Case:
 
 
 def physical(
-    fit: Identified | HoldsIdentified | StateSpace,
-    *,
-    kind: str | None = None,
-    sensors: Mapping[str, str] | Iterable[str] | None = None,
-    actuators: Mapping[str, str] | None = None,
-    colocated: tuple[str, str] | Iterable[tuple[str, str]] | None = None,
-    damping: Damping | None = None,
-) -> SecondOrder:
+    fit: Identified | HoldsIdentified | StateSpace, *, kind: str | None = None,
+    sensors: Mapping[str, str] | Iterable[str] | None = None, actuators: Mapping[str, str] | None = None,
+    colocated: tuple[str, str] | Iterable[tuple[str, str]] | None = None, damping: Damping | None = None,
+) -> SecondOrder:  # fmt: skip
     """Mass, damping and stiffness matrices in the coordinates of the sensors.
 
     Parameters
@@ -161,10 +129,8 @@ def physical(
     >>> again.M.round(9).tolist()
     [[2.0, 0.0], [0.0, 1.0]]
     """
-    fit = take_identified(fit)
-    system = fit.system if isinstance(fit, Identified) else fit
-    if not isinstance(system, StateSpace):
-        raise DataError("wrong-type", f"expected an Identified or a StateSpace, got {type(fit).__name__}.")
+    model: Identified | StateSpace = instance(Identified, StateSpace)("fit", take_identified(fit))
+    system = model.system if isinstance(model, Identified) else model
     if damping is not None:
         one_of("damping", damping, FORMS)
     if not system.nu:
@@ -177,27 +143,27 @@ def physical(
     triple = mkr.modal_triple(system.A, system.B, system.C, system.dt)
     _refuse_poles(system, triple)
     IdentificationWarning.report([*check_forces(system), *_find_close_modes(triple.eigenvalues)])
-    places, note = read_sensors(system, sensors, kind, _measure_feedthrough_noise(fit))
+    places, note = read_sensors(system, sensors, kind, _measure_feedthrough_noise(model))
     drives = read_actuators(system, actuators)
     pairs = read_pairs(system, colocated)
     coordinates = _coordinates(places, drives, pairs, len(triple.eigenvalues))
     setup = _Setup(system, triple, places, _find_positions(system, triple, places), drives, coordinates)
     case, chosen = _choose_case(setup, pairs)
     notes = [text for text in (note, chosen) if text] + _remarks(case)
-    made = _assemble(setup, case, notes)
-    chosen_form = damping or _choose_damping(made, triple.eigenvalues, system)
-    made, more, findings = _set_damping(made, triple.eigenvalues, chosen_form)
+    assembled = _assemble(setup, case, notes)
+    chosen_form = damping or _choose_damping(assembled, triple.eigenvalues, system)
+    assembled, more, findings = _set_damping(assembled, triple.eigenvalues, chosen_form)
     if damping is None:
         more = [f"damping: the {chosen_form} form, the simplest that the identified response supports", *more]
     IdentificationWarning.report(findings)
-    kept = {"notes": (*notes, *more), "co-located": case.pairs, "sign": case.sign}
-    return made.replace(provenance={**made.provenance, **kept})
+    details = {"notes": (*notes, *more), "co-located": case.pairs, "sign": case.sign}
+    return assembled.replace(provenance={**assembled.provenance, **details})
 
 
 # ---- errors and findings
 
 
-def _measure_feedthrough_noise(fit: Identified | HoldsIdentified | StateSpace) -> FloatArray | None:
+def _measure_feedthrough_noise(fit: Identified | StateSpace) -> FloatArray | None:
     """(ny, nu) standard deviations of D: noise of the outputs over the inputs and the root of their samples."""
     if not isinstance(fit, Identified) or fit.innovation is None or "input levels" not in fit.provenance:
         return None
@@ -206,11 +172,15 @@ def _measure_feedthrough_noise(fit: Identified | HoldsIdentified | StateSpace) -
     return size[:, None] / levels
 
 
-def _find_close_modes(eigenvalues: ComplexArray) -> list[Finding]:
-    """Modes nearer to each other than their own bandwidth: noise mixes their shapes, and M, C, K are made of shapes."""
+def _find_close_modes(eigenvalues: ComplexArray, closeness: float = 0.1) -> list[Finding]:
+    """Modes nearer to each other than their own bandwidth: noise mixes their shapes, and M, C, K are made of shapes.
+
+    closeness : distance of two eigenvalues over their decay rate: shapes of two modes at a tenth of their width differ
+    by a tenth in one record, and noise of some percent mixes them
+    """
     lam = eigenvalues[np.argsort(eigenvalues.imag)]
     width = np.minimum(np.abs(lam.real[1:]), np.abs(lam.real[:-1]))
-    close = np.flatnonzero(np.abs(np.diff(lam)) < THRESHOLDS.close * width)
+    close = np.flatnonzero(np.abs(np.diff(lam)) < closeness * width)
     if not len(close):
         return []
     pair = [float(abs(lam[close[0] + k])) / (2.0 * np.pi) for k in (0, 1)]
@@ -222,7 +192,8 @@ def _find_close_modes(eigenvalues: ComplexArray) -> list[Finding]:
     return [Finding("close-modes", problem, {}, {"hertz": pair}, (advice,))]
 
 
-def _refuse_poles(system: StateSpace, triple: mkr.ModalTriple) -> None:
+def _refuse_poles(system: StateSpace, triple: mkr.ModalTriple, repeated: float = 1e-9) -> None:
+    # repeated: relative distance of two poles below which rounding of the eigenvectors is of their own size
     if len(triple.real):
         shown = ", ".join(f"{value.real:.4g}" for value in triple.real[:4])
         odd = f"order {system.nx} is odd: " if system.nx % 2 else ""
@@ -234,7 +205,7 @@ def _refuse_poles(system: StateSpace, triple: mkr.ModalTriple) -> None:
         )
     lam = triple.eigenvalues
     gaps = np.abs(lam[:, None] - lam[None, :]) + np.diag(np.full(len(lam), np.inf))
-    if len(lam) > 1 and gaps.min() < THRESHOLDS.repeated * np.abs(lam).max():
+    if len(lam) > 1 and gaps.min() < repeated * np.abs(lam).max():
         raise DataError("repeated-poles", "two modes have the same pole: their shapes are not unique, nor are M, C, K.")
 
 
@@ -245,8 +216,7 @@ def _coordinates(
     names |= dict.fromkeys(coordinate for coordinate, _ in drives.values())
     channels = {place.channel for place in places}
     for output, _ in pairs:
-        if output not in channels:
-            raise DataError("unknown-name", f"the co-located output {output!r} is not among the sensors used.")
+        require_name("co-located output", output, channels)
     if len(names) == count:
         return tuple(names)
     shown = ", ".join(names) or "none"
@@ -279,13 +249,17 @@ def _find_positions(system: StateSpace, triple: mkr.ModalTriple, places: tuple[S
     return np.asarray(signs[:, None] * triple.outputs[rows] * powers)
 
 
-def _choose_case(setup: _Setup, pairs: Pairs) -> tuple[_Case, str]:
-    """The co-located pairs as given, or those that make a mechanical model."""
-    given = dict.fromkeys(pairs)
+def _choose_case(setup: _Setup, pairs: Pairs, consistent: float = 1e-6) -> tuple[_Case, str]:
+    """The co-located pairs as given, or those that make a mechanical model.
+
+    consistent : difference of relative inconsistencies of two pairs that are as good: identified ones have 1e-3 and
+    more, exact ones some roundings
+    """
+    candidates = dict.fromkeys(pairs)
     for name, (coordinate, _) in setup.drives.items():
-        given |= dict.fromkeys((place.channel, name) for place in setup.places if place.coordinate == coordinate)
-    if given:
-        case = _scale(setup, tuple(given))
+        candidates |= dict.fromkeys((place.channel, name) for place in setup.places if place.coordinate == coordinate)
+    if candidates:
+        case = _scale(setup, tuple(candidates))
         _refuse_unmechanical(case)
         return case, ""
     if len({place.coordinate for place in setup.places}) < len(setup.coordinates):
@@ -314,7 +288,7 @@ def _choose_case(setup: _Setup, pairs: Pairs) -> tuple[_Case, str]:
             ),
         )
     least = min(case.inconsistency[1] for case in fitting)
-    equal = [case for case in fitting if case.inconsistency[1] <= least + THRESHOLDS.consistent]
+    equal = [case for case in fitting if case.inconsistency[1] <= least + consistent]
     best = _use_all_pairs(setup, equal[0])
     output, name = best.pairs[0]
     as_good = ", ".join(f"{sensor} with {force}" for case in equal[1:] for sensor, force in case.pairs)
@@ -326,17 +300,21 @@ def _choose_case(setup: _Setup, pairs: Pairs) -> tuple[_Case, str]:
     )
 
 
-def _use_all_pairs(setup: _Setup, case: _Case) -> _Case:
-    """The case with every further pair of an output and an input that act at one place, where it stays mechanical."""
+def _use_all_pairs(setup: _Setup, case: _Case, alike: float = 0.25) -> _Case:
+    """The case with every further pair of an output and an input that act at one place, where it stays mechanical.
+
+    alike : relative difference of the shapes at a sensor and at a force that act at one place: 5 % noise of shapes of
+    twelve modes leaves 0.1, two storeys of a frame differ by 0.7 and more
+    """
     pairs = list(case.pairs)
     for j, name in enumerate(setup.system.inputs):
-        if name in {known for _, known in pairs}:
+        if name in {actuator for _, actuator in pairs}:
             continue
         drive = setup.sign(name) * setup.triple.inputs[:, j] / case.T
         size = max(float(np.linalg.norm(drive)), 1e-300)
         apart = [float(np.linalg.norm(row * case.T - drive)) / size for row in setup.seen]
         nearest = int(np.argmin(apart))
-        if apart[nearest] < THRESHOLDS.alike:
+        if apart[nearest] < alike:
             pairs.append((setup.places[nearest].channel, name))
     if len(pairs) == len(case.pairs):
         return case
@@ -373,11 +351,13 @@ def _scale_shapes(setup: _Setup, pairs: Pairs, T: ComplexArray) -> ComplexArray:
     return np.array([np.mean([row for at, row in rows if at == name], axis=0) for name in setup.coordinates])
 
 
-def _refuse_node(setup: _Setup, at_pairs: ComplexArray, driven: ComplexArray, pairs: Pairs) -> None:
+def _refuse_node(setup: _Setup, at_pairs: ComplexArray, driven: ComplexArray, pairs: Pairs, node: float = 1e-7) -> None:
+    # node: motion of a mode at the co-located pair, relative to elsewhere: T_k² is a ratio of two such numbers, and
+    # 1e-7 of double precision leaves it nine digits
     triple = setup.triple
     motion = np.linalg.norm(at_pairs, axis=0) / np.linalg.norm(setup.seen, axis=0)
     push = np.linalg.norm(driven, axis=1) / np.maximum(np.linalg.norm(triple.inputs, axis=1), np.finfo(float).tiny)
-    bad = np.flatnonzero(~((motion > THRESHOLDS.node) & (push > THRESHOLDS.node)))
+    bad = np.flatnonzero(~((motion > node) & (push > node)))
     if bad.size:
         hertz = abs(triple.eigenvalues[bad[0]]) / (2.0 * np.pi)
         shown = ", ".join(f"{output} with {name}" for output, name in pairs)
@@ -439,10 +419,15 @@ def _assemble(setup: _Setup, case: _Case, notes: list[str]) -> SecondOrder:
     )  # fmt: skip
 
 
-def _choose_damping(made: SecondOrder, lam: ComplexArray, system: StateSpace) -> Damping:
+def _choose_damping(
+    made: SecondOrder, lam: ComplexArray, system: StateSpace, exact: float = 1e-9, simpler: float = 1.1
+) -> Damping:
     """The simplest form of damping whose response is as near to the identified one as that of any form.
 
     Responses are compared at the natural frequencies and at the half-power points, each relative to the size there.
+
+    exact : largest error of a form that is exact: rounding of responses of some hundred lines
+    simpler : response error of a simpler form of damping over the least of all forms, up to which it is taken
     """
     w, decay = np.abs(lam), np.abs(lam.real)
     grid = np.unique(np.concatenate([w - decay, w, w + decay]))
@@ -459,16 +444,17 @@ def _choose_damping(made: SecondOrder, lam: ComplexArray, system: StateSpace) ->
         model = trial if system.dt is None else trial.to_discrete(system.dt)
         errors[form] = float(np.linalg.norm((model.frequency_response(grid).values - wanted) / size))
     least = min(errors.values(), default=0.0)
-    good = (
-        form for form in SUPPORTED if form in errors and errors[form] <= THRESHOLDS.simpler * least + THRESHOLDS.exact
-    )
+    good = (form for form in SUPPORTED if form in errors and errors[form] <= simpler * least + exact)
     return next(good, "identified")
 
 
 def _set_damping(
-    made: SecondOrder, lam: ComplexArray, damping: str
+    made: SecondOrder, lam: ComplexArray, damping: str, least_damping: float = 0.5
 ) -> tuple[SecondOrder, list[str], Sequence[Finding]]:
-    """The model with the requested damping, notes, and findings where C contradicts the identified ratios."""
+    """The model with the requested damping, notes, and findings where C contradicts the identified ratios.
+
+    least_damping : relative change of a damping ratio from the modes to the matrices: half of it is noise
+    """
     omega, zeta = np.abs(lam), -lam.real / np.abs(lam)
     if damping == "proportional":
         law = proportional_damping.quiet(omega, zeta)
@@ -484,18 +470,18 @@ def _set_damping(
         return modal, ["damping has the identified ratios by mode"], []
     modes = made.modes()
     pairs = modes.eigenvalues[modes.eigenvalues.imag > 0.0]
-    found = -pairs.real / np.abs(pairs)
-    if len(found) == len(zeta):
-        change = float(np.max(np.abs(found - zeta) / np.maximum(np.abs(zeta), 1e-12)))
-        if change < THRESHOLDS.damping:
+    ratios = -pairs.real / np.abs(pairs)
+    if len(ratios) == len(zeta):
+        change = float(np.max(np.abs(ratios - zeta) / np.maximum(np.abs(zeta), 1e-12)))
+        if change < least_damping:
             return made, [f"damping ratios of the matrices are those of the modes to {100 * change:.2g} %"], []
-    shown = ", ".join(f"{value:.3g}" for value in found)
+    shown = ", ".join(f"{value:.3g}" for value in ratios)
     expected = ", ".join(f"{value:.3g}" for value in zeta)
     text = f"the damping matrix gives ratios {shown} where the modes have {expected}"
     finding = Finding(
         "inconsistent-damping",
         f"{text}: complex shapes of lightly damped modes are mostly noise.",
-        evidence={"matrices": found.tolist(), "modes": zeta.tolist()},
+        evidence={"matrices": ratios.tolist(), "modes": zeta.tolist()},
         advice=(Advice("Use {}.", Argument("damping", "proportional"), Argument("damping", "modal")),),
     )
     return made, [text], [finding]

@@ -16,8 +16,6 @@ from dalembert.identify.model.identified import HoldsIdentified, Identified, tak
 from dalembert.identify.records.reporting import report_findings
 from dalembert.linear.modes import Modes
 
-EQUAL = 1e-12  # relative range of frequencies that are all one: some thousand roundings
-
 
 @frozen(init=False)
 class ProportionalDamping:
@@ -82,6 +80,7 @@ def proportional_damping(
     >>> round(fit.alpha, 6), round(fit.beta, 8)
     (0.363636, 0.00036364)
     """
+    equal = 1e-12  # relative range of frequencies that are all one: some thousand roundings
     omega, zeta = _numbers(frequencies, ratios)
     if len(omega) != len(zeta) or len(omega) < 2:
         raise DataError(
@@ -91,7 +90,7 @@ def proportional_damping(
         )
     if not (np.isfinite(omega).all() and np.isfinite(zeta).all() and (omega > 0.0).all()):
         raise DataError("out-of-range", "proportional damping needs positive frequencies [rad/s] and finite ratios.")
-    if np.ptp(omega) <= EQUAL * omega.max():
+    if np.ptp(omega) <= equal * omega.max():
         raise DataError("rank-deficient", "proportional damping needs at least two different frequencies.")
     # Scaled columns: 1/ω and ω differ by orders of magnitude.
     scale = float(np.exp(np.log(omega).mean()))

@@ -16,11 +16,6 @@ from dalembert.linear.state_space import StateSpace
 
 KINDS = {"position": 0, "displacement": 0, "velocity": 1, "acceleration": 2}
 _UNITS = {"": 0, "/s": 1, "/s2": 2}
-# Share of the largest Markov parameter above which feed-through is no noise: only accelerations follow a force within
-# the same sample, with a feed-through of 1/m; noise of 1 % in the parameters leaves half of this.
-FEEDTHROUGH = 0.02
-# ... and beyond this many of its standard deviations: 1 in 10^9 by chance.
-SIGNIFICANT = 6.0
 
 
 @dataclass(frozen=True)
@@ -104,8 +99,8 @@ def read_sensors(
     for number, (output, word) in enumerate(words.items(), start=1):
         find_name("output", output, system.outputs, "sensors")
         sign = -1.0 if word.startswith("-") else 1.0
-        name, own = _split(word.lstrip("+-"))
-        exponent = KINDS[own] if own else None if kind is None else KINDS[kind]
+        name, sign_of = _split(word.lstrip("+-"))
+        exponent = KINDS[sign_of] if sign_of else None if kind is None else KINDS[kind]
         if exponent is None:
             exponent, reason = _infer_kind(system, output, noise)
             note = note or reason
@@ -119,15 +114,21 @@ def _split(word: str) -> tuple[str, str]:
     return (stem, last) if last in KINDS and stem else (word, "")
 
 
-def _infer_kind(system: StateSpace, output: str, noise: FloatArray | None = None) -> tuple[int, str]:
-    known = kind_of_unit(system.units.get(output, ""))
+def _infer_kind(
+    system: StateSpace, output: str, noise: FloatArray | None = None, significant: float = 6.0,
+    feedthrough: float = 0.02,
+) -> tuple[int, str]:  # fmt: skip
+    # significant: standard deviations of it, beyond which it is no noise: 1 in 10^9 by chance.
+    # feedthrough: Share of the largest Markov parameter above which feed-through is no noise: only accelerations follow
+    # a force within the same sample, with a feed-through of 1/m; noise of 1 % in the parameters leaves half of this.
+    kind_by_unit = kind_of_unit(system.units.get(output, ""))
     names = ("positions", "velocities", "accelerations")
-    if known is not None:
-        return known, f"outputs are {names[known]} by their units"
+    if kind_by_unit is not None:
+        return kind_by_unit, f"outputs are {names[kind_by_unit]} by their units"
     pulse = system.markov(20) if system.dt is not None and noise is not None else None
     if pulse is not None and noise is not None:
-        clear = np.abs(pulse[0]) > SIGNIFICANT * noise
-        if (clear & (np.abs(pulse[0]) > FEEDTHROUGH * np.abs(pulse).max())).any():
+        clear = np.abs(pulse[0]) > significant * noise
+        if (clear & (np.abs(pulse[0]) > feedthrough * np.abs(pulse).max())).any():
             return 2, "outputs are taken for accelerations: they follow the inputs at once, far beyond the noise"
     raise DataError(
         "missing-argument",
@@ -153,7 +154,7 @@ def read_pairs(
     if colocated is None:
         return ()
     listed = (colocated,) if isinstance(colocated, str) else tuple(colocated)
-    flat = len(listed) == 2 and all(isinstance(part, str) for part in listed)
+    flat = len(listed) == 2 and all(isinstance(word, str) for word in listed)
     pairs = (listed,) if flat else listed
     result = []
     for pair in pairs:
@@ -161,8 +162,8 @@ def read_pairs(
             raise DataError(
                 "wrong-shape", f"colocated must be a pair (output, input) or several of them, got {colocated!r}."
             )
-        output, given = (str(name) for name in pair)
+        output, actuator = (str(name) for name in pair)
         find_name("output", output, system.outputs, "colocated")
-        find_name("input", given, system.inputs, "colocated")
-        result.append((output, given))
+        find_name("input", actuator, system.inputs, "colocated")
+        result.append((output, actuator))
     return tuple(result)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.core.declare import instance
 from dalembert.core.errors import DataError, ModelError, require_name, unknown_name
 from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.core.progress import Progress, Setting
@@ -26,7 +27,7 @@ from dalembert.identify.model.collinearity import mean_phase
 from dalembert.identify.model.identified import HoldsIdentified, Identified, take_identified
 from dalembert.identify.physical.mode_derivatives import ShapeSlopes, eigenvalue_slope
 from dalembert.identify.physical.updated import Updated
-from dalembert.identify.records.checks import find_name
+from dalembert.identify.records.checks import find_name, require_finite
 from dalembert.identify.records.reporting import IdentificationWarning
 from dalembert.identify.structured.parametric_system import Matrices, Model, ParametricSystem
 from dalembert.linear import SecondOrder
@@ -39,42 +40,8 @@ from dalembert.structures.reduction.mode_pairs import WEIGHTS, pair_modes
 # Standard deviations where none are given, as careful modal tests reach them: frequencies 1 %, shapes of unit length
 # 0.1, damping ratios 10 %.
 FREQUENCY_DEVIATION, SHAPE_DEVIATION, DAMPING_DEVIATION = 0.01, 0.1, 0.1
-ITERATIONS = 60
 LARGEST_CHANGE = 0.5  # of a parameter in one step, relative: stiffnesses and masses keep their sign
 DAMPING = Damping(growth=8.0)
-
-
-@dataclass(frozen=True)
-class MatchThresholds:
-    """Limits for the pairing of modes."""
-
-    # frequency of a rigid-body mode / lowest measured one: rounding leaves 1e-8 of the highest frequency
-    rigid: float = 1e-6
-    # relative distance of eigenvalues below which the shapes of two modes are any combination of each other
-    repeated: float = 1e-6
-    # motion of a measured mode at the chosen coordinates / at all: shapes have three digits, the rest is rounding
-    node: float = 1e-6
-
-
-THRESHOLDS = MatchThresholds()
-
-
-@dataclass(frozen=True)
-class UpdateEnds:
-    """Ends of the search; steps in units of the scales of the parameters."""
-
-    # Relative gain and change of a step that settle the search: parameters are written with five digits.
-    settled: float = 1e-10
-    change: float = 1e-5
-    # Predicted gain, relative to the value (and to that of an exact match), and change that are rounding.
-    rounding: float = 1e-9
-    exact: float = 1e-9
-    no_change: float = 1e-10
-    # Distance of a parameter that was clipped to its bound.
-    at_bound: float = 1e-9
-
-
-SEARCH = UpdateEnds()
 
 
 @dataclass(frozen=True)
@@ -109,19 +76,11 @@ class MatchedModes:
 
 
 def update(
-    model: Model,
-    modes: Modes | Identified | HoldsIdentified,
-    parameters: Sequence[str] | Mapping[str, float],
-    *,
-    coordinates: Mapping[str, str] | Sequence[str] | None = None,
-    shapes: bool = True,
-    damping: bool = False,
-    deviations: Mapping[str, ArrayLike] | None = None,
-    prior: float | Mapping[str, float] | None = None,
-    bounds: Mapping[str, tuple[float, float]] | None = None,
-    count: int | None = None,
-    progress: Setting = None,
-) -> Updated:
+    model: Model, modes: Modes | Identified | HoldsIdentified, parameters: Sequence[str] | Mapping[str, float], *,
+    coordinates: Mapping[str, str] | Sequence[str] | None = None, shapes: bool = True, damping: bool = False,
+    deviations: Mapping[str, ArrayLike] | None = None, prior: float | Mapping[str, float] | None = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None, count: int | None = None, progress: Setting = None,
+) -> Updated:  # fmt: skip
     """Bring chosen parameters of a model into agreement with measured modes.
 
     Parameters
@@ -187,8 +146,7 @@ def _parameters(model: Model, given: Sequence[str] | Mapping[str, float]) -> tup
     if not names:
         raise DataError("empty", "parameters is empty: name at least one parameter to update.")
     first = np.array(values)
-    if not np.isfinite(first).all():
-        raise DataError("not-finite", "first values of the parameters must be finite.")
+    require_finite(first, "first values of the parameters must be finite.")
     return names, first
 
 
@@ -198,13 +156,9 @@ def _bounds(names: list[str], first: Array, given: Mapping[str, tuple[float, flo
     for name, pair in (given or {}).items():
         k = find_name("parameter", name, names, "bounds")
         low[k], high[k] = float(pair[0]), float(pair[1])
-        if not low[k] < high[k]:
-            raise DataError("out-of-range", f"bounds of {name!r}: {low[k]:g} is not below {high[k]:g}.")
-        if not low[k] <= first[k] <= high[k]:
-            raise DataError(
-                "out-of-range",
-                f"the first value {first[k]:g} of {name!r} is outside its bounds ({low[k]:g}, {high[k]:g}).",
-            )
+        if not low[k] <= first[k] <= high[k] or low[k] == high[k]:
+            problem = f"the first value {first[k]:g} of {name!r} is not between its bounds {low[k]:g} and {high[k]:g}."
+            raise DataError("out-of-range", problem)
     return low, high
 
 
@@ -220,25 +174,23 @@ def _prior(names: list[str], given: float | Mapping[str, float] | None) -> Array
 
 
 def _target(
-    modes: Modes | Identified | HoldsIdentified, coordinates: Mapping[str, str] | Sequence[str] | None,
+    measured: Modes | Identified | HoldsIdentified, coordinates: Mapping[str, str] | Sequence[str] | None,
     deviations: Mapping[str, ArrayLike] | None, shapes: bool, damping: bool,
 ) -> Target:  # fmt: skip
-    given, kinds = dict(deviations or {}), ("frequencies_hz", "shapes", "damping")
-    for name in given:
+    spreads, kinds = dict(deviations or {}), ("frequencies_hz", "shapes", "damping")
+    for name in spreads:
         if name not in kinds:
             raise DataError("unknown-argument", unknown_name("kind", name, kinds, "deviations"))
-    modes = take_identified(modes)
+    modes: Modes | Identified = instance(Identified, Modes)("modes", take_identified(measured))
     if isinstance(modes, Identified):
-        for name, own in (("frequencies_hz", modes.frequency_deviations_hz), ("damping", modes.damping_deviations)):
-            if own is not None:
-                given.setdefault(name, own)
+        for name, column in (("frequencies_hz", modes.frequency_deviations_hz), ("damping", modes.damping_deviations)):
+            if column is not None:
+                spreads.setdefault(name, column)
         modes = modes.modes()
-    if not isinstance(modes, Modes):
-        raise DataError("wrong-type", f"modes must be Modes or an Identified, got {type(modes).__name__}.")
     chosen = np.flatnonzero(modes.eigenvalues.imag > 0)
-    for name, own in (("frequencies_hz", modes.frequency_deviations_hz), ("damping", modes.damping_deviations)):
-        if own is not None:
-            given.setdefault(name, own[chosen])
+    for name, column in (("frequencies_hz", modes.frequency_deviations_hz), ("damping", modes.damping_deviations)):
+        if column is not None:
+            spreads.setdefault(name, column[chosen])
     if not len(chosen):
         raise DataError("overdamped", "none of the measured modes oscillates: there is no frequency to compare.")
     k = len(chosen)
@@ -249,7 +201,7 @@ def _target(
     zeta = modes.damping_ratios[chosen]
 
     def spread(name: str, default: Array) -> Array:
-        value = np.asarray(given.get(name, default), dtype=float)
+        value = np.asarray(spreads.get(name, default), dtype=float)
         if value.shape not in ((), (k,)) or not (np.isfinite(value).all() and (value > 0).all()):
             raise DataError(
                 "wrong-shape", f"deviations of {name} must be positive, one number or one per oscillating mode ({k})."
@@ -261,7 +213,7 @@ def _target(
         2 * np.pi * hertz, columns, zeta, names, spread("frequencies_hz", FREQUENCY_DEVIATION * hertz) / hertz,
         spread("shapes", np.asarray(SHAPE_DEVIATION)),
         spread("damping", DAMPING_DEVIATION * np.maximum(np.abs(zeta), 1e-4)),
-        shapes and len(rows) > 1, damping, all(name in given for name in counted),
+        shapes and len(rows) > 1, damping, all(name in spreads for name in counted),
     )  # fmt: skip
 
 
@@ -273,12 +225,15 @@ def _coordinates(known: tuple[str, ...], given: Mapping[str, str] | Sequence[str
     return pairs
 
 
-def _real(shapes: ArrayLike, whole: Array) -> Array:
+def _real(shapes: ArrayLike, whole: Array, node: float = 1e-6) -> Array:
     """Real unit columns: each times the phase factor that makes its imaginary part smallest; whole : their lengths at
-    all coordinates."""
+    all coordinates.
+
+    node : motion of a measured mode at the chosen coordinates / at all: shapes have three digits, the rest is rounding
+    """
     real = (np.asarray(shapes) * np.exp(-1j * mean_phase(shapes))).real
     size = np.linalg.norm(real, axis=0)
-    still = np.flatnonzero(~(size > THRESHOLDS.node * whole))
+    still = np.flatnonzero(~(size > node * whole))
     if len(still):
         raise DataError("node", f"measured mode {int(still[0]) + 1} does not move any of the chosen coordinates.")
     return np.asarray(real / size)
@@ -287,18 +242,21 @@ def _real(shapes: ArrayLike, whole: Array) -> Array:
 # ---- search
 
 
-def _turn_repeated(omega: Array, phi: Array, P: Any, measured: Array) -> Array:
+def _turn_repeated(omega: Array, phi: Array, P: Any, measured: Array, repeated: float = 1e-6) -> Array:
     """Shapes (n, l) in which those of repeated modes, any combinations of each other, are the ones nearest to the
-    measured shapes (c, k); P : (c, n), the measured coordinates."""
+    measured shapes (c, k); P : (c, n), the measured coordinates.
+
+    repeated : relative distance of eigenvalues below which the shapes of two modes are any combination of each other
+    """
     phi = phi.copy()
-    edges = np.flatnonzero(np.diff(omega) > THRESHOLDS.repeated * omega[1:]) + 1
+    edges = np.flatnonzero(np.diff(omega) > repeated * omega[1:]) + 1
     for group in np.split(np.arange(len(omega)), edges):
         if len(group) > 1:
-            seen = P @ phi[:, group]
-            shares = np.linalg.pinv(seen, rcond=THRESHOLDS.repeated) @ measured
-            nearest = ties.largest_first(np.linalg.norm(seen @ shares, axis=0))[: len(group)]
-            turn, _, other = np.linalg.svd(shares[:, nearest])
-            turn[:, : len(nearest)] = turn[:, : len(nearest)] @ other
+            observed = P @ phi[:, group]
+            shares = np.linalg.pinv(observed, rcond=repeated) @ measured
+            nearest = ties.largest_first(np.linalg.norm(observed @ shares, axis=0))[: len(group)]
+            turn, _, V = np.linalg.svd(shares[:, nearest])
+            turn[:, : len(nearest)] = turn[:, : len(nearest)] @ V
             phi[:, group] = phi[:, group] @ turn
     return phi
 
@@ -318,7 +276,8 @@ class ModeSearch:
         self.before: MatchedModes | None = None
         self._slope: tuple[MatchedModes, Array] | None = None
 
-    def point(self, values: Array) -> MatchedModes:
+    def point(self, values: Array, repeated: float = 1e-6, rigid: float = 1e-6) -> MatchedModes:
+        # rigid: frequency of a rigid-body mode / lowest measured one: rounding leaves 1e-8 of the highest frequency
         system = self.family.system(values)
         matrices = self.family.matrices(system)
         target = self.target
@@ -326,7 +285,7 @@ class ModeSearch:
         undamped = SecondOrder(system.M, system.K, coordinates=system.coordinates)
         wanted = self.count or (min(3 * k + 10, system.nq - 1) if system.is_sparse else None)
         modes = undamped.modes(wanted) if wanted else undamped.modes()
-        keep = np.flatnonzero(modes.eigenvalues.imag > THRESHOLDS.rigid * target.frequencies.min())
+        keep = np.flatnonzero(modes.eigenvalues.imag > rigid * target.frequencies.min())
         if len(keep) < k:
             raise DataError(
                 "too-few-modes",
@@ -337,9 +296,9 @@ class ModeSearch:
             )
         omega, phi = modes.eigenvalues.imag[keep], np.asarray(modes.shapes[:, keep]).real
         phi = _turn_repeated(omega, phi, matrices.P, target.shapes)
-        seen = matrices.P @ phi
-        length = np.linalg.norm(seen, axis=0)
-        mac = (target.shapes.T @ (seen / np.where(length > 0, length, 1.0))) ** 2
+        observed = matrices.P @ phi
+        length = np.linalg.norm(observed, axis=0)
+        mac = (target.shapes.T @ (observed / np.where(length > 0, length, 1.0))) ** 2
         pair = pair_modes(mac, target.frequencies, omega)
         gaps = np.full(len(omega), np.inf)
         gaps[1:] = np.diff(omega) / omega[1:]
@@ -348,18 +307,18 @@ class ModeSearch:
         sign = np.where(((matrices.P @ chosen) * target.shapes).sum(axis=0) < 0, -1.0, 1.0)
         chosen = chosen * sign
         zeta = np.einsum("ik,ik->k", chosen, np.asarray(matrices.C @ chosen)) / (2 * omega[pair])
-        found = MatchedModes(
+        matched = MatchedModes(
             values, system, matrices, omega[pair], chosen, zeta, mac[np.arange(k), pair],
-            gaps[pair] > THRESHOLDS.repeated, np.zeros(0),
+            gaps[pair] > repeated, np.zeros(0),
         )  # fmt: skip
-        return replace(found, residual=self.residual(found, values))
+        return replace(matched, residual=self.residual(matched, values))
 
     def residual(self, at: MatchedModes, values: Array) -> Array:
         t = self.target
         parts = [np.log(at.omega / t.frequencies) / t.frequency_deviations]
         if t.use_shapes:
-            seen = at.matrices.P @ at.phi
-            apart = seen / np.maximum(np.linalg.norm(seen, axis=0), 1e-300) - t.shapes
+            observed = at.matrices.P @ at.phi
+            apart = observed / np.maximum(np.linalg.norm(observed, axis=0), 1e-300) - t.shapes
             parts.append((at.alone * apart / t.shape_deviations).T.reshape(-1))
         if t.use_damping:
             parts.append((at.zeta - t.damping) / t.damping_deviations)
@@ -378,9 +337,9 @@ class ModeSearch:
             phi, omega = at.phi[:, i], float(at.omega[i])
             value = omega**2
             solver = ShapeSlopes(at.matrices.M, at.matrices.K, phi, value) if needs and at.alone[i] else None
-            seen = at.matrices.P @ phi
-            size = float(np.linalg.norm(seen)) or 1.0  # at a node of all sensors
-            unit = seen / size
+            observed = at.matrices.P @ phi
+            size = float(np.linalg.norm(observed)) or 1.0  # at a node of all sensors
+            unit = observed / size
             damped = np.asarray(at.matrices.C @ phi).reshape(-1)
             for j, d in enumerate(slopes):
                 slope, dphi = eigenvalue_slope(phi, value, d.M, d.K), np.zeros_like(phi)
@@ -396,15 +355,15 @@ class ModeSearch:
             parts.append((by_shape / t.shape_deviations[:, None, None]).reshape(-1, m))
         if t.use_damping:
             parts.append(by_damping / t.damping_deviations[:, None])
-        return np.vstack([*(part * self.scale for part in parts), np.diag(1.0 / self.prior)])
+        return np.vstack([*(block * self.scale for block in parts), np.diag(1.0 / self.prior)])
 
-    def run(self, bar: Progress) -> str:
+    def run(self, bar: Progress, iterations: int = 60) -> str:
         """Gauss-Newton with damping; the status."""
-        status = f"not converged after {ITERATIONS} iterations"
+        status = f"not converged after {iterations} iterations"
         try:
             self.before = self.at = self.point(self.values)
-            found = minimise(self, self.at, DAMPING, ITERATIONS, keep=self.keep, report=bar.update)
-            if found.converged:
+            minimum = minimise(self, self.at, DAMPING, iterations, keep=self.keep, report=bar.update)
+            if minimum.converged:
                 status = "converged"
         except KeyboardInterrupt:
             if self.before is None:  # nothing was found yet
@@ -421,15 +380,15 @@ class ModeSearch:
             self._slope = (point, self.jacobian(point, point.values))
         J, r = self._slope[1], point.residual
         sizes = np.sqrt((J * J).sum(axis=0))
-        own = np.sqrt(damping) * np.maximum(sizes, 1e-6 * sizes.max(initial=1e-300))
-        R = triangularise(np.hstack((np.vstack((J, np.diag(own))), np.append(r, 0 * own)[:, None])))
-        m = len(own)
+        widths = np.sqrt(damping) * np.maximum(sizes, 1e-6 * sizes.max(initial=1e-300))
+        R = triangularise(np.hstack((np.vstack((J, np.diag(widths))), np.append(r, 0 * widths)[:, None])))
+        m = len(widths)
         most = LARGEST_CHANGE * np.maximum(np.abs(point.values) / self.scale, 0.2)
         low = np.maximum((self.low - point.values) / self.scale, -most)
         high = np.minimum((self.high - point.values) / self.scale, most)
         change = solve_bounded(R[:m, :m], R[:m, m], low, high)
-        left = r + J @ change
-        return DampedStep(change, float(r @ r - left @ left))
+        remaining = r + J @ change
+        return DampedStep(change, float(r @ r - remaining @ remaining))
 
     def evaluate(self, point: MatchedModes, step: DampedStep) -> MatchedModes:
         self.iterations += 1
@@ -438,15 +397,25 @@ class ModeSearch:
     def keep(self, point: MatchedModes) -> None:
         self.values, self.at = point.values, point
 
-    def is_settled(self, before: MatchedModes, after: MatchedModes, step: DampedStep) -> bool:
+    def is_settled(
+        self, before: MatchedModes, after: MatchedModes, step: DampedStep, change: float = 1e-5, settled: float = 1e-10
+    ) -> bool:
+        # change, settled: Relative gain and change of a step that settle the search: parameters are written with five
+        # digits.
         gain = self.value(before) - self.value(after)
-        return gain <= SEARCH.settled * self.value(before) and float(np.abs(step.change).max()) < SEARCH.change
+        return gain <= settled * self.value(before) and float(np.abs(step.change).max()) < change
 
-    def is_rounding(self, point: MatchedModes, trial: MatchedModes | None, step: DampedStep) -> bool:
-        hoped = SEARCH.rounding * (self.value(point) + SEARCH.exact)
-        return step.predicted <= hoped or float(np.abs(step.change).max()) < SEARCH.no_change
+    def is_rounding(
+        self, point: MatchedModes, trial: MatchedModes | None, step: DampedStep, rounding: float = 1e-9,
+        exact: float = 1e-9, no_change: float = 1e-10,
+    ) -> bool:  # fmt: skip
+        # rounding, exact, no_change: Predicted gain, relative to the value (and to that of an exact match), and change
+        # that are rounding.
+        hoped = rounding * (self.value(point) + exact)
+        return step.predicted <= hoped or float(np.abs(step.change).max()) < no_change
 
-    def report(self, model: object, status: str, *, known: bool) -> Updated:
+    def report(self, model: object, status: str, *, known: bool, at_bound: float = 1e-9) -> Updated:
+        # at_bound: Distance of a parameter that was clipped to its bound.
         at, before, t = self.at, self.before, self.target
         assert before is not None
         J = self.jacobian(at, self.values)
@@ -468,10 +437,7 @@ class ModeSearch:
             problem = f"measured mode {i + 1} has no good counterpart (MAC {at.mac[i]:.2f})."
             findings.append(Finding("poor-pair", problem, {"mode": int(i) + 1}, {"mac": float(at.mac[i])}))
         for k, name in enumerate(names):
-            if (
-                min(abs(self.values[k] - bound[k]) for bound in (self.low, self.high))
-                <= SEARCH.at_bound * self.scale[k]
-            ):
+            if min(abs(self.values[k] - bound[k]) for bound in (self.low, self.high)) <= at_bound * self.scale[k]:
                 problem = f"{name} is at its bound {self.values[k]:g}."
                 findings.append(Finding("at-bound", problem, {"parameter": name}, {"value": float(self.values[k])}))
         equations = None

@@ -99,4 +99,4 @@ class Updated:
     def __repr__(self) -> str:
         worst = float(np.abs(self.errors_after).max())
         head = f"Updated: {self.status}, frequencies within {worst:.3g} %"
-        return "\n".join([head, self.table(), *(f"  {one.text()}" for one in self.findings)])
+        return "\n".join([head, self.table(), *(f"  {finding.text()}" for finding in self.findings)])

@@ -30,34 +30,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from dalembert.core.arrays import FloatArray
 
-# Bytes of regressor rows held at a time.
-BLOCK_BYTES = 16e6
-# Rows of a block whose correlations are summed: small enough to stay in the cache for every lag.
-CORRELATION_ROWS = 8192
-# Lags from which Fourier transforms of blocks of this length are faster (measured), and blocks per transform.
-FOURIER_LAGS = 12
-FOURIER_LENGTH = 2048
-FOURIER_BLOCKS = 32
 ITERATIONS = 8  # of the estimate of a condition number
-
-
-@dataclass(frozen=True)
-class FactorThresholds:
-    """When Cholesky's factor of the Gram matrix is accurate enough, and when a triangle needs no singular values."""
-
-    # Condition number of the Gram matrix with columns of unit length: 6 of 16 digits remain.
-    condition: float = 1e10
-    # Residuals relative to the outputs: below, they are lost in the rounding √ε of the Gram matrix, times 700.
-    residual: float = 1e-5
-    # Power of the noise added to columns that are nearly dependent, relative to theirs: 100 times the rounding of a sum
-    # of 100 000 products; and residuals relative to the outputs that hide it, 30 times its root.
-    ridge: float = 1e-9
-    noisy: float = 1e-3
-    # Inverse condition number over the rank tolerance: a margin for the error of LAPACK's estimate.
-    regular: float = 1e3
-
-
-THRESHOLDS = FactorThresholds()
 
 
 @dataclass(frozen=True)
@@ -86,15 +59,18 @@ class Triangle:
         below = self.R[self.columns(order) :, -self.ny :]
         return np.asarray(below.T @ below)
 
-    def solve(self, order: int, rcond: float | None = None) -> tuple[FloatArray, int, float]:
-        """Coefficients (ny, q) of minimum norm, numerical rank and condition number of the scaled regressors."""
+    def solve(self, order: int, rcond: float | None = None, regular: float = 1e3) -> tuple[FloatArray, int, float]:
+        """Coefficients (ny, q) of minimum norm, numerical rank and condition number of the scaled regressors.
+
+        regular : inverse condition number over the rank tolerance: a margin for the error of LAPACK's estimate.
+        """
         q = self.columns(order)
         scale = self.scale[:q]
         R, right = self.R[:q, :q] / scale, self.R[:q, -self.ny :]
         if rcond is None:
             rcond = float(np.finfo(np.float64).eps * max(self.rows, q))
         inverse = scipy.linalg.lapack.dtrcon(R, norm="1", uplo="U", diag="N")[0] if q else 1.0
-        if inverse > THRESHOLDS.regular * rcond:
+        if inverse > regular * rcond:
             inner = scipy.linalg.solve_triangular(R, right)
             return np.asarray((inner / scale[:, None]).T), q, float(1.0 / inverse)
         U, s, Vt = scipy.linalg.svd(R)
@@ -105,15 +81,9 @@ class Triangle:
 
 
 def factor_regressors(
-    u: Sequence[FloatArray],
-    y: Sequence[FloatArray],
-    p: int,
-    *,
-    rest: bool = False,
-    feedthrough: bool = True,
-    equal_scale: bool = False,
-    way: str | None = None,
-) -> Triangle:
+    u: Sequence[FloatArray], y: Sequence[FloatArray], p: int, *, rest: bool = False, feedthrough: bool = True,
+    equal_scale: bool = False, way: str | None = None,
+) -> Triangle:  # fmt: skip
     """R of the regression of order p over all segments.
 
     u, y : (N_k, nu), (N_k, ny) per segment. ``rest``: the machine was at rest before each segment (zeros stand for
@@ -124,10 +94,10 @@ def factor_regressors(
     c = nu + ny
     parts = [np.hstack([a, b]) if nu else b for a, b in zip(u, y, strict=True)]
     if rest:
-        parts = [np.vstack([np.zeros((p, c)), part]) for part in parts]
-    parts = [part for part in parts if len(part) > p]
-    rows = sum(len(part) - p for part in parts)
-    size = np.sqrt(sum(np.einsum("ij,ij->j", part, part) for part in parts) / max(rows, 1))
+        parts = [np.vstack([np.zeros((p, c)), block]) for block in parts]
+    parts = [block for block in parts if len(block) > p]
+    rows = sum(len(block) - p for block in parts)
+    size = np.sqrt(sum(np.einsum("ij,ij->j", block, block) for block in parts) / max(rows, 1))
     size = np.ones(c) if equal_scale else np.where(size > 0.0, size, 1.0)
     # columns of a window are [v(k), v(k-1), ...]; φ wants u(k), the lags, then y(k)
     order = np.concatenate([np.arange(nu if feedthrough else 0), np.arange(c, (p + 1) * c), np.arange(nu, c)])
@@ -162,17 +132,26 @@ def _gram(parts: Sequence[FloatArray], p: int) -> FloatArray:
     return G.reshape((p + 1) * c, (p + 1) * c)
 
 
-def lagged_products(x: FloatArray, p: int) -> FloatArray:
-    """Σ_{k ≥ p} x(k) x(k-j)ᵀ for j = 0 ... p, (p + 1, c, c); by Fourier transforms where lags and samples are many."""
+def lagged_products(
+    x: FloatArray, p: int, fourier_blocks: int = 32, correlation_rows: int = 8192, fourier_length: int = 2048,
+    fourier_lags: int = 12, block_bytes: float = 16e6,
+) -> FloatArray:  # fmt: skip
+    """Σ_{k ≥ p} x(k) x(k-j)ᵀ for j = 0 ... p, (p + 1, c, c); by Fourier transforms where lags and samples are many.
+
+    correlation_rows : rows of a block whose correlations are summed: small enough to stay in the cache for every lag.
+    fourier_lags : lags from which Fourier transforms of blocks of this length are faster (measured), and blocks per
+    transform.
+    block_bytes : bytes of regressor rows held at a time.
+    """
     N, c = x.shape
-    length = scipy.fft.next_fast_len(max(FOURIER_LENGTH, 8 * p), real=True)
+    length = scipy.fft.next_fast_len(max(fourier_length, 8 * p), real=True)
     step = length - p
-    many = (p >= FOURIER_LAGS) & (N - p >= 4 * step)
-    whole = (N - p) // step if many and 8 * length * c * c < BLOCK_BYTES * 4 else 0
+    many = (p >= fourier_lags) & (N - p >= 4 * step)
+    blocks_full = (N - p) // step if many and 8 * length * c * c < block_bytes * 4 else 0
     result = np.zeros((p + 1, c, c))
-    spectrum = np.zeros((length // 2 + 1, c, c), dtype=np.complex128) if whole else None
-    for first in range(0, whole, FOURIER_BLOCKS):
-        places = range(first, min(first + FOURIER_BLOCKS, whole))
+    spectrum = np.zeros((length // 2 + 1, c, c), dtype=np.complex128) if blocks_full else None
+    for first in range(0, blocks_full, fourier_blocks):
+        places = range(first, min(first + fourier_blocks, blocks_full))
         now = np.stack([x[p + i * step : p + (i + 1) * step] for i in places])
         past = np.stack([x[i * step : p + (i + 1) * step] for i in places])
         # past holds p samples more in front, so lag j is found at p - j
@@ -180,16 +159,22 @@ def lagged_products(x: FloatArray, p: int) -> FloatArray:
         spectrum += F.conj().transpose(1, 2, 0) @ B.transpose(1, 0, 2)
     if spectrum is not None:
         result += scipy.fft.irfft(spectrum, length, axis=0)[p::-1]
-    for start in range(p + whole * step, N, CORRELATION_ROWS):
-        stop = min(start + CORRELATION_ROWS, N)
+    for start in range(p + blocks_full * step, N, correlation_rows):
+        stop = min(start + correlation_rows, N)
         now = x[start:stop].T
         for j in range(p + 1):
             result[j] += now @ x[start - j : stop - j]
     return result
 
 
-def _cholesky(G: FloatArray, order: np.ndarray, ny: int, way: str | None) -> FloatArray | None:
-    """R of the Gram matrix, or None where too many digits would be lost."""
+def _cholesky(
+    G: FloatArray, order: np.ndarray, ny: int, way: str | None, residual: float = 1e-5, condition: float = 1e10
+) -> FloatArray | None:
+    """R of the Gram matrix, or None where too many digits would be lost.
+
+    residual : residuals relative to the outputs: below, they are lost in the rounding √ε of the Gram matrix, times 700.
+    condition : condition number of the Gram matrix with columns of unit length: 6 of 16 digits remain.
+    """
     G = G[np.ix_(order, order)]
     d = np.sqrt(np.diag(G))
     if not (d > 0.0).all():
@@ -200,29 +185,34 @@ def _cholesky(G: FloatArray, order: np.ndarray, ny: int, way: str | None) -> Flo
         return None
     if way is None:
         q = len(R) - ny
-        if q and _condition(R[:q, :q]) ** 2 > THRESHOLDS.condition:
+        if q and _condition(R[:q, :q]) ** 2 > condition:
             return None
-        if np.linalg.svd(R[q:, q:], compute_uv=False)[-1] < THRESHOLDS.residual:
+        if np.linalg.svd(R[q:, q:], compute_uv=False)[-1] < residual:
             return None
     return np.asarray(R * d)
 
 
-def _regularize(G: FloatArray, order: np.ndarray, ny: int) -> FloatArray | None:
+def _regularize(
+    G: FloatArray, order: np.ndarray, ny: int, noisy: float = 1e-3, ridge: float = 1e-9
+) -> FloatArray | None:
     """R of the Gram matrix with a little noise added to all columns; None where noise of the outputs does not hide it.
 
     A force of a small band makes lagged columns dependent, and rounding decides their share. Noise of √ridge of each
     column does the same without the digits that QR keeps.
+
+    noisy, ridge : power of the noise added to columns that are nearly dependent, relative to theirs: 100 times the
+    rounding of a sum of 100 000 products; and residuals relative to the outputs that hide it, 30 times its root.
     """
     G = G[np.ix_(order, order)]
     d = np.sqrt(np.diag(G))
     if not (d > 0.0).all():
         return None
     try:
-        R = scipy.linalg.cholesky(G / np.outer(d, d) + THRESHOLDS.ridge * np.eye(len(G)))
+        R = scipy.linalg.cholesky(G / np.outer(d, d) + ridge * np.eye(len(G)))
     except scipy.linalg.LinAlgError:
         return None
     q = len(R) - ny
-    if np.linalg.svd(R[q:, q:], compute_uv=False)[-1] < THRESHOLDS.noisy:
+    if np.linalg.svd(R[q:, q:], compute_uv=False)[-1] < noisy:
         return None
     return np.asarray(R * d)
 
@@ -237,10 +227,12 @@ def _condition(R: FloatArray) -> float:
     return float(np.sqrt(np.linalg.norm(largest) * np.linalg.norm(smallest)))
 
 
-def _blocks(x: FloatArray, p: int, order: np.ndarray, size: FloatArray) -> Iterator[FloatArray]:
+def _blocks(
+    x: FloatArray, p: int, order: np.ndarray, size: FloatArray, block_bytes: float = 16e6
+) -> Iterator[FloatArray]:
     """Rows [φ(k), y(k)] of a segment, scaled, some at a time."""
     windows = sliding_window_view(x, p + 1, axis=0)  # (N - p, c, p + 1), oldest first
-    step = max(2 * len(order), int(BLOCK_BYTES / (8 * len(order))))
+    step = max(2 * len(order), int(block_bytes / (8 * len(order))))
     for start in range(0, len(windows), step):
         block = windows[start : start + step, :, ::-1].transpose(0, 2, 1) / size
         yield block.reshape(len(block), -1)[:, order]

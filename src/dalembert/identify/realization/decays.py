@@ -9,7 +9,6 @@ masses remain unknown: shapes, frequencies and damping only.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,25 +20,12 @@ from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.text import count_noun
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.realization.era import realize_era
-from dalembert.identify.realization.hankel import LARGEST_SIDE, decompose, find_order, hankel, unstable_model
+from dalembert.identify.realization.hankel import decompose, find_order, hankel, unstable_model
+from dalembert.identify.records.checks import require_samples
 from dalembert.identify.records.data import Data, read_data
 from dalembert.identify.records.reporting import IdentificationWarning, report_findings
 from dalembert.linear.state_space import StateSpace
 from dalembert.record import Record
-
-
-@dataclass(frozen=True)
-class DecayLimits:
-    """Limits for a record with a decay."""
-
-    # Fewest samples of a decay: two more than a model of order 2 and two columns need.
-    fewest: int = 8
-    # Energy of the second half over that of the first, beyond which it is no decay: a record of steady motion has 1,
-    # with a scatter below 0.1 from 200 independent samples on.
-    energy: float = 0.9
-
-
-LIMITS = DecayLimits()
 
 
 @frozen
@@ -91,13 +77,9 @@ def free_decays(
 
 @report_findings
 def decay_era(
-    decays: Decays | Record | Sequence[Record],
-    *,
-    order: int | None = None,
-    outputs: str | Iterable[str] | None = None,
-    rows: int | None = None,
-    columns: int | None = None,
-) -> Identified:
+    decays: Decays | Record | Sequence[Record], *, order: int | None = None, outputs: str | Iterable[str] | None = None,
+    rows: int | None = None, columns: int | None = None,
+) -> Identified:  # fmt: skip
     """Modes from free decays or correlations by ERA.
 
     Parameters
@@ -122,9 +104,11 @@ def decay_era(
     a, b = choose_window(source, rows, columns)
     svd = decompose(hankel(source.values, a, b))
     n, why, more = choose_order(svd[1], order)
-    made = realize_era(source.values, a, b, n, svd)
+    realized = realize_era(source.values, a, b, n, svd)
     window = f"singular values of the Hankel matrix of {a} x {b} blocks"
-    return name_modes(source, made.A, made.C, made.singular_values, "ERA", [why, window], [*findings, *more])
+    return name_modes(
+        source, realized.A, realized.C, realized.singular_values, "ERA", [why, window], [*findings, *more]
+    )
 
 
 # ---- shared by the methods that take decays
@@ -138,19 +122,19 @@ def decays_of(
 
 
 def _read_decays(
-    record: Record | Sequence[Record] | Data, outputs: str | Iterable[str] | None, start: float
+    record: Record | Sequence[Record] | Data, outputs: str | Iterable[str] | None, start: float, fewest: int = 8
 ) -> tuple[Decays, list[Finding]]:
+    # fewest: Fewest samples of a decay: two more than a model of order 2 and two columns need.
     data = read_data(record, (), outputs)
     skip = round(real_number("start", start) / data.dt)
     count = min(data.lengths) - skip
     if start < 0.0:
         raise DataError("negative", f"the start of free motion, {start!r} s, lies before the record.")
-    if count < LIMITS.fewest:
-        raise DataError(
-            "too-few-samples",
-            f"a start at {start!r} s leaves {max(count, 0)} samples of the shortest record, not {LIMITS.fewest}.",
-            Advice("Use a smaller {}.", Argument("start")),
-        )
+    require_samples(
+        count, fewest,
+        f"a start at {start!r} s leaves {max(count, 0)} samples of the shortest record, not {fewest}.",
+        Advice("Use a smaller {}.", Argument("start")),
+    )  # fmt: skip
     values = np.stack([y[skip : skip + count] for y in data.y], axis=2)
     decays = Decays(
         values=values, dt=data.dt, outputs=data.outputs, columns=number_names("test", data.segments),
@@ -159,13 +143,17 @@ def _read_decays(
     return decays, _find_forcing(values)
 
 
-def _find_forcing(values: FloatArray) -> list[Finding]:
-    """A finding where the second half of the motion is as large as the first: it is not free."""
+def _find_forcing(values: FloatArray, energy: float = 0.9) -> list[Finding]:
+    """A finding where the second half of the motion is as large as the first: it is not free.
+
+    energy : energy of the second half over that of the first, beyond which it is no decay: a record of steady motion
+    has 1, with a scatter below 0.1 from 200 independent samples on.
+    """
     half = len(values) // 2
-    whole, late, early = (np.einsum("kij,kij->i", v, v) for v in (values, values[-half:], values[:half]))
-    alive = whole > 0.0
-    ratio = float((late[alive] / whole[alive]).sum() / max((early[alive] / whole[alive]).sum(), np.finfo(float).tiny))
-    if ratio <= LIMITS.energy:
+    total, late, early = (np.einsum("kij,kij->i", v, v) for v in (values, values[-half:], values[:half]))
+    alive = total > 0.0
+    ratio = float((late[alive] / total[alive]).sum() / max((early[alive] / total[alive]).sum(), np.finfo(float).tiny))
+    if ratio <= energy:
         return []
     problem = "the record does not decay: its second half is as large as its first, so this is hardly a free decay."
     ambient = [Call(f"da.identify.{name}") for name in ("ssi_data", "ssi_cov", "next_era")]
@@ -173,18 +161,17 @@ def _find_forcing(values: FloatArray) -> list[Finding]:
     return [Finding("no-free-decay", problem, {}, {"ratio": ratio}, (advice,))]
 
 
-def choose_window(source: Decays, rows: int | None, columns: int | None) -> tuple[int, int]:
+def choose_window(source: Decays, rows: int | None, columns: int | None, largest_side: int = 900) -> tuple[int, int]:
     """Block rows and columns of the Hankel matrix of decays."""
     count, ny, nw = source.values.shape
-    a = max(1, min(count // 2, LARGEST_SIDE // ny)) if rows is None else whole_number("rows", rows, 1)
-    b = max(1, min(count - a, max(2 * LARGEST_SIDE // nw, 1)))
+    a = max(1, min(count // 2, largest_side // ny)) if rows is None else whole_number("rows", rows, 1)
+    b = max(1, min(count - a, max(2 * largest_side // nw, 1)))
     b = b if columns is None else whole_number("columns", columns, 1)
-    if a + b > count:
-        raise DataError(
-            "too-few-samples",
-            f"{a} rows and {b} columns need {a + b} samples of the decays; there are {count}.",
-            Advice("Use a smaller {}.", Argument("rows"), Argument("columns")),
-        )
+    require_samples(
+        count, a + b,
+        f"{a} rows and {b} columns need {a + b} samples of the decays; there are {count}.",
+        Advice("Use a smaller {}.", Argument("rows"), Argument("columns")),
+    )  # fmt: skip
     return a, b
 
 

@@ -18,16 +18,9 @@ from dalembert.identify.records.reporting import report_findings
 
 @report_findings
 def era(
-    markov: MarkovSource,
-    *,
-    order: int | None = None,
-    rows: int | None = None,
-    columns: int | None = None,
-    dt: float | None = None,
-    inputs: Names = None,
-    outputs: Names = None,
-    combined: bool = False,
-) -> Identified:
+    markov: MarkovSource, *, order: int | None = None, rows: int | None = None, columns: int | None = None,
+    dt: float | None = None, inputs: Names = None, outputs: Names = None, combined: bool = False,
+) -> Identified:  # fmt: skip
     """Model from Markov parameters by the eigensystem realization algorithm.
 
     Parameters
@@ -65,7 +58,7 @@ def realize_era(
     ny, nw = markov.shape[1:]
     U, s, Vt = decompose(hankel(markov, rows, columns)) if svd is None else svd
     root = np.sqrt(s[:order])
-    left, right = U[:, :order], Vt[:order]
-    A = left.T @ hankel(markov, rows, columns, 1) @ right.T / np.outer(root, root)
-    P = left * root
-    return Realization(A, (root[:, None] * right)[:, :nw], P[:ny], s)
+    U_n, V_n = U[:, :order], Vt[:order]
+    A = U_n.T @ hankel(markov, rows, columns, 1) @ V_n.T / np.outer(root, root)
+    P = U_n * root
+    return Realization(A, (root[:, None] * V_n)[:, :nw], P[:ny], s)

@@ -22,19 +22,10 @@ from dalembert.identify.records.reporting import report_findings
 
 @report_findings
 def era_dc(
-    markov: MarkovSource,
-    *,
-    order: int | None = None,
-    rows: int | None = None,
-    columns: int | None = None,
-    tau: int | None = None,
-    gamma: int = 2,
-    delta: int = 2,
-    dt: float | None = None,
-    inputs: Names = None,
-    outputs: Names = None,
-    combined: bool = False,
-) -> Identified:
+    markov: MarkovSource, *, order: int | None = None, rows: int | None = None, columns: int | None = None,
+    tau: int | None = None, gamma: int = 2, delta: int = 2, dt: float | None = None, inputs: Names = None,
+    outputs: Names = None, combined: bool = False,
+) -> Identified:  # fmt: skip
     """Model from data correlations of Markov parameters (ERA/DC); arguments as for :func:`era`, and
 
     Parameters
@@ -71,8 +62,8 @@ def realize_era_dc(
     X0, X1 = correlations(markov, rows, columns, *lags)
     U, s, Vt = decompose(X0)
     root = np.sqrt(s[:order])
-    left, right = U[:, :order], Vt[:order]
-    A = left.T @ X1 @ right.T / np.outer(root, root)
-    P = (left * root)[: rows * ny]
+    U_n, V_n = U[:, :order], Vt[:order]
+    A = U_n.T @ X1 @ V_n.T / np.outer(root, root)
+    P = (U_n * root)[: rows * ny]
     B = np.asarray(np.linalg.lstsq(P, hankel(markov, rows, 1), rcond=None)[0], dtype=np.float64)
     return Realization(A, B[:, :nw], P[:ny], s)

@@ -7,36 +7,14 @@ With noise the singular values of H(0) end in a smooth tail. The order is at the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import scipy.linalg
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call, Finding
-from dalembert.identify.model.identified import POLES
 
 SVD = tuple[FloatArray, FloatArray, FloatArray]
-# Largest side of a matrix that is decomposed by default: its singular values take about a second.
-LARGEST_SIDE = 900
-# Least number of block rows by default: ten samples of each period and ten periods show weak damping.
-LEAST_ROWS = 100
-
-
-@dataclass(frozen=True)
-class GapThresholds:
-    """Thresholds of the order from gaps σ_n / σ_{n+1} of singular values."""
-
-    # Noise alone (white or decaying, 1 to 3 channels, 60 to 400 samples, 500 draws) has gaps up to 1.75.
-    clear: float = 3.0
-    # Sensors with noise below one part in a million do not exist: beyond this ratio follows rounding.
-    exact: float = 1e6
-    # Rounding of the singular values relative to the largest: n ε with n = 450, half of LARGEST_SIDE.
-    rounding: float = 1e-13
-
-
-GAPS = GapThresholds()
 
 
 def hankel(markov: FloatArray, rows: int, columns: int, shift: int = 0) -> FloatArray:
@@ -61,12 +39,18 @@ def decompose(H: FloatArray) -> SVD:
     return U, s, Vt
 
 
-def order_from_gaps(s: FloatArray, most: int | None = None) -> tuple[int, float]:
+def order_from_gaps(
+    s: FloatArray, most: int | None = None, rounding: float = 1e-13, clear_gap: float = 3.0, exact: float = 1e6
+) -> tuple[int, float]:
     """Order at the last clear gap σ_n / σ_{n+1} of singular values, and that ratio.
 
     Weak modes lie behind gaps of their own and noise falls smoothly, so the last clear gap decides, not the largest;
     except where the largest is a fall to rounding. Without a clear gap the largest is returned. Values that are
     rounding count as one floor. ``most`` : highest order considered, half of the values when left out.
+
+    rounding : rounding of the singular values relative to the largest: n ε with n = 450, half of the largest side.
+    clear_gap : noise alone (white or decaying, 1 to 3 channels, 60 to 400 samples, 500 draws) has gaps up to 1.75.
+    exact : sensors with noise below one part in a million do not exist: beyond this ratio follows rounding.
 
     Examples
     --------
@@ -74,20 +58,20 @@ def order_from_gaps(s: FloatArray, most: int | None = None) -> tuple[int, float]
     (4, 80.0)
     """
     limit = max(1, min(len(s) // 2 if most is None else most, len(s) - 1))
-    floor = max(GAPS.rounding * float(s[0]), np.finfo(np.float64).tiny)
+    floor = max(rounding * float(s[0]), np.finfo(np.float64).tiny)
     sizes = np.maximum(s, floor)
     if len(s) == 1:
         return 1, np.inf
     ratios = sizes[:limit] / sizes[1 : limit + 1]
-    clear = np.flatnonzero(ratios >= GAPS.clear)
-    order = int(clear[-1] if clear.size and ratios.max() < GAPS.exact else np.argmax(ratios)) + 1
+    clear = np.flatnonzero(ratios >= clear_gap)
+    order = int(clear[-1] if clear.size and ratios.max() < exact else np.argmax(ratios)) + 1
     return order, float(ratios[order - 1])
 
 
-def find_order(s: FloatArray, most: int | None = None) -> tuple[int, str, list[Finding]]:
+def find_order(s: FloatArray, most: int | None = None, clear_gap: float = 3.0) -> tuple[int, str, list[Finding]]:
     """Order from the gaps of singular values, a note, and a finding where no gap is clear."""
     n, ratio = order_from_gaps(s, most)
-    if ratio >= GAPS.clear:
+    if ratio >= clear_gap:
         return n, f"order {n} at the last clear gap of the singular values (σ{n}/σ{n + 1} = {ratio:.3g})", []
     finding = Finding(
         "unclear-order",
@@ -98,10 +82,13 @@ def find_order(s: FloatArray, most: int | None = None) -> tuple[int, str, list[F
     return n, f"order {n} is uncertain: no clear gap of the singular values (σ{n}/σ{n + 1} = {ratio:.3g})", [finding]
 
 
-def unstable_model(A: FloatArray) -> list[Finding]:
-    """A finding where a free motion of the discrete A grows; see `POLES.growth`."""
+def unstable_model(A: FloatArray, growth: float = 1e-9) -> list[Finding]:
+    """A finding where a free motion of the discrete A grows.
+
+    growth : |z| - 1 of an undamped mode: rounding of a realization.
+    """
     radius = float(np.abs(np.linalg.eigvals(A)).max(initial=0.0))
-    if radius <= 1.0 + POLES.growth:
+    if radius <= 1.0 + growth:
         return []
     problem = f"the model of order {len(A)} is unstable (largest |z| = {radius:.6g})."
     advice = Advice("Try another order, or more data.")
@@ -149,13 +136,18 @@ def too_few_parameters(rows: int, columns: int, needed: int, count: int, *smalle
 
 
 def _default_window(
-    count: int | None, ny: int, nw: int, order: int, observer_order: int, spread: int
-) -> tuple[int, int]:
-    """Block rows and columns that hold twice the order, within LARGEST_SIDE."""
-    side = LARGEST_SIDE // spread
+    count: int | None, ny: int, nw: int, order: int, observer_order: int, spread: int, largest_side: int = 900,
+    least_rows: int = 100,
+) -> tuple[int, int]:  # fmt: skip
+    """Block rows and columns that hold twice the order, within ``largest_side``.
+
+    largest_side : largest side of a matrix that is decomposed by default: its singular values take about a second.
+    least_rows : least number of block rows by default: ten samples of each period and ten periods show weak damping.
+    """
+    side = largest_side // spread
     if count is not None:
-        a = max(min((count + 1) // 2, side // ny, max(LEAST_ROWS, -(-2 * order // ny))), 1)
-        return a, max(min(count - a, max(2 * a, -(-2 * order // nw)), LARGEST_SIDE // nw), 1)
-    a = max(observer_order, -(-2 * order // ny), LEAST_ROWS)
+        a = max(min((count + 1) // 2, side // ny, max(least_rows, -(-2 * order // ny))), 1)
+        return a, max(min(count - a, max(2 * a, -(-2 * order // nw)), largest_side // nw), 1)
+    a = max(observer_order, -(-2 * order // ny), least_rows)
     b = max(2 * a, -(-2 * order // nw))
-    return max(min(a, side // ny), 1), max(min(b, LARGEST_SIDE // nw), 1)
+    return max(min(a, side // ny), 1), max(min(b, largest_side // nw), 1)

@@ -20,12 +20,9 @@ from dalembert.record import Record
 
 @report_findings
 def ibrahim(
-    decays: Decays | Record | Sequence[Record],
-    *,
-    order: int | None = None,
-    outputs: str | Iterable[str] | None = None,
+    decays: Decays | Record | Sequence[Record], *, order: int | None = None, outputs: str | Iterable[str] | None = None,
     rows: int | None = None,
-) -> Identified:
+) -> Identified:  # fmt: skip
     """Modes from free decays or correlations by Ibrahim's time-domain method with double least squares.
 
     Parameters

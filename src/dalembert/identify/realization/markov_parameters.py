@@ -15,11 +15,9 @@ from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
 from dalembert.identify.realization.hankel import hankel, too_few_parameters
 from dalembert.identify.realization.okid import ObserverMarkov
+from dalembert.identify.records.checks import require_finite
 from dalembert.identify.spectral.markov import Markov
 
-# Channels whose Markov parameters differ more in size are scaled: a mode of the small one, 1/30 of the large one and
-# measured with 1 % noise, would sink below the noise floor of the Hankel matrix.
-UNLIKE = 30.0
 MarkovSource = ObserverMarkov | Markov | ArrayLike
 Names = str | Iterable[str] | None
 
@@ -61,8 +59,7 @@ def read_markov(markov: MarkovSource, dt: float | None, inputs: Names, outputs: 
             f"Markov parameters have shape {values.shape}; expected (count, outputs, inputs), Y_0 first, at least four "
             "of them.",
         )
-    if not np.isfinite(values).all():
-        raise DataError("not-finite", "some Markov parameters are not finite.")
+    require_finite(values, "some Markov parameters are not finite.")
     step = getattr(markov, "dt", None) if dt is None else dt
     if step is None:
         raise DataError(
@@ -82,15 +79,18 @@ def read_markov(markov: MarkovSource, dt: float | None, inputs: Names, outputs: 
     )  # fmt: skip
 
 
-def equalize_channels(values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+def equalize_channels(values: FloatArray, unlike: float = 30.0) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Markov parameters, and the sizes of outputs and inputs that were divided out; 1 where they are alike.
 
     Channels in units of very different size (metres beside accelerations) would hide each other's modes.
+
+    unlike : channels whose Markov parameters differ more in size are scaled: a mode of the small one, 1/30 of the large
+    one and measured with 1 % noise, would sink below the noise floor of the Hankel matrix.
     """
     rows, columns = np.sqrt(np.einsum("kij,kij->i", values, values)), np.sqrt(np.einsum("kij,kij->j", values, values))
     sizes = [np.where(size > 0.0, size, 1.0) for size in (rows, columns)]
-    left, right = [size if size.max() > UNLIKE * size.min() else np.ones(len(size)) for size in sizes]
-    return values / left[:, None] / right, left, right
+    row_sizes, column_sizes = [size if size.max() > unlike * size.min() else np.ones(len(size)) for size in sizes]
+    return values / row_sizes[:, None] / column_sizes, row_sizes, column_sizes
 
 
 def hankel_matrix(markov: MarkovSource, rows: int, columns: int, shift: int = 0) -> FloatArray:

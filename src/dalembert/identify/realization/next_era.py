@@ -8,7 +8,6 @@ R(0) is left out: it contains the white sensor noise.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import scipy.fft
@@ -16,38 +15,17 @@ import scipy.fft
 from dalembert.core.arguments import whole_number
 from dalembert.core.arrays import FloatArray
 from dalembert.identify.model.identified import Identified
-from dalembert.identify.realization.decays import LIMITS, Decays, decay_era
+from dalembert.identify.realization.decays import Decays, decay_era
 from dalembert.identify.records.checks import find_name
 from dalembert.identify.records.data import Data, Detrend, read_data
 from dalembert.identify.records.reporting import report_findings
 from dalembert.record import Record
 
 
-@dataclass(frozen=True)
-class CorrelationLimits:
-    """Lags of a correlation that ERA uses."""
-
-    # Most by default: the window of ERA has 512 lags of one channel at most.
-    lags: int = 512
-    # Fewest: a mode needs some periods.
-    fewest: int = 64
-    # Correlations are used while they exceed this number of standard deviations: one in 16 000 by chance.
-    reliable: float = 4.0
-
-
-CORRELATION = CorrelationLimits()
-# Samples whose correlations are summed at a time.
-BLOCK = 16384
-
-
 def correlation_decays(
-    record: Record | Sequence[Record] | Data,
-    outputs: str | Iterable[str] | None = None,
-    *,
-    references: str | Iterable[str] | None = None,
-    lags: int | None = None,
-    detrend: Detrend = "mean",
-) -> Decays:
+    record: Record | Sequence[Record] | Data, outputs: str | Iterable[str] | None = None, *,
+    references: str | Iterable[str] | None = None, lags: int | None = None, detrend: Detrend = "mean",
+) -> Decays:  # fmt: skip
     """Correlation functions of outputs under ambient excitation (NExT), which decay as free motion does.
 
     Parameters
@@ -64,16 +42,18 @@ def correlation_decays(
     Decays
         Unbiased estimates, summed block by block.
     """
+    most_lags = 512  # Most by default: the window of ERA has 512 lags of one channel at most.
+    fewest = 8  # Fewest samples of a decay: two more than a model of order 2 and two columns need.
     data = read_data(record, (), outputs, detrend=detrend)
     wanted = data.outputs if references is None else (references,) if isinstance(references, str) else tuple(references)
     places = [find_name("output", name, data.outputs, "references", channel=name) for name in wanted]
-    usual = min(CORRELATION.lags, max(data.samples // 10, LIMITS.fewest))
-    count = usual if lags is None else whole_number("lags", lags, LIMITS.fewest)
+    usual = min(most_lags, max(data.samples // 10, fewest))
+    count = usual if lags is None else whole_number("lags", lags, fewest)
     data.require(2 * count, f"correlations over {count} lags", each=True)
-    found = correlate(data.y, places, count)
+    correlations = correlate(data.y, places, count)
     if lags is None:
-        count = _last_reliable_lag(found, places, data.samples)
-    values = found[1 : count + 1]
+        count = _last_reliable_lag(correlations, places, data.samples)
+    values = correlations[1 : count + 1]
     return Decays(
         values=values, dt=data.dt, outputs=data.outputs, columns=wanted, kind="correlations", units=dict(data.units),
         notes=(f"correlations with {', '.join(wanted)} from lag 1 to {count}; excitation assumed to be white noise",),
@@ -83,27 +63,24 @@ def correlation_decays(
 
 @report_findings
 def next_era(
-    record: Record | Sequence[Record] | Data,
-    outputs: str | Iterable[str] | None = None,
-    *,
-    order: int | None = None,
-    references: str | Iterable[str] | None = None,
-    lags: int | None = None,
-    rows: int | None = None,
-    columns: int | None = None,
-    detrend: Detrend = "mean",
-) -> Identified:
+    record: Record | Sequence[Record] | Data, outputs: str | Iterable[str] | None = None, *, order: int | None = None,
+    references: str | Iterable[str] | None = None, lags: int | None = None, rows: int | None = None,
+    columns: int | None = None, detrend: Detrend = "mean",
+) -> Identified:  # fmt: skip
     """Modes from ambient records: :func:`correlation_decays`, then :func:`decay_era`."""
     decays = correlation_decays(record, outputs, references=references, lags=lags, detrend=detrend)
     return decay_era.quiet(decays, order=order, rows=rows, columns=columns)
 
 
-def correlate(parts: Sequence[FloatArray], references: Sequence[int], lags: int) -> FloatArray:
-    """R(0) ... R(lags), (lags + 1, ny, references): mean of y(k + τ) y_ref(k) over all segments."""
+def correlate(parts: Sequence[FloatArray], references: Sequence[int], lags: int, block: int = 16384) -> FloatArray:
+    """R(0) ... R(lags), (lags + 1, ny, references): mean of y(k + τ) y_ref(k) over all segments.
+
+    block : samples whose correlations are summed at a time.
+    """
     ny = parts[0].shape[1]
     total = np.zeros((lags + 1, ny, len(references)))
     number = np.zeros(lags + 1)
-    step = max(BLOCK, 4 * lags)
+    step = max(block, 4 * lags)
     for y in parts:
         size = scipy.fft.next_fast_len(min(step, len(y)) + lags, real=True)
         for start in range(0, len(y), step):
@@ -115,15 +92,20 @@ def correlate(parts: Sequence[FloatArray], references: Sequence[int], lags: int)
     return np.asarray(total / number[:, None, None])
 
 
-def _last_reliable_lag(found: FloatArray, references: Sequence[int], samples: int) -> int:
+def _last_reliable_lag(
+    found: FloatArray, references: Sequence[int], samples: int, fewest: int = 64, reliable: float = 4.0
+) -> int:
     """Last lag at which the correlations exceed four times the deviation of their estimates.
 
     var ρ̂ ≈ Σ ρ²(τ) / N over all τ at lags where ρ has died out (Bartlett).
+
+    fewest : fewest: a mode needs some periods.
+    reliable : correlations are used while they exceed this number of standard deviations: one in 16 000 by chance.
     """
     count = len(found) - 1
     size = np.sqrt(found[0, references, range(len(references))])
-    own = found[:, references, range(len(references))] / size**2
-    deviation = float(np.sqrt((2.0 * (own**2).sum(axis=0) - 1.0).mean() / samples))
-    above = np.flatnonzero(np.sqrt((own**2).mean(axis=1)) > CORRELATION.reliable * deviation)
+    autocorrelations = found[:, references, range(len(references))] / size**2
+    deviation = float(np.sqrt((2.0 * (autocorrelations**2).sum(axis=0) - 1.0).mean() / samples))
+    above = np.flatnonzero(np.sqrt((autocorrelations**2).mean(axis=1)) > reliable * deviation)
     last = int(above[-1]) if len(above) else 0
-    return min(count, max(last, CORRELATION.fewest))
+    return min(count, max(last, fewest))

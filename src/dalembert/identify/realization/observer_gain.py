@@ -12,10 +12,12 @@ import scipy.linalg
 from numpy.typing import ArrayLike
 
 from dalembert.core.arrays import FloatArray
+from dalembert.core.declare import instance
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.identify.model.playback import free_motion
 from dalembert.identify.realization.okid import ObserverMarkov
+from dalembert.identify.records.checks import require_finite
 from dalembert.linear.state_space import StateSpace
 
 
@@ -37,8 +39,7 @@ def observer_gain_from_markov(system: StateSpace, markov: ObserverMarkov | Array
     -------
     (nx, ny); the OKID literature writes G = -K.
     """
-    if not isinstance(system, StateSpace):
-        raise DataError("wrong-type", f"an observer gain needs a StateSpace, got {type(system).__name__}.")
+    instance(StateSpace)("system", system)
     if system.dt is None:
         raise DataError(
             "not-supported",
@@ -50,8 +51,7 @@ def observer_gain_from_markov(system: StateSpace, markov: ObserverMarkov | Array
         raise DataError(
             "wrong-shape", f"gain Markov parameters have shape {values.shape}; expected (p, {system.ny}, {system.ny})."
         )
-    if not np.isfinite(values).all():
-        raise DataError("not-finite", "some gain Markov parameters are not finite.")
+    require_finite(values, "some gain Markov parameters are not finite.")
     return gain_from_markov(system.A, system.C, values)
 
 
@@ -78,9 +78,9 @@ def find_stable_gain(
         stable, larger = None, S
     if stable is None or not _radius(A - stable @ C) < 1.0:
         return None, S, f"the observer gain would make an unstable observer (|z| = {radius:.4g}) and is left out"
-    found = _radius(A - stable @ C)
+    largest = _radius(A - stable @ C)
     text = f"observer gain {how}, turned into the stable one with the same noise spectrum (|z| {radius:.4g}"
-    return stable, 0.5 * (larger + larger.T), f"{text} to {found:.4g})"
+    return stable, 0.5 * (larger + larger.T), f"{text} to {largest:.4g})"
 
 
 def _radius(A: FloatArray) -> float:

@@ -16,7 +16,6 @@ Akaike's N ln det Σ(p) + 2 (number of unknowns) falls as long as a longer obser
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -28,37 +27,12 @@ from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.core.tables import align_columns
 from dalembert.identify.realization.arx_regression import Triangle, factor_regressors
+from dalembert.identify.records.checks import require_samples
 from dalembert.identify.records.data import Data, Detrend, read_data
 from dalembert.identify.records.reporting import IdentificationWarning
 from dalembert.record import Record
 
 Start = Literal["unknown", "rest"]
-
-
-@dataclass(frozen=True)
-class ObserverLimits:
-    """Limits of the automatic observer order."""
-
-    # The first trial: two periods at ten samples per period.
-    first: int = 20
-    # Unknowns per output: a factor of 2000 columns takes seconds.
-    unknowns: int = 2000
-    # The realization leaves out the noise that a longer observer lets in, but not the bias of a short one: twice the
-    # order of the criterion came within 15 % of the Cramer-Rao bound of damping (three-storey frame), once the order
-    # gave twice the bound.
-    lengthening: int = 2
-    # Samples per unknown: the variance of the residual is then known to √(2/(3 unknowns)).
-    samples_per_unknown: int = 4
-    # More than half of the energy of an input in samples that are past only.
-    lost_energy: float = 0.5
-    # Residuals below this part of the outputs are rounding, so the data have no noise: least squares leave ε times the
-    # condition of the regressors, up to 1e6; converters of 24 bits leave 6e-8.
-    exact: float = 1e-9
-    # Best order over the longest tried, from which on the criterion is still falling: four times as many are tried.
-    close: float = 0.8
-
-
-LIMITS = ObserverLimits()
 
 
 @frozen(init=False)
@@ -87,24 +61,12 @@ class ObserverMarkov:
     provenance: Mapping[str, Any]
 
     def __init__(
-        self,
-        D: ArrayLike,
-        forward: ArrayLike,
-        backward: ArrayLike,
-        *,
-        residual: ArrayLike | None = None,
-        levels: ArrayLike | None = None,
-        dt: float,
-        inputs: Iterable[str] | None = None,
-        outputs: Iterable[str] | None = None,
-        samples: int = 0,
-        rank: int | None = None,
-        unknowns: int | None = None,
-        criterion: ArrayLike | None = None,
-        units: Mapping[str, str] | None = None,
-        notes: Iterable[str] = (),
+        self, D: ArrayLike, forward: ArrayLike, backward: ArrayLike, *, residual: ArrayLike | None = None,
+        levels: ArrayLike | None = None, dt: float, inputs: Iterable[str] | None = None,
+        outputs: Iterable[str] | None = None, samples: int = 0, rank: int | None = None, unknowns: int | None = None,
+        criterion: ArrayLike | None = None, units: Mapping[str, str] | None = None, notes: Iterable[str] = (),
         provenance: Mapping[str, Any] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         ahead, back = np.array(forward, dtype=np.float64), np.array(backward, dtype=np.float64)
         if ahead.ndim != 3 or back.shape != (*ahead.shape[:2], ahead.shape[1]) or not len(ahead):
             raise DataError(
@@ -153,7 +115,9 @@ class ObserverMarkov:
 
     def table(self) -> str:
         """Residual of every output, and the notes."""
-        rows = [[name, f"{100 * left:.3g}"] for name, left in zip(self.outputs, self.relative_residual, strict=True)]
+        rows = [
+            [name, f"{100 * residual:.3g}"] for name, residual in zip(self.outputs, self.relative_residual, strict=True)
+        ]
         return "\n".join([align_columns(["output", "residual [%]"], rows), *(f"  - {note}" for note in self.notes)])
 
     def __repr__(self) -> str:
@@ -178,17 +142,10 @@ def system_markov(D: FloatArray, forward: FloatArray, backward: FloatArray, coun
 
 
 def okid(
-    record: Record | Sequence[Record] | Data,
-    inputs: str | Iterable[str] = (),
-    outputs: str | Iterable[str] | None = None,
-    *,
-    observer_order: int | None = None,
-    order: int | None = None,
-    start: Start = "unknown",
-    feedthrough: bool = True,
-    detrend: Detrend = "none",
-    unscaled: bool = False,
-) -> ObserverMarkov:
+    record: Record | Sequence[Record] | Data, inputs: str | Iterable[str] = (),
+    outputs: str | Iterable[str] | None = None, *, observer_order: int | None = None, order: int | None = None,
+    start: Start = "unknown", feedthrough: bool = True, detrend: Detrend = "none", unscaled: bool = False,
+) -> ObserverMarkov:  # fmt: skip
     """Observer, system and gain Markov parameters from records (OKID).
 
     Memory does not grow with the number of samples; data without noise (rank deficient) get the solution of minimum
@@ -216,9 +173,9 @@ def okid(
     ObserverMarkov
     """
     data = read_data(record, inputs, outputs, detrend=detrend)
-    found, findings = find_observer(data, observer_order, order, start, feedthrough, unscaled=unscaled)
+    observer, findings = find_observer(data, observer_order, order, start, feedthrough, unscaled=unscaled)
     IdentificationWarning.report(findings)
-    return found
+    return observer
 
 
 def find_observer(
@@ -235,9 +192,9 @@ def find_observer(
     least = 1 if order is None else -(-order // data.ny)
 
     def factorize(p: int) -> Triangle:
-        rest = start == "rest"
-        made = factor_regressors(data.u, data.y, p, rest=rest, feedthrough=feedthrough, equal_scale=unscaled)
-        return known.setdefault(p, made)
+        from_rest = start == "rest"
+        triangle = factor_regressors(data.u, data.y, p, rest=from_rest, feedthrough=feedthrough, equal_scale=unscaled)
+        return known.setdefault(p, triangle)
 
     if observer_order is None:
         factor, p, criterion, reason = _choose_length(data, least, factorize)
@@ -256,13 +213,13 @@ def find_observer(
     findings = _lost_inputs(data, factor.order) if start == "unknown" else []
     level = np.sqrt(sum(np.einsum("ij,ij->j", y, y) for y in data.y) / data.samples)
     freedom = max(factor.rows - rank, 1)
-    found = ObserverMarkov(
+    observer = ObserverMarkov(
         *_split(coefficients, data.nu, data.ny, p, feedthrough), residual=factor.residual(p) / freedom, levels=level,
         dt=data.dt, inputs=data.inputs, outputs=data.outputs, samples=factor.rows, rank=rank,
         unknowns=factor.columns(p), criterion=criterion, units=data.units, notes=notes,
         provenance={**data.provenance, "least squares": factor.way, "condition number": condition, "start": start},
     )  # fmt: skip
-    return found, findings
+    return observer, findings
 
 
 def _split(
@@ -286,66 +243,85 @@ def _check_length(data: Data, p: int, least: int) -> int:
     return int(p)
 
 
-def _longest(data: Data) -> int:
-    """The longest observer that the samples and the computing time allow."""
+def _longest(data: Data, samples_per_unknown: int = 4, unknowns: int = 2000) -> int:
+    """The longest observer that the samples and the computing time allow.
+
+    samples_per_unknown : samples per unknown: the variance of the residual is then known to √(2/(3 unknowns)).
+    unknowns : unknowns per output: a factor of 2000 columns takes seconds.
+    """
     c = data.nu + data.ny
-    by_samples = (data.samples // LIMITS.samples_per_unknown - data.nu) // c
-    return max(1, min(by_samples, LIMITS.unknowns // c, min(data.lengths) // 2))
+    by_samples = (data.samples // samples_per_unknown - data.nu) // c
+    return max(1, min(by_samples, unknowns // c, min(data.lengths) // 2))
 
 
 def _choose_length(
-    data: Data, least: int, factorize: Callable[[int], Triangle]
-) -> tuple[Triangle, int, FloatArray, str]:
-    """Lengthen the observer until the criterion has its minimum well inside the orders that were tried."""
+    data: Data, least: int, factorize: Callable[[int], Triangle], first: int = 20, lengthening: int = 2,
+    close: float = 0.8,
+) -> tuple[Triangle, int, FloatArray, str]:  # fmt: skip
+    """Lengthen the observer until the criterion has its minimum well inside the orders that were tried.
+
+    first : the first trial: two periods at ten samples per period.
+    lengthening : the realization leaves out the noise that a longer observer lets in, but not the bias of a short one:
+    twice the order of the criterion came within 15 % of the Cramer-Rao bound of damping (three-storey frame), once the
+    order gave twice the bound.
+    close : best order over the longest tried, from which on the criterion is still falling: four times as many are
+    tried.
+    """
     most = _longest(data)
-    if least > most:
-        raise DataError(
-            "too-few-samples",
-            f"the requested order needs an observer of {least} steps, but {data.samples} samples of "
-            f"{data.nu + data.ny} channels allow {most}.",
-            Advice("Measure longer, use a lower order, or give {}.", Argument("observer_order")),
-        )
-    longest = min(most, max(LIMITS.first, 2 * least))
+    require_samples(
+        most, least,
+        f"the requested order needs an observer of {least} steps, but {data.samples} samples of "
+        f"{data.nu + data.ny} channels allow {most}.",
+        Advice("Measure longer, use a lower order, or give {}.", Argument("observer_order")),
+    )  # fmt: skip
+    longest = min(most, max(first, 2 * least))
     while True:
         factor = factorize(longest)
         best, values, exact = choose_order(factor, least)
-        if exact or longest == most or LIMITS.lengthening * best <= longest:
+        if exact or longest == most or lengthening * best <= longest:
             break
-        longest = min(max(LIMITS.lengthening * best, 4 * longest if best > LIMITS.close * longest else 0), most)
+        longest = min(max(lengthening * best, 4 * longest if best > close * longest else 0), most)
     if exact:
         reason = f"observer of order {best}: the shortest that leaves nothing but rounding, so the data have no noise"
         return factor, best, values, reason
-    p = min(LIMITS.lengthening * best, longest)
-    if p == LIMITS.lengthening * best:
-        reason = f"observer of order {p}: {LIMITS.lengthening} x {best}, the order of Akaike's criterion"
+    p = min(lengthening * best, longest)
+    if p == lengthening * best:
+        reason = f"observer of order {p}: {lengthening} x {best}, the order of Akaike's criterion"
         return factor, p, values, f"{reason}, so that damping is not biased"
-    asked = f"{best} or more" if best == longest else f"{LIMITS.lengthening} x {best}"
+    asked = f"{best} or more" if best == longest else f"{lengthening} x {best}"
     reason = (
         f"observer of order {p}, the longest that samples and computing time allow; Akaike's criterion takes {asked}"
     )
     return factor, p, values, f"{reason}, so damping may be biased"
 
 
-def choose_order(factor: Triangle, least: int = 1) -> tuple[int, FloatArray, bool]:
-    """Order of the lowest Akaike criterion, the criterion for 1 ... P less its minimum, whether the data are exact."""
+def choose_order(factor: Triangle, least: int = 1, exact_share: float = 1e-9) -> tuple[int, FloatArray, bool]:
+    """Order of the lowest Akaike criterion, the criterion for 1 ... P less its minimum, whether the data are exact.
+
+    exact_share : residuals below this part of the outputs are rounding, so the data have no noise: least squares leave
+    ε times the condition of the regressors, up to 1e6; converters of 24 bits leave 6e-8.
+    """
     ny, N = factor.ny, factor.rows
-    whole = np.sqrt(np.maximum(np.einsum("ij,ij->j", factor.R[:, -ny:], factor.R[:, -ny:]), np.finfo(float).tiny))
-    values, left = np.empty(factor.order), np.empty(factor.order)
+    sizes = np.sqrt(np.maximum(np.einsum("ij,ij->j", factor.R[:, -ny:], factor.R[:, -ny:]), np.finfo(float).tiny))
+    values, residuals = np.empty(factor.order), np.empty(factor.order)
     for p in range(1, factor.order + 1):
-        S = factor.residual(p) / np.outer(whole, whole)
-        left[p - 1] = np.sqrt(np.diag(S).max())
+        S = factor.residual(p) / np.outer(sizes, sizes)
+        residuals[p - 1] = np.sqrt(np.diag(S).max())
         spread = np.maximum(np.linalg.eigvalsh(S), np.finfo(float).eps ** 2)
         values[p - 1] = N * np.log(spread).sum() + 2.0 * ny * factor.columns(p)
     values -= values.min()
-    exact = np.flatnonzero(left[least - 1 :] < LIMITS.exact)
+    exact = np.flatnonzero(residuals[least - 1 :] < exact_share)
     if exact.size:
         return int(exact[0]) + least, values, True
     return int(np.argmin(values[least - 1 :])) + least, values, False
 
 
-def _lost_inputs(data: Data, p: int) -> list[Finding]:
-    """Inputs with most of their energy in the first p samples: the response to an impact there has no input."""
-    whole = sum(np.einsum("ij,ij->j", u, u) for u in data.u)
+def _lost_inputs(data: Data, p: int, lost_energy: float = 0.5) -> list[Finding]:
+    """Inputs with most of their energy in the first p samples: the response to an impact there has no input.
+
+    lost_energy : more than half of the energy of an input in samples that are past only.
+    """
+    energy = sum(np.einsum("ij,ij->j", u, u) for u in data.u)
     early = sum(np.einsum("ij,ij->j", u[:p], u[:p]) for u in data.u)
     return [
         Finding(
@@ -356,6 +332,6 @@ def _lost_inputs(data: Data, p: int) -> list[Finding]:
             {"share": float(share), "samples": p},
             (Advice("If the machine was at rest before the record, use {}.", Argument("start", "rest")),),
         )
-        for name, share in zip(data.inputs, early / whole, strict=True)
-        if share > LIMITS.lost_energy
+        for name, share in zip(data.inputs, early / energy, strict=True)
+        if share > lost_energy
     ]

@@ -8,7 +8,6 @@ are tried then.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,7 +17,6 @@ from dalembert.identify.model.identified import Identified
 from dalembert.identify.realization.arx_regression import Triangle
 from dalembert.identify.realization.era import realize_era
 from dalembert.identify.realization.era_dc import check_lags, realize_era_dc
-from dalembert.identify.realization.okid import LIMITS as OBSERVER
 from dalembert.identify.realization.okid import ObserverMarkov, Start, find_observer
 from dalembert.identify.realization.realize import HankelWindow, realize
 from dalembert.identify.records.data import Data, Detrend, read_data
@@ -30,43 +28,14 @@ from dalembert.record import Record
 Trial = tuple[Identified, ObserverMarkov]
 
 
-@dataclass(frozen=True)
-class PlaybackThresholds:
-    """When a shorter observer is tried, and when it is taken; shares of the energy of the outputs."""
-
-    # Residual of the playback over that of the observer: 0.9 to 1.0 where the observer suits, 45 and more where it
-    # loses the impact (three-storey frame, hammer and white tests of 500 to 4000 samples, 1 to 10 % noise).
-    too_long: float = 4.0
-    # Residual over that of the longer observer: below 0.32 where that one loses the impact, above 0.99 elsewhere.
-    better: float = 0.7
-    # Samples of each record: shares are known to 1 % and the playback takes some milliseconds.
-    samples: int = 20_000
-    # |z| - 1 of a model that is played: it grows by 2 % over the samples.
-    growth: float = 1e-6
-
-
-PLAYBACK = PlaybackThresholds()
-
-
 @report_findings
 def okid_era(
-    record: Record | Sequence[Record] | Data,
-    inputs: str | Iterable[str] = (),
-    outputs: str | Iterable[str] | None = None,
-    *,
-    order: int | None = None,
-    observer_order: int | None = None,
-    correlations: bool = False,
-    combined: bool = False,
-    rows: int | None = None,
-    columns: int | None = None,
-    tau: int | None = None,
-    gamma: int = 2,
-    delta: int = 2,
-    start: Start = "unknown",
-    feedthrough: bool = True,
+    record: Record | Sequence[Record] | Data, inputs: str | Iterable[str] = (),
+    outputs: str | Iterable[str] | None = None, *, order: int | None = None, observer_order: int | None = None,
+    correlations: bool = False, combined: bool = False, rows: int | None = None, columns: int | None = None,
+    tau: int | None = None, gamma: int = 2, delta: int = 2, start: Start = "unknown", feedthrough: bool = True,
     detrend: Detrend = "none",
-) -> Identified:
+) -> Identified:  # fmt: skip
     """Model, noise included, from records of inputs and outputs: OKID, then ERA or ERA/DC.
 
     Parameters
@@ -99,7 +68,7 @@ def okid_era(
     True
     """
     data = read_data.quiet(record, inputs, outputs, detrend=detrend, drift_matters=True)
-    known = [*data.findings, *([] if order is None else data.check_order(order))]
+    findings_of_data = [*data.findings, *([] if order is None else data.check_order(order))]
     lags = check_lags(gamma, delta, tau)
     window = HankelWindow(order, rows, columns, lags if correlations else None)
 
@@ -108,46 +77,59 @@ def okid_era(
     def attempt(p: int | None) -> Trial:
         observer, findings = find_observer(data, p, order, start, feedthrough, known=factors)
         name, method = ("ERA/DC", realize_era_dc) if correlations else ("ERA", realize_era)
-        found = realize(observer, window, name, method, combined=combined)
-        return found.replace(findings=(*findings, *found.findings)), observer
+        model = realize(observer, window, name, method, combined=combined)
+        return model.replace(findings=(*findings, *model.findings)), observer
 
-    found, _ = attempt(observer_order) if observer_order is not None else _shorten(data, order, attempt)
-    findings = examine_residuals(data, found.system, moesp_finder(feedthrough=feedthrough), rough=True)
-    every = (*known, *found.findings, *findings)
-    return found.replace(findings=every, offsets=data.mean_levels())
+    model, _ = attempt(observer_order) if observer_order is not None else _shorten(data, order, attempt)
+    findings = examine_residuals(data, model.system, moesp_finder(feedthrough=feedthrough), rough=True)
+    every = (*findings_of_data, *model.findings, *findings)
+    return model.replace(findings=every, offsets=data.mean_levels())
 
 
-def _shorten(data: Data, order: int | None, attempt: Callable[[int | None], Trial]) -> Trial:
-    """The trial with the automatic observer order, or a shorter one that plays back better."""
+def _shorten(
+    data: Data, order: int | None, attempt: Callable[[int | None], Trial], exact_share: float = 1e-9,
+    too_long: float = 4.0, better: float = 0.7,
+) -> Trial:  # fmt: skip
+    """The trial with the automatic observer order, or a shorter one that plays back better.
+
+    too_long : residual of the playback over that of the observer: 0.9 to 1.0 where the observer suits, 45 and more
+    where it loses the impact (three-storey frame, hammer and white tests of 500 to 4000 samples, 1 to 10 % noise).
+    better : residual over that of the longer observer: below 0.32 where that one loses the impact, above 0.99
+    elsewhere.
+    """
     best = attempt(None)
-    found, observer = best
-    left = measure_unexplained(found, data)
-    if left <= PLAYBACK.too_long * float(np.mean(observer.relative_residual**2)) + OBSERVER.exact:
+    model, observer = best
+    unexplained = measure_unexplained(model, data)
+    if unexplained <= too_long * float(np.mean(observer.relative_residual**2)) + exact_share:
         return best
     p = observer.order // 2
-    while p >= max(1, -(-(order or found.order) // data.ny)):
+    while p >= max(1, -(-(order or model.order) // data.ny)):
         try:
-            other, tried = attempt(p)
+            trial, tried = attempt(p)
         except (DataError, np.linalg.LinAlgError):  # its Markov parameters grow beyond all numbers
             p //= 2
             continue
-        share = measure_unexplained(other, data)
-        if share < PLAYBACK.better * left:
+        share = measure_unexplained(trial, data)
+        if share < better * unexplained:
             note = f"the observer of order {observer.order} that the noise requires fits worse than this one of {p}"
-            best, left = (other.add_notes(note), tried), share
+            best, unexplained = (trial.add_notes(note), tried), share
         p //= 2
     return best
 
 
-def measure_unexplained(model: Identified, data: Data) -> float:
-    """Mean over the outputs of the share of their energy that a playback of the model leaves."""
+def measure_unexplained(model: Identified, data: Data, growth: float = 1e-6, samples: int = 20_000) -> float:
+    """Mean over the outputs of the share of their energy that a playback of the model leaves.
+
+    growth : |z| - 1 of a model that is played: it grows by 2 % over the samples.
+    samples : samples of each record: shares are known to 1 % and the playback takes some milliseconds.
+    """
     s = model.system
-    if float(np.abs(np.linalg.eigvals(s.A)).max(initial=0.0)) > 1.0 + PLAYBACK.growth:
+    if float(np.abs(np.linalg.eigvals(s.A)).max(initial=0.0)) > 1.0 + growth:
         return np.inf
-    left = power = np.zeros(data.ny)
+    unexplained = power = np.zeros(data.ny)
     for u, y in zip(data.u, data.y, strict=True):
-        u, y = u[: PLAYBACK.samples], y[: PLAYBACK.samples]
-        made = playback.play_back(s.A, s.B, s.C, s.D, u, y)
-        left = left + np.einsum("ij,ij->j", y - made, y - made)
+        u, y = u[:samples], y[:samples]
+        simulated = playback.play_back(s.A, s.B, s.C, s.D, u, y)
+        unexplained = unexplained + np.einsum("ij,ij->j", y - simulated, y - simulated)
         power = power + np.einsum("ij,ij->j", y, y)
-    return float(np.mean(left / np.maximum(power, np.finfo(float).tiny)))
+    return float(np.mean(unexplained / np.maximum(power, np.finfo(float).tiny)))

@@ -25,7 +25,6 @@ from dalembert.identify.realization.markov_parameters import (
     read_markov,
 )
 from dalembert.identify.realization.observer_gain import find_stable_gain
-from dalembert.identify.realization.okid import LIMITS as OBSERVER
 from dalembert.identify.realization.okid import ObserverMarkov
 from dalembert.linear.state_space import StateSpace
 
@@ -72,40 +71,42 @@ def realize(
             Advice("Use the result of {}.", Call("da.identify.okid")),
             where={"argument": "combined"},
         )
-    given: MarkovParameters | None = None
+    parameters: MarkovParameters | None = None
     if observer is None:
-        given = read_markov(markov, *channels)
-        ny, nw, count, p = *given.values.shape[1:], len(given.values) - 1, 0
+        parameters = read_markov(markov, *channels)
+        ny, nw, count, p = *parameters.values.shape[1:], len(parameters.values) - 1, 0
     else:
         ny, nu = observer.D.shape
         nw, count, p = nu + ny if combined else nu, None, observer.order
         name = f"OKID and {name}"
     a, b, lags = choose_window(count, ny, nw, window.order, window.rows, window.columns, window.lags, p)
-    if given is None:
+    if parameters is None:
         assert observer is not None
         need = a + b + (lags[0] + lags[1]) * lags[2] + 2 if lags else a + b + 1
-        given = markov_of_observer(observer, need, combined)
-    values, left, right = equalize_channels(given.values[1:])
+        parameters = markov_of_observer(observer, need, combined)
+    values, row_sizes, column_sizes = equalize_channels(parameters.values[1:])
     n, why, svd, findings = _find_order(values, a, b, window.order, observer)
-    made = method(values, a, b, n, svd, lags)
-    made = Realization(made.A, made.B * right, made.C * left[:, None], made.singular_values)
-    findings += unstable_model(made.A)
+    realized = method(values, a, b, n, svd, lags)
+    realized = Realization(
+        realized.A, realized.B * column_sizes, realized.C * row_sizes[:, None], realized.singular_values
+    )
+    findings += unstable_model(realized.A)
     size = f"Hankel matrix of {a} x {b} blocks" + (
         f", correlations with gamma = {lags[0]}, delta = {lags[1]}, tau = {lags[2]}" if lags else ""
     )
-    notes = [*given.notes, why, f"singular values of the {size}"]
-    return _name_model(made, given, observer, name, notes, findings, combined)
+    notes = [*parameters.notes, why, f"singular values of the {size}"]
+    return _name_model(realized, parameters, observer, name, notes, findings, combined)
 
 
 def _find_order(
-    values: FloatArray, a: int, b: int, order: int | None, observer: ObserverMarkov | None
+    values: FloatArray, a: int, b: int, order: int | None, observer: ObserverMarkov | None, exact_share: float = 1e-9
 ) -> tuple[int, str, SVD | None, list[Finding]]:
     """Order, why, the SVD of H(0) where it was made, and findings."""
     if order is not None:
         return order, f"order {order} as given", None, []
     svd = decompose(hankel(values, a, b))  # correlations square them, which widens gaps between modes too
     most = len(svd[1]) // 2 or 1
-    if observer is not None and observer.relative_residual.max() > OBSERVER.exact:
+    if observer is not None and observer.relative_residual.max() > exact_share:
         # the observer itself is a system of order p ny: with noise that gap is not one of the machine
         most = min(most, max(observer.order * len(observer.outputs) // 2, 1))
     n, why, findings = find_order(svd[1], most)

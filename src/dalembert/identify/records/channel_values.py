@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,92 +12,155 @@ from numpy.typing import NDArray
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call, Finding
+from dalembert.core.rules import rule
 from dalembert.core.text import list_names
 from dalembert.identify.records.checks import name_record
 from dalembert.identify.records.drift import measure_drift
 from dalembert.record import Record
 
-ROWS = 16_384  # samples read at a time: a campaign may fill the memory
+WHY = {
+    "inputs": "their effects cannot be separated",
+    "outputs": "they add no information, or there are more outputs than the order of the system allows",
+}
 
 
-SAMPLES_OF_LEVELS = 10_000  # samples in which different values are counted
+def count_levels(column: FloatArray) -> float:
+    """Different values of a channel: fewer than 3 bits resolve no vibration."""
+    return np.unique(column).size
 
 
-@dataclass(frozen=True)
-class ValueThresholds:
-    """Limits of the checks of values."""
+def share_at_extremes(held: HeldSamples, total: int, fewest: int = 5000) -> tuple[float, dict[str, Any]]:
+    """Samples that stay at an extreme value, as a share of the record, or of the fewest that tell.
 
-    # largest value: the squares of larger ones overflow once they are summed and multiplied
-    largest: float = 1e100
-    # share of samples that repeat the extreme value of the channel, and their number. Of a Gaussian signal with 8 bits
-    # over ±4 standard deviations 4e-5 of the samples are at an extreme, alone or not.
-    clipped_share: float = 1e-3
-    clipped_samples: int = 5
-    # equal samples in a row, and their share: a crest with 100 samples per period and 8 bits repeats a value 4 times
-    stuck_samples: int = 20
-    stuck_share: float = 0.02
-    # share of the samples with the usual number of repetitions: all of them, except for equal values by chance
-    repeated: float = 0.9
-    # standard deviation of another output in a stretch, relative to that of its record, by which it moves there
-    alive: float = 0.1
-    # different values of an output: fewer than 3 bits resolve no vibration; counted in 20 times as many samples
-    levels: int = 8
-    samples_per_level: int = 20
-    # |mean| / standard deviation: the offset has 99 % of the power of the channel
-    offset: float = 10.0
-    # the same where no input has an offset: it has half of the power, and would be modelled by a state of its own ...
-    unexplained_offset: float = 1.0
-    # ... where the means of this number of blocks stay within this share of it; an input with a mean below is without
-    # offset
-    blocks: int = 8
-    steady: float = 0.2
-    # ratio of the standard deviations of channels of one unit: a forgotten prefix micro; nodes of modes give up to 1e4
-    unit_ratio: float = 1e6
-    # the same of one channel in repeated tests, whose levels differ by a factor of some hundred at most
-    repeat_ratio: float = 1e4
-    # smallest eigenvalue of the correlation matrix: 1e-7 of the size of a channel, squared; rounding leaves 1e-15
-    dependent: float = 1e-14
-    # share of a channel in such a combination, of unit length: 1 % of its power
-    involved: float = 0.1
-    # variance over the squared mean (from the first sample) that sums of squares do not give: half of their digits
-    lost: float = 1e-12
-    # range over the largest value of a constant: eight roundings of a unit conversion
-    constant: float = 8.0 * float(np.finfo(np.float64).eps)
+    Of a Gaussian signal with 8 bits over ±4 standard deviations 4e-5 of the samples are at an extreme, alone or not.
+    """
+    return held.clipped / max(total, fewest), {
+        "samples": held.clipped, "total": total, "low": held.low, "high": held.high,
+    }  # fmt: skip
 
 
-THRESHOLDS = ValueThresholds()
+def share_held(held: HeldSamples, total: int, fewest: int = 1000) -> tuple[float, dict[str, Any]]:
+    """Longest run of equal samples over the record: a crest of 100 samples per period and 8 bits repeats 4 times."""
+    return held.longest / max(total, fewest), {"samples": held.longest}
+
+
+def mean_over_deviation(means: FloatArray, spreads: FloatArray) -> tuple[float, dict[str, Any]]:
+    """|mean| / standard deviation in the record where it is least."""
+    least = np.min(np.abs(means) / np.maximum(spreads, 1e-200))
+    return float(least), {"mean": float(means[0]), "standard_deviation": float(spreads[0])}
+
+
+def ratio_of_sizes(sizes: FloatArray, unit: str = "") -> tuple[float, dict[str, Any]]:
+    """Largest over smallest standard deviation."""
+    ratio = float(sizes.max() / sizes.min())
+    return ratio, {"ratio": ratio, "unit": unit}
+
+
+def smallest_correlation(
+    gram: FloatArray, names: Sequence[str], what: str, least_part: float = 0.1
+) -> tuple[float, dict[str, Any]]:
+    """Smallest eigenvalue of the correlation of channels, and the channels of its combination.
+
+    least_part : share of a channel in a combination of unit length: 1 % of its power
+    """
+    size = np.sqrt(np.diag(gram))
+    eigenvalues, vectors = np.linalg.eigh(gram / np.outer(size, size))
+    involved = tuple(name for name, share in zip(names, vectors[:, 0]) if abs(share) > least_part)
+    return float(eigenvalues[0]), {
+        "channels": involved, "listed": list_names(involved, {}), "what": what, "why": WHY[what],
+    }  # fmt: skip
+
+
+def share_of_repetitions(changes: NDArray[np.intp], fewest: int = 8) -> tuple[float, dict[str, Any]]:
+    """Share of the changes that are as far apart as usual, where these are two samples or more."""
+    steps = np.diff(changes)
+    times = int(np.median(steps)) if len(changes) >= fewest else 1
+    return float(np.mean(steps == times)) if times > 1 else 0.0, {"times": times}
+
+
+SATURATED = rule(
+    "saturated-channel", share_at_extremes, above=0.99999e-3, edge=(0.998e-3, 1e-3),
+    problem="channel {channel!r} looks saturated: {samples} of {total} samples stay at its extreme values ({low:.6g} "
+    "or {high:.6g}). Raise the range of the sensor; a linear model of clipped data is biased.",
+)  # fmt: skip
+STUCK = rule(
+    "stuck-channel", share_held, above=0.0199999, edge=(0.01995, 0.02),
+    problem="output {channel!r} does not change for {samples} samples from t = {time:.6g} s: a dropout that held a "
+    "value?",
+)  # fmt: skip
+COARSE = rule(
+    "coarse-resolution", count_levels, below=8.5, edge=(9, 8),
+    problem="output {channel!r} takes only {value} different values: its resolution is too coarse for its range.",
+)  # fmt: skip
+OFFSET = rule(  # the offset has 99 % of the power of the channel
+    "offset", mean_over_deviation, above=10.0, edge=(9.9, 10.1),
+    advice=[Advice("Use {}.", Argument("detrend", "mean"))],
+    problem="output {channel!r} has a mean of {mean:.4g} and a standard deviation of {standard_deviation:.4g}: the "
+    "offset hides the motion.",
+)  # fmt: skip
+UNEXPLAINED_OFFSET = rule(  # it has half of the power, and would be modelled by a state of its own
+    "unexplained-offset", mean_over_deviation, above=1.0, edge=(0.99, 1.01), advice=OFFSET.advice,
+    problem="output {channel!r} has an offset: its mean is {mean:.4g}, its standard deviation "
+    "{standard_deviation:.4g}, and no input explains it. It takes states from the modes.",
+)  # fmt: skip
+UNITS = rule(  # a forgotten prefix micro; nodes of modes give up to 1e4
+    "suspect-units", ratio_of_sizes, above=1e6, edge=(0.99e6, 1.01e6),
+    problem="{channel!r} varies {ratio:.2g} times more than {other!r}, both in [{unit}]: wrong units suspected in one "
+    "of them (mm for m, g for m/s², a missing gain)?",
+)  # fmt: skip
+RESCALED = rule(  # levels of repeated tests differ by a factor of some hundred at most
+    "suspect-units", ratio_of_sizes, above=1e4, edge=(0.99e4, 1.01e4),
+    problem="channel {channel!r} varies {ratio:.2g} times more in one record than in another: wrong units in one of "
+    "them?",
+)  # fmt: skip
+DEPENDENT = rule(  # 1e-7 of the size of a channel, squared; rounding leaves 1e-15
+    "dependent-channels", smallest_correlation, below=1e-14, edge=(1.1e-14, 0.9e-14),
+    problem="{what} {listed} are linearly dependent: {why}.",
+)  # fmt: skip
+REPEATED = rule(  # all of them, except for equal values by chance
+    "repeated-samples", share_of_repetitions, above=0.89999, edge=(0.899, 0.9),
+    problem="every sample is repeated {times} times: the record was written {times} times faster than the channels "
+    "were measured. Half the rate holds no motion.",
+)  # fmt: skip
 
 
 def examine_values(
     runs: Sequence[Record], inputs: Sequence[str], outputs: Sequence[str], units: Mapping[str, str], *, offsets: bool,
-    strict: bool = False, drifts: str = "",
+    strict: bool = False, drifts: str = "", steady: float = 0.2,
 ) -> list[Finding]:  # fmt: skip
     """Refuse gaps and constant channels; findings on values that look wrong.
 
     offsets, strict : whether means matter, and small ones too; drifts : how trends are removed later, or empty where
     they do not matter.
+    steady : an input with a mean below this share of its deviation is without offset
     """
-    names, nu, limit = (*inputs, *outputs), len(inputs), THRESHOLDS
-    seen = ChannelStatistics(runs, names)
-    _refuse_constant(names, nu, seen.lows, seen.highs)
-    has_offset = np.abs(seen.means[:, :nu]) > limit.steady * seen.spreads[:, :nu]
-    found: list[Finding] = _find_repeated_samples(runs, names) if seen.repeats.all() else []
+    names, nu = (*inputs, *outputs), len(inputs)
+    statistics = ChannelStatistics(runs, names)
+    means, spreads, gram = statistics.means, statistics.spreads, statistics.gram
+    _refuse_constant(names, nu, statistics.lows, statistics.highs)
+    has_offset = np.abs(means[:, :nu]) > steady * spreads[:, :nu]
+    findings: list[Finding | None] = [_examine_rate(runs, names)] if statistics.repeats.all() else []
     for j, name in enumerate(names):
-        if seen.repeats[j]:
-            found += _find_repeated_values(runs, name, j < nu, seen.lows[:, j], seen.highs[:, j])
+        if statistics.repeats[j]:
+            findings.append(_examine_repeated(runs, name, j < nu, statistics.lows[:, j], statistics.highs[:, j]))
         if drifts and j >= nu:
-            found += _find_drift(runs, name, inputs, drifts)
+            findings += _find_drift(runs, name, inputs, drifts)
         if offsets and j >= nu:
-            small = strict and not has_offset.any()
-            found += _find_offset(runs, name, seen.means[:, j], seen.spreads[:, j], small=small)
-    if seen.repeats[nu:].any():
-        found += _find_truncated(runs, [name for j, name in enumerate(outputs) if seen.repeats[nu + j]], outputs)
-    for what, part in (("inputs", slice(0, nu)), ("outputs", slice(nu, None))):
-        found += _find_wrong_units(names[part], units, seen.spreads[:, part])
+            small = strict and not has_offset.any() and _is_steady(runs, name, means[:, j])
+            findings.append(OFFSET.judge(means[:, j], spreads[:, j], channel=name) or (
+                UNEXPLAINED_OFFSET.judge(means[:, j], spreads[:, j], channel=name) if small else None))  # fmt: skip
+    if statistics.repeats[nu:].any():
+        findings += _find_truncated(
+            runs, [name for j, name in enumerate(outputs) if statistics.repeats[nu + j]], outputs
+        )
+    for what, columns in (("inputs", slice(0, nu)), ("outputs", slice(nu, None))):
+        findings += _examine_units(names[columns], units, spreads[:, columns])
         if what == "outputs":  # an input may rest in some of the tests
-            found += _find_rescaled(names[part], seen.spreads[:, part])
-        found += _find_dependence(seen.gram[part, part], names[part], what)
-    return found
+            sizes = {name: column[column > 0.0] for name, column in zip(names[columns], spreads[:, columns].T)}
+            findings += [RESCALED.judge(size, channel=name) for name, size in sizes.items() if size.size > 1]
+        if len(names[columns]) > 1:
+            findings.append(DEPENDENT.judge(gram[columns, columns], names[columns], what))
+    return [finding for finding in findings if finding is not None]
 
 
 class ChannelStatistics:
@@ -106,37 +170,44 @@ class ChannelStatistics:
     in a row are ever equal; ``gram`` : (channels, channels), products over all records about the first sample.
     """
 
-    def __init__(self, runs: Sequence[Record], names: Sequence[str]) -> None:
+    def __init__(
+        self, runs: Sequence[Record], names: Sequence[str], largest_value: float = 1e100, rows: int = 16_384,
+        lost: float = 1e-12,
+    ) -> None:  # fmt: skip
+        # largest_value: largest value: the squares of larger ones overflow once they are summed and multiplied
+        # rows: samples read at a time: a campaign may fill the memory
+        # lost: variance over the squared mean (from the first sample) that sums of squares do not give: half of their
+        # digits
         shape = len(runs), len(names)
         self.lows, self.highs = np.full(shape, np.inf), np.full(shape, -np.inf)
         self.means, self.spreads = np.empty(shape), np.empty(shape)
         self.repeats = np.zeros(len(names), dtype=bool)
         self.gram = np.zeros((len(names), len(names)))
         shift = np.zeros(len(names))
-        largest = THRESHOLDS.largest
+        largest = largest_value
         for k, run in enumerate(runs):
             places = [run.names.index(name) for name in names]
             sums, squares = np.zeros(len(names)), np.zeros(len(names))
-            for first in range(0, len(run), ROWS):
-                part = run.data[first : first + ROWS, places]
-                low, high = part.min(axis=0), part.max(axis=0)
+            for first in range(0, len(run), rows):
+                block = run.data[first : first + rows, places]
+                low, high = block.min(axis=0), block.max(axis=0)
                 bad = ~((low > -largest) & (high < largest))  # NaN compares as False
                 if bad.any():
                     name = names[int(bad.argmax())]
                     _refuse_gaps(run[name], run.time, name, name_record(runs, k))
                 self.lows[k], self.highs[k] = np.minimum(self.lows[k], low), np.maximum(self.highs[k], high)
-                self.repeats |= (part[1:] == part[:-1]).any(axis=0)
-                shift = part[0].copy() if first == k == 0 else shift
-                part -= shift  # our own copy: picking columns by a list makes one
-                gram = part.T @ part
+                self.repeats |= (block[1:] == block[:-1]).any(axis=0)
+                shift = block[0].copy() if first == k == 0 else shift
+                block -= shift  # our own copy: picking columns by a list makes one
+                gram = block.T @ block
                 self.gram += gram
-                sums += part.sum(axis=0)
+                sums += block.sum(axis=0)
                 squares += np.diag(gram)
             mean = sums / len(run)
             self.means[k] = mean + shift
             variance = squares / len(run) - mean**2
             # lost in rounding: far from the first sample
-            for j in np.flatnonzero(variance <= THRESHOLDS.lost * mean**2):
+            for j in np.flatnonzero(variance <= lost * mean**2):
                 variance[j] = run[names[int(j)]].var()
             self.spreads[k] = np.where(self.highs[k] > self.lows[k], np.sqrt(variance), 0.0)
 
@@ -162,10 +233,14 @@ def _refuse_gaps(column: FloatArray, time: FloatArray, name: str, where: str) ->
     )
 
 
-def _refuse_constant(names: Sequence[str], nu: int, lows: FloatArray, highs: FloatArray) -> None:
+def _refuse_constant(
+    names: Sequence[str], nu: int, lows: FloatArray, highs: FloatArray,
+    constant: float = 8.0 * float(np.finfo(np.float64).eps),
+) -> None:  # fmt: skip
+    # constant: range over the largest value of a constant: eight roundings of a unit conversion
     low, high = lows.min(axis=0), highs.max(axis=0)
     size = np.maximum(np.abs(low), np.abs(high))
-    still = high - low <= THRESHOLDS.constant * size
+    still = high - low <= constant * size
     if still.any():
         j = int(still.argmax())
         why = "excites nothing" if j < nu else "shows no motion (a dead or unplugged sensor?)"
@@ -176,9 +251,18 @@ def _refuse_constant(names: Sequence[str], nu: int, lows: FloatArray, highs: Flo
         )
 
 
-def _find_truncated(runs: Sequence[Record], suspects: Sequence[str], outputs: Sequence[str]) -> list[Finding]:
-    """Outputs that begin late or end early: they keep one value while another output moves."""
-    limit, found = THRESHOLDS, []
+def _find_truncated(
+    runs: Sequence[Record], suspects: Sequence[str], outputs: Sequence[str], stuck_samples: int = 20,
+    stuck_share: float = 0.02, least_alive: float = 0.1,
+) -> list[Finding]:  # fmt: skip
+    """Outputs that begin late or end early: they keep one value while another output moves.
+
+    stuck_samples, stuck_share : equal samples in a row, and their share: a crest with 100 samples per period and 8 bits
+    repeats a value 4 times
+    least_alive : standard deviation of another output in a stretch, relative to that of its record, by which it moves
+    there
+    """
+    findings = []
     for name in suspects:
         for run in runs:
             column = run[name]
@@ -186,17 +270,17 @@ def _find_truncated(runs: Sequence[Record], suspects: Sequence[str], outputs: Se
             if not len(moving):
                 continue
             ends = {"begins": slice(0, int(moving[0]) + 1), "ends": slice(int(moving[-1]) + 1, None)}
-            for word, rest in ends.items():
-                length = len(column[rest])
-                others = [run[other] for other in outputs if other != name]
+            for word, still in ends.items():
+                length = len(column[still])
+                others = [run[output] for output in outputs if output != name]
                 # they move in most of the rest: a blow reaches the sensors at different samples
                 alive = any(
-                    other[rest].std() > limit.alive * other.std()
-                    and 2 * np.count_nonzero(np.diff(other[rest])) > length
-                    for other in others
+                    output[still].std() > least_alive * output.std()
+                    and 2 * np.count_nonzero(np.diff(output[still])) > length
+                    for output in others
                     if length > 1
                 )
-                if length >= max(limit.stuck_samples, limit.stuck_share * len(column)) and alive:
+                if length >= max(stuck_samples, stuck_share * len(column)) and alive:
                     at = float(run.time[moving[0] if word == "begins" else moving[-1]])
                     problem = (
                         f"output {name!r} {word} at t = {at:.6g} s while others move: it keeps one value for "
@@ -204,73 +288,64 @@ def _find_truncated(runs: Sequence[Record], suspects: Sequence[str], outputs: Se
                     )
                     advice = (Advice("Cut the record there with {}.", Call("da.identify.trim")),)
                     where = {"channel": name, "time": at}
-                    found.append(Finding("truncated-channel", problem, where, {"samples": length}, advice))
-    return found
+                    findings.append(Finding("truncated-channel", problem, where, {"samples": length}, advice))
+    return findings
 
 
-def _find_repeated_samples(runs: Sequence[Record], names: Sequence[str]) -> list[Finding]:
+def _examine_rate(runs: Sequence[Record], names: Sequence[str], most: int = 10_000) -> Finding | None:
     """A finding where every sample of all channels is repeated several times: recorded faster than measured."""
     run = max(runs, key=len)
-    some = run.data[:SAMPLES_OF_LEVELS, [run.names.index(name) for name in names]]
-    new = np.flatnonzero((some[1:] != some[:-1]).any(axis=1))
-    if len(new) < THRESHOLDS.levels:
-        return []
-    steps = np.diff(new)
-    times = int(np.median(steps))
-    if times < 2 or np.mean(steps == times) < THRESHOLDS.repeated:
-        return []
-    problem = (
-        f"every sample is repeated {times} times: the record was written {times} times faster than the channels "
-        "were measured. Half the rate holds no motion."
-    )
-    advice = Advice("Keep one of each with {}.", Call("Record.resample", Argument("every", times * run.sample_time)))
-    return [Finding("repeated-samples", problem, {}, {"times": times}, (advice,))]
+    some = run.data[:most, [run.names.index(name) for name in names]]
+    finding = REPEATED.judge(np.flatnonzero((some[1:] != some[:-1]).any(axis=1)))
+    if finding is None:
+        return None
+    every = Argument("every", finding.evidence["times"] * run.sample_time)
+    return replace(finding, advice=(Advice("Keep one of each with {}.", Call("Record.resample", every)),))
 
 
-def _find_repeated_values(
-    runs: Sequence[Record], name: str, is_input: bool, low: FloatArray, high: FloatArray
-) -> list[Finding]:
-    """Clipped at an extreme, stuck for a while, or of few levels."""
-    limit, where = THRESHOLDS, {"channel": name}
-    first = runs[0][name][:SAMPLES_OF_LEVELS]
-    levels = np.unique(first).size
-    if is_input and (levels <= limit.levels or np.count_nonzero(first[1:] == first[:-1]) > 0.5 * first.size):
-        return []  # a binary, stepped or mostly resting input is meant to be so
-    if not is_input and levels <= limit.levels and first.size > limit.samples_per_level * limit.levels:
-        problem = f"output {name!r} takes only {levels} different values: its resolution is too coarse for its range."
-        return [Finding("coarse-resolution", problem, where, {"levels": levels})]
-    bottom, top = float(low.min()), float(high.max())
-    clipped = longest = total = 0
+class HeldSamples(NamedTuple):
+    """Samples of a channel that repeat the one before: at an extreme value, and the longest run inside a record."""
+
+    clipped: int
+    low: float
+    high: float
+    longest: int
+    time: float
+
+
+def _examine_repeated(
+    runs: Sequence[Record], name: str, is_input: bool, lows: FloatArray, highs: FloatArray, some: int = 10_000,
+    fewest: int = 160,
+) -> Finding | None:  # fmt: skip
+    """Clipped at an extreme, stuck for a while, or of few levels, which are counted in 20 samples for each at least."""
+    first = runs[0][name][:some]
+    coarse = COARSE.judge(first, channel=name)
+    if is_input and (coarse or np.count_nonzero(first[1:] == first[:-1]) > 0.5 * first.size):
+        return None  # a binary, stepped or mostly resting input is meant to be so
+    if not is_input and coarse and first.size > fewest:
+        return coarse
+    held, total = _find_held(runs, name, float(lows.min()), float(highs.max())), sum(map(len, runs))
+    saturated = SATURATED.judge(held, total, channel=name)
+    return saturated or (None if is_input else STUCK.judge(held, total, channel=name, time=held.time))
+
+
+def _find_held(runs: Sequence[Record], name: str, low: float, high: float) -> HeldSamples:
+    clipped = longest = 0
     at = 0.0
     for run in runs:
         column = run[name]
-        total += len(column)
         same = column[1:] == column[:-1]
         if not same.any():
             continue
         # a one-sided signal rests at its own extreme before it starts, and once it has died out
         rests = [float(column[end]) for end, held in ((0, same[0]), (-1, same[-1])) if held]
-        for extreme in (bottom, top):
-            flat = int(np.count_nonzero(same & (column[1:] == extreme)))
-            if flat and extreme not in rests:
-                clipped += flat
+        clipped += sum(int(np.count_nonzero(same & (column[1:] == x))) for x in (low, high) if x not in rests)
         starts, stops = find_runs(same)
         k = int((stops - starts).argmax())
         length, start = int(stops[k] - starts[k]) + 1, int(starts[k])
         if start > 0 and start + length < len(column) and length > longest:
             longest, at = length, float(run.time[start])
-    if clipped >= max(limit.clipped_samples, limit.clipped_share * total):
-        problem = (
-            f"channel {name!r} looks saturated: {clipped} of {total} samples stay at its extreme values "
-            f"({bottom:.6g} or {top:.6g}). Raise the range of the sensor; a linear model of clipped data is biased."
-        )
-        return [Finding("saturated-channel", problem, where, {"samples": clipped, "low": bottom, "high": top})]
-    if not is_input and longest >= max(limit.stuck_samples, limit.stuck_share * total):
-        problem = (
-            f"output {name!r} does not change for {longest} samples from t = {at:.6g} s: a dropout that held a value?"
-        )
-        return [Finding("stuck-channel", problem, {**where, "time": at}, {"samples": longest})]
-    return []
+    return HeldSamples(clipped, low, high, longest, at)
 
 
 def find_runs(mask: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -279,31 +354,15 @@ def find_runs(mask: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.int
     return edges[::2], edges[1::2]
 
 
-def _find_offset(
-    runs: Sequence[Record], name: str, means: FloatArray, spreads: FloatArray, *, small: bool
-) -> list[Finding]:
-    limit, advice = THRESHOLDS, (Advice("Use {}.", Argument("detrend", "mean")),)
-    numbers = {"mean": float(means[0]), "standard_deviation": float(spreads[0])}
-    if (np.abs(means) > limit.offset * spreads).all():
-        problem = (
-            f"output {name!r} has a mean of {means[0]:.4g} and a standard deviation of {spreads[0]:.4g}: the offset "
-            "hides the motion."
-        )
-        return [Finding("offset", problem, {"channel": name}, numbers, advice)]
-    if small and (np.abs(means) > limit.unexplained_offset * spreads).all():
-        levels = np.array([[part.mean() for part in np.array_split(run[name], limit.blocks)] for run in runs])
-        if (levels.std(axis=1) < limit.steady * np.abs(means)).all():
-            problem = (
-                f"output {name!r} has an offset: its mean is {means[0]:.4g}, its standard deviation "
-                f"{spreads[0]:.4g}, and no input explains it. It takes states from the modes."
-            )
-            return [Finding("unexplained-offset", problem, {"channel": name}, numbers, advice)]
-    return []
+def _is_steady(runs: Sequence[Record], name: str, means: FloatArray, blocks: int = 8, share: float = 0.2) -> bool:
+    """Whether the means of this number of blocks stay within this share of that of the record."""
+    levels = np.array([[block.mean() for block in np.array_split(run[name], blocks)] for run in runs])
+    return bool((levels.std(axis=1) < share * np.abs(means)).all())
 
 
 def _find_drift(runs: Sequence[Record], name: str, inputs: Sequence[str], detrend: str) -> list[Finding]:
     run = runs[int(np.argmax([len(run) for run in runs]))]
-    share = measure_drift(run[name], [run[other] for other in inputs], linear=detrend == "linear")
+    share = measure_drift(run[name], [run[input_name] for input_name in inputs], linear=detrend == "linear")
     if not share:
         return []
     problem = (
@@ -314,52 +373,12 @@ def _find_drift(runs: Sequence[Record], name: str, inputs: Sequence[str], detren
     return [Finding("drift", problem, {"channel": name}, {"share": share}, (advice,))]
 
 
-def _find_wrong_units(names: Sequence[str], units: Mapping[str, str], spreads: FloatArray) -> list[Finding]:
-    alive = [spreads[:, j][spreads[:, j] > 0.0] for j in range(len(names))]
+def _examine_units(names: Sequence[str], units: Mapping[str, str], spreads: FloatArray) -> list[Finding | None]:
+    """Channels of one unit whose sizes are far apart."""
     sizes_of: dict[str, list[tuple[float, str]]] = {}
-    for name, sizes in zip(names, alive):
+    for name, sizes in zip(names, spreads.T):
         if units.get(name):
-            sizes_of.setdefault(units[name], []).append((float(sizes.max()), name))
-    found = []
-    for unit, sizes_found in sizes_of.items():
-        small, large = min(sizes_found), max(sizes_found)
-        if large[0] > THRESHOLDS.unit_ratio * small[0]:
-            problem = (
-                f"{large[1]!r} varies {large[0] / small[0]:.2g} times more than {small[1]!r}, both in [{unit}]: wrong "
-                "units suspected in one of them (mm for m, g for m/s², a missing gain)?"
-            )
-            where, ratio = {"channel": large[1], "other": small[1]}, large[0] / small[0]
-            found.append(Finding("suspect-units", problem, where, {"ratio": ratio}))
-    return found
-
-
-def _find_rescaled(names: Sequence[str], spreads: FloatArray) -> list[Finding]:
-    found = []
-    for name, column in zip(names, spreads.T):
-        sizes = column[column > 0.0]
-        if sizes.size > 1 and sizes.max() > THRESHOLDS.repeat_ratio * sizes.min():
-            ratio = float(sizes.max() / sizes.min())
-            problem = (
-                f"channel {name!r} varies {ratio:.2g} times more in one record than in another: wrong units in one of "
-                "them?"
-            )
-            found.append(Finding("suspect-units", problem, {"channel": name}, {"ratio": ratio}))
-    return found
-
-
-def _find_dependence(gram: FloatArray, names: Sequence[str], what: str) -> list[Finding]:
-    """Channels that are combinations of others, up to a constant, by the eigenvalues of their correlation."""
-    if len(names) < 2:
-        return []
-    size = np.sqrt(np.diag(gram))
-    eigenvalues, vectors = np.linalg.eigh(gram / np.outer(size, size))
-    if eigenvalues[0] >= THRESHOLDS.dependent:
-        return []
-    involved = [name for name, share in zip(names, vectors[:, 0]) if abs(share) > THRESHOLDS.involved]
-    why = (
-        "their effects cannot be separated"
-        if what == "inputs"
-        else "they add no information, or there are more outputs than the order of the system allows"
-    )
-    problem = f"{what} {list_names(involved, {})} are linearly dependent: {why}."
-    return [Finding("dependent-channels", problem, {"channels": tuple(involved)})]
+            sizes_of.setdefault(units[name], []).append((float(sizes[sizes > 0.0].max()), name))
+    ends = [(unit, min(sizes), max(sizes)) for unit, sizes in sizes_of.items()]
+    return [UNITS.judge(np.array([small, large]), unit, channel=name, other=other)
+            for unit, (small, other), (large, name) in ends]  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,19 +12,6 @@ from dalembert.core.errors import DataError, require_name
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.text import list_names
 from dalembert.record import Record
-
-
-@dataclass(frozen=True)
-class RecordThresholds:
-    """Limits of the checks of records."""
-
-    # relative difference of sample times of repeated tests: loggers write times with five digits
-    same_step: float = 1e-4
-    # samples of the shortest record: no model of one state and one input is determined by fewer
-    fewest: int = 8
-
-
-THRESHOLDS = RecordThresholds()
 
 
 def find_name(kind: str, name: str, known: Iterable[str], where: str, **place: object) -> int:
@@ -50,11 +37,27 @@ def list_records(record: object) -> tuple[Record, ...]:
             raise DataError(
                 "wrong-type", f"identification needs Records; element {k} of the sequence is a {type(run).__name__}."
             )
-        if any(run is other for other in runs[:k]):
+        if any(run is earlier for earlier in runs[:k]):
             raise DataError(
                 "duplicate", f"{name_record(runs, k)} is given twice; repeated tests must be different records."
             )
     return runs
+
+
+def require_samples(
+    count: float, needed: float, problem: str, *advice: Advice, noun: str = "samples",
+    where: Mapping[str, Any] | None = None,
+) -> None:  # fmt: skip
+    """Refuse fewer samples, or blocks, than are needed; the evidence has both."""
+    if count < needed:
+        evidence = {noun: count, "needed": needed}
+        raise DataError("too-few-samples", problem, *advice, where=where, evidence=evidence)
+
+
+def require_finite(values: Any, problem: str, *advice: Advice, where: Mapping[str, Any] | None = None) -> None:
+    """Refuse values that are not finite."""
+    if not np.isfinite(values).all():
+        raise DataError("not-finite", problem, *advice, where=where)
 
 
 def name_record(runs: Sequence[Record], k: int) -> str:
@@ -82,22 +85,16 @@ def read_channels(
         raise DataError("conflicting-arguments", f"{list_names(both, {})} cannot be input and output at once.")
     for k, run in enumerate(runs):
         for name in (*names_in, *names_out):
-            if name not in run.names:
-                raise DataError(
-                    "unknown-name",
-                    f"{name_record(runs, k)} has no channel {name!r}, which record 1 has. Repeated tests need the same "
-                    f"channels; known here: {list_names(run.names, {})}.",
-                    where={"record": k + 1, "channel": name},
-                )
+            require_name("channel", name, run.names, name_record(runs, k), where={"record": k + 1, "channel": name})
     return names_in, names_out
 
 
 def _expand(runs: Sequence[Record], wanted: object, what: str) -> tuple[str, ...]:
-    given = (wanted,) if isinstance(wanted, str) else wanted
-    if not isinstance(given, Iterable):
+    words = (wanted,) if isinstance(wanted, str) else wanted
+    if not isinstance(words, Iterable):
         raise DataError("wrong-type", f"{what} must be channel names, got {wanted!r}.")
     names: list[str] = []
-    for name in given:
+    for name in words:
         if not isinstance(name, str):
             raise DataError(
                 "wrong-type", f"{what} must be channel names, got {name!r}. Known: {list_names(runs[0].names, {})}."
@@ -109,22 +106,25 @@ def _expand(runs: Sequence[Record], wanted: object, what: str) -> tuple[str, ...
     return tuple(names)
 
 
-def common_sample_time(runs: Sequence[Record]) -> float:
-    """Sample time [s] of all records; uneven time and different rates are refused."""
+def common_sample_time(runs: Sequence[Record], same_step: float = 1e-4) -> float:
+    """Sample time [s] of all records; uneven time and different rates are refused.
+
+    same_step : relative difference of sample times of repeated tests: loggers write times with five digits
+    """
     steps = []
     for k, run in enumerate(runs):
         try:
             steps.append(run.sample_time)
         except DataError as error:
             place = f"{name_record(runs, k)}: " if len(runs) > 1 else ""
-            found = error.finding
+            finding = error.finding
             raise DataError(
-                found.code or "uneven-sampling",
-                f"{place}{found.problem} Identification needs samples at equal distances in time.",
-                *found.advice, where={**found.where, "record": k + 1}, evidence=found.evidence,
+                finding.code or "uneven-sampling",
+                f"{place}{finding.problem} Identification needs samples at equal distances in time.",
+                *finding.advice, where={**finding.where, "record": k + 1}, evidence=finding.evidence,
             ) from error  # fmt: skip
     for k, step in enumerate(steps):
-        if abs(step - steps[0]) > THRESHOLDS.same_step * steps[0]:
+        if abs(step - steps[0]) > same_step * steps[0]:
             raise DataError(
                 "sample-time-mismatch",
                 f"{name_record(runs, k)} is sampled every {step:.6g} s, record 1 every {steps[0]:.6g} s.",
@@ -142,9 +142,9 @@ def common_units(runs: Sequence[Record], names: Sequence[str]) -> dict[str, str]
     """Units by name; one channel in two units is refused."""
     units: dict[str, str] = {}
     for k, run in enumerate(runs):
-        own = run.units
+        units_here = run.units
         for name in names:
-            unit = own[name]
+            unit = units_here[name]
             if units.setdefault(name, unit) != unit:
                 raise DataError(
                     "unit-mismatch",
@@ -154,17 +154,18 @@ def common_units(runs: Sequence[Record], names: Sequence[str]) -> dict[str, str]
     return units
 
 
-def check_lengths(runs: Sequence[Record], count: int) -> None:
-    """Refuse fewer samples than any model with this number of channels needs."""
-    needed = max(THRESHOLDS.fewest, 2 * count)
+def check_lengths(runs: Sequence[Record], count: int, fewest: int = 8) -> None:
+    """Refuse fewer samples than any model with this number of channels needs.
+
+    fewest : samples of the shortest record: no model of one state and one input is determined by fewer
+    """
+    needed = max(fewest, 2 * count)
     for k, run in enumerate(runs):
-        if len(run) < needed:
-            raise DataError(
-                "too-few-samples",
-                f"{name_record(runs, k)} has {len(run)} samples, too few for {count} channels: at least {needed} are "
-                "needed, and some hundred for a trustworthy model.",
-                where={"record": k + 1},
-            )
+        problem = (
+            f"{name_record(runs, k)} has {len(run)} samples, too few for {count} channels: at least {needed} are "
+            "needed, and some hundred for a trustworthy model."
+        )
+        require_samples(len(run), needed, problem, where={"record": k + 1})
 
 
 def check_order(wanted: int, nu: int, ny: int, samples: int) -> list[Finding]:

@@ -52,7 +52,7 @@ class Data:
         for name in ("units", "provenance"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
         for name in ("u", "y"):
-            object.__setattr__(self, name, tuple(_read_only(part) for part in getattr(self, name)))
+            object.__setattr__(self, name, tuple(_read_only(block) for block in getattr(self, name)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         plain = dict(self.units), self.means, dict(self.provenance), self.findings
@@ -102,14 +102,9 @@ class Data:
 add records of repeated tests, or ask for less.
         """
         have = min(self.lengths) if each else self.samples
-        if have < samples:
-            place = "; the shortest record has" if each and self.segments > 1 else "; there are"
-            raise DataError(
-                "too-few-samples",
-                f"{purpose} needs at least {samples} samples{place} {have}. Measure longer, add records of repeated "
-                "tests, or ask for less.",
-                evidence={"samples": have, "needed": samples},
-            )
+        place = "; the shortest record has" if each and self.segments > 1 else "; there are"
+        remedy = "Measure longer, add records of repeated tests, or ask for less."
+        check.require_samples(have, samples, f"{purpose} needs at least {samples} samples{place} {have}. {remedy}")
 
     def require_inputs(self, purpose: str) -> None:
         """Refuse data without inputs."""
@@ -143,7 +138,7 @@ add records of repeated tests, or ask for less.
         rows = []
         for kind, names, parts in (("input", self.inputs, self.u), ("output", self.outputs, self.y)):
             for i, name in enumerate(names):
-                size = np.sqrt(sum(float(part[:, i] @ part[:, i]) for part in parts) / self.samples)
+                size = np.sqrt(sum(float(block[:, i] @ block[:, i]) for block in parts) / self.samples)
                 rows.append(f"  {kind:<6}  {list_names([name], self.units)}  rms {size:.5g}")
         return "\n".join(rows)
 
@@ -156,15 +151,10 @@ add records of repeated tests, or ask for less.
 
 @report_findings
 def read_data(
-    record: Record | Sequence[Record] | Data,
-    inputs: str | Iterable[str] = (),
-    outputs: str | Iterable[str] | None = None,
-    *,
-    detrend: Detrend = "none",
-    offset_matters: bool = True,
-    offset_takes_states: bool = False,
-    drift_matters: bool = False,
-) -> Data:
+    record: Record | Sequence[Record] | Data, inputs: str | Iterable[str] = (),
+    outputs: str | Iterable[str] | None = None, *, detrend: Detrend = "none", offset_matters: bool = True,
+    offset_takes_states: bool = False, drift_matters: bool = False,
+) -> Data:  # fmt: skip
     """Inputs and outputs of records, checked, as arrays.
 
     Parameters

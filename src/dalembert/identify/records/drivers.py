@@ -8,6 +8,10 @@ A force or torque drives where other channels move. Names that test engineers gi
 count next. Where neither is clear, the data decide: the response of an effect to its cause begins after it. With the
 transfer function H = S_xy / S_xx over the whole frequency axis, h = F⁻¹ H has its energy at positive times when x is
 the cause of y, and on both sides when it is the effect or when both follow from a third.
+
+Limits were measured on a structure of three modes with damping 0.5 to 20 % and 10 % noise, 20 seeds: a white input has
+0.94 to 1.0 of its response at positive times. Of two outputs of one input, 12 pairs of 60 look like cause and effect
+too: without a clear unit or name the result is uncertain, and its reason is given.
 """
 
 from __future__ import annotations
@@ -41,43 +45,6 @@ _AXIS = re.compile(r"[^a-z0-9]*([xyzw]|\d|\[[^]]*\])?$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class DriverThresholds:
-    """When the data show a cause.
-
-    Measured on a structure of three modes with damping 0.5 to 20 % and 10 % noise, 20 seeds: a white input has 0.94 to
-    1.0 of its response at positive times. Of two outputs of one input, 12 pairs of 60 look like cause and effect too:
-    without a clear unit or name the result is uncertain, and its reason is given.
-
-    causal : least share of the energy of a response at positive times, of a cause.
-    margin : least lead over the other direction; a shaken building has 0.5, an electronic oscillator 0.49.
-    segment : samples of a transform; its half is the longest response that is seen.
-    least : fewest samples for a decision by the data: eight blocks of 256. Two channels of 50 samples of noise pass by
-        chance.
-    most : channels that are compared, each with each: 132 transforms of a minute of data take a second.
-    copy : largest part of a channel, root mean square, that is not the force times a number: a shaker with its
-        amplifier follows its voltage to some per cent, a structure does not follow its force.
-    same : largest part of a channel that is not another times a number: five digits of a file round to 1e-5, two
-        sensors differ by their noise.
-    integral : largest part of the steps of a channel that are not another: sums and trapezoids of a program leave
-        rounding, its high-pass filter some parts in a thousand; a sensor of its own differs by its noise.
-    stretch : samples in the middle of a record that are compared, for a table of 100 channels in half a second.
-    """
-
-    causal: float = 0.85
-    margin: float = 0.15
-    segment: int = 2048
-    least: int = 2048
-    most: int = 12
-    copy: float = 0.1
-    same: float = 1e-4
-    integral: float = 1e-2
-    stretch: int = 1 << 16
-
-
-THRESHOLDS = DriverThresholds()
-
-
-@dataclass(frozen=True)
 class Drivers:
     """Channels that drive and channels that respond, with the reason in words.
 
@@ -93,7 +60,10 @@ class Drivers:
     def describe_left_out(self) -> str:
         """``"left out: Voltage (drives the force); roll, yaw (acceleration of the same sensor)"``; "" for none."""
         why = dict.fromkeys(self.left_out.values())
-        each = [f"{_list([n for n, reason in self.left_out.items() if reason == one])} ({one})" for one in why]
+        each = [
+            f"{_list([n for n, reason in self.left_out.items() if reason == why_left])} ({why_left})"
+            for why_left in why
+        ]
         return f"left out: {'; '.join(each)}" if each else ""
 
 
@@ -102,43 +72,52 @@ def find_drivers(record: Record) -> Drivers:
     moving = [name for name in record.names if _moves(record[name])]
     beside = beside_accelerations(moving)
     named = [name for name in moving if name not in beside]
-    found = _find_drivers(record, named)
+    drivers = _find_drivers(record, named)
     repeats: dict[str, str] = {}
-    for names in (sorted(found.inputs, key=lambda name: not _is_force(record, name)), [*found.outputs]):
+    for names in (sorted(drivers.inputs, key=lambda name: not _is_force(record, name)), [*drivers.outputs]):
         repeats |= _repeats(record, names)
     if repeats:
-        found = _find_drivers(record, [name for name in named if name not in repeats])
+        drivers = _find_drivers(record, [name for name in named if name not in repeats])
     drives = {
-        name: "drives the force" for name in (*found.inputs, *found.outputs)
-        if any(_is_force(record, one) for one in found.inputs) and not _is_force(record, name)
-        and (_is_drive(record, name) or (not record.units[name] and _follows(record, name, found.inputs)))
+        name: "drives the force" for name in (*drivers.inputs, *drivers.outputs)
+        if any(_is_force(record, input_name) for input_name in drivers.inputs) and not _is_force(record, name)
+        and (_is_drive(record, name) or (not record.units[name] and _follows(record, name, drivers.inputs)))
     }  # fmt: skip
-    if len(drives) == len(found.outputs):
+    if len(drives) == len(drivers.outputs):
         drives = {}
-    kept = [tuple(name for name in names if name not in drives) for names in (found.inputs, found.outputs)]
+    channels = [tuple(name for name in names if name not in drives) for names in (drivers.inputs, drivers.outputs)]
     dead = {name: "constant" for name in record.names if moving and name not in moving}
-    return replace(found, inputs=kept[0], outputs=kept[1], left_out={**drives, **repeats, **beside, **dead})
+    return replace(drivers, inputs=channels[0], outputs=channels[1], left_out={**drives, **repeats, **beside, **dead})
 
 
-def _repeats(record: Record, names: list[str]) -> dict[str, str]:
-    """Channels that are others times a number, or integrals of others."""
+def _repeats(
+    record: Record, names: list[str], stretch: int = 1 << 16, same: float = 1e-4, integral: float = 1e-2
+) -> dict[str, str]:
+    """Channels that are others times a number, or integrals of others.
+
+    stretch : samples in the middle of a record that are compared, for a table of 100 channels in half a second.
+    same : largest part of a channel that is not another times a number: five digits of a file round to 1e-5, two
+    sensors differ by their noise.
+    integral : largest part of the steps of a channel that are not another: sums and trapezoids of a program leave
+    rounding, its high-pass filter some parts in a thousand; a sensor of its own differs by its noise.
+    """
     if len(names) < 2:
         return {}
-    first = max(0, (len(record) - THRESHOLDS.stretch) // 2)
-    x = np.nan_to_num(np.column_stack([record[name][first : first + THRESHOLDS.stretch] for name in names]))
-    alike = _correlate(x[1:], x[1:]) >= 1 - THRESHOLDS.same**2
+    first = max(0, (len(record) - stretch) // 2)
+    x = np.nan_to_num(np.column_stack([record[name][first : first + stretch] for name in names]))
+    alike = _correlate(x[1:], x[1:]) >= 1 - same**2
     steps = np.diff(x, axis=0)  # by the rule of trapezoids, or sums with the value before or after
     sums = [_correlate(steps, y) for y in (x[1:] + x[:-1], x[:-1], x[1:])]
-    integrals = np.max(sums, axis=0) >= 1 - THRESHOLDS.integral**2
-    found: dict[str, str] = {}
+    integrals = np.max(sums, axis=0) >= 1 - integral**2
+    repeats: dict[str, str] = {}
     origin = dict(zip(names, names, strict=True))
     for i, name in enumerate(names):
-        for j, other in enumerate(names):
-            if origin[other] != name and (integrals[i, j] or (j < i and alike[i, j])):
-                found[name] = f"{'a copy' if alike[i, j] else 'an integral'} of another channel"
-                origin[name] = origin[other]
+        for j, second in enumerate(names):
+            if origin[second] != name and (integrals[i, j] or (j < i and alike[i, j])):
+                repeats[name] = f"{'a copy' if alike[i, j] else 'an integral'} of another channel"
+                origin[name] = origin[second]
                 break
-    return found
+    return repeats
 
 
 def _correlate(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -159,14 +138,18 @@ def _is_drive(record: Record, name: str) -> bool:
     return unit in _ELECTRIC or (not unit and _DRIVES.search(name) is not None)
 
 
-def _follows(record: Record, name: str, inputs: tuple[str, ...]) -> bool:
-    """Whether a channel is an input times a number."""
+def _follows(record: Record, name: str, inputs: tuple[str, ...], copy: float = 0.1) -> bool:
+    """Whether a channel is an input times a number.
+
+    copy : largest part of a channel, root mean square, that is not the force times a number: a shaker with its
+    amplifier follows its voltage to some per cent, a structure does not follow its force.
+    """
     y = np.nan_to_num(record[name] - np.nanmean(record[name]))
     y = y / np.abs(y).max()
-    for one in inputs:
-        u = np.nan_to_num(record[one] - np.nanmean(record[one]))
+    for input_name in inputs:
+        u = np.nan_to_num(record[input_name] - np.nanmean(record[input_name]))
         u = u / np.abs(u).max()
-        if np.linalg.norm(y - (u @ y) / (u @ u) * u) < THRESHOLDS.copy * np.linalg.norm(y):
+        if np.linalg.norm(y - (u @ y) / (u @ u) * u) < copy * np.linalg.norm(y):
             return True
     return False
 
@@ -177,8 +160,8 @@ def beside_accelerations(names: Iterable[str]) -> dict[str, str]:
     sensor = {name: _sensor(name, kinds[name]) for name in names if kinds[name]}
     moved = {sensor[name] for name in sensor if kinds[name] == "acceleration"}
     return {
-        name: "acceleration of the same sensor" for name, one in sensor.items()
-        if one in moved and kinds[name] != "acceleration"
+        name: "acceleration of the same sensor" for name, sensor_name in sensor.items()
+        if sensor_name in moved and kinds[name] != "acceleration"
     }  # fmt: skip
 
 
@@ -187,15 +170,18 @@ def _sensor(name: str, kind: str) -> str:
     return _AXIS.sub("", _AXIS.sub("", _WORDS[kind].sub("", name))).strip("._- ").lower()
 
 
-def _find_drivers(record: Record, moving: list[str]) -> Drivers:
+def _find_drivers(record: Record, moving: list[str], least: int = 2048, most: int = 12) -> Drivers:
+    # least: fewest samples for a decision by the data: eight blocks of 256. Two channels of 50 samples of noise pass by
+    # chance.
+    # most: channels that are compared, each with each: 132 transforms of a minute of data take a second.
     by_unit = [name for name in moving if record.units[name] in _FORCES]
     if by_unit and len(by_unit) < len(moving):
         return _split(moving, by_unit, f"{_list(by_unit)} by unit: a force drives the motion")
     by_name = [name for name in moving if _NAMES.search(name.rpartition(".")[0] or name) or _NAMES.search(name)]
     if by_name and len(by_name) < len(moving):
         return _split(moving, by_name, f"{_list(by_name)} by name")
-    long_enough = len(record) >= THRESHOLDS.least and record.is_even
-    if long_enough and 1 < len(moving) <= THRESHOLDS.most and (causes := _find_causes(record, moving)):
+    long_enough = len(record) >= least and record.is_even
+    if long_enough and 1 < len(moving) <= most and (causes := _find_causes(record, moving)):
         reason = f"{_list(causes)} by cause and effect (uncertain: from the data alone)"
         return replace(_split(moving, causes, reason), certain=False)
     return Drivers((), tuple(moving), "no channel is seen to drive the others: ambient vibration")
@@ -215,21 +201,28 @@ def _moves(values: FloatArray) -> bool:
     return len(good) > 1 and float(np.ptp(good)) > 0.0
 
 
-def _find_causes(record: Record, names: list[str]) -> list[str]:
-    """The one channel whose effects are all others; [] where there is none."""
+def _find_causes(record: Record, names: list[str], causal: float = 0.85, margin: float = 0.15) -> list[str]:
+    """The one channel whose effects are all others; [] where there is none.
+
+    causal : least share of the energy of a response at positive times, of a cause.
+    margin : least lead over the other direction; a shaken building has 0.5, an electronic oscillator 0.49.
+    """
     columns = {name: np.nan_to_num(record[name] - np.nanmean(record[name])) for name in names}
-    found = []
+    causes = []
     for name in names:
-        forth = [measure_causality(columns[name], columns[other]) for other in names if other != name]
-        back = [measure_causality(columns[other], columns[name]) for other in names if other != name]
-        if min(forth) >= THRESHOLDS.causal and min(np.subtract(forth, back)) >= THRESHOLDS.margin:
-            found.append(name)
-    return found if len(found) == 1 else []
+        forth = [measure_causality(columns[name], columns[effect]) for effect in names if effect != name]
+        back = [measure_causality(columns[effect], columns[name]) for effect in names if effect != name]
+        if min(forth) >= causal and min(np.subtract(forth, back)) >= margin:
+            causes.append(name)
+    return causes if len(causes) == 1 else []
 
 
-def measure_causality(x: FloatArray, y: FloatArray) -> float:
-    """Share of the energy of the response of y to x at positive times; 0.5 where there is no response."""
-    size = min(THRESHOLDS.segment, 1 << max(3, (len(x) // 8).bit_length() - 1))
+def measure_causality(x: FloatArray, y: FloatArray, segment: int = 2048) -> float:
+    """Share of the energy of the response of y to x at positive times; 0.5 where there is no response.
+
+    segment : samples of a transform; its half is the longest response that is seen.
+    """
+    size = min(segment, 1 << max(3, (len(x) // 8).bit_length() - 1))
     window = np.hanning(size)
     power, cross = np.zeros(size // 2 + 1), np.zeros(size // 2 + 1, dtype=np.complex128)
     for start in range(0, len(x) - size + 1, size // 2):

@@ -18,9 +18,6 @@ from dalembert.identify.records.checks import list_records
 from dalembert.identify.records.reporting import IdentificationWarning
 from dalembert.record import Record
 
-# Samples of the shortest part that is kept: 30 block rows of past and future take 60, and leave 40 columns.
-FEWEST_IN_PART = 100
-
 
 def cut_at_gaps(record: Record | Sequence[Record]) -> tuple[Record, ...]:
     """Records cut where time jumps by more than three steps, with a warning; parts too short for a model are left out.
@@ -39,39 +36,45 @@ def cut_at_gaps(record: Record | Sequence[Record]) -> tuple[Record, ...]:
     return parts
 
 
-def find_parts(record: Record | Sequence[Record]) -> tuple[tuple[Record, ...], list[Finding]]:
-    """The parts between gaps of time, and findings on the cuts."""
-    found: list[Record] = []
+def find_parts(
+    record: Record | Sequence[Record], fewest_in_part: int = 100
+) -> tuple[tuple[Record, ...], list[Finding]]:
+    """The parts between gaps of time, and findings on the cuts.
+
+    fewest_in_part : samples of the shortest part that is kept: 30 block rows of past and future take 60, and leave 40
+    columns.
+    """
+    pieces: list[Record] = []
     findings: list[Finding] = []
     for run in list_records(record):
         parts = run.parts()
         if len(parts) == 1:
-            found.append(run)
+            pieces.append(run)
             continue
-        long = [part for part in parts if len(part) >= FEWEST_IN_PART]
+        long = [piece for piece in parts if len(piece) >= fewest_in_part]
         label = f"record {run.name!r}" if run.name else "the record"
         if not long:
             raise DataError(
                 "time-gaps",
-                f"{label} has {len(parts) - 1} gaps of time, and no part of {FEWEST_IN_PART} samples or more between "
+                f"{label} has {len(parts) - 1} gaps of time, and no part of {fewest_in_part} samples or more between "
                 "them.",
                 Advice(
                     "Measure without gaps, or fill them: {}.",
                     Call("Record.resample", Argument("every", float(f"{_step(parts):.6g}"))),
                 ),
             )
-        left = len(run) - sum(map(len, long))
+        lost = len(run) - sum(map(len, long))
         problem = f"{label} was cut into {count_noun(len(long), 'part')}: {'; '.join(parts[0].provenance['parted'])}."
-        if left:
-            problem += f" {left} samples in parts shorter than {FEWEST_IN_PART} were left out."
+        if lost:
+            problem += f" {lost} samples in parts shorter than {fewest_in_part} were left out."
         where = {"record": run.name} if run.name else {}
-        findings.append(Finding("time-gaps", problem, where, {"parts": len(long), "left_out": left}))
-        found += long
-    return tuple(found), findings
+        findings.append(Finding("time-gaps", problem, where, {"parts": len(long), "left_out": lost}))
+        pieces += long
+    return tuple(pieces), findings
 
 
 def _step(parts: Sequence[Record]) -> float:
-    return float(np.median(np.concatenate([np.diff(part.time) for part in parts])))
+    return float(np.median(np.concatenate([np.diff(piece.time) for piece in parts])))
 
 
 def describe_gaps(provenance: Mapping[str, Any], none: str = "no gaps") -> str:

@@ -36,7 +36,7 @@ def accept_several(function: Callable[Concatenate[Record, P], R_co]) -> AcceptsS
     def call(record: object, *args: P.args, **kwargs: P.kwargs) -> Any:
         if isinstance(record, Record):
             return function(record, *args, **kwargs)
-        return tuple(function(one, *args, **kwargs) for one in list_records(record))
+        return tuple(function(run, *args, **kwargs) for run in list_records(record))
 
     return call
 
@@ -47,7 +47,7 @@ def find_columns(record: Record, channels: str | Iterable[str] | None) -> list[i
         return list(range(len(record.names)))
     wanted = (channels,) if isinstance(channels, str) else tuple(channels)
     position = {name: i for i, name in enumerate(record.names)}
-    places = [position[part] for name in wanted for part in record.expand(name)]
+    places = [position[channel] for name in wanted for channel in record.expand(name)]
     if not places:
         raise DataError("empty", "no channel is named.", Advice("Leave {} out to take all.", Argument("channels")))
     return list(dict.fromkeys(places))

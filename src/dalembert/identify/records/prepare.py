@@ -21,7 +21,7 @@ from dalembert.core.arguments import real_number, whole_number
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
 from dalembert.identify.records.channel_values import find_runs
-from dalembert.identify.records.checks import common_sample_time, list_records
+from dalembert.identify.records.checks import common_sample_time, list_records, require_samples
 from dalembert.identify.records.preparation_step import (
     accept_several,
     add_note,
@@ -34,21 +34,14 @@ from dalembert.record import Record
 __all__ = ["average", "bandpass", "cut", "decimate", "detrend", "highpass", "lowpass", "trim"]
 
 Channels = str | Iterable[str] | None
-
-# The anti-alias filter of decimate keeps up to this share of the new Nyquist frequency ...
-KEPT_BAND = 0.8
-# ... and lets through less than this of anything above it [dB].
-ATTENUATION = 80.0
+DEGREES = range(21)  # of polynomials in time: powers of higher ones are alike in double precision
 
 
 @accept_several
 def detrend(
-    record: Record,
-    kind: Literal["mean", "linear"] | int = "mean",
-    *,
-    channels: Channels = None,
+    record: Record, kind: Literal["mean", "linear"] | int = "mean", *, channels: Channels = None,
     over: tuple[float, float] | None = None,
-) -> Record:
+) -> Record:  # fmt: skip
     """Take a mean, a straight line or a polynomial in time off channels.
 
     Parameters
@@ -66,11 +59,11 @@ def detrend(
     >>> detrend(test, over=(0.0, 1.0))["a"]
     array([ 0.,  0.,  1., -1.])
     """
-    if kind not in ("mean", "linear") and (isinstance(kind, bool) or not isinstance(kind, int) or not 0 <= kind <= 20):
+    degree = {"mean": 0, "linear": 1}.get(kind) if isinstance(kind, str) else kind
+    if isinstance(degree, bool) or not isinstance(degree, int) or degree not in DEGREES:
         raise DataError(
             "unknown-choice", f"kind must be 'mean', 'linear' or the degree of a polynomial up to 20, not {kind!r}."
         )
-    degree = {"mean": 0, "linear": 1}.get(kind, kind) if isinstance(kind, str) else kind
     places = find_columns(record, channels)
     t = record.time
     x = (t - t[0]) * (2.0 / max(t[-1] - t[0], np.finfo(np.float64).tiny)) - 1.0
@@ -79,20 +72,19 @@ def detrend(
     data = record.data.copy()
     for i in places:
         good = used & np.isfinite(data[:, i])
-        if np.count_nonzero(good) <= degree:
-            raise DataError(
-                "too-few-samples",
-                f"channel {record.names[i]!r} has {np.count_nonzero(good)} samples to take a trend of degree {degree} "
-                f"from{'' if over is None else f' between {over[0]:g} and {over[1]:g} s'}; more are needed.",
-                where={"channel": record.names[i]},
-            )
+        require_samples(
+            int(np.count_nonzero(good)), degree + 1,
+            f"channel {record.names[i]!r} has {np.count_nonzero(good)} samples to take a trend of degree {degree} "
+            f"from{'' if over is None else f' between {over[0]:g} and {over[1]:g} s'}; more are needed.",
+            where={"channel": record.names[i]},
+        )  # fmt: skip
         if degree == 0:
             data[:, i] -= data[good, i].mean()
         else:
             data[:, i] -= basis @ np.linalg.lstsq(basis[good], data[good, i], rcond=None)[0]
     name = kind if isinstance(kind, str) else f"polynomial of degree {kind}"
-    part = "" if over is None else f" of {over[0]:g} to {over[1]:g} s"
-    return add_note(record, data, f"{name}{part} taken off{describe_channels(record, places)}")
+    span = "" if over is None else f" of {over[0]:g} to {over[1]:g} s"
+    return add_note(record, data, f"{name}{span} taken off{describe_channels(record, places)}")
 
 
 @accept_several
@@ -212,18 +204,19 @@ def decimate(record: Record, factor: int, *, channels: Channels = None) -> Recor
     >>> float(abs(slow["a"] - np.sin(2 * np.pi * slow.time))[40:-40].max()) < 2e-4
     True
     """
+    attenuation = 80.0  # and lets through less than this of anything above it [dB].
+    kept_band = 0.8  # The anti-alias filter of decimate keeps up to this share of the new Nyquist frequency ...
     import scipy.signal
 
     q = whole_number("factor", factor, 2)
     step = record.sample_time
     places = find_columns(record, channels)
     refuse_gaps(record, places, "the anti-alias filter")
-    if len(record) < 8 * q:
-        raise DataError(
-            "too-few-samples", f"the record has {len(record)} samples; decimation by {q} would leave fewer than 8."
-        )
-    count, beta = scipy.signal.kaiserord(ATTENUATION, (1.0 - KEPT_BAND) / q)
-    taps = scipy.signal.firwin(count | 1, 0.5 * (1.0 + KEPT_BAND) / q, window=("kaiser", beta))
+    require_samples(
+        len(record), 8 * q, f"the record has {len(record)} samples; decimation by {q} would leave fewer than 8."
+    )
+    count, beta = scipy.signal.kaiserord(attenuation, (1.0 - kept_band) / q)
+    taps = scipy.signal.firwin(count | 1, 0.5 * (1.0 + kept_band) / q, window=("kaiser", beta))
     data = np.empty((-(-len(record) // q), len(places)))
     for column, i in enumerate(places):
         x = np.ascontiguousarray(record.data[:, i])
@@ -243,9 +236,9 @@ def trim(record: Record, start: float | None = None, stop: float | None = None, 
     >>> trim(test, 1.0, 2.0, restart=True).time
     array([0., 1.])
     """
-    part = record.between(start, stop)
-    time = part.time - part.time[0] if restart else part.time
-    return add_note(part, part.data, f"trimmed to {part.time[0]:.6g} to {part.time[-1]:.6g} s", time=time)
+    piece = record.between(start, stop)
+    time = piece.time - piece.time[0] if restart else piece.time
+    return add_note(piece, piece.data, f"trimmed to {piece.time[0]:.6g} to {piece.time[-1]:.6g} s", time=time)
 
 
 def cut(record: Record, *bad: tuple[float, float], shortest: int = 2) -> tuple[Record, ...]:
@@ -273,8 +266,8 @@ def cut(record: Record, *bad: tuple[float, float], shortest: int = 2) -> tuple[R
         if last - first >= shortest:
             t = record.time[first:last]
             text = f"cut to {t[0]:.6g} to {t[-1]:.6g} s"
-            part = record.between(float(t[0]), float(t[-1]))
-            pieces.append(add_note(part, part.data, text))
+            piece = record.between(float(t[0]), float(t[-1]))
+            pieces.append(add_note(piece, piece.data, text))
     if not pieces:
         raise DataError("empty", f"no part of {shortest} samples or more remains outside the bad parts.")
     return tuple(pieces)

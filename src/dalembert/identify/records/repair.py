@@ -14,7 +14,6 @@ A hammer impact is a few samples far from its neighbours as well: name the ``cha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -30,24 +29,6 @@ from dalembert.identify.records.prepare import Channels
 from dalembert.record import Record
 
 __all__ = ["Repair", "hampel", "repair"]
-
-GAUSSIAN = 1.4826  # standard deviation of Gaussian noise / median of its size
-REACH = 17  # samples on each side of a gap that a cubic spline depends on: (2 - √3)¹⁷ = 2e-10
-
-
-@dataclass(frozen=True)
-class OutlierThresholds:
-    """The spread that a sample is compared with."""
-
-    # least spread, as a share of the robust spread of the channel: where a channel rests, its own spread is rounding or
-    # one step of the converter, which is below this for eight bits and more
-    floor: float = 0.05
-    # window of the spread over that of the median: of 50 000 samples of Gaussian noise 12, 4 and 4 were outliers beyond
-    # four standard deviations with 1, 3 and 5
-    wider: int = 3
-
-
-THRESHOLDS = OutlierThresholds()
 
 
 @frozen
@@ -77,22 +58,16 @@ class Repair:
         return align_columns(("outliers", "dropouts", "replaced", "remaining", "channel"), rows, left=(-1,))
 
     def __repr__(self) -> str:
-        left = int(np.count_nonzero(self.remaining))
-        rest = f", {left} remain gaps (trim or cut them)" if left else ""
-        return f"Repair: {self.count} of {self.record.data.size} samples replaced{rest}\n{self.table()}"
+        gaps = int(np.count_nonzero(self.remaining))
+        remark = f", {gaps} remain gaps (trim or cut them)" if gaps else ""
+        return f"Repair: {self.count} of {self.record.data.size} samples replaced{remark}\n{self.table()}"
 
 
 @accept_several
 def repair(
-    record: Record,
-    *,
-    threshold: float | None = 6.0,
-    window: int = 15,
-    longest: int = 10,
-    held: int | None = None,
-    kind: Literal["cubic", "linear"] = "cubic",
-    channels: Channels = None,
-) -> Repair:
+    record: Record, *, threshold: float | None = 6.0, window: int = 15, longest: int = 10, held: int | None = None,
+    kind: Literal["cubic", "linear"] = "cubic", channels: Channels = None,
+) -> Repair:  # fmt: skip
     """Replace outliers and short dropouts by interpolation between the samples around them.
 
     Parameters
@@ -164,6 +139,13 @@ def hampel(x: FloatArray, threshold: float = 6.0, window: int = 15) -> NDArray[n
     >>> np.flatnonzero(hampel(x))
     array([20])
     """
+    gaussian = 1.4826  # standard deviation of Gaussian noise / median of its size
+    # least spread, as a share of the robust spread of the channel: where a channel rests, its own spread is rounding or
+    # one step of the converter, which is below this for eight bits and more
+    least_deviation = 0.05
+    # window of the spread over that of the median: of 50 000 samples of Gaussian noise 12, 4 and 4 were outliers beyond
+    # four standard deviations with 1, 3 and 5
+    wider = 3
     limit = real_number("threshold", threshold)
     width = whole_number("window", window, 3)
     if width % 2 == 0 or limit <= 0.0:
@@ -178,11 +160,11 @@ def hampel(x: FloatArray, threshold: float = 6.0, window: int = 15) -> NDArray[n
     inner = slice(half, half + len(values))
     far = np.abs(values - running_median(longer, width)[inner])
     odd = np.abs(np.convolve(longer, [1.0, -4.0, 6.0, -4.0, 1.0], mode="same")[inner])
-    floor = THRESHOLDS.floor * np.median(np.abs(values - np.median(values)))
-    limit *= GAUSSIAN
-    result: NDArray[np.bool_] = far > limit * np.maximum(running_median(far, THRESHOLDS.wider * width), floor)
+    floor = least_deviation * np.median(np.abs(values - np.median(values)))
+    limit *= gaussian
+    result: NDArray[np.bool_] = far > limit * np.maximum(running_median(far, wider * width), floor)
     if result.any():
-        result &= odd > limit * running_median(odd, THRESHOLDS.wider * width)
+        result &= odd > limit * running_median(odd, wider * width)
     return result
 
 
@@ -201,10 +183,10 @@ def running_median(x: FloatArray, width: int) -> FloatArray:
 
 def _find_outliers(x: FloatArray, good: NDArray[np.bool_], threshold: float, window: int) -> NDArray[np.bool_]:
     """Outliers among the good samples, joined over the gaps."""
-    found = np.zeros(len(x), dtype=bool)
+    outliers = np.zeros(len(x), dtype=bool)
     if np.count_nonzero(good) > window:
-        found[good] = hampel(x[good], threshold, window)
-    return found
+        outliers[good] = hampel(x[good], threshold, window)
+    return outliers
 
 
 def find_held_samples(x: FloatArray, least: int) -> NDArray[np.bool_]:
@@ -229,7 +211,10 @@ def _mark_runs(count: int, starts: NDArray[np.intp], stops: NDArray[np.intp]) ->
     return np.asarray(np.cumsum(marks[:-1]) > 0)
 
 
-def _fill(t: FloatArray, x: FloatArray, bad: NDArray[np.bool_], left: NDArray[np.bool_], kind: str) -> FloatArray:
+def _fill(
+    t: FloatArray, x: FloatArray, bad: NDArray[np.bool_], left: NDArray[np.bool_], kind: str, reach: int = 17
+) -> FloatArray:
+    # reach: samples on each side of a gap that a cubic spline depends on: (2 - √3)¹⁷ = 2e-10
     good, fill = ~bad, bad & ~left
     result = x.copy()
     result[left] = np.nan
@@ -238,7 +223,7 @@ def _fill(t: FloatArray, x: FloatArray, bad: NDArray[np.bool_], left: NDArray[np
             from scipy.interpolate import CubicSpline
             from scipy.ndimage import maximum_filter1d
 
-            near = good & maximum_filter1d(fill.view(np.uint8), 2 * REACH + 1).astype(bool)
+            near = good & maximum_filter1d(fill.view(np.uint8), 2 * reach + 1).astype(bool)
             result[fill] = CubicSpline(t[near], x[near])(t[fill])
         else:
             result[fill] = np.interp(t[fill], t[good], x[good])

@@ -30,11 +30,11 @@ def report_findings(function: Callable[P, R]) -> Reporting[P, R]:
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> Any:
-        found: Any = function(*args, **kwargs)
-        known = [one for value in (*args, *kwargs.values()) for one in getattr(value, "findings", ())]
-        IdentificationWarning.report(one for one in found.findings if one not in known)
-        return found
+        result: Any = function(*args, **kwargs)
+        earlier = [finding for value in (*args, *kwargs.values()) for finding in getattr(value, "findings", ())]
+        IdentificationWarning.report(finding for finding in result.findings if finding not in earlier)
+        return result
 
-    made: Any = call
-    made.quiet = function
-    return made  # type: ignore[no-any-return]
+    reporting: Any = call
+    reporting.quiet = function
+    return reporting  # type: ignore[no-any-return]

@@ -15,28 +15,6 @@ from dalembert.record import Record
 
 
 @dataclass(frozen=True)
-class SurveyThresholds:
-    """Limits of what a survey reports.
-
-    clipped_run : samples in a row at the largest or smallest value of a channel: noise of one digit repeats it twice at
-        most in 100 000 samples of 12 bits.
-    band : share of the power between the two frequencies of a band, the rest half below and half above.
-    peak : least height of a peak over the median of the spectrum around it; white noise in 16 blocks stays below 6.
-    apart : least distance of two peaks in lines of the spectrum: the window smears one over four.
-    segment : samples of a block of a spectrum.
-    """
-
-    clipped_run: int = 4
-    band: float = 0.99
-    peak: float = 10.0
-    apart: int = 8
-    segment: int = 4096
-
-
-THRESHOLDS = SurveyThresholds()
-
-
-@dataclass(frozen=True)
 class ChannelSurvey:
     """One channel: numbers, faults and its band.
 
@@ -57,9 +35,9 @@ class ChannelSurvey:
 
     @property
     def faults(self) -> tuple[str, ...]:
-        found = [("dead", self.dead), (f"{self.clipped} samples clipped", self.clipped > 0),
+        faults = [("dead", self.dead), (f"{self.clipped} samples clipped", self.clipped > 0),
                  (f"{self.missing} samples missing", self.missing > 0)]  # fmt: skip
-        return tuple(text for text, holds in found if holds)
+        return tuple(text for text, holds in faults if holds)
 
 
 @dataclass(frozen=True)
@@ -77,10 +55,10 @@ class Survey:
 
     def table(self) -> str:
         rows = [
-            (one.name, one.unit, f"{one.low:.4g}", f"{one.high:.4g}", f"{one.rms:.4g}",
-             "" if one.band is None else f"{one.band[0]:.3g} to {one.band[1]:.3g}",
-             ", ".join(f"{f:.4g}" for f in one.peaks), ", ".join(one.faults))
-            for one in self.channels
+            (channel.name, channel.unit, f"{channel.low:.4g}", f"{channel.high:.4g}", f"{channel.rms:.4g}",
+             "" if channel.band is None else f"{channel.band[0]:.3g} to {channel.band[1]:.3g}",
+             ", ".join(f"{f:.4g}" for f in channel.peaks), ", ".join(channel.faults))
+            for channel in self.channels
         ]  # fmt: skip
         return align_columns(("channel", "unit", "min", "max", "rms", "band [Hz]", "peaks [Hz]", "faults"), rows)
 
@@ -91,10 +69,12 @@ class Survey:
             "gaps": self.gaps, "inputs": self.drivers.inputs, "outputs": self.drivers.outputs,
             "reason": self.drivers.reason,
             "channels": [
-                {"name": one.name, "unit": one.unit, "min": one.low, "max": one.high, "mean": one.mean, "rms": one.rms,
-                 "missing": one.missing, "clipped": one.clipped, "dead": one.dead, "band_hz": one.band,
-                 "peaks_hz": one.peaks}
-                for one in self.channels
+                {"name": channel.name, "unit": channel.unit, "min": channel.low, "max": channel.high,
+                 "mean": channel.mean,
+                 "rms": channel.rms, "missing": channel.missing, "clipped": channel.clipped, "dead": channel.dead,
+                 "band_hz": channel.band,
+                 "peaks_hz": channel.peaks}
+                for channel in self.channels
             ],
         }  # fmt: skip
 
@@ -139,42 +119,50 @@ def _survey_channel(record: Record, name: str, step: float | None) -> ChannelSur
     return ChannelSurvey(name, record.units[name], low, high, mean, rms, len(x) - len(good), clipped, dead, band, peaks)
 
 
-def _count_clipped(at_limit: Any) -> int:
+def _count_clipped(at_limit: Any, clipped_run: int = 4) -> int:
+    # clipped_run: samples in a row at the largest or smallest value of a channel: noise of one digit repeats it twice
+    # at most in 100 000 samples of 12 bits.
     starts, stops = find_runs(at_limit)
     lengths = stops - starts
-    return int(lengths[lengths >= THRESHOLDS.clipped_run].sum())
+    return int(lengths[lengths >= clipped_run].sum())
 
 
-def spectrum(x: FloatArray, step: float) -> tuple[FloatArray, FloatArray]:
-    """Frequencies [Hz] and power of a channel, averaged over blocks."""
+def spectrum(x: FloatArray, step: float, segment: int = 4096) -> tuple[FloatArray, FloatArray]:
+    """Frequencies [Hz] and power of a channel, averaged over blocks.
+
+    segment : samples of a block of a spectrum.
+    """
     from scipy.signal import welch
 
-    size = min(len(x), THRESHOLDS.segment, max(16, 1 << (len(x) // 4).bit_length()))
+    size = min(len(x), segment, max(16, 1 << (len(x) // 4).bit_length()))
     f, power = welch(x, fs=1.0 / step, nperseg=size, detrend="linear")
     return f[1:], power[1:]
 
 
-def _band(f: FloatArray, power: FloatArray) -> tuple[float, float] | None:
+def _band(f: FloatArray, power: FloatArray, band: float = 0.99) -> tuple[float, float] | None:
+    # band: share of the power between the two frequencies of a band, the rest half below and half above.
     total = np.cumsum(power)
     if not total[-1] > 0:
         return None
-    edge = 0.5 * (1.0 - THRESHOLDS.band)
+    edge = 0.5 * (1.0 - band)
     places = np.searchsorted(total / total[-1], (edge, 1.0 - edge))
     first, last = (float(f[min(int(k), len(f) - 1)]) for k in places)
     return first, last
 
 
-def _peaks(f: FloatArray, power: FloatArray, most: int = 5) -> tuple[float, ...]:
-    """Frequencies of the highest narrow peaks, in rising order."""
+def _peaks(f: FloatArray, power: FloatArray, most: int = 5, peak: float = 10.0, apart: int = 8) -> tuple[float, ...]:
+    """Frequencies of the highest narrow peaks, in rising order.
+
+    peak : least height of a peak over the median of the spectrum around it; white noise in 16 blocks stays below 6.
+    apart : least distance of two peaks in lines of the spectrum: the window smears one over four.
+    """
     from scipy.ndimage import median_filter
     from scipy.signal import find_peaks
 
     if not power.max() > 0:
         return ()
     around = median_filter(power, size=min(len(power), 101), mode="nearest") + 1e-12 * power.max()
-    places, _ = find_peaks(
-        np.concatenate([[0.0], power / around, [0.0]]), height=THRESHOLDS.peak, distance=THRESHOLDS.apart
-    )
+    places, _ = find_peaks(np.concatenate([[0.0], power / around, [0.0]]), height=peak, distance=apart)
     places = places - 1
     strongest = places[np.argsort(power[places])[::-1][:most]]
     return tuple(_top(f, power, int(k)) for k in np.sort(strongest))
@@ -184,5 +172,5 @@ def _top(f: FloatArray, power: FloatArray, k: int) -> float:
     """Frequency of a peak between lines: of the parabola through the logarithms of three powers."""
     if not 0 < k < len(f) - 1 or not (power[k - 1 : k + 2] > 0).all():
         return float(f[k])
-    left, top, right = np.log(power[k - 1 : k + 2])
-    return float(f[k] + 0.5 * (f[1] - f[0]) * (left - right) / (left - 2 * top + right))
+    below, peak, above = np.log(power[k - 1 : k + 2])
+    return float(f[k] + 0.5 * (f[1] - f[0]) * (below - above) / (below - 2 * peak + above))

@@ -13,42 +13,23 @@ frequency; at the ends the record is continued by reflection in its end points.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import positive_number, real_number
 from dalembert.core.arrays import FloatArray, frozen
-from dalembert.core.errors import DataError
+from dalembert.core.declare import instance
+from dalembert.core.errors import DataError, require_name
 from dalembert.core.findings import Advice, Call
 from dalembert.core.tables import align_columns
 from dalembert.core.text import list_names
-from dalembert.identify.records.checks import common_sample_time, list_records, name_record
+from dalembert.identify.records.checks import common_sample_time, list_records, name_record, require_samples
 from dalembert.identify.records.preparation_step import accept_several, add_note, refuse_gaps
 from dalembert.record import Record
 
-
-@dataclass(frozen=True)
-class ShiftLimits:
-    """Search for the fraction of a sample by which a channel is late."""
-
-    # More rounds change the lag by less than 1e-3 samples for signals up to half the Nyquist frequency with noise up to
-    # 0.3 of their size, and by 0.01 for those up to 0.9 of it without noise.
-    rounds: int = 30
-    lost: float = 1.5  # samples from the whole number it began at: another peak of the correlation
-    settled: float = 1e-10  # samples: change that ends the search, far below the 1e-3 that noise of 1 % leaves
-    whole: float = 1e-12  # samples: fraction of a lag that is rounding
-
-
-SHIFT = ShiftLimits()
-
 __all__ = ["Synchronised", "delay", "shift", "synchronise"]
 
-# Half the length of the interpolating filter, and its Kaiser window: exact to 1e-4 up to 0.9 of the Nyquist frequency
-# (measured at a shift of half a sample; 0.95 of it: 1e-3).
-HALF = 48
-KAISER = 8.0
 # Smallest correlation of two signals of the same quantity: noise as large as the signal in both of them gives 0.5.
 WEAK = 0.5
 
@@ -102,25 +83,36 @@ def _find_delay(a: FloatArray, b: FloatArray, dt: float, longest: float | None) 
     return lag * dt, match if np.isfinite(match) else float(R[best] / power)
 
 
-def _match(a: FloatArray, b: FloatArray, start: int) -> tuple[float, float]:
-    """Lag [samples] near ``start`` at which a ≈ g b(k + lag) + c fits best, and the correlation there."""
+def _match(
+    a: FloatArray, b: FloatArray, start: int, rounds: int = 30, half_length: int = 48, settled: float = 1e-10,
+    lost: float = 1.5,
+) -> tuple[float, float]:  # fmt: skip
+    """Lag [samples] near ``start`` at which a ≈ g b(k + lag) + c fits best, and the correlation there.
+
+    rounds : more rounds change the lag by less than 1e-3 samples for signals up to half the Nyquist frequency with
+    noise up to 0.3 of their size, and by 0.01 for those up to 0.9 of it without noise.
+    half_length : half the length of the interpolating filter, and its Kaiser window: exact to 1e-4 up to 0.9 of the
+    Nyquist frequency (measured at a shift of half a sample; 0.95 of it: 1e-3).
+    settled : samples: change that ends the search, far below the 1e-3 that noise of 1 % leaves
+    lost : samples from the whole number it began at: another peak of the correlation
+    """
     low, high = max(0, -start), min(len(a), len(b) - start)
-    edge = 2 + min(HALF, (high - low) // 8)  # ends are interpolated less well
+    edge = 2 + min(half_length, (high - low) // 8)  # ends are interpolated less well
     if high - low - 2 * edge < 8:
         return float(start), float("nan")
     a, b = a[low:high], b[low + start : high + start]
     inner = slice(edge, len(a) - edge)
     fraction, match = 0.0, float("nan")
-    for _ in range(SHIFT.rounds):
+    for _ in range(rounds):
         moved = advance(b, fraction)
         terms = np.column_stack([moved, np.gradient(moved), np.ones(len(a))])[inner]
         gain, change, _ = np.linalg.lstsq(terms, a[inner], rcond=None)[0]
         with np.errstate(invalid="ignore", divide="ignore"):  # NaN for a part that does not change
             match = float(np.corrcoef(moved[inner], a[inner])[0, 1])
-        if gain <= 0.0 or not np.isfinite(match) or abs(fraction + change / gain) > SHIFT.lost:
+        if gain <= 0.0 or not np.isfinite(match) or abs(fraction + change / gain) > lost:
             return float(start), match
         fraction += float(change / gain)
-        if abs(change / gain) < SHIFT.settled:
+        if abs(change / gain) < settled:
             break
     return start + fraction, match
 
@@ -139,13 +131,12 @@ def shift(record: Record, delays: Mapping[str, float]) -> Record:
     >>> float(abs(moved["a"] - moved["b"])[50:-50].max()) < 1e-3
     True
     """
-    if not isinstance(delays, Mapping):
-        raise DataError("wrong-type", f"shift needs delays by channel, {{name: seconds}}, not {delays!r}.")
+    instance(Mapping)("delays", delays)
     dt = record.sample_time
     by_column: dict[int, float] = {}
     for name, value in delays.items():
-        for part in record.expand(name):
-            by_column[record.names.index(part)] = real_number(f"the delay of {name!r}", value) / dt
+        for channel in record.expand(name):
+            by_column[record.names.index(channel)] = real_number(f"the delay of {name!r}", value) / dt
     if not by_column:
         raise DataError("empty", "shift needs the delay of at least one channel, {name: seconds}.")
     refuse_gaps(record, list(by_column), "interpolation")
@@ -155,34 +146,39 @@ def shift(record: Record, delays: Mapping[str, float]) -> Record:
     lags = list(by_column.values())
     first = int(np.ceil(max(0.0, -min(lags)) - 1e-9))
     last = len(record) - int(np.ceil(max(0.0, *lags, 0.0) - 1e-9))
-    if last - first < 2:
-        raise DataError(
-            "too-few-samples",
-            f"no sample remains after shifting by {max(map(abs, lags)) * dt:.6g} s: the record is too short.",
-        )
+    require_samples(
+        last - first, 2,
+        f"no sample remains after shifting by {max(map(abs, lags)) * dt:.6g} s: the record is too short.",
+    )  # fmt: skip
     text = ", ".join(f"{name} by {value:.6g} s" for name, value in delays.items())
     return add_note(record.between(float(record.time[first]), float(record.time[last - 1])), data[first:last],
                  f"shifted {text}")  # fmt: skip
 
 
-def advance(x: FloatArray, lag: float) -> FloatArray:
-    """x(k + lag), the fraction by a windowed sinc, ends reflected in their end points."""
+def advance(
+    x: FloatArray, lag: float, whole_shift: float = 1e-12, half_length: int = 48, kaiser: float = 8.0
+) -> FloatArray:
+    """x(k + lag), the fraction by a windowed sinc, ends reflected in their end points.
+
+    whole_shift : samples: fraction of a lag that is rounding
+    half_length, kaiser : of the interpolating filter and its window, as in `_match`.
+    """
     import scipy.signal
 
-    whole = round(lag)
-    fraction = lag - whole
-    if abs(fraction) > SHIFT.whole:
-        half = min(HALF, len(x) - 1)
+    samples = round(lag)
+    fraction = lag - samples
+    if abs(fraction) > whole_shift:
+        half = min(half_length, len(x) - 1)
         k = np.arange(-half, half + 1)
-        taps = np.sinc(k + fraction) * np.i0(KAISER * np.sqrt(np.maximum(0.0, 1 - (k / (half + 1)) ** 2)))
+        taps = np.sinc(k + fraction) * np.i0(kaiser * np.sqrt(np.maximum(0.0, 1 - (k / (half + 1)) ** 2)))
         taps /= taps.sum()
         ends = 2 * x[0] - x[half:0:-1], 2 * x[-1] - x[-2 : -half - 2 : -1]
         x = scipy.signal.oaconvolve(np.concatenate([ends[0], x, ends[1]]), taps, mode="valid")
     result = np.empty_like(x)
-    if whole >= 0:
-        result[: len(x) - whole], result[len(x) - whole :] = x[whole:], x[-1]
+    if samples >= 0:
+        result[: len(x) - samples], result[len(x) - samples :] = x[samples:], x[-1]
     else:
-        result[-whole:], result[:-whole] = x[:whole], x[0]
+        result[-samples:], result[:-samples] = x[:samples], x[0]
     return result
 
 
@@ -265,16 +261,11 @@ def synchronise(record: Sequence[Record], on: str | Sequence[str], *, longest: f
         )
     shared = []
     for k, (run, name) in enumerate(zip(runs, names)):
-        if name not in run.names:
-            raise DataError(
-                "unknown-name",
-                f"{name_record(runs, k)} has no channel {name!r} to synchronise on: {list_names(run.names, {})}.",
-                where={"record": k + 1, "channel": name},
-            )
+        require_name("channel", name, run.names, name_record(runs, k), where={"record": k + 1, "channel": name})
         refuse_gaps(run, range(len(run.names)), "interpolation")
         shared.append(run[name])
-    found = [(0.0, 1.0), *(_find_delay(shared[0], signal, dt, longest) for signal in shared[1:])]
-    for k, (late, match) in enumerate(found):
+    delays_found = [(0.0, 1.0), *(_find_delay(shared[0], signal, dt, longest) for signal in shared[1:])]
+    for k, (late, match) in enumerate(delays_found):
         if match < WEAK:
             raise DataError(
                 "weak-correlation",
@@ -282,18 +273,17 @@ def synchronise(record: Sequence[Record], on: str | Sequence[str], *, longest: f
                 f"quantity: their correlation is {match:.2f} at best (at {late:.6g} s). Name another channel.",
                 where={"record": k + 1, "channel": names[k]},
             )
-    first = max(int(np.ceil(-late / dt - 1e-9)) for late, _ in found)
-    last = min(int(np.floor(len(run) - 1 - late / dt + 1e-9)) for run, (late, _) in zip(runs, found))
+    first = max(int(np.ceil(-late / dt - 1e-9)) for late, _ in delays_found)
+    last = min(int(np.floor(len(run) - 1 - late / dt + 1e-9)) for run, (late, _) in zip(runs, delays_found))
     first, last = max(first, 0), min(last, len(runs[0]) - 1)
-    if last - first < 2:
-        raise DataError("too-few-samples", "the records do not overlap once their clocks agree.")
+    require_samples(last - first, 2, "the records do not overlap once their clocks agree.")
     time = runs[0].time[first : last + 1]
     moved = []
-    for run, (late, _) in zip(runs, found):
-        whole = round(late / dt)
-        rows = slice(first + whole, last + 1 + whole)  # by the record's own count: it may be longer than the first
-        fraction = late / dt - whole
+    for run, (late, _) in zip(runs, delays_found):
+        samples = round(late / dt)
+        rows = slice(first + samples, last + 1 + samples)  # by the record's own count: it may be longer than the first
+        fraction = late / dt - samples
         data = np.column_stack([advance(column.copy(), fraction)[rows] for column in run.data.T])
         moved.append(add_note(run, data, f"synchronised on {names[0]}: clock moved by {late:.6g} s", time=time))
-    delays, matches = np.array(found).T
+    delays, matches = np.array(delays_found).T
     return Synchronised(records=tuple(moved), delays=delays.copy(), correlations=matches.copy())

@@ -51,12 +51,12 @@ def change_inertia(m: Mechanism, changes: Mapping[str, NewInertia]) -> Mechanism
         place = tuple(x - float(d) for x, d in zip(value.coordinates, shifts[id(value.body)], strict=True))
         return replace(value, body=bodies[id(value.body)], coordinates=place)
 
-    made = copy(m)
-    made.bodies = [bodies[id(body)] for body in m.bodies]
+    duplicate = copy(m)
+    duplicate.bodies = [bodies[id(body)] for body in m.bodies]
     for group in ("joints", "couplers", "drivers", "constraints", "variables", "forces", "sensors"):
-        setattr(made, group, [replace_places(part, move) for part in getattr(m, group)])
-    made.parameters, made.start, made.simulation = dict(m.parameters), dict(m.start), dict(m.simulation)
-    return made
+        setattr(duplicate, group, [replace_places(element, move) for element in getattr(m, group)])
+    duplicate.parameters, duplicate.start, duplicate.simulation = dict(m.parameters), dict(m.start), dict(m.simulation)
+    return duplicate
 
 
 def _change_body(body: Body, change: NewInertia) -> Body:
@@ -85,16 +85,16 @@ def _change_body(body: Body, change: NewInertia) -> Body:
 
 def change_joint(m: Mechanism, label: str, change: Mapping[str, float], speed: float) -> None:
     """Add changes to the friction and motor inertia of a joint; all parts of one kind become one part."""
-    joint = label if any(one.name == label for one in m.joints) else label.rpartition(".")[0]
+    joint = label if any(joint_here.name == label for joint_here in m.joints) else label.rpartition(".")[0]
     if {"viscous", "coulomb"} & set(change):
-        own = [f for f in m.forces if isinstance(f, Friction) and f.joint == joint]
-        first = own[0] if own else Friction(_free_name(m, f"{label}_friction"), joint)
+        friction = [f for f in m.forces if isinstance(f, Friction) and f.joint == joint]
+        first = friction[0] if friction else Friction(_free_name(m, f"{label}_friction"), joint)
         viscous = float(first.viscous) + change.get("viscous", 0.0)
         effort = float(first.effort) + change.get("coulomb", 0.0)
         new = replace(first, viscous=max(viscous, 0.0), effort=max(effort, 0.0))
         if speed > 0 and first.static is None:
             new = replace(new, speed=speed)
-        m.forces = [new if f is first else f for f in m.forces] if own else [*m.forces, new]
+        m.forces = [new if f is first else f for f in m.forces] if friction else [*m.forces, new]
     if ROTOR in change:
         rotors = [f for f in m.forces if isinstance(f, RotorInertia) and f.joint in (label, joint)]
         if rotors:
@@ -106,8 +106,8 @@ def change_joint(m: Mechanism, label: str, change: Mapping[str, float], speed: f
 
 
 def _free_name(m: Mechanism, wanted: str) -> str:
-    taken = {part.name for part in m.parts()}
+    names = {element.name for element in m.parts()}
     name = wanted.replace(".", "_")
-    while name in taken:
+    while name in names:
         name += "_"
     return name

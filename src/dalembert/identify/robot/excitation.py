@@ -41,29 +41,16 @@ from dalembert.tree.regressor import JointColumns, Names, joint_speeds, read_joi
 
 SX = ca.SX
 CRITERIA = ("condition", "information")
-MOST_STARTS = 10_000  # of searches, each of which takes seconds
-SAMPLES = 20  # per period of the highest harmonic
-SMALLEST_EFFORT = 0.01  # of the largest effort: motors of a wrist are not much finer than those of the base
 KEYS = ("lower", "upper", "speed", "acceleration", "effort")
 
 
 def excitation(
-    eqs: EquationsOfMotion,
-    until: float,
-    *,
-    harmonics: int = 5,
-    limits: Mapping[str, Mapping[str, float]] | None = None,
-    friction: Names = ("viscous", "coulomb"),
-    rotors: bool = False,
-    joints: Names | None = None,
-    noise: Mapping[str, float] | None = None,
-    criterion: str = "condition",
-    every: float | None = None,
-    iterations: int = 200,
-    starts: int = 3,
-    seed: int = 0,
+    eqs: EquationsOfMotion, until: float, *, harmonics: int = 5,
+    limits: Mapping[str, Mapping[str, float]] | None = None, friction: Names = ("viscous", "coulomb"),
+    rotors: bool = False, joints: Names | None = None, noise: Mapping[str, float] | None = None,
+    criterion: str = "condition", every: float | None = None, iterations: int = 200, starts: int = 3, seed: int = 0,
     progress: Setting = None,
-) -> Record:
+) -> Record:  # fmt: skip
     """Design a motion for `da.identify.robot`: a Fourier series of each joint within limits, at rest at both ends.
 
     Parameters
@@ -96,17 +83,19 @@ def excitation(
     >>> bool(abs(plan["shoulder.rate"]).max() <= 2.0), plan.statistics["condition number"] < 10
     (True, True)
     """
+    most_starts = 10_000  # of searches, each of which takes seconds
+    samples = 20  # per period of the highest harmonic
     require_tree(eqs)
     period, top = positive_number("until", until), whole_number("harmonics", harmonics, 2)
-    whole_number("iterations", iterations, 0), whole_number("starts", starts, 1, MOST_STARTS)
+    whole_number("iterations", iterations, 0), whole_number("starts", starts, 1, most_starts)
     one_of("criterion", criterion, CRITERIA)
     labels = _moving_joints(eqs)
     ranges, efforts = _ranges(eqs, labels, limits)
     columns = read_joint_columns(eqs, friction, rotors, joints)
     base = base_parameters(eqs, friction=friction, rotors=rotors, joints=joints)
     step = period / (100 * top) if every is None else positive_number("every", every)
-    coarse = FourierBasis(period, top, np.linspace(0.0, period, SAMPLES * top, endpoint=False))
-    fine = FourierBasis(period, top, np.linspace(0.0, period, FINE * SAMPLES * top, endpoint=False))
+    coarse = FourierBasis(period, top, np.linspace(0.0, period, samples * top, endpoint=False))
+    fine = FourierBasis(period, top, np.linspace(0.0, period, FINE * samples * top, endpoint=False))
     rng = np.random.default_rng(whole_number("seed", seed))
     random = [_random_series(fine, ranges, rng) for _ in range(starts)]
     weights = _weights(eqs, labels, noise, coarse, random, ranges)
@@ -115,12 +104,12 @@ def excitation(
         chosen = random[0]
     else:
         with Progress(progress, "excitation") as bar:
-            found = []
+            designs = []
             for k, first in enumerate(random):
                 best = search.run(first, iterations)
-                found += [scale_exactly(fine, best, ranges, fill=fill) for fill in (False, True)]
+                designs += [scale_exactly(fine, best, ranges, fill=fill) for fill in (False, True)]
                 bar.update((k + 1) / starts)
-        chosen = min(found, key=search.value_of)
+        chosen = min(designs, key=search.value_of)
     return _record(eqs, labels, period, top, step, chosen, ranges, search, criterion, efforts, seed)
 
 
@@ -138,11 +127,12 @@ def _moving_joints(eqs: EquationsOfMotion) -> dict[str, int]:
     owners = dict.fromkeys(row.owner for row in eqs.rows)
     others = [name for k, name in enumerate(eqs.speeds.names) if k not in labels.values()]
     if owners or others:
-        found = [f"rows of {', '.join(map(repr, owners))}"] if owners else []
-        found += [f"the speeds {', '.join(map(repr, others[:6]))}"] if others else []
+        reasons = [f"rows of {', '.join(map(repr, owners))}"] if owners else []
+        reasons += [f"the speeds {', '.join(map(repr, others[:6]))}"] if others else []
         raise ModelError(
             "not-supported",
-            f"an excitation moves joints of one coordinate each, without rows; {eqs.name!r} has {' and '.join(found)}.",
+            f"an excitation moves joints of one coordinate each, without rows; {eqs.name!r} has "
+            f"{' and '.join(reasons)}.",
             Advice("Use a mechanism without them: with a fixed base, and with fixed joints in place of coupled ones."),
             where={"rows": list(owners), "speeds": others},
         )
@@ -194,9 +184,12 @@ def _random_series(fine: FourierBasis, ranges: list[JointRange], rng: np.random.
 
 def _weights(
     eqs: EquationsOfMotion, labels: Mapping[str, int], noise: Mapping[str, float] | None, basis: FourierBasis,
-    random: list[Array], ranges: list[JointRange],
+    random: list[Array], ranges: list[JointRange], smallest_effort: float = 0.01,
 ) -> Array:  # fmt: skip
-    """1 / (standard deviation of the effort) of every row, in the order of the joints."""
+    """1 / (standard deviation of the effort) of every row, in the order of the joints.
+
+    smallest_effort : of the largest effort: motors of a wrist are not much finer than those of the base
+    """
     if noise is not None:
         for name in noise:
             require_name("joint", name, labels, f"equations {eqs.name!r}", argument="noise")
@@ -206,18 +199,18 @@ def _weights(
         return np.array([1.0 / positive_number(f"noise of {name!r}", noise[name]) for name in labels])
     order = list(labels.values())
     sizes = []
-    for one in random:
-        q, v, a = (_reorder_by_speed(x, order) for x in move(basis, one, ranges))
+    for motion in random:
+        q, v, a = (_reorder_by_speed(x, order) for x in move(basis, motion, ranges))
         sizes.append(np.sqrt((inverse_dynamics(eqs, (q, v), a) ** 2).mean(axis=0)))
-    found = np.mean(sizes, axis=0)[order]
-    return np.asarray(1.0 / np.maximum(found, SMALLEST_EFFORT * max(float(found.max()), 1e-300)))
+    efforts = np.mean(sizes, axis=0)[order]
+    return np.asarray(1.0 / np.maximum(efforts, smallest_effort * max(float(efforts.max()), 1e-300)))
 
 
 def _reorder_by_speed(values: Array, order: list[int]) -> Array:
     """Columns in the order of the joints put in that of the speeds."""
-    found = np.empty_like(values)
-    found[:, order] = values
-    return found
+    ordered = np.empty_like(values)
+    ordered[:, order] = values
+    return ordered
 
 
 # -- search --------------------------------------------------------------------------------------------------------
@@ -236,12 +229,12 @@ class _Search:
 
     def _gradient_kernel(self) -> Kernel:
         """(q, v, a, G, p, t) -> gradient of Σ G·Y by q, v and a."""
-        eqs, own = self.eqs, self.columns
+        eqs, columns = self.eqs, self.columns
 
         def make() -> Kernel:
             assert eqs.tree is not None
             # the sign of a speed counts as constant: its derivative is zero
-            smooth = eqs.tree.function("regressor", own.speeds, own.terms, own.speed)
+            smooth = eqs.tree.function("regressor", columns.speeds, columns.terms, columns.speed)
             s = eqs.symbols()
             G = SX.sym("G", eqs.nv * len(self.kept))
             Y = smooth(s.q, s.v, s.a, s.p, s.t)[:, self.kept]
@@ -249,13 +242,13 @@ class _Search:
             slopes = [ca.densify(ca.gradient(total, x)) for x in (s.q, s.v, s.a)]
             return Kernel(ca.Function("regressor_gradient", [s.q, s.v, s.a, G, s.p, s.t], slopes, {"cse": True}))
 
-        return eqs.cache(("regressor gradient", own, tuple(self.kept)), make)  # type: ignore[no-any-return]
+        return eqs.cache(("regressor gradient", columns, tuple(self.kept)), make)  # type: ignore[no-any-return]
 
     def regressor(self, q: Array, v: Array, a: Array) -> Array:
         """W (samples · joints, columns), rows weighted; q, v, a in the order of the joints."""
-        own = self.columns
+        columns = self.columns
         at = [_reorder_by_speed(x, self.order) for x in (q, v, a)]
-        Y = evaluate(self.eqs, (at[0], at[1]), "regressor", own.speeds, own.terms, own.speed, a=at[2])[0]
+        Y = evaluate(self.eqs, (at[0], at[1]), "regressor", columns.speeds, columns.terms, columns.speed, a=at[2])[0]
         return np.asarray((Y[:, self.order][:, :, self.kept] * self.weights[:, None]).reshape(-1, len(self.kept)))
 
     def condition(self, coefficients: Array) -> float:
@@ -267,7 +260,10 @@ class _Search:
     def evaluate(self, x: Array) -> tuple[float, Array]:
         """Criterion and gradient at coefficients (joints · n), scaled smoothly to their limits."""
         X = x.reshape(len(self.ranges), -1)
-        scales = [smooth_scale(self.basis, one, own.limits) for one, own in zip(X, self.ranges, strict=True)]
+        scales = [
+            smooth_scale(self.basis, coefficients, span.limits)
+            for coefficients, span in zip(X, self.ranges, strict=True)
+        ]
         scaled = X * np.array([s for s, _ in scales])[:, None]
         q, v, a = move(self.basis, scaled, self.ranges)
         value, G = judge(self.regressor(q, v, a), self.criterion)
@@ -290,11 +286,11 @@ class _Search:
         """The best coefficients found from these, within smooth limits."""
         import scipy.optimize
 
-        found = scipy.optimize.minimize(
+        minimum = scipy.optimize.minimize(
             self.evaluate, first.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": iterations}
         )
-        X = found.x.reshape(len(self.ranges), -1)
-        scales = [smooth_scale(self.basis, one, own.limits)[0] for one, own in zip(X, self.ranges, strict=True)]
+        X = minimum.x.reshape(len(self.ranges), -1)
+        scales = [smooth_scale(self.basis, x, span.limits)[0] for x, span in zip(X, self.ranges, strict=True)]
         return np.asarray(X * np.array(scales)[:, None])
 
 

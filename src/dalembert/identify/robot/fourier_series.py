@@ -17,7 +17,6 @@ import scipy.linalg
 from dalembert.core.arrays import FloatArray
 from dalembert.expressions import Array
 
-DEGREE = 24  # of the norms: (Σ|x|²⁴)^(1/24) exceeds the largest of 200 samples of a sine by 15 %
 FINE = 8  # samples per sample of the search, to find the true maxima
 
 
@@ -53,10 +52,10 @@ class FourierBasis:
             np.hstack([zero, w * k * C, -w * k * S]),
             np.hstack([zero, -((w * k) ** 2) * S, -((w * k) ** 2) * C]),
         )
-        rest = np.zeros((2, 2 * harmonics + 1))
-        rest[0, 1 : harmonics + 1], rest[1, harmonics + 1 :] = k, k**2
-        self.free = scipy.linalg.null_space(rest)  # (2 harmonics + 1, coefficients)
-        self.matrices = tuple(one @ self.free for one in full)
+        at_rest = np.zeros((2, 2 * harmonics + 1))
+        at_rest[0, 1 : harmonics + 1], at_rest[1, harmonics + 1 :] = k, k**2
+        self.free = scipy.linalg.null_space(at_rest)  # (2 harmonics + 1, coefficients)
+        self.matrices = tuple(matrix @ self.free for matrix in full)
         # largest ratio of a trigonometric polynomial of degree n to its values at N equal steps of its period (Ehlich
         # and Zeller 1964); not used for other times
         self.between = 1.0 / np.cos(np.pi * min(harmonics / len(times), 0.25))
@@ -68,31 +67,34 @@ class FourierBasis:
 
 def scale_exactly(basis: FourierBasis, coefficients: Array, ranges: list[JointRange], *, fill: bool = False) -> Array:
     """Coefficients (joints, n) scaled down to the limits; with ``fill`` also up to the nearest of them."""
-    found = np.array(coefficients)
-    for j, own in enumerate(ranges):
-        sizes = [basis.between * np.abs(B @ found[j]).max() for B in basis.matrices]
-        share = min(limit / max(size, 1e-300) for limit, size in zip(own.limits, sizes, strict=True))
-        found[j] *= share if fill else min(1.0, share)
-    return found
+    scaled = np.array(coefficients)
+    for j, span in enumerate(ranges):
+        sizes = [basis.between * np.abs(B @ scaled[j]).max() for B in basis.matrices]
+        share = min(limit / max(size, 1e-300) for limit, size in zip(span.limits, sizes, strict=True))
+        scaled[j] *= share if fill else min(1.0, share)
+    return scaled
 
 
 def move(basis: FourierBasis, coefficients: Array, ranges: list[JointRange]) -> tuple[Array, Array, Array]:
     """q, v and a (samples, joints) of unscaled coefficients."""
     q, v, a = (B @ coefficients.T for B in basis.matrices)
-    return q + np.array([one.centre for one in ranges]), v, a
+    return q + np.array([span.centre for span in ranges]), v, a
 
 
-def smooth_scale(basis: FourierBasis, x: Array, limits: Array) -> tuple[float, Array]:
-    """s of one joint with smooth maxima, and its gradient by the coefficients."""
+def smooth_scale(basis: FourierBasis, x: Array, limits: Array, degree: int = 24) -> tuple[float, Array]:
+    """s of one joint with smooth maxima, and its gradient by the coefficients.
+
+    degree : of the norms: (Σ|x|²⁴)^(1/24) exceeds the largest of 200 samples of a sine by 15 %
+    """
     norms, gradients = [], []
     for B, limit in zip(basis.matrices, limits, strict=True):
         if not np.isfinite(limit):
             continue
         y = B @ x
         top = max(float(np.abs(y).max()), 1e-300)
-        sums = float(((np.abs(y) / top) ** DEGREE).sum())
-        norm = top * sums ** (1.0 / DEGREE)
-        slope = B.T @ (np.sign(y) * (np.abs(y) / top) ** (DEGREE - 1)) * sums ** (1.0 / DEGREE - 1.0)
+        sums = float(((np.abs(y) / top) ** degree).sum())
+        norm = top * sums ** (1.0 / degree)
+        slope = B.T @ (np.sign(y) * (np.abs(y) / top) ** (degree - 1)) * sums ** (1.0 / degree - 1.0)
         norms.append(norm / limit)
         gradients.append(slope / limit)
     norms.append(1.0)
@@ -100,8 +102,8 @@ def smooth_scale(basis: FourierBasis, x: Array, limits: Array) -> tuple[float, A
     # the largest of them, approximated by a norm of high order
     ratio = np.array(norms)
     top = float(ratio.max())
-    sums = float(((ratio / top) ** DEGREE).sum())
-    total = top * sums ** (1.0 / DEGREE)
-    weights = (ratio / top) ** (DEGREE - 1) * sums ** (1.0 / DEGREE - 1.0)
+    sums = float(((ratio / top) ** degree).sum())
+    total = top * sums ** (1.0 / degree)
+    weights = (ratio / top) ** (degree - 1) * sums ** (1.0 / degree - 1.0)
     gradient = sum(w * g for w, g in zip(weights, gradients, strict=True))
     return 1.0 / total, np.asarray(-gradient / total**2)

@@ -88,15 +88,15 @@ class IdentifiedRobot:
     def _place(self, name: str) -> int:
         if name in self.base.names:
             return self.base.names.index(name)
-        kept = [self.base.parameters[k] for k in self.base.kept]
-        return find_name("base parameter", name, kept, "this result")
+        base_parameters = [self.base.parameters[k] for k in self.base.kept]
+        return find_name("base parameter", name, base_parameters, "this result")
 
     @property
     def smallest_eigenvalues(self) -> dict[str, float]:
         bodies = require_tree(self.equations).bodies
         width = (len(self.parameters) - len(self.columns.names)) // len(bodies)
         blocks = self.values[: width * len(bodies)].reshape(len(bodies), width)
-        return {body: smallest_eigenvalue(own) for body, own in zip(bodies, blocks, strict=True)}
+        return {body: smallest_eigenvalue(block) for body, block in zip(bodies, blocks, strict=True)}
 
     # -- use ----------------------------------------------------------------------------------------------------------
     def predict(self, record: Record | Sequence[Record], *, motion: Names = None) -> Record:
@@ -107,8 +107,8 @@ class IdentifiedRobot:
         """
         (run,) = list_records(record) if isinstance(record, Record) else _require_one(record)
         how = self.provenance
-        given = motion if motion is not None else how["motion"] if how["named motion"] else None
-        channels = read_channels(self.equations, (run,), given, None, efforts=False)
+        chosen = motion if motion is not None else how["motion"] if how["named motion"] else None
+        channels = read_channels(self.equations, (run,), chosen, None, efforts=False)
         channels = replace(channels, inputs=how["inputs"], efforts=how["efforts"], units=how["units"])
         balance = TorqueBalance(self.equations, channels, self.columns)
         moving = replace(channels, inputs={}, efforts={})
@@ -127,36 +127,38 @@ class IdentifiedRobot:
                 "unknown-name", f"mechanism {m.name!r} has no body {missing[0]!r}: it is not the identified mechanism.",
                 where={"body": missing[0]},
             )  # fmt: skip
-        made = change_inertia(m, self._inertias(bodies))
+        changed = change_inertia(m, self._inertias(bodies))
         by_joint: dict[str, dict[str, float]] = {}
         for name, new, old in zip(self.parameters, self.values, self.first, strict=True):
             label, _, term = name.rpartition(".")
             if name in self.columns.names and term != "offset":
                 by_joint.setdefault(label, {})[term] = float(new) - float(old)
         for label, change in by_joint.items():
-            change_joint(made, label, change, self.columns.speed)
-        made.validate()
-        return made
+            change_joint(changed, label, change, self.columns.speed)
+        changed.validate()
+        return changed
 
     def _inertias(self, bodies: Sequence[str]) -> dict[str, NewInertia]:
         eqs = self.equations
         frames = np.array(require_tree(eqs).function("link_frames")(eqs.p, 0.0))
         dim = frames.shape[1] - 1
         width = 4 if dim == 2 else 10
-        found = {}
+        inertias = {}
         for i, body in enumerate(bodies):
             far, place = frames[dim * i : dim * (i + 1), :dim], frames[dim * i : dim * (i + 1), dim]
-            own = self.values[width * i : width * (i + 1)]
-            mass, h = float(own[0]), own[1 : 1 + dim]
+            block = self.values[width * i : width * (i + 1)]
+            mass, h = float(block[0]), block[1 : 1 + dim]
             c = h / mass
             if dim == 2:
-                found[body] = NewInertia(mass, place + far @ c, float(own[3] - mass * (c @ c)))
+                inertias[body] = NewInertia(mass, place + far @ c, float(block[3] - mass * (c @ c)))
                 continue
-            J = np.array([[own[4], own[5], own[7]], [own[5], own[6], own[8]], [own[7], own[8], own[9]]])
+            J = np.array(
+                [[block[4], block[5], block[7]], [block[5], block[6], block[8]], [block[7], block[8], block[9]]]
+            )
             J = J - mass * (float(c @ c) * np.eye(3) - np.outer(c, c))
             about = far @ J @ far.T
-            found[body] = NewInertia(mass, place + far @ c, 0.5 * (about + about.T))
-        return found
+            inertias[body] = NewInertia(mass, place + far @ c, 0.5 * (about + about.T))
+        return inertias
 
     # -- judgement ----------------------------------------------------------------------------------------------------
     def residuals(self, lags: int | None = None) -> Residuals:
@@ -188,10 +190,10 @@ def predict_efforts(
     """Efforts of a motion with changed parameters, as a record; measured minus predicted, in units of the channels."""
     count, rows = len(motion.t), balance.rows
     predicted, missed, measured = (np.empty((count, len(rows))) for _ in range(3))
-    for part, block in balance.blocks(motion):
-        missed[part] = (block.target - block.Y @ change) / block.gain
-        measured[part] = block.effort / block.gain
-        predicted[part] = measured[part] - missed[part]
+    for span, block in balance.blocks(motion):
+        missed[span] = (block.target - block.Y @ change) / block.gain
+        measured[span] = block.effort / block.gain
+        predicted[span] = measured[span] - missed[span]
     columns = {row.channel: predicted[:, k] for k, row in enumerate(rows)}
     units = {row.channel: row.unit for row in rows}
     return Record.from_channels(motion.t, columns, units, name=name), missed, measured

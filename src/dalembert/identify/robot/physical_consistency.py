@@ -32,36 +32,6 @@ from dalembert.core.arrays import FloatArray
 from dalembert.expressions import Array
 from dalembert.numerics.least_squares import DampedStep, Damping, minimise
 
-
-@dataclass(frozen=True)
-class ConsistencyThresholds:
-    """Weights of the drawing, and the thickness of thin bodies."""
-
-    # Weights γ of the drawing, from strict to weak. With the last weight, a parameter with a deviation of 1 % moves by
-    # 1e-2 · (1e-2)² = 1e-6 of its distance from the drawing.
-    weights: tuple[float, ...] = (1.0, 1e-1, 1e-2)
-    # The same for friction and motor inertia: a drawing often has none.
-    joint_weight: float = 1e-6
-    # Largest number of steps of a stage: on records of arms of two and six joints all end within 40.
-    iterations: int = 300
-    # Decrease of the value that ends a stage, relative and in squared deviations: near the minimum the next step of
-    # Newton's method gains its square.
-    settled: float = 1e-8
-    # Predicted decrease that is lost in the rounding of the value: a sum of 1e4 squares.
-    rounding: float = 1e-12
-    # Part of the way to the next impossible body that a step goes at most.
-    nearest: float = 0.9
-    # Least second moment of a drawn body over its largest: a rod gets a thickness of 3 % of its length.
-    thin: float = 1e-3
-    # Mass of a drawn body without mass, over the mean of the others.
-    massless: float = 1e-4
-    # Initial guess of friction and motor inertia that are drawn as zero, over their usual size.
-    begin: float = 0.1
-    # Effect of friction or motor inertia of usual size, in deviations, below which the data do not show it.
-    shown: float = 1e-3
-
-
-THRESHOLDS = ConsistencyThresholds()
 DAMPING = Damping(first=0.0, growth=10.0, restart=1e-12, dropped=1e-9, most=1e12)
 
 
@@ -87,22 +57,24 @@ def smallest_eigenvalue(parameters: Array) -> float:
     return float(np.linalg.eigvalsh(P / np.outer(size, size))[0])
 
 
-def thicken(drawn: Array, length: float, mass: float) -> FloatArray:
+def thicken(drawn: Array, length: float, mass: float, massless: float = 1e-4, thin: float = 1e-3) -> FloatArray:
     """Parameters of a drawn body, with a thickness where it has none, and a mass.
 
     length, mass : of the machine, for bodies that are drawn without them.
+    massless : mass of a drawn body without mass, over the mean of the others.
+    thin : least second moment of a drawn body over its largest: a rod gets a thickness of 3 % of its length.
     """
-    m = max(float(drawn[0]), THRESHOLDS.massless * mass)
+    m = max(float(drawn[0]), massless * mass)
     if len(drawn) == 4:
         h, moment = drawn[1:3], float(drawn[3]) / m
         about = moment - float(h @ h) / m**2
-        about = max(about, THRESHOLDS.thin * max(moment, THRESHOLDS.massless * length**2))
+        about = max(about, thin * max(moment, massless * length**2))
         return np.array([m, *h, m * about + float(h @ h) / m])
     P = pseudo_inertia(np.concatenate([[m], drawn[1:]]))
     c = P[0, 1:] / m
     values, axes = np.linalg.eigh(P[1:, 1:] - m * np.outer(c, c))
-    largest = max(float(values[-1]), THRESHOLDS.massless * m * length**2)
-    S = (axes * np.maximum(values, THRESHOLDS.thin * largest)) @ axes.T + m * np.outer(c, c)
+    largest = max(float(values[-1]), massless * m * length**2)
+    S = (axes * np.maximum(values, thin * largest)) @ axes.T + m * np.outer(c, c)
     J = np.trace(S) * np.eye(3) - S
     return np.array([m, *drawn[1:4], J[0, 0], J[0, 1], J[1, 1], J[0, 2], J[1, 2], J[2, 2]])
 
@@ -123,8 +95,8 @@ class DrawnMatrix:
         except np.linalg.LinAlgError:
             return None
         near = L.T @ self.inverse @ L
-        left = scipy.linalg.solve_triangular(L, self.parts.transpose(1, 0, 2).reshape(len(L), -1), lower=True)
-        sides = left.reshape(len(L), -1, len(L)).transpose(2, 1, 0).reshape(len(L), -1)
+        solved = scipy.linalg.solve_triangular(L, self.parts.transpose(1, 0, 2).reshape(len(L), -1), lower=True)
+        sides = solved.reshape(len(L), -1, len(L)).transpose(2, 1, 0).reshape(len(L), -1)
         slopes = scipy.linalg.solve_triangular(L, sides, lower=True).reshape(len(L), -1, len(L))
         size = float(np.trace(near) - len(L)) - float(np.linalg.slogdet(near)[1])
         return size, (near - np.eye(len(L))).ravel(), slopes.transpose(0, 2, 1).reshape(len(L) ** 2, -1)
@@ -154,32 +126,40 @@ class _Bodies:
 class _DistanceProblem:
     """The distance to the estimate and to the drawing, as a problem of damped least squares."""
 
-    def __init__(self, matrices: Sequence[DrawnMatrix], offsets: Array, drawn: Array, R: Array, x: Array) -> None:
+    def __init__(
+        self, matrices: Sequence[DrawnMatrix], offsets: Array, drawn: Array, R: Array, x: Array,
+        weights: tuple[float, ...] = (1.0, 0.1, 0.01),
+    ) -> None:  # fmt: skip
         """R : (n, parameters) information times grouping.  x : (n,) R times the estimate.  offsets : (parameters,)
-        1 / usual size of numbers of any sign, zero elsewhere, with their values in ``drawn``."""
+        1 / usual size of numbers of any sign, zero elsewhere, with their values in ``drawn``.
+
+        weights : weights γ of the drawing, from strict to weak. With the last weight, a parameter with a deviation of 1
+        % moves by 1e-2 · (1e-2)² = 1e-6 of its distance from the drawing.
+        """
         self.matrices, self.offsets, self.drawn, self.R, self.x = matrices, offsets, drawn, R, x
-        self.weight = THRESHOLDS.weights[0]
+        self.weight = weights[0]
         used = np.zeros(len(drawn), dtype=bool)
-        for one in matrices:
-            used[one.part] = True
+        for matrix in matrices:
+            used[matrix.part] = True
         self.free = used | (offsets > 0.0)
 
-    def at(self, values: Array) -> _Bodies | None:
+    def at(self, values: Array, joint_weight: float = 1e-6) -> _Bodies | None:
+        # joint_weight: The same for friction and motor inertia: a drawing often has none.
         residuals, slopes = [self.R @ values - self.x], [self.R]
         total, limits = float(residuals[0] @ residuals[0]), []
-        for one in self.matrices:
-            found = one.distance(values)
-            if found is None:
+        for matrix in self.matrices:
+            distance = matrix.distance(values)
+            if distance is None:
                 return None
-            size, s, J = found
-            weight = THRESHOLDS.joint_weight if one.joint else self.weight
+            size, s, J = distance
+            weight = joint_weight if matrix.joint else self.weight
             rows = np.zeros((len(s), len(values)))
-            rows[:, one.part] = J
+            rows[:, matrix.part] = J
             total += weight * size
             residuals.append(np.sqrt(0.5 * weight) * s)
             slopes.append(np.sqrt(0.5 * weight) * rows)
-            limits.append((one.part, J))
-        free = np.sqrt(THRESHOLDS.joint_weight) * self.offsets
+            limits.append((matrix.part, J))
+        free = np.sqrt(joint_weight) * self.offsets
         residuals.append(free * (values - self.drawn))
         slopes.append(np.diag(free))
         total += float(residuals[-1] @ residuals[-1])
@@ -188,7 +168,8 @@ class _DistanceProblem:
     def value(self, point: _Bodies) -> float:
         return point.value
 
-    def step(self, point: _Bodies, damping: float) -> DampedStep:
+    def step(self, point: _Bodies, damping: float, nearest: float = 0.9) -> DampedStep:
+        # nearest: Part of the way to the next impossible body that a step goes at most.
         J, r = point.slopes[:, self.free], point.residual
         scale = np.linalg.norm(J, axis=0)
         rows = np.vstack([J / scale, np.sqrt(damping) * np.eye(len(scale))])
@@ -196,9 +177,9 @@ class _DistanceProblem:
         change = np.zeros(len(point.values))
         change[self.free] = -scipy.linalg.solve_triangular(triangle, Q[: len(r)].T @ r) / scale
         least = -1.0  # of the eigenvalues of L⁻¹ δP L⁻ᵀ: at -1 a body becomes impossible
-        for part, slopes in point.limits:
+        for limit, slopes in point.limits:
             n = int(np.sqrt(len(slopes)))
-            least = min(least, float(np.linalg.eigvalsh((slopes @ change[part]).reshape(n, n))[0]) / THRESHOLDS.nearest)
+            least = min(least, float(np.linalg.eigvalsh((slopes @ change[limit]).reshape(n, n))[0]) / nearest)
         change = change / -least
         after = r + point.slopes @ change
         return DampedStep(change, float(r @ r - after @ after))
@@ -206,21 +187,29 @@ class _DistanceProblem:
     def evaluate(self, point: _Bodies, step: DampedStep) -> _Bodies | None:
         return self.at(point.values + step.change)
 
-    def is_settled(self, before: _Bodies, after: _Bodies, step: DampedStep) -> bool:
-        return before.value - after.value <= THRESHOLDS.settled * (1.0 + after.value)
+    def is_settled(self, before: _Bodies, after: _Bodies, step: DampedStep, settled: float = 1e-8) -> bool:
+        # settled: Decrease of the value that ends a stage, relative and in squared deviations: near the minimum the
+        # next step of Newton's method gains its square.
+        return before.value - after.value <= settled * (1.0 + after.value)
 
-    def is_rounding(self, point: _Bodies, trial: _Bodies | None, step: DampedStep) -> bool:
-        return step.predicted <= THRESHOLDS.rounding * (1.0 + point.value)
+    def is_rounding(self, point: _Bodies, trial: _Bodies | None, step: DampedStep, rounding: float = 1e-12) -> bool:
+        # rounding: Predicted decrease that is lost in the rounding of the value: a sum of 1e4 squares.
+        return step.predicted <= rounding * (1.0 + point.value)
 
 
 def find_consistent(
     drawn: Array, per_body: int, bodies: int, signed: Sequence[bool], sizes: Array, grouping: Array,
     information: Array, base: Array,
+    weights: tuple[float, ...] = (1.0, 0.1, 0.01), shown: float = 1e-3, iterations: int = 300,
+    begin: float = 0.1, thin: float = 1e-3,
 ) -> ConsistentParameters:  # fmt: skip
     """Parameters of possible bodies nearest to the estimate of the base parameters.
 
     drawn : of all parameters, those of joints last.  signed : of those of joints, whether they may be negative.
     sizes : usual values of those of joints.  grouping : K.  information : R.  base : estimate of K π.
+    shown : effect of friction or motor inertia of usual size, in deviations, below which the data do not show it.
+    iterations : largest number of steps of a stage: on records of arms of two and six joints all end within 40.
+    begin : initial guess of friction and motor inertia that are drawn as zero, over their usual size.
     """
     blocks = drawn[: per_body * bodies].reshape(bodies, per_body)
     mass = float(blocks[:, 0][blocks[:, 0] > 0].mean()) if (blocks[:, 0] > 0).any() else 1.0
@@ -229,26 +218,26 @@ def find_consistent(
     R = information @ grouping
     values, offsets, matrices = np.array(drawn, dtype=float), np.zeros(len(drawn)), []
     parts = np.array([pseudo_inertia(unit) for unit in np.eye(per_body)])
-    for b, own in enumerate(blocks):
-        part = slice(per_body * b, per_body * (b + 1))
-        values[part] = thicken(own, length, mass)
-        matrices.append(DrawnMatrix(part, parts, values[part]))
+    for b, block in enumerate(blocks):
+        span = slice(per_body * b, per_body * (b + 1))
+        values[span] = thicken(block, length, mass)
+        matrices.append(DrawnMatrix(span, parts, values[span]))
     for k, (any_sign, size) in enumerate(zip(signed, sizes, strict=True), per_body * bodies):
         scale = max(abs(float(drawn[k])), float(size), 1e-9)
-        if float(np.linalg.norm(R[:, k])) * scale < THRESHOLDS.shown:
+        if float(np.linalg.norm(R[:, k])) * scale < shown:
             continue  # without effect on the data: it keeps its value
         if any_sign:
             offsets[k] = 1.0 / scale
             continue
-        near = np.array([max(float(drawn[k]), THRESHOLDS.thin * scale)])
+        near = np.array([max(float(drawn[k]), thin * scale)])
         matrices.append(DrawnMatrix(slice(k, k + 1), np.ones((1, 1, 1)), near, joint=True))
-        values[k] = max(float(near[0]), THRESHOLDS.begin * scale)
+        values[k] = max(float(near[0]), begin * scale)
     problem, converged = _DistanceProblem(matrices, offsets, drawn, R, information @ base), False
-    for weight in THRESHOLDS.weights:
+    for weight in weights:
         problem.weight = weight
         start = problem.at(values)
         assert start is not None  # bodies as drawn, with a thickness
-        end = minimise(problem, start, DAMPING, THRESHOLDS.iterations)
+        end = minimise(problem, start, DAMPING, iterations)
         values, converged = end.point.values, end.converged
     missed = R @ values - problem.x
     return ConsistentParameters(values, float(missed @ missed), converged)

@@ -7,7 +7,7 @@ solves them for the base parameters, `physical_consistency` finds bodies that ha
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,9 +21,8 @@ from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
 from dalembert.identify.machine.records import Names
 from dalembert.identify.model.quality import Fit
-from dalembert.identify.records.checks import find_name, list_records
+from dalembert.identify.records.checks import find_name, list_records, require_samples
 from dalembert.identify.records.reporting import report_findings
-from dalembert.identify.robot import weighted_least_squares as least_squares
 from dalembert.identify.robot.identified_robot import IdentifiedRobot, predict_efforts
 from dalembert.identify.robot.measured_motion import MeasuredMotion, read_channels, read_motions
 from dalembert.identify.robot.physical_consistency import ConsistentParameters, find_consistent, smallest_eigenvalue
@@ -37,46 +36,13 @@ from dalembert.tree.regressor import Names as Labels
 from dalembert.tree.regressor import count_inertial, dynamic_parameters, read_joint_columns
 
 
-@dataclass(frozen=True)
-class RobotJudgement:
-    """Limits beyond which data or result are doubtful."""
-
-    # Speed of a joint over its largest, below which its Coulomb friction is not known: it may stick, or noise changes
-    # the sign of its speed.
-    standstill: float = 0.01
-    # Rows over base parameters: fewer than 2 are too few to estimate the noise, and 10 give it within 25 %.
-    fewest_rows: float = 2.0
-    few_rows: float = 10.0
-    # Correlation of the measured efforts with those of the drawing: a drawing that is off by half its masses gives 0.8.
-    wrong_sign: float = -0.5
-    # Share of the effort [%] that the parameters explain.
-    fit: float = 50.0
-    # Mean weighted square of the residuals where the noise is given: 1 if it is right, within a few per cent.
-    noise_ratio: float = 2.0
-    # Probability that chance alone moves an estimate this far, in deviations, from bodies that are possible.
-    impossible: float = 1e-3
-
-
-THRESHOLDS = RobotJudgement()
-
-
 @report_findings
 def robot(
-    eqs: EquationsOfMotion,
-    record: Record | Sequence[Record],
-    *,
-    inputs: Names = None,
-    motion: Names = None,
-    friction: Labels = ("viscous", "coulomb"),
-    rotors: bool = False,
-    joints: Labels | None = None,
-    speed: float = 0.0,
-    weights: Mapping[str, float] | None = None,
-    cutoff_hz: float | None = None,
-    decimate: int | None = None,
-    consistent: bool = True,
-    progress: Setting = None,
-) -> IdentifiedRobot:
+    eqs: EquationsOfMotion, record: Record | Sequence[Record], *, inputs: Names = None, motion: Names = None,
+    friction: Labels = ("viscous", "coulomb"), rotors: bool = False, joints: Labels | None = None, speed: float = 0.0,
+    weights: Mapping[str, float] | None = None, cutoff_hz: float | None = None, decimate: int | None = None,
+    consistent: bool = True, progress: Setting = None,
+) -> IdentifiedRobot:  # fmt: skip
     """Identify masses, centres of mass, inertias, friction and motor inertia of a robot.
 
     Torques are linear in these parameters. Weighted least squares estimates the combinations that motions determine
@@ -137,33 +103,33 @@ def robot(
         motions, findings = read_motions(eqs, runs, channels, cutoff_hz=cutoff_hz, decimate=decimate)
         motions = _hold_resting_joints(balance, motions)
         bar.update(0.3)
-        used = [_used_rows(balance, one, motions) for one in motions]
+        used = [_used_rows(balance, each, motions) for each in motions]
         data, spread, doubts = _compress(balance, base, first, motions, used)
         findings += doubts + _resting_joints(balance, motions)
         bar.update(0.6)
-        found = estimate(data, spread, noise, max(one.error for one in motions))
-        found, method = _judge_deviations(balance, base, motions, used, found)
+        result = estimate(data, spread, noise, max(each.error for each in motions))
+        result, method = _judge_deviations(balance, base, motions, used, result)
         bar.update(0.8)
-        change, distance, converged = _all_parameters(eqs, balance, base, found, first, consistent)
+        change, distance, converged = _all_parameters(eqs, balance, base, result, first, consistent)
         bar.update(0.9)
-    rows = [predict_efforts(balance, one, change, f"{eqs.name} predicted") for one in motions]
+    rows = [predict_efforts(balance, each, change, f"{eqs.name} predicted") for each in motions]
     agreement = _fit(balance, rows, spread)
     values = first + change
-    possible, doubts = _judge_bodies(eqs, base, found, values, distance)
-    findings += _judge_data(balance, base, data, found, agreement, noise) + doubts
-    notes = [f"warning: {one.problem}" for one in findings]
-    notes += _notes(base, found, method, motions, converged)
+    possible, doubts = _judge_bodies(eqs, base, result, values, distance)
+    findings += _judge_data(balance, base, data, result, agreement, noise) + doubts
+    notes = [f"warning: {each.problem}" for each in findings]
+    notes += _notes(base, result, method, motions, converged)
     return IdentifiedRobot(
-        equations=eqs, columns=columns, base=base, base_values=base.from_parameters(first) + found.x,
-        base_first=base.from_parameters(first), base_deviations=found.deviations, covariance=found.covariance,
+        equations=eqs, columns=columns, base=base, base_values=base.from_parameters(first) + result.x,
+        base_first=base.from_parameters(first), base_deviations=result.deviations, covariance=result.covariance,
         parameters=drawn.names, units=drawn.units, values=values, first=first, physically_consistent=possible,
-        noise=found.noise, condition=found.condition, predicted=tuple(one for one, _, _ in rows),
+        noise=result.noise, condition=result.condition, predicted=tuple(each for each, _, _ in rows),
         errors=tuple(missed for _, missed, _ in rows), fit=agreement, notes=tuple(notes), findings=tuple(findings),
         provenance={
             "made by": "da.identify.robot", "motion": dict(channels.motion), "named motion": motion is not None,
             "inputs": dict(channels.inputs), "efforts": dict(channels.efforts), "units": dict(channels.units),
-            "cutoff_hz": cutoff_hz, "decimate": decimate, "deviations": method, "rounds": found.iterations,
-            "distance": distance, "filtered_at_hz": [one.cutoff_hz for one in motions],
+            "cutoff_hz": cutoff_hz, "decimate": decimate, "deviations": method, "rounds": result.iterations,
+            "distance": distance, "filtered_at_hz": [each.cutoff_hz for each in motions],
         },
     )  # fmt: skip
 
@@ -187,47 +153,56 @@ def _given_noise(balance: TorqueBalance, weights: Mapping[str, float] | None) ->
 
 def _largest_speeds(balance: TorqueBalance, motions: Sequence[MeasuredMotion]) -> Array:
     driven = [row.speed for row in balance.rows]
-    return np.asarray(np.max([np.abs(one.v[:, driven]).max(axis=0) for one in motions], axis=0))
+    return np.asarray(np.max([np.abs(motion.v[:, driven]).max(axis=0) for motion in motions], axis=0))
 
 
 def _hold_resting_joints(balance: TorqueBalance, motions: Sequence[MeasuredMotion]) -> list[MeasuredMotion]:
     """The motions without speeds and accelerations of joints at rest: noise there would pass for excitation."""
     still = [row.speed for row, top in zip(balance.rows, _largest_speeds(balance, motions)) if top <= SMOOTH]
     moving = ~np.isin(np.arange(balance.eqs.nv), still)
-    return [replace(one, v=one.v * moving, a=one.a * moving) for one in motions]
+    return [replace(motion, v=motion.v * moving, a=motion.a * moving) for motion in motions]
 
 
-def _used_rows(balance: TorqueBalance, motion: MeasuredMotion, motions: Sequence[MeasuredMotion]) -> BoolArray:
-    """(N, rows) whether a joint's row counts: one with Coulomb friction by the sign of its speed must move."""
+def _used_rows(
+    balance: TorqueBalance, motion: MeasuredMotion, motions: Sequence[MeasuredMotion], standstill: float = 0.01
+) -> BoolArray:
+    """(N, rows) whether a joint's row counts: one with Coulomb friction by the sign of its speed must move.
+
+    standstill : speed of a joint over its largest, below which its Coulomb friction is not known: it may stick, or
+    noise changes the sign of its speed.
+    """
     driven = [row.speed for row in balance.rows]
     used = np.ones((len(motion.t), len(driven)), dtype=bool)
     if "coulomb" not in balance.columns.terms or balance.columns.speed > 0:
         return used
-    least = np.maximum(THRESHOLDS.standstill * _largest_speeds(balance, motions), SMOOTH)
+    least = np.maximum(standstill * _largest_speeds(balance, motions), SMOOTH)
     dry = np.isin(driven, balance.columns.speeds)
     return used & (~dry | (np.abs(motion.v[:, driven]) > least))
 
 
 def _compress(
     balance: TorqueBalance, base: BaseParameters, first: Array, motions: Sequence[MeasuredMotion],
-    used: Sequence[BoolArray],
+    used: Sequence[BoolArray], fewest_rows: float = 2.0, wrong_sign: float = -0.5,
 ) -> tuple[Triangles, Array, list[Finding]]:  # fmt: skip
-    """Data of each joint, spread of its efforts, and joints whose efforts have the wrong sign."""
+    """Data of each joint, spread of its efforts, and joints whose efforts have the wrong sign.
+
+    fewest_rows : rows over base parameters: fewer than 2 are too few to estimate the noise, and 10 give it within 25 %.
+    wrong_sign : correlation of the measured efforts with those of the drawing: a drawing that is off by half its masses
+    gives 0.8.
+    """
     count = len(balance.rows)
     data, efforts, drawn, parts = Triangles.empty(count, base.count), [], [], []
     for motion, rows in zip(motions, used, strict=True):
-        for part, block in balance.blocks(motion):
-            data = data.add(block.Y[:, :, list(base.kept)], block.target, rows[part])
+        for span, block in balance.blocks(motion):
+            data = data.add(block.Y[:, :, list(base.kept)], block.target, rows[span])
             efforts.append(block.effort)
             drawn.append(block.effort - block.target)
             parts.append(np.abs(block.Y * first).max(axis=2))
-    if data.counts.sum() < THRESHOLDS.fewest_rows * base.count:
-        raise DataError(
-            "too-few-samples",
-            f"{int(data.counts.sum())} measured efforts of moving joints are too few for {base.count} base parameters.",
-            Advice("Record longer, with all joints in motion."),
-            evidence={"rows": int(data.counts.sum()), "parameters": base.count},
-        )  # fmt: skip
+    require_samples(
+        data.counts.sum(), fewest_rows * base.count,
+        f"{int(data.counts.sum())} measured efforts of moving joints are too few for {base.count} base parameters.",
+        Advice("Record longer, with all joints in motion."), noun="rows",
+    )  # fmt: skip
     measured, expected = np.vstack(efforts), np.vstack(drawn)
     spread = measured.std(axis=0)
     passive = np.array([row.input < 0 and row.speed not in balance.channels.efforts for row in balance.rows])
@@ -241,7 +216,7 @@ def _compress(
         along = float(
             np.mean((measured[:, k] - measured[:, k].mean()) * (expected[:, k] - expected[:, k].mean())) / sizes
         )
-        if along < THRESHOLDS.wrong_sign:
+        if along < wrong_sign:
             findings.append(Finding(
                 "wrong-sign",
                 f"the torque {row.channel!r} is opposed to that of the drawing (correlation {along:.2f}): its sign, or "
@@ -270,27 +245,31 @@ def _resting_joints(balance: TorqueBalance, motions: Sequence[MeasuredMotion]) -
 
 def _judge_deviations(
     balance: TorqueBalance, base: BaseParameters, motions: Sequence[MeasuredMotion], used: Sequence[BoolArray],
-    found: WeightedEstimate,
+    found: WeightedEstimate, far_from_white: float = 1.6, batches: int = 40,
 ) -> tuple[WeightedEstimate, str]:  # fmt: skip
-    """Deviations of white residuals, or by their scatter over the record where they are far from white."""
-    limits = least_squares.THRESHOLDS
-    total = sum(len(one.t) for one in motions)
-    length = max(1, total // limits.batches)
+    """Deviations of white residuals, or by their scatter over the record where they are far from white.
+
+    far_from_white : largest ratio of deviations to those of white noise: five times that scatter, no coincidence among
+    100 parameters.
+    batches : number of batches of the record: 40 give a deviation to 1/√(2 · 39) = 11 %.
+    """
+    total = sum(len(each.t) for each in motions)
+    length = max(1, total // batches)
     gradients = []
     for motion, rows in zip(motions, used, strict=True):
         shares = np.zeros((-(-len(motion.t) // length), base.count))
-        for part, block in balance.blocks(motion):
+        for span, block in balance.blocks(motion):
             W = block.Y[:, :, list(base.kept)]
-            left = np.where(rows[part], block.target - W @ found.x, 0.0) / found.noise**2
-            np.add.at(shares, np.arange(part.start, part.stop) // length, np.einsum("bij,bi->bj", W, left))
+            scores = np.where(rows[span], block.target - W @ found.x, 0.0) / found.noise**2
+            np.add.at(shares, np.arange(span.start, span.stop) // length, np.einsum("bij,bi->bj", W, scores))
         gradients.append(shares)
     together = np.vstack(gradients)
-    if len(together) < limits.batches // 2:
+    if len(together) < batches // 2:
         return found, "white residuals"
     robust = batch_covariance(together, found)
-    known = np.isfinite(found.deviations) & (found.deviations > 0)
-    ratio = float(np.sqrt(np.max(np.diag(robust)[known] / np.diag(found.covariance)[known], initial=0.0)))
-    if ratio < limits.far_from_white:
+    determined = np.isfinite(found.deviations) & (found.deviations > 0)
+    ratio = float(np.sqrt(np.max(np.diag(robust)[determined] / np.diag(found.covariance)[determined], initial=0.0)))
+    if ratio < far_from_white:
         return found, "white residuals"
     wide = WeightedEstimate(
         found.x, robust, found.noise, found.information, found.directions, found.condition, found.iterations
@@ -320,14 +299,17 @@ def _all_parameters(
 
 
 def _judge_bodies(
-    eqs: EquationsOfMotion, base: BaseParameters, found: WeightedEstimate, values: Array, distance: float
-) -> tuple[bool, list[Finding]]:
+    eqs: EquationsOfMotion, base: BaseParameters, found: WeightedEstimate, values: Array, distance: float,
+    impossible_share: float = 1e-3,
+) -> tuple[bool, list[Finding]]:  # fmt: skip
+    # impossible_share: Probability that chance alone moves an estimate this far, in deviations, from bodies that are
+    # possible.
     import scipy.stats
 
     bodies, width = require_tree(eqs).bodies, count_inertial(eqs)
     blocks = values[: width * len(bodies)].reshape(len(bodies), width)
-    impossible = [body for body, own in zip(bodies, blocks, strict=True) if not smallest_eigenvalue(own) > 0]
-    limit = float(scipy.stats.chi2.ppf(1.0 - THRESHOLDS.impossible, base.count))
+    impossible = [body for body, block_of in zip(bodies, blocks, strict=True) if not smallest_eigenvalue(block_of) > 0]
+    limit = float(scipy.stats.chi2.ppf(1.0 - impossible_share, base.count))
     if impossible:
         problem = f"no distribution of mass has the parameters of {', '.join(impossible)}."
         advice = (Advice("Use {}.", Argument("consistent", True)),)
@@ -346,8 +328,12 @@ def _judge_bodies(
 
 def _judge_data(
     balance: TorqueBalance, base: BaseParameters, data: Triangles, found: WeightedEstimate, agreement: Fit,
-    noise: Array | None,
+    noise: Array | None, few_rows: float = 10.0, fit: float = 50.0, noise_ratio: float = 2.0,
 ) -> list[Finding]:  # fmt: skip
+    # few_rows: Rows over base parameters: fewer than 2 are too few to estimate the noise, and 10 give it within 25 %.
+    # fit: Share of the effort [%] that the parameters explain.
+    # noise_ratio: Mean weighted square of the residuals where the noise is given: 1 if it is right, within a few per
+    # cent.
     findings = []
     loose = [name for name, x in zip(base.names, found.deviations, strict=True) if not np.isfinite(x)]
     if loose:
@@ -361,14 +347,14 @@ def _judge_data(
             (Advice("Move all joints at once, such as by {}.", Call("da.identify.excitation")),),
         ))  # fmt: skip
     rows = float(data.counts.sum())
-    if rows < THRESHOLDS.few_rows * base.count:
+    if rows < few_rows * base.count:
         findings.append(Finding(
             "few-samples", f"{int(rows)} measured efforts are few for {base.count} base parameters: their deviations "
             "are themselves uncertain.",
             {}, {"rows": int(rows), "parameters": base.count}, (Advice("Record longer."),),
         ))  # fmt: skip
     for row, percent in zip(balance.rows, agreement.percent, strict=True):
-        if not percent > THRESHOLDS.fit and (row.input >= 0 or row.speed in balance.channels.efforts):
+        if not percent > fit and (row.input >= 0 or row.speed in balance.channels.efforts):
             findings.append(Finding(
                 "poor-fit",
                 f"the parameters explain {max(percent, 0.0):.0f} % of the torque {row.channel!r}: noise, another "
@@ -378,20 +364,20 @@ def _judge_data(
             ))  # fmt: skip
     if noise is not None:
         ratio = data.squares(found.x) / noise**2 / np.maximum(data.counts - base.count / len(noise), 1.0)
-        for row, one in zip(balance.rows, ratio, strict=True):
-            if not 1 / THRESHOLDS.noise_ratio < one < THRESHOLDS.noise_ratio:
+        for row, share in zip(balance.rows, ratio, strict=True):
+            if not 1 / noise_ratio < share < noise_ratio:
                 findings.append(Finding(
                     "wrong-noise",
-                    f"residuals of {row.channel!r} are {np.sqrt(one):.2g} times the noise given by its weight: the "
+                    f"residuals of {row.channel!r} are {np.sqrt(share):.2g} times the noise given by its weight: the "
                     "standard deviations are wrong by as much.",
-                    {"channel": row.channel}, {"ratio": float(np.sqrt(one))},
+                    {"channel": row.channel}, {"ratio": float(np.sqrt(share))},
                     (Advice("Leave out {}, and the noise is estimated.", Argument("weights")),),
                 ))  # fmt: skip
     return findings
 
 
 def _fit(balance: TorqueBalance, rows: Sequence[tuple[Record, Array, Array]], spread: Array) -> Fit:
-    missed, measured = np.vstack([one for _, one, _ in rows]), np.vstack([one for _, _, one in rows])
+    missed, measured = np.vstack([errors for _, errors, _ in rows]), np.vstack([errors for _, _, errors in rows])
     size = ((measured - measured.mean(axis=0)) ** 2).sum(axis=0)
     size = np.where(size > 0.0, size, len(measured) * spread**2)  # of joints without effort: the parts that cancel
     wrong = (missed**2).sum(axis=0)
@@ -406,11 +392,11 @@ def _fit(balance: TorqueBalance, rows: Sequence[tuple[Record, Array, Array]], sp
 def _notes(
     base: BaseParameters, found: WeightedEstimate, method: str, motions: Sequence[MeasuredMotion], converged: bool
 ) -> list[str]:
-    cuts = sorted({f"{one.cutoff_hz:.3g} Hz" for one in motions if one.cutoff_hz is not None})
-    known = np.isfinite(found.deviations)
+    cuts = sorted({f"{motion.cutoff_hz:.3g} Hz" for motion in motions if motion.cutoff_hz is not None})
+    finite = np.isfinite(found.deviations)
     notes = [
         f"motion filtered at {', '.join(cuts)}" if cuts else "motion not filtered",
-        f"{int(known.sum())} of {base.count} base parameters determined, condition number {found.condition:.3g}",
+        f"{int(finite.sum())} of {base.count} base parameters determined, condition number {found.condition:.3g}",
         f"standard deviations by {method}",
     ]
     if not converged:

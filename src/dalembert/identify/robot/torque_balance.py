@@ -26,10 +26,6 @@ from dalembert.tree.base_parameters import first_independent
 from dalembert.tree.evaluation import evaluate
 from dalembert.tree.regressor import JointColumns, joint_speeds
 
-BLOCK = 2000  # samples at a time: a regressor of 6 speeds and 80 columns then takes 8 MB
-ROUNDING = 1e-9  # relative rounding error of differences of larger values
-SPEED = 100.0  # rad/s or m/s, far above the speeds that regularise drawn friction
-
 
 @dataclass(frozen=True)
 class BalanceRow:
@@ -92,15 +88,15 @@ class TorqueBalance:
                 f"the effort of {labels[twice[0]]!r} is given twice: by joint, and as input {measured[twice[0]]!r}.",
                 where={"joint": labels[twice[0]]},
             )
-        known = [*measured, *channels.efforts]
-        unknown = [k for k in self.unknown if k not in known]
+        channels_known = [*measured, *channels.efforts]
+        unknown = [k for k in self.unknown if k not in channels_known]
         assert eqs.tree is not None
         moving = set(eqs.tree.function("regressor").sparsity_out(0).row()) if eqs.rows else set(range(eqs.nv))
-        passive = [k for k in range(eqs.nv) if k in moving and k not in (*known, *unknown)]
-        order = [*known, *passive, *unknown, *(k for k in range(eqs.nv) if k not in moving)]
-        free = order if not eqs.rows else self._independent(order, known, labels)
+        passive = [k for k in range(eqs.nv) if k in moving and k not in (*channels_known, *unknown)]
+        order = [*channels_known, *passive, *unknown, *(k for k in range(eqs.nv) if k not in moving)]
+        free = order if not eqs.rows else self._independent(order, channels_known, labels)
         rows = []
-        for k in sorted(k for k in (*known, *passive) if k in free):
+        for k in sorted(k for k in (*channels_known, *passive) if k in free):
             name = measured.get(k, "")
             label = labels.get(k, eqs.speeds.names[k])
             channel = channels.inputs.get(name, channels.efforts.get(k, f"{label}.effort"))
@@ -128,14 +124,17 @@ class TorqueBalance:
         return free
 
     # -- numbers ------------------------------------------------------------------------------------------------------
-    def blocks(self, motion: MeasuredMotion) -> Iterator[tuple[slice, BalanceBlock]]:
-        """The balance along a motion, some samples at a time."""
-        for first in range(0, len(motion.t), BLOCK):
-            part = slice(first, min(first + BLOCK, len(motion.t)))
-            yield part, self._block(motion, part)
+    def blocks(self, motion: MeasuredMotion, block: int = 2000) -> Iterator[tuple[slice, BalanceBlock]]:
+        """The balance along a motion, some samples at a time.
+
+        block : samples at a time: a regressor of 6 speeds and 80 columns then takes 8 MB
+        """
+        for first in range(0, len(motion.t), block):
+            span = slice(first, min(first + block, len(motion.t)))
+            yield span, self._block(motion, span)
 
     def _block(self, motion: MeasuredMotion, part: slice) -> BalanceBlock:
-        eqs, own = self.eqs, self.columns
+        eqs, columns = self.eqs, self.columns
         q, v, a, u, t = (x[part] for x in (motion.q, motion.v, motion.a, motion.u, motion.t))
         t, z, lam = t.reshape(-1, 1), eqs.state().z, np.zeros(len(eqs.rows))
         forces = eqs.kernel("forces")
@@ -143,7 +142,7 @@ class TorqueBalance:
             forces.many(q, v, z, x, eqs.p, t, lam)[0].reshape(len(q), eqs.nv) for x in (u, 0 * u, np.ones_like(u))
         )
         M = eqs.kernel("inertia").many(q, eqs.p, t)[0].reshape(len(q), eqs.nv, eqs.nv)
-        Y = evaluate(eqs, (q, v), "regressor", own.speeds, own.terms, own.speed, a=a)[0]
+        Y = evaluate(eqs, (q, v), "regressor", columns.speeds, columns.terms, columns.speed, a=a)[0]
         target = f + motion.effort[part] - np.einsum("bij,bj->bi", M, a)
         driven = [row.speed for row in self.rows]
         effort = (f - still + motion.effort[part])[:, driven]
@@ -160,28 +159,31 @@ class TorqueBalance:
         eqs, free = self.eqs, self.free
         A = eqs.kernel("rows").many(q, v, np.zeros(eqs.nz), np.zeros(eqs.nu), eqs.p, t)[0].reshape(len(q), -1, eqs.nv)
         driven = [row.speed for row in self.rows]
-        rest = [k for k in range(eqs.nv) if k not in free]
+        dependent = [k for k in range(eqs.nv) if k not in free]
         T = np.zeros((len(q), eqs.nv, len(driven)))
         T[:, driven, range(len(driven))] = 1.0
-        T[:, rest] = -np.linalg.pinv(A[:, :, rest]) @ A[:, :, driven]
+        T[:, dependent] = -np.linalg.pinv(A[:, :, dependent]) @ A[:, :, driven]
         return T
 
-    def drawn_values(self) -> Array:
+    def drawn_values(self, speed: float = 100.0, rounding: float = 1e-9) -> Array:
         """Values of the columns of joints in the drawing: friction as its effort depends on speed, rotors.
 
         The part of the effort along a joint that is odd in its speed, at two speeds far above those at which drawn
         friction is regularised, is viscous v + coulomb; the even part has no column here.
+
+        speed : rad/s or m/s, far above the speeds that regularise drawn friction
+        rounding : relative rounding error of differences of larger values
         """
-        eqs, own = self.eqs, self.columns
+        eqs, columns = self.eqs, self.columns
         (q, z), t = (eqs.state().q, eqs.state().z), 0.0
-        found = np.zeros((len(own.speeds), len(own.terms)))
-        if not found.size:
-            return found.ravel()
+        drawn = np.zeros((len(columns.speeds), len(columns.terms)))
+        if not drawn.size:
+            return drawn.ravel()
         forces, zero = eqs.kernel("forces"), np.zeros(eqs.nu)
         parameters = evaluate(eqs, (q, np.zeros(eqs.nv)), "inertial_parameters")[0]
-        for i, k in enumerate(own.speeds):
+        for i, k in enumerate(columns.speeds):
             odd = []
-            for size in (SPEED, 2 * SPEED):
+            for size in (speed, 2 * speed):
                 sides = []
                 for sign in (1.0, -1.0):
                     v = np.zeros(eqs.nv)
@@ -190,18 +192,18 @@ class TorqueBalance:
                     inertial = evaluate(eqs, (q, v), "regressor", a=np.zeros(eqs.nv))[0] @ parameters
                     sides.append(float(np.ravel(f)[k] + inertial[k]))
                 odd.append(-0.5 * (sides[0] - sides[1]))
-            viscous = (odd[1] - odd[0]) / SPEED
-            values = {"viscous": viscous, "coulomb": odd[0] - viscous * SPEED, "offset": 0.0, "rotor": self._rotor(k)}
-            found[i] = [values[term] for term in own.terms]
-        return np.where(np.abs(found) < ROUNDING * np.abs(found).max(), 0.0, found).ravel()
+            viscous = (odd[1] - odd[0]) / speed
+            values = {"viscous": viscous, "coulomb": odd[0] - viscous * speed, "offset": 0.0, "rotor": self._rotor(k)}
+            drawn[i] = [values[term] for term in columns.terms]
+        return np.where(np.abs(drawn) < rounding * np.abs(drawn).max(), 0.0, drawn).ravel()
 
     def usual_sizes(self) -> Array:
         """Of the columns of joints: inertia of the joint at the drawing's pose, and as much friction at speed 1."""
-        eqs, own = self.eqs, self.columns
+        eqs, columns = self.eqs, self.columns
         M = np.reshape(eqs.kernel("inertia")(eqs.state().q, eqs.p, 0.0)[0], (eqs.nv, eqs.nv))
-        return np.repeat(np.maximum(np.diag(M)[list(own.speeds)], 1e-6 * np.diag(M).max()), len(own.terms))
+        return np.repeat(np.maximum(np.diag(M)[list(columns.speeds)], 1e-6 * np.diag(M).max()), len(columns.terms))
 
-    def _rotor(self, k: int) -> float:
+    def _rotor(self, k: int, rounding: float = 1e-9) -> float:
         """Inertia along a speed that moves no body: the total one minus that of the bodies by the regressor."""
         eqs, places = self.eqs, [row.speed for row in self.rows]
         q, still = eqs.state().q, np.zeros(eqs.nv)
@@ -212,10 +214,10 @@ class TorqueBalance:
         else:
             along = np.eye(eqs.nv)[k]
         M = np.reshape(eqs.kernel("inertia")(q, eqs.p, 0.0)[0], (eqs.nv, eqs.nv))
-        moved, rest = (evaluate(eqs, (q, still), "regressor", a=a)[0] for a in (along, still))
+        moved, at_rest = (evaluate(eqs, (q, still), "regressor", a=a)[0] for a in (along, still))
         parameters = evaluate(eqs, (q, still), "inertial_parameters")[0]
-        total, bodies = float(along @ M @ along), float(along @ (moved - rest) @ parameters)
-        return total - bodies if total - bodies > ROUNDING * total else 0.0
+        total, bodies = float(along @ M @ along), float(along @ (moved - at_rest) @ parameters)
+        return total - bodies if total - bodies > rounding * total else 0.0
 
 
 def _find_acting_inputs(eqs: EquationsOfMotion, used: Iterable[str]) -> tuple[dict[int, str], set[int]]:
@@ -224,14 +226,14 @@ def _find_acting_inputs(eqs: EquationsOfMotion, used: Iterable[str]) -> tuple[di
     speeds: dict[str, list[int]] = {name: [] for name in eqs.inputs.names}
     for speed, number in zip(pattern.row(), pattern.get_col(), strict=True):
         speeds[eqs.inputs.names[number]].append(speed)
-    found: dict[int, str] = {}
+    acting: dict[int, str] = {}
     for name in used:
-        shared = [k for k in speeds[name] if k in found]
+        shared = [k for k in speeds[name] if k in acting]
         if len(speeds[name]) != 1 or shared:
             acts = "acts on no joint directly" if not speeds[name] else "does not act on one joint alone"
             raise ModelError(
                 "not-supported", f"input {name!r} {acts}; identification of robots needs the effort of each joint.",
                 Advice("Give efforts of joints by {}.", Argument("inputs")), where={"input": name},
             )  # fmt: skip
-        found[speeds[name][0]] = name
-    return found, {k for name, own in speeds.items() if name not in used for k in own} - set(found)
+        acting[speeds[name][0]] = name
+    return acting, {k for name, places in speeds.items() if name not in used for k in places} - set(acting)

@@ -19,30 +19,6 @@ from numpy.typing import NDArray
 
 from dalembert.core.arrays import FloatArray
 from dalembert.expressions import Array
-from dalembert.identify.likelihood.identifiability import THRESHOLDS as IDENTIFIABILITY
-
-
-@dataclass(frozen=True)
-class LeastSquaresThresholds:
-    """Limits of the iteration, of the rank, and of residuals that determine the deviations."""
-
-    # Relative change of σ that ends its estimation: deviations have two digits.
-    noise_change: float = 1e-3
-    # Largest number of estimates of σ: 76 fits of an arm took 6 at most.
-    rounds: int = 50
-    # Least σ over the spread of the effort: the regressor, from derivatives of measured positions, is not more
-    # accurate.
-    least_noise: float = 1e-5
-    # Singular values of columns of length 1, relative to the largest. Derivatives of measured positions are accurate to
-    # 1e-5 at best: directions with smaller values are their errors, not parameters of the robot.
-    rank: float = 1e-6
-    # Number of batches of the record: 40 give a deviation to 1/√(2 · 39) = 11 %.
-    batches: int = 40
-    # Largest ratio of deviations to those of white noise: five times that scatter, no coincidence among 100 parameters.
-    far_from_white: float = 1.6
-
-
-THRESHOLDS = LeastSquaresThresholds()
 
 
 @dataclass(frozen=True)
@@ -94,37 +70,46 @@ class WeightedEstimate:
     @property
     def inverse(self) -> FloatArray:
         """The covariance along determined directions, zero along others."""
-        found = self.covariance.copy()
-        loose = ~np.isfinite(np.diag(found))
-        found[loose, :] = found[:, loose] = 0.0
-        return found
+        inverse = self.covariance.copy()
+        loose = ~np.isfinite(np.diag(inverse))
+        inverse[loose, :] = inverse[:, loose] = 0.0
+        return inverse
 
 
-def estimate(data: Triangles, spread: Array, noise: Array | None = None, error: float = 0.0) -> WeightedEstimate:
+def estimate(
+    data: Triangles, spread: Array, noise: Array | None = None, error: float = 0.0, least_noise: float = 1e-5,
+    rounds: int = 50, noise_change: float = 1e-3,
+) -> WeightedEstimate:  # fmt: skip
     """Estimate and noise from all joints.
 
     spread : of the effort of each joint.  noise : given standard deviations; None to estimate them.
     error : least relative one of the accelerations.
+    least_noise : least σ over the spread of the effort: the regressor, from derivatives of measured positions, is not
+    more accurate.
+    rounds : largest number of estimates of σ: 76 fits of an arm took 6 at most.
+    noise_change : relative change of σ that ends its estimation: deviations have two digits.
     """
-    least = max(THRESHOLDS.least_noise, error) * np.maximum(spread, np.max(spread, initial=0.0) * 1e-6 + 1e-300)
+    least = max(least_noise, error) * np.maximum(spread, np.max(spread, initial=0.0) * 1e-6 + 1e-300)
     if noise is not None:
         return _solve(data, np.asarray(noise, dtype=float))
     sigma = np.maximum(spread, least)
-    for k in range(1, THRESHOLDS.rounds + 1):
-        found = replace(_solve(data, sigma), iterations=k)
+    for k in range(1, rounds + 1):
+        solution = replace(_solve(data, sigma), iterations=k)
         paid = [
-            float(np.trace(found.inverse @ (R[:, :-1].T @ R[:, :-1]))) / s**2
+            float(np.trace(solution.inverse @ (R[:, :-1].T @ R[:, :-1]))) / s**2
             for R, s in zip(data.R, sigma, strict=True)
         ]
-        left = np.maximum(data.counts - paid, 1.0)
-        now = np.where(data.counts > 0, np.maximum(np.sqrt(data.squares(found.x) / left), least), sigma)
-        if np.abs(now / sigma - 1.0).max(initial=0.0) < THRESHOLDS.noise_change:
+        freedom = np.maximum(data.counts - paid, 1.0)
+        now = np.where(data.counts > 0, np.maximum(np.sqrt(data.squares(solution.x) / freedom), least), sigma)
+        if np.abs(now / sigma - 1.0).max(initial=0.0) < noise_change:
             break
         sigma = now
-    return found
+    return solution
 
 
-def _solve(data: Triangles, sigma: Array) -> WeightedEstimate:
+def _solve(data: Triangles, sigma: Array, rank: float = 1e-6, least_entry: float = 1e-6) -> WeightedEstimate:
+    # rank: Singular values of columns of length 1, relative to the largest. Derivatives of measured positions are
+    # accurate to 1e-5 at best: directions with smaller values are their errors, not parameters of the robot.
     rows = np.vstack([R / s for R, s in zip(data.R, sigma, strict=True)])
     n = rows.shape[1] - 1
     R = np.asarray(np.linalg.qr(rows, mode="r"))[: n + 1]
@@ -132,14 +117,15 @@ def _solve(data: Triangles, sigma: Array) -> WeightedEstimate:
     size = np.where(length > 0, length, 1.0)
     U, s, Vt = np.linalg.svd(R[:, :n] / size)
     s = np.append(s, np.zeros(n - len(s)))
-    known = s > THRESHOLDS.rank * max(float(s[0]), 1e-300)
-    inverse = np.where(known, 1.0 / np.where(known, s, 1.0), 0.0)
+    zero = rank * max(float(s[0]), 1e-300)
+    determined = s > zero
+    inverse = np.where(determined, 1.0 / np.where(determined, s, 1.0), 0.0)
     x = Vt.T @ (inverse * (U.T @ R[:, n])[:n]) / size
     covariance = (Vt.T * inverse**2) @ Vt / np.outer(size, size)
-    touched = (np.abs(Vt[~known]) > IDENTIFIABILITY.touched).any(axis=0)
+    touched = (np.abs(Vt[~determined]) > least_entry).any(axis=0)
     covariance[touched, touched] = np.inf
-    condition = float(s[0] / s[-1]) if known.all() else np.inf
-    return WeightedEstimate(x, covariance, sigma, R[:n, :n], Vt[~known], condition, 0)
+    condition = float(s[0] / s[-1]) if determined.all() else np.inf
+    return WeightedEstimate(x, covariance, sigma, R[:n, :n], Vt[~determined], condition, 0)
 
 
 def batch_covariance(gradients: Array, found: WeightedEstimate) -> FloatArray:

@@ -60,55 +60,59 @@ def merge_setups(
     MergedModes
     """
     one_of("method", method, METHODS)
-    given: list[Any] = list(setups) if isinstance(setups, Sequence) else []
-    if len(given) < 2:
+    sources: list[Any] = list(setups) if isinstance(setups, Sequence) else []
+    if len(sources) < 2:
         raise DataError(
             "empty", "merging needs at least two set-ups, one record (or a list of repeated tests) each.",
             where={"argument": "setups"},
         )  # fmt: skip
     if most is not None:
         whole_number("most", most, 2)
-    models = [isinstance(take_identified(one), Identified) for one in given]
+    models = [isinstance(take_identified(each), Identified) for each in sources]
     if method == "preger" and any(models):
         raise DataError(
             "wrong-type", f"set-up {models.index(True) + 1} is a model: PreGER merges records.",
             Advice("Use {} for models.", Argument("method", "poser")),
         )  # fmt: skip
-    names = [take_identified(one).outputs if model else list_records(one)[0].names for one, model in zip(given, models)]
+    names = [
+        take_identified(each).outputs if model else list_records(each)[0].names for each, model in zip(sources, models)
+    ]
     shared = find_references(names, references)
-    moved = [tuple(name for name in own if name not in shared) for own in names]
+    moved = [tuple(name for name in names_here if name not in shared) for names_here in names]
     _check_moved(moved)
-    runs = [list_records(one)[0] for one, model in zip(given, models) if not model]
+    runs = [list_records(each)[0] for each, model in zip(sources, models) if not model]
     if runs:
         common_sample_time(runs)
         common_units(runs, shared)
-    channels = [(*shared, *own) for own in moved]
+    channels = [(*shared, *names_here) for names_here in moved]
     units = {
-        name: unit for one, model in zip(given, models)
-        for name, unit in (take_identified(one).system.units if model else list_records(one)[0].units).items()
+        name: unit for each, model in zip(sources, models)
+        for name, unit in (take_identified(each).system.units if model else list_records(each)[0].units).items()
     }  # fmt: skip
     conversion = find_conversion((*shared, *sum(moved, ())), units)
-    parts: list[Any] = [one if model else _read(one, own) for one, model, own in zip(given, models, channels)]
-    measured = [part for part in parts if isinstance(part, Data)]
-    doubts = [*conversion.findings, *(one for part in measured for one in part.findings)]
+    parts: list[Any] = [
+        each if model else _read(each, names_here) for each, model, names_here in zip(sources, models, channels)
+    ]
+    measured = [piece for piece in parts if isinstance(piece, Data)]
+    doubts = [*conversion.findings, *(each for piece in measured for each in piece.findings)]
     scale = find_common_scale(measured) if measured else None
     if scale is not None and scale.factor > 1:
         parts = [
-            _read(reduce_rate(list_records(one), scale.factor), own) if isinstance(part, Data) else part
-            for one, part, own in zip(given, parts, channels)
+            _read(reduce_rate(list_records(each), scale.factor), names_here) if isinstance(piece, Data) else piece
+            for each, piece, names_here in zip(sources, parts, channels)
         ]
     if method == "preger":
         assert scale is not None
         merged = identify_at_once(parts, shared, moved, most, rows, scale, conversion, doubts)
     else:
-        found: list[SetupModes] = []
-        for part in parts:
-            if isinstance(part, Data):
+        results: list[SetupModes] = []
+        for piece in parts:
+            if isinstance(piece, Data):
                 assert scale is not None
-                found.append(identify_setup(part, most, rows, scale))
+                results.append(identify_setup(piece, most, rows, scale))
             else:
-                found.append(modes_of_model(part))
-        merged = join_setups(found, shared, moved, scale, conversion, doubts)
+                results.append(modes_of_model(piece))
+        merged = join_setups(results, shared, moved, scale, conversion, doubts)
     return replace(merged, findings=(*merged.findings, *find_no_sound_mode(merged.judgements)))
 
 
@@ -118,7 +122,7 @@ def _read(setup: Any, channels: Sequence[str]) -> Data:
 
 def find_references(names: Sequence[Sequence[str]], given: str | Iterable[str] | None) -> tuple[str, ...]:
     """Channels of all set-ups that stay in place: as given, or those that all share."""
-    shared = [name for name in names[0] if all(name in own for own in names[1:])]
+    shared = [name for name in names[0] if all(name in channels for channels in names[1:])]
     if given is None:
         if shared:
             return tuple(shared)
@@ -129,8 +133,8 @@ def find_references(names: Sequence[Sequence[str]], given: str | Iterable[str] |
         )
     wanted = (given,) if isinstance(given, str) else tuple(given)
     for name in wanted:
-        for k, own in enumerate(names):
-            if name not in own:
+        for k, channels in enumerate(names):
+            if name not in channels:
                 raise DataError(
                     "missing-channel",
                     f"set-up {k + 1} has no channel {name!r}, which is a reference. All set-ups share: "
@@ -151,14 +155,14 @@ def _check_moved(moved: Sequence[Sequence[str]]) -> None:
             "in every set-up; records of one set-up are repeated tests, which all methods take as a list.",
             Advice("Or give {}.", Argument("references")),
         )
-    seen: dict[str, int] = {}
-    for k, own in enumerate(moved):
-        for name in own:
-            if name in seen:
+    homes: dict[str, int] = {}
+    for k, channels in enumerate(moved):
+        for name in channels:
+            if name in homes:
                 raise DataError(
                     "duplicate",
-                    f"channel {name!r} is in set-ups {seen[name] + 1} and {k + 1} but is no reference. Name moved "
+                    f"channel {name!r} is in set-ups {homes[name] + 1} and {k + 1} but is no reference. Name moved "
                     "sensors differently in every set-up, or leave the channel out of one of them.",
                     where={"channel": name, "record": k + 1},
                 )
-            seen[name] = k
+            homes[name] = k

@@ -18,8 +18,6 @@ from dalembert.linear.modes import Modes
 from dalembert.numerics import ties
 from dalembert.record.units import Dimension, normalise_spelling, read_whole_unit
 
-GRAVITY = 9.80665  # m/s², of accelerometers in g
-
 
 @dataclass(frozen=True)
 class Conversion:
@@ -53,39 +51,40 @@ class Conversion:
 def find_conversion(names: Sequence[str], units: Mapping[str, str]) -> Conversion:
     """The conversion of all sensors to the quantity of the first; refused where there is none."""
     spelled = {name: normalise_spelling(units.get(name, "")) for name in names}
-    known = {name: unit for name, unit in spelled.items() if unit}
+    clear_units = {name: unit for name, unit in spelled.items() if unit}
     same = dict.fromkeys(names, 1.0), dict.fromkeys(names, 0)
-    if len(set(known.values())) < 2 and len(known) in (0, len(names)):
-        return Conversion(*same, next(iter(known.values()), ""))
-    first = next(iter(known))
-    read = {name: _read(unit) for name, unit in known.items()}
+    if len(set(clear_units.values())) < 2 and len(clear_units) in (0, len(names)):
+        return Conversion(*same, next(iter(clear_units.values()), ""))
+    first = next(iter(clear_units))
+    read = {name: _read(unit) for name, unit in clear_units.items()}
     alike = [
-        unit == known[first] or (read[name] is not None and read[name] == read[first]) for name, unit in known.items()
+        unit == clear_units[first] or (read[name] is not None and read[name] == read[first])
+        for name, unit in clear_units.items()
     ]
-    different = [name for name, is_alike in zip(known, alike) if not is_alike]
-    blank = [name for name in names if name not in known]
+    different = [name for name, is_alike in zip(clear_units, alike) if not is_alike]
+    blank = [name for name in names if name not in clear_units]
     if different and blank:
         raise DataError(
             "unit-mismatch",
-            f"{list_names(blank, {})} have no unit, while {first!r} is in [{known[first]}] and {different[0]!r} in "
-            f"[{known[different[0]]}]: shapes would mix quantities.",
+            f"{list_names(blank, {})} have no unit, while {first!r} is in [{clear_units[first]}] and {different[0]!r} "
+            f"in [{clear_units[different[0]]}]: shapes would mix quantities.",
             Advice("Give the units with {}.", Argument("units")),
             where={"channel": blank[0]},
         )
     base = read[first]
     factors, powers = same
     for name in different:
-        one = read[name]
-        if base is None or one is None or base[1][1] != one[1][1]:
+        quantity = read[name]
+        if base is None or quantity is None or base[1][1] != quantity[1][1]:
             raise DataError(
                 "unit-mismatch",
-                f"{name!r} is in [{known[name]}] and {first!r} in [{known[first]}]: no mode shape has both, since one "
-                "does not follow from the other. Merge the sensors of each quantity by themselves.",
+                f"{name!r} is in [{clear_units[name]}] and {first!r} in [{clear_units[first]}]: no mode shape has "
+                "both, since one does not follow from the other. Merge the sensors of each quantity by themselves.",
                 Advice("Or correct the units with {}.", Argument("units")),
                 where={"channel": name},
             )
-        factors[name], powers[name] = one[0] / base[0], int(one[1][2] - base[1][2])
-    return Conversion(factors, powers, known[first], _describe_blank(blank, known[first]))
+        factors[name], powers[name] = quantity[0] / base[0], int(quantity[1][2] - base[1][2])
+    return Conversion(factors, powers, clear_units[first], _describe_blank(blank, clear_units[first]))
 
 
 def _describe_blank(blank: Sequence[str], unit: str) -> tuple[Finding, ...]:
@@ -95,10 +94,13 @@ def _describe_blank(blank: Sequence[str], unit: str) -> tuple[Finding, ...]:
     return (Finding("missing-unit", problem, {"channels": list(blank)}, {}, (Advice("Give {}.", Argument("units")),)),)
 
 
-def _read(unit: str) -> tuple[float, Dimension] | None:
-    """SI factor and dimension of a displacement or angle or of a derivative of it; None for other units."""
+def _read(unit: str, gravity: float = 9.80665) -> tuple[float, Dimension] | None:
+    """SI factor and dimension of a displacement or angle or of a derivative of it; None for other units.
+
+    gravity : m/s², of accelerometers in g
+    """
     if unit in ("g", "gal"):
-        return (GRAVITY if unit == "g" else 0.01), (0.0, 1.0, -2.0, 0.0)
+        return (gravity if unit == "g" else 0.01), (0.0, 1.0, -2.0, 0.0)
     try:
         (times, over), dimension = read_whole_unit(unit)
     except DataError:

@@ -30,30 +30,9 @@ from dalembert.identify.spectral.machine_harmonics import (
     find_machine_harmonics,
 )
 from dalembert.identify.subspace.projections import project
-from dalembert.identify.subspace.stabilization import LARGEST_ORDER, Stabilization, Tolerances, make_diagram
+from dalembert.identify.subspace.stabilization import Stabilization, Tolerances, make_diagram
 from dalembert.linear.modes import Modes
 from dalembert.numerics import ties
-
-
-@dataclass(frozen=True)
-class PairThresholds:
-    """Limits for modes of two set-ups that are the same."""
-
-    # Relative difference of frequencies: temperature and the mass of moved sensors change those of a structure by 1 or
-    # 2 % within a day.
-    frequency: float = 0.03
-    # Least MAC at the references, where there are two at least.
-    mac: float = 0.8
-    # References at a node: their root mean square, relative to that of all sensors of the set-up. Shapes are known to
-    # some per cent, so that below this the error of a scale is a third or more.
-    node: float = 0.1
-    # Share of the upper half of the orders in which a set-up must have a pole of a mode that half of the others have as
-    # a stable column, within this difference of frequency: two poles may take turns at neighbouring orders.
-    orders: float = 0.5
-    near: float = 0.01
-
-
-THRESHOLDS = PairThresholds()
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,16 +54,21 @@ class SetupModes:
     duration: float = np.inf
 
 
-def identify_setup(data: Data, most: int | None, rows: int | None, scale: TimeScale) -> SetupModes:
+def identify_setup(
+    data: Data, most: int | None, rows: int | None, scale: TimeScale, largest_order: int = 60
+) -> SetupModes:
     """Modes of one set-up: the stable columns of its stabilization diagram by SSI-data, with the evidence on them."""
     setting = Setting((), data.outputs, "mean", False, rows, scale.rows)
     projection = setting.project(data)
-    room = min(projection.room, most or LARGEST_ORDER)
+    room = min(projection.room, most or largest_order)
     drawn = make_diagram(projection, list(range(2, room + 1, 2)), data, "ssi_data", Tolerances())
     modes = average_columns(drawn)
     model = ColumnModes(2 * len(modes), data.dt)
-    other = project(projection.hankel, setting.other_method)
-    evidence = {"orders": find_shares(model, modes, projection), "methods": find_shares(model, modes, other)}
+    second_projection = project(projection.hankel, setting.other_method)
+    evidence = {
+        "orders": find_shares(model, modes, projection),
+        "methods": find_shares(model, modes, second_projection),
+    }
     return SetupModes(
         modes, modes.frequencies_hz, modes.damping_ratios, None, None, find_machine_harmonics(data, modes), data.units,
         data.provenance, evidence, drawn, data.dt, data.duration,
@@ -118,9 +102,11 @@ def modes_of_model(given: Any) -> SetupModes:
     """Modes of a model, the sound ones where it was judged."""
     model = take_identified(given)
     modes = model.underdamped_modes()
-    kept = np.asarray(given.places()) if given is not model and hasattr(given, "places") else np.arange(len(modes))
-    sd_f, sd_z = (None if sd is None else sd[kept] for sd in (model.frequency_deviations_hz, model.damping_deviations))
-    chosen = modes.select(kept + 1)
+    places = np.asarray(given.places()) if given is not model and hasattr(given, "places") else np.arange(len(modes))
+    sd_f, sd_z = (
+        None if sd is None else sd[places] for sd in (model.frequency_deviations_hz, model.damping_deviations)
+    )
+    chosen = modes.select(places + 1)
     units = dict(model.system.units)
     return SetupModes(chosen, chosen.frequencies_hz, chosen.damping_ratios, sd_f, sd_z, {}, units, model.provenance)
 
@@ -130,7 +116,7 @@ def join_setups(
     conversion: Conversion, findings: Sequence[Finding],
 ) -> MergedModes:  # fmt: skip
     """The merged modes of all set-ups: those that every one of them has."""
-    found = [replace(one, modes=conversion.apply(one.modes)) for one in found]
+    found = [replace(setup, modes=conversion.apply(setup.modes)) for setup in found]
     chains, lost = _pair(found, references, conversion)
     doubts = [*findings, *lost]
     columns, macs = [], []
@@ -140,11 +126,13 @@ def join_setups(
         macs.append(mac)
         doubts += nodes
     machines = find_common_sines([
-        {number: one.machines[chain[j]] for number, chain in enumerate(chains) if chain[j] in one.machines}
-        for j, one in enumerate(found)
+        {number: setup.machines[chain[j]] for number, chain in enumerate(chains) if chain[j] in setup.machines}
+        for j, setup in enumerate(found)
     ])  # fmt: skip
-    hertz = np.array([[one.hertz[k] for one, k in zip(found, chain)] for chain in chains]).reshape(-1, len(found)).T
-    damping = np.array([[one.damping[k] for one, k in zip(found, chain)] for chain in chains]).reshape(hertz.T.shape).T
+    hertz = np.array([[setup.hertz[k] for setup, k in zip(found, chain)] for chain in chains]).reshape(-1, len(found)).T
+    damping = (
+        np.array([[setup.damping[k] for setup, k in zip(found, chain)] for chain in chains]).reshape(hertz.T.shape).T
+    )
     sd_f, sd_z = (_deviations(found, chains, name) for name in ("frequency_deviations_hz", "damping_deviations"))
     f, f_deviations = _average(hertz, sd_f)
     zeta, z_deviations = _average(damping, sd_z)
@@ -152,52 +140,56 @@ def join_setups(
     how = "unweighted" if sd_f is None else "weighted by their deviations"
     modes = Modes(_eigenvalues(f, zeta), shapes, (*references, *sum(moved, ())))
     model = ColumnModes(2 * len(modes), found[0].dt, f_deviations, z_deviations)
-    shares = [{name: values[chain[j]] for name, values in one.evidence.items()}
-              for chain in chains for j, one in enumerate(found)]  # fmt: skip
+    shares = [{name: values[chain[j]] for name, values in setup.evidence.items()}
+              for chain in chains for j, setup in enumerate(found)]  # fmt: skip
     evidence = {
-        name: np.array([own[name] for own in shares]).reshape(len(chains), -1).mean(axis=1)
-        for name in found[0].evidence if all(name in one.evidence for one in found)
+        name: np.array([share[name] for share in shares]).reshape(len(chains), -1).mean(axis=1)
+        for name in found[0].evidence if all(name in setup.evidence for setup in found)
     }  # fmt: skip
     return MergedModes(
         modes=modes, method="poser",
-        judgements=judge_setups(model, modes, evidence, machines, scale, max(one.duration for one in found)),
+        judgements=judge_setups(model, modes, evidence, machines, scale, max(setup.duration for setup in found)),
         time_scale=scale, unit=conversion.unit, references=references, setups=tuple(moved),
         frequency_deviations_hz=f_deviations, damping_deviations=z_deviations,
         setup_frequencies_hz=hertz, setup_damping_ratios=damping, reference_mac=np.array(macs), stabilization=None,
-        machines=machines, units={name: unit for one in found for name, unit in one.units.items()},
+        machines=machines, units={name: unit for setup in found for name, unit in setup.units.items()},
         notes=(*([] if scale is None else [scale.describe()]), f"means of {len(found)} set-ups, {how}",
                *conversion.note()),
         findings=(*doubts, *describe_machine_harmonics(machines)),
-        provenance={"method": "poser", "set-ups": [dict(one.provenance) for one in found]},
+        provenance={"method": "poser", "set-ups": [dict(setup.provenance) for setup in found]},
     )  # fmt: skip
 
 
 def _pair(
-    found: list[SetupModes], references: Sequence[str], conversion: Conversion
-) -> tuple[list[list[int]], list[Finding]]:
+    found: list[SetupModes], references: Sequence[str], conversion: Conversion, frequency: float = 0.03,
+    least_mac: float = 0.8,
+) -> tuple[list[list[int]], list[Finding]]:  # fmt: skip
     """Modes that all set-ups have, as the numbers of one mode in each; findings on modes missing in some set-ups.
 
     A mode of half of the set-ups at least is added to those whose diagram has its poles without a stable column.
+
+    frequency : relative difference of frequencies: temperature and the mass of moved sensors change those of a
+    structure by 1 or 2 % within a day.
+    least_mac : least MAC at the references, where there are two at least.
     """
-    limit = THRESHOLDS
     chains: list[dict[int, int]] = []  # number of the mode by set-up
-    for j, other in enumerate(found):
+    for j, rival in enumerate(found):
         heads = [next(iter(chain.items())) for chain in chains]
         hertz = np.array([found[i].hertz[k] for i, k in heads])
-        mac = np.array([_mac_at(found[i], other, references)[k] for i, k in heads]).reshape(
-            len(heads), len(other.hertz)
+        mac = np.array([_mac_at(found[i], rival, references)[k] for i, k in heads]).reshape(
+            len(heads), len(rival.hertz)
         )
-        apart = np.abs(hertz[:, None] - other.hertz[None, :]) / hertz[:, None]
-        cost = apart / limit.frequency + 1.0 - mac
-        cost[(apart > limit.frequency) | (mac < limit.mac)] = np.inf
-        taken: set[int] = set()
+        apart = np.abs(hertz[:, None] - rival.hertz[None, :]) / hertz[:, None]
+        cost = apart / frequency + 1.0 - mac
+        cost[(apart > frequency) | (mac < least_mac)] = np.inf
+        used: set[int] = set()
         for flat in np.argsort(cost, axis=None, kind="stable"):
-            c, k = divmod(int(flat), len(other.hertz))
-            if np.isfinite(cost[c, k]) and j not in chains[c] and k not in taken:
+            c, k = divmod(int(flat), len(rival.hertz))
+            if np.isfinite(cost[c, k]) and j not in chains[c] and k not in used:
                 chains[c][j] = k
-                taken.add(k)
-        chains += [{j: k} for k in range(len(other.hertz)) if k not in taken]
-    findings, whole = [], []
+                used.add(k)
+        chains += [{j: k} for k in range(len(rival.hertz)) if k not in used]
+    findings, full_chains = [], []
     means = [float(np.mean([found[j].hertz[k] for j, k in chain.items()])) for chain in chains]
     for f, chain in ((means[c], chains[c]) for c in np.argsort(means, kind="stable")):
         absent = [j for j in range(len(found)) if j not in chain]
@@ -208,53 +200,57 @@ def _pair(
                     found[j], chain[j] = added, len(added.hertz) - 1
         missing = [j + 1 for j in absent if j not in chain]
         if not missing:
-            whole.append([chain[j] for j in range(len(found))])
+            full_chains.append([chain[j] for j in range(len(found))])
         elif 2 * len(missing) <= len(found):
             words = ", ".join(map(str, missing))
             problem = (
                 f"the mode at {f:.5g} Hz has no partner in set-up {words}, with a frequency within "
-                f"{100 * limit.frequency:g} % and a MAC of {limit.mac:g} at the references: it is left out."
+                f"{100 * frequency:g} % and a MAC of {least_mac:g} at the references: it is left out."
             )
             findings.append(Finding("unpaired-mode", problem, {}, {"hertz": f, "setups": missing}))
-    return whole, findings
+    return full_chains, findings
 
 
 def _add_mode(
-    one: SetupModes, f: float, like: tuple[SetupModes, int], references: Sequence[str], conversion: Conversion
-) -> SetupModes | None:
+    one: SetupModes, f: float, like: tuple[SetupModes, int], references: Sequence[str], conversion: Conversion,
+    least_orders: float = 0.5, least_mac: float = 0.8, near: float = 0.01,
+) -> SetupModes | None:  # fmt: skip
     """A set-up with one more mode, from poles of its diagram near f [Hz] that belong to no column; None without such.
 
     like : another set-up and the number of its mode
+    least_orders, near : share of the upper half of the orders in which a set-up must have a pole of a mode that half of
+    the others have as a stable column, within this difference of frequency: two poles may take turns at neighbouring
+    orders.
     """
     if one.drawn is None:
         return None
-    drawn, limit = one.drawn, THRESHOLDS
+    drawn = one.drawn
     apart = np.abs(drawn.frequencies_hz - f) / f
-    own = np.flatnonzero((drawn.clusters == 0) & (apart < limit.near) & (drawn.damping_ratios > 0.0))
-    own = own[np.argsort(apart[own], kind="stable")]
-    own = own[np.unique(drawn.orders[own], return_index=True)[1]]  # the nearest of each order
+    candidates = np.flatnonzero((drawn.clusters == 0) & (apart < near) & (drawn.damping_ratios > 0.0))
+    candidates = candidates[np.argsort(apart[candidates], kind="stable")]
+    candidates = candidates[np.unique(drawn.orders[candidates], return_index=True)[1]]  # the nearest of each order
     orders = np.unique(drawn.orders)
     upper = orders[len(orders) // 2 :]
-    share = float(np.isin(upper, drawn.orders[own]).mean())
-    if share < limit.orders:
+    share = float(np.isin(upper, drawn.orders[candidates]).mean())
+    if share < least_orders:
         return None
-    hertz, zeta, shape = _average_poles(drawn, own)
+    hertz, zeta, shape = _average_poles(drawn, candidates)
     pole = _eigenvalues(np.array([hertz]), np.array([zeta]))
     extra = conversion.apply(Modes(pole, shape[:, None], one.modes.coordinates))
-    made = replace(
+    extended = replace(
         one, modes=Modes(np.append(one.modes.eigenvalues, extra.eigenvalues),
                          np.hstack([one.modes.shapes, extra.shapes]), one.modes.coordinates),
         hertz=np.append(one.hertz, hertz), damping=np.append(one.damping, zeta),
         evidence={name: np.append(values, share) for name, values in one.evidence.items()},
     )  # fmt: skip
-    return made if _mac_at(like[0], made, references)[like[1], -1] >= limit.mac else None
+    return extended if _mac_at(like[0], extended, references)[like[1], -1] >= least_mac else None
 
 
 def _mac_at(first: SetupModes, second: SetupModes, references: Sequence[str]) -> FloatArray:
     """MAC at the references; 1 where they are at a node of either mode, which they cannot distinguish."""
-    parts = [_part(one, references) for one in (first, second)]
-    left, right = (part / np.maximum(np.linalg.norm(part, axis=0), 1e-300) for part in parts)
-    mac: FloatArray = np.abs(left.conj().T @ right) ** 2
+    parts = [_part(modes, references) for modes in (first, second)]
+    a, b = (shapes / np.maximum(np.linalg.norm(shapes, axis=0), 1e-300) for shapes in parts)
+    mac: FloatArray = np.abs(a.conj().T @ b) ** 2
     mac[_at_node(first, references)] = 1.0
     mac[:, _at_node(second, references)] = 1.0
     return mac
@@ -270,10 +266,14 @@ def _at_node(one: SetupModes, references: Sequence[str]) -> Any:
     return find_nodes(one.modes.shapes, _part(one, references))
 
 
-def find_nodes(shapes: Any, at_references: Any) -> Any:
-    """(k,) whether the references hardly move in a mode, against all sensors."""
-    sizes = [np.sqrt(np.mean(np.abs(part) ** 2, axis=0)) for part in (at_references, shapes)]
-    return sizes[0] < THRESHOLDS.node * sizes[1]
+def find_nodes(shapes: Any, at_references: Any, node: float = 0.1) -> Any:
+    """(k,) whether the references hardly move in a mode, against all sensors.
+
+    node : references at a node: their root mean square, relative to that of all sensors of the set-up. Shapes are known
+    to some per cent, so that below this the error of a scale is a third or more.
+    """
+    sizes = [np.sqrt(np.mean(np.abs(block) ** 2, axis=0)) for block in (at_references, shapes)]
+    return sizes[0] < node * sizes[1]
 
 
 def describe_node(f: float, setups: Sequence[int] = ()) -> Finding:
@@ -290,26 +290,26 @@ def _join_shapes(
     found: Sequence[SetupModes], chain: Sequence[int], references: Sequence[str], moved: Sequence[Sequence[str]]
 ) -> tuple[ComplexArray, float, list[Finding]]:
     """The merged shape, the least MAC of a set-up with it at the references, and findings on nodes."""
-    parts = np.array([_part(one, references)[:, k] for one, k in zip(found, chain)])
+    parts = np.array([_part(setup, references)[:, k] for setup, k in zip(found, chain)])
     units = parts / np.maximum(np.linalg.norm(parts, axis=1, keepdims=True), 1e-300)
     common = np.linalg.eigh(np.einsum("ja,jb->ab", units, units.conj()))[1][:, -1]
     scales = (parts.conj() @ common) / np.maximum(np.linalg.norm(parts, axis=1) ** 2, 1e-300)
     pieces = [(scales[:, None] * parts).mean(axis=0)]
-    pieces += [scale * _part(one, own)[:, k] for scale, one, own, k in zip(scales, found, moved, chain)]
-    whole = np.concatenate(pieces)
-    nodes = [j + 1 for j, (one, k) in enumerate(zip(found, chain)) if _at_node(one, references)[k]]
-    f = float(np.mean([one.hertz[k] for one, k in zip(found, chain)]))
+    pieces += [scale * _part(setup, channels)[:, k] for scale, setup, channels, k in zip(scales, found, moved, chain)]
+    shape = np.concatenate(pieces)
+    nodes = [j + 1 for j, (setup, k) in enumerate(zip(found, chain)) if _at_node(setup, references)[k]]
+    f = float(np.mean([setup.hertz[k] for setup, k in zip(found, chain)]))
     findings = [describe_node(f, nodes)] if nodes else []
     mac = float(np.min(np.abs(units.conj() @ common) ** 2))
-    return whole / whole[ties.first_largest(whole[:, None])[0]], mac, findings
+    return shape / shape[ties.first_largest(shape[:, None])[0]], mac, findings
 
 
 def _deviations(found: Sequence[SetupModes], chains: Sequence[Sequence[int]], name: str) -> FloatArray | None:
     """(set-ups, k) standard deviations, where all set-ups have them."""
-    own = [getattr(one, name) for one in found]
-    if any(one is None for one in own):
+    columns = [getattr(setup, name) for setup in found]
+    if any(setup is None for setup in columns):
         return None
-    return np.array([[one[k] for one, k in zip(own, chain)] for chain in chains]).reshape(-1, len(found)).T
+    return np.array([[setup[k] for setup, k in zip(columns, chain)] for chain in chains]).reshape(-1, len(found)).T
 
 
 def _average(values: FloatArray, deviations: FloatArray | None) -> tuple[FloatArray, FloatArray]:

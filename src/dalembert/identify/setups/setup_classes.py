@@ -13,9 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
-from dalembert.identify.auto.mode_classes import THRESHOLDS, weigh_evidence
+from dalembert.identify.auto.mode_classes import weigh_evidence
 from dalembert.identify.auto.result import ModeJudgement
-from dalembert.identify.auto.settled_poles import THRESHOLDS as SETTLED
 from dalembert.identify.auto.time_scale import TimeScale, find_time_scale
 from dalembert.identify.auto.validation import find_duplicates
 from dalembert.identify.records.data import Data
@@ -36,24 +35,24 @@ class ColumnModes:
 
 def find_common_scale(parts: Sequence[Data]) -> TimeScale:
     """The band of all set-ups, and the rate and rows that suit it."""
-    scales = [find_time_scale(part) for part in parts]
-    factor = min(one.factor for one in scales)
-    rows = max(-(-(one.rows or 0) * one.factor // factor) for one in scales)
-    low, high = min(one.low for one in scales), max(one.high for one in scales)
+    scales = [find_time_scale(setup) for setup in parts]
+    factor = min(scale.factor for scale in scales)
+    rows = max(-(-(scale.rows or 0) * scale.factor // factor) for scale in scales)
+    low, high = min(scale.low for scale in scales), max(scale.high for scale in scales)
     return TimeScale(low, high, scales[0].nyquist, factor, rows or None, False)
 
 
 def find_common_sines(setups: Sequence[Mapping[int, MachineHarmonic]]) -> dict[int, MachineHarmonic]:
     """Steady sines, by mode, of at least half of the set-ups: in one of many, a mode looks like a sine by chance."""
-    counts = Counter(k for one in setups for k in one)
+    counts = Counter(k for sines in setups for k in sines)
     return {
-        k: next(one[k] for one in setups if k in one) for k in sorted(counts) if 2 * counts[k] >= len(setups)
+        k: next(sines[k] for sines in setups if k in sines) for k in sorted(counts) if 2 * counts[k] >= len(setups)
     }  # fmt: skip
 
 
 def judge_setups(
     model: ColumnModes, modes: Modes, evidence: Mapping[str, FloatArray], machines: Collection[int],
-    scale: TimeScale | None, duration: float,
+    scale: TimeScale | None, duration: float, resolution: float = 0.1, heavy: float = 0.3,
 ) -> tuple[ModeJudgement, ...]:  # fmt: skip
     """Class and reasons of every mode; duration : of the longest record [s]."""
     f, zeta = modes.frequencies_hz, modes.damping_ratios
@@ -61,8 +60,8 @@ def judge_setups(
     reasons: list[list[str]] = [[] for _ in f]
     for k in range(len(f)):
         tests = {
-            "not-excited": not excited[k], "no-decay": -modes.eigenvalues[k].real * duration < SETTLED.resolution,
-            "heavily-damped": zeta[k] > THRESHOLDS.heavy, "machine": k in machines,
+            "not-excited": not excited[k], "no-decay": -modes.eigenvalues[k].real * duration < resolution,
+            "heavily-damped": zeta[k] > heavy, "machine": k in machines,
         }  # fmt: skip
         reasons[k] += [name for name, is_so in tests.items() if is_so]
     for i, j in find_duplicates(modes):

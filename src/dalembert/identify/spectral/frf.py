@@ -14,7 +14,6 @@ E|ΔH_bc|² ≈ (1 - γ²_b) S_bb (S_uu⁻¹)_cc / (n_d - r) for r inputs;
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -26,7 +25,7 @@ from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.core.tables import align_columns
 from dalembert.core.text import list_names
-from dalembert.identify.records.checks import find_name
+from dalembert.identify.records.checks import find_name, require_samples
 from dalembert.identify.records.data import Data, Detrend, read_data
 from dalembert.identify.records.reporting import IdentificationWarning
 from dalembert.identify.spectral.spectra import Records, Window, average_blocks, divide, plan_blocks
@@ -35,22 +34,6 @@ from dalembert.linear.responses.frequency_response import FrequencyResponse
 __all__ = ["Coherence", "FrfEstimate", "coherence", "frf"]
 
 METHODS = ("H1", "H2", "Hv")
-
-
-@dataclass(frozen=True)
-class ExcitationThresholds:
-    """Limits of the power and of the independence of inputs."""
-
-    # share of the largest power of an input below which its lines are rounding errors: 100 times the square of 1e-13,
-    # the rounding of a transform
-    no_power: float = 1e-24
-    # smallest eigenvalue of the correlation of independent inputs: a difference of 1e-5 of their size, squared
-    dependent: float = 1e-10
-    # cross spectrum of channels of unit power below which an output does not answer: rounding of a transform is 1e-13
-    quiet: float = 1e-12
-
-
-THRESHOLDS = ExcitationThresholds()
 
 
 @frozen
@@ -74,16 +57,17 @@ class Coherence:
 
     def __getitem__(self, pair: str | tuple[str, str]) -> FloatArray:
         """(nf,) multiple coherence of ``c["output"]``, or ordinary coherence of ``c["output", "input"]``."""
-        output, given = (pair, None) if isinstance(pair, str) else pair
+        output, input_name = (pair, None) if isinstance(pair, str) else pair
         b = find_name("output", output, self.outputs, "this Coherence")
-        if given is None:
+        if input_name is None:
             return self.multiple[:, b]
-        return self.ordinary[:, b, find_name("input", given, self.inputs, "this Coherence")]
+        return self.ordinary[:, b, find_name("input", input_name, self.inputs, "this Coherence")]
 
     def table(self) -> str:
         """Smallest, mean and share above 0.9 of the multiple coherence of every output."""
+        high = 0.9
         rows = [
-            (name, f"{g.min():.3f}", f"{g.mean():.3f}", f"{100.0 * np.mean(g > 0.9):.0f} %")
+            (name, f"{g.min():.3f}", f"{g.mean():.3f}", f"{100.0 * np.mean(g > high):.0f} %")
             for name, g in zip(self.outputs, self.multiple.T)
         ]
         return align_columns(("output", "smallest", "mean", "above 0.9"), rows)
@@ -139,14 +123,14 @@ class FrfEstimate:
 
     def select(self, lines: NDArray[np.intp]) -> FrfEstimate:
         """The same at some of the lines only."""
-        old, seen = self.response, self.coherence
+        old, coherent = self.response, self.coherence
         response = FrequencyResponse(
             old.frequencies[lines], old.values[lines], old.inputs, old.outputs, provenance=old.provenance,
             input_units=old.input_units, output_units=old.output_units,
         )  # fmt: skip
         coherence = Coherence(
-            frequencies=seen.frequencies[lines], ordinary=seen.ordinary[lines], multiple=seen.multiple[lines],
-            inputs=seen.inputs, outputs=seen.outputs,
+            frequencies=coherent.frequencies[lines], ordinary=coherent.ordinary[lines],
+            multiple=coherent.multiple[lines], inputs=coherent.inputs, outputs=coherent.outputs,
         )  # fmt: skip
         return FrfEstimate(
             response=response, coherence=coherence,
@@ -167,16 +151,10 @@ class FrfEstimate:
 
 
 def frf(
-    record: Records,
-    inputs: str | Iterable[str] = (),
-    outputs: str | Iterable[str] | None = None,
-    *,
-    method: Literal["H1", "H2", "Hv"] = "H1",
-    window: Window = "hann",
-    segment: int | Literal["record"] | None = None,
-    overlap: float = 0.5,
-    detrend: Detrend = "mean",
-) -> FrfEstimate:
+    record: Records, inputs: str | Iterable[str] = (), outputs: str | Iterable[str] | None = None, *,
+    method: Literal["H1", "H2", "Hv"] = "H1", window: Window = "hann", segment: int | Literal["record"] | None = None,
+    overlap: float = 0.5, detrend: Detrend = "mean",
+) -> FrfEstimate:  # fmt: skip
     """Frequency response from inputs to outputs with coherence and random errors.
 
     Parameters
@@ -230,15 +208,9 @@ def frf(
 
 
 def coherence(
-    record: Records,
-    inputs: str | Iterable[str] = (),
-    outputs: str | Iterable[str] | None = None,
-    *,
-    window: Window = "hann",
-    segment: int | None = None,
-    overlap: float = 0.5,
-    detrend: Detrend = "mean",
-) -> Coherence:
+    record: Records, inputs: str | Iterable[str] = (), outputs: str | Iterable[str] | None = None, *,
+    window: Window = "hann", segment: int | None = None, overlap: float = 0.5, detrend: Detrend = "mean",
+) -> Coherence:  # fmt: skip
     """Ordinary and multiple coherence; parameters as in :func:`frf`."""
     data = read_data(record, inputs, outputs, offset_matters=detrend == "none")
     G, w, blocks, _, _ = _densities(data, window, segment, overlap, detrend, "a coherence")
@@ -261,23 +233,28 @@ def _densities(
 class _Scaled:
     """The density matrices with every channel at unit power, so that units decide no rank."""
 
-    def __init__(self, G: ComplexArray, data: Data, blocks: int) -> None:
+    def __init__(
+        self, G: ComplexArray, data: Data, blocks: int, dependence: float = 1e-10, no_power: float = 1e-24
+    ) -> None:
+        # dependence: smallest eigenvalue of the correlation of independent inputs: a difference of 1e-5 of their size,
+        # squared
+        # no_power: share of the largest power of an input below which its lines are rounding errors: 100 times the
+        # square of 1e-13, the rounding of a transform
         nu, self.nu, self.data = data.nu, data.nu, data
         self.power = np.einsum("faa->fa", G).real
         self.tiny = np.finfo(np.float64).tiny
-        self.dead = (self.power[:, :nu] <= THRESHOLDS.no_power * self.power[:, :nu].max(axis=0)).any(axis=1)
+        self.dead = (self.power[:, :nu] <= no_power * self.power[:, :nu].max(axis=0)).any(axis=1)
         self.size = np.sqrt(np.maximum(self.power, self.tiny))
         self.C = G / (self.size[:, :, None] * self.size[:, None, :])
-        if blocks < nu:
-            raise DataError(
-                "too-few-samples",
-                f"the effects of {nu} inputs need at least {nu} independent blocks or records to be separated; there "
-                f"are {blocks}. Add tests that excite the inputs differently, or take shorter blocks.",
-                evidence={"blocks": blocks, "needed": nu},
-            )
+        require_samples(
+            blocks, nu,
+            f"the effects of {nu} inputs need at least {nu} independent blocks or records to be separated; there "
+            f"are {blocks}. Add tests that excite the inputs differently, or take shorter blocks.",
+            noun="blocks",
+        )  # fmt: skip
         values = np.linalg.eigvalsh(self.C[:, :nu, :nu])
-        self.inverse = np.linalg.pinv(self.C[:, :nu, :nu], rcond=THRESHOLDS.dependent, hermitian=True)
-        dependent = (values[:, 0] < THRESHOLDS.dependent) & ~self.dead
+        self.inverse = np.linalg.pinv(self.C[:, :nu, :nu], rcond=dependence, hermitian=True)
+        dependent = (values[:, 0] < dependence) & ~self.dead
         self.findings: list[Finding] = []
         if dependent.any():
             problem = (
@@ -303,11 +280,13 @@ class _Scaled:
     def h1(self) -> ComplexArray:
         return self.restore((self.inverse @ self.C[:, : self.nu, self.nu :]).transpose(0, 2, 1))
 
-    def h2(self) -> ComplexArray:
+    def h2(self, silence: float = 1e-12) -> ComplexArray:
+        # silence: cross spectrum of channels of unit power below which an output does not answer: rounding of a
+        # transform is 1e-13
         nu, C = self.nu, self.C
         if nu == 1:
             S = C[:, nu:, 0]  # (nf, ny) conj(y) u
-            quiet = np.abs(S) <= THRESHOLDS.quiet
+            quiet = np.abs(S) <= silence
             return self.restore(np.where(quiet, 0.0, 1.0 / np.where(quiet, 1.0, S))[:, :, None])
         if self.data.ny != nu:
             raise DataError(
@@ -328,16 +307,16 @@ class _Scaled:
         return self.restore(H)
 
 
-def divide_explained(G: ComplexArray, nu: int) -> FloatArray:
+def divide_explained(G: ComplexArray, nu: int, dependence: float = 1e-10, no_power: float = 1e-24) -> FloatArray:
     """(nf, ny) multiple coherence of densities (nf, nu + ny, nu + ny), inputs first; 0 where an input has no power."""
     power = np.einsum("faa->fa", G).real
     size = np.sqrt(np.maximum(power, np.finfo(np.float64).tiny))
     C = G / (size[:, :, None] * size[:, None, :])
-    inverse = np.linalg.pinv(C[:, :nu, :nu], rcond=THRESHOLDS.dependent, hermitian=True)
+    inverse = np.linalg.pinv(C[:, :nu, :nu], rcond=dependence, hermitian=True)
     cross = C[:, :nu, nu:]
     multiple = np.einsum("fcb,fcd,fdb->fb", cross.conj(), inverse, cross, optimize=True).real
     multiple = divide(multiple, (power[:, nu:] > 0.0).astype(np.float64))
-    multiple[(power[:, :nu] <= THRESHOLDS.no_power * power[:, :nu].max(axis=0)).any(axis=1)] = 0.0
+    multiple[(power[:, :nu] <= no_power * power[:, :nu].max(axis=0)).any(axis=1)] = 0.0
     return multiple
 
 

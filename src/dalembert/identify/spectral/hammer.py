@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.core.arguments import real_number
 from dalembert.core.arrays import ComplexArray, FloatArray, frozen
+from dalembert.core.declare import between, positive
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
 from dalembert.identify.records.checks import list_records, read_channels
@@ -22,9 +22,6 @@ from dalembert.identify.records.preparation_step import add_note, find_columns, 
 from dalembert.record import Record
 
 __all__ = ["HammerWindows", "hammer_windows"]
-
-# An impact lasts while the force exceeds this share of its peak: a half sine does so for 97 % of its length.
-IMPACT = 0.05
 
 
 @frozen
@@ -71,13 +68,9 @@ class HammerWindows:
 
 
 def hammer_windows(
-    record: Record | Sequence[Record],
-    inputs: str | Iterable[str],
-    outputs: str | Iterable[str] | None = None,
-    *,
-    width: float | None = None,
-    remaining: float = 0.01,
-) -> HammerWindows:
+    record: Record | Sequence[Record], inputs: str | Iterable[str], outputs: str | Iterable[str] | None = None, *,
+    width: float | None = None, remaining: float = 0.01,
+) -> HammerWindows:  # fmt: skip
     """Force and exponential windows on hammer tests.
 
     Parameters
@@ -100,16 +93,14 @@ def hammer_windows(
             "missing-argument", "hammer windows need the channel of the hammer.",
             Advice("Name it with {}.", Argument("inputs")),
         )  # fmt: skip
-    share = real_number("remaining", remaining)
-    if not 0.0 < share <= 1.0:
-        raise DataError("out-of-range", f"remaining must be above 0 and at most 1, got {remaining!r}.")
-    if width is not None and real_number("width", width) <= 0.0:
-        raise DataError("not-positive", f"width must be a positive time [s], got {width!r}.")
+    share = between(1e-12, 1.0)("remaining", remaining)
+    if width is not None:
+        positive("width", width)
     for run in runs:
         run.sample_time  # noqa: B018 - refuses uneven time
         refuse_gaps(run, find_columns(run, (*names_in, *names_out)), "a window")
     sigma = -np.log(share) / max(float(run.time[-1] - run.time[0]) for run in runs)
-    made, impacts = [], np.empty((len(runs), len(names_in), 2))
+    windowed, impacts = [], np.empty((len(runs), len(names_in), 2))
     for k, run in enumerate(runs):
         t = run.time - run.time[0]
         data = run.data.copy()
@@ -119,18 +110,23 @@ def hammer_windows(
             impacts[k, c] += run.time[0]
         both = find_columns(run, (*names_in, *names_out))
         data[:, both] *= np.exp(-sigma * t)[:, None]
-        made.append(add_note(run, data, f"force window; exponential window, decay rate {sigma:.9g} 1/s added"))
-    return HammerWindows(records=tuple(made), decay_rate=float(sigma), impacts=impacts)
+        windowed.append(add_note(run, data, f"force window; exponential window, decay rate {sigma:.9g} 1/s added"))
+    return HammerWindows(records=tuple(windowed), decay_rate=float(sigma), impacts=impacts)
 
 
-def _force_window(force: FloatArray, t: FloatArray, width: float | None) -> tuple[FloatArray, tuple[float, float]]:
-    """Window of one impact, and its flat part [s]."""
+def _force_window(
+    force: FloatArray, t: FloatArray, width: float | None, impact: float = 0.05
+) -> tuple[FloatArray, tuple[float, float]]:
+    """Window of one impact, and its flat part [s].
+
+    impact : an impact lasts while the force exceeds this share of its peak: a half sine does so for 97 % of its length.
+    """
     size = np.abs(force)
     peak = int(size.argmax())
     if width is not None:
         start, stop = t[peak] - 0.5 * width, t[peak] + 0.5 * width
     else:
-        quiet = size <= IMPACT * size[peak]
+        quiet = size <= impact * size[peak]
         before, after = np.flatnonzero(quiet[:peak]), np.flatnonzero(quiet[peak:])
         first = int(before[-1]) if len(before) else 0
         last = peak + int(after[0]) if len(after) else len(t) - 1

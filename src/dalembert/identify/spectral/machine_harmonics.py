@@ -28,35 +28,6 @@ from dalembert.linear.modes import Modes
 
 
 @dataclass(frozen=True)
-class HarmonicThresholds:
-    """When a motion is a sine rather than the response of a mode to random forces."""
-
-    # Kurtosis: a sine with more than 71 % of the power in its band, 3 - 1.5 · 0.71².
-    kurtosis: float = 2.25
-    # Lines 1/T of the filter to each side of the frequency, and the same as a share of the frequency: speeds of motors
-    # drift by some 0.1 %. Where other modes are nearer, half the distance, but at least this number of lines.
-    lines: int = 30
-    width: float = 0.005
-    fewest_lines: int = 8
-    # Kurtosis that n independent values of a Gaussian process fall below in 1 of 1000 records: 1.63, 1.89, 2.16, 2.33
-    # for n = 8, 20, 50, 100 (100 000 simulated ones), which is this plus ``chance_rise`` ln(n/8).
-    chance: float = 1.62
-    chance_rise: float = 0.28
-    # A line: a sine spreads over 3 independent values at most, and over 5 where it has 80 % of the power. A mode whose
-    # damping ratio is 0.2 % must then spread over this multiple of 5 (which takes some 1 600 periods).
-    values: float = 5.0
-    damping: float = 0.002
-    narrower: float = 2.0
-    # Distance of a harmonic from a multiple of the base, relative; largest multiple; how many may be missing below.
-    multiple: float = 0.002
-    largest_multiple: int = 30
-    largest_divisor: int = 4
-
-
-THRESHOLDS = HarmonicThresholds()
-
-
-@dataclass(frozen=True)
 class MachineHarmonic:
     """A steady sine: its frequency [Hz], the kurtosis of the motion there, and of which base [Hz] it is which multiple
     (0 and None where no second one shows it); or a line of a rotor whose speed varies."""
@@ -91,36 +62,54 @@ def find_machine_harmonics(data: Data, modes: Modes) -> dict[int, MachineHarmoni
         if k in varying:
             continue
         others = np.abs(np.delete(hertz, k) - f)
-        one = judge_line(data, float(f), weights[:, k], float(np.min(others, initial=np.inf)))
-        if one is not None:
-            judged[k] = one
+        line = judge_line(data, float(f), weights[:, k], float(np.min(others, initial=np.inf)))
+        if line is not None:
+            judged[k] = line
     certain = [k for k, (_, sure) in judged.items() if sure]
     base = find_base(hertz[list(judged)]) if certain else None
-    found = {}
+    harmonics = {}
     for k, (kurtosis, sure) in judged.items():
         f = float(hertz[k])
         if base is not None and _fits(f, base) and (sure or any(_fits(float(hertz[j]), base) for j in certain)):
-            found[k] = MachineHarmonic(f, kurtosis, round(f / base), base)
+            harmonics[k] = MachineHarmonic(f, kurtosis, round(f / base), base)
         elif sure:
-            found[k] = MachineHarmonic(f, kurtosis)
+            harmonics[k] = MachineHarmonic(f, kurtosis)
     if rotor is not None:
-        found |= {k: MachineHarmonic(float(hertz[k]), np.nan, n, rotor.base_hz, rotor) for k, n in rotor.given.items()}
-    return found
+        for k, multiple in rotor.given.items():
+            harmonics[k] = MachineHarmonic(float(hertz[k]), np.nan, multiple, base_hz=rotor.base_hz, rotor=rotor)
+    return harmonics
 
 
-def _fits(f: float, base: float) -> bool:
-    """Whether a frequency is a multiple of a base."""
-    return abs(f - max(1, round(f / base)) * base) < THRESHOLDS.multiple * f
+def _fits(f: float, base: float, multiple: float = 0.002) -> bool:
+    """Whether a frequency is a multiple of a base.
+
+    multiple : distance of a harmonic from a multiple of the base, relative; largest multiple; how many may be missing
+    below.
+    """
+    return abs(f - max(1, round(f / base)) * base) < multiple * f
 
 
-def judge_line(data: Data, f: float, weights: ComplexArray, nearest: float) -> tuple[float, bool] | None:
+def judge_line(
+    data: Data, f: float, weights: ComplexArray, nearest: float, of_sine: float = 2.25, chance: float = 1.62,
+    lines: int = 30, relative_width: float = 0.005, fewest_lines: int = 8, chance_rise: float = 0.28,
+    spread: float = 5.0, damping: float = 0.002, narrower: float = 2.0,
+) -> tuple[float, bool] | None:  # fmt: skip
     """Kurtosis where the motion near a frequency [Hz] looks like a sine, and whether that is certain; else None.
 
     nearest : distance of the next frequency [Hz]
+    of_sine : kurtosis: a sine with more than 71 % of the power in its band, 3 - 1.5 · 0.71².
+    chance, chance_rise : kurtosis that n independent values of a Gaussian process fall below in 1 of 1000 records:
+    1.63, 1.89, 2.16, 2.33 for n = 8, 20, 50, 100 (100 000 simulated ones), which is this plus ``chance_rise`` ln(n/8).
+    lines, relative_width, fewest_lines : lines 1/T of the filter to each side of the frequency, and the same as a share
+    of the frequency: speeds of motors drift by some 0.1 %. Where other modes are nearer, half the distance, but at
+    least this number of lines.
+    spread, damping, narrower : a line: a sine spreads over 3 independent values at most, and over 5 where it has 80 %
+    of the power. A mode whose damping ratio is 0.2 % must then spread over this multiple of 5 (which takes some 1 600
+    periods).
     """
-    limit, duration = THRESHOLDS, data.duration
-    width = max(limit.lines / duration, limit.width * f)
-    width = max(min(width, 0.5 * nearest), limit.fewest_lines / duration)
+    duration = data.duration
+    width = max(lines / duration, relative_width * f)
+    width = max(min(width, 0.5 * nearest), fewest_lines / duration)
     if not width < f < 0.5 / data.dt - width:
         return None
     second, fourth, values, count = 0.0, 0.0, 0.0, 0
@@ -132,14 +121,14 @@ def judge_line(data: Data, f: float, weights: ComplexArray, nearest: float) -> t
     if not second > 0.0:
         return None
     kurtosis = 1.5 * count * fourth / second**2
-    if kurtosis >= limit.kurtosis:
+    if kurtosis >= of_sine:
         return None
-    by_chance = limit.chance + limit.chance_rise * np.log(max(values, 1.0) / 8.0)
+    by_chance = chance + chance_rise * np.log(max(values, 1.0) / 8.0)
     # of a mode of the least damping ratio: decay rate times duration, half of it by the scatter of a periodogram
-    least = np.pi * limit.damping * f * duration
+    least = np.pi * damping * f * duration
     # a band of so few lines holds few values of any motion
-    line = values <= limit.values * min(1.0, width * duration / limit.lines)
-    sure = kurtosis < by_chance or (line and least >= limit.narrower * limit.values)
+    line = values <= spread * min(1.0, width * duration / lines)
+    sure = kurtosis < by_chance or (line and least >= narrower * spread)
     return (kurtosis, sure) if sure or line else None
 
 
@@ -161,34 +150,41 @@ def find_envelope(x: ComplexArray, f: float, width: float) -> tuple[ComplexArray
     return z[edge : len(z) - edge], float(power.sum()) ** 2 / squares if squares > 0.0 else 0.0
 
 
-def find_base(hertz: FloatArray) -> float | None:
-    """Largest base [Hz] of which most of these frequencies, two at least, are multiples; None where there is none."""
-    limit = THRESHOLDS
+def find_base(
+    hertz: FloatArray, largest_divisor: int = 4, multiple: float = 0.002, largest_multiple: int = 30
+) -> float | None:
+    """Largest base [Hz] of which most of these frequencies, two at least, are multiples; None where there is none.
+
+    largest_divisor, multiple, largest_multiple : distance of a harmonic from a multiple of the base, relative; largest
+    multiple; how many may be missing below.
+    """
     best, most = None, 1
     for f in np.sort(hertz):
-        for part in range(1, limit.largest_divisor + 1):
-            times = np.round(hertz * part / f)
-            fits = np.abs(hertz - times * f / part) < limit.multiple * hertz
-            count = int((fits & (times >= 1) & (times <= limit.largest_multiple)).sum())
+        for divisor in range(1, largest_divisor + 1):
+            times = np.round(hertz * divisor / f)
+            fits = np.abs(hertz - times * f / divisor) < multiple * hertz
+            count = int((fits & (times >= 1) & (times <= largest_multiple)).sum())
             if count > most:
-                best, most = float(f) / part, count
+                best, most = float(f) / divisor, count
     return best
 
 
 def describe_machine_harmonics(found: Mapping[int, MachineHarmonic]) -> list[Finding]:
     """A finding on each steady sine, and one on the lines of a rotor whose speed varies."""
     findings = []
-    for one in found.values():
-        if one.rotor is not None:
-            findings += [one.rotor.describe()] if one.rotor.describe() not in findings else []
+    for harmonic in found.values():
+        if harmonic.rotor is not None:
+            findings += [harmonic.rotor.describe()] if harmonic.rotor.describe() not in findings else []
             continue
-        order = "" if one.base_hz is None else f" ({one.multiple} times {one.base_hz:.5g} Hz)"
+        order = "" if harmonic.base_hz is None else f" ({harmonic.multiple} times {harmonic.base_hz:.5g} Hz)"
         problem = (
-            f"the motion at {one.frequency_hz:.5g} Hz{order} is a steady sine, as of a rotating machine or of mains, "
-            f"and no mode: kurtosis {one.kurtosis:.2f}, where a sine has 1.5 and a mode under random forces 3."
+            f"the motion at {harmonic.frequency_hz:.5g} Hz{order} is a steady sine, as of a rotating "
+            f"machine or of mains, and no mode: kurtosis {harmonic.kurtosis:.2f}, where a sine has 1.5 and a mode "
+            "under random forces 3."
         )
         evidence = {
-            "hertz": one.frequency_hz, "kurtosis": one.kurtosis, "multiple": one.multiple, "base_hz": one.base_hz,
+            "hertz": harmonic.frequency_hz, "kurtosis": harmonic.kurtosis, "multiple": harmonic.multiple,
+            "base_hz": harmonic.base_hz,
         }  # fmt: skip
         findings.append(Finding("machine-harmonic", problem, {}, evidence))
     return findings

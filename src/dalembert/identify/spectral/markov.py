@@ -19,7 +19,6 @@ It is exact for transients that have died out within their records, too.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -31,7 +30,7 @@ from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.tables import align_columns
 from dalembert.core.text import list_names
-from dalembert.identify.records.checks import find_name
+from dalembert.identify.records.checks import find_name, require_samples
 from dalembert.identify.records.data import Data, Detrend, read_data
 from dalembert.identify.records.reporting import IdentificationWarning
 from dalembert.identify.spectral.spectra import Records
@@ -41,27 +40,6 @@ from dalembert.record import Record
 __all__ = ["Markov", "markov"]
 
 METHODS = ("least squares", "fft")
-# Rows of the regression that are compressed at once, at least.
-ROWS = 4096
-
-
-@dataclass(frozen=True)
-class MarkovThresholds:
-    """Limits of excitation and of responses that have died out."""
-
-    # size of the last tenth of a response that has died out, as a share of its peak: it biases the others by as much
-    tail: float = 0.01
-    # root mean square of the last twentieth of an output that has died out, as a share of its peak
-    died_out: float = 0.05
-    # change of the input from one period to the next, as a share of its size: noise of the sensor leaves less
-    repeats: float = 0.5
-    # share of the largest power of an input below which a line is rounding, and smallest eigenvalue of the correlation
-    # of independent inputs: both are squares, of 1e-10 and 1e-6; transforms round at 1e-13
-    no_power: float = 1e-20
-    dependent: float = 1e-12
-
-
-THRESHOLDS = MarkovThresholds()
 
 
 @frozen
@@ -112,8 +90,8 @@ class Markov:
 
     def record(self) -> Record:
         """Pulse responses as a Record with channels ``"output per input"``."""
-        names = [f"{output} per {given}" for output in self.outputs for given in self.inputs]
-        units = [_unit(self.units, output, given) for output in self.outputs for given in self.inputs]
+        names = [f"{output} per {input_name}" for output in self.outputs for input_name in self.inputs]
+        units = [_unit(self.units, output, input_name) for output in self.outputs for input_name in self.inputs]
         data = self.values.reshape(len(self), -1)
         return Record(self.times, data, names, units, name="pulse responses", provenance=dict(self.provenance))
 
@@ -139,30 +117,22 @@ class Markov:
         return "\n".join([*lines, self.table()])
 
     def _place(self, pair: str | tuple[str, str]) -> tuple[int, int]:
-        output, given = (pair, None) if isinstance(pair, str) else pair
+        output, input_name = (pair, None) if isinstance(pair, str) else pair
         b = find_name("output", output, self.outputs, "these Markov parameters")
-        if given is None and len(self.inputs) > 1:
+        if input_name is None and len(self.inputs) > 1:
             raise DataError(
                 "missing-argument",
                 f"name output and input, one of {list_names(self.inputs, {})}: there are several.",
             )
-        return b, 0 if given is None else find_name("input", given, self.inputs, "these Markov parameters")
+        return b, 0 if input_name is None else find_name("input", input_name, self.inputs, "these Markov parameters")
 
 
 def markov(
-    source: Records | StateSpace,
-    count: int,
-    inputs: str | Iterable[str] = (),
-    outputs: str | Iterable[str] | None = None,
-    *,
-    method: Literal["least squares", "fft"] = "least squares",
-    start: Literal["zero", "unknown"] = "zero",
-    memory: int | None = None,
-    period: int | None = None,
-    skip: int | None = None,
-    detrend: Detrend = "none",
-    tolerance: float | None = None,
-) -> Markov:
+    source: Records | StateSpace, count: int, inputs: str | Iterable[str] = (),
+    outputs: str | Iterable[str] | None = None, *, method: Literal["least squares", "fft"] = "least squares",
+    start: Literal["zero", "unknown"] = "zero", memory: int | None = None, period: int | None = None,
+    skip: int | None = None, detrend: Detrend = "none", tolerance: float | None = None,
+) -> Markov:  # fmt: skip
     """Markov parameters of the system behind records, or of a sampled StateSpace.
 
     Parameters
@@ -239,22 +209,21 @@ def _solve_least_squares(data: Data, count: int, memory: int, start: str, tolera
     nu, unknowns = data.nu, memory * data.nu
     lost = memory - 1 if start == "unknown" else 0
     rows = sum(max(0, length - lost) for length in data.lengths)
-    if rows < unknowns:
-        raise DataError(
-            "too-few-samples",
-            f"{memory} Markov parameters of {nu} inputs are {unknowns} unknowns per output; the records leave {rows} "
-            f"equations{' once the unknown past is left out' if lost else ''}. Ask for fewer, or measure longer.",
-        )
+    require_samples(
+        rows, unknowns,
+        f"{memory} Markov parameters of {nu} inputs are {unknowns} unknowns per output; the records leave {rows} "
+        f"equations{' once the unknown past is left out' if lost else ''}. Ask for fewer, or measure longer.",
+    )  # fmt: skip
     size = np.sqrt(sum((u**2).sum(axis=0) for u in data.u) / data.samples)
     R = compress(data, memory, lost, size)
-    top, right, rest = R[:unknowns, :unknowns], R[:unknowns, unknowns:], R[unknowns:, unknowns:]
+    top, right, residual = R[:unknowns, :unknowns], R[:unknowns, unknowns:], R[unknowns:, unknowns:]
     U, s, Vt = np.linalg.svd(top)
     limit = (np.finfo(np.float64).eps * max(rows, unknowns) if tolerance is None else tolerance) * s[0]
     rank = int(np.count_nonzero(s > limit))
     inverse = Vt[:rank].T / s[:rank]
     theta = inverse @ (U[:, :rank].T @ right)
     lost_part = right - U[:, :rank] @ (U[:, :rank].T @ right)
-    square = (rest**2).sum(axis=0) + (lost_part**2).sum(axis=0)
+    square = (residual**2).sum(axis=0) + (lost_part**2).sum(axis=0)
     scale = np.tile(size, memory)
     values = (theta / scale[:, None]).reshape(memory, nu, data.ny).transpose(0, 2, 1)
     noise = deviations = None
@@ -264,7 +233,7 @@ def _solve_least_squares(data: Data, count: int, memory: int, start: str, tolera
         deviations = (spread[:, None] * noise).reshape(memory, nu, data.ny).transpose(0, 2, 1)
     notes = [f"{unknowns} unknowns per output from {rows} equations, rank {rank}, condition {s[0] / s[rank - 1]:.3g}"]
     if rows > rank and rank:
-        power = (right**2).sum(axis=0) + (rest**2).sum(axis=0)
+        power = (right**2).sum(axis=0) + (residual**2).sum(axis=0)
         share = 1.0 - square / np.where(power > 0.0, power, 1.0)
         notes.append("explains " + ", ".join(f"{100 * x:.4g} % of {b}" for x, b in zip(share[:8], data.outputs)))
     findings = []
@@ -284,11 +253,14 @@ def _solve_least_squares(data: Data, count: int, memory: int, start: str, tolera
     }  # fmt: skip
 
 
-def compress(data: Data, memory: int, lost: int, size: FloatArray) -> FloatArray:
-    """R of the QR decomposition of [past inputs, outputs], all records, (unknowns + ny) square at most."""
+def compress(data: Data, memory: int, lost: int, size: FloatArray, rows: int = 4096) -> FloatArray:
+    """R of the QR decomposition of [past inputs, outputs], all records, (unknowns + ny) square at most.
+
+    rows : rows of the regression that are compressed at once, at least.
+    """
     nu = data.nu
     width = memory * nu + data.ny
-    batch = max(ROWS, 2 * width)
+    batch = max(rows, 2 * width)
     R = np.zeros((0, width))
     for u, y in zip(data.u, data.y):
         if len(y) <= lost:
@@ -302,12 +274,16 @@ def compress(data: Data, memory: int, lost: int, size: FloatArray) -> FloatArray
     return R
 
 
-def _find_tail(values: FloatArray, deviations: FloatArray | None) -> list[Finding]:
-    """A finding where the last tenth of a response exceeds its noise and is not small."""
+def _find_tail(values: FloatArray, deviations: FloatArray | None, largest_tail: float = 0.01) -> list[Finding]:
+    """A finding where the last tenth of a response exceeds its noise and is not small.
+
+    largest_tail : size of the last tenth of a response that has died out, as a share of its peak: it biases the others
+    by as much
+    """
     tail = values[-max(1, len(values) // 10) :]
     size = np.sqrt((tail**2).mean(axis=0))
     floor = 0.0 if deviations is None else 3.0 * np.sqrt((deviations[-len(tail) :] ** 2).mean(axis=0))
-    if (size <= np.maximum(THRESHOLDS.tail * np.abs(values).max(axis=0), floor)).all():
+    if (size <= np.maximum(largest_tail * np.abs(values).max(axis=0), floor)).all():
         return []
     problem = f"the response has not died out after {len(values)} samples; its later part biases the parameters."
     advice = Advice("Use a larger {}.", Argument("memory")), Advice("Or use an observer: {}.", Call("da.identify.okid"))
@@ -317,26 +293,31 @@ def _find_tail(values: FloatArray, deviations: FloatArray | None) -> list[Findin
 # ---- division of transforms
 
 
-def divide_transforms(data: Data, count: int, period: int | None, skip: int | None) -> dict[str, Any]:
-    """Fields of :class:`Markov`."""
+def divide_transforms(
+    data: Data, count: int, period: int | None, skip: int | None, dependent: float = 1e-12, no_power: float = 1e-20
+) -> dict[str, Any]:
+    """Fields of :class:`Markov`.
+
+    dependent, no_power : share of the largest power of an input below which a line is rounding, and smallest eigenvalue
+    of the correlation of independent inputs: both are squares, of 1e-10 and 1e-6; transforms round at 1e-13
+    """
     findings = [] if period is not None else _find_cut_responses(data)
     blocks, length, text = _cut_periods(data, period, skip) if period is not None else _pad_transients(data, count)
     nu = data.nu
     if count > length:
         raise DataError("out-of-range", f"{count} Markov parameters are more than a period of {length} samples holds.")
-    if len(blocks) < nu:
-        raise DataError(
-            "too-few-samples",
-            f"{nu} inputs need at least {nu} records or periods with independent inputs; there are {len(blocks)}.",
-        )
+    require_samples(
+        len(blocks), nu,
+        f"{nu} inputs need at least {nu} records or periods with independent inputs; there are {len(blocks)}.",
+    )  # fmt: skip
     X = scipy.fft.rfft(np.stack(blocks), length, axis=1).transpose(1, 0, 2)  # (nf, K, nu + ny)
     G = X.conj().transpose(0, 2, 1) @ X
     power = np.einsum("faa->fa", G[:, :nu, :nu]).real
-    dead = (power <= THRESHOLDS.no_power * power.max(axis=0)).any(axis=1)
+    dead = (power <= no_power * power.max(axis=0)).any(axis=1)
     size = np.sqrt(np.where(power > 0.0, power, 1.0))
     C = G[:, :nu, :nu] / (size[:, :, None] * size[:, None, :])
-    weak = (np.linalg.eigvalsh(C)[:, 0] < THRESHOLDS.dependent) | dead
-    inverse = np.linalg.pinv(C, rcond=THRESHOLDS.dependent, hermitian=True) / (size[:, :, None] * size[:, None, :])
+    weak = (np.linalg.eigvalsh(C)[:, 0] < dependent) | dead
+    inverse = np.linalg.pinv(C, rcond=dependent, hermitian=True) / (size[:, :, None] * size[:, None, :])
     inverse[dead] = 0.0
     H = (inverse @ G[:, :nu, nu:]).transpose(0, 2, 1)  # (nf, ny, nu)
     if weak.any():
@@ -362,14 +343,16 @@ def _spread(
     if blocks <= nu:
         return None, None
     explained = np.einsum("fbc,fcd,fbd->fb", H.conj(), G[:, :nu, :nu], H, optimize=True).real
-    left = np.maximum(np.einsum("faa->fa", G).real[:, nu:] - explained, 0.0) / (blocks - nu)  # E|noise|² per line
+    noise_power = np.maximum(np.einsum("faa->fa", G).real[:, nu:] - explained, 0.0) / (
+        blocks - nu
+    )  # E|noise|² per line
     twice = np.full(len(G), 2.0)  # a line also counts for its mirror image
     twice[0] = 1.0
     if length % 2 == 0:
         twice[-1] = 1.0
-    variance = left[:, :, None] * np.einsum("fcc->fc", inverse).real[:, None, :]
+    variance = noise_power[:, :, None] * np.einsum("fcc->fc", inverse).real[:, None, :]
     deviations: FloatArray = np.sqrt(np.einsum("f,fbc->bc", twice, variance)) / length
-    noise: FloatArray = np.sqrt(twice @ left) / length
+    noise: FloatArray = np.sqrt(twice @ noise_power) / length
     return deviations, noise
 
 
@@ -378,11 +361,11 @@ def _cut_periods(data: Data, period: int, skip: int | None) -> tuple[list[FloatA
     length = whole_number("period", period, 2)
     blocks: list[FloatArray] = []
     for u, y in zip(data.u, data.y):
-        whole = len(y) // length
-        first = min(1, max(whole - 1, 0)) if skip is None else whole_number("skip", skip)
-        for k in range(first, whole):
-            part = slice(k * length, (k + 1) * length)
-            blocks.append(np.hstack([u[part], y[part]]))
+        periods = len(y) // length
+        first = min(1, max(periods - 1, 0)) if skip is None else whole_number("skip", skip)
+        for k in range(first, periods):
+            span = slice(k * length, (k + 1) * length)
+            blocks.append(np.hstack([u[span], y[span]]))
     if not blocks:
         raise DataError(
             "too-few-samples",
@@ -393,25 +376,31 @@ def _cut_periods(data: Data, period: int, skip: int | None) -> tuple[list[FloatA
     return blocks, length, "periods"
 
 
-def _refuse_other_periods(data: Data, length: int) -> None:
-    """Within a record the input must repeat, else the period is wrong."""
+def _refuse_other_periods(data: Data, length: int, repeats: float = 0.5) -> None:
+    """Within a record the input must repeat, else the period is wrong.
+
+    repeats : change of the input from one period to the next, as a share of its size: noise of the sensor leaves less
+    """
     for u in data.u:
         if len(u) >= 2 * length:
             stop = len(u) // length * length
             gap = u[stop - length : stop] - u[stop - 2 * length : stop - length]
             size = np.sqrt((u[stop - 2 * length : stop] ** 2).mean(axis=0))
-            if (np.sqrt((gap**2).mean(axis=0)) > THRESHOLDS.repeats * size).any():
+            if (np.sqrt((gap**2).mean(axis=0)) > repeats * size).any():
                 raise DataError(
                     "not-periodic", f"the input does not repeat every {length} samples.",
                     Advice("Correct {}, or leave it out.", Argument("period"))
                 )  # fmt: skip
 
 
-def _find_cut_responses(data: Data) -> list[Finding]:
-    """A finding on the first output that has not died out at the end of its record."""
+def _find_cut_responses(data: Data, died_out: float = 0.05) -> list[Finding]:
+    """A finding on the first output that has not died out at the end of its record.
+
+    died_out : root mean square of the last twentieth of an output that has died out, as a share of its peak
+    """
     for y, name in ((y[:, j], name) for y in data.y for j, name in enumerate(data.outputs)):
         end = max(1, len(y) // 20)
-        if np.sqrt((y[-end:] ** 2).mean()) > THRESHOLDS.died_out * np.abs(y).max():
+        if np.sqrt((y[-end:] ** 2).mean()) > died_out * np.abs(y).max():
             problem = (
                 f"output {name!r} has not died out at the end of its record, so its transform is not that of the whole "
                 "response."

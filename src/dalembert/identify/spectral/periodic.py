@@ -15,7 +15,6 @@ Pintelon and Schoukens 2012, chapters 2 and 4.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import scipy.fft
@@ -23,33 +22,6 @@ import scipy.fft
 from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.tables import align_columns
 from dalembert.identify.records.data import Data
-
-
-@dataclass(frozen=True)
-class PeriodThresholds:
-    """When an excitation repeats, and which of its lines are excited."""
-
-    # Correlation with itself one period later: 10 % noise leaves 0.99, 30 % leaves 0.92; band-limited noise of 200
-    # samples in its band is below 0.5 but in 1 of 10^6.
-    repeats: float = 0.9
-    # Difference of the correlation at multiples of the period from the largest one: a sweep loses it with the cycles.
-    same: float = 0.02
-    # Correlation that must be lost within a period, else the record is too slow to repeat.
-    lost: float = 0.5
-    # Samples of the shortest period.
-    shortest: int = 16
-    # Power of an excited line over the largest, and over the noise of its mean.
-    excited: float = 1e-6
-    over_noise: float = 25.0
-    # Lines up to this multiple of the highest excited one are examined: the third harmonic.
-    harmonics: float = 3.0
-    # Power of the first period's difference from the others over that of noise, beyond which it is a transient.
-    transient: float = 2.0
-    # Standard deviations of a level of distortion that is found: 1 in 30 000 by chance.
-    chance: float = 4.0
-
-
-THRESHOLDS = PeriodThresholds()
 
 
 @frozen
@@ -102,12 +74,21 @@ class PeriodicLines:
         )
 
 
-def find_period(u: Sequence[FloatArray]) -> int | None:
-    """Samples after which all inputs repeat, from the longest of the records (N, nu); None where they do not."""
-    limit = THRESHOLDS
+def find_period(
+    u: Sequence[FloatArray], repeats: float = 0.9, shortest: int = 16, lost: float = 0.5, same: float = 0.02
+) -> int | None:
+    """Samples after which all inputs repeat, from the longest of the records (N, nu); None where they do not.
+
+    repeats : correlation with itself one period later: 10 % noise leaves 0.99, 30 % leaves 0.92; band-limited noise of
+    200 samples in its band is below 0.5 but in 1 of 10^6.
+    shortest : samples of the shortest period.
+    lost : correlation that must be lost within a period, else the record is too slow to repeat.
+    same : difference of the correlation at multiples of the period from the largest one: a sweep loses it with the
+    cycles.
+    """
     longest = max(u, key=len, default=np.zeros((0, 0)))
     count = len(longest)
-    if count < 4 * limit.shortest or not longest.shape[1]:
+    if count < 4 * shortest or not longest.shape[1]:
         return None
     x = longest - longest.mean(axis=0)
     x = x / np.maximum(x.std(axis=0), 1e-300)
@@ -116,59 +97,67 @@ def find_period(u: Sequence[FloatArray]) -> int | None:
     energy = np.concatenate([[0.0], np.cumsum((x**2).sum(axis=1))])
     lags = np.arange(len(r))
     rho = r / np.sqrt(np.maximum(energy[count - lags] * (energy[-1] - energy[lags]), 1e-300))
-    rho[: limit.shortest] = 0.0
-    first_low = np.flatnonzero(r[: len(rho)] < limit.lost * r[0])
+    rho[:shortest] = 0.0
+    first_low = np.flatnonzero(r[: len(rho)] < lost * r[0])
     if not len(first_low):
         return None
     rho[: first_low[0]] = 0.0
     best = float(rho.max(initial=0.0))
-    if best < limit.repeats:
+    if best < repeats:
         return None
-    for period in np.flatnonzero(rho >= best - limit.same):
+    for period in np.flatnonzero(rho >= best - same):
         if 0 < period < len(rho) - 1 and rho[period] < max(rho[period - 1], rho[period + 1]):
             continue
         multiples = np.arange(period, len(rho), period)
-        if (rho[multiples] >= best - 2.0 * limit.same).all():
+        if (rho[multiples] >= best - 2.0 * same).all():
             return int(period)
     return None
 
 
-def separate_lines(data: Data, period: int) -> PeriodicLines | None:
-    """Averages over the periods of all records, and noise and distortion line by line; None with one period only."""
+def separate_lines(
+    data: Data, period: int, harmonics: float = 3.0, chance: float = 4.0, least_power: float = 1e-6,
+    over_noise: float = 25.0,
+) -> PeriodicLines | None:  # fmt: skip
+    """Averages over the periods of all records, and noise and distortion line by line; None with one period only.
+
+    harmonics : lines up to this multiple of the highest excited one are examined: the third harmonic.
+    chance : standard deviations of a level of distortion that is found: 1 in 30 000 by chance.
+    least_power, over_noise : power of an excited line over the largest, and over the noise of its mean.
+    """
     cut = [_cut_periods(u, y, period) for u, y in zip(data.u, data.y, strict=True)]
     skipped = max((skip for _, skip in cut), default=0)
-    blocks = [part for part, _ in cut if len(part)]
+    blocks = [block for block, _ in cut if len(block)]
     if not blocks or sum(map(len, blocks)) < 2:
         return None
-    whole = np.concatenate(blocks)  # (P, period, q)
-    count = len(whole)
-    X = scipy.fft.rfft(whole, axis=1) * (np.sqrt(2.0) / period)
+    periods = np.concatenate(blocks)  # (P, period, q)
+    count = len(periods)
+    X = scipy.fft.rfft(periods, axis=1) * (np.sqrt(2.0) / period)
     X[:, 0] /= np.sqrt(2.0)
     # records of one input may begin anywhere in the period: means are taken within each record
     means, scatter, freedom = np.zeros(X.shape[1:]), np.zeros(X.shape[1:]), 0
     place = 0
     power = np.zeros(X.shape[1:])
-    for part in blocks:
-        own = X[place : place + len(part)]
-        place += len(part)
-        mean = own.mean(axis=0)
-        power += np.abs(mean) ** 2 * len(part) / count
-        scatter += (np.abs(own - mean) ** 2).sum(axis=0)
-        freedom += len(part) - 1
+    for block in blocks:
+        lines_here = X[place : place + len(block)]
+        place += len(block)
+        mean = lines_here.mean(axis=0)
+        power += np.abs(mean) ** 2 * len(block) / count
+        scatter += (np.abs(lines_here - mean) ** 2).sum(axis=0)
+        freedom += len(block) - 1
     if freedom < 1:
         return None
     noise = scatter / freedom
     means = power
     nu = data.nu
     of_mean = noise / count
-    driving, limit = means[:, :nu], THRESHOLDS
+    driving = means[:, :nu]
     excited = (
-        (driving > limit.excited * driving.max(axis=0)) & (driving > limit.over_noise * of_mean[:, :nu])
+        (driving > least_power * driving.max(axis=0)) & (driving > over_noise * of_mean[:, :nu])
     ).any(axis=1)  # fmt: skip
     excited[0] = False
     numbers = np.arange(len(means))
     top = int(np.flatnonzero(excited)[-1]) if excited.any() else 0
-    free = ~excited & (numbers > 0) & (numbers <= limit.harmonics * top)
+    free = ~excited & (numbers > 0) & (numbers <= harmonics * top)
     response = means[excited, nu:].sum(axis=0)
     safe = np.maximum(response, 1e-300)
     levels, sure = [], []
@@ -178,7 +167,7 @@ def separate_lines(data: Data, period: int) -> PeriodicLines | None:
         # the power of a mean of Gaussian noise scatters by itself
         spread = np.sqrt((of_mean[lines, nu:] ** 2).sum(axis=0) * (1.0 + 1.0 / freedom))
         levels.append(np.sqrt(np.maximum(above, 0.0) / safe))
-        sure.append(above > limit.chance * spread)
+        sure.append(above > chance * spread)
     hertz = np.asarray(scipy.fft.rfftfreq(period, data.dt), dtype=np.float64)
     return PeriodicLines(
         period=period, seconds=period * data.dt, periods=count, skipped=skipped, outputs=data.outputs,
@@ -189,16 +178,21 @@ def separate_lines(data: Data, period: int) -> PeriodicLines | None:
     )  # fmt: skip
 
 
-def _cut_periods(u: FloatArray, y: FloatArray, period: int) -> tuple[FloatArray, int]:
-    """Whole periods (P, period, q) of a record, without the first where that holds a transient; and how many went."""
+def _cut_periods(u: FloatArray, y: FloatArray, period: int, transient: float = 2.0) -> tuple[FloatArray, int]:
+    """Whole periods (P, period, q) of a record, without the first where that holds a transient; and how many went.
+
+    transient : power of the first period's difference from the others over that of noise, beyond which it is a
+    transient.
+    """
     count = len(y) // period
-    whole = np.hstack([u, y])[: count * period].reshape(count, period, -1)
+    periods = np.hstack([u, y])[: count * period].reshape(count, period, -1)
     if count < 3:
-        return whole, 0
-    outputs = whole[:, :, u.shape[1] :]
-    rest = outputs[1:]
-    noise = ((rest - rest.mean(axis=0)) ** 2).sum(axis=(0, 1)) / (count - 2)
-    change = ((outputs[0] - rest.mean(axis=0)) ** 2).sum(axis=0)
-    if (change > THRESHOLDS.transient * np.maximum(noise, 1e-300) * (1.0 + 1.0 / (count - 1))).any():
-        return whole[1:], 1
-    return whole, 0
+        return periods, 0
+    outputs = periods[:, :, u.shape[1] :]
+    later = outputs[1:]
+    noise = ((later - later.mean(axis=0)) ** 2).sum(axis=(0, 1)) / (count - 2)
+    noise = np.maximum(noise, 1e-300)
+    change = ((outputs[0] - later.mean(axis=0)) ** 2).sum(axis=0)
+    if (change > transient * noise * (1.0 + 1.0 / (count - 1))).any():
+        return periods[1:], 1
+    return periods, 0

@@ -31,8 +31,6 @@ from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.findings import Finding
 from dalembert.identify.records.data import Data
 
-REACH = 0.06  # half width of a band around a line, relative: three standard deviations of a speed that varies by 2 %
-
 
 @dataclass(frozen=True, eq=False)
 class RotorLines:
@@ -64,9 +62,10 @@ class RotorLines:
 
 def find_rotor_lines(
     data: Data, hertz: FloatArray, weights: ComplexArray, level: float = 9.2, fewest: int = 3,
-    largest_kurtosis: float = 2.5, member: float = 4.6,
+    largest_kurtosis: float = 2.5, member: float = 4.6, highest: float = 0.45,
 ) -> RotorLines | None:  # fmt: skip
-    """The largest family of lines with the phases of one rotor; None where there is none.
+    """The largest family of lines with the phases of one rotor; None where there is none, or no time to measure its
+    speed.
 
     hertz : (n,) of peaks or modes;  weights : (ny, n) by which the outputs are summed for each
     level : L of a pair: 1 in 10 000 by chance, since a record has some tens of pairs
@@ -74,26 +73,31 @@ def find_rotor_lines(
     largest_kurtosis : of the steadiest line. A mode with its distortion has 3, a sine 1.5, and 2.3 where its amplitude
         has a standard deviation of 40 %.
     member : L of one more multiple of a family that is found: 1 in 100 by chance
+    highest : frequency of a line over the rate of samples, so that its band ends below half of it
     """
     spectra = [scipy.fft.fft(y @ weights, axis=0) for y in data.y]
     pairs = []
     for a, b in combinations(np.argsort(hertz), 2):
         for j, k in _list_ratios(float(hertz[b] / hertz[a])):
             base = 0.5 * float(hertz[a] / j + hertz[b] / k)
-            if base * data.duration > level and k * base < 0.45 / data.dt:
+            if base * data.duration > level and k * base < highest / data.dt:
                 pairs.append((_measure_coupling(data, spectra, (a, b), (j, k), base), a, b, Fraction(k, j)))
     family = _join([pair[1:] for pair in sorted(pairs, reverse=True) if pair[0] > level])
     if len(family) < fewest:
         return None
     base = float(np.median([hertz[a] / k for a, k in family.items()]))
-    found = [_find_angle(spectrum, family, base, data.dt, largest_kurtosis) for spectrum in spectra]
-    angles = tuple(angle for angle in found if angle is not None)
-    if len(angles) < len(found):
+    by_record = [_find_angle(spectrum, family, base, data.dt, largest_kurtosis) for spectrum in spectra]
+    angles = tuple(angle for angle in by_record if angle is not None)
+    if len(angles) < len(by_record):
         return None
-    ends = int(1.0 / (REACH * base * data.dt))  # samples that the filter joins with the other end of the record
+    # samples that the filter joins with the other end of the record; one independent value of the speed in as many
+    ends = int(1.0 / (_measure_half_width(1, base) * data.dt))
     speeds = np.concatenate([np.gradient(angle, data.dt)[ends:-ends] / (2.0 * np.pi) for angle in angles])
+    if len(speeds) < ends:
+        return None
     mean = float(np.mean(speeds))
-    present = [k for k in range(1, int(0.45 / (data.dt * mean)) + 1) if _measure_line(data, angles, k, mean) > member]
+    largest = int(highest / (data.dt * mean))
+    present = [k for k in range(1, largest + 1) if _measure_line(data, angles, k, mean) > member]
     multiples = tuple(sorted({*family.values(), *present}))
     return RotorLines(mean, float(np.std(speeds)) / mean, multiples, family, angles)
 
@@ -131,7 +135,7 @@ def _measure_line(data: Data, angles: Sequence[FloatArray], multiple: int, base:
     ratios = []
     for y, angle in zip(data.y, angles, strict=True):
         spectrum = scipy.fft.fft(y / np.maximum(y.std(axis=0), 1e-300), axis=0)
-        bands = np.column_stack([_filter_band(one, multiple, base, data.dt) for one in spectrum.T])
+        bands = np.column_stack([_filter_band(channel, multiple, base, data.dt) for channel in spectrum.T])
         center = 2.0 * np.pi * multiple * round(base * len(y) * data.dt) / len(y) * np.arange(len(y))
         ratios.append(_compare_shifts(bands, np.exp(1j * (multiple * angle - center))))
     return float(np.mean(ratios))
@@ -144,16 +148,22 @@ def _compare_shifts(first: ComplexArray, second: ComplexArray) -> float:
     return float(g[0] * np.log(2.0) / max(float(np.median(g)), 1e-300))
 
 
-def _filter_band(
-    spectrum: ComplexArray, multiple: int, base: float, dt: float, count: int | None = None, widest: float = 0.4
-) -> ComplexArray:
-    """Complex envelope around a multiple of a base [Hz], at so many samples (those of the record when left out).
+def _measure_half_width(multiple: int, base: float, reach: float = 0.06, widest: float = 0.4) -> float:
+    """Half width [Hz] of the band around a multiple of a base [Hz].
 
-    widest : half width of the band, as a share of the base, so that no band reaches the next line
+    reach : relative to the line: three standard deviations of a speed that varies by 2 %
+    widest : as a share of the base, so that no band reaches the next line
     """
+    return min(reach * multiple, widest) * base
+
+
+def _filter_band(
+    spectrum: ComplexArray, multiple: int, base: float, dt: float, count: int | None = None
+) -> ComplexArray:
+    """Complex envelope around a multiple of a base [Hz], at so many samples (those of the record when left out)."""
     n = len(spectrum)
     center = multiple * round(base * n * dt)  # lines of two multiples keep their whole ratio
-    half = min(REACH * multiple, widest) * base * n * dt
+    half = _measure_half_width(multiple, base) * n * dt
     lines = np.arange(int(np.ceil(center - half)), int(np.floor(center + half)) + 1)
     count = count or n
     placed = np.zeros(count, dtype=np.complex128)

@@ -16,13 +16,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dalembert.core.arguments import one_of, real_number, whole_number
+from dalembert.core.arguments import one_of, whole_number
 from dalembert.core.arrays import ComplexArray, FloatArray, frozen
+from dalembert.core.declare import at_least
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.tables import align_columns
 from dalembert.core.text import list_names
-from dalembert.identify.records.checks import find_name
+from dalembert.identify.records.checks import find_name, require_samples
 from dalembert.identify.records.data import DETRENDS, Data, Detrend, read_data
 from dalembert.record import Record
 
@@ -30,10 +31,7 @@ __all__ = ["Spectra", "spectra"]
 
 Window = str | tuple[Any, ...]
 Records = Record | Sequence[Record] | Data
-# Blocks transformed at once fill about this much memory [bytes].
-BATCH = 32_000_000
 DEFAULT_BLOCKS = 8  # with their overlap: a density then has a standard deviation of some 40 %
-ROWS_SHOWN = 20
 
 
 @frozen
@@ -103,7 +101,7 @@ class Spectra:
             units=units, blocks=self.blocks, averages=self.averages, provenance=dict(self.provenance),
         )  # fmt: skip
 
-    def table(self, *, most: int = ROWS_SHOWN) -> str:
+    def table(self, *, most: int = 20) -> str:
         """Auto spectral densities (at most six) at up to ``most`` frequencies spread over the band."""
         count = len(self.frequencies)
         rows = np.unique(np.linspace(0, count - 1, min(most, count)).round().astype(int))
@@ -126,14 +124,9 @@ class Spectra:
 
 
 def spectra(
-    record: Records,
-    channels: str | Iterable[str] | None = None,
-    *,
-    window: Window = "hann",
-    segment: int | Literal["record"] | None = None,
-    overlap: float = 0.5,
-    detrend: Detrend = "mean",
-) -> Spectra:
+    record: Records, channels: str | Iterable[str] | None = None, *, window: Window = "hann",
+    segment: int | Literal["record"] | None = None, overlap: float = 0.5, detrend: Detrend = "mean",
+) -> Spectra:  # fmt: skip
     """Auto and cross spectral densities of channels, averaged over blocks and records.
 
     Parameters
@@ -195,36 +188,38 @@ def plan_blocks(data: Data, window: Window, segment: int | str | None, overlap: 
     import scipy.signal
 
     one_of("detrend", detrend, DETRENDS)
-    shared = real_number("overlap", overlap)
-    if not 0.0 <= shared < 1.0:
-        raise DataError("out-of-range", f"overlap must be from 0 to below 1, got {overlap!r}.")
-    whole = isinstance(segment, str)
-    if whole and segment != "record":
-        raise DataError("unknown-choice", f"segment must be a number of samples or 'record', not {segment!r}.")
+    shared = at_least(0.0, below=1.0)("overlap", overlap)
+    is_word = isinstance(segment, str)
+    if is_word:
+        one_of("segment", segment, ("record",))
     shortest = min(data.lengths)
-    if whole:
+    if is_word:
         length = max(data.lengths)
     elif segment is None:
         length = min(shortest, 2 ** int(np.log2(max(data.samples // (DEFAULT_BLOCKS // 2 + 1), 4))))
     else:
         length = whole_number("segment", segment, 4)
-        if length > shortest:
-            raise DataError(
-                "too-few-samples",
-                f"a block of {length} samples is longer than the shortest record, {shortest} samples.",
-                Advice("Use a smaller {}.", Argument("segment")),
-            )
+        require_samples(
+            shortest, length,
+            f"a block of {length} samples is longer than the shortest record, {shortest} samples.",
+            Advice("Use a smaller {}.", Argument("segment")),
+        )  # fmt: skip
     try:
         values = np.array(scipy.signal.get_window(window, length), dtype=np.float64)
     except (ValueError, TypeError) as error:
         raise DataError("unknown-choice", f"no window {window!r}: {error}") from error
-    step = length if whole else max(1, length - round(shared * length))
+    step = length if is_word else max(1, length - round(shared * length))
     name = window if isinstance(window, str) else str(window[0])
-    return BlockPlan(length=length, step=step, window=values, detrend=detrend, whole=whole, name=name)
+    return BlockPlan(length=length, step=step, window=values, detrend=detrend, whole=is_word, name=name)
 
 
-def average_blocks(parts: Sequence[FloatArray], plan: BlockPlan, dt: float) -> tuple[ComplexArray, int, float]:
-    """(nf, n, n) densities, number of blocks, independent averages."""
+def average_blocks(
+    parts: Sequence[FloatArray], plan: BlockPlan, dt: float, batch_size: int = 32_000_000
+) -> tuple[ComplexArray, int, float]:
+    """(nf, n, n) densities, number of blocks, independent averages.
+
+    batch_size : blocks transformed at once fill about this much memory [bytes].
+    """
     n = parts[0].shape[1]
     total = np.zeros((plan.length // 2 + 1, n, n), dtype=np.complex128)
     energy, blocks, averages = 0.0, 0, 0.0
@@ -238,7 +233,7 @@ def average_blocks(parts: Sequence[FloatArray], plan: BlockPlan, dt: float) -> t
             count = 1 + (len(x) - plan.length) // plan.step
             energy += count * float(plan.window @ plan.window)
             view = np.lib.stride_tricks.sliding_window_view(x, plan.length, axis=0)[:: plan.step]  # (K, n, length)
-            batch = max(1, BATCH // (16 * plan.length * n))
+            batch = max(1, batch_size // (16 * plan.length * n))
             for k in range(0, count, batch):
                 some = _detrend_blocks(view[k : k + batch].transpose(0, 2, 1), plan.detrend)
                 total += _multiply_transforms(some * plan.window[:, None], plan.length)

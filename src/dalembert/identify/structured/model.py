@@ -20,11 +20,9 @@ from dalembert.core.arguments import matrix, unique_names
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
-from dalembert.identify.records.checks import find_name
+from dalembert.identify.records.checks import find_name, require_finite
 from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
-
-SINGULAR = 1e14  # condition number of a mass matrix: less than two digits are left
 
 MATRICES = ("M", "C", "K", "B")
 
@@ -95,9 +93,9 @@ class StructuredModel:
             rows, columns = getattr(known, symbol).shape
             stack = np.zeros((len(listed), rows, columns))
             for i, each in enumerate(listed):
-                given = getattr(each, symbol)
-                if given is not None:
-                    stack[i] = matrix(f"{symbol} of unknown {each.name!r}", given, rows, columns, "as the known")
+                value = getattr(each, symbol)
+                if value is not None:
+                    stack[i] = matrix(f"{symbol} of unknown {each.name!r}", value, rows, columns, "as the known")
             parts[symbol] = stack
         for i, each in enumerate(listed):
             if not any(np.any(stack[i]) for stack in parts.values()):
@@ -108,8 +106,7 @@ class StructuredModel:
                     where={"parameter": each.name},
                 )
         values = np.array([float(u.value) for u in listed])
-        if not np.isfinite(values).all():
-            raise DataError("not-finite", "the first values of unknowns must be finite.")
+        require_finite(values, "the first values of unknowns must be finite.")
         assign(self, known=known, names=names, values=values, parts=parts)
 
     @classmethod
@@ -129,16 +126,16 @@ class StructuredModel:
         for symbol in unknown:
             find_name("matrix", symbol, ("M", "C", "K"), "unknown")
             full = np.array(getattr(system.dense(), symbol))
-            given = (masks or {}).get(symbol)
-            mask = full != 0.0 if given is None else np.asarray(given, dtype=bool)
+            mask_of = (masks or {}).get(symbol)
+            mask = full != 0.0 if mask_of is None else np.asarray(mask_of, dtype=bool)
             if mask.shape != full.shape or not np.array_equal(mask, mask.T):
                 raise DataError("not-symmetric", f"the mask of {symbol} must be symmetric, of shape {full.shape}.")
             blank[symbol] = np.where(mask, 0.0, full)
             for i, j in zip(*np.nonzero(np.triu(mask)), strict=True):
-                part = np.zeros_like(full)
-                part[i, j] = part[j, i] = 1.0
+                entry = np.zeros_like(full)
+                entry[i, j] = entry[j, i] = 1.0
                 label = f"{symbol}[{system.coordinates[i]}, {system.coordinates[j]}]"
-                listed.append(Unknown(label, float(full[i, j]), **{symbol: part}))
+                listed.append(Unknown(label, float(full[i, j]), **{symbol: entry}))
         return cls(system.dense().replace(**blank), listed)
 
     def vector(self, values: Mapping[str, float] | ArrayLike | None = None) -> FloatArray:
@@ -165,10 +162,11 @@ class StructuredModel:
 
     def continuous(self, theta: FloatArray) -> Continuous:
         """First-order form (x, x′) and its derivatives."""
+        singular = 1e14  # condition number of a mass matrix: less than two digits are left
         M, C, K, B = (self._matrix(symbol, theta) for symbol in MATRICES)
         dM, dC, dK, dB = (self.parts[symbol] for symbol in MATRICES)
         n, k, nu = len(M), len(theta), B.shape[1]
-        if not np.isfinite(M).all() or np.linalg.cond(M) > SINGULAR:
+        if not np.isfinite(M).all() or np.linalg.cond(M) > singular:
             raise DataError(
                 "singular-matrix", "the mass matrix is singular; massless coordinates must be eliminated first."
             )
@@ -187,8 +185,8 @@ class StructuredModel:
         )  # fmt: skip
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name} = {value:.6g}" for name, value in zip(self.names[:12], self.values, strict=False))
-        return f"StructuredModel: {len(self.names)} unknowns: {shown}{', ...' if len(self.names) > 12 else ''}"
+        words = [f"{name} = {value:.6g}" for name, value in zip(self.names, self.values, strict=False)]
+        return f"StructuredModel: {len(words)} unknowns: {', '.join([*words[:12], *['...'][: len(words[12:])]])}"
 
 
 class BuiltModel:
@@ -254,12 +252,13 @@ def discretize(system: Continuous, dt: float, hold: str) -> SampledModel:
     if len(slopes):
         # expm([[N, E], [0, N]]) in all directions E at once would be larger: one Fréchet derivative each
         pairs = [scipy.linalg.expm_frechet(N, E, check_finite=False) for E in slopes]
-        whole, turned = pairs[0][0], np.array([pair[1] for pair in pairs])
+        exponential, turned = pairs[0][0], np.array([pair[1] for pair in pairs])
     else:
-        whole, turned = scipy.linalg.expm(N), slopes
+        exponential, turned = scipy.linalg.expm(N), slopes
     linear = 1.0 if hold == "first" else 0.0
     return SampledModel(
-        phi=whole[:n, :n], gamma=whole[:n, n : n + nu], delta=linear * whole[:n, n + nu :], C=system.C, D=system.D,
+        phi=exponential[:n, :n], gamma=exponential[:n, n : n + nu], delta=linear * exponential[:n, n + nu :],
+        C=system.C, D=system.D,
         dphi=turned[:, :n, :n], dgamma=turned[:, :n, n : n + nu], ddelta=linear * turned[:, :n, n + nu :],
         dC=system.dC, dD=system.dD,
     )  # fmt: skip

@@ -23,7 +23,6 @@ from dalembert.solve.position.assemble import assemble
 from dalembert.solve.rest.equilibrium import equilibrium
 from dalembert.solve.rest.linearize import linearize
 
-STEP = 1e-3  # relative, of the differences
 RULE = ((1, 8.0 / 12.0), (2, -1.0 / 12.0))  # weights of f(x + k h) - f(x - k h)
 
 
@@ -51,10 +50,10 @@ class Affine:
         convert = scipy.sparse.csc_array if self.base.is_sparse else np.asarray
         n = self.base.nq
         result: dict[str, dict[str, Any]] = {}
-        for symbol, given in (("M", self.mass), ("K", self.stiffness), ("C", self.damping)):
+        for symbol, group in (("M", self.mass), ("K", self.stiffness), ("C", self.damping)):
             result[symbol] = {}
-            for name, part in (given or {}).items():
-                matrix = convert(part).astype(np.float64)
+            for name, term in (group or {}).items():
+                matrix = convert(term).astype(np.float64)
                 if matrix.shape != (n, n):
                     raise DataError(
                         "wrong-shape",
@@ -66,14 +65,14 @@ class Affine:
 
     def __call__(self, **values: float) -> SecondOrder:
         parts = self.parts()
-        known = {name for group in parts.values() for name in group}
+        names = {name for group in parts.values() for name in group}
         for name in values:
-            find_name("parameter", name, known, "this Affine system")
+            find_name("parameter", name, names, "this Affine system")
         changed = {}
         for symbol, group in parts.items():
             total = getattr(self.base, symbol)
-            for name, part in group.items():
-                total = total + float(values[name]) * part
+            for name, matrix in group.items():
+                total = total + float(values[name]) * matrix
             changed[symbol] = total
         return self.base.replace(**changed)
 
@@ -121,25 +120,29 @@ class ParametricSystem:
             near = assemble(machine, start=self.rest)
             named = all(name in machine.measures.index for name in self.coordinates or ())
             # Newton's method from nearby, where the coordinates have names; else relaxation, which takes longer
-            rest = equilibrium(
+            balance = equilibrium(
                 machine, start=near, guess={n: near[n] for n in self.coordinates or ()} if named else None
             )
-            found = linearize(machine, at=rest, coordinates=self.coordinates, outputs=self.outputs or None)
+            linearized = linearize(machine, at=balance, coordinates=self.coordinates, outputs=self.outputs or None)
         else:
-            found = self.model(**numbers)
-            found = found.system() if hasattr(found, "system") and not isinstance(found, SecondOrder) else found
-        if not isinstance(found, SecondOrder):
-            raise ModelError(
-                "wrong-type", f"the model returned {type(found).__name__}; expected a SecondOrder or a Structure."
+            linearized = self.model(**numbers)
+            linearized = (
+                linearized.system()
+                if hasattr(linearized, "system") and not isinstance(linearized, SecondOrder)
+                else linearized
             )
-        skew = [name for name in ("G", "H") if _any(getattr(found, name))]
+        if not isinstance(linearized, SecondOrder):
+            raise ModelError(
+                "wrong-type", f"the model returned {type(linearized).__name__}; expected a SecondOrder or a Structure."
+            )
+        skew = [name for name in ("G", "H") if _any(getattr(linearized, name))]
         if skew:
             raise ModelError(
                 "not-symmetric",
                 f"the system has {' and '.join(skew)} (gyroscopic or circulatory terms); updating by modes needs "
                 "symmetric matrices.",
             )
-        return found
+        return linearized
 
     def matrices(self, system: SecondOrder) -> Matrices:
         return Matrices(system.M, system.K, system.C, self._rows(system))
@@ -148,20 +151,21 @@ class ParametricSystem:
         rows = np.zeros((len(self.measured), system.nq))
         place = {name: k for k, name in enumerate(system.coordinates)}
         outputs = {name: k for k, name in enumerate(system.outputs)} if system.Y_position is not None else {}
-        for i, given in enumerate(self.measured.values()):
-            turned = given.startswith("-") and given not in place and given not in outputs
-            name, sign = (given[1:], -1.0) if turned else (given, 1.0)
+        for i, channel in enumerate(self.measured.values()):
+            turned = channel.startswith("-") and channel not in place and channel not in outputs
+            name, sign = (channel[1:], -1.0) if turned else (channel, 1.0)
             if name in place:
                 rows[i, place[name]] = sign
             elif name in outputs:
                 row = system.Y_position[[outputs[name]], :]
                 rows[i] = sign * (row.toarray() if scipy.sparse.issparse(row) else row).reshape(-1)
             else:
-                known = (*system.coordinates, *outputs)
-                raise DataError("unknown-name", unknown_name("coordinate or output", name, known, "the model"))
+                names = (*system.coordinates, *outputs)
+                raise DataError("unknown-name", unknown_name("coordinate or output", name, names, "the model"))
         return rows
 
-    def derivatives(self, values: Array) -> list[Matrices]:
+    def derivatives(self, values: Array, relative_step: float = 1e-3) -> list[Matrices]:
+        # relative_step: relative, of the differences
         if isinstance(self.model, Affine):
             parts = self.model.parts()
             none = 0.0 * self.model.base.K
@@ -170,7 +174,7 @@ class ParametricSystem:
             return [Matrices(M.get(n, none), K.get(n, none), C.get(n, none), rows) for n in self.names]
         result = []
         for k in range(len(values)):
-            step = STEP * max(abs(values[k]), 1e-3 * self.scale[k])
+            step = relative_step * max(abs(values[k]), 1e-3 * self.scale[k])
             total: list[Any] = [0.0] * 4
             for shift, weight in RULE:
                 ahead, behind = (self._shift(values, k, sign * shift * step) for sign in (1, -1))

@@ -22,11 +22,11 @@ from dalembert.core.errors import ConvergenceError, DataError
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.tables import align_columns
 from dalembert.core.text import list_names
-from dalembert.identify.likelihood.likelihood_search import THRESHOLDS as SEARCH
 from dalembert.identify.likelihood.uncertainty import modal_derivatives
 from dalembert.identify.model import playback
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.model.quality import examine
+from dalembert.identify.records.checks import require_finite
 from dalembert.identify.records.data import Data, read_data
 from dalembert.identify.records.reporting import IdentificationWarning
 from dalembert.identify.structured.model import BuiltModel, StructuredModel, discretize
@@ -45,31 +45,7 @@ from dalembert.record import Record
 MOST_NAMED = 8  # unknowns of a combination that a message lists
 
 
-@dataclass(frozen=True)
-class FitThresholds:
-    """Ends of the search, and which combinations count as undetermined."""
-
-    # Squared length of the last step in standard deviations: a thousandth of a deviation.
-    converged: float = 1e-6
-    # The same over short windows, whose maximum is only an initial guess: a tenth.
-    roughly: float = 1e-2
-    # Eigenvalue of the scaled information that counts as zero: sensitivities are sums of 1e5 rounded products.
-    singular: float = 1e-11
-    # Share of an unknown in an undetermined combination from which on it is named: far above the rounding of the
-    # elimination.
-    part: float = 1e-3
-    # Condition number of eigenvectors beyond which eigenvalues have no derivatives: 1/√ε is a defective pair, a hundred
-    # times that leaves no digit of a derivative.
-    defective: float = 1e10
-    # Residuals relative to an output below which the data are exact, and the probability by chance of residuals that
-    # follow the inputs: one warning in a million fits of the right form.
-    exact_residual: float = 1e-6
-    dependent: float = 1e-6
-
-
-THRESHOLDS = FitThresholds()
 DAMPING = Damping(first=1e-3, most=1e10)
-MISFIT_LAGS = 50  # samples of inputs that residuals are compared with
 
 
 @frozen
@@ -107,9 +83,9 @@ class StructuredFit:
         rows = []
         for name, value in self.parameters.items():
             spread = self.deviations[name]
-            known = np.isfinite(spread)
-            share = f"{100.0 * spread / abs(value):.2g}" if known and value else "-"
-            rows.append((f"{value:.6g}", f"{spread:.2g}" if known else "unknown", share, name))
+            finite = np.isfinite(spread)
+            share = f"{100.0 * spread / abs(value):.2g}" if finite and value else "-"
+            rows.append((f"{value:.6g}", f"{spread:.2g}" if finite else "unknown", share, name))
         lines = [align_columns(("value", "±", "± %", "unknown"), rows)]
         return "\n".join([*lines, *(f"  - {text}" for text in self.undetermined)])
 
@@ -120,15 +96,10 @@ class StructuredFit:
 
 def refine_structured(
     build: StructuredModel | Callable[[FloatArray], SecondOrder | StateSpace],
-    theta0: Mapping[str, float] | ArrayLike | None,
-    record: Record | Sequence[Record] | Data,
-    *,
-    names: Sequence[str] | None = None,
-    hold: str = "zero",
-    start: str = "estimate",
-    iterations: int = 100,
+    theta0: Mapping[str, float] | ArrayLike | None, record: Record | Sequence[Record] | Data, *,
+    names: Sequence[str] | None = None, hold: str = "zero", start: str = "estimate", iterations: int = 100,
     progress: progress_.Setting = None,
-) -> StructuredFit:
+) -> StructuredFit:  # fmt: skip
     """Unknown masses, stiffnesses, dampers of a model from records, with standard deviations.
 
     Parameters
@@ -177,8 +148,8 @@ def refine_structured(
         )
     likelihood = StructuredLikelihood(data.u, data.y, estimate=start == "estimate")
     with progress_.Progress(progress, "fitting the structure") as bar:
-        first_point, found = _maximise(model, likelihood, theta, data.dt, hold, iterations, bar)
-    result, findings = _make_result(model, first_point, found, data, hold)
+        first_point, minimum = _maximise(model, likelihood, theta, data.dt, hold, iterations, bar)
+    result, findings = _make_result(model, first_point, minimum, data, hold)
     IdentificationWarning.report(findings)
     return result
 
@@ -190,8 +161,8 @@ def _read_model(
 ) -> tuple[StructuredModel | BuiltModel, FloatArray]:
     if isinstance(build, StructuredModel):
         return build, build.vector(theta0)
-    if not callable(build):
-        raise DataError("wrong-type", f"build must be a StructuredModel or a function, got {type(build).__name__}.")
+    problem = f"build must be a StructuredModel or a function, got {type(build).__name__}."
+    DataError.when(not callable(build), "wrong-type", problem)
     if theta0 is None:
         raise DataError(
             "missing-argument",
@@ -207,16 +178,19 @@ def _read_model(
         labels = name_or_number("unknown", names, "theta", len(theta), "build")
     if not theta.size:
         raise DataError("empty", "theta0 must hold at least one number.", where={"argument": "theta0"})
-    if not np.isfinite(theta).all():
-        raise DataError("not-finite", "theta0 must hold finite numbers.", where={"argument": "theta0"})
+    require_finite(theta, "theta0 must hold finite numbers.", where={"argument": "theta0"})
     return BuiltModel(build, theta, labels), theta
 
 
 def _maximise(
     model: StructuredModel | BuiltModel, likelihood: StructuredLikelihood, theta: FloatArray, dt: float, hold: str,
-    most: int, bar: progress_.Progress,
+    most: int, bar: progress_.Progress, converged: float = 1e-6, roughly: float = 1e-2,
 ) -> tuple[StructuredPoint, Minimum[StructuredPoint]]:  # fmt: skip
-    """The first point and the maximum of the likelihood: over windows that grow, then over all data."""
+    """The first point and the maximum of the likelihood: over windows that grow, then over all data.
+
+    converged : squared length of the last step in standard deviations: a thousandth of a deviation.
+    roughly : squared length of the last step over short windows, whose maximum is only an initial guess: a tenth.
+    """
 
     def whole(at: FloatArray) -> StructuredPoint:
         return likelihood.evaluate(discretize(model.continuous(at), dt, hold), at)
@@ -231,7 +205,7 @@ def _maximise(
         def brief(at: FloatArray, windows: Windows = windows) -> StructuredPoint:
             return windows.evaluate(discretize(model.continuous(at), dt, hold), at)
 
-        near = _climb(brief, near, windows.samples, 10, THRESHOLDS.roughly).point.theta
+        near = _climb(brief, near, windows.samples, 10, roughly).point.theta
     begin = whole(near)
     near = near if begin.value < first.value else theta
     if not np.isfinite(min(begin.value, first.value)):
@@ -240,7 +214,7 @@ def _maximise(
             "the model at its first values grows beyond the number range over the record.",
             Advice("Give better first values with {}.", Argument("theta0")),
         )
-    return first, _climb(whole, near, likelihood.samples, most, THRESHOLDS.converged)
+    return first, _climb(whole, near, likelihood.samples, most, converged)
 
 
 @dataclass(frozen=True)
@@ -265,10 +239,10 @@ class _Fit:
     def is_settled(self, before: StructuredPoint, after: StructuredPoint, step: DampedStep) -> bool:
         return False
 
-    def is_rounding(self, point: StructuredPoint, trial: StructuredPoint | None, step: DampedStep) -> bool:
-        return (
-            trial is not None and 0.5 * step.length < SEARCH.rounding * self.samples and bool(np.isfinite(trial.value))
-        )
+    def is_rounding(
+        self, point: StructuredPoint, trial: StructuredPoint | None, step: DampedStep, rounding: float = 1e-11
+    ) -> bool:
+        return trial is not None and 0.5 * step.length < rounding * self.samples and bool(np.isfinite(trial.value))
 
 
 def _climb(
@@ -278,10 +252,13 @@ def _climb(
     return minimise(_Fit(evaluate, samples), evaluate(theta), DAMPING, most, count_rejected=False, close=close)
 
 
-def _step(point: StructuredPoint, damping: float) -> DampedStep:
-    """Damped step along determined combinations."""
+def _step(point: StructuredPoint, damping: float, singular: float = 1e-11) -> DampedStep:
+    """Damped step along determined combinations.
+
+    singular : eigenvalue of the scaled information that counts as zero: sensitivities are sums of 1e5 rounded products.
+    """
     values, vectors, back = _decompose(point)
-    keep = values > THRESHOLDS.singular
+    keep = values > singular
     along = vectors[:, keep].T @ (back * point.gradient) / (values[keep] + damping)
     change = back * (vectors[:, keep] @ along)
     length = float(along @ (values[keep] * along))
@@ -297,13 +274,14 @@ def _decompose(point: StructuredPoint) -> tuple[FloatArray, FloatArray, FloatArr
 
 
 def _make_result(
-    model: StructuredModel | BuiltModel, first: StructuredPoint, found: Minimum[StructuredPoint], data: Data, hold: str
-) -> tuple[StructuredFit, list[Finding]]:
+    model: StructuredModel | BuiltModel, first: StructuredPoint, found: Minimum[StructuredPoint], data: Data, hold: str,
+    singular: float = 1e-11,
+) -> tuple[StructuredFit, list[Finding]]:  # fmt: skip
     end, k = found.point, len(model.names)
     used = k / data.ny + (end.starts.size / data.ny if end.follow.any() else 0.0)
     correction = data.samples / max(data.samples - used, 1.0)
     values, vectors, back = _decompose(end)
-    keep = values > THRESHOLDS.singular
+    keep = values > singular
     half = back[:, None] * vectors[:, keep] / np.sqrt(values[keep])
     covariance = correction * half @ half.T
     findings, lost = _find_undetermined(end, vectors[:, ~keep], back, model.names)
@@ -325,8 +303,16 @@ def _make_result(
     return result, findings
 
 
-def _find_misfit(end: StructuredPoint, system: SecondOrder | StateSpace, data: Data, hold: str) -> list[Finding]:
-    """A finding where the residuals follow the inputs: the form of the model (its damping, its masses) is wrong."""
+def _find_misfit(
+    end: StructuredPoint, system: SecondOrder | StateSpace, data: Data, hold: str, misfit_lags: int = 50,
+    dependent: float = 1e-6, exact_residual: float = 1e-6,
+) -> list[Finding]:  # fmt: skip
+    """A finding where the residuals follow the inputs: the form of the model (its damping, its masses) is wrong.
+
+    misfit_lags : samples of inputs that residuals are compared with
+    dependent, exact_residual : residuals relative to an output below which the data are exact, and the probability by
+    chance of residuals that follow the inputs: one warning in a million fits of the right form.
+    """
     inner = system.state_space() if isinstance(system, SecondOrder) else system
     sampled = inner.to_discrete(data.dt, "zoh" if hold == "zero" else "foh")
     if not data.nu or not sampled.is_stable:
@@ -334,44 +320,48 @@ def _find_misfit(end: StructuredPoint, system: SecondOrder | StateSpace, data: D
     e, u = [], []
     for driven, y in zip(data.u, data.y, strict=True):
         with np.errstate(over="ignore", invalid="ignore"):
-            made = playback.play_back(sampled.A, sampled.B, sampled.C, sampled.D, driven, y)
-        e.append(y - made)
+            simulated = playback.play_back(sampled.A, sampled.B, sampled.C, sampled.D, driven, y)
+        e.append(y - simulated)
         u.append(driven)
-    if not all(np.isfinite(part).all() for part in e):
+    if not all(np.isfinite(block).all() for block in e):
         return []
-    left = np.sqrt(sum((part**2).sum(axis=0) for part in e) / sum((part**2).sum(axis=0) for part in data.y))
-    lags = min(MISFIT_LAGS, min(map(len, e)) // 4)
-    if left.max() < THRESHOLDS.exact_residual or lags < 2:
+    shares = np.sqrt(sum((block**2).sum(axis=0) for block in e) / sum((block**2).sum(axis=0) for block in data.y))
+    lags = min(misfit_lags, min(map(len, e)) // 4)
+    if shares.max() < exact_residual or lags < 2:
         return []
     judged = examine(e, u, data.outputs, data.inputs, "simulation", lags)
-    if judged.is_independent(THRESHOLDS.dependent):
+    if judged.is_independent(dependent):
         return []
     problem = (
-        f"the residuals, {100 * left.max():.2g} % of an output, follow the inputs: the form of the model does not "
+        f"the residuals, {100 * shares.max():.2g} % of an output, follow the inputs: the form of the model does not "
         "hold, most often that of its damping. Its parameters are wrong by more than their standard deviations."
     )
     advice = Advice("Give it more unknown dampers, and compare with {}.", Call("da.identify.auto"))
-    return [Finding("wrong-structure", problem, evidence={"share": float(left.max())}, advice=(advice,))]
+    return [Finding("wrong-structure", problem, evidence={"share": float(shares.max())}, advice=(advice,))]
 
 
 def _find_undetermined(
-    point: StructuredPoint, null: FloatArray, back: FloatArray, names: Sequence[str]
+    point: StructuredPoint, null: FloatArray, back: FloatArray, names: Sequence[str], part: float = 1e-3
 ) -> tuple[list[Finding], NDArray[np.bool_]]:
-    """Combinations that the data do not determine, and which unknowns take part."""
+    """Combinations that the data do not determine, and which unknowns take part.
+
+    part : share of an unknown in an undetermined combination from which on it is named: far above the rounding of the
+    elimination.
+    """
     dead = back == 0.0
     lost, findings = dead.copy(), []
     remedy = Advice("Give one of them a known value, or measure more.")
     if dead.any():
         which = tuple(name for name, gone in zip(names, dead, strict=True) if gone)
         problem = f"the data do not determine {', '.join(map(repr, which))}: the outputs do not depend on it."
-        known = Advice("Give it a known value.")
-        findings.append(Finding("undetermined-parameters", problem, {"parameters": which}, {}, (known,)))
+        cure = Advice("Give it a known value.")
+        findings.append(Finding("undetermined-parameters", problem, {"parameters": which}, {}, (cure,)))
     moving = null[:, np.abs(null[~dead]).max(axis=0, initial=0.0) > 0.5 / np.sqrt(len(names))] if null.size else null
     if moving.size and not dead.all():
         size = np.where(point.theta != 0.0, point.theta, 1.0)
         # rows without fill: each direction with as few unknowns as possible
         for row in _reduce_rows((back[:, None] * moving / size[:, None]).T):
-            member = np.abs(row) > THRESHOLDS.part * np.abs(row).max()
+            member = np.abs(row) > part * np.abs(row).max()
             lost |= member
             ratio = row[member] / row[member][ties.first_largest(row[member])]
             members = tuple(name for name, is_in in zip(names, member, strict=True) if is_in)
@@ -391,9 +381,9 @@ def _reduce_rows(rows: FloatArray) -> FloatArray:
     rows = rows / np.abs(rows).max(axis=1, keepdims=True)
     done: list[int] = []
     for _ in range(len(rows)):
-        left = [i for i in range(len(rows)) if i not in done]
-        i, j = np.unravel_index(int(ties.first_largest(rows[left].ravel())), (len(left), rows.shape[1]))
-        pivot = left[int(i)]
+        remaining = [i for i in range(len(rows)) if i not in done]
+        i, j = np.unravel_index(int(ties.first_largest(rows[remaining].ravel())), (len(remaining), rows.shape[1]))
+        pivot = remaining[int(i)]
         rows[pivot] = rows[pivot] / rows[pivot, j]
         others = np.arange(len(rows)) != pivot
         rows[others] -= np.outer(rows[others, j], rows[pivot])
@@ -403,9 +393,13 @@ def _reduce_rows(rows: FloatArray) -> FloatArray:
 
 def _sample(
     model: StructuredModel | BuiltModel, end: StructuredPoint, covariance: FloatArray, noise: FloatArray, data: Data,
-    hold: str, system: SecondOrder | StateSpace, undetermined: tuple[str, ...],
+    hold: str, system: SecondOrder | StateSpace, undetermined: tuple[str, ...], defective: float = 1e10,
 ) -> Identified:  # fmt: skip
-    """The sampled system with the deviations of its modes: ds = wᴴ (∂A) v."""
+    """The sampled system with the deviations of its modes: ds = wᴴ (∂A) v.
+
+    defective : condition number of eigenvectors beyond which eigenvalues have no derivatives: 1/√ε is a defective pair,
+    a hundred times that leaves no digit of a derivative.
+    """
     inner = system.state_space() if isinstance(system, SecondOrder) else system
     discrete = inner.to_discrete(data.dt, "zoh" if hold == "zero" else "foh")
     fit = Identified(
@@ -415,7 +409,7 @@ def _sample(
     modes = fit.underdamped_modes().eigenvalues
     at = model.continuous(end.theta)
     values, V = np.linalg.eig(at.A)
-    if not len(modes) or np.linalg.cond(V) > THRESHOLDS.defective:
+    if not len(modes) or np.linalg.cond(V) > defective:
         return fit
     W = np.linalg.inv(V)
     nearest = [int(np.argmin(np.abs(values - s))) for s in modes]

@@ -23,45 +23,39 @@ from dalembert.identify.model.playback import free_motion
 from dalembert.identify.structured.model import SampledModel
 from dalembert.linear.recursions import march
 
-SETTLED = 1e-10  # relative change of noise variances that ends their iteration: rounding of sums of 1e5 squares
-
-# Numbers of sensitivities held at once: 32 MB.
-BLOCK = 4_000_000
-NOISE_FLOOR = 1e-13
-# Largest number of passes between initial states and noise variances.
-SETTLING = 20
-
 
 def segment_sums(
-    system: SampledModel, start: FloatArray, u: FloatArray, y: FloatArray, *, estimate: bool
+    system: SampledModel, start: FloatArray, u: FloatArray, y: FloatArray, *, estimate: bool, block: int = 4_000_000
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """One pass over a segment u (N, nu), y (N, ny) from the state ``start`` (n,).
 
     Inner products per output: JᵀJ (ny, q, q), Jᵀe (ny, q), eᵀe (ny,); q = parameters + states.
+
+    block : numbers of sensitivities held at once: 32 MB.
     """
     k, n, ny = len(system.dphi), len(system.phi), len(system.C)
     q = k + (n if estimate else 0)
     JJ, Je, ee = np.zeros((ny, q, q)), np.zeros((ny, q)), np.zeros(ny)
-    length = int(np.clip(BLOCK // max(1, ny * q), 256, 65536))
+    length = int(np.clip(block // max(1, ny * q), 256, 65536))
     x0, dx0, Ck = start, np.zeros((k, n)), system.C
-    whole = np.linalg.matrix_power(system.phi, length)
+    transition = np.linalg.matrix_power(system.phi, length)
     for begin in range(0, len(y), length):
-        part, ahead = u[begin : begin + length], u[begin : begin + length + 1]
-        count = len(part)
+        span, ahead = u[begin : begin + length], u[begin : begin + length + 1]
+        count = len(span)
         if len(ahead) == count:  # the last step has no next input
             ahead = np.vstack([ahead, ahead[-1:]])
         rise = np.diff(ahead, axis=0)
-        x = march(system.phi, part @ system.gamma.T + rise @ system.delta.T, x0)
-        e = y[begin : begin + count] - x[:-1] @ system.C.T - part @ system.D.T
+        x = march(system.phi, span @ system.gamma.T + rise @ system.delta.T, x0)
+        e = y[begin : begin + count] - x[:-1] @ system.C.T - span @ system.D.T
         J = np.empty((ny, count, q))
         for i in range(k):
-            drive = x[:-1] @ system.dphi[i].T + part @ system.dgamma[i].T + rise @ system.ddelta[i].T
+            drive = x[:-1] @ system.dphi[i].T + span @ system.dgamma[i].T + rise @ system.ddelta[i].T
             dx = march(system.phi, drive, dx0[i])
-            J[:, :, i] = (dx[:-1] @ system.C.T + x[:-1] @ system.dC[i].T + part @ system.dD[i].T).T
+            J[:, :, i] = (dx[:-1] @ system.C.T + x[:-1] @ system.dC[i].T + span @ system.dD[i].T).T
             dx0[i] = dx[-1]
         if estimate:
             J[:, :, k:] = free_motion(system.phi, Ck, count).transpose(1, 0, 2)
-            Ck = Ck @ whole
+            Ck = Ck @ transition
         x0 = x[-1]
         Jt = J.transpose(0, 2, 1)
         JJ += Jt @ J
@@ -87,11 +81,14 @@ class StructuredPoint:
 class StructuredLikelihood:
     """The likelihood of whole records."""
 
-    def __init__(self, u: Sequence[FloatArray], y: Sequence[FloatArray], *, estimate: bool) -> None:
+    def __init__(
+        self, u: Sequence[FloatArray], y: Sequence[FloatArray], *, estimate: bool, noise_floor: float = 1e-13
+    ) -> None:
+        # noise_floor: noise relative to the rms of an output that is rounding of the data, some 500 ε
         self.u, self.y, self.estimate = u, y, estimate
         self.samples = sum(map(len, y))
-        power = sum(np.einsum("ta,ta->a", part, part) for part in y)
-        self.floor = NOISE_FLOOR**2 * np.asarray(power) / self.samples + np.finfo(float).tiny
+        power = sum(np.einsum("ta,ta->a", block, block) for block in y)
+        self.floor = noise_floor**2 * np.asarray(power) / self.samples + np.finfo(float).tiny
 
     def evaluate(self, system: SampledModel, theta: FloatArray) -> StructuredPoint:
         """One pass, from rest or from the best initial states for this θ."""
@@ -100,7 +97,7 @@ class StructuredLikelihood:
         segments, (JJ, Je, ee) = range(len(starts)), self._sums(system, starts)
         r = ee.sum(axis=0) / self.samples
         H, g, follow = np.zeros((k, k)), np.zeros(k), np.zeros((len(starts), n, k))
-        if not all(np.isfinite(part).all() for part in (JJ, Je, r)):
+        if not all(np.isfinite(sums).all() for sums in (JJ, Je, r)):
             return StructuredPoint(theta, starts, np.inf, r, H, g, follow)
         r = np.maximum(r, self.floor)
         for i, A, b in zip(segments, np.einsum("saij,a->sij", JJ, 1.0 / r), np.einsum("sai,a->si", Je, 1.0 / r)):
@@ -114,22 +111,26 @@ class StructuredLikelihood:
         value = 0.5 * self.samples * float(np.log(r).sum())
         return StructuredPoint(theta, starts, value, r, 0.5 * (H + H.T), g, follow)
 
-    def _find_starts(self, system: SampledModel) -> FloatArray:
-        """The initial states of least V: sums of squares are quadratic in them, so one pass serves for any weights."""
+    def _find_starts(self, system: SampledModel, settling: int = 20, settled: float = 1e-10) -> FloatArray:
+        """The initial states of least V: sums of squares are quadratic in them, so one pass serves for any weights.
+
+        settling : largest number of passes between initial states and noise variances.
+        settled : relative change of noise variances that ends their iteration: rounding of sums of 1e5 squares
+        """
         none = {name: getattr(system, name)[:0] for name in ("dphi", "dgamma", "ddelta", "dC", "dD")}
         starts = np.zeros((len(self.y), len(system.phi)))
         JJ, Je, ee = self._sums(replace(system, **none), starts)
-        if not all(np.isfinite(part).all() for part in (JJ, Je, ee)):
+        if not all(np.isfinite(sums).all() for sums in (JJ, Je, ee)):
             return starts
         r = np.maximum(ee.sum(axis=0) / self.samples, self.floor)
-        for _ in range(SETTLING):
+        for _ in range(settling):
             old = r
             for i in range(len(starts)):
                 inverse = symmetric_inverse(np.einsum("aij,a->ij", JJ[i], 1.0 / r))
                 starts[i] = inverse @ np.einsum("ai,a->i", Je[i], 1.0 / r)
-            left = ee - 2.0 * np.einsum("sai,si->sa", Je, starts) + np.einsum("si,saij,sj->sa", starts, JJ, starts)
-            r = np.maximum(left.sum(axis=0) / self.samples, self.floor)
-            if np.abs(r / old - 1.0).max() < SETTLED:
+            squares = ee - 2.0 * np.einsum("sai,si->sa", Je, starts) + np.einsum("si,saij,sj->sa", starts, JJ, starts)
+            r = np.maximum(squares.sum(axis=0) / self.samples, self.floor)
+            if np.abs(r / old - 1.0).max() < settled:
                 break
         return starts
 
@@ -137,8 +138,8 @@ class StructuredLikelihood:
     def _sums(self, system: SampledModel, starts: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """JᵀJ (segments, ny, q, q), Jᵀe (segments, ny, q) and eᵀe (segments, ny)."""
         every = zip(starts, self.u, self.y, strict=True)
-        parts = zip(*(segment_sums(system, *part, estimate=self.estimate) for part in every), strict=True)
-        JJ, Je, ee = (np.array(part) for part in parts)
+        parts = zip(*(segment_sums(system, *block, estimate=self.estimate) for block in every), strict=True)
+        JJ, Je, ee = (np.array(block) for block in parts)
         return JJ, Je, ee
 
 
@@ -162,11 +163,13 @@ class Windows:
     y: FloatArray
 
     @classmethod
-    def spread(cls, u: Sequence[FloatArray], y: Sequence[FloatArray], length: int, parameters: int) -> Windows:
+    def spread(
+        cls, u: Sequence[FloatArray], y: Sequence[FloatArray], length: int, parameters: int, block: int = 4_000_000
+    ) -> Windows:
         """Windows spread evenly over all segments, as many as the memory allows."""
         ny = y[0].shape[1]
-        most = max(8, BLOCK // (length * ny * parameters))
-        places = [(s, begin) for s, part in enumerate(y) for begin in range(0, len(part) - length, length)]
+        most = max(8, block // (length * ny * parameters))
+        places = [(s, begin) for s, signal in enumerate(y) for begin in range(0, len(signal) - length, length)]
         chosen = [places[i] for i in np.unique(np.linspace(0, len(places) - 1, min(most, len(places))).astype(int))]
         return cls(
             np.array([u[s][begin : begin + length + 1] for s, begin in chosen]),
@@ -178,7 +181,10 @@ class Windows:
         """Samples of all windows together."""
         return int(self.y.shape[0] * self.y.shape[1])
 
-    def evaluate(self, system: SampledModel, theta: FloatArray) -> StructuredPoint:
+    def evaluate(
+        self, system: SampledModel, theta: FloatArray, settling: int = 20, noise_floor: float = 1e-13,
+        settled: float = 1e-10,
+    ) -> StructuredPoint:  # fmt: skip
         """The likelihood with the best initial states."""
         k, n = len(theta), len(system.phi)
         ny, length = self.y.shape[2], self.y.shape[1]
@@ -186,16 +192,16 @@ class Windows:
             free = free_motion(system.phi, system.C, length).transpose(1, 0, 2)  # (ny, L, n)
             now, rise = self.u[:, :-1], np.diff(self.u, axis=1)
             drive = now @ system.gamma.T + rise @ system.delta.T
-            left = self.y - _simulate(system.phi, drive) @ system.C.T - now @ system.D.T
-            floor = NOISE_FLOOR**2 * (self.y**2).mean(axis=(0, 1)) + np.finfo(float).tiny
+            misfit = self.y - _simulate(system.phi, drive) @ system.C.T - now @ system.D.T
+            floor = noise_floor**2 * (self.y**2).mean(axis=(0, 1)) + np.finfo(float).tiny
             r, starts = floor + (self.y**2).mean(axis=(0, 1)), np.zeros((len(self.y), n))
-            for _ in range(SETTLING):
+            for _ in range(settling):
                 old = r
                 inverse = symmetric_inverse(np.einsum("atn,a,atm->nm", free, 1.0 / r, free))
-                starts = np.einsum("sta,a,atn->sn", left, 1.0 / r, free, optimize=True) @ inverse
-                e = left - np.einsum("atn,sn->sta", free, starts, optimize=True)
+                starts = np.einsum("sta,a,atn->sn", misfit, 1.0 / r, free, optimize=True) @ inverse
+                e = misfit - np.einsum("atn,sn->sta", free, starts, optimize=True)
                 r = np.maximum((e**2).mean(axis=(0, 1)), floor)
-                if not np.abs(r / old - 1.0).max() > SETTLED:
+                if not np.abs(r / old - 1.0).max() > settled:
                     break
             x = _simulate(system.phi, drive, starts)
             J = np.empty((len(self.y), length, ny, k))

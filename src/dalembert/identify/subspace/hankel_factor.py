@@ -29,14 +29,6 @@ from dalembert.core.findings import Advice, Argument
 from dalembert.identify.records.data import Data
 
 Places = NDArray[np.intp]
-# A pivot p of the Cholesky factor, relative to its row, is wrong by ε/p²: here 2e-4, far below the effect of noise.
-WEAKEST_PIVOT = 1e-6
-# Block rows by default: three periods at ten samples per period.
-DEFAULT_ROWS = 30
-# Numbers of a block held at once: 3 MB.
-BLOCK = 400_000
-# Numbers of a piece that is transformed at once: they fit into the cache.
-PIECES = 100_000
 
 
 @frozen
@@ -113,8 +105,11 @@ def _pad_columns(L: FloatArray) -> FloatArray:
     return np.pad(L, ((0, 0), (0, len(L) - L.shape[1])))
 
 
-def choose_rows(data: Data, order: int | None, rows: int | None) -> int:
-    """Block rows i as given, or enough for twice the order and at least DEFAULT_ROWS, within the number of samples."""
+def choose_rows(data: Data, order: int | None, rows: int | None, default_rows: int = 30) -> int:
+    """Block rows i as given, or enough for twice the order and at least ``default_rows``, within the number of samples.
+
+    default_rows : block rows by default: three periods at ten samples per period.
+    """
     q = data.nu + data.ny
     # J >= 2iq columns, J = samples - (2i - 1) segments; half of that, so that the factor is not all noise
     most = int((data.samples + data.segments) / (2.0 * (q + data.segments)))
@@ -124,7 +119,7 @@ def choose_rows(data: Data, order: int | None, rows: int | None) -> int:
         if order is not None and (rows - 1) * data.ny < order:
             raise order_too_high(rows, data.ny, (rows - 1) * data.ny, order)
         return int(rows)
-    wanted = DEFAULT_ROWS if order is None else max(DEFAULT_ROWS, -(-2 * order // data.ny) + 1)
+    wanted = default_rows if order is None else max(default_rows, -(-2 * order // data.ny) + 1)
     least = 2 if order is None else -(-order // data.ny) + 1
     return max(least, min(wanted, most // 2 if most // 2 >= least else most))
 
@@ -139,7 +134,7 @@ def order_too_high(rows: int, ny: int, largest: int, order: int) -> DataError:
     )
 
 
-def compress_hankel(data: Data, rows: int, *, how: str = "auto") -> HankelFactor:
+def compress_hankel(data: Data, rows: int, *, how: str = "auto", weakest_pivot: float = 1e-6) -> HankelFactor:
     """Factor of the block-Hankel data of all segments.
 
     Parameters
@@ -148,6 +143,9 @@ def compress_hankel(data: Data, rows: int, *, how: str = "auto") -> HankelFactor
     rows : int
         i; every segment needs more than 2i samples.
     how : "auto", "products" or "orthogonal"
+
+    weakest_pivot : a pivot p of the Cholesky factor, relative to its row, is wrong by ε/p²: here 2e-4, far below the
+    effect of noise.
     """
     window, q = 2 * rows, data.nu + data.ny
     columns = sum(length - window + 1 for length in data.lengths)
@@ -173,7 +171,7 @@ def compress_hankel(data: Data, rows: int, *, how: str = "auto") -> HankelFactor
                 "the products of these data are singular to rounding.",
                 Advice("Use {}.", Argument("how", "orthogonal"), Argument("how", "auto")),
             )
-    if standard is None or (how != "products" and weakest < WEAKEST_PIVOT):
+    if standard is None or (how != "products" and weakest < weakest_pivot):
         standard, used = _factor_by_reflections(data, window, scales, order) / np.sqrt(columns), "orthogonal"
     return HankelFactor(
         standard=standard, rows=rows, columns=columns, nu=data.nu, ny=data.ny, scales=scales, how=used, weakest=weakest
@@ -216,21 +214,23 @@ def hankel_products(u: FloatArray, y: FloatArray, window: int) -> FloatArray:
     return gram
 
 
-def _correlations(u: FloatArray, y: FloatArray, window: int, columns: int) -> FloatArray:
+def _correlations(u: FloatArray, y: FloatArray, window: int, columns: int, piece_count: int = 100_000) -> FloatArray:
     """Σ_{j < columns} w[j] w[j + τ]ᵀ for τ < window: (window, q, q).
 
     By Fourier transforms of pieces of the record, and of the same pieces with the window - 1 samples after them.
+
+    piece_count : numbers of a piece that is transformed at once: they fit into the cache.
     """
     q = u.shape[1] + y.shape[1]
     size = max(512, 1 << (4 * window - 1).bit_length())
     step = size - window + 1
-    many = max(1, PIECES // (q * size))
+    many = max(1, piece_count // (q * size))
     crossed = np.zeros((size // 2 + 1, q, q), dtype=complex)
     for first in range(0, columns, many * step):
         count = -(-min(many * step, columns - first) // step)
         w = np.zeros((q, count * step + window - 1))
-        part = _join(u, y, first, min(first + w.shape[1], len(y)))
-        w[:, : len(part)] = part.T
+        block = _join(u, y, first, min(first + w.shape[1], len(y)))
+        w[:, : len(block)] = block.T
         long = as_strided(w, (q, count, size), (w.strides[0], step * w.itemsize, w.itemsize), writeable=False)
         short = np.zeros((q, count, size))
         short[..., :step] = long[..., :step]
@@ -241,11 +241,16 @@ def _correlations(u: FloatArray, y: FloatArray, window: int, columns: int) -> Fl
     return np.fft.irfft(crossed, size, axis=0)[:window]
 
 
-def _factor_by_reflections(data: Data, window: int, scales: FloatArray, order: Places) -> FloatArray:
-    """Lower factor of the rows in this order by QR, carried over blocks of columns of H."""
+def _factor_by_reflections(
+    data: Data, window: int, scales: FloatArray, order: Places, block_size: int = 400_000
+) -> FloatArray:
+    """Lower factor of the rows in this order by QR, carried over blocks of columns of H.
+
+    block_size : numbers of a block held at once: 3 MB.
+    """
     size = window * len(scales)
     R = np.zeros((0, size))
-    for block in hankel_blocks(data, window, scales, max(4 * size, BLOCK // size)):
+    for block in hankel_blocks(data, window, scales, max(4 * size, block_size // size)):
         R = np.asarray(np.linalg.qr(np.vstack([R, block[:, order]]), mode="r"))
     return _pad_columns(R.T)
 

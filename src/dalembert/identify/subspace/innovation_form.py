@@ -13,7 +13,6 @@ covariance with the same spectrum and A - K C stable.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,48 +23,33 @@ from dalembert.identify.model.playback import free_motion
 from dalembert.identify.records.data import Data
 from dalembert.identify.subspace.hankel_factor import HankelFactor
 from dalembert.identify.subspace.input_matrices import find_input_matrices
-from dalembert.identify.subspace.projections import NOISE_FREE
 from dalembert.linear.recursions import march
 
 NO_GAIN = "no gain: the data are noise-free in some outputs."
 
 
-@dataclass(frozen=True)
-class GainThresholds:
-    """When data count as noise-free, and when a gain as stable."""
-
-    # Root mean square of the innovations of outputs of unit size.
-    noise: float = NOISE_FREE
-    # Condition number of their correlations: half of the digits of S, a square, remain at 1e8, none at 1e16.
-    condition: float = 1e12
-    # |z| of A - K C at most 1 less this: a mode that does not decay within 1e9 samples.
-    stability: float = 1e-9
-
-
-THRESHOLDS = GainThresholds()
-
-
 def find_gain(
-    A: FloatArray, gamma: FloatArray, innovations: FloatArray, correction: float
+    A: FloatArray, gamma: FloatArray, innovations: FloatArray, correction: float, stability: float = 1e-9
 ) -> tuple[FloatArray | None, FloatArray, str]:
     """K (n, ny), S (ny, ny), and a note; K is None where no stable gain was found.
 
     gamma : (i, ny, n); innovations : L33 (i·ny, i·ny); correction : :func:`correct_freedom`, for S.
+    stability : |z| of A - K C at most 1 less this: a mode that does not decay within 1e9 samples.
     """
     i, ny, n = gamma.shape
     pivots, S = _diagonal_blocks(innovations, ny, correction)
     if _noise_free(S):
         return None, S, NO_GAIN
     responses = np.einsum("ajkl,klm->ajkm", innovations.reshape(i, ny, i, ny), np.linalg.inv(pivots))
-    upper, made = np.zeros((n, n)), np.zeros((n, ny))
+    upper, target = np.zeros((n, n)), np.zeros((n, ny))
     for a in range(i - 1):
         # C Aᵃ K is in the block rows a + 1 below the diagonal
         upper += (i - 1 - a) * (gamma[a].T @ gamma[a])
-        made += gamma[a].T @ np.trace(responses, offset=-(a + 1), axis1=0, axis2=2)
-    K: FloatArray = scipy.linalg.lstsq(upper, made, check_finite=False)[0]
+        target += gamma[a].T @ np.trace(responses, offset=-(a + 1), axis1=0, axis2=2)
+    K: FloatArray = scipy.linalg.lstsq(upper, target, check_finite=False)[0]
     C = gamma[0]
     radius = float(np.abs(np.linalg.eigvals(A - K @ C)).max(initial=0.0))
-    if radius < 1.0 - THRESHOLDS.stability:
+    if radius < 1.0 - stability:
         return K, S, f"gain by least squares over the innovations of the future; |z| <= {radius:.4f} of A - K C."
     return _stabilise_gain(A, C, K, S)
 
@@ -77,9 +61,11 @@ def _diagonal_blocks(innovations: FloatArray, ny: int, correction: float) -> tup
     return pivots, correction * np.mean(pivots @ pivots.transpose(0, 2, 1), axis=0)
 
 
-def _noise_free(S: FloatArray) -> bool:
+def _noise_free(S: FloatArray, condition: float = 1e12, noise: float = 1e-5) -> bool:
+    # condition: Condition number of their correlations: half of the digits of S, a square, remain at 1e8, none at 1e16.
+    # noise: Root mean square of the innovations of outputs of unit size.
     size = np.sqrt(np.diagonal(S))
-    return not (size > THRESHOLDS.noise).all() or bool(np.linalg.cond(S / np.outer(size, size)) > THRESHOLDS.condition)
+    return not (size > noise).all() or bool(np.linalg.cond(S / np.outer(size, size)) > condition)
 
 
 def _stabilise_gain(
@@ -102,8 +88,9 @@ def _stabilise_gain(
 
 
 def find_inputs_and_noise(
-    data: Data, hankel: HankelFactor, A: FloatArray, gamma: FloatArray, innovations: FloatArray, feedthrough: bool
-) -> tuple[FloatArray, FloatArray, FloatArray | None, FloatArray, list[str], float | None]:
+    data: Data, hankel: HankelFactor, A: FloatArray, gamma: FloatArray, innovations: FloatArray, feedthrough: bool,
+    stability: float = 1e-9,
+) -> tuple[FloatArray, FloatArray, FloatArray | None, FloatArray, list[str], float | None]:  # fmt: skip
     """B, D, K, S of the scaled channels, notes, and the share of the worst output that simulation does not explain.
 
     By simulation for sensor noise, by prediction for noise that drives the states.
@@ -117,12 +104,12 @@ def find_inputs_and_noise(
     options: dict[str, Any] = {"feedthrough": feedthrough, "exact": hankel.how == "orthogonal"}
     C = gamma[0]
     _, S = _diagonal_blocks(innovations, len(C), correct_freedom(hankel))
-    stable = float(np.abs(np.linalg.eigvals(A)).max(initial=0.0)) < 1.0 + THRESHOLDS.stability
+    stable = float(np.abs(np.linalg.eigvals(A)).max(initial=0.0)) < 1.0 + stability
     if not stable:
         K, S, note = find_gain(A, gamma, innovations, correct_freedom(hankel))
-        B, D, left, _, how = find_input_matrices(data, hankel.scales, A, C, K, **options)
-        unexplained = float(np.diag(left).max()) if K is None and left is not None else None
-        return B, D, K, S if K is None or left is None else left, [how, note], unexplained
+        B, D, residuals, _, how = find_input_matrices(data, hankel.scales, A, C, K, **options)
+        unexplained = float(np.diag(residuals).max()) if K is None and residuals is not None else None
+        return B, D, K, S if K is None or residuals is None else residuals, [how, note], unexplained
     B, D, R, least, how = find_input_matrices(data, hankel.scales, A, C, None, **options)
     unexplained = None if R is None else float(np.diag(R).max())
     if R is None or least is None or _noise_free(S):
@@ -140,8 +127,8 @@ def find_inputs_and_noise(
     if better is None:
         text = "the noise is sensor noise: prediction leaves no less than simulation, so the gain is zero."
         return B, D, np.zeros((len(A), len(S))), R, [how, text], unexplained
-    B, D, left, _, how = find_input_matrices(data, hankel.scales, A, C, better, **options)
-    return B, D, better, S if left is None else left, [how, note], unexplained
+    B, D, residuals, _, how = find_input_matrices(data, hankel.scales, A, C, better, **options)
+    return B, D, better, S if residuals is None else residuals, [how, note], unexplained
 
 
 def correct_freedom(hankel: HankelFactor) -> float:
@@ -151,10 +138,10 @@ def correct_freedom(hankel: HankelFactor) -> float:
 
 def _predict_covariance(A: FloatArray, C: FloatArray, R: FloatArray, steps: int) -> FloatArray:
     """Covariance of the predicted state after some samples with sensor noise R alone, from an unknown initial state."""
-    seen = free_motion(A, C, steps)
-    known = 1e-4 * np.eye(len(A)) + np.tensordot(seen, np.linalg.solve(R, seen), axes=((0, 1), (0, 1)))
+    responses = free_motion(A, C, steps)
+    information = 1e-4 * np.eye(len(A)) + np.tensordot(responses, np.linalg.solve(R, responses), axes=((0, 1), (0, 1)))
     ahead = np.linalg.matrix_power(A, steps)
-    P: FloatArray = ahead @ np.linalg.solve(known, ahead.T)
+    P: FloatArray = ahead @ np.linalg.solve(information, ahead.T)
     return 0.5 * (P + P.T)
 
 

@@ -22,18 +22,11 @@ import scipy.linalg
 
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DataError
-from dalembert.identify.likelihood.filter_sums import CONJUGATIONS, UNDAMPED, Moments, multiply_filtered, real_products
+from dalembert.identify.likelihood.filter_sums import CONJUGATIONS, Moments, multiply_filtered, real_products
 from dalembert.identify.model.playback import free_motion
 from dalembert.identify.records.data import Data
 from dalembert.linear.eigen.roots import is_defective
 from dalembert.linear.recursions import march
-
-ALIKE = 0.7  # least over largest weight of outputs: their noise is alike, and a second pass would change little
-
-BLOCK = 400_000  # numbers of regressors held at once: 3 MB
-# Relative size of filtered inputs without their free motion, below which they are free motion only: √ε and a margin.
-LOST = 1e-5
-MOST = 20_000_000  # numbers of the matrix of all responses: 160 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +51,13 @@ class ModalFilters:
         """(N, poles) -> (N, order): real parts of all, then imaginary parts of the pairs."""
         return np.hstack([xi.real, xi[:, : len(self.pairs)].imag])
 
-    def decays(self, count: int) -> bool:
-        """Whether all modes decay within some samples: the products of their signals then follow from moments."""
-        size = float(np.abs(self.poles).max(initial=0.0))
-        return bool(np.abs(self.poles).min(initial=1.0) > 0.0) and -count * np.log(max(size, 1e-300)) > UNDAMPED
+    def decays(self, count: int, undamped: float = 0.05) -> bool:
+        """Whether all modes decay within some samples: the products of their signals then follow from moments.
+
+        undamped : decay over a record, -N ln |λ|, below which 1 - λ μ cancels more than one digit of the sums.
+        """
+        size = max(float(np.abs(self.poles).max(initial=0.0)), 1e-300)
+        return bool(np.abs(self.poles).min(initial=1.0) > 0.0) and -count * np.log(size) > undamped
 
     def products(
         self, u: FloatArray, y: FloatArray, scales: FloatArray, C: FloatArray, K: FloatArray | None
@@ -79,11 +75,11 @@ class ModalFilters:
         inner = real_products(plain, conjugated)  # (poles·(driven + 1), 2) twice, the free motion first
         count, p = len(self.poles), len(self.pairs)
         place = np.arange(2 * count * (1 + driven)).reshape(1 + driven, count, 2)
-        kept = np.concatenate([place[..., 0], place[:, :p, 1]], axis=1).ravel()
+        places = np.concatenate([place[..., 0], place[:, :p, 1]], axis=1).ravel()
         data = [*range(nu), *range(moments.q - q + nu, moments.q)]
         with_data = np.concatenate([sums.hw[None], sums.fw.transpose(1, 0, 2)])[..., data].reshape(-1, q)
-        outer = np.stack([with_data.real, with_data.imag], axis=1).reshape(-1, q)[kept]
-        inner = inner.reshape(2 * count * (1 + driven), -1)[np.ix_(kept, kept)]
+        outer = np.stack([with_data.real, with_data.imag], axis=1).reshape(-1, q)[places]
+        inner = inner.reshape(2 * count * (1 + driven), -1)[np.ix_(places, places)]
         size = np.concatenate([np.ones(n), np.repeat(1.0 / scales[:driven], n), 1.0 / scales])
         gram: FloatArray = np.block([[inner, outer], [outer.T, moments.ww[np.ix_(data, data)]]]) * size[:, None] * size
         if K is None:
@@ -99,8 +95,8 @@ class ModalFilters:
         p, count = len(self.pairs), len(self.poles)
         modal = np.linalg.solve(np.hstack([self.vectors, self.vectors[:, :p].conj()]), K.astype(complex))[:count]
         weight = np.where(np.arange(count) < p, 2.0, 1.0)
-        made = (weight * (C @ self.vectors))[:, None, :] * modal.T  # (output, channel, pole)
-        return np.concatenate([made.real, -made[..., :p].imag], axis=2).reshape(len(C), -1).T
+        gains = (weight * (C @ self.vectors))[:, None, :] * modal.T  # (output, channel, pole)
+        return np.concatenate([gains.real, -gains[..., :p].imag], axis=2).reshape(len(C), -1).T
 
     def output_map(self, c: ComplexArray) -> FloatArray:
         """T (order, order) with Σ Re(c b ξ) = (columns of ξ) T (real and imaginary parts of b)."""
@@ -170,48 +166,51 @@ def find_input_matrices(
             note = (
                 f"B and D by least squares on the {what}; an impact at the first sample, so all records start at rest."
             )
-        b, D, left = _solve(triangle, modal, C, nu, ny, feedthrough)
+        b, D, residuals = _solve(triangle, modal, C, nu, ny, feedthrough)
         B = modal.to_states(b)
-        covariance = left.T @ left / max(1, data.samples - len(A) * (nu + data.segments) - nu)
-        left = _triangle(np.hstack([modal.states(triangle[:, : len(A) * nu], b), triangle[:, len(A) * nu :]]))
-        left = left[len(A) + nu :, len(A) + nu :]
-        least = left.T @ left / max(1, data.samples - len(A) * (1 + data.segments) - nu)
+        covariance = residuals.T @ residuals / max(1, data.samples - len(A) * (nu + data.segments) - nu)
+        residuals = _triangle(np.hstack([modal.states(triangle[:, : len(A) * nu], b), triangle[:, len(A) * nu :]]))
+        residuals = residuals[len(A) + nu :, len(A) + nu :]
+        least = residuals.T @ residuals / max(1, data.samples - len(A) * (1 + data.segments) - nu)
     return (B if K is None else B + K @ D), D, covariance, least, note
 
 
 def _compress(
     data: Data, scales: FloatArray, modal: ModalFilters, closed: FloatArray, C: FloatArray, K: FloatArray | None,
-    exact: bool,
+    exact: bool, lost_share: float = 1e-5,
 ) -> tuple[FloatArray, bool]:  # fmt: skip
     """Rows of (filtered inputs, inputs, outputs), the free motion of each record eliminated; whether from rest instead.
 
     The response to an impact at the first sample is a free motion: where an input is lost with it, the records are
     assumed to start at rest.
+
+    lost_share : relative size of filtered inputs without their free motion, below which they are free motion only: √ε
+    and a margin.
     """
     n = modal.order
     width = n * data.nu + data.nu + data.ny
     total = np.zeros((0, width)) if exact else np.zeros((width, width))
-    rest = total
+    from_rest = total
     for u, y in zip(data.u, data.y, strict=True):
-        part = np.zeros((0, n + width)) if exact else np.zeros((n + width, n + width))
+        rows_here = np.zeros((0, n + width)) if exact else np.zeros((n + width, n + width))
         if not exact and modal.decays(len(y)):
-            part = modal.products(u, y, scales, C, K)
+            rows_here = modal.products(u, y, scales, C, K)
         else:
             for block in _regressors(u, y, scales, modal, closed, C, K):
-                part = _triangle(np.vstack([part, block])) if exact else part + block.T @ block
-        if not np.isfinite(part).all():
-            total = part
+                rows_here = _triangle(np.vstack([rows_here, block])) if exact else rows_here + block.T @ block
+        if not np.isfinite(rows_here).all():
+            total = rows_here
             break
         if exact:
-            rest = _triangle(np.vstack([rest, part[:, n:]]))
-            total = _triangle(np.vstack([total, part[n:, n:]]))
+            from_rest = _triangle(np.vstack([from_rest, rows_here[:, n:]]))
+            total = _triangle(np.vstack([total, rows_here[n:, n:]]))
         else:
             # a free motion that decays at once has columns too small to divide by
-            eye = 1e-14 * max(1.0, float(np.abs(np.diagonal(part)[:n]).max(initial=0.0))) * np.eye(n)
-            free = part[n:, :n] @ scipy.linalg.solve(part[:n, :n] + eye, part[:n, n:], assume_a="pos")
-            total, rest = total + part[n:, n:] - free, rest + part[n:, n:]
+            eye = 1e-14 * max(1.0, float(np.abs(np.diagonal(rows_here)[:n]).max(initial=0.0))) * np.eye(n)
+            free = rows_here[n:, :n] @ scipy.linalg.solve(rows_here[:n, :n] + eye, rows_here[:n, n:], assume_a="pos")
+            total, from_rest = total + rows_here[n:, n:] - free, from_rest + rows_here[n:, n:]
     if not exact and np.isfinite(total).all():
-        total, rest = _factor(total), _factor(rest)
+        total, from_rest = _factor(total), _factor(from_rest)
     if not np.isfinite(total).all():
         radius = float(np.abs(modal.poles).max(initial=0.0))
         raise DataError(
@@ -222,9 +221,9 @@ def _compress(
         )
     driven, direct = total[:, : n * data.nu], total[:, n * data.nu : n * data.nu + data.nu]
     driven = driven - direct @ scipy.linalg.lstsq(direct, driven, check_finite=False)[0]
-    kept = np.linalg.norm(driven, axis=0) / np.maximum(np.linalg.norm(rest[:, : n * data.nu], axis=0), 1e-300)
-    lost = bool((kept.reshape(data.nu, n).max(axis=1, initial=0.0) < LOST).any()) if n else False
-    return (rest, True) if lost else (total, False)
+    remaining = np.linalg.norm(driven, axis=0) / np.maximum(np.linalg.norm(from_rest[:, : n * data.nu], axis=0), 1e-300)
+    lost = bool((remaining.reshape(data.nu, n).max(axis=1, initial=0.0) < lost_share).any()) if n else False
+    return (from_rest, True) if lost else (total, False)
 
 
 def _factor(gram: FloatArray) -> FloatArray:
@@ -241,26 +240,29 @@ def _triangle(rows: FloatArray) -> FloatArray:
 
 def _regressors(
     u: FloatArray, y: FloatArray, scales: FloatArray, modal: ModalFilters, closed: FloatArray, C: FloatArray,
-    K: FloatArray | None,
+    K: FloatArray | None, block: int = 400_000,
 ) -> Iterator[FloatArray]:  # fmt: skip
-    """Blocks (.., n + n·nu + nu + ny): free motion, inputs filtered by each pole, inputs, outputs."""
+    """Blocks (.., n + n·nu + nu + ny): free motion, inputs filtered by each pole, inputs, outputs.
+
+    block : numbers of regressors held at once: 3 MB.
+    """
     from scipy.signal import lfilter  # imported here: it takes long to load
 
     nu, n = u.shape[1], modal.order
     predicted = np.zeros(n)  # state from the outputs alone
     poles = modal.poles
     states = np.zeros((len(poles), nu), dtype=np.complex128)
-    size = max(256, BLOCK // (n * (nu + 1) + nu + y.shape[1]))
+    size = max(256, block // (n * (nu + 1) + nu + y.shape[1]))
     free = np.ones(len(poles), dtype=np.complex128)
     table = powers(poles, min(size, len(y))) if len(poles) else None
     for first in range(0, len(y), size):
-        part = u[first : first + size] / scales[:nu]
-        count = len(part)
+        block_u = u[first : first + size] / scales[:nu]
+        count = len(block_u)
         columns = [modal.real_columns(table[:count] * free)] if table is not None else []
         xi = np.empty((len(poles), count, nu), dtype=np.complex128)
         for s, pole in enumerate(poles):
             # the output is ξ before this sample; the state of the filter is the next one
-            xi[s], after = lfilter([0.0, 1.0], [1.0, -pole], part, axis=0, zi=states[s][None])
+            xi[s], after = lfilter([0.0, 1.0], [1.0, -pole], block_u, axis=0, zi=states[s][None])
             states[s] = after[0]
         columns += [modal.real_columns(np.ascontiguousarray(xi[:, :, j].T)) for j in range(nu)]
         free = free * poles**size
@@ -268,7 +270,7 @@ def _regressors(
         if K is not None:
             path = march(closed, wanted @ K.T, predicted)
             wanted, predicted = wanted - path[:-1] @ C.T, path[-1]
-        yield np.hstack([*columns, part, wanted])
+        yield np.hstack([*columns, block_u, wanted])
 
 
 def powers(poles: ComplexArray, count: int) -> ComplexArray:
@@ -277,51 +279,58 @@ def powers(poles: ComplexArray, count: int) -> ComplexArray:
 
 
 def _solve(
-    triangle: FloatArray, modal: ModalFilters, C: FloatArray, nu: int, ny: int, feedthrough: bool
+    triangle: FloatArray, modal: ModalFilters, C: FloatArray, nu: int, ny: int, feedthrough: bool, alike: float = 0.7
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """b (order, nu), D (ny, nu), and E (.., ny) with EᵀE = Σ v vᵀ, v the residuals."""
+    """b (order, nu), D (ny, nu), and E (.., ny) with EᵀE = Σ v vᵀ, v the residuals.
+
+    alike : least over largest weight of outputs: their noise is alike, and a second pass would change little
+    """
     n = modal.order
     driven, direct = triangle[:, : n * nu], triangle[:, n * nu : n * nu + nu]
     wanted = triangle[:, n * nu + nu :]
     maps = [modal.output_map(row) for row in C @ modal.vectors]
     rows = [np.hstack([driven[:, j * n : (j + 1) * n] @ T for j in range(nu)]) for T in maps]
     weights = np.ones(ny)
-    b, D, left = np.zeros((n, nu)), np.zeros((ny, nu)), wanted
+    b, D, residuals = np.zeros((n, nu)), np.zeros((ny, nu)), wanted
     for _ in range(2):
         stacked = []
         for i, row in enumerate(rows):
-            own = np.zeros((len(row), ny * nu if feedthrough else 0))
+            direct_rows = np.zeros((len(row), ny * nu if feedthrough else 0))
             if feedthrough:
-                own[:, i * nu : (i + 1) * nu] = direct
-            stacked.append(weights[i] * np.hstack([row, own]))
+                direct_rows[:, i * nu : (i + 1) * nu] = direct
+            stacked.append(weights[i] * np.hstack([row, direct_rows]))
         target = (wanted * weights).T.reshape(-1)
         theta = _least_squares(np.vstack(stacked), target)
-        left = (target - np.vstack(stacked) @ theta).reshape(ny, -1).T / weights
+        residuals = (target - np.vstack(stacked) @ theta).reshape(ny, -1).T / weights
         b = theta[: n * nu].reshape(nu, n).T
         D = theta[n * nu :].reshape(ny, nu) if feedthrough else D
-        size = np.linalg.norm(left, axis=0)
+        size = np.linalg.norm(residuals, axis=0)
         weights = 1.0 / np.maximum(size, 1e-9 * np.maximum(np.linalg.norm(wanted, axis=0), 1e-300))
         weights /= weights.max()
-        if weights.min() > ALIKE:
+        if weights.min() > alike:
             break
-    return b, D, left
+    return b, D, residuals
 
 
 def _least_squares(M: FloatArray, target: FloatArray) -> FloatArray:
     """Columns scaled to length 1 first: modal coordinates differ in size."""
     size = np.linalg.norm(M, axis=0)
     size = np.where(size > 0.0, size, 1.0)
-    found = scipy.linalg.lstsq(M / size, target, cond=1e-13, check_finite=False, lapack_driver="gelsy")
-    return np.asarray(found[0] / size)
+    solution = scipy.linalg.lstsq(M / size, target, cond=1e-13, check_finite=False, lapack_driver="gelsy")
+    return np.asarray(solution[0] / size)
 
 
 def _solve_by_responses(
-    data: Data, scales: FloatArray, closed: FloatArray, C: FloatArray, K: FloatArray | None, feedthrough: bool
-) -> tuple[FloatArray, FloatArray]:
-    """By the responses of all entries of B, D and x₀, at most MOST numbers."""
+    data: Data, scales: FloatArray, closed: FloatArray, C: FloatArray, K: FloatArray | None, feedthrough: bool,
+    most_products: int = 20_000_000,
+) -> tuple[FloatArray, FloatArray]:  # fmt: skip
+    """By the responses of all entries of B, D and x₀, at most ``most_products`` numbers.
+
+    most_products : numbers of the matrix of all responses: 160 MB
+    """
     n, nu, ny = len(closed), data.nu, data.ny
     unknown = n * nu + (ny * nu if feedthrough else 0)
-    most = max(4 * n, MOST // (max(1, unknown + n * data.segments) * ny * data.segments))
+    most = max(4 * n, most_products // (max(1, unknown + n * data.segments) * ny * data.segments))
     blocks, targets = [], []
     for k, (u, y) in enumerate(zip(data.u, data.y, strict=True)):
         v, z = u[:most] / scales[:nu], y[:most] / scales[nu:]

@@ -30,18 +30,6 @@ from dalembert.identify.subspace.hankel_factor import HankelFactor, triangulariz
 
 INPUT_METHODS = ("moesp", "n4sid", "cva")
 OUTPUT_METHODS = ("ssi_data", "ssi_cov")
-# Resolution of a channel relative to its size, some 19 bits. Combinations of samples that are weaker (noise-free,
-# oversampled or band-limited data, a hammer at rest) are not known: they fade out, and no rank is decided. Chosen among
-# eight values from 1e-7 to 5e-6 on the records of the tests: at 5e-7 and below results move with the ninth digit, or
-# stay close to their limits; the stable states of the robot arm are 4 at up to 3e-7 and at 2e-6, 6 at the others.
-RESOLUTION = 2e-6
-# Root mean square of future outputs, relative to their size, that past and inputs do not explain in noise-free data: a
-# past of this resolution leaves 1e-7 to 1e-6, 16 bits of a converter 1e-4.
-NOISE_FREE = 1e-5
-# Singular values of L32 relative to the largest that are rounding: 0.01 % noise leaves 1e-4.
-ROUNDING = 1e-8
-# Directions of the future weaker than this are rounding of noise-free data: some n ε of the largest factors.
-RANK = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,15 +55,22 @@ class Projection:
         return self.values if self.method == "cva" else _canonical(self.explained, self.innovations)[1]
 
     @property
-    def noise_free(self) -> bool:
-        """Whether past and inputs determine the future outputs."""
-        return bool((np.linalg.norm(self.innovations, axis=1) < NOISE_FREE).all())
+    def noise_free(self, noise_free: float = 1e-5) -> bool:
+        """Whether past and inputs determine the future outputs.
+
+        noise_free : root mean square of future outputs, relative to their size, that past and inputs do not explain in
+        noise-free data: a past of this resolution leaves 1e-7 to 1e-6, 16 bits of a converter 1e-4.
+        """
+        return bool((np.linalg.norm(self.innovations, axis=1) < noise_free).all())
 
     @property
-    def rank(self) -> int:
-        """Number of states that are no rounding."""
+    def rank(self, rounding: float = 1e-8) -> int:
+        """Number of states that are no rounding.
+
+        rounding : singular values of L32 relative to the largest that are rounding: 0.01 % noise leaves 1e-4.
+        """
         sizes = np.linalg.svd(self.explained, compute_uv=False)
-        return max(1, int(np.count_nonzero(sizes > ROUNDING * sizes[0])))
+        return max(1, int(np.count_nonzero(sizes > rounding * sizes[0])))
 
     @property
     def room(self) -> int:
@@ -90,11 +85,18 @@ class Projection:
         return gamma.reshape(self.hankel.rows, self.hankel.ny, order)
 
 
-def split(hankel: HankelFactor) -> tuple[FloatArray, FloatArray]:
-    """L32 and L33 of inputs and past outputs that have a white noise of their resolution."""
+def split(hankel: HankelFactor, resolution: float = 2e-6) -> tuple[FloatArray, FloatArray]:
+    """L32 and L33 of inputs and past outputs that have a white noise of their resolution.
+
+    resolution : resolution of a channel relative to its size, some 19 bits. Combinations of samples that are weaker
+    (noise-free, oversampled or band-limited data, a hammer at rest) are not known: they fade out, and no rank is
+    decided. Chosen among eight values from 1e-7 to 5e-6 on the records of the tests: at 5e-7 and below results move
+    with the ninth digit, or stay close to their limits; the stable states of the robot arm are 4 at up to 3e-7 and at
+    2e-6, 6 at the others.
+    """
     L, a = hankel.standard, hankel.rows * hankel.nu
     b = hankel.rows * (2 * hankel.nu + hankel.ny)
-    L = triangularize(np.hstack([L, RESOLUTION * np.eye(len(L), b)]))
+    L = triangularize(np.hstack([L, resolution * np.eye(len(L), b)]))
     return L[b:, a:b], L[b:, b:]
 
 
@@ -120,10 +122,13 @@ def _decompose_left(M: FloatArray) -> tuple[FloatArray, FloatArray]:
     return U, s
 
 
-def _canonical(L32: FloatArray, L33: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Γ directions and canonical correlations; directions of the future that are rounding are left out."""
+def _canonical(L32: FloatArray, L33: FloatArray, rank: float = 1e-10) -> tuple[FloatArray, FloatArray]:
+    """Γ directions and canonical correlations; directions of the future that are rounding are left out.
+
+    rank : directions of the future weaker than this are rounding of noise-free data: some n ε of the largest factors.
+    """
     basis, spread = _decompose_left(np.hstack([L32, L33]))
-    keep = spread > RANK * spread[0]
+    keep = spread > rank * spread[0]
     turn, rho = _decompose_left((basis[:, keep].T @ L32) / spread[keep, None])
     vectors, values = np.zeros_like(basis), np.zeros(len(spread))
     vectors[:, : len(rho)], values[: len(rho)] = (basis[:, keep] * spread[keep]) @ turn, np.minimum(rho, 1.0)

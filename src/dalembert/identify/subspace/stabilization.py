@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import scipy.linalg
@@ -31,50 +31,36 @@ from numpy.typing import NDArray
 
 from dalembert.core.arguments import whole_number
 from dalembert.core.arrays import ComplexArray, FloatArray, frozen
+from dalembert.core.declare import checked, instance, not_negative
 from dalembert.core.errors import DataError
-from dalembert.core.findings import Advice, Argument, Call
+from dalembert.core.findings import Advice, Argument
 from dalembert.core.tables import align_columns
 from dalembert.core.text import count_noun
 from dalembert.identify.model.collinearity import modal_phase_collinearity
 from dalembert.identify.model.identified import is_oscillation
 from dalembert.identify.records.data import Data, Detrend, read_data
 from dalembert.identify.subspace.hankel_factor import choose_rows, compress_hankel, order_too_high
-from dalembert.identify.subspace.projections import INPUT_METHODS, OUTPUT_METHODS, ROUNDING, Projection, project
+from dalembert.identify.subspace.projections import INPUT_METHODS, OUTPUT_METHODS, Projection, project
 from dalembert.linear.modes import Modes
 from dalembert.numerics import ties
 from dalembert.record import Record
 
 LABELS = ("new", "stable in frequency", "stable in frequency and damping", "stable")
 STABLE = 3
-# Damping is the least certain of the three and jumps between orders where two poles share a mode: its tolerance for
-# clusters is this many times that of the label.
-LOOSE = 6.0
-EVERY_ORDER = 30  # largest order up to which every one is tried; above, every second: modes come in pairs of states
-LARGEST_ORDER = 60  # of a diagram by default
 
 
-@dataclass(frozen=True)
-class ProjectionGaps:
-    """Gaps of the singular values of a projection."""
-
-    # Ratio of neighbours, and size after it relative to the largest, of noise-free data.
-    noise_free: float = 1e4
-    rounding: float = ROUNDING
-    # Ratio that is mentioned to a user who gave another order; noise alone has below 2.
-    mentioned: float = 3.0
+Difference = Annotated[float, not_negative, "largest difference of the same pole at the next order"]
 
 
-GAPS = ProjectionGaps()
-
-
+@checked
 @dataclass(frozen=True)
 class Tolerances:
     """Largest difference of the same pole at the next order: relative in frequency and damping, 1 - MAC in shape."""
 
-    frequency: float = 0.01
-    damping: float = 0.05
-    shape: float = 0.02
-    largest_damping: float = 0.3
+    frequency: Difference = 0.01
+    damping: Difference = 0.05
+    shape: Difference = 0.02
+    largest_damping: Annotated[float, not_negative, "damping ratio beyond which a pole is no vibration"] = 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,32 +153,28 @@ def stabilization(
     -------
     Stabilization
     """
+    largest_order = 60  # of a diagram by default
     wanted = None if orders is None else _orders(orders)
-    if tolerances is not None and not isinstance(tolerances, Tolerances):
-        raise DataError(
-            "wrong-type",
-            f"tolerances must be of the class Tolerances, got {tolerances!r}.",
-            Advice("Use {}.", Call("da.identify.Tolerances", Argument("frequency", 0.01), Argument("damping", 0.05))),
-        )
+    limits = instance(Tolerances)("tolerances", Tolerances() if tolerances is None else tolerances)
     most = None if rows is not None or wanted is None else wanted[-1]
     projection, data = project_record(record, inputs, outputs, method, rows, most, detrend)
     i = projection.hankel.rows
     room = min((i - 1) * data.ny, len(projection.values))
-    usual = range(2, min(LARGEST_ORDER, projection.room) + 1, 2) if wanted is None else wanted
+    usual = range(2, min(largest_order, projection.room) + 1, 2) if wanted is None else wanted
     if wanted is not None and wanted[-1] > room:
         raise order_too_high(i, data.ny, room, wanted[-1])
-    return make_diagram(projection, list(usual), data, projection.method, tolerances or Tolerances())
+    return make_diagram(projection, list(usual), data, projection.method, limits)
 
 
 def _orders(orders: Iterable[int]) -> list[int]:
-    given = list(orders) if isinstance(orders, Iterable) else []
-    if not given:
+    listed = list(orders) if isinstance(orders, Iterable) else []
+    if not listed:
         raise DataError(
             "empty",
             f"orders must be positive whole numbers, got {orders!r}.",
             Advice("Give such as {}.", Argument("orders", range(2, 41, 2))),
         )
-    return sorted({whole_number("each of the orders", n, 1) for n in given})
+    return sorted({whole_number("each of the orders", n, 1) for n in listed})
 
 
 def project_record(
@@ -202,12 +184,12 @@ def project_record(
     """Data read, compressed and projected by the method, or by a usual one for their channels."""
     data = read_data(record, inputs, outputs, detrend=detrend, offset_takes_states=True, drift_matters=True)
     chosen = method or ("moesp" if data.nu else "ssi_data")
-    known = INPUT_METHODS if data.nu else OUTPUT_METHODS
-    if chosen not in known:
+    methods = INPUT_METHODS if data.nu else OUTPUT_METHODS
+    if chosen not in methods:
         kind = "with" if data.nu else "without"
         raise DataError(
             "unknown-choice",
-            f"method must be one of {', '.join(known)} for data {kind} inputs, not {chosen!r}.",
+            f"method must be one of {', '.join(methods)} for data {kind} inputs, not {chosen!r}.",
             where={"argument": "method"},
         )
     return project(compress_hankel(data, choose_rows(data, order, rows)), chosen), data
@@ -268,33 +250,38 @@ def find_poles(projection: Projection, orders: list[int], dt: float, limits: Tol
         size = np.linalg.norm(shapes, axis=1)
         shapes = shapes / np.where(size > 0.0, size, 1.0)[:, None]
         compared = _compare(s, shapes, last_s, last_shapes, limits)
-        for column, part in zip(columns, (np.full(len(s), order), s, shapes, *compared), strict=True):
-            column.append(part)
+        for column, column_values in zip(columns, (np.full(len(s), order), s, shapes, *compared), strict=True):
+            column.append(column_values)
         last_s, last_shapes = s, shapes
     return Poles(*(np.concatenate(column) for column in columns))
 
 
 def _compare(
-    s: ComplexArray, shapes: ComplexArray, last: ComplexArray, last_shapes: ComplexArray, limits: Tolerances
-) -> tuple[NDArray[np.intp], FloatArray, FloatArray, NDArray[np.bool_]]:
+    s: ComplexArray, shapes: ComplexArray, last: ComplexArray, last_shapes: ComplexArray, limits: Tolerances,
+    loose: float = 6.0,
+) -> tuple[NDArray[np.intp], FloatArray, FloatArray, NDArray[np.bool_]]:  # fmt: skip
     """Labels (k,), distances (k,) from the nearest pole of the order before, MAC with it (k,), and which may belong to
-    a cluster (k,)."""
+    a cluster (k,).
+
+    loose : damping is the least certain of the three and jumps between orders where two poles share a mode: its
+    tolerance for clusters is this many times that of the label.
+    """
     if not len(last) or not len(s):
         none = np.zeros(len(s))
         return none.astype(np.intp), np.full(len(s), np.inf), none, none.astype(bool)
     mac = np.abs(shapes.conj() @ last_shapes.T) ** 2
     size = np.maximum(np.abs(s)[:, None], np.abs(last)[None, :])
     apart = np.abs(s[:, None] - last[None, :]) / np.where(size > 0.0, size, 1.0) + 1.0 - mac
-    near, own = np.argmin(apart, axis=1), np.arange(len(s))
+    near, places = np.argmin(apart, axis=1), np.arange(len(s))
     f, g = np.abs(s), np.abs(last[near])
     zeta, eta = -s.real / np.maximum(f, 1e-300), -last[near].real / np.maximum(g, 1e-300)
     in_f = np.abs(f - g) <= limits.frequency * g
     jump = np.abs(zeta - eta) / np.maximum(np.abs(eta), 1e-4)
-    alike = np.minimum(mac[own, near], 1.0)
+    alike = np.minimum(mac[places, near], 1.0)
     same = 1.0 - alike <= limits.shape
     in_z = in_f & (jump <= limits.damping)
     label = in_f.astype(np.intp) + in_z + (in_z & same)
-    return label, apart[own, near], alike, in_f & same & (jump <= LOOSE * limits.damping)
+    return label, apart[places, near], alike, in_f & same & (jump <= loose * limits.damping)
 
 
 def cluster_poles(poles: Poles, orders: list[int], limits: Tolerances) -> list[NDArray[np.intp]]:
@@ -315,7 +302,7 @@ def cluster_poles(poles: Poles, orders: list[int], limits: Tolerances) -> list[N
     np.fill_diagonal(apart, 0.0)
     links = linkage(squareform(apart, checks=False), "average")
     number = fcluster(links, cut, "distance")
-    found = []
+    clusters = []
     for k in np.unique(number):
         members = good[number == k]
         centre = poles.s[_find_middle(poles.s, members)]
@@ -326,22 +313,25 @@ def cluster_poles(poles: Poles, orders: list[int], limits: Tolerances) -> list[N
         # a small model may merge two modes into one pole, stable over some orders and absent in larger ones
         upper = orders[len(orders) // 2 :]
         if len(members) >= 2 and np.isin(poles.order[members], upper).sum() >= max(1.0, len(upper) / 2.0):
-            found.append(members)
-    return found
+            clusters.append(members)
+    return clusters
 
 
 def _find_middle(s: ComplexArray, members: NDArray[np.intp]) -> int:
     """Place of the member nearest the median: the lower one of two, between which rounding would choose."""
     group = s[members]
-    real, imag = (np.sort(part)[(len(group) - 1) // 2] for part in (group.real, group.imag))
+    real, imag = (np.sort(coordinate)[(len(group) - 1) // 2] for coordinate in (group.real, group.imag))
     centre = real + 1j * imag
     return int(members[np.argmin(np.abs(group - centre))])
 
 
-def count_stable_states(projection: Projection, most: int) -> int:
-    """Number of states for the stable poles of all orders up to ``most``; time in samples."""
+def count_stable_states(projection: Projection, most: int, every_order: int = 30) -> int:
+    """Number of states for the stable poles of all orders up to ``most``; time in samples.
+
+    every_order : largest order up to which every one is tried; above, every second: modes come in pairs of states
+    """
     limits = Tolerances()
-    orders = list(range(1, most + 1)) if most <= EVERY_ORDER else list(range(2, most + 1, 2))
+    orders = list(range(1, most + 1)) if most <= every_order else list(range(2, most + 1, 2))
     poles = find_poles(projection, orders, 1.0, limits)
     return sum(1 if poles.s[members[0]].imag == 0.0 else 2 for members in cluster_poles(poles, orders, limits))
 
@@ -376,8 +366,13 @@ class OrderChoice:
         return f"OrderChoice: {self.order}\n{self.explanation}"
 
 
-def choose_order(projection: Projection, most: int | None = None) -> OrderChoice:
-    """Order of a model from the singular values of its projection, at most ``most``."""
+def choose_order(
+    projection: Projection, most: int | None = None, noise_free: float = 1e4, rounding: float = 1e-8
+) -> OrderChoice:
+    """Order of a model from the singular values of its projection, at most ``most``.
+
+    noise_free, rounding : ratio of neighbours, and size after it relative to the largest, of noise-free data.
+    """
     hankel = projection.hankel
     values = projection.values
     room = min(projection.room, hankel.columns // 10)
@@ -386,7 +381,7 @@ def choose_order(projection: Projection, most: int | None = None) -> OrderChoice
     gap, ratio = _gap(shown, limit)
     criterion = _criterion(projection, limit)
     information = max(1, int(np.argmin(criterion)))
-    if ratio >= GAPS.noise_free and shown[gap] <= GAPS.rounding * shown[0]:
+    if ratio >= noise_free and shown[gap] <= rounding * shown[0]:
         order = stability = gap
         text = (
             f"order {gap}: the singular values fall by {ratio:.1e} to rounding after the first {gap}, so the data are "
@@ -404,14 +399,17 @@ def choose_order(projection: Projection, most: int | None = None) -> OrderChoice
                        singular_values=values.copy(), explanation=text)  # fmt: skip
 
 
-def note_order(projection: Projection, order: int) -> str:
-    """Note on an order that was given, with that of the singular values where it is another."""
+def note_order(projection: Projection, order: int, mentioned: float = 3.0) -> str:
+    """Note on an order that was given, with that of the singular values where it is another.
+
+    mentioned : ratio that is mentioned to a user who gave another order; noise alone has below 2.
+    """
     limit = min(projection.room, projection.hankel.columns // 10)
     text = f"order {order} as given"
     if limit < 1:
         return text
     gap, ratio = _gap(_values_with_gap(projection), limit)
-    if gap == order or ratio < GAPS.mentioned:
+    if gap == order or ratio < mentioned:
         return text
     return f"{text}; the singular values fall most ({ratio:.3g} times) after {gap}"
 

@@ -18,22 +18,21 @@ import numpy as np
 
 from dalembert.core.arguments import whole_number
 from dalembert.core.arrays import FloatArray
+from dalembert.core.declare import instance
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Finding
-from dalembert.identify.model.identified import POLES, Identified, SubspaceSource
+from dalembert.identify.model.identified import Identified, SubspaceSource
 from dalembert.identify.records.checks import find_name
 from dalembert.identify.records.data import Data, Detrend, read_data
 from dalembert.identify.subspace.hankel_factor import choose_rows, compress_hankel, order_too_high
 from dalembert.identify.subspace.innovation_form import correct_freedom, find_gain, find_inputs_and_noise
 from dalembert.identify.subspace.projections import Projection, project, shift_invariance
-from dalembert.identify.subspace.residuals import THRESHOLDS, examine_residuals
+from dalembert.identify.subspace.residuals import examine_residuals
 from dalembert.identify.subspace.stabilization import choose_order, note_order
 from dalembert.linear.state_space import StateSpace
 from dalembert.record import Record
 
 Names = str | Iterable[str]
-# Singular values relative to the largest that are rounding: n ε, and n = 1800 rows (30 of 60 channels) give 4e-13.
-RANK = 1e-12
 
 
 def identify_subspace(
@@ -46,10 +45,12 @@ def identify_subspace(
     data = delay_inputs(data, delays or {})
     findings = data.check_order(order) if examined and order is not None else []
     projection, order, notes = project_data(data, method, order, rows)
-    model, left = find_model(data, projection, order, feedthrough, notes, findings, delays)
+    model, unexplained = find_model(data, projection, order, feedthrough, notes, findings, delays)
     if not examined:
         return model
-    more = examine_residuals(data, model.system, moesp_finder(projection.hankel.rows, feedthrough), unexplained=left)
+    more = examine_residuals(
+        data, model.system, moesp_finder(projection.hankel.rows, feedthrough), unexplained=unexplained
+    )
     return model.replace(findings=(*model.findings, *more))
 
 
@@ -67,10 +68,10 @@ def find_model(
         return make_model(data, projection, matrices, [*notes, note], findings), None
     gamma = projection.observability(order)
     A, C = shift_invariance(gamma)
-    B, D, K, S, found, left = find_inputs_and_noise(
+    B, D, K, S, remarks, unexplained = find_inputs_and_noise(
         data, projection.hankel, A, gamma, projection.innovations, feedthrough
     )
-    return make_model(data, projection, (A, B, C, D, K, S), [*notes, *found], findings, delays), left
+    return make_model(data, projection, (A, B, C, D, K, S), [*notes, *remarks], findings, delays), unexplained
 
 
 def moesp_finder(rows: int | None = None, feedthrough: bool = True) -> Callable[[Data, int], StateSpace]:
@@ -78,8 +79,8 @@ def moesp_finder(rows: int | None = None, feedthrough: bool = True) -> Callable[
 
     def find(data: Data, order: int) -> StateSpace:
         enough = rows if rows is not None and (rows - 1) * data.ny >= order else None
-        found = identify_subspace("moesp", data, (), None, order, enough, feedthrough, None, "none", examined=False)
-        return found.system
+        model = identify_subspace("moesp", data, (), None, order, enough, feedthrough, None, "none", examined=False)
+        return model.system
 
     return find
 
@@ -132,8 +133,7 @@ def make_model(
 
 def delay_inputs(data: Data, delays: Mapping[str, int]) -> Data:
     """Data with each input delayed, the first samples dropped."""
-    if not isinstance(delays, Mapping):
-        raise DataError("wrong-type", f"delays must be a mapping of inputs to samples, not {delays!r}.")
+    instance(Mapping)("delays", delays)
     for name, count in delays.items():
         find_name("input", name, data.inputs, "delays", channel=name)
         whole_number(f"the delay of {name!r} in samples", count)
@@ -142,27 +142,31 @@ def delay_inputs(data: Data, delays: Mapping[str, int]) -> Data:
         return data
     data.require(most + 2, f"a delay of {most} samples", each=True)
     late = [int(delays.get(name, 0)) for name in data.inputs]
-    u = tuple(np.column_stack([part[most - d : len(part) - d, j] for j, d in enumerate(late)]) for part in data.u)
-    return data.replace(u=u, y=tuple(part[most:] for part in data.y))
+    u = tuple(np.column_stack([signal[most - d : len(signal) - d, j] for j, d in enumerate(late)]) for signal in data.u)
+    return data.replace(u=u, y=tuple(signal[most:] for signal in data.y))
 
 
-def check_rank(projection: Projection, order: int) -> list[Finding]:
-    """Refuse an order above the rank that Γ can have; a finding on one above the rank that it has."""
+def check_rank(projection: Projection, order: int, rank_limit: float = 1e-12) -> list[Finding]:
+    """Refuse an order above the rank that Γ can have; a finding on one above the rank that it has.
+
+    rank_limit : singular values relative to the largest that are rounding: n ε, and n = 1800 rows (30 of 60 channels)
+    give 4e-13.
+    """
     hankel = projection.hankel
     room = min((hankel.rows - 1) * hankel.ny, len(projection.values))
     if order > room:
         raise order_too_high(hankel.rows, hankel.ny, room, order)
-    seen = int(np.count_nonzero(projection.values > RANK * projection.values[0]))
-    if order <= seen:
+    rank = int(np.count_nonzero(projection.values > rank_limit * projection.values[0]))
+    if order <= rank:
         return []
-    problem = f"the data hold only {seen} states; of order {order} the others are rounding errors."
-    return [Finding("order-too-high", problem, {}, {"rank": seen}, (Advice("Use {}.", Argument("order", seen)),))]
+    problem = f"the data hold only {rank} states; of order {order} the others are rounding errors."
+    return [Finding("order-too-high", problem, {}, {"rank": rank}, (Advice("Use {}.", Argument("order", rank)),))]
 
 
-def note_few_data(data: Data, order: int) -> list[str]:
+def note_few_data(data: Data, order: int, few: float = 5.0) -> list[str]:
     """A note where the samples hardly outnumber the unknowns."""
     unknowns = order * (data.nu + data.ny) + data.nu * data.ny
-    if data.samples * data.ny >= THRESHOLDS.few * unknowns:
+    if data.samples * data.ny >= few * unknowns:
         return []
     return [
         f"few data: {unknowns} unknowns of order {order} from {data.samples} samples of {data.ny} outputs; damping is "
@@ -170,9 +174,12 @@ def note_few_data(data: Data, order: int) -> list[str]:
     ]
 
 
-def note_instability(A: FloatArray) -> list[str]:
-    """A note on an unstable A; no finding, because a machine under feedback may be unstable."""
+def note_instability(A: FloatArray, growth: float = 1e-9) -> list[str]:
+    """A note on an unstable A; no finding, because a machine under feedback may be unstable.
+
+    growth : |z| - 1 of an undamped mode: rounding of a realization.
+    """
     radius = float(np.abs(np.linalg.eigvals(A)).max())
-    if radius <= 1.0 + POLES.growth:
+    if radius <= 1.0 + growth:
         return []
     return [f"the model is unstable: largest |z| = {radius:.6f}. More rows or another order may help."]

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.identify.auto import choice as chosen
 from tests.helpers.findings import raises, warns
 from tests.helpers.measured_frames import frame, measured
 
@@ -136,7 +135,6 @@ def test_only_automatic_results_are_chosen_from(found: Any) -> None:
 
 def test_poles_near_the_chosen_ones_are_taken_with_a_word(found: Any) -> None:
     """Other data: within 1 % the nearest pole is taken, beyond it none."""
-    assert (chosen.THRESHOLDS.same, chosen.THRESHOLDS.moved) == (0.01, 1e-4)
     wanted = pick(found)
     wanted["poles"] = wanted["poles"][2:]
     exact = wanted["poles"][0]["frequency_hz"]

@@ -8,68 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dalembert.identify import Identified, read_data, ssi_data
+from dalembert.identify import read_data, ssi_data
 from dalembert.identify.auto import mode_classes
-from dalembert.identify.auto.mode_classes import THRESHOLDS, find_harmonics, judge_modes
-from dalembert.identify.auto.settled_poles import THRESHOLDS as SETTLED
-from dalembert.identify.auto.settled_poles import drop_modes, find_endless
+from dalembert.identify.auto.settled_poles import drop_modes
 from tests.helpers.ambient_chain import ambient
-from tests.helpers.identified_model import DT, model
-
-BELOW_AND_ABOVE = pytest.mark.parametrize(("factor", "above"), [(0.99, False), (1.01, True)])
-
-
-def judged(given: Identified, monkeypatch: pytest.MonkeyPatch, **shares: float) -> Any:
-    full = {"orders": 1.0, "methods": 1.0, "parts": 1.0} | shares
-    monkeypatch.setattr(
-        mode_classes, "_collect_evidence", lambda *_: {name: np.array([share]) for name, share in full.items()}
-    )
-    data: Any = SimpleNamespace(lengths=(10_000,), nu=1, u=(np.zeros((9, 0)),), y=(np.ones((9, 1)),))
-    nothing: Any = None
-    return judge_modes(given, nothing, nothing, data, nothing, None)[0]
-
-
-@BELOW_AND_ABOVE
-def test_deviations_of_a_sound_mode(factor: float, above: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    for f, z in ((factor, 0.0), (0.0, factor)):
-        given = model(
-            5.0, frequency_deviations_hz=[f * THRESHOLDS.frequency_deviation * 5.0],
-            damping_deviations=[z * THRESHOLDS.damping_deviation * 0.01],
-        )  # fmt: skip
-        found = judged(given, monkeypatch)
-        assert (found.grade, found.reasons) == (("uncertain", ("deviations",)) if above else ("sound", ()))
-
-
-@BELOW_AND_ABOVE
-def test_a_mode_of_heavy_damping_is_of_the_fit(factor: float, above: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = judged(model(5.0, ratio=factor * THRESHOLDS.heavy), monkeypatch)
-    assert (found.grade == "of the fit only") is above
-
-
-@pytest.mark.parametrize(("share", "grade"), [(0.61, "sound"), (0.59, "uncertain")])
-def test_the_share_of_orders_that_hold_a_mode(share: float, grade: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert THRESHOLDS.orders == 0.6
-    assert judged(model(5.0), monkeypatch, parts=share).grade == grade
-
-
-def test_a_mode_that_lacks_most_evidence_is_of_the_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert THRESHOLDS.lacking == 3
-    assert judged(model(5.0), monkeypatch, orders=0.0, methods=0.0).grade == "uncertain"
-    assert judged(model(5.0), monkeypatch, orders=0.0, methods=0.0, parts=0.0).grade == "of the fit only"
-
-
-@BELOW_AND_ABOVE
-def test_a_weak_mode_at_a_multiple_is_a_harmonic(factor: float, above: bool) -> None:
-    hertz = np.array([4.0, 8.0 * (1.0 + factor * THRESHOLDS.harmonic)])
-    assert find_harmonics(hertz, np.array([1.0, 0.5 * THRESHOLDS.weak])) == (set() if above else {1})
-    assert find_harmonics(np.array([4.0, 8.0]), np.array([1.0, factor * THRESHOLDS.weak])) == (set() if above else {1})
-
-
-@BELOW_AND_ABOVE
-def test_a_mode_must_decay_within_the_record(factor: float, above: bool) -> None:
-    samples = 10_000
-    ratio = factor * SETTLED.resolution / (2.0 * np.pi * 5.0 * samples * DT)
-    assert (len(find_endless(model(5.0, ratio=ratio), samples)) == 0) is above
+from tests.helpers.identified_model import model
 
 
 def test_a_model_without_one_of_its_modes_keeps_the_others() -> None:

@@ -1,13 +1,13 @@
 """Sums of filtered signals by moments of blocks, against filters that run sample by sample."""
 
 from dataclasses import replace
+from functools import partialmethod
 
 import numpy as np
 import pytest
 import scipy.linalg
 from scipy.signal import lfilter
 
-from dalembert.identify.likelihood import filter_sums
 from dalembert.identify.likelihood import modal_likelihood as likelihood
 from dalembert.identify.likelihood.filter_sums import Moments
 from dalembert.identify.likelihood.likelihood_search import LikelihoodSearch
@@ -42,7 +42,7 @@ def test_sums_over_a_record_are_those_of_running_filters(count):
 def test_chunks_of_blocks_add_up_to_the_same(monkeypatch):
     u, y = noise(3000, 2), noise(3000, 1, 1)
     whole = Moments(u, y).sums(POLES, derivatives=True)
-    monkeypatch.setattr(filter_sums, "CHUNK", 1)
+    monkeypatch.setattr(Moments, "chunks", partialmethod(Moments.chunks, chunk=1))
     parts = Moments(u, y).sums(POLES, derivatives=True)
     for name in ("fw", "hw", "f_end", "df_w", "dh_w", "df_end"):
         assert np.abs(getattr(whole, name) - getattr(parts, name)).max() < 1e-11 * np.abs(getattr(whole, name)).max()

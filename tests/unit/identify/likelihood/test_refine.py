@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
-from typing import Any
+from functools import partial
 
 import numpy as np
 import pytest
 
 from dalembert import identify
 from dalembert.core.errors import DataError
-from dalembert.identify.likelihood import likelihood_search, parametrisation, uncertainty
 from dalembert.identify.likelihood import modal_likelihood as likelihood
+from dalembert.identify.likelihood import parametrisation, uncertainty
 from dalembert.identify.likelihood import robust_deviations as robust
-from dalembert.identify.likelihood.bootstrap import LIMITS as BOOTSTRAP
-from dalembert.identify.likelihood.filter_sums import UNDAMPED
 from dalembert.identify.likelihood.likelihood_search import LikelihoodSearch
-from dalembert.identify.likelihood.modal_likelihood import (
-    CLEAN,
-    DEAD,
-    ModalModel,
-    _powers,
-    modes_decay,
-    residuals_vanish,
-)
-from dalembert.identify.likelihood.parametrisation import modal_model
 from dalembert.identify.likelihood.prediction_errors import PredictionSearch, PredictorPoint
 from dalembert.identify.model.identified import Identified
 from dalembert.linear import SecondOrder, StateSpace
@@ -239,7 +227,7 @@ def test_blocks_of_samples_add_up_to_the_same(monkeypatch):
     system, u, y = two_tests(0.1)
     model = modal(rough(system), 2)
     whole = likelihood.products_from_samples(model, u, y)
-    monkeypatch.setattr(likelihood, "BLOCK", 1)
+    monkeypatch.setattr(likelihood, "_multiply_samples", partial(likelihood._multiply_samples, block_size=1))
     monkeypatch.setattr(likelihood, "LEAST_LENGTH", 37)
     parts = likelihood.products_from_samples(model, u, y)
     for name in ("zz", "zu", "uu", "ze", "ue", "ee"):
@@ -537,7 +525,9 @@ def test_what_batches_add_to_the_gradient_is_the_gradient(largest, monkeypatch):
     point = search.evaluate_start(modal(rough(system), 2))
     free, _, gradient = search.find_derivatives(point)
     precision = np.diag(1.0 / np.diag(point.noise))
-    monkeypatch.setattr(robust, "LENGTH", largest)  # batches of several blocks
+    monkeypatch.setattr(
+        robust, "batch_products", partial(robust.batch_products, block_length=largest)
+    )  # batches of several blocks
     rows = robust.batch_gradients(search, point, free, precision, 50 if largest > 50 else 40)
     assert len(rows) in (10, 13) and np.allclose(rows.sum(axis=0), gradient, atol=1e-8 * np.abs(rows).max())
 
@@ -557,36 +547,6 @@ def test_intervals_are_as_wide_as_their_level_says():
         identify.intervals(Identified(system, method="given"))
 
 
-def test_the_search_ends_after_consecutive_steps_without_reduction(monkeypatch):
-    """Each evaluation reduces V by one percent of the prediction: five such steps in a row end the search."""
-    system, u, y = two_tests(0.1)
-    search = LikelihoodSearch(u, y, full=False, start=True)
-    point = search.evaluate_start(modal(rough(system), 2))
-    _, S, gradient = search.find_derivatives(point)
-
-    def evaluate(model):
-        step = likelihood_search._solve(S, gradient, evaluate.damping)
-        predicted = float(step @ gradient) - 0.5 * float(step @ S @ step)
-        evaluate.value -= 0.01 * predicted
-        evaluate.damping = max(4.0 * evaluate.damping, likelihood_search.DAMPING.least)
-        return replace(point, value=evaluate.value)
-
-    evaluate.value, evaluate.damping = point.value, likelihood_search.DAMPING.first
-    monkeypatch.setattr(search, "evaluate", evaluate)
-    end = search.maximise(point, 50)
-    assert not end.converged
-    assert end.iterations == likelihood_search.THRESHOLDS.most_idle
-
-
-@pytest.mark.parametrize("factor", [0.99, 1.01])
-def test_scatter_of_residuals_decides_where_it_is_far_from_white(factor, monkeypatch):
-    fisher = np.diag([1.0, 4.0])
-    monkeypatch.setattr(
-        robust, "robust_covariance", lambda *rest: (factor * robust.LIMITS.far_from_white) ** 2 * fisher
-    )
-    assert robust.choose_covariance(None, None, None, None, fisher, 0.1)[0] == ("fisher" if factor < 1 else "residuals")
-
-
 @pytest.mark.parametrize("factor", [0.5, 2.0])
 def test_poles_are_separated_where_their_vectors_are_nearly_dependent(factor):
     """Poles a and a + δ of [[a, 1], [0, a + δ]]: the vectors have condition number 2/δ."""
@@ -596,84 +556,3 @@ def test_poles_are_separated_where_their_vectors_are_nearly_dependent(factor):
         1
     ]
     assert bool(changes) == (factor > 1.0)
-
-
-@pytest.mark.parametrize("factor", [0.99, 1.01])
-def test_the_bootstrap_assigns_modes_within_a_distance(factor):
-    """The method returns the two-mass frame with all eigenvalues scaled; modes of the frame are further apart."""
-    continuous = frame()
-    fit = Identified(continuous.to_discrete(DT), method="given", innovation=1e-4 * np.eye(2))
-    scaled = continuous.replace(A=(1.0 + factor * BOOTSTRAP.same_mode) * continuous.A).to_discrete(DT)
-    u = np.random.default_rng(0).standard_normal((300, 1))
-    test = record(fit.system, u, outputs(fit.system, u))
-
-    def bootstrap() -> Identified:
-        return identify.deviations(
-            fit, test, method="bootstrap", identify=lambda run: Identified(scaled, method="scaled"), runs=10
-        )
-
-    if factor < 1.0:
-        assert np.allclose(bootstrap().frequency_deviations_hz, 0.0, atol=1e-9)
-    else:
-        with raises(DataError, "order-too-high", "10"):
-            bootstrap()
-
-
-@pytest.mark.parametrize("factor", [0.99, 1.01])
-def test_a_short_last_step_needs_no_evaluation(factor, monkeypatch):
-    """Length, and change of the model, at their thresholds; the ratio of the step before within ten per cent."""
-    limits = likelihood_search.THRESHOLDS
-    system, u, y = two_tests(0.1)
-    search = LikelihoodSearch(u, y, full=False, start=True)
-    point = search.evaluate_start(modal(rough(system), 2))
-    problem = likelihood_search._LikelihoodProblem(search)
-    problem.step(point, 0.0)
-    monkeypatch.setattr(search, "take_step", lambda point, free, step: point.model)
-    step = likelihood_search.DampedStep(np.zeros(1), 0.0, factor * limits.last)
-    assert (problem.finish(point, step, 1.0) is None) == (factor > 1.0)
-    short = replace(step, length=0.0)
-    assert problem.finish(point, short, 1.09) is not None
-    assert problem.finish(point, short, 1.11) is None
-    moved = replace(point.model, poles=point.model.poles + factor * limits.unchanged * np.abs(point.model.poles.real))
-    monkeypatch.setattr(search, "take_step", lambda point, free, step: moved)
-    assert (problem.finish(point, short, 1.0) is None) == (factor > 1.0)
-
-
-@pytest.mark.parametrize("factor", [0.5, 2.0])
-def test_the_search_converges_below_a_length_of_the_step(factor):
-    """A maximum and a point near it, at a distance in standard deviations about the threshold."""
-    limits = likelihood_search.THRESHOLDS
-    system, u, y = two_tests(0.1)
-    search = LikelihoodSearch(u, y, full=True, start=True)
-    top = search.maximise(search.evaluate_start(modal(rough(system), 2)), 50)
-    free, S, _ = search.find_derivatives(top.point)
-    step = np.zeros(len(S))
-    step[0] = np.sqrt(factor * limits.converged / S[0, 0])
-    near = search.evaluate(search.take_step(top.point, free, step))
-    assert search.maximise(near, 50).iterations == (0 if factor < 1.0 else 1)
-
-
-def one_pole(decay: float) -> ModalModel:
-    return modal_model(
-        np.array([[np.exp(-decay)]]), np.ones((1, 1)), np.ones((1, 1)), np.zeros((1, 1)), np.zeros((1, 1), bool), 1
-    )[0]
-
-
-@pytest.mark.parametrize(("factor", "enough"), [(0.99, False), (1.01, True)])
-def test_sums_need_a_decay_over_the_shortest_record(factor: float, enough: bool) -> None:
-    records: Any = [SimpleNamespace(count=1000), SimpleNamespace(count=100)]
-    assert modes_decay(one_pole(factor * UNDAMPED / 100), records) is enough
-
-
-@pytest.mark.parametrize(("factor", "vanish"), [(0.99, True), (1.01, False)])
-def test_residuals_of_a_small_share_are_made_sample_by_sample(factor: float, vanish: bool) -> None:
-    records: Any = [SimpleNamespace(ww=np.diag([5.0, 2.0]), nu=1), SimpleNamespace(ww=np.diag([5.0, 1.0]), nu=1)]
-    sums: Any = SimpleNamespace(ee=np.array([[3.0 * factor * CLEAN]]))
-    assert residuals_vanish(sums, records) is vanish
-
-
-def test_powers_of_a_pole_end_before_they_are_denormal() -> None:
-    powers = _powers(complex(-0.5), 0, 2000)
-    last = int(np.flatnonzero(powers)[-1])
-    assert np.exp(-0.5 * (last + 1)) <= DEAD < np.abs(powers[last])
-    assert powers[: last + 1] == pytest.approx(np.exp(-0.5 * np.arange(last + 1)), rel=1e-13)

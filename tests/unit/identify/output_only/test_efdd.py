@@ -8,7 +8,7 @@ import pytest
 from dalembert.core.errors import DataError
 from dalembert.identify import efdd
 from dalembert.identify.output_only.decomposition import SpectralPeak, decompose
-from dalembert.identify.output_only.efdd import THRESHOLDS, _choose_extremes, centre, correct_cut, measure_decay
+from dalembert.identify.output_only.efdd import centre, correct_cut, measure_decay
 from dalembert.identify.records.data import read_data
 from tests.helpers.ambient_chain import DT, ambient
 from tests.helpers.findings import raises
@@ -57,15 +57,6 @@ def test_a_bell_cut_on_both_sides_is_corrected(lines: int) -> None:
 def test_a_domain_is_centred_on_the_mode() -> None:
     assert centre(SpectralPeak(50, 0, 40, 90), 52) == SpectralPeak(50, 0, 40, 64)
     assert centre(SpectralPeak(50, 0, 48, 90), 49) == SpectralPeak(50, 0, 48, 52)  # three lines at least
-
-
-def test_extremes_between_the_limits_are_used_and_the_first_where_they_are_few() -> None:
-    slow = 0.97 ** np.arange(100)
-    used = slow[_choose_extremes(slow)]
-    assert 0.87 < used[0] < 0.9 and 0.3 <= used[-1] < 0.31
-    heavy = 0.3 ** np.arange(8)
-    assert _choose_extremes(heavy) == slice(1, 5)
-    assert THRESHOLDS.fewest == 4
 
 
 def test_too_few_blocks_give_no_deviations_and_lines_too_wide_a_finding() -> None:

@@ -14,7 +14,6 @@ import scipy.sparse
 import dalembert as da
 from dalembert.core.errors import DataError, ModelError
 from dalembert.identify import Affine, IdentificationWarning, Identified, update
-from dalembert.identify.physical import update as update_module
 from dalembert.identify.physical.mode_derivatives import ShapeSlopes, eigenvalue_slope
 from dalembert.identify.physical.update import ModeSearch
 from dalembert.identify.structured.parametric_system import ParametricSystem
@@ -341,17 +340,6 @@ def match(first: float, second: float) -> Any:
     return one.point(np.zeros(0))
 
 
-@pytest.mark.parametrize(("frequency", "rigid"), [(0.99e-6, True), (1.01e-6, False)])
-def test_a_mode_with_a_millionth_of_the_lowest_frequency_is_rigid(frequency: float, rigid: bool) -> None:
-    with raises(DataError, "too-few-modes") if rigid else nullcontext():
-        assert match(frequency, 1.0).omega == pytest.approx([frequency, 1.0])
-
-
-@pytest.mark.parametrize(("distance", "alone"), [(0.99e-6, False), (1.01e-6, True)])
-def test_modes_within_a_millionth_are_repeated(distance: float, alone: bool) -> None:
-    assert match(1.0 - distance, 1.0).alone.tolist() == [alone, alone]
-
-
 def search_of_values() -> Any:
     """A search whose points are their values."""
     one: Any = object.__new__(ModeSearch)
@@ -367,38 +355,6 @@ def test_a_step_with_a_gain_of_1e_10_and_a_change_of_1e_5_is_the_last(
     gain: float, change: float, settled: bool
 ) -> None:
     assert search_of_values().is_settled(1.0, 1.0 - gain, DampedStep(np.array([change]), 0.0)) == settled
-
-
-@pytest.mark.parametrize(
-    ("value", "predicted", "change", "rounding"),
-    [
-        (1.0, 0.99e-9, 1.0, True), (1.0, 1.01e-9, 1.0, False),
-        (0.0, 0.99e-18, 1.0, True), (0.0, 1.01e-18, 1.0, False),
-        (1.0, 1.0, 0.99e-10, True), (1.0, 1.0, 1.01e-10, False),
-    ],
-)  # fmt: skip
-def test_a_gain_of_a_billionth_or_a_change_of_1e_10_is_rounding(
-    value: float, predicted: float, change: float, rounding: bool
-) -> None:
-    assert search_of_values().is_rounding(value, None, DampedStep(np.array([change]), predicted)) == rounding
-
-
-@pytest.mark.parametrize(("off", "clipped"), [(0.9e-9, True), (1.1e-9, False)])
-def test_a_parameter_within_a_billionth_of_its_bound_is_at_it(
-    off: float, clipped: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(update_module, "Updated", SimpleNamespace)
-    one: Any = object.__new__(ModeSearch)
-    one.at = one.before = SimpleNamespace(
-        alone=np.ones(1, dtype=bool), mac=np.ones(1), system=None, omega=np.ones(1), zeta=np.zeros(1)
-    )
-    one.target = SimpleNamespace(frequencies=np.ones(1), damping=np.zeros(1), use_shapes=False, use_damping=False)
-    one.family, one.iterations = SimpleNamespace(names=["k"]), 1
-    one.values, one.first, one.scale, one.prior = np.array([2.0 - 2.0 * off]), np.ones(1), np.array([2.0]), np.ones(1)
-    one.low, one.high = np.array([-np.inf]), np.array([2.0])
-    one.jacobian = lambda at, values: 100.0 * np.eye(1)
-    found = one.report(None, "converged", known=True)
-    assert [finding.code for finding in found.findings] == ["at-bound"] * clipped
 
 
 # ---- repeated modes

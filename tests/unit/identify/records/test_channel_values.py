@@ -1,154 +1,109 @@
-"""Checks of records at the edges of their thresholds: a finding just beyond each, none just below."""
+"""Statistics of channels on records just within the limits of the rules, and just beyond."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from dalembert.core.errors import DataError
-from dalembert.identify.records.channel_values import (
-    THRESHOLDS,
-    ChannelStatistics,
-    _find_dependence,
-    _find_offset,
-    _find_repeated_samples,
-    _find_repeated_values,
-    _find_truncated,
-    examine_values,
-)
+from dalembert.identify.records.channel_values import ChannelStatistics, examine_values
 from dalembert.identify.records.data import read_data
-from dalembert.identify.records.drift import THRESHOLDS as DRIFT
 from dalembert.identify.records.drift import measure_drift
 from dalembert.record import Record
 from tests.helpers.findings import raises
 
 N, DT = 1000, 0.01
-BELOW_AND_ABOVE = pytest.mark.parametrize(("factor", "found"), [(0.99, False), (1.01, True)])
 
 
-def noise(seed: int = 0) -> np.ndarray:
+def noise(seed: int = 0, samples: int = N) -> np.ndarray:
     """White noise of exact mean 0 and standard deviation 1."""
     x = np.random.default_rng(seed).normal(size=N)
-    return (x - x.mean()) / x.std()
+    return np.resize((x - x.mean()) / x.std(), samples)
+
+
+def record(**channels: np.ndarray) -> Record:
+    return Record.from_channels(DT * np.arange(len(next(iter(channels.values())))), channels)
 
 
 def codes(*outputs: dict[str, np.ndarray], units: dict[str, str] | None = None, **more: bool) -> list[str]:
-    force = noise(9)
     runs = [
-        Record.from_channels(DT * np.arange(N), {"force": force + k * noise(8), **channels}, units)
+        Record.from_channels(
+            DT * np.arange(size := len(next(iter(channels.values())))),
+            {"force": noise(9, size) + k * noise(8, size), **channels}, units,
+        )
         for k, channels in enumerate(outputs)
-    ]
+    ]  # fmt: skip
     return [one.code for one in read_data.quiet(runs, "force", **more).findings]
 
 
-@pytest.mark.parametrize("extra", [-1, 0])
-def test_samples_at_the_extreme_value(extra: int) -> None:
-    x = noise()
-    x[500 : 501 + THRESHOLDS.clipped_samples + extra] = x.max() + 1.0  # the first one is no repetition
-    assert codes({"a": x}) == (["saturated-channel"] if extra == 0 else [])
+def held(value: float, count: int, samples: int = N) -> dict[str, np.ndarray]:
+    x = noise(0, samples)
+    x[200 : 200 + count] = value
+    return {"a": x}
 
 
-@pytest.mark.parametrize("extra", [-1, 0])
-def test_samples_that_do_not_change(extra: int) -> None:
-    assert THRESHOLDS.stuck_samples >= THRESHOLDS.stuck_share * N
-    x = noise()
-    x[500 : 500 + THRESHOLDS.stuck_samples + extra] = 0.1
-    assert codes({"a": x}) == (["stuck-channel"] if extra == 0 else [])
+def levels(count: int) -> dict[str, np.ndarray]:
+    return {"a": np.random.default_rng(0).integers(0, count, N).astype(float)}
 
 
-@pytest.mark.parametrize(("levels", "found"), [(THRESHOLDS.levels, True), (THRESHOLDS.levels + 1, False)])
-def test_different_values_of_an_output(levels: int, found: bool) -> None:
-    x = np.random.default_rng(0).integers(0, levels, N).astype(float)
-    assert ("coarse-resolution" in codes({"a": x})) is found
+# code, records that are good, records that are not; of a part e of its own a second channel leaves an eigenvalue e²/2
+FAULTS: dict[str, tuple[str, Callable[[], list[str]], Callable[[], list[str]]]] = {
+    "five samples at an extreme": ("saturated-channel", lambda: codes(held(9.0, 5)), lambda: codes(held(9.0, 6))),
+    "a thousandth at an extreme": (
+        "saturated-channel", lambda: codes(held(9.0, 10, 10_000)), lambda: codes(held(9.0, 11, 10_000))),
+    "twenty equal samples": ("stuck-channel", lambda: codes(held(0.1, 19)), lambda: codes(held(0.1, 20))),
+    "a fiftieth of equal samples": (
+        "stuck-channel", lambda: codes(held(0.1, 199, 10_000)), lambda: codes(held(0.1, 200, 10_000))),
+    "eight levels": ("coarse-resolution", lambda: codes(levels(9)), lambda: codes(levels(8))),
+    "a mean of ten deviations": ("offset", lambda: codes({"a": noise() + 9.9}), lambda: codes({"a": noise() + 10.1})),
+    "a mean of one deviation": (
+        "unexplained-offset", lambda: codes({"a": noise() + 0.99}, offset_takes_states=True),
+        lambda: codes({"a": noise() + 1.01}, offset_takes_states=True)),
+    "sizes of one unit": (
+        "suspect-units", lambda: codes({"a": noise(1), "b": 0.99e6 * noise(2)}, units={"a": "m", "b": "m"}),
+        lambda: codes({"a": noise(1), "b": 1.01e6 * noise(2)}, units={"a": "m", "b": "m"})),
+    "sizes in repeated tests": (
+        "suspect-units", lambda: codes({"a": noise(1)}, {"a": 0.99e4 * noise(2)}),
+        lambda: codes({"a": noise(1)}, {"a": 1.01e4 * noise(2)})),
+    "a channel of two": (
+        "dependent-channels", lambda: codes({"a": noise(1), "b": noise(1) + 1.7e-7 * noise(2)}),
+        lambda: codes({"a": noise(1), "b": noise(1) + 1.2e-7 * noise(2)})),
+}  # fmt: skip
 
 
-@BELOW_AND_ABOVE
-def test_the_mean_of_an_output(factor: float, found: bool) -> None:
-    assert codes({"a": noise() + factor * THRESHOLDS.offset}) == (["offset"] if found else [])
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_found_beyond_its_limit_only_and_alone(name: str) -> None:
+    code, good, bad = FAULTS[name]
+    assert code not in good()
+    assert bad() == [code]
 
 
-@BELOW_AND_ABOVE
-def test_the_mean_of_an_output_that_takes_states(factor: float, found: bool) -> None:
-    shifted = {"a": noise() + factor * THRESHOLDS.unexplained_offset}
-    assert codes(shifted, offset_takes_states=True) == (["unexplained-offset"] if found else [])
-    assert codes(shifted) == []
+def test_channels_of_two_units_may_differ_and_offsets_matter_where_they_take_states() -> None:
+    assert codes({"a": noise(1), "b": 1e7 * noise(2)}, units={"a": "m", "b": "Pa"}) == []
+    assert codes({"a": noise() + 1.5}) == []
 
 
-@BELOW_AND_ABOVE
-def test_channels_of_one_unit(factor: float, found: bool) -> None:
-    channels = {"a": noise(1), "b": factor * THRESHOLDS.unit_ratio * noise(2)}
-    assert codes(channels, units={"a": "m", "b": "m"}) == (["suspect-units"] if found else [])
-    assert codes(channels, units={"a": "m", "b": "Pa"}) == []
+@pytest.mark.parametrize(("mean", "found"), [(0.198, True), (0.202, False)])
+def test_an_input_with_a_mean_of_a_fifth_of_its_spread_explains_an_offset(mean: float, found: bool) -> None:
+    runs = [record(force=noise(9) + mean, a=noise(1) + 1.5)]
+    findings = examine_values(runs, ["force"], ["a"], {}, offsets=True, strict=True)
+    assert [one.code for one in findings] == ["unexplained-offset"] * found
 
 
-@BELOW_AND_ABOVE
-def test_a_channel_in_repeated_tests(factor: float, found: bool) -> None:
-    sizes = {"a": noise(1)}, {"a": factor * THRESHOLDS.repeat_ratio * noise(2)}
-    assert codes(*sizes) == (["suspect-units"] if found else [])
-
-
-@pytest.mark.parametrize(("share", "found"), [(0.5, True), (2.0, False)])
-def test_dependent_channels(share: float, found: bool) -> None:
-    # of two channels with correlation r the smallest eigenvalue is 1 - r, of a part e of its own 1 - r = e²/2
-    own = np.sqrt(2.0 * share * THRESHOLDS.dependent)
-    assert codes({"a": noise(1), "b": noise(1) + own * noise(2)}) == (["dependent-channels"] if found else [])
+def test_samples_written_faster_than_measured_are_found() -> None:
+    runs = [record(force=np.repeat(noise(9)[:250], 4), a=np.repeat(noise()[:250], 4))]
+    (finding,) = (one for one in examine_values(runs, ["force"], ["a"], {}, offsets=False) if "repeated" in one.code)
+    assert finding.evidence["times"] == 4
 
 
 @pytest.mark.parametrize(("factor", "found"), [(0.9, False), (1.1, True)])
 def test_the_share_of_a_drift(factor: float, found: bool) -> None:
     x = np.tile(noise()[:32], N // 32 + 1)[:N]  # no level of its own: parts of 31 samples hold nearly one period
     ramp = np.linspace(-1.0, 1.0, N)
-    size = np.sqrt(factor * DRIFT.share / (1.0 - factor * DRIFT.share)) * x.std() / ramp.std()
+    size = np.sqrt(factor * 0.02 / (1.0 - factor * 0.02)) * x.std() / ramp.std()
     assert (measure_drift(x + size * ramp, [], linear=False) > 0.0) is found
-
-
-@BELOW_AND_ABOVE
-def test_a_decay_takes_its_level_with_it(factor: float, found: bool) -> None:
-    t = np.arange(N)
-    x = noise() + 10.0 * np.sin(2.0 * np.pi * t / N)
-    x[-N // 4 :] = x[-N // 4 :] / x[-N // 4 :].std() * x[: N // 4].std() / (factor * DRIFT.growth)
-    assert (measure_drift(x, [], linear=False) == 0.0) is found
-
-
-@pytest.mark.parametrize(("samples", "found"), [(160, False), (161, True)])
-def test_levels_are_counted_in_more_than_20_samples_for_each(samples: int, found: bool) -> None:
-    x = np.arange(samples) // 3 % 8.0
-    run = Record.from_channels(DT * np.arange(samples), {"a": x})
-    codes = [one.code for one in _find_repeated_values([run], "a", False, np.array([0.0]), np.array([7.0]))]
-    assert ("coarse-resolution" in codes) is found
-
-
-@pytest.mark.parametrize(("share", "involved"), [(0.09, ("a", "b")), (0.11, ("a", "b", "c"))])
-def test_a_channel_with_a_tenth_of_a_combination_is_part_of_it(share: float, involved: tuple[str, ...]) -> None:
-    # the null vector of 1 - n nᵀ is n; scaled to a unit diagonal it is n times the sizes, about (√½, √½, 1)
-    small = share / np.sqrt(2.0)
-    direction = np.array([np.sqrt((1.0 - small**2) / 2.0)] * 2 + [small])
-    gram = np.eye(3) - np.outer(direction, direction)
-    size = np.sqrt(np.diag(gram))
-    part = direction * size / np.linalg.norm(direction * size)
-    assert part[2] == pytest.approx(share, rel=0.02)
-    (found,) = _find_dependence(gram, ["a", "b", "c"], "outputs")
-    assert found.where["channels"] == involved
-
-
-@pytest.mark.parametrize(("level", "again"), [(0.9e6, False), (1.1e6, True)])
-def test_a_variance_below_1e_12_of_the_squared_mean_is_computed_again(level: float, again: bool, monkeypatch) -> None:
-    # means are from the first sample of the first record: a second record stands at another level
-    calls: list[str] = []
-    original = Record.__getitem__
-    monkeypatch.setattr(Record, "__getitem__", lambda self, name: calls.append(name) or original(self, name))
-    first, second = noise(), level + noise(1)
-    first[0] = 0.0
-    runs = [Record.from_channels(DT * np.arange(N), {"a": x}) for x in (first, second)]
-    assert ChannelStatistics(runs, ["a"]).spreads[1, 0] == pytest.approx(1.0, rel=1e-3)
-    assert bool(calls) is again
-
-
-# ---- the numbers themselves
-
-
-def record(**channels: np.ndarray) -> Record:
-    return Record.from_channels(DT * np.arange(len(next(iter(channels.values())))), channels)
 
 
 def test_values_beyond_1e100_are_refused() -> None:
@@ -161,116 +116,10 @@ def test_values_beyond_1e100_are_refused() -> None:
             ChannelStatistics([record(a=x)], ["a"])
 
 
-def repeated_values(x: np.ndarray) -> list[str]:
-    found = _find_repeated_values([record(a=x)], "a", False, np.array([x.min()]), np.array([x.max()]))
-    return [one.code for one in found]
-
-
-@pytest.mark.parametrize(
-    ("samples", "repeated", "found"),
-    [(1000, 4, False), (1000, 5, True), (10_000, 9, False), (10_000, 10, True)],
-)
-def test_a_channel_is_saturated_by_5_samples_and_a_thousandth_of_them(samples: int, repeated: int, found: bool) -> None:
-    x = np.resize(noise(), samples)
-    x[500 : 501 + repeated] = 9.0  # the first one is no repetition
-    assert repeated_values(x) == (["saturated-channel"] if found else [])
-
-
-@pytest.mark.parametrize(
-    ("samples", "equal", "found"), [(500, 19, False), (500, 20, True), (10_000, 199, False), (10_000, 200, True)]
-)
-def test_a_channel_is_stuck_for_20_samples_and_a_fiftieth_of_them(samples: int, equal: int, found: bool) -> None:
-    x = np.resize(noise(), samples)
-    x[200 : 200 + equal] = 0.1
-    assert repeated_values(x) == (["stuck-channel"] if found else [])
-
-
-@pytest.mark.parametrize(
-    ("samples", "held", "found"), [(500, 19, False), (500, 20, True), (5000, 99, False), (5000, 100, True)]
-)
-def test_a_channel_is_truncated_by_20_samples_and_a_fiftieth_of_them(samples: int, held: int, found: bool) -> None:
-    x, other = np.resize(noise(1), samples), np.resize(noise(2), samples)
-    x[:held] = 0.1
-    assert bool(_find_truncated([record(a=x, b=other)], ["a"], ["a", "b"])) is found
-
-
-@pytest.mark.parametrize(("ratio", "found"), [(0.099, False), (0.101, True)])
-def test_a_channel_is_truncated_while_another_moves_by_a_tenth_of_its_size(ratio: float, found: bool) -> None:
-    """±q in the first fifth and ±1 in the rest: of a standard deviation √(0.8 + q²/5) q is this ratio."""
-    x, other = noise(), np.where(np.arange(N) % 2, 1.0, -1.0)
-    x[: N // 5] = 0.1
-    other[: N // 5] *= ratio * np.sqrt(0.8 / (1.0 - 0.2 * ratio**2))
-    assert bool(_find_truncated([record(a=x, b=other)], ["a"], ["a", "b"])) is found
-
-
-@pytest.mark.parametrize(("equal", "found"), [(899, False), (900, True)])
-def test_samples_are_repeated_where_nine_tenths_of_them_are(equal: int, found: bool) -> None:
-    """1000 values held for three samples or two; the first and the last one have no length."""
-    lengths = np.concatenate([[3], np.full(equal, 3), np.full(1000 - equal, 2), [3]])
-    x = np.repeat(np.arange(len(lengths)) % 7.0 + np.arange(len(lengths)) % 11, lengths)
-    assert bool(_find_repeated_samples([record(a=x)], ["a"])) is found
-
-
-@pytest.mark.parametrize(
-    ("share", "height", "found"),
-    [
-        (1 / 2, 0.396, True),
-        (1 / 2, 0.404, False),  # half of the time higher: the means of the blocks vary by half of the height
-        (1 / 8, 0.595, True),
-        (1 / 8, 0.613, False),  # one of eight blocks: by √7/8; one of seven or nine would vary less than a fifth
-    ],
-)
-def test_an_offset_is_steady_where_the_means_of_eight_blocks_vary_by_less_than_a_fifth(
-    share: float, height: float, found: bool
-) -> None:
-    x = np.ones(5040)
-    x[: int(share * 5040)] += height
-    one = _find_offset([record(a=x)], "a", np.array([1.0]), np.array([0.5]), small=True)
-    assert bool(one) is found
-
-
-@pytest.mark.parametrize(("mean", "found"), [(0.198, True), (0.202, False)])
-def test_an_input_with_a_mean_of_a_fifth_of_its_spread_explains_an_offset(mean: float, found: bool) -> None:
-    runs = [record(force=noise(9) + mean, a=noise(1) + 1.5)]
-    codes = [one.code for one in examine_values(runs, ["force"], ["a"], {}, offsets=True, strict=True)]
-    assert codes == (["unexplained-offset"] if found else [])
-
-
-@pytest.mark.parametrize(
-    ("mean", "code"),
-    [(0.99, []), (1.01, ["unexplained-offset"]), (9.9, ["unexplained-offset"]), (10.1, ["offset"])],
-)
-def test_an_offset_of_one_deviation_takes_states_and_one_of_ten_hides_the_motion(mean: float, code: list[str]) -> None:
-    assert codes({"a": noise() + mean}, offset_takes_states=True) == code
-
-
-@pytest.mark.parametrize(("ratio", "found"), [(0.99, False), (1.01, True)])
-def test_units_are_suspect_from_1e6_on_and_those_of_repeated_tests_from_1e4_on(ratio: float, found: bool) -> None:
-    channels = {"a": noise(1), "b": ratio * 1e6 * noise(2)}
-    assert codes(channels, units={"a": "m", "b": "m"}) == (["suspect-units"] if found else [])
-    assert codes({"a": noise(1)}, {"a": ratio * 1e4 * noise(2)}) == (["suspect-units"] if found else [])
-
-
-@pytest.mark.parametrize(("own", "found"), [(1.2e-7, True), (1.7e-7, False)])
-def test_channels_are_dependent_below_an_eigenvalue_of_1e_14(own: float, found: bool) -> None:
-    # of a part e of its own the smallest eigenvalue is e²/2: 0.7e-14 and 1.4e-14
-    assert codes({"a": noise(1), "b": noise(1) + own * noise(2)}) == (["dependent-channels"] if found else [])
-
-
-@pytest.mark.parametrize(("levels", "found"), [(8, True), (9, False)])
-def test_eight_values_of_an_output_are_too_coarse(levels: int, found: bool) -> None:
-    x = np.random.default_rng(0).integers(0, levels, N).astype(float)
-    assert ("coarse-resolution" in codes({"a": x})) is found
-
-
-@pytest.mark.parametrize(("roundings", "refused"), [(8, True), (9, False)])
-def test_a_channel_that_varies_by_eight_roundings_is_constant(roundings: int, refused: bool) -> None:
-    # the range is relative to the largest value: steps of ε above 1, less ε themselves
+def test_a_channel_that_varies_by_eight_roundings_is_constant() -> None:
     x = np.ones(N)
-    x[500] += roundings * 2.0**-52
-    runs = [record(a=x)]
-    if refused:
-        with raises(DataError, "constant-channel"):
-            examine_values(runs, [], ["a"], {}, offsets=False)
-    else:
-        examine_values(runs, [], ["a"], {}, offsets=False)
+    x[500] += 9.0 * 2.0**-52  # the range is relative to the largest value: steps of ε above 1, less ε themselves
+    examine_values([record(a=x)], [], ["a"], {}, offsets=False)
+    x[500] -= 2.0**-52
+    with raises(DataError, "constant-channel"):
+        examine_values([record(a=x)], [], ["a"], {}, offsets=False)

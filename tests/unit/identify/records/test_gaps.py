@@ -11,7 +11,7 @@ import pytest
 import dalembert as da
 from dalembert.core.errors import DataError
 from dalembert.identify import IdentificationWarning
-from dalembert.identify.records.gaps import FEWEST_IN_PART, cut_at_gaps, find_parts
+from dalembert.identify.records.gaps import cut_at_gaps, find_parts
 from dalembert.linear.state_space import StateSpace
 from dalembert.record import GapWarning, Record
 from tests.helpers.commands import run
@@ -112,7 +112,7 @@ def test_the_report_of_a_filled_record_says_so(tmp_path: Path) -> None:
     assert told in (tmp_path / "even.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("samples", "kept"), [(FEWEST_IN_PART - 1, 1), (FEWEST_IN_PART, 2)])
+@pytest.mark.parametrize(("samples", "kept"), [(100 - 1, 1), (100, 2)])
 def test_a_part_shorter_than_a_hundred_samples_is_left_out(samples: int, kept: int) -> None:
     t = 0.01 * np.arange(1000)
     t[-samples:] += 5.0

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
-
 import numpy as np
 import pytest
 
 from dalembert.core.arrays import FloatArray
-from dalembert.identify.robot import physical_consistency
 from dalembert.identify.robot.physical_consistency import (
-    THRESHOLDS,
     DrawnMatrix,
-    _DistanceProblem,
     find_consistent,
     pseudo_inertia,
     smallest_eigenvalue,
     thicken,
 )
-from dalembert.numerics.least_squares import DampedStep
 
 PLANAR = np.array([2.0, 0.4, -0.2, 0.3])
 
@@ -103,9 +96,9 @@ def test_the_nearest_possible_body_is_found_from_any_drawing_and_data_in_their_l
 
 def test_thin_rods_and_bodies_without_mass_get_a_thickness_and_a_mass() -> None:
     values = thicken(np.array([3.0, 1.5, 0, 0, 0, 0, 1.0, 0, 0, 1.0]), 1.0, 1.0)  # along x
-    assert smallest_eigenvalue(values) > 0 and values[9] == pytest.approx(1.0, rel=2 * THRESHOLDS.thin)
+    assert smallest_eigenvalue(values) > 0 and values[9] == pytest.approx(1.0, rel=2 * 0.001)
     values = thicken(np.zeros(10), 0.5, 2.0)
-    assert values[0] == pytest.approx(2.0 * THRESHOLDS.massless) and smallest_eigenvalue(values) > 0
+    assert values[0] == pytest.approx(2.0 * 0.0001) and smallest_eigenvalue(values) > 0
 
 
 def test_what_the_data_determine_is_met_and_the_rest_stays_as_drawn() -> None:
@@ -155,62 +148,3 @@ def test_the_second_moment_of_a_rod_is_a_thousandth_of_its_largest(about: float,
 def test_a_body_has_1e_4_of_the_mass_of_others_at_least(mass: float, kept: float) -> None:
     for drawn in (np.array([mass, 0.0, 0.0, 0.0]), np.array([mass, *np.zeros(9)])):
         assert thicken(drawn, 1.0, 1.0)[0] == pytest.approx(kept)
-
-
-def starts(monkeypatch: pytest.MonkeyPatch, drawn: float, effect: float = 1.0) -> list[Any]:
-    """Stages (problem, its weight, first values, steps) of a planar body with one friction of the usual size 1."""
-    stages: list[Any] = []
-
-    def end(problem: Any, point: Any, damping: Any, steps: int) -> Any:
-        stages.append((problem, problem.weight, point, steps))
-        return SimpleNamespace(point=point, converged=False)
-
-    monkeypatch.setattr(physical_consistency, "minimise", end)
-    values = np.array([*PLANAR, drawn])
-    found = find_consistent(values, 4, 1, [False], np.ones(1), np.eye(5), effect * np.eye(5), values)
-    assert not found.converged
-    return stages
-
-
-@pytest.mark.parametrize(("drawn", "first"), [(0.0, 0.1), (0.099, 0.1), (0.101, 0.101)])
-def test_friction_begins_at_a_tenth_of_its_usual_size_at_least(
-    drawn: float, first: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert starts(monkeypatch, drawn)[0][2].values[4] == pytest.approx(first)
-
-
-@pytest.mark.parametrize(("effect", "shown"), [(0.99e-3, False), (1.01e-3, True)])
-def test_friction_with_an_effect_of_a_thousandth_of_a_deviation_keeps_its_value(
-    effect: float, shown: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert starts(monkeypatch, 0.3, effect)[0][0].free.tolist() == [*[True] * 4, shown]
-
-
-def test_the_drawing_of_a_joint_weighs_a_millionth_and_that_of_bodies_less_in_stages_of_300_steps(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    stages = starts(monkeypatch, 0.3)
-    assert [(weight, steps) for _, weight, _, steps in stages] == [(1.0, 300), (1e-1, 300), (1e-2, 300)]
-    problem = stages[0][0]
-    problem.R, problem.weight, twice = np.zeros((1, 5)), 1.0, np.array([*PLANAR, 0.3])
-    problem.x = np.zeros(1)
-    grown = 1.0 - np.log(2.0)  # of one number that is twice that of the drawing
-    assert problem.at(twice * [2, 2, 2, 2, 1]).value == pytest.approx(3 * grown)
-    assert problem.at(twice * [1, 1, 1, 1, 2]).value == pytest.approx(1e-6 * grown)
-
-
-@pytest.mark.parametrize(("part", "ended"), [(0.99, True), (1.01, False)])
-def test_a_stage_ends_with_a_decrease_of_1e_8_or_where_1e_12_is_predicted(part: float, ended: bool) -> None:
-    problem: Any = object.__new__(_DistanceProblem)
-    for value in (0.0, 9.0):
-        now = SimpleNamespace(value=value)
-        before = SimpleNamespace(value=value + part * 1e-8 * (1.0 + value))
-        # rounding of 9 over 1e-7 is 1e-8
-        assert problem.is_settled(before, now, None) == ended
-        assert problem.is_rounding(now, None, DampedStep(None, part * 1e-12 * (1.0 + value))) == ended
-
-
-def test_a_step_goes_nine_tenths_of_the_way_to_the_next_impossible_body() -> None:
-    problem = _DistanceProblem([DrawnMatrix(slice(0, 1), np.ones((1, 1, 1)), np.ones(1))], np.zeros(1), np.ones(1),
-                               1e6 * np.ones((1, 1)), -1e6 * np.ones(1))  # fmt: skip
-    assert problem.step(problem.at(np.ones(1)), 0.0).change == pytest.approx([-0.9])

@@ -9,11 +9,8 @@ import pytest
 import scipy.stats
 
 from dalembert.core.arrays import FloatArray
-from dalembert.identify.robot import weighted_least_squares
 from dalembert.identify.robot.weighted_least_squares import (
-    THRESHOLDS,
     Triangles,
-    WeightedEstimate,
     batch_covariance,
     estimate,
 )
@@ -69,17 +66,6 @@ def test_a_direction_without_data_stays_at_zero_and_is_reported() -> None:
     assert abs(found.directions[0] @ (found.x * np.array([1.0, 1.0, 2.0]))) < 1e-9  # columns of length 1
 
 
-def test_the_rank_ends_at_its_threshold() -> None:
-    rng = np.random.default_rng(0)
-    first = rng.normal(size=(300, 1))
-    for factor, known in ((0.3, False), (3.0, True)):
-        # two columns of length 1 at an angle d have the singular values √2 and d/√2
-        second = first + 2 * factor * THRESHOLDS.rank * rng.normal(size=(300, 1))
-        W = np.stack([first, second], axis=2)
-        found = estimate(Triangles.empty(1, 2).add(W, first, EVERY[:, :1]), np.ones(1), np.ones(1))
-        assert bool(np.isfinite(found.deviations).all()) == known
-
-
 def test_given_noise_is_taken_as_it_is() -> None:
     W, y = rows(4)
     data = Triangles.empty(2, 3).add(W, y, EVERY)
@@ -100,7 +86,7 @@ def test_batches_give_the_deviations_of_coloured_residuals() -> None:
         W = np.ones((4000, 1, 1))
         found = estimate(Triangles.empty(1, 1).add(W, e[:, None], np.ones((4000, 1), dtype=bool)), np.ones(1))
         left = (e - found.x[0]) / found.noise[0] ** 2
-        gradients = left.reshape(THRESHOLDS.batches, -1).sum(axis=1)[:, None]
+        gradients = left.reshape(40, -1).sum(axis=1)[:, None]
         ratios.append(batch_covariance(gradients, found)[0, 0] / found.covariance[0, 0])
     # of 40 batches a variance is known to √(2/39) = 23 %, of 30 records to 4 %; batches of 100 samples lack 10 %
     assert np.mean(ratios) == pytest.approx(19.0, rel=0.25)
@@ -123,32 +109,9 @@ def one_joint(size: float) -> Triangles:
     return Triangles.empty(1, 1).add(np.ones((4, 1, 1)), y, np.ones((4, 1), dtype=bool))
 
 
-@pytest.mark.parametrize(("error", "noise"), [(0.99e-5, 1e-5), (1.01e-5, 1.01e-5)])
-def test_the_least_noise_is_1e_5_of_the_spread(error: float, noise: float) -> None:
-    assert estimate(one_joint(error * np.sqrt(0.75)), np.ones(1)).noise[0] == pytest.approx(noise)
-
-
-@pytest.mark.parametrize(("change", "rounds"), [(0.99e-3, 1), (1.01e-3, 2)])
-def test_noise_that_changes_by_a_thousandth_is_estimated_again(change: float, rounds: int) -> None:
-    assert estimate(one_joint(np.sqrt(0.75) * (1.0 + change)), np.ones(1)).iterations == rounds
-
-
 @pytest.mark.parametrize(("distance", "known"), [(0.9e-6, False), (1.1e-6, True)])
 def test_columns_that_differ_by_a_millionth_are_alike(distance: float, known: bool) -> None:
     # two columns of length 1 at an angle of twice the distance: singular values √2 and √2 · distance
     W = np.array([[[1.0, np.cos(2 * distance)]], [[0.0, np.sin(2 * distance)]], [[0.0, 0.0]]])
     found = estimate(Triangles.empty(1, 2).add(W, np.ones((3, 1)), EVERY[:3, :1]), np.ones(1), np.ones(1))
     assert bool(np.isfinite(found.deviations).all()) == known
-
-
-@pytest.mark.parametrize(("settles", "rounds"), [(49, 49), (50, 50), (51, 50)])
-def test_noise_is_estimated_50_times_at_most(settles: int, rounds: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    one, solved = np.eye(1), []
-
-    def solve(data: Triangles, sigma: FloatArray) -> WeightedEstimate:
-        solved.append(sigma)
-        x = 2.0 ** min(len(solved), settles - 1)  # the noise grows with every estimate, up to that before the last
-        return WeightedEstimate(np.array([x]), 0.0 * one, sigma, one, np.zeros((0, 1)), 1.0, 0)
-
-    monkeypatch.setattr(weighted_least_squares, "_solve", solve)
-    assert estimate(one_joint(1e-9), np.ones(1)).iterations == rounds

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -17,21 +19,6 @@ FIRST, SECOND = WHOLE.select("m3", "m8", "m1"), WHOLE.select("m3", "m8", "m2")
 
 def merge(*setups: object, **options: object) -> da.identify.MergedModes:
     return da.identify.merge_setups(list(setups), **options)  # type: ignore[arg-type]
-
-
-def test_set_ups_without_a_common_channel_are_refused() -> None:
-    with raises(DataError, "missing-channel"):
-        merge(WHOLE.select("m1", "m2"), WHOLE.select("m3", "m4"))
-
-
-def test_a_reference_that_a_set_up_lacks_is_refused_by_name() -> None:
-    with raises(DataError, "missing-channel", "m1", "set-up 2"):
-        merge(FIRST, SECOND, references=["m3", "m1"])
-
-
-def test_one_set_up_alone_is_refused() -> None:
-    with raises(DataError, "empty"):
-        merge(FIRST)
 
 
 def test_moved_sensors_of_one_name_are_refused() -> None:
@@ -59,16 +46,6 @@ def test_unknown_methods_and_models_for_preger_are_refused() -> None:
         merge(FIRST, SECOND, method="posers")
     with raises(DataError, "wrong-type"):
         merge(da.identify.ssi_data(FIRST, order=16), SECOND, method="preger")
-
-
-def test_an_order_that_the_rows_of_the_references_cannot_hold_is_refused() -> None:
-    with raises(DataError, "order-too-high"):
-        merge(FIRST, SECOND, method="preger", most=40, rows=12)
-
-
-def test_a_record_too_short_for_its_covariances_is_refused() -> None:
-    with raises(DataError, "too-few-samples"):
-        merge(FIRST.between(None, 5.0), SECOND.between(None, 5.0), method="preger")
 
 
 def test_models_are_merged_and_their_deviations_weigh() -> None:
@@ -106,3 +83,23 @@ def test_results_of_auto_are_merged_by_their_sound_modes() -> None:
     assert len(found.frequencies_hz) >= 3 and set(found.modes.coordinates) == {"m1", "m2", "m3", "m4", "m6", "m8"}
     for f in found.frequencies_hz:
         assert np.abs(wanted - f).min() < 5.0 * np.sqrt(0.01 * f / (2.0 * np.pi * 600.0))
+
+
+REFUSED: dict[str, tuple[Any, ...]] = {
+    "set ups without a common channel":
+        (lambda: merge(WHOLE.select("m1", "m2"), WHOLE.select("m3", "m4")), "missing-channel"),
+    "a reference that a set up lacks is refused by name":
+        (lambda: merge(FIRST, SECOND, references=["m3", "m1"]), "missing-channel", "m1", "set-up 2"),
+    "one set up alone": (lambda: merge(FIRST), "empty"),
+    "an order that the rows of the references cannot hold":
+        (lambda: merge(FIRST, SECOND, method="preger", most=40, rows=12), "order-too-high"),
+    "a record too short for its covariances":
+        (lambda: merge(FIRST.between(None, 5.0), SECOND.between(None, 5.0), method="preger"), "too-few-samples"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_mistakes_are_refused(case: str) -> None:
+    call, code, *shown = REFUSED[case]
+    with raises(DataError, code, *shown):
+        call()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert.identify.setups.one_quantity import Conversion
-from dalembert.identify.setups.poser import SetupModes, find_nodes, join_setups
+from dalembert.identify.setups.poser import SetupModes, join_setups
 from dalembert.linear import Modes
 
 REFERENCES = ("r1", "r2")
@@ -84,9 +84,3 @@ def test_references_near_a_node_are_a_finding() -> None:
     merged = join_setups(found, REFERENCES, [("a",), ("b",)], None, PLAIN, [])
     assert [one.code for one in merged.findings] == ["node"]
     assert merged.findings[0].evidence == {"hertz": 5.0, "setups": [1, 2]}
-
-
-def test_a_node_is_a_tenth_of_the_motion_of_all_sensors() -> None:
-    shapes = np.array([[0.0999, 0.1001], [1.0, 1.0], [1.0, 1.0]])
-    size = np.sqrt(np.mean(shapes**2, axis=0))
-    assert find_nodes(shapes / size, shapes[:1] / size * np.array([1.0, 1.0]) * size).tolist() == [True, False]

@@ -38,16 +38,6 @@ def test_exact_covariances_of_other_excitations_give_one_observability_matrix() 
 # ---- edges of thresholds
 
 
-@pytest.mark.parametrize(("share", "kept"), [(0.9e-6, 0.9), (1.1e-6, 1.0)])
-def test_a_direction_with_a_millionth_of_its_size_in_a_set_up_counts_as_that(share: float, kept: float) -> None:
-    # Two directions of the states. The second has q of the squares of the first set-up and half of those of the other:
-    # its share in the first is q / (q + ½). The moved sensor of the first set-up moves as the reference does.
-    q = 0.5 * share / (1.0 - share)
-    weak, even = np.diag(np.sqrt([1.0 - q, q])), np.diag(np.sqrt([0.5, 0.5]))
-    U, S, moved = merge_hankels([np.stack([weak, weak], axis=1), even[:, None]], 1, 2)
-    assert moved[:, 0] == pytest.approx(U * S * [1.0, kept])
-
-
 @pytest.mark.parametrize(("references", "rows"), [(1, 41), (2, 30), (3, 30)])
 def test_block_rows_have_room_for_the_largest_order(references: int, rows: int) -> None:
     y = np.random.default_rng(0).normal(size=(4000, references + 1))

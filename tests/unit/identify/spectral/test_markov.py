@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -122,11 +124,6 @@ def test_parameters_of_a_state_space_are_its_pulse_response():
         u = np.zeros((12, 2))
         u[0, i] = 1.0
         np.testing.assert_allclose(found.values[:, :, i], run(system, u).data[:, 2:], atol=1e-12)
-
-
-def test_a_continuous_system_has_no_pulses_of_one_sample():
-    with raises(DataError, "wrong-type", "to_discrete"):
-        identify.markov(StateSpace([[-1.0]], [[1.0]], [[1.0]]), 5)
 
 
 def test_standard_deviations_are_those_seen_over_many_runs():
@@ -256,16 +253,6 @@ def test_a_wrong_period_is_refused():
         identify.markov(record, 30, "u1", method="fft", period=100)
 
 
-def test_a_period_longer_than_the_record_is_refused():
-    with raises(DataError, "too-few-samples", "500 samples"):
-        identify.markov(run(two_modes(), RNG(0).normal(size=(128, 1))), 10, "u1", method="fft", period=500)
-
-
-def test_more_parameters_than_a_period_holds_are_refused():
-    with raises(DataError, "out-of-range", "65", "64"):
-        identify.markov(run(two_modes(), RNG(0).normal(size=(64, 1))), 65, "u1", method="fft", period=64)
-
-
 def test_both_methods_agree():
     system = two_modes()
     record = run(system, np.tile(RNG(13).normal(size=(256, 1)), (3, 1)))
@@ -314,11 +301,6 @@ def test_senseless_settings_are_refused(wrong):
         identify.markov(run(two_modes(), RNG(0).normal(size=(200, 1))), inputs="u1", **settings)
 
 
-def test_an_input_is_needed():
-    with raises(DataError, "missing-argument"):
-        identify.markov(run(two_modes(), RNG(0).normal(size=(200, 1))), 5)
-
-
 # ---- thresholds
 
 
@@ -328,16 +310,16 @@ BELOW_AND_ABOVE = pytest.mark.parametrize(("factor", "found"), [(0.99, False), (
 @BELOW_AND_ABOVE
 def test_a_response_that_has_not_died_out(factor: float, found: bool) -> None:
     values = np.zeros((100, 1, 1))
-    values[0], values[-10:] = 1.0, factor * markov_module.THRESHOLDS.tail
+    values[0], values[-10:] = 1.0, factor * 0.01
     assert [one.code for one in markov_module._find_tail(values, None)] == (["truncated-response"] if found else [])
-    within = np.full((100, 1, 1), markov_module.THRESHOLDS.tail)  # three deviations
+    within = np.full((100, 1, 1), 0.01)  # three deviations
     assert markov_module._find_tail(values, within) == []
 
 
 @BELOW_AND_ABOVE
 def test_a_transient_that_has_not_died_out(factor: float, found: bool) -> None:
     y = np.zeros(200)
-    y[0], y[1], y[-10:] = 1.0, -1.0, factor * markov_module.THRESHOLDS.died_out
+    y[0], y[1], y[-10:] = 1.0, -1.0, factor * 0.05
     data = read_data.quiet(Record(DT * np.arange(200), np.column_stack([np.eye(200)[0], y]), ["u", "y"]), "u")
     assert [one.code for one in markov_module._find_cut_responses(data)] == (["truncated-response"] if found else [])
 
@@ -345,7 +327,7 @@ def test_a_transient_that_has_not_died_out(factor: float, found: bool) -> None:
 @BELOW_AND_ABOVE
 def test_an_input_that_does_not_repeat_is_not_periodic(factor: float, found: bool) -> None:
     """Levels 1 and r of two periods: the change r - 1 over the root mean square √((1 + r²)/2) is the limit."""
-    half = 1.0 - 0.5 * (factor * markov_module.THRESHOLDS.repeats) ** 2
+    half = 1.0 - 0.5 * (factor * 0.5) ** 2
     level = (1.0 + np.sqrt(1.0 - half**2)) / half
     u = np.repeat([1.0, level], 10)[:, None]
     data = identify.Data((u,), (u,), DT, ("u",), ("y",))
@@ -354,3 +336,24 @@ def test_an_input_that_does_not_repeat_is_not_periodic(factor: float, found: boo
             markov_module._refuse_other_periods(data, 10)
     else:
         markov_module._refuse_other_periods(data, 10)
+
+
+REFUSED: dict[str, tuple[Any, ...]] = {
+    "a continuous system has no pulses of one sample":
+        (lambda: identify.markov(StateSpace([[-1.0]], [[1.0]], [[1.0]]), 5), "wrong-type", "to_discrete"),
+    "a period longer than the record": (
+        lambda: identify.markov(run(two_modes(), RNG(0).normal(size=(128, 1))), 10, "u1", method="fft", period=500),
+        "too-few-samples", "500 samples"),
+    "more parameters than a period holds": (
+        lambda: identify.markov(run(two_modes(), RNG(0).normal(size=(64, 1))), 65, "u1", method="fft", period=64),
+        "out-of-range", "65", "64"),
+    "an input is needed":
+        (lambda: identify.markov(run(two_modes(), RNG(0).normal(size=(200, 1))), 5), "missing-argument"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_mistakes_are_refused(case: str) -> None:
+    call, code, *shown = REFUSED[case]
+    with raises(DataError, code, *shown):
+        call()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert.identify.records.data import read_data
-from dalembert.identify.spectral.periodic import THRESHOLDS, find_period, separate_lines
+from dalembert.identify.spectral.periodic import find_period, separate_lines
 from dalembert.record import Record
 
 PERIOD = 1000
@@ -67,7 +67,7 @@ def test_a_first_period_with_a_transient_is_left_out() -> None:
 @pytest.mark.parametrize(("factor", "repeats"), [(0.9, True), (1.1, False)])
 def test_the_correlation_of_an_input_that_repeats(factor: float, repeats: bool) -> None:
     """White noise of variance v leaves a correlation of 1/(1 + v)."""
-    variance = factor * (1.0 / THRESHOLDS.repeats - 1.0)
+    variance = factor * (1.0 / 0.9 - 1.0)
     u = multisine(ODD, periods=40)
     noisy = u + np.sqrt(variance) * np.random.default_rng(5).normal(size=len(u))
     assert (find_period([noisy[:, None]]) is not None) is repeats

@@ -9,7 +9,7 @@ import scipy.signal
 import dalembert as da
 from dalembert.identify.output_only.machine_sines import remove_machine_sines
 from dalembert.identify.records.data import Data, read_data
-from dalembert.identify.spectral.rotor_lines import REACH, RotorLines, find_rotor_lines, remove_lines
+from dalembert.identify.spectral.rotor_lines import RotorLines, find_rotor_lines, remove_lines
 from dalembert.record import Record
 from tests.helpers.ambient_chain import DT, ambient, truth
 
@@ -28,7 +28,7 @@ def on_one_channel(y: np.ndarray) -> Data:
     return read_data.quiet(Record(DT * np.arange(len(y)), y[:, None], ["y"]))
 
 
-def find(y: np.ndarray, *multiples: int) -> RotorLines | None:
+def find(y: np.ndarray, *multiples: float) -> RotorLines | None:
     hertz = 1.004 * SPEED * np.array(multiples)  # as peaks of a spectrum have it
     return find_rotor_lines(on_one_channel(y), hertz, np.ones((1, len(hertz)), dtype=complex))
 
@@ -39,8 +39,8 @@ def test_lines_of_one_rotor_are_found_with_its_mean_speed_and_its_variation(vari
     noise = np.random.default_rng(1).normal(size=SAMPLES)
     found = find(sum(np.cos(k * angle + k) for k in (1, 2, 3, 5)) + 0.3 * noise, 1, 2, 3, 5)
     assert found is not None and found.given == {0: 1, 1: 2, 2: 3, 3: 5} and set(found.multiples) >= {1, 2, 3, 5}
-    # mean speed without 5 s at both ends, where the filter joins them: an error of 0.1 rad in 290 s · 2π · 3.3 Hz
-    ends = int(1.0 / (REACH * SPEED * DT))
+    # mean speed without 5 s at both ends, which the filter of ± 6 % joins: an error of 0.1 rad in 290 s · 2π · 3.3 Hz
+    ends = int(1.0 / (0.06 * SPEED * DT))
     mean = (angle[-ends] - angle[ends]) / (2.0 * np.pi * DT * (SAMPLES - 2 * ends))
     assert found.base_hz == pytest.approx(mean, rel=1e-4)
     # noise of density 0.09/64 gives the angle 2 · 0.09/64/Σk² = 7e-5 rad²/Hz in 1 Hz to each side: 0.007 Hz, 0.2 %
@@ -49,6 +49,15 @@ def test_lines_of_one_rotor_are_found_with_its_mean_speed_and_its_variation(vari
     assert found.covers(np.array([3.3, 3.3 * (1 + 4 * variation + 0.02), 3 * 3.3, 6 * 3.3])).tolist() == [
         True, False, True, False,
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_record_without_time_to_measure_the_speed_shows_no_rotor(seed: int) -> None:
+    """Lines at 6, 10 and 15 times 0.33 Hz: the ends that the filter joins, 50 s each, are longer than the record."""
+    samples = round(90.0 / DT)
+    angle = turning(samples, seed, 0.01, speed=0.1 * SPEED)
+    y = sum(np.cos(k * angle + k) for k in (6, 10, 15)) + 0.01 * np.random.default_rng(1).normal(size=samples)
+    assert find(y, 0.6, 1.0, 1.5) is None
 
 
 def test_a_steady_speed_is_none_that_varies() -> None:
