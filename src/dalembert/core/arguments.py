@@ -129,7 +129,7 @@ def find_matching(wanted: str | Iterable[str], names: Sequence[str], where: str)
         places_ = [i for i, name_ in enumerate(names) if name_.endswith(name)] if name.startswith(".") else []
         if not places_:
             exact = exact if exact is not None else {name_: i for i, name_ in enumerate(names)}
-            require_name("coordinate", name, names, where, where={"name": name})
+            require_name("coordinate", name, exact, where, where={"name": name})
             places_ = [exact[name]]
         places += places_
     return places
@@ -185,8 +185,8 @@ def whole_number(
     """A whole number from ``least`` on, up to ``most`` where more would take time or memory without end."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise error("not-a-count", f"{what} must be a whole number from {least}, got {value!r}.")
-    problem = f"{what} must be at most {most}, got {float(value):g}."
-    error.when(most is not None and value > most, "out-of-range", problem)
+    if most is not None and value > most:  # a whole number may be beyond the largest float
+        raise error("out-of-range", f"{what} must be at most {most}, got {value!r:.40}.")
     return int(value)
 
 

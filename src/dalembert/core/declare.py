@@ -258,7 +258,8 @@ def instance(*types_: type, advice: Iterable[Advice] = ()) -> ArgumentKind:
 
 
 def _callable(name: str, value: Any, scope: Scope) -> Any:
-    DataError.when(not callable(value), "wrong-type", f"{name} must be a function, got {value!r:.80}.")
+    if not callable(value):  # the text of one may be that of a whole machine
+        raise DataError("wrong-type", f"{name} must be a function, got {value!r:.80}.")
     return value
 
 
@@ -269,8 +270,8 @@ def mapping(noun: str, values: ArgumentKind, of: str = "") -> ArgumentKind:
     """{name: value}; ``of``: names that the scope knows. None is empty."""
 
     def read(name: str, value: Any, scope: Scope) -> dict[str, Any]:
-        problem = f"{name} must be a mapping of {noun}s to values, got {value!r:.80}."
-        DataError.when(value is not None and not isinstance(value, Mapping), "wrong-type", problem)
+        if value is not None and not isinstance(value, Mapping):  # the text of one may be that of whole records
+            raise DataError("wrong-type", f"{name} must be a mapping of {noun}s to values, got {value!r:.80}.")
         for key in value or {} if of else ():
             require_name(noun, key, scope[of], argument=name)
         return {str(key): values.read(f"{name}[{key!r}]", entry, scope) for key, entry in (value or {}).items()}

@@ -140,7 +140,7 @@ class FileFormatError(DalembertError):
         self.line = line
 
     @classmethod
-    def placed(cls, error: DalembertError, path: str, line: int | None = None) -> FileFormatError:
+    def placed(cls, error: DalembertError, path: str | None, line: int | None = None) -> FileFormatError:
         """An error as one of a file; one that names its file or its line keeps them."""
         if isinstance(error, FileFormatError):
             if error.path is not None:
@@ -157,7 +157,10 @@ class FileFormatError(DalembertError):
         try:
             yield
         except (DataError, ModelError, FileFormatError) as error:
-            raise cls.placed(error, str(path)) from error
+            placed = cls.placed(error, str(path))
+            if placed is error:  # it keeps its cause
+                raise
+            raise placed from error
 
     @classmethod
     def report_absent(cls, file: Path, shown: str | None = None) -> FileFormatError:

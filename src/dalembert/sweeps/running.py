@@ -66,7 +66,8 @@ def sweep(
     >>> found["square"].tolist()
     [1.0, 4.0, 9.0]
     """
-    DataError.when(not callable(trial), "wrong-type", f"a trial must be a function of a point, got {trial!r}.")
+    if not callable(trial):
+        raise DataError("wrong-type", f"a trial must be a function of a point, got {trial!r}.")
     if not isinstance(design, Design):
         raise DataError("wrong-type", f"a design is needed: Grid, LatinHypercube, Sobol or Points; got {design!r}.")
     if hasattr(trial, "check"):

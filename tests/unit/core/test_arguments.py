@@ -2,7 +2,7 @@
 
 import pytest
 
-from dalembert.core.arguments import positive_number
+from dalembert.core.arguments import positive_number, whole_number
 from dalembert.core.errors import DataError
 from tests.helpers.findings import raises
 
@@ -19,3 +19,9 @@ def test_a_positive_number_passes_as_a_float() -> None:
 def test_what_is_no_positive_number_is_refused_with_its_code(value: object, code: str) -> None:
     with raises(DataError, code, "step"):
         positive_number("step", value)
+
+
+def test_a_whole_number_beyond_the_largest_float_is_one() -> None:
+    assert whole_number("seed", 10**400) == 10**400
+    with raises(DataError, "out-of-range", "samples"):
+        whole_number("samples", 10**400, most=10)

@@ -147,3 +147,18 @@ def test_signature_docstring_and_python_errors_stay() -> None:
     text = inspect.getdoc(d.checked(split)) or ""
     line = "share : share kept for validation; a number from 0 to 0.5.\n"
     assert text.index("record :") < text.index(line) < text.index("Examples")
+
+
+class Shy:
+    """Has no text, as a machine whose text takes seconds."""
+
+    def __call__(self) -> None: ...
+
+    def __repr__(self) -> str:
+        raise AssertionError("its text was made")
+
+
+def test_the_text_of_a_value_is_made_for_an_error_only() -> None:
+    shy = Shy()
+    assert d.function.read("trial", shy, {}) is shy
+    assert d.mapping("channel", d.function).read("laws", {"u": shy}, {}) == {"u": shy}

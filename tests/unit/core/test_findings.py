@@ -49,6 +49,16 @@ def test_a_file_error_says_where_it_stands() -> None:
     assert (str(error), error.path, error.line, error.code) == ("a.csv:3: cut off.", "a.csv", 3, "damaged")
 
 
+def test_an_error_of_a_file_inside_that_of_another_keeps_its_place_and_its_cause() -> None:
+    cause = ValueError("no number")
+    with raises(FileFormatError, "damaged", "b.csv:2") as caught, FileFormatError.of_file("a.csv"):
+        raise FileFormatError("damaged", "cut off.", path="b.csv", line=2) from cause
+    assert caught.value.__cause__ is cause
+    with raises(FileFormatError, "empty", "a.csv: ") as caught, FileFormatError.of_file("a.csv"):
+        raise DataError("empty", "nothing.")
+    assert isinstance(caught.value.__cause__, DataError)
+
+
 def test_a_warning_has_a_code_too() -> None:
     warning = SimulationWarning("diverged", "the run leaves its range.")
     assert (warning.code, str(warning)) == ("diverged", "the run leaves its range.")

@@ -16,7 +16,7 @@ class FileLines:
     place : number of the line that is read; None before and after.  total : of lines, once all are read.
     """
 
-    def __init__(self, path: Path, shown: str, most: int = 10_000, encoding: str = "latin-1") -> None:
+    def __init__(self, path: Path, shown: str | None, most: int = 10_000, encoding: str = "latin-1") -> None:
         self.path, self.shown, self.most, self.encoding = path, shown, most, encoding
         self.place: int | None = None
         self.total = 0
@@ -36,7 +36,9 @@ class FileLines:
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if isinstance(error, DataError | FileFormatError):
-            raise FileFormatError.placed(error, self.shown, self.place) from None
+            placed = FileFormatError.placed(error, self.shown, self.place)
+            if placed is not error:  # one of another file keeps its place and cause
+                raise placed from None
 
 
 def check_modes(modes: int, nodes: int, max_bytes: int) -> None:

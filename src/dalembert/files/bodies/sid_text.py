@@ -20,12 +20,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
-from dalembert.core.errors import FileFormatError, require_name
+from dalembert.core.errors import FileFormatError, unknown_name
 from dalembert.core.findings import Advice
 from dalembert.files.bodies.bounds import FileLines, check_modes
 
@@ -72,7 +71,7 @@ class SidModal:
 # -- reading -----------------------------------------------------------------------------------------------------------
 def read_modal(path: Path, max_bytes: int) -> SidModal:
     """The object of class modal in a file."""
-    with FileLines(path, str(path)) as lines:
+    with FileLines(path, None) as lines:  # its caller knows how the path is shown
         return _Parser(lines, max_bytes).modal()
 
 
@@ -93,18 +92,18 @@ class _Parser:
         key, _, value = text.partition("=")
         return " ".join(key.split()), value.strip()
 
-    def members(self, name: str, *known: str, of: str = "") -> Iterator[tuple[str, str]]:
-        """Keys and values of an object up to its end; only the known keys, and entries, may be there."""
+    def members(self, name: str, *keys: str, of: str = "") -> Iterator[tuple[str, str]]:
+        """Keys and values of an object up to its end; only these keys, and entries, may be there."""
         while True:
             key, value = self.next(name)
             if key == f"end {name}":
                 return
-            member = key.removeprefix("new ")[:40]
             is_entry = (name == "refmod" and _MODE.fullmatch(key)) or (of and _ENTRY.fullmatch(key))
-            if not is_entry:
-                where: Any = {"where": {"object": member}}
-                place = f"class {of or name!r}"
-                require_name("SID object", member, known, place, error=FileFormatError, code="unknown-class", **where)
+            if not is_entry and key not in keys:
+                entries = ("m0", "m1") if of else ()
+                member, *known = (each.removeprefix("new ")[:40] for each in (key, *keys, *entries))
+                problem = unknown_name("SID object", member, known, f"class {of or name!r}")
+                raise FileFormatError("unknown-class", problem, where={"object": member})
             yield key, value
 
     def fail_if(self, wrong: object, code: str, problem: str, *advice: Advice, **where: str) -> None:
@@ -118,11 +117,11 @@ class _Parser:
             check_modes(int(head[2]), int(head[1]), self.max_bytes)
             key, value = self.next("part")
         self.fail_if(key != "part", "unknown-class", f"expected the class 'part', got {key!r:.40}.")
-        for _, value in self.members("part", "modal"):
+        for _, value in self.members("part", "new modal"):
             problem = "the file has a second object of class 'modal'; one body is read."
             self.fail_if(self.found.matrices, "not-supported", problem)
             self.found.name = value[:NAME]
-            for key, _ in self.members("modal", "refmod", "frame", *MATRICES):
+            for key, _ in self.members("modal", "refmod", "frame", "new frame", *MATRICES):
                 if key == "refmod":
                     self.refmod()
                 elif key in ("frame", "new frame"):
@@ -156,7 +155,7 @@ class _Parser:
 
     def frame(self) -> None:
         self.fail_if(not self.m, "damaged", "the object 'refmod' is missing before 'frame'.", object="refmod")
-        for _, value in self.members("frame", "node"):
+        for _, value in self.members("frame", "new node"):
             number, _, name = value.partition(" ")
             node = SidNode(number or str(len(self.found.nodes) + 1), name.strip()[:NAME])
             self.found.nodes.append(node)
@@ -189,7 +188,7 @@ class _Parser:
         what = f"{name} of {owner}" if owner else name
         counts: dict[str, int] = {}
         matrix: Taylor | None = None
-        for key, value in self.members(name, *COUNTS, "m0", "m1", of=f"taylor ({what})"):
+        for key, value in self.members(name, *COUNTS, of=f"taylor ({what})"):
             entry = _ENTRY.fullmatch(key)
             if entry is not None:
                 matrix = self.start(name, what, counts) if matrix is None else matrix

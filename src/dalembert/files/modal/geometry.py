@@ -174,9 +174,9 @@ def _check_motion(read: _Read) -> None:
     floor_of: dict[str, str] = {}
     for floor, names in read.floors.items():
         for name in names:
-            require_name(
-                "place", name, read.places, f"floor {floor!r:.80}", error=FileFormatError, line=read.line_of(floor)
-            )
+            if name not in read.places:
+                problem = unknown_name("place", name, read.places, f"floor {floor!r:.80}")
+                raise FileFormatError("unknown-name", problem, line=read.line_of(floor))
             if name in floor_of or name in read.follows:
                 leader = f"in floor {floor_of[name]!r:.80}" if name in floor_of else "follows other places"
                 problem = f"place {name!r:.80} is in floor {floor!r:.80} and {leader}."
@@ -184,14 +184,9 @@ def _check_motion(read: _Read) -> None:
             floor_of[name] = floor
     for name, others in read.follows.items():
         for leader in (name, *others):
-            require_name(
-                "place",
-                leader,
-                read.places,
-                f"what {name!r:.80} follows",
-                error=FileFormatError,
-                line=read.line_of(name),
-            )
+            if leader not in read.places:
+                problem = unknown_name("place", leader, read.places, f"what {name!r:.80} follows")
+                raise FileFormatError("unknown-name", problem, line=read.line_of(name))
         if len(read.places[name]) == 4:
             problem = f"place {name!r:.80} has a sensor and follows other places; it moves by one of the two."
             raise FileFormatError("conflicting-arguments", problem, line=read.line_of(name))

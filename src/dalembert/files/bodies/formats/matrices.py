@@ -287,7 +287,10 @@ class _Descriptor:
             return harwell_boeing.read_harwell_boeing(path, shown, self.max_bytes)
         if suffix == ".mtx" and key in ("M", "K", "D") and abaqus_text.is_matrix(path):
             return abaqus_text.read_matrix_input(path, shown, self.max_bytes)
-        return read_matrix(path, shown, self.max_bytes)
+        matrix = read_matrix(path, shown, self.max_bytes)
+        problem = f"{key} has the shape {matrix.shape}, expected rows and columns."
+        self.fail_if(key != "masses" and matrix.ndim != 2, key, "wrong-shape", problem)
+        return matrix
 
     def bulk(self, path: Path, shown: str) -> nastran_text.Bulk:
         """Bulk data of Nastran, read once for points and matrices."""
@@ -311,8 +314,8 @@ class _Descriptor:
             names, places = read_points(path, shown, self.max_bytes)
         else:
             places = _whole(read_matrix(path, shown, self.max_bytes))
-            names = [f"p{k}" for k in range(len(places))]
-        problem = f"points are {' x '.join(map(str, places.shape))}, expected rows of x, y, z."
+            names = [f"p{k}" for k in range(places.size // 3)]
+        problem = f"points have the shape {places.shape}, expected rows of x, y, z."
         self.fail_if(places.ndim != 2 or places.shape[1] != 3 or not len(places), "points", "wrong-shape", problem)
         twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
         for name in twice:

@@ -19,7 +19,7 @@ from dalembert.core.errors import ModelError, require_name
 from dalembert.core.findings import Advice
 from dalembert.core.tables import align_columns
 from dalembert.expressions import Array, Expr
-from dalembert.symbolic.text.read import require_affine, require_shape
+from dalembert.symbolic.text.read import require_shape
 
 Labels = tuple[str, ...]
 
@@ -241,8 +241,9 @@ def coefficients(matrix: LabelledMatrix, symbols: Expr, names: Iterable[str]) ->
     """A matrix that is affine in some symbols: its constant part under ``""``, and one matrix for each symbol."""
     parts = {}
     for name, symbol in zip(names, ca.vertsplit(symbols), strict=True):
-        require_affine(ca.vec(matrix.entries), symbols, "the matrix", repr(name), symbol=name)
         slope = ca.reshape(ca.jacobian(ca.vec(matrix.entries), symbol), *matrix.shape)
+        if ca.depends_on(slope, symbols):
+            raise ModelError("not-affine", f"the matrix must be affine in {name!r}.", where={"symbol": name})
         parts[name] = LabelledMatrix(slope, matrix.rows, matrix.columns)
     constant = ca.substitute(matrix.entries, symbols, ca.DM.zeros(symbols.numel()))
     return {"": LabelledMatrix(constant, matrix.rows, matrix.columns), **parts}

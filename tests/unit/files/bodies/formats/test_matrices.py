@@ -173,6 +173,9 @@ def test_shapes_of_the_user_are_modes(folder: Path):
         ("modes = 6", "modes = 6000", "too-many-modes", None),
         ('K = "K.txt"', "", "missing-argument", None),
         ('K = "K.txt"', 'K = "masses.txt"', "wrong-shape", 6),
+        ('K = "K.txt"', 'K = "flat.npy"', "wrong-shape", 6),
+        ('M = "M.mtx"', 'M = "flat.npy"', "wrong-shape", 5),
+        ('"points.txt"', '"number.npy"', "wrong-shape", 4),
         ('fixed = "root"', 'fixed = "foot"', "unknown-name", None),
         ('fixed = "root"', 'masses = "masses.txt"', "ineffective-argument", 9),
         ("modes = 6", "modes = [", "bad-syntax", None),
@@ -180,6 +183,8 @@ def test_shapes_of_the_user_are_modes(folder: Path):
 )
 def test_a_bad_descriptor_is_named(folder: Path, old: str, new: str, code: str, line: int | None):
     (folder / "link.toml").write_text(FULL.replace(old, new))
+    np.save(folder / "flat.npy", np.ones(3))
+    np.save(folder / "number.npy", 1.0)
     with raises(FileFormatError, code, "link.toml") as caught:
         da.read_flexible_body(folder / "link.toml")
     assert line is None or caught.value.line == line

@@ -177,6 +177,17 @@ def test_standard_input_data_and_matrices_serve_as_well(folder: Path):
         assert da.read_model(folder / "sid.toml")["link"].flexible.modes == 4
 
 
+def test_an_error_of_standard_input_data_names_the_file_as_the_model_does(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "link.SID_FEM").write_text("parts\n")
+    (folder / "sid.toml").write_text(LINK.replace("link.npz", "link.SID_FEM"))
+    monkeypatch.chdir(folder)
+    with raises(ModelFileError, "unknown-class", " link.SID_FEM:1: expected the class") as caught:
+        da.read_model("sid.toml")
+    assert str(folder) not in str(caught.value)
+
+
 @pytest.mark.parametrize("suffix", [".toml", ".json"])
 def test_a_machine_with_flexible_bodies_goes_to_a_file_and_back(folder: Path, suffix: str):
     m = da.read_model(folder / "machine.toml")

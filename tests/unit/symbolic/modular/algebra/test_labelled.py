@@ -136,8 +136,8 @@ def test_systems_are_solved_by_labels_and_affine_matrices_taken_apart() -> None:
     parts = coefficients(matrix, s, ["a", "b"])
     assert [float(parts[name][row, ""]) for name in ("", "a", "b") for row in "pq"] == [3, 0, 2, -1, 0, 1]
     with pytest.raises(da.errors.ModelError) as caught:
-        coefficients(LabelledMatrix(s[0] ** 2, ["p"]), s, ["a", "b"])
-    assert caught.value.code == "not-affine"
+        coefficients(LabelledMatrix(s[0] + s[1] ** 2, ["p"]), s, ["a", "b"])
+    assert caught.value.code == "not-affine" and caught.value.where["symbol"] == "b"
 
 
 @pytest.mark.spec("002-I1", "002-A11")
