@@ -90,8 +90,11 @@ def find_rotor_lines(
     angles = tuple(angle for angle in found if angle is not None)
     if len(angles) < len(found):
         return None
-    ends = int(1.0 / (REACH * base * data.dt))  # samples that the filter joins with the other end of the record
-    speeds = np.concatenate([np.gradient(angle, data.dt)[ends:-ends] / (2.0 * np.pi) for angle in angles])
+    joined = int(1.0 / (REACH * base * data.dt))  # samples that the filter joins with the other end of the record
+    ends = [min(joined, len(angle) // 4) for angle in angles]
+    speeds = np.concatenate(
+        [np.gradient(angle, data.dt)[n:-n] / (2.0 * np.pi) for n, angle in zip(ends, angles, strict=True)]
+    )
     mean = float(np.mean(speeds))
     present = [k for k in range(1, int(0.45 / (data.dt * mean)) + 1) if _measure_line(data, angles, k, mean) > member]
     multiples = tuple(sorted({*family.values(), *present}))

@@ -51,6 +51,20 @@ def test_lines_of_one_rotor_are_found_with_its_mean_speed_and_its_variation(vari
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("seed", [1, 3])  # their pairs are coupled by half as much again as they must
+def test_a_record_of_a_few_turns_has_its_lines_too(seed: int) -> None:
+    """28 turns, of which the filter joins 1/REACH = 17 with the other end."""
+    samples, rng = int(28 / (SPEED * DT)), np.random.default_rng(seed)
+    slow = scipy.signal.lfilter([1.0], np.poly([0.97, 0.97]), rng.normal(size=samples + 400))[400:]
+    angle = 2.0 * np.pi * SPEED * np.cumsum(1.0 + 0.02 * slow / slow.std()) * DT
+    found = find(sum(np.cos(k * angle + k) for k in (3, 5, 7, 8)) + 0.02 * rng.normal(size=samples), 3, 5, 7, 8)
+    assert found is not None and found.multiples == (3, 5, 7, 8)
+    n = samples // 4
+    mean = float(np.gradient(angle, DT)[n:-n].mean()) / (2.0 * np.pi)
+    # noise turns the angle by 2 · 0.02² over Σk² = 147: 0.003 rad at both ends of 14 turns, 1e-4; the band cuts more
+    assert found.base_hz == pytest.approx(mean, rel=2e-3)
+
+
 def test_a_steady_speed_is_none_that_varies() -> None:
     angle = 2.0 * np.pi * SPEED * DT * np.arange(SAMPLES)
     noise = np.random.default_rng(2).normal(size=SAMPLES)
