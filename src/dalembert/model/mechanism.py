@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.core.arguments import positive_number
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import ModelError, ModelWarning, require_name, require_new_name, unknown_name
 from dalembert.core.findings import Advice, Argument, Call, Finding
@@ -16,6 +17,7 @@ from dalembert.core.tables import small_table
 from dalembert.equations import CoordinateLimits
 from dalembert.expressions import Quantity
 from dalembert.model.bodies import (
+    IDENTITY,
     Body,
     BodyFrame,
     BodyPieces,
@@ -40,6 +42,7 @@ from dalembert.model.flexible_comparison import compare_rigid
 from dalembert.model.forces import FORCES, Force
 from dalembert.model.forces.contact import DAMPING, Contact, add_ground
 from dalembert.model.forces.force import ForceMethods
+from dalembert.model.forces.point_force import PointForce
 from dalembert.model.forces.torque import Torque
 from dalembert.model.joints import JOINTS, Joint
 from dalembert.model.joints.joint import JointMethods
@@ -305,8 +308,9 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
     ) -> Body:
         """Replace a rigid body by a flexible one, also in a machine from a file; returns the new body.
 
-        Joints, forces and sensors on the body go to nodes of the data. The first entry of `nodes` places the data in
-        the body. A warning reports every difference of mass, inertia or places.
+        Joints, forces and sensors on the body go to nodes of the data, with the directions that they had. The first
+        entry of `nodes` places the data in the body. A warning reports every difference of mass, inertia or places.
+        Coordinates of the body itself, such as ``rod.x`` and ``rod.angle``, become those of the frame of the data.
 
         Parameters
         ----------
@@ -332,6 +336,7 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         >>> m.make_flexible("rod", data, nodes={"hinge": "root", "end": "tip"}).points
         {'root': (0.0, 0.0), 'tip': (0.5, 0.0)}
         """
+        positive_number("largest", largest, error=ModelError)
         name = body.name if isinstance(body, Body) else body
         rigid = {b.name: k for k, b in enumerate(self.bodies) if b.flexible is None}
         require_name("rigid body", name, rigid, f"mechanism {self.name!r}", error=ModelError, argument="body")
@@ -530,16 +535,46 @@ class BodyReplacement:
                 return place
             node = self.node_at(part.name, self.read(place))
             coordinates = tuple(node.place[: self.old.dimension].tolist())
-            if not isinstance(place, BodyFrame):
+            frame = isinstance(place, BodyFrame)
+            if not frame and not (self.is_turned and isinstance(part, Sensor)):  # a sensor may measure in body axes
                 return Point(self.new, coordinates)
-            axes = matmul(transpose(self.made.rotation), place.axes)
-            return BodyFrame(self.new, coordinates, axes, place.angle - self.made.angle)
+            axes, angle = (place.axes, place.angle) if isinstance(place, BodyFrame) else (IDENTITY, 0.0)
+            axes = matmul(transpose(self.made.rotation), axes)
+            return BodyFrame(self.new, coordinates, axes, angle - self.made.angle)
 
+        part = self.turn_vector(part)
         if isinstance(part, Torque) and part.body is self.old:  # it has no place on a rigid body
             node = self.node_at(part.name, self.read(self.old)).name
             del self.gaps[part.name]
             return replace(part, body=self.new, node=node)
         return replace_places(part, move)
+
+    @property
+    def is_turned(self) -> bool:
+        """Whether the axes of the data are not those of the rigid body."""
+        return not np.array_equal(self.turn, np.eye(3))
+
+    def turn_vector(self, part: Any) -> Any:
+        """The part with a vector in the axes of the rigid body, where it has one, in those of the data."""
+        key, vector = "", None
+        if isinstance(part, (PointForce, Torque)) and part.axes == "body" and part.bodies()[0] is self.old:
+            key = "force" if isinstance(part, PointForce) else "torque"
+            vector = getattr(part, key)
+        elif (
+            isinstance(part, Contact)
+            and part.bodies()[0] is self.old
+            and (self.old.planar or not isinstance(part.plane, BodyFrame))
+        ):
+            key, vector = "normal", part.normal or ((0.0, 1.0) if self.old.planar else (0.0, 0.0, 1.0))
+        if not self.is_turned or not key or is_number(vector):  # a torque in the plane has no direction
+            return part
+        if not isinstance(vector, Sequence) or any(isinstance(x, Quantity) or not is_number(x) for x in vector):
+            problem = f"{part.what} is an expression in the axes of body {self.old.name!r}: it cannot be turned."
+            advice = Advice("Give data in the axes of the body, without {}.", Argument("rotation"))
+            self.problems.append(Finding("not-supported", problem, {"part": part.name}, {}, (advice,)))
+            return part
+        turned = self.turn.T @ np.array([*map(float, vector), 0.0][:3])
+        return replace(part, **{key: tuple(turned[: self.old.dimension].tolist())})
 
     def compare(self, largest: float) -> list[Finding]:
         """Differences from the rigid body."""

@@ -16,13 +16,13 @@ from dalembert.model.flexible_check import body_size
 from dalembert.structures import Frame, Section, flexible_body
 
 
-def tube(length: float, axis: int = 0, planar: bool = False) -> FlexibleBodyData:
+def tube(length: float, axis: int = 0, planar: bool = False, modes: int = 3) -> FlexibleBodyData:
     """A steel tube along an axis, clamped at its root."""
     size = 2 if planar else 3
     frame = Frame("tube", planar=planar)
     frame.add_points(["root", "tip"], [[0.0] * size, list(length * np.eye(3)[axis][:size])])
     frame.add_beam("tube", "root", "tip", section=Section.tube(0.03, 0.026), material="steel", elements=4)
-    return flexible_body(frame, basis="clamped", fixed="root", modes=3)
+    return flexible_body(frame, basis="clamped", fixed="root", modes=modes)
 
 
 def rigid_body(m: da.Mechanism, name: str, data: FlexibleBodyData) -> da.model.Body:
@@ -82,6 +82,44 @@ def test_a_body_made_flexible_is_the_flexible_body_built_by_hand(coordinates: st
         assert runs[0][name] == pytest.approx(runs[1][name], abs=1e-9)
 
 
+def test_turned_data_change_no_force_and_no_sensor_in_axes_of_the_body() -> None:
+    shown = []
+    # two modes: a pair of one frequency, whole whatever its axes
+    for data, rotation in ((tube(0.5, axis=2, modes=2), None), (tube(0.5, modes=2), TO_Z)):
+        m = arm(tube(0.5))
+        end = m["link"].at(0, 0, 0.5)
+        m.add_force("push", end, (1.0, 2.0, 3.0), axes="body")
+        m.add_torque("twist", m["link"], (0.3, 0.2, 0.1), axes="body")
+        m.add_sensor("imu", da.accelerometer(end))
+        m.add_sensor("turned", da.orientation(end))
+        m.make_flexible("link", data, nodes={"hinge": "root", "weld": "tip", "twist": "tip"}, rotation=rotation)
+        eqs = da.equations(m, coordinates="joint")
+        answer = da.forward_dynamics(eqs, da.assemble(eqs, {"hinge.angle": 0.3}))
+        shown.append([answer[f"{name}{axis}"] for name in ("imu.", "turned.r", "hinge.torque.") for axis in "xyz"])
+    np.testing.assert_allclose(shown[1], shown[0], rtol=1e-9, atol=1e-9)  # of some 10; joints are closed to 1e-12
+
+
+def test_a_force_of_any_state_in_axes_of_the_body_is_refused_where_these_turn() -> None:
+    m = arm(tube(0.5))
+    m.add_force("push", m["link"].at(0, 0, 0.5), lambda s: (s.t, 0.0, 0.0), axes="body")
+    with pytest.raises(ModelError, match="cannot be turned") as error:
+        m.make_flexible("link", tube(0.5), nodes={"hinge": "root", "weld": "tip"}, rotation=TO_Z)
+    assert error.value.code == "not-supported"
+    m.make_flexible("link", tube(0.5, axis=2), nodes={"hinge": "root", "weld": "tip"})
+
+
+def test_the_normal_of_a_plane_on_a_body_turns_with_the_data() -> None:
+    data = tube(0.5, planar=True)
+    m = da.Mechanism("table", planar=True)
+    inertia = float(data.inertia[2, 2] - data.mass * data.center @ data.center)
+    table = m.add_body("table", mass=data.mass, inertia=inertia)
+    m.add_fixed("weld", m.ground.at(0, 0), table.at(0, 0.25))
+    ball = m.add_body("ball", mass=1.0, inertia=1.0)
+    m.add_contact("rest", table.at(0, -0.25), ball.at(0, 0), stiffness=1e4)  # normal: y of the table
+    m.make_flexible("table", data, nodes={"weld": "root", "rest": "tip"}, angle=-np.pi / 2)
+    np.testing.assert_allclose(m["rest"].normal, (-1.0, 0.0), atol=1e-15)  # x of the data runs along -y
+
+
 def test_a_urdf_arm_with_a_flexible_link_keeps_its_tree_and_goes_through_a_model_file(tmp_path: Path) -> None:
     m = da.read_model("seven-joint-arm")
     with pytest.warns(ModelWarning):  # a tube without motors: less mass, more inertia about its axis
@@ -136,6 +174,7 @@ def test_differences_of_mass_inertia_and_places_are_findings() -> None:
         ({"nodes": {"elbow": "root"}}, "unknown-name"),
         ({"nodes": {"hinge": "middle"}}, "unknown-name"),
         ({"nodes": {"hinge": "root"}, "rotation": None}, "no-node"),  # along x: nothing is at the weld
+        ({"nodes": {"hinge": "root"}, "largest": 0.0}, "not-positive"),
     ],
 )
 def test_data_that_do_not_fit_are_refused_and_the_machine_stays(arguments: dict[str, object], code: str) -> None:

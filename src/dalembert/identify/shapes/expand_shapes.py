@@ -16,7 +16,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dalembert.core.declare import checked, count, mapping, number
+from dalembert.core.declare import checked, count, instance, mapping, number
 from dalembert.core.errors import DataError, require_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.linear.modes import Modes
@@ -44,8 +44,8 @@ class MeasuredLink:
 
 @checked
 def expand_shapes(
-    modes: Modes,
-    links: Sequence[MeasuredLink],
+    modes: Annotated[Modes, instance(Modes), "measured"],
+    links: Annotated[Sequence[MeasuredLink], instance(list, tuple), "with their sensors"],
     *,
     degree: Annotated[int, count(0), "of the polynomial along each link"] = 3,
 ) -> Modes:
@@ -66,15 +66,18 @@ def expand_shapes(
     names: list[str] = []
     parts = []
     for k, link in enumerate(links):
+        if not isinstance(link, MeasuredLink):
+            raise DataError("wrong-type", f"links must be measured links, got {link!r:.60}.")
         for name in link.sensors:
             require_name("coordinate", name, modes.coordinates, "the modes", argument="links")
         places = np.array([*link.sensors.values()], dtype=np.float64)
-        if len(set(places.tolist())) < degree + 1:
+        different = len(set(places.tolist()))
+        if different < degree + 1:
             raise DataError(
                 "too-few-samples",
-                f"link {k + 1} has sensors at {len(set(places.tolist()))} places; a polynomial of degree {degree} "
-                f"needs {degree + 1}, more to smooth noise.",
-                Advice("Give a smaller {}.", Argument("degree", max(len(places) - 2, 0))),
+                f"link {k + 1} has sensors at {different} places; a polynomial of degree {degree} needs {degree + 1}, "
+                "more to smooth noise.",
+                Advice("Give a smaller {}.", Argument("degree", max(different - 2, 0))),
                 Advice("Or measure at more places along this link."),
                 where={"link": k + 1},
             )  # fmt: skip

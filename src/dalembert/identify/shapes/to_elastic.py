@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from dalembert.core.declare import checked, matrix, positive
+from dalembert.core.declare import checked, instance, matrix, positive
 from dalembert.core.errors import DataError, require_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.linear.modes import Modes
@@ -22,7 +22,7 @@ __all__ = ["to_elastic"]
 
 @checked
 def to_elastic(
-    modes: Modes,
+    modes: Annotated[Modes, instance(Modes), "of total displacements"],
     S: Annotated[Any, matrix("n", "m"), "motion of the coordinates of the modes with the rigid coordinates"],
     zeroed: tuple[str, ...] | list[str],
     rigid: tuple[str, ...] | list[str],
@@ -48,11 +48,12 @@ def to_elastic(
     """
     for name in zeroed:
         require_name("coordinate", name, modes.coordinates, "the modes", argument="zeroed")
-    if S.shape[0] != len(modes.coordinates) or S.shape[1] != len(rigid) or len(set(zeroed)) != len(rigid):
+    n, m, count = len(modes.coordinates), len(rigid), len(set(zeroed))
+    if not m or S.shape != (n, m) or count != m or len(zeroed) != m:
         raise DataError(
             "wrong-shape",
-            f"S has shape {S.shape} with {len(set(zeroed))} zeroed coordinates; expected ({len(modes.coordinates)}, "
-            f"{len(rigid)}) and {len(rigid)}: as many as rigid coordinates.",
+            f"S has shape {S.shape} with {count} zeroed coordinates; expected ({n}, {m}) and {m}, each once: as many "
+            "as rigid coordinates, one at least.",
         )
     at = [modes.coordinates.index(name) for name in zeroed]
     sizes = np.linalg.svd(S[at], compute_uv=False)

@@ -46,13 +46,13 @@ def longest_limit(force: FloatArray, trigger: float, channels: FloatArray) -> in
 DOUBLE_HIT = rule(
     "double-hit", bounce_share, above=0.05, edge=(0.045, 0.055),
     problem="impact at {time:.6g} s: the hammer hits again with {value:.0%} of its first peak.",
-    advice=[Advice("Leave out this impact: {}.", Argument("good"))],
+    advice=[Advice("Leave out this impact, as `good` does.")],
 )  # fmt: skip
 # Noise of one digit repeats a largest value twice at times; a clipped pulse stays at the limit of its sensor.
 OVERLOAD = rule(
     "saturated-channel", longest_limit, above=3.0, edge=(3.0, 3.5),
     problem="impact at {time:.6g} s: a channel stays at its limit for {value} samples.",
-    advice=[Advice("Lower the sensitivity of its amplifier, and leave out this impact: {}.", Argument("good"))],
+    advice=[Advice("Lower the sensitivity of its amplifier, and leave out this impact, as `good` does.")],
 )  # fmt: skip
 
 

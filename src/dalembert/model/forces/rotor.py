@@ -39,9 +39,10 @@ class RotorInertia(Force):
         if self.stiffness is None and float(self.damping) != 0.0:
             advice = Advice("Give {} too.", Argument("stiffness"))
             raise ModelError("ineffective-argument", f"{self.what}: a stiff gear has no damping.", advice)
-        if self.stiffness is not None and not float(self.inertia) * float(self.ratio) > 0.0:
-            problem = f"{self.what}: behind an elastic gear it needs inertia and a positive ratio."
-            raise ModelError("massless-body", problem, Advice("Give {}.", Argument("inertia")))
+        if self.stiffness is not None and float(self.inertia) * float(self.ratio) == 0.0:
+            problem = f"{self.what}: behind an elastic gear it needs inertia, and a ratio that is not zero."
+            advice = Advice("Give {} and {}.", Argument("inertia"), Argument("ratio"))
+            raise ModelError("massless-body", problem, advice)
 
     def rotors(self) -> list[Rotor]:
         elastic = () if self.stiffness is None else (f"{self.name}.deflection", self.stiffness, self.damping)

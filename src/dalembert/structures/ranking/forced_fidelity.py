@@ -83,13 +83,16 @@ def forced_fidelity(
         turn = np.exp(1j * omega * time)
         full += (respond(ranking.full, split.first, F[:, k], omega, clearance) * turn).real
         moved += (_by_modes(held, Phi, squares, F[:, k], omega) * turn).real
+    exact = full[split.first[place]]
+    if exact == 0.0:
+        problem = f"master {split.names[place]!r} is at rest at {time:g} s: its displacement has no relative error."
+        raise DataError("zero", problem, Advice("Choose another {}.", Argument("time")))
     T = split.basis(held.B, Phi)
     gram, seen = T.T @ T, T.T @ full
     mac, m = np.empty(len(moved)), len(split.first)
     for kept, y in enumerate(moved):
         y, G = y[: m + kept], gram[: m + kept, : m + kept]
         mac[kept] = (seen[: m + kept] @ y) ** 2 / ((full @ full) * (y @ G @ y))
-    exact = full[split.first[place]]
     gain = 100.0 * np.abs(moved[:, place] - exact) / abs(exact)
     return ForcedFidelity(np.arange(len(moved)), mac, gain)
 

@@ -61,4 +61,4 @@ def rank_modes(
         if every or count or not weights.rest > rest or more == wanted:
             break
         wanted = more
-    return sort_modes(held, method, squares, Phi, weights._replace(rest=0.0) if every else weights)
+    return sort_modes(held, method, squares, Phi, weights, every=every)

@@ -9,7 +9,7 @@ import numpy as np
 from dalembert.core.arrays import FloatArray, IntArray
 from dalembert.core.declare import checked, count, instance, positive
 from dalembert.core.errors import DataError
-from dalembert.core.findings import Advice, Argument
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.results import column, result
 from dalembert.core.tables import align_columns
 from dalembert.linear.second_order import SecondOrder
@@ -55,6 +55,9 @@ class Ranking:
     @checked
     def size(self, tolerance: Annotated[float, positive, "largest share left out"]) -> int:
         """Smallest number of modes that leave out at most ``tolerance``."""
+        if np.isnan(self.rest):
+            problem = "this ranking has no total, and so no share that is left out."
+            raise DataError("not-supported", problem, Advice("Rank by another method: {}.", Call("ranking.by")))
         enough = np.flatnonzero(self.bounds() <= tolerance)
         if not len(enough):
             problem = f"the {len(self)} interior modes computed leave out up to {self.bounds()[-1]:.3g}"
@@ -76,8 +79,7 @@ class Ranking:
         held = HeldMasters.of(Partition(self.full, self.masters))
         squares, Phi = self.interior.omega**2, self.interior.Phi
         weights = method.prepare(held)(squares, Phi)
-        every = Phi.shape[1] == Phi.shape[0]
-        return sort_modes(held, method, squares, Phi, weights._replace(rest=0.0) if every else weights)
+        return sort_modes(held, method, squares, Phi, weights, every=Phi.shape[1] == Phi.shape[0])
 
     def table(self, most: int = 20) -> str:
         """The first modes, and the share that each and those before it leave out."""
@@ -93,17 +95,21 @@ class Ranking:
 
 
 def sort_modes(
-    held: HeldMasters, method: RankingMethod, squares: FloatArray, Phi: FloatArray, weights: Weights
+    held: HeldMasters, method: RankingMethod, squares: FloatArray, Phi: FloatArray, weights: Weights, *, every: bool
 ) -> Ranking:
-    """Modes by falling coefficient; those of one frequency share theirs, ties go to the lowest."""
+    """Modes by falling coefficient; those of one frequency share theirs, ties go to the lowest.
+
+    every : whether all interior modes were computed, so that no others hold a share.
+    """
     omega = np.sqrt(np.abs(squares))
     coefficients, shares = weights.coefficients.copy(), weights.shares.copy()
     for group in group_repeats(omega) if len(omega) else ():
         coefficients[group], shares[group] = coefficients[group].mean(), shares[group].mean()
     order = ties.largest_first(coefficients)
     kept = np.ones(len(omega), dtype=bool)
+    rest = float(np.minimum(weights.rest, 0.0)) if every else weights.rest  # NaN stays: a method without a total
     interior = Interior(slaves=held.split.slaves, B=held.B, Phi=Phi, omega=omega, kept=kept)
     return Ranking(
         order=order + 1, frequencies=omega[order], coefficients=coefficients[order], shares=shares[order],
-        rest=weights.rest, method=method, masters=held.split.names, interior=interior, full=held.split.system,
+        rest=rest, method=method, masters=held.split.names, interior=interior, full=held.split.system,
     )  # fmt: skip

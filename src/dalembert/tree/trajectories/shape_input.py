@@ -12,8 +12,9 @@ Aᵢ ~ aᵢ Kⁱ:
     ZVD  a = 1, 2, 1    V = 0, proportional to the square of an error
     EI   a = (1 + v)/4, (1 - v)/2, (1 + v)/4    V is the tolerance at the mode, and 0 on both sides of it
 
-with v equal to the tolerance without damping. Shapers of several modes are convolved (Singer and Seering 1990;
-Singhose, Seering and Singer 1994).
+with v equal to the tolerance without damping. Where v would be above 1 a mode dies out below the tolerance within its
+own period: copies would take from each other, and EI is refused. Shapers of several modes are convolved (Singer and
+Seering 1990; Singhose, Seering and Singer 1994).
 """
 
 from __future__ import annotations
@@ -72,6 +73,8 @@ def shape_input(
     >>> [round(delay, 6) for delay in shaped.statistics["delays"]], shaped.statistics["amplitudes"]
     ([0.0, 0.5], [0.5, 0.5])
     """
+    if not isinstance(modes, Modes) and not len(modes):
+        raise DataError("empty", "modes are empty: give those of the machine at one pose at least.")
     poses = np.array([_lowest_poles(one, lowest) for one in ([modes] if isinstance(modes, Modes) else modes)])
     delays, amplitudes = np.zeros(1), np.ones(1)
     for pole in poses.mean(axis=0):
@@ -99,6 +102,15 @@ def make_shaper(pole: complex, kind: str, tolerance: float = 0.05) -> tuple[Floa
     """Delays and amplitudes for one pole with positive imaginary part [rad/s]."""
     decay = np.exp(np.pi * pole.real / pole.imag)  # K
     v = tolerance * (1 + decay) ** 2 / (4 * decay**2 - tolerance * (1 - decay) ** 2)
+    if kind == "ei" and not 0.0 < v <= 1.0:
+        problem = (
+            f"a mode with a damping ratio of {-pole.real / abs(pole):.2g} dies out below {tolerance:g} within a period"
+        )
+        raise DataError(
+            "out-of-range",
+            f"{problem}: a motion shaped by EI would overshoot.",
+            Advice("Use {}.", Argument("kind", "zv")),
+        )
     weights = {"zv": [1.0, 1.0], "zvd": [1.0, 2.0, 1.0], "ei": [1 + v, 2 * (1 - v), 1 + v]}[kind]
     amplitudes = np.array(weights) * decay ** np.arange(len(weights))
     shares: FloatArray = np.asarray(amplitudes / amplitudes.sum(), dtype=np.float64)

@@ -51,6 +51,7 @@ def test_more_sensors_than_coefficients_smooth_noise() -> None:
         ([link({"B.y": 0.2}, {})], 7, "too-few-samples"),
         ([link({"B.y": 0.2}, {}), link({"B.y": 0.0}, {})], 3, "duplicate"),
         ([link({}, {})], 3, "empty"),
+        ([{"a1": 0.0}], 3, "wrong-type"),
         ([da.identify.MeasuredLink({"b1": 0.0, "b2": 0.1}, {"B.y": 0.2})], 1, "unknown-name"),
     ],
 )

@@ -31,6 +31,7 @@ def test_elastic_and_rigid_motion_together_are_the_measured_one() -> None:
     [
         (S, ["A.y"], "wrong-shape"),
         (S[:4], ["A.y", "C.y"], "wrong-shape"),
+        (S, ["A.y", "A.y", "C.y"], "wrong-shape"),
         (S, ["A.y", "D.y"], "unknown-name"),
         (np.outer(S[:, 0], [1.0, 2.0]), ["A.y", "C.y"], "singular-matrix"),
     ],

@@ -189,6 +189,7 @@ def test_it_goes_through_a_model_file(tmp_path: Path) -> None:
     [
         ({"inertia": 1e-4, "damping": 1.0}, "ineffective-argument"),
         ({"inertia": 0.0, "stiffness": 1.0}, "massless-body"),
+        ({"inertia": 1e-4, "stiffness": 1.0, "ratio": 0.0}, "massless-body"),
         ({"inertia": 1e-4, "stiffness": 0.0}, "not-positive"),
         ({"inertia": 1e-4, "stiffness": 1.0, "damping": -1.0}, "negative"),
     ],
@@ -197,6 +198,21 @@ def test_numbers_that_make_no_gear_are_refused(numbers: dict[str, float], code: 
     with pytest.raises(ModelError) as error:
         elastic_arm(joints="").add_rotor("gear", joint="A", **numbers)
     assert error.value.code == code
+
+
+@pytest.mark.parametrize("coordinates", ["absolute", "joint"])
+def test_an_elastic_gear_that_reverses_moves_the_joint_as_one_that_does_not(coordinates: str) -> None:
+    """T and V have the square of the ratio; the rotor turns the other way."""
+    shown = []
+    for ratio in (50.0, -50.0):
+        m = elastic_arm(joints="")
+        m.add_rotor("gear", joint="A", inertia=1e-4, ratio=ratio, stiffness=100.0)
+        m.add_sensor("motor", da.angle("gear.angle"))
+        eqs = da.equations(m, coordinates=coordinates)
+        answer = da.forward_dynamics(eqs, da.assemble(eqs, {"A": 0.4, "gear.deflection": 0.1}))
+        shown.append([answer["A.rate"], answer["gear.deflection.rate"], answer["motor"] / ratio])
+    np.testing.assert_allclose(shown[1], shown[0], rtol=1e-10)
+    assert shown[0][2] == pytest.approx(0.5, abs=1e-12)
 
 
 def test_two_elastic_gears_at_one_joint_are_refused() -> None:

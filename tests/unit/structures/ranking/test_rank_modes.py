@@ -53,6 +53,23 @@ def test_masters_that_leave_a_rigid_motion_are_refused() -> None:
         rank_modes(link_system(), ["root.x", "root.y"], ByFrequency())
 
 
+def test_a_ranking_by_frequency_says_nothing_about_what_is_left_out() -> None:
+    """Also where all interior modes were computed: else no mode at all would be enough."""
+    chain = SecondOrder(np.eye(4), 2.0 * np.eye(4) - np.eye(4, k=1) - np.eye(4, k=-1))
+    ranking = rank_modes(chain, "x1", ByFrequency())
+    assert np.isnan([ranking.bound(0), ranking.bound(3)]).all()
+    assert np.isnan(ranking.by(ByFrequency()).rest)
+    with raises(DataError, "not-supported", "no total"):
+        ranking.size(0.1)
+
+
+def test_a_master_at_rest_at_the_instant_has_no_gain_error() -> None:
+    system = link_system()
+    ranking = rank_modes(system, ["root", "tip"], EnergyBasedRanking({"root.y": 1.0}, 10.0))
+    with raises(DataError, "zero", "at rest"):
+        forced_fidelity(ranking, {"root.y": 1.0j}, 10.0)  # a sine
+
+
 @pytest.mark.spec("004-C54")
 def test_a_harmonic_at_a_natural_frequency_is_refused() -> None:
     system = link_system()

@@ -80,6 +80,15 @@ def left(delays: FloatArray, amplitudes: FloatArray, pole: complex) -> float:
     return float(np.exp(-decay * delays[-1]) * np.hypot(C, S))
 
 
+def test_ei_is_refused_where_it_would_overshoot() -> None:
+    """Its middle copy is (1 - v)/2 of them: below zero for a mode that dies out by itself."""
+    assert min(copies("ei", pole_of(2.5, 0.5), tolerance=0.05)[1]) > 0.0
+    for ratio in (0.55, 0.8):
+        with pytest.raises(DataError, match="overshoot") as error:
+            da.tree.shape_input(motion(), modes_at(pole_of(2.5, ratio)), "ei")
+        assert error.value.code == "out-of-range"
+
+
 @pytest.mark.parametrize(("kind", "slope"), [("zv", 1), ("zvd", 2)])
 def test_an_error_of_the_frequency_counts_with_the_order_of_the_shaper(kind: str, slope: int) -> None:
     """V(ω) has a zero of this order: half the error leaves 1/2 or 1/4."""
@@ -112,6 +121,7 @@ def test_a_motion_that_does_not_end_at_rest_and_modes_that_do_not_vibrate_are_re
     rigid = da.SecondOrder(M=[[1.0]], K=[[0.0]]).modes()
     refused = [
         (running, modes_at(pole_of(2.0)), "not-at-rest"),
+        (motion(), [], "empty"),
         (motion(), rigid, "no-modes"),
         (motion(), 2.5, "wrong-type"),
         (motion(), [2.5], "wrong-type"),
