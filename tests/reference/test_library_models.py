@@ -66,7 +66,11 @@ def test_every_library_machine_runs_with_its_energy_accounted_for_and_its_joints
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if name in SEARCHED else ()) for name in list_models()]
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in SEARCHED else PUBLISHED.get(name, ()))
+        for name in list_models()
+    ],
 )
 def test_every_library_machine_rests_in_one_pose_in_both_coordinates_or_cannot(name: str) -> None:
     """Accelerations below 1e-9 of g, or of g over a lever of 1 m; a road that begins to move has that of its driver."""

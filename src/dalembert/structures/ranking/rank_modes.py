@@ -43,11 +43,12 @@ def rank_modes(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from dalembert.structures import InteriorModeRanking
     >>> chain = SecondOrder(np.diag([1, 1, 1, 1, 0.5]), np.diag([2, 2, 2, 2, 1]) - np.eye(5, k=1) - np.eye(5, k=-1))
     >>> ranking = rank_modes(chain, "x3", InteriorModeRanking(modes=[1, 2]))
     >>> ranking.first(ranking.size(0.02))
-    (2, 1)
+    (1, 2)
     """
     held = HeldMasters.of(Partition(system, masters))
     weigh = method.prepare(held)
