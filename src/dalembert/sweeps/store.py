@@ -85,7 +85,8 @@ def pack(value: object) -> Any:
 def unpack(value: object, most: int = 64_000_000) -> Any:
     """A number, or an array of at most ``most`` numbers."""
     if not isinstance(value, dict):
-        Broken.when(type(value) not in (int, float), f"{value!r:.40} is not a number")
+        if type(value) not in (int, float):  # of millions: no message without an error
+            raise Broken(f"{value!r:.40} is not a number")
         return float(value)  # type: ignore[arg-type]
     shape, data = value.get("shape"), value.get("data")
     if not (isinstance(shape, list) and all(type(n) is int and n >= 0 for n in shape) and isinstance(data, str)):
@@ -142,7 +143,8 @@ def read_lines(
             sizes.update({label: np.size(unpack(results[label])) for label in results if label not in sizes})
             size_ += len(raw) + entry * (1 + len(results))
             size = size_ + 8 * count * sum(sizes.values())
-            StoreError.when(size > max_bytes, "too-large", f"the results exceed max_bytes = {max_bytes}.", **place)
+            if size > max_bytes:
+                raise StoreError("too-large", f"the results exceed max_bytes = {max_bytes}.", **place)
             lines[line["index"]] = line
             good += len(raw)
     if good < path.stat().st_size:
@@ -163,7 +165,8 @@ def _check_line(line: Any, count: int) -> dict[str, Any]:
         raise Broken("results must be a table of numbers and arrays")
     for label, value in results.items():
         unpack(value)
-        Broken.when(not label.isprintable(), f"{label!r:.40} is no name of a result")
+        if not label.isprintable():
+            raise Broken(f"{label!r:.40} is no name of a result")
     return {"index": index, "results": results}
 
 
@@ -203,7 +206,9 @@ def gather_swept(names: tuple[str, ...], points: Any, lines: dict[int, dict[str,
             array = results.setdefault(label, None)
             if array is None:
                 array = results[label] = np.full((count, *np.shape(value_)), np.nan)
-            problem = f"result {label!r} has shape {np.shape(value_)} at point {index}, {array.shape[1:]} elsewhere."
-            DataError.when(array.shape[1:] != np.shape(value_), "wrong-shape", problem)
+            shape = np.shape(value_)
+            if array.shape[1:] != shape:
+                problem = f"result {label!r} has shape {shape} at point {index}, {array.shape[1:]} elsewhere."
+                raise DataError("wrong-shape", problem)
             array[index] = value_
     return Swept(names, np.asarray(points), results, tuple(status.tolist()), errors, seed)

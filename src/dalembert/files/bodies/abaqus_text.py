@@ -41,14 +41,17 @@ def read_matrix_input(path: Path, shown: str, max_bytes: int) -> NodeMatrix:
     with FileLines(path, shown) as lines:
         for text in _lines(lines):
             cells = text.replace(",", " ").split()
-            problem = f"expected node, direction, node, direction, value, got {len(cells)} cells."
-            FileFormatError.when(len(cells) != 5, "bad-syntax", problem, coordinates)
+            if len(cells) != 5:
+                problem = f"expected node, direction, node, direction, value, got {len(cells)} cells."
+                raise FileFormatError("bad-syntax", problem, coordinates)
             numbers = [whole_number(cell) for cell in cells[:4]]
             inner = min(numbers[0], numbers[2])
-            problem = f"node {inner} is internal (hybrid elements or couplings): not supported."
-            FileFormatError.when(inner < 0, "not-supported", problem)
+            if inner < 0:
+                problem = f"node {inner} is internal (hybrid elements or couplings): not supported."
+                raise FileFormatError("not-supported", problem)
             row, column, value = make_row(*numbers[:2]), make_row(*numbers[2:]), real_number(cells[4])
-            FileFormatError.when(value >= HELD, "not-supported", f"{words(row)} is held.", free)
+            if value >= HELD:
+                raise FileFormatError("not-supported", f"{words(row)} is held.", free)
             entries.add(row, column, value)
         return entries.matrix(symmetric=True)
 

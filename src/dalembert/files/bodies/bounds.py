@@ -27,7 +27,8 @@ class FileLines:
                 text, self.place, self.total = file.readline(self.most + 1), number, number - 1
                 if not text:
                     break
-                FileFormatError.when(len(text) > self.most, "too-large", f"a line of more than {self.most} characters.")
+                if len(text) > self.most:
+                    raise FileFormatError("too-large", f"a line of more than {self.most} characters.")
                 yield text.rstrip("\r\n")
         self.place = None
 

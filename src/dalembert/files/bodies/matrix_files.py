@@ -84,7 +84,8 @@ def real_number(cell: str) -> float:
         value = float(cell)
     except ValueError:
         raise FileFormatError("not-a-number", f"{cell!r:.40} is not a number.") from None
-    FileFormatError.when(not math.isfinite(value), "not-finite", f"{cell!r:.40} is not finite.")
+    if not math.isfinite(value):  # of millions: no message without an error
+        raise FileFormatError("not-finite", f"{cell!r:.40} is not finite.")
     return value
 
 

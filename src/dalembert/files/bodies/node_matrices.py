@@ -45,8 +45,9 @@ class Entries:
         self.i, self.j, self.values = array("q"), array("q"), array("d")
 
     def add(self, row: int, column: int, value: float) -> None:
-        problem = f"more than {self.most} entries, which max_bytes allows."
-        FileFormatError.when(len(self.values) >= self.most, "too-large", problem, evidence={"entries": self.most})
+        if len(self.values) >= self.most:  # of millions: no message without an error
+            problem = f"more than {self.most} entries, which max_bytes allows."
+            raise FileFormatError("too-large", problem, evidence={"entries": self.most})
         self.i.append(row)
         self.j.append(column)
         self.values.append(value)
@@ -76,8 +77,9 @@ class Entries:
 
 def make_row(node: int, direction: int, most: int = 1 << 40) -> int:
     """The number of a row; nodes are positive, and a number above ``most`` is damage: no row overflows."""
-    problem = f"node {node}, direction {direction}: numbers of nodes are positive, directions are 1 to 6."
-    FileFormatError.when(not (0 < node < most and 0 <= direction <= len(DIRECTIONS)), "out-of-range", problem)
+    if not (0 < node < most and 0 <= direction <= len(DIRECTIONS)):
+        problem = f"node {node}, direction {direction}: numbers of nodes are positive, directions are 1 to 6."
+        raise FileFormatError("out-of-range", problem)
     return WAYS * node + direction
 
 
@@ -89,9 +91,8 @@ def words(row: int) -> str:
 
 def whole_number(text: str) -> int:
     """A whole number of a file, with a sign."""
-    FileFormatError.when(
-        _WHOLE.fullmatch(text.strip()) is None, "not-a-count", f"{text.strip()!r:.40} is not a whole number."
-    )
+    if _WHOLE.fullmatch(text.strip()) is None:
+        raise FileFormatError("not-a-count", f"{text.strip()!r:.40} is not a whole number.")
     return int(text)
 
 

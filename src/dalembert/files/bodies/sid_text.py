@@ -224,7 +224,8 @@ class _Parser:
             problem = f"{what}: there is no entry {entry[0]}; {entry[1]} is {' x '.join(map(str, shape)) or 'none'}."
             raise FileFormatError("out-of-range", problem, where={"object": what})
         label = f"{what}: {entry[0]}"
-        self.fail_if(not math.isnan(target[at]), "duplicate", f"{label} is there twice.", object=what)
+        if not math.isnan(target[at]):
+            raise FileFormatError("duplicate", f"{label} is there twice.", where={"object": what})
         target[at] = self.number(value, label)
 
     def finish(self, taylor: Taylor, what: str) -> Taylor:
@@ -251,7 +252,8 @@ class _Parser:
         except ValueError:
             problem = f"{what} is {text!r:.40}, not a number."
             raise FileFormatError("not-a-number", problem, where={"object": what}) from None
-        self.fail_if(not math.isfinite(value), "not-finite", f"{what} is {text!r:.40}.", object=what)
+        if not math.isfinite(value):  # of thousands: no message without an error
+            raise FileFormatError("not-finite", f"{what} is {text!r:.40}.", where={"object": what})
         return value
 
     def count(self, text: str, what: str) -> int:

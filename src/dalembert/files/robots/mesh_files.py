@@ -92,12 +92,12 @@ def read_obj(path: Path) -> FloatArray:
     """Triangles (n, 3, 3) of an OBJ file."""
     require_file(path, TEXT_BYTES, path.name)
     points, faces = array("d"), array("l")
+    problem = f"more than {POINTS} points or {TRIANGLES} triangles."
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, 1):
                 if line.startswith((b"v ", b"f ", b" ", b"v\t", b"f\t", b"\t")):
                     _read_line(number, line.split(None, CORNERS + 2), points, faces)
-                    problem = f"more than {POINTS} points or {TRIANGLES} triangles."
                     FileFormatError.when(len(points) > 3 * POINTS or len(faces) > 3 * TRIANGLES, "too-large", problem)
     except OSError as error:
         raise FileFormatError("not-readable", f"cannot be read ({error}).") from None

@@ -175,8 +175,8 @@ def _text(lines: UniversalLines, count: int, parts: int, double: bool, even: boo
     found, place, total = np.empty(count * len(wide)), 0, count * len(wide)
     while place < total:
         text = lines.require()
-        problem = f"{total} numbers are declared, {place} are there."
-        FileFormatError.when(text.strip() == "-1", "damaged", problem, line=lines.number)
+        if text.strip() == "-1":
+            raise FileFormatError("damaged", f"{total} numbers are declared, {place} are there.", line=lines.number)
         at = 0
         while at < len(text.rstrip()) and place < total:
             width = wide[place % len(wide)]
