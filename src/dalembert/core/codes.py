@@ -74,7 +74,7 @@ CODES: dict[str, str] = {
     "not-physical": "an inertia that no distribution of mass has",
     "open-mesh": "a mesh with holes, or with faces turned inside out",
     "same-body": "a joint or force between a body and itself",
-    "same-coordinate": "a coupler between a coordinate and itself",
+    "same-coordinate": "a coupler or a gear between a coordinate and itself",
     "too-many-samples": "more samples than an expression can hold",
     "unlike-body": "data of a flexible body that differ from the rigid body that they replace",
     "wrong-level": "a constraint of another level: position, velocity or acceleration",

@@ -176,8 +176,9 @@ class _Coordinates:
         """Unit of a coordinate; nothing for variables and curve parameters."""
         owner, _, ending = self.names[name].rpartition(".")
         joint = self.joints.get(owner)
-        if self.names[name] in self.gears:
-            return self.unit(self.gears[self.names[name]])
+        geared = self.names.get(self.gears.get(self.names[name], ""), "")
+        if geared:
+            return "" if geared in self.gears else self.unit(geared)
         if joint is not None:
             return next((u for c, _, u in joint.coordinates if c == ending), "")
         return "" if not owner else "rad" if ending == "angle" else "m"
@@ -229,7 +230,12 @@ def _force_problems(m: Mechanism, coordinates: _Coordinates) -> list[Finding]:
         for name, count in geared.items()
         if count > 1 and name is not None
     ]
-    return twice + [
+    itself = [
+        Finding("same-coordinate", f"the elastic gear of {gear.name!r} turns with itself.", {"coordinate": gear.name})
+        for gear in elastic_gears(m)
+        if gear.coordinate in (gear.name, gear.deflection)
+    ]
+    return [*twice, *itself] + [
         problem
         for force in m.forces
         for problem in (*coordinates.check_names(force.what, force.name, force), *force.problems(coordinates.joints))

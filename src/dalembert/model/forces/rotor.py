@@ -41,7 +41,7 @@ class RotorInertia(Force):
             raise ModelError("ineffective-argument", f"{self.what}: a stiff gear has no damping.", advice)
         if self.stiffness is not None and float(self.inertia) * float(self.ratio) == 0.0:
             problem = f"{self.what}: behind an elastic gear it needs inertia, and a ratio that is not zero."
-            advice = Advice("Give {} and {}.", Argument("inertia"), Argument("ratio"))
+            advice = Advice("Give another {}.", Argument("inertia"), Argument("ratio"))
             raise ModelError("massless-body", problem, advice)
 
     def rotors(self) -> list[Rotor]:

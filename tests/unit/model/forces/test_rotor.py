@@ -215,6 +215,18 @@ def test_an_elastic_gear_that_reverses_moves_the_joint_as_one_that_does_not(coor
     assert shown[0][2] == pytest.approx(0.5, abs=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("joint", "code"),
+    [("C", "unknown-name"), ("gear.angle", "same-coordinate"), ("gear.deflection", "same-coordinate")],
+)
+def test_an_elastic_gear_at_no_joint_is_refused(joint: str, code: str) -> None:
+    m = elastic_arm(joints="")
+    m.add_rotor("gear", joint=joint, inertia=1e-4, stiffness=100.0)
+    with pytest.raises(ModelError) as error:
+        da.equations(m)
+    assert error.value.code == code
+
+
 def test_two_elastic_gears_at_one_joint_are_refused() -> None:
     m = elastic_arm()
     m.add_rotor("second", joint="A.angle", inertia=1e-4, stiffness=100.0)
