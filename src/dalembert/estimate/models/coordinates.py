@@ -7,7 +7,7 @@ is orthogonal to those of the coordinates chosen before, relative to the largest
 
     score = min |(1 - P) Zᵀ s'ᵀ| / max |Zᵀ s'ᵀ| .
 
-Coordinates of joints come first, then turns of bodies, then their places.
+Coordinates of joints come first, then amplitudes of elastic shapes, turns of bodies and their places.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def choose_coordinates(
     """Names of independent coordinates for a machine that starts at the chart's state."""
     measures, joints = ([measure_candidate(eqs, k) for k in rows] for rows in (eqs.positions, eqs.recorded_measures))
     turns = turn_candidates(eqs, chart.x, world=False)
-    groups = [joints, *turns, [c for c in measures if c not in joints]]
+    elastic = [c for c in measures if c.name in eqs.elastic]
+    groups = [joints, elastic, *turns, [c for c in measures if c not in joints and c not in elastic]]
     candidates = [c for group in groups for c in group]
     count = len(chart.positions)
     slopes = (_gradients(eqs, q, chart.x.t, candidates) for q in _poses(eqs, chart))
@@ -83,21 +84,22 @@ def _poses(
     still: float = 1e-12,  # of a direction of unit size that the joints leave none of: some thousand roundings
     large: int = 60,  # speeds of a machine; above it the initial pose alone decides
 ) -> list[Array]:
-    """Poses along some ways that the joints allow, the start first."""
+    """Poses along some ways that the joints allow, the start first; flexible bodies turn and move as they are bent."""
     start, t, p = chart.x.q, chart.x.t, eqs.p
+    held = np.eye(eqs.nv)[list(eqs.elastic_speeds.values())]
     poses = [start]
     if eqs.nv > large:
         return poses
     project = Kernel(projection_function(eqs, newton))
     random = np.random.default_rng(0)
-    free = split(chart.T.A[eqs.holonomic_rows])[4].shape[1]
+    free = split(np.vstack((chart.T.A[eqs.holonomic_rows], held)))[4].shape[1]
     for ray in range(min(rays, free)):
         first = random.normal(size=eqs.nv) if ray else np.ones(eqs.nv)
         for sign in (1.0, -1.0):
             q, direction = start, sign * first
             for _ in range(steps):
                 A = eqs.kernel("rows")(q, 0 * direction, np.zeros(eqs.nz), np.zeros(eqs.nu), p, t)[0]
-                Z = split(A.reshape(len(eqs.rows), eqs.nv)[eqs.holonomic_rows])[4]
+                Z = split(np.vstack((A.reshape(len(eqs.rows), eqs.nv)[eqs.holonomic_rows], held)))[4]
                 direction = Z @ (Z.T @ direction)
                 size = float(np.abs(direction).max(initial=0.0))
                 if size < still:
