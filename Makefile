@@ -80,7 +80,7 @@ coverage: .venv/.ready page
 .venv-lowest/.ready: pyproject.toml tests/lowest.py
 	$(PYTHON) -m venv .venv-lowest
 	$(PYTHON) tests/lowest.py > .venv-lowest/lowest.txt
-	.venv-lowest/bin/python -m pip install --quiet -c .venv-lowest/lowest.txt -e ".[netcdf,parquet,data,solids,control,lab,symbolic]" \
+	.venv-lowest/bin/python -m pip install --quiet -c .venv-lowest/lowest.txt -e ".[netcdf,parquet,data,solids,control,lab,symbolic,robust]" \
 		pytest pytest-xdist hypothesis jsonschema mpmath
 	@touch $@
 

@@ -18,6 +18,7 @@ OPTIONAL = {
     "openpyxl": ("openpyxl", "records from worksheets", "lab"),
     "nptdms": ("nptdms", "records of LabVIEW (.tdms)", "lab"),
     "h5py": ("h5py", "records of MATLAB 7.3", "lab"),
+    "clarabel": ("clarabel", "matrix inequalities of robust control", "robust"),
     "sympy": ("sympy", "checks of symbolic equations", "symbolic"),
     "scikit-fem": ("skfem", "solid bodies", "solids"),
     "meshlane": ("meshlane", "meshes from files", "solids"),
