@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from dalembert.control.state_feedback.plan_motion import plan_motion as plan_motion
     from dalembert.control.state_feedback.state_feedback import StateFeedback as StateFeedback
     from dalembert.control.transfer_function import tf as tf
-    from dalembert.control.two_time_scale.composite import Composite as Composite
+    from dalembert.control.two_time_scale.composite import CompositeLaw as CompositeLaw
     from dalembert.control.two_time_scale.composite import WorkspaceLoop as WorkspaceLoop
     from dalembert.control.two_time_scale.composite import composite as composite
     from dalembert.loop.continuous import close_loop as close_loop

@@ -1,4 +1,4 @@
-"""Composite control: a slow law on the manifold of stiff coordinates, and a fast law on deviations from it.
+"""CompositeLaw control: a slow law on the manifold of stiff coordinates, and a fast law on deviations from it.
 
     u = u₀ + u₂ + u_f(η, η̇) ,     η = q_f - φ ,   η̇ = v_f - φ̇
     B u₀ = M_ss a - F_s|₀ ,       a = r̈ + 2 ζ ω (ṙ - v_s) + ω² (r - q_s)          computed torque of the rigid machine
@@ -52,7 +52,7 @@ UNSTABLE = rule(
     problem="the linear loop of the whole machine is not stable in every pose of the workspace: least damping ratio "
     "{value:.3g}.",
     advice=[Advice("Lower {} of the slow law.", Argument("frequency")),
-            Advice("Design the fast law with models of the whole loop: {}.", Call("Composite.plant"))],
+            Advice("Design the fast law with models of the whole loop: {}.", Call("CompositeLaw.plant"))],
 )  # fmt: skip
 
 
@@ -82,7 +82,7 @@ class WorkspaceLoop:
 
 
 @result
-class Composite:
+class CompositeLaw:
     """A slow and a fast law together; fits ``da.simulate(eqs, controller=...)``.
 
     Attributes
@@ -139,7 +139,7 @@ class Composite:
         A, B = (part[0] for part in _machine(two, *_rest(two, q)))
         if slow:
             core = _core(two, self.slow, None, self.correction)
-            law = Composite(two, self.slow, None, self.drives, None, self.correction, core, self.workspace)
+            law = CompositeLaw(two, self.slow, None, self.drives, None, self.correction, core, self.workspace)
             gain, eta = _gains(law, q, _rest(two, q)[0])
             A = A + B @ gain[0][: len(self.drives)]
             T = np.eye(len(A))
@@ -159,8 +159,8 @@ def composite(
     *,
     workspace: Mapping[str, Sequence[float]] | None = None,
     correction: Annotated[str, one_of("state", "motion"), ModelError] = "state",
-) -> Composite:
-    """Composite control of a machine with stiff coordinates.
+) -> CompositeLaw:
+    """CompositeLaw control of a machine with stiff coordinates.
 
     Parameters
     ----------
@@ -196,12 +196,12 @@ def composite(
     grid = _grid(two, workspace)
     drives = two.eqs.inputs.names
     empty = WorkspaceLoop(names, grid, np.zeros((0, 0), complex), np.zeros(0), np.zeros(0))
-    bare = Composite(two, slow, law, drives, dt, correction, core, empty)
+    bare = CompositeLaw(two, slow, law, drives, dt, correction, core, empty)
     poles = _poles(bare, grid)
     damping = np.array([smallest_damping(each) for each in poles])
     ModelWarning.report(judge([UNSTABLE], poles.ravel()), stacklevel=3)
     loop = WorkspaceLoop(names, grid, poles, damping, -poles.real.max(axis=1))
-    return Composite(two, slow, law, drives, dt, correction, core, loop)
+    return CompositeLaw(two, slow, law, drives, dt, correction, core, loop)
 
 
 # -- expressions -------------------------------------------------------------------------------------------------------
@@ -375,7 +375,7 @@ def _machine(two: TwoTimeScale, deflections: Array, parts: list[Any]) -> tuple[A
     return np.array(A), np.array(B)
 
 
-def _gains(law: Composite, poses: Array, deflections: Array) -> tuple[Array, Array]:
+def _gains(law: CompositeLaw, poses: Array, deflections: Array) -> tuple[Array, Array]:
     """∂(u, next state)/∂(reads, state) at rest in poses (k, ...), and ∂(η, η̇)/∂reads."""
     two, core = law.two, law.core
     kernel = law.two.eqs.cache(("composite", core.serialize()), lambda: _gain_kernel(core))
@@ -398,7 +398,7 @@ def _gain_kernel(core: ca.Function) -> Kernel:
     return Kernel(ca.Function("gains", arguments, [ca.densify(gains), ca.densify(deviations)], {"cse": True}), (0, 1))
 
 
-def _poles(law: Composite, poses: Array) -> ComplexArray:
+def _poles(law: CompositeLaw, poses: Array) -> ComplexArray:
     """Poles (k, states) of the loop of the whole machine; of sampled laws as continuous ones, ln z / dt."""
     two, nu = law.two, law.two.eqs.nu
     deflections, parts = _rest(two, poses)
