@@ -284,11 +284,10 @@ def _core(two: TwoTimeScale, slow: ServoConstraints, fast: Law | None, correctio
 def _fast(two: TwoTimeScale, fast: Law, values: Any, state: Any, t: Any) -> tuple[Any, Any]:
     """Inputs of the fast law, in the order of the machine, and its next state."""
     eqs, reads = two.eqs, _reads(two)
-    ModelError.when(len(fast.references), "not-supported", "a fast law has no references: deviations go to zero.")
     for name in fast.reads:
         require_name("coordinate or speed", name, reads, "the fast model", error=ModelError, argument="fast")
     read = ca.vertcat(*(values[reads.index(name)] for name in fast.reads))
-    command, after = fast.function(read, state, SX(0, 1), ca.DM(list(fast.parameters)), t)
+    command, after = fast.function(read, state, SX.zeros(len(fast.references)), ca.DM(list(fast.parameters)), t)
     u = SX.zeros(eqs.nu)
     for k, name in enumerate(fast.drives):
         channel = name.removesuffix(FAST)
