@@ -61,7 +61,7 @@ class GeneralizedPlant:
 
 
 @dataclass(frozen=True)
-class Channels:
+class LoopChannels:
     """Names of w, z, y and u."""
 
     disturbances: tuple[str, ...]
@@ -72,7 +72,7 @@ class Channels:
 
 def choose_channels(
     system: StateSpace, disturbances: Names, performance: Names, outputs: Names, inputs: Names
-) -> Channels:
+) -> LoopChannels:
     """The four sets of names; disturbances and performance are the remaining ones where left out."""
     read, drives = tuple(outputs or ()), tuple(inputs or ())
     w = tuple(disturbances or (name for name in system.inputs if name not in drives))
@@ -80,10 +80,10 @@ def choose_channels(
     for noun, chosen, argument in (("disturbance", w, "disturbances"), ("output to keep small", z, "performance")):
         problem = f"there is no {noun}: every one is in the loop. Name some with {argument}=."
         DataError.when(not chosen, "empty", problem, where={"argument": argument})
-    return Channels(w, z, read, drives)
+    return LoopChannels(w, z, read, drives)
 
 
-def partition(system: StateSpace, channels: Channels) -> GeneralizedPlant:
+def partition(system: StateSpace, channels: LoopChannels) -> GeneralizedPlant:
     """Blocks of a continuous plant."""
     w, u = ([system.inputs.index(name) for name in each] for each in (channels.disturbances, channels.inputs))
     z, y = ([system.outputs.index(name) for name in each] for each in (channels.performance, channels.outputs))
@@ -94,7 +94,7 @@ def partition(system: StateSpace, channels: Channels) -> GeneralizedPlant:
     )  # fmt: skip
 
 
-def require_stabilizing_controller(system: StateSpace, channels: Channels) -> None:
+def require_stabilizing_controller(system: StateSpace, channels: LoopChannels) -> None:
     """Refuse a plant that no controller of these channels stabilises, and name the modes."""
     u = [system.inputs.index(name) for name in channels.inputs]
     y = [system.outputs.index(name) for name in channels.outputs]
@@ -129,12 +129,15 @@ def shift_feedthrough(controller: StateSpace, D22: FloatArray) -> StateSpace:
     return controller.replace(A=controller.A - B @ D22 @ controller.C, B=B, C=C, D=D)
 
 
-def map_to_continuous(system: StateSpace) -> StateSpace:
-    """A sampled plant by z = (1 + s)/(1 - s), which keeps norms and stability; its frequencies are tan(ω dt / 2)."""
+def map_to_continuous(system: StateSpace, zero: float = 1e-12) -> StateSpace:
+    """A sampled plant by z = (1 + s)/(1 - s), which keeps norms and stability; its frequencies are tan(ω dt / 2).
+
+    zero : singular value of I + A, of the largest, below which a pole is at z = -1: an inverse without four digits.
+    """
     right = np.eye(system.nx) + system.A
     singular = np.linalg.svd(right, compute_uv=False)
     DataError.when(
-        system.nx and singular[-1] <= 1e-12 * singular[0], "no-solution",
+        system.nx and singular[-1] <= zero * singular[0], "no-solution",
         "a pole of the sampled plant is at z = -1, where no H-infinity synthesis is possible. Change its sample time.",
     )  # fmt: skip
     root, inverse = np.sqrt(2.0), np.linalg.inv(right) if system.nx else right
@@ -167,7 +170,7 @@ def parrott_bound(D11: FloatArray, D12: FloatArray, D21: FloatArray, rank: float
 
     def without(D: FloatArray) -> FloatArray:
         U, sigma, _ = np.linalg.svd(D)
-        return U[:, int(np.sum(sigma > rank * max(1e-300, *sigma))) :] if D.size else np.eye(len(D))
+        return U[:, int(np.sum(sigma > rank * sigma.max(initial=0.0))) :] if D.size else np.eye(len(D))
 
     left, right = without(D12).conj().T @ D11, D11 @ without(D21.conj().T)
     return max((float(np.linalg.norm(each, 2)) for each in (left, right) if each.size), default=0.0)

@@ -7,7 +7,7 @@ R̃ = D.₁ D.₁ᵀ - diag(γ² I, 0), the stable subspace [X₁; X₂] of the 
 
 gives X = X₂ X₁⁻¹, its dual gives Y. A controller with ‖T‖∞ < γ exists where both matrices have no eigenvalue on the
 imaginary axis, X ≥ 0, Y ≥ 0 and ρ(X Y) < γ². The smallest γ is between the largest gain of D₁₁ that no controller can
-change (Parrott) and the norm that the H2 controller reaches.
+change (Parrott 1978) and the norm that the H2 controller reaches.
 
 The central controller is used in descriptor form with the state x = X₁ ξ, F = -R⁻¹ (D₁.ᵀ C₁ + Bᵀ X), L the dual,
 
@@ -34,9 +34,9 @@ from dalembert.control.plant import Plant, replace_fields
 from dalembert.control.robust import h2
 from dalembert.control.robust.generalized_plant import (
     Actuated,
-    Channels,
     Disturbances,
     GeneralizedPlant,
+    LoopChannels,
     Measured,
     Performance,
     choose_channels,
@@ -107,7 +107,7 @@ def hinf(
 
 
 def synthesize(
-    system: StateSpace, channels: Channels, back_off: float, fastest: float | None, tolerance: float, method: str
+    system: StateSpace, channels: LoopChannels, back_off: float, fastest: float | None, tolerance: float, method: str
 ) -> Synthesis:
     """The best verified controller: of the problem as it is where it is regular, else of the penalised one."""
     continuous = system if system.dt is None else map_to_continuous(system)
@@ -139,7 +139,7 @@ Judge = Callable[[StateSpace, tuple[float, float], float, tuple[str, ...]], Synt
 
 
 def _attempt(
-    penalized: Penalized, channels: Channels, back_off: float, tolerance: float, judge: Judge,
+    penalized: Penalized, channels: LoopChannels, back_off: float, tolerance: float, judge: Judge,
     rounding: float = 1e-6,  # share by which a computed norm may exceed what the controller was designed for
 ) -> Synthesis | None:  # fmt: skip
     """The verified controller of one regular problem; a larger back-off where the loop is not what was designed."""
@@ -189,7 +189,7 @@ def judge_penalized(plant: GeneralizedPlant, controller: StateSpace) -> float:
     return closed.select(inputs=system.inputs[:nw], outputs=system.outputs[:nz]).hinf_norm().gain
 
 
-def _h2_controller(plant: GeneralizedPlant, channels: Channels) -> StateSpace | None:
+def _h2_controller(plant: GeneralizedPlant, channels: LoopChannels) -> StateSpace | None:
     """A stabilising controller to begin with; None where its equations have no solution."""
     try:
         matrices = h2.solve_continuous(replace(plant, D11=np.zeros_like(plant.D11)))
@@ -240,11 +240,12 @@ class RiccatiPair:
 
 
 def search_gamma(
-    plant: GeneralizedPlant, norm: float, tolerance: float, rounds: int = 90, smallest: float = 1e-9
+    plant: GeneralizedPlant, norm: float, tolerance: float, rounds: int = 90, smallest: float = 1e-9, wide: float = 4.0
 ) -> tuple[float, float] | None:
     """Lower and upper bound of the smallest γ; None where no γ is found.
 
     norm : a norm that is reached, or infinite.  smallest : of the first γ, below which γ counts as zero.
+    wide : ratio of the bounds above which their geometric mean halves the interval.
     """
     form = normalize(plant)
     low = parrott_bound(form.plant.D11, form.plant.D12, form.plant.D21)
@@ -262,7 +263,7 @@ def search_gamma(
     for step in range(rounds):
         if high - low <= tolerance * high or high <= floor:
             break
-        gamma = 0.5 * (low + high) if high <= 4.0 * low else float(np.sqrt(max(low, floor) * high))
+        gamma = 0.5 * (low + high) if high <= wide * low else float(np.sqrt(max(low, floor) * high))
         if step % 3 and {low, high} <= set(excess):  # just above the root of the secant, then just below it
             share = excess[low] / max(excess[low] - excess[high], 1e-12)
             margin = min(0.4 * tolerance * high, 0.4 * (high - low))
@@ -282,10 +283,13 @@ def _excess(solution: RiccatiPair | None) -> float:
     return float(np.log(max(solution.coupling, 1e-300))) if solution is not None else 0.0
 
 
-def solve_riccatis(form: NormalForm, gamma: float) -> RiccatiPair | None:
-    """Both stable subspaces at γ; None where one Riccati equation has no solution X ≥ 0 or Y ≥ 0."""
+def solve_riccatis(form: NormalForm, gamma: float, above: float = 1e-9) -> RiccatiPair | None:
+    """Both stable subspaces at γ; None where one Riccati equation has no solution X ≥ 0 or Y ≥ 0.
+
+    above : share by which γ must exceed the gain of the direct term, at which R is singular.
+    """
     plant = form.plant
-    if not gamma > (1.0 + 1e-9) * parrott_bound(plant.D11, plant.D12, plant.D21):
+    if not gamma > (1.0 + above) * parrott_bound(plant.D11, plant.D12, plant.D21):
         return None
     basis, dual = _stable_basis(plant, gamma), _stable_basis(plant.transposed(), gamma)
     if basis is None or dual is None:
@@ -310,7 +314,7 @@ def _gains(plant: GeneralizedPlant, gamma: float) -> tuple[FloatArray, FloatArra
 def _stable_basis(
     plant: GeneralizedPlant,
     gamma: float,
-    axis: float = 1e-10,  # real part, of the modulus and of the largest one, that counts as zero
+    axis: float = 1e-10,  # real part, of the modulus, that counts as zero
     skew: float = 1e-5,  # of X, and its negative eigenvalues, of the largest: rounding of a nearly infinite X
 ) -> Basis | None:
     """X₁, X₂, T and X of the Hamiltonian matrix; None where there is no stabilising X ≥ 0."""
@@ -330,7 +334,7 @@ def _stable_basis(
     if count != n:
         return None
     values = np.linalg.eigvals(T[:n, :n])
-    if np.any(-values.real <= axis * (np.abs(values) + 1e-2 * np.abs(values).max())):
+    if np.any(-values.real <= axis * np.abs(values)):
         return None
     X1, X2 = Z[:n, :n], Z[n:, :n]
     try:
@@ -350,7 +354,7 @@ def _stable_basis(
 
 
 def central_controller(
-    solution: RiccatiPair, D22: FloatArray, channels: Channels, vanishing: float = 1e-12
+    solution: RiccatiPair, D22: FloatArray, channels: LoopChannels, vanishing: float = 1e-12
 ) -> StateSpace | None:
     """The controller by the equations above; ``vanishing``: singular value of E, of the largest, that is zero."""
     form, gamma, plant = solution.form, solution.gamma, solution.form.plant

@@ -126,8 +126,11 @@ def find_missing(plant: GeneralizedPlant, axis: float = 1e-6, zero: float = 1e-8
     return Missing(directions, tuple(sorted({float(f"{abs(w):.4g}") for w in values.imag[on_axis]})))
 
 
-def lower_bound(plant: GeneralizedPlant, count: int = 60) -> float:
-    """Largest of Parrott's bounds at infinity and at ``count`` frequencies: no controller has a smaller norm."""
+def lower_bound(plant: GeneralizedPlant, count: int = 60, condition: float = 1e10) -> float:
+    """Largest of Parrott's bounds at infinity and at ``count`` frequencies: no controller has a smaller norm.
+
+    condition : of i ω I - A, above which a frequency is too near to a pole on the axis for six digits.
+    """
     bounds = [parrott_bound(plant.D11, plant.D12, plant.D21)]
     if not plant.nx:
         return bounds[0]
@@ -137,7 +140,7 @@ def lower_bound(plant: GeneralizedPlant, count: int = 60) -> float:
     nw, nz = plant.B1.shape[1], len(plant.C1)
     for omega in np.geomspace(1e-3 * size, 1e3 * size, count):
         matrix = 1j * omega * np.eye(plant.nx) - plant.A
-        if np.linalg.cond(matrix) > 1e10:  # at a pole on the axis
+        if np.linalg.cond(matrix) > condition:  # at a pole on the axis
             continue
         G = C @ np.linalg.solve(matrix, B) + D
         bounds.append(parrott_bound(G[:nz, :nw], G[:nz, nw:], G[nz:, :nw]))
