@@ -22,7 +22,7 @@ import numpy as np
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import ModelError, require_name
 from dalembert.core.findings import Advice, Argument
-from dalembert.linkages.links import UNITS, WAYS, Link, link_of
+from dalembert.linkages.links import UNITS, WAYS, SlenderLink, link_of
 from dalembert.linkages.node_mechanism import first_node, joint_node
 from dalembert.model import Mechanism
 from dalembert.model.joints import Joint
@@ -69,7 +69,7 @@ def guide_angle(joint: Joint, angles: Mapping[str, Any]) -> Any:
     return angles[joint.a.body.name] + float(joint.a.angle)
 
 
-def number_displacements(m: Mechanism, links: tuple[Link, ...]) -> ElasticCoordinates:
+def number_displacements(m: Mechanism, links: tuple[SlenderLink, ...]) -> ElasticCoordinates:
     """Share the displacements of hinges and fixed joints, hold those on the ground, name what is left."""
     first = dict(
         zip((link.name for link in links), np.cumsum([0, *(len(link.points) for link in links)]), strict=False)
@@ -142,7 +142,7 @@ def number_displacements(m: Mechanism, links: tuple[Link, ...]) -> ElasticCoordi
 
 
 def choose_zeroed(
-    m: Mechanism, links: tuple[Link, ...], elastic: ElasticCoordinates, rigid: Sequence[str], S_w: FloatArray,
+    m: Mechanism, links: tuple[SlenderLink, ...], elastic: ElasticCoordinates, rigid: Sequence[str], S_w: FloatArray,
     free: Sequence[int], singular: float = 1e-3,
 ) -> list[int]:  # fmt: skip
     """Entries of w that stay zero: of every rigid coordinate the displacement of its joint, if S_0 is then regular.

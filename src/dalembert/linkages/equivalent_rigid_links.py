@@ -19,11 +19,12 @@ import numpy as np
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError, ModelError, require_name
 from dalembert.core.findings import Advice, Argument, Finding
+from dalembert.core.rules import rule
 from dalembert.equations import Channels, EquationsOfMotion, Placement, State
 from dalembert.equations.functions import ARGUMENTS
 from dalembert.linkages.elastic_coordinates import choose_zeroed, number_displacements, read_zeroed
-from dalembert.linkages.links import Link, elastic_link, link_of, rigid_link
-from dalembert.linkages.motion import Linkage, Pose, solved_rows
+from dalembert.linkages.links import SlenderLink, elastic_link, link_of, rigid_link
+from dalembert.linkages.motion import Linkage, LinkagePose, solved_rows
 from dalembert.linkages.node_mechanism import refuse_unsupported, split_into_nodes
 from dalembert.mechanics import equations as equations
 from dalembert.model import Mechanism
@@ -32,7 +33,7 @@ from dalembert.solve.motion.minimum_coordinates import minimum_coordinates
 from dalembert.structures.frame.frame import Frame
 
 SX = ca.SX
-Basis = Callable[[Pose, Any], Any]  # from a pose and G of the free displacements to Y
+Basis = Callable[[LinkagePose, Any], Any]  # from a pose and G of the free displacements to Y
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,18 +89,18 @@ class EquivalentRigidLinks:
         self.linkage, self.gauge_rows  # noqa: B018 (what is wrong is refused here)
 
     @cached_property
-    def links(self) -> tuple[Link, ...]:
+    def links(self) -> tuple[SlenderLink, ...]:
         """Links in the order of `beams`, then the rigid ones."""
         bodies = {body.name: body for body in self.mechanism.bodies}
         bent = [elastic_link(bodies[name], frame) for name, frame in self.beams.items()]
         return (*bent, *(rigid_link(body) for name, body in bodies.items() if name not in self.beams))
 
     @cached_property
-    def gauge_rows(self) -> dict[str, tuple[Link, FloatArray]]:
-        """Link and row of curvature of every gauge."""
+    def gauge_rows(self) -> dict[str, tuple[SlenderLink, FloatArray]]:
+        """SlenderLink and row of curvature of every gauge."""
         return {name: self.curvature(*place, gauge=name) for name, place in self.gauges.items()}
 
-    def curvature(self, body: str, place: float, gauge: str = "curvature") -> tuple[Link, FloatArray]:
+    def curvature(self, body: str, place: float, gauge: str = "curvature") -> tuple[SlenderLink, FloatArray]:
         """The link, and the curvature at a place [m] by displacements of its nodes in its axes."""
         link = link_of(self.links, body, f"gauge {gauge!r} of {self.mechanism.name!r}")
         return link, link.curvature_row(float(place), gauge)
@@ -145,36 +146,63 @@ class EquivalentRigidLinks:
             tuple(k for k in free if k not in zeroed), m.gravity, self.gyroscopic,
         )  # fmt: skip
 
-    def findings(self, at: State | None = None) -> list[Finding]:
-        """Condition of S_0 and \\|K S\\| over \\|K\\| at a pose: what the two sets of coordinates rest on."""
+    def conditions(self, at: State | None = None) -> dict[str, float]:
+        """Condition of S_0, and the largest entry of K S over that of K, at a pose: both sets of coordinates need them.
+
+        ``"S_0"`` grows without bound where a rigid motion leaves the zeroed displacements at rest.
+        """
         L = self.linkage
         x = L.rigid.state().q if at is None else at.q[-L.rigid.nq :]
         P, _, S = _numbers(L, x)
-        S_0 = np.linalg.lstsq(P, S, rcond=None)[0][list(L.zeroed)]
-        values = np.linalg.svd(S_0, compute_uv=False)
+        values = np.linalg.svd(np.linalg.lstsq(P, S, rcond=None)[0][list(L.zeroed)], compute_uv=False)
         K = _numbers(L, x, stiffness=True)[0]
         largest = float(np.abs(K).max(initial=0.0)) or 1.0
-        leak = float(np.abs(K @ S).max(initial=0.0)) / largest
-        condition = float(values[0] / max(values[-1], 1e-300))
-        return [
-            Finding("conditioning", f"S_0 of {L.name!r} has the condition {condition:.3g}.", {}, {"cond": condition}),
-            Finding("conditioning", f"rigid motions of {L.name!r} strain its links by {leak:.1e} of their stiffness.",
-                    {}, {"KS": leak}),
-        ]  # fmt: skip
+        return {
+            "S_0": float(values[0] / max(values[-1], 1e-300)),
+            "KS": float(np.abs(K @ S).max(initial=0.0)) / largest,
+        }
+
+    def findings(self, at: State | None = None) -> list[Finding]:
+        """What is wrong with the two sets of coordinates at a pose; empty where they are sound."""
+        numbers = self.conditions(at)
+        judged = (
+            NEAR_SINGULAR.judge(numbers, name=self.mechanism.name),
+            STRAINED.judge(numbers, name=self.mechanism.name),
+        )
+        return [finding for finding in judged if finding is not None]
+
+
+def condition_of_zeroed(numbers: Mapping[str, float]) -> float:
+    return numbers["S_0"]
+
+
+def strain_of_rigid_motions(numbers: Mapping[str, float]) -> float:
+    return numbers["KS"]
+
+
+NEAR_SINGULAR = rule(
+    "ill-conditioned", condition_of_zeroed, above=1e4, edge=(9e3, 1.1e4),
+    problem="a rigid motion of {name!r} hardly moves the displacements that stay zero (condition {value:.3g}).",
+    advice=[Advice("Name others with {}.", Argument("zeroed"))],
+)  # fmt: skip
+STRAINED = rule(
+    "ill-conditioned", strain_of_rigid_motions, above=1e-10, edge=(9e-11, 1.1e-10),
+    problem="rigid motions of {name!r} strain its links ({value:.1e} of their stiffness): a frame is held somewhere.",
+)  # fmt: skip
 
 
 def _numbers(L: Linkage, x: Any = None, *, stiffness: bool = False) -> tuple[FloatArray, FloatArray, FloatArray]:
     """(P or K of nodes, rows of joints in w, S) at a pose, the drawing's when left out."""
     sym = SX.sym("x", L.rigid.nq)
     p, t = ca.DM(L.rigid.p), 0.0
-    pose = Pose(L, sym, SX.zeros(L.rigid.nv), p, t)
+    pose = LinkagePose(L, sym, SX.zeros(L.rigid.nv), p, t)
     P = L.elastic.expand(pose.angles)
     A = solved_rows(L.nodes, L.elastic, pose.r, P, p, t)
     first = pose.to_world(pose.to_world(pose.matrix("K")).T) if stiffness else P
     values = ca.Function("pose", [sym], [ca.densify(item) for item in (first, A, pose.S)])
     at = L.rigid.state().q if x is None else x
-    one, two, three = (np.array(value, dtype=np.float64) for value in values(at))
-    return one, two, three
+    nodal, rows, motions = (np.array(value, dtype=np.float64) for value in values(at))
+    return nodal, rows, motions
 
 
 def _refuse_singular(S_0: FloatArray, names: list[str], machine: str, singular: float = 1e-9) -> None:
@@ -209,7 +237,7 @@ def build_equations(erls: EquivalentRigidLinks, elastic: Channels, basis: Basis 
     y, x, v = sym("y", n), sym("x", rigid.nq), sym("v", n + nq)
     z, u = sym("z", nodes.nz), sym("u", nodes.nu)
     p, t, lam, a = sym("p", len(rigid.parameters)), sym("t"), sym("lam", 0), sym("a", n + nq)
-    pose = Pose(L, x, v[n:], p, t)
+    pose = LinkagePose(L, x, v[n:], p, t)
     G = pose.displacements(p, t)[:, list(L.free)]
     if basis is not None:
         G = G @ basis(pose, G)

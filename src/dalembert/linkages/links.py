@@ -12,7 +12,6 @@ translations and for concentrated masses, whose displacements are those of their
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -33,7 +32,7 @@ CENTRE = "centre"  # the node of a rigid link
 
 
 @dataclass(frozen=True, eq=False)
-class Link:
+class SlenderLink:
     """A link between its nodes.
 
     name : of its body.  points : of the nodes.  places : (n, 2) from the centre of mass of the body, body axes [m].
@@ -83,7 +82,7 @@ class Link:
         """(3n,) curvature [1/m] at a distance along the beams from the start of the first; at a node the mean."""
         if self.elements is None:
             raise ModelError(
-                "rigid-body", f"gauge {gauge!r} is on link {self.name!r}, which is rigid: nothing bends there.",
+                "no-modes", f"gauge {gauge!r} is on link {self.name!r}, which is rigid: nothing bends there.",
                 Advice("Give the link a frame in {}.", Argument("beams")), where={"gauge": gauge, "body": self.name},
             )  # fmt: skip
         ends = np.concatenate([[0.0], np.cumsum(self.elements.length)])
@@ -110,7 +109,7 @@ class Link:
         return row
 
 
-def elastic_link(body: Body, frame: Frame) -> Link:
+def elastic_link(body: Body, frame: Frame) -> SlenderLink:
     """The link of a body from a planar frame in the coordinates of ``body.at``."""
     where = {"body": body.name}
     if not isinstance(frame, Frame) or not frame.planar:
@@ -138,16 +137,16 @@ def elastic_link(body: Body, frame: Frame) -> Link:
     M, K, C = (matrix.toarray() for matrix in (structure.M, structure.K, structure.C))
     centre = np.array([float(x) for x in body.center or (0.0, 0.0)])
     C = C + damping.alpha * M + damping.beta * K
-    return Link(
+    return SlenderLink(
         body.name, structure.points, structure.positions[:, :2] - centre, M, K, C, _convective(group), group
     )  # fmt: skip
 
 
-def rigid_link(body: Body) -> Link:
+def rigid_link(body: Body) -> SlenderLink:
     """A link of one node, the centre of mass of its body."""
     M = np.diag([float(body.mass), float(body.mass), float(body.inertia)])
     none = np.zeros((3, 3))
-    return Link(body.name, (CENTRE,), np.zeros((1, 2)), M, none, none, none, None)
+    return SlenderLink(body.name, (CENTRE,), np.zeros((1, 2)), M, none, none, none, None)
 
 
 def _convective(group: BeamElements) -> FloatArray:
@@ -167,9 +166,8 @@ def _convective(group: BeamElements) -> FloatArray:
     return np.asarray(group.assemble(G.transpose(0, 2, 1)).toarray())  # it takes blocks by columns
 
 
-def link_of(links: tuple[Link, ...], name: str, what: str) -> Link:
+def link_of(links: tuple[SlenderLink, ...], name: str, what: str) -> SlenderLink:
     """The link of this name."""
-    by_name: dict[str, Any] = {link.name: link for link in links}
+    by_name: dict[str, SlenderLink] = {link.name: link for link in links}
     require_name("link", name, by_name, what, error=ModelError)
-    found: Link = by_name[name]
-    return found
+    return by_name[name]

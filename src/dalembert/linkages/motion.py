@@ -18,7 +18,7 @@ import numpy as np
 
 from dalembert.equations import EquationsOfMotion
 from dalembert.linkages.elastic_coordinates import ElasticCoordinates
-from dalembert.linkages.links import Link
+from dalembert.linkages.links import SlenderLink
 
 SX: Any = ca.SX
 
@@ -32,7 +32,7 @@ class Linkage:
     """
 
     name: str
-    links: tuple[Link, ...]
+    links: tuple[SlenderLink, ...]
     rigid: EquationsOfMotion
     nodes: EquationsOfMotion
     elastic: ElasticCoordinates
@@ -51,7 +51,7 @@ class Linkage:
         return self.rigid.nv
 
 
-class Pose:
+class LinkagePose:
     """Places of nodes, S, G and the matrices of the elements at a pose of the rigid links; expressions of x and p."""
 
     def __init__(self, linkage: Linkage, x: Any, rates: Any, p: Any, t: Any) -> None:

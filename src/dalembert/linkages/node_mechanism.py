@@ -12,14 +12,14 @@ from typing import Any
 
 from dalembert.core.errors import ModelError, require_name
 from dalembert.core.findings import Advice
-from dalembert.linkages.links import Link, link_of
+from dalembert.linkages.links import SlenderLink, link_of
 from dalembert.model import Mechanism
 from dalembert.model.bodies import Body, BodyFrame, Place, replace_places
 
 JOINTS = ("revolute", "prismatic", "fixed")
 
 
-def node_body(link: Link, node: int) -> str:
+def node_body(link: SlenderLink, node: int) -> str:
     return f"{link.name}:{link.points[node]}"
 
 
@@ -46,7 +46,7 @@ def refuse_unsupported(m: Mechanism) -> None:
         )  # fmt: skip
 
 
-def split_into_nodes(m: Mechanism, links: tuple[Link, ...], nodes: Mapping[str, str]) -> Mechanism:
+def split_into_nodes(m: Mechanism, links: tuple[SlenderLink, ...], nodes: Mapping[str, str]) -> Mechanism:
     """A copy without gravity whose bodies are the nodes; ``nodes`` : of parts that name a body and no place."""
     parts = {part.name for group in (m.forces, m.sensors) for part in group}
     for name in nodes:
@@ -94,7 +94,7 @@ def split_into_nodes(m: Mechanism, links: tuple[Link, ...], nodes: Mapping[str, 
     return split
 
 
-def _node_of_body(m: Mechanism, link: Link, part: Any, nodes: Mapping[str, str]) -> int:
+def _node_of_body(m: Mechanism, link: SlenderLink, part: Any, nodes: Mapping[str, str]) -> int:
     """The node for a part that names a whole body."""
     if part.name in nodes:
         require_name("point", nodes[part.name], link.points, f"link {link.name!r}", error=ModelError, argument="nodes")
@@ -102,7 +102,7 @@ def _node_of_body(m: Mechanism, link: Link, part: Any, nodes: Mapping[str, str])
     return first_node(m, link)
 
 
-def first_node(m: Mechanism, link: Link) -> int:
+def first_node(m: Mechanism, link: SlenderLink) -> int:
     """The node at which the first joint carries the link, or else touches it."""
     sides = [joint.b for joint in m.joints] + [joint.a for joint in m.joints]
     for side in sides:
@@ -111,5 +111,5 @@ def first_node(m: Mechanism, link: Link) -> int:
     return 0
 
 
-def joint_node(link: Link, side: BodyFrame, part: str) -> int:
+def joint_node(link: SlenderLink, side: BodyFrame, part: str) -> int:
     return 0 if link.elements is None else link.node_at(tuple(map(float, side.coordinates)), part)
