@@ -31,7 +31,8 @@ def descend(
         if slope == 0.0 or done(value):
             break
         if count == 0:
-            direction, slope = direction / np.linalg.norm(direction), slope / np.linalg.norm(direction)
+            size = float(np.linalg.norm(direction))
+            direction, slope = direction / size, slope / size
         step = _line_search(f, x, value, direction, slope)
         if step is None:
             break

@@ -242,6 +242,7 @@ class ObserverForm(Structure):
 def basis(values: FloatArray | None, harmonics: int, count_: int) -> FloatArray:
     """φ_b (models, functions): 1, cos ρ, sin ρ, cos 2ρ, ...; only 1 without a schedule."""
     columns = [np.ones(count_)]
-    for k in range(1, harmonics + 1) if values is not None else ():
-        columns += [np.cos(k * values), np.sin(k * values)]
+    if values is not None:
+        for k in range(1, harmonics + 1):
+            columns += [np.cos(k * values), np.sin(k * values)]
     return np.column_stack(columns)
