@@ -99,7 +99,7 @@ class PhaseMarginGoal(Goal):
         return value
 
     def measure(self, model: StateSpace, controller: StateSpace) -> float:
-        return min(each.phase for each in _exact(model, controller).channels)
+        return float(min(each.phase for each in _exact(model, controller).channels))
 
 
 def _single(loops: Loops, channel: Channel, k: int, omega: FloatArray) -> ComplexArray:

@@ -48,7 +48,7 @@ def evaluate_peaks(
     middle &= loops.stable[:, None] & (r > near * r.max(axis=1, initial=0.0)[:, None])
     ratios, parts = np.zeros((len(r), int(middle.sum(axis=1).max(initial=0)))), {}
     for k in range(len(r)):
-        for place, f in enumerate(np.flatnonzero(middle[k])):
+        for place, f in enumerate(map(int, np.flatnonzero(middle[k]))):
             last = omega.shape[1] - 1
             ends = math.log(omega[k, max(f - 1, 0)]), math.log(omega[k, min(f + 1, last)])
             w = _highest(loops, channel, k, ends, weight)
