@@ -143,11 +143,11 @@ def _measure_coupling(
             _filter_band(spectrum[:, number], k, base, data.dt, count)
             for number, k in zip(numbers, multiples, strict=True)
         )
-        first, second = ((np.abs(z), np.exp(1j * k * np.angle(z))) for z, k in zip((first, second), multiples[::-1]))
+        turned = [np.exp(1j * k * np.angle(z)) for z, k in zip((first, second), multiples[::-1], strict=True)]
         if windows:
-            ratios.append(_compare_windows(first[1], second[1]))
+            ratios.append(_compare_windows(*turned))
         else:
-            ratios.append(_compare_shifts((first[0] * first[1])[:, None], second[0] * second[1]))
+            ratios.append(_compare_shifts((np.abs(first) * turned[0])[:, None], np.abs(second) * turned[1]))
     return float(np.mean(ratios))
 
 
