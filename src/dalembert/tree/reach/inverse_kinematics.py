@@ -119,7 +119,7 @@ def inverse_kinematics(
     search = PoseSearch(eqs, tasks, read_weights(tasks, weights), ranges, begin.t)
     search.tolerance = positive_number("tolerance", tolerance)
     objective = read_objective(eqs, prefer, tasks, ranges, begin)
-    best = nearest_pose(search, begin, goals, whole_number("restarts", restarts), seed)
+    best = nearest_pose(search, begin, goals, whole_number("restarts", restarts), whole_number("seed", seed))
     if best is None:
         raise open_loops(eqs)
     if not search.is_reached(best):
