@@ -119,7 +119,7 @@ def inverse_kinematics(
     search = PoseSearch(eqs, tasks, read_weights(tasks, weights), ranges, begin.t)
     search.tolerance = positive_number("tolerance", tolerance)
     objective = read_objective(eqs, prefer, tasks, ranges, begin)
-    best = nearest_pose(search, begin, goals, whole_number("restarts", restarts), whole_number("seed", seed))
+    best = nearest_pose(search, begin, goals, whole_number("restarts", restarts), seed)
     if best is None:
         raise open_loops(eqs)
     if not search.is_reached(best):
@@ -211,7 +211,7 @@ def first_poses(
     search: PoseSearch, begin: State, goals: Sequence[Goal], restarts: int, seed: int
 ) -> Iterator[SearchPoint]:
     """The initial pose, moved into its ranges, then random poses; poses whose loops do not close are left out."""
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(whole_number("seed", seed))
     search.goals = goals
     first = search.settle(np.array(begin.q))
     if first is not None:
