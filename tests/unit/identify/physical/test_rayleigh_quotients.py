@@ -1,0 +1,178 @@
+"""Updating by Rayleigh quotients: exact recovery, signs, bounds, regularisation, deviations, wrong input."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.core.errors import DataError
+from dalembert.identify import Affine, RayleighQuotients, Updated, update
+from dalembert.linear import Modes, SecondOrder
+from tests.helpers.findings import raises
+
+N = 8
+NAMES = ["density", "m3", "spare", "k1", "k2", "ground"]
+FIRST = {"density": 1.0, "m3": 0.5, "spare": 0.0, "k1": 900.0, "k2": 600.0, "ground": 50.0}
+TRUE = {"density": 1.12, "m3": 0.44, "spare": 0.03, "k1": 990.0, "k2": 520.0, "ground": 57.0}
+
+
+def family() -> Affine:
+    """A row of eight masses: density, one mass more, one that nominally is none; two kinds of springs, and to ground."""
+    unit = np.eye(N)
+
+    def springs(pairs: list[tuple[int, int]]) -> np.ndarray:
+        K = np.zeros((N, N))
+        for i, j in pairs:
+            K += np.outer(unit[i] - unit[j], unit[i] - unit[j])
+        return K
+
+    base = SecondOrder(0.1 * np.eye(N), np.diag([200.0] + [0.0] * (N - 1)), coordinates=[f"x{k}" for k in range(N)])
+    mass = {"density": np.diag(np.linspace(1, 2, N)), "m3": np.diag(unit[3]), "spare": np.diag(unit[6])}
+    stiffness = {
+        "k1": springs([(0, 1), (1, 2), (2, 3)]), "k2": springs([(3, 4), (4, 5), (5, 6), (6, 7)]),
+        "ground": np.diag(unit[7] + unit[4]),
+    }  # fmt: skip
+    return Affine(base, mass=mass, stiffness=stiffness)
+
+
+def errors(result: Updated) -> np.ndarray:
+    return np.array([result[name] - TRUE[name] for name in NAMES])
+
+
+BOUNDS = {"spare": (-1.0, 1.0)}
+
+
+@pytest.mark.spec("004-C45")
+@pytest.mark.spec("004-C46")
+@pytest.mark.parametrize("vector", [False, True])
+@pytest.mark.parametrize("preconditioned", [False, True])
+def test_exact_pairs_give_the_parameters_in_one_pass(vector: bool, preconditioned: bool) -> None:
+    measured = family()(**TRUE).modes()
+    # any length and phase of the shapes
+    turned = Modes(measured.eigenvalues, measured.shapes * np.exp(1j * np.arange(N)) * np.arange(1, N + 1),
+                   measured.coordinates)  # fmt: skip
+    method = RayleighQuotients(vector=vector, preconditioned=preconditioned, passes=1)
+    result = update(family(), turned, FIRST, method=method, bounds=BOUNDS)
+    # the condition of the rows is below 1e4
+    assert np.abs(errors(result)).max() <= 1e-10 * max(TRUE.values())
+    assert result["spare"] == pytest.approx(0.03, abs=1e-10)
+    assert result.frequencies_after_hz == pytest.approx(measured.frequencies_hz, rel=1e-9)
+
+
+@pytest.mark.spec("004-C46")
+def test_rows_with_the_printed_sign_give_the_negative() -> None:
+    system, measured = family()(**FIRST), family()(**TRUE).modes()
+    parts = family().parts()
+    square, phi = np.abs(measured.eigenvalues) ** 2, measured.shapes
+    columns = [FIRST[n] * (parts["M"].get(n, 0 * system.M), parts["K"].get(n, 0 * system.M))[k] if FIRST[n] else
+               parts["M"][n] for n, k in zip(NAMES, (0, 0, 0, 1, 1, 1))]  # fmt: skip
+    sign = [1, 1, 1, -1, -1, -1]
+    A = np.array([[(w2 if s > 0 else -1) * (phi[:, i] @ D @ phi[:, i]) for D, s in zip(columns, sign)]
+                  for i, w2 in enumerate(square)])  # fmt: skip
+    b = -np.array([phi[:, i] @ (w2 * system.M - system.K) @ phi[:, i] for i, w2 in enumerate(square)])
+    chi = np.linalg.lstsq(A / square[:, None], b / square, rcond=None)[0]
+    result = update(family(), measured, FIRST, method=RayleighQuotients(passes=1), bounds=BOUNDS)
+    changes = np.array([(result[n] - FIRST[n]) / (FIRST[n] or 1.0) for n in NAMES])
+    assert chi == pytest.approx(changes, abs=1e-9)
+    printed = np.linalg.lstsq(A / square[:, None], -b / square, rcond=None)[0]
+    assert printed == pytest.approx(-changes, abs=1e-9)
+
+
+@pytest.mark.spec("004-C46")
+def test_shapes_of_the_model_replace_those_that_were_not_measured() -> None:
+    measured = family()(**TRUE).modes()
+    few = Modes(measured.eigenvalues, measured.shapes[[0, 3, 7]], ["x0", "x3", "x7"])
+    once = update(family(), few, FIRST, method=RayleighQuotients(passes=1), bounds=BOUNDS)
+    often = update(family(), few, FIRST, method=RayleighQuotients(passes=20), bounds=BOUNDS)
+    assert np.abs(once.errors_after).max() > 10 * np.abs(often.errors_after).max()
+    assert often.frequencies_after_hz == pytest.approx(measured.frequencies_hz, rel=1e-6)
+    assert often.status == "converged"
+
+
+@pytest.mark.spec("004-C46")
+def test_bounds_hold_and_the_preconditioned_problem_is_another_where_they_do() -> None:
+    measured = family()(**TRUE).modes()
+    tight = {name: (value * 0.95, value * 1.05) for name, value in FIRST.items() if value} | {"spare": (-0.01, 0.01)}
+    plain = update(family(), measured, FIRST, method=RayleighQuotients(passes=1), bounds=tight)
+    other = update(family(), measured, FIRST, method=RayleighQuotients(passes=1, preconditioned=True), bounds=tight)
+    for result in (plain, other):
+        for name, (low, high) in tight.items():
+            assert low - 1e-12 <= result[name] <= high + 1e-12
+    assert np.abs(plain.values - other.values).max() > 1e-3
+    assert "at-bound" in [finding.code for finding in plain.findings]
+    assert np.abs(plain.errors_after).mean() <= np.abs(other.errors_after).mean()
+
+
+@pytest.mark.spec("004-C45")
+def test_regularisation_keeps_parameters_near_their_first_values() -> None:
+    measured = family()(**TRUE).modes()
+
+    def changes(**options: object) -> np.ndarray:
+        result = update(family(), measured, FIRST, method=RayleighQuotients(**options), bounds=BOUNDS)  # type: ignore[arg-type]
+        return np.array([(result[n] - FIRST[n]) / (FIRST[n] or 1.0) for n in NAMES])
+
+    sizes = [float(np.linalg.norm(changes(regularisation=cost))) for cost in (0.0, 1e-3, 1e-1, 1e3)]
+    assert sizes == sorted(sizes, reverse=True) and sizes[-1] < 1e-3
+    held = changes(regularisation={"k1": 1e6})
+    assert abs(held[3]) < 1e-4 < abs(held[4])
+
+
+@pytest.mark.spec("004-C46")
+def test_results_do_not_depend_on_units() -> None:
+    # millimetres for two coordinates, tonnes for all: nothing of the problem changes
+    measured, T = family()(**TRUE).modes(), np.diag([1.0, 1e-3, 1.0, 1.0, 1e-3, 1.0, 1.0, 1.0])
+    unit = family()
+    few = Modes(measured.eigenvalues[:4], measured.shapes[:, :4], measured.coordinates)
+    turned = Modes(few.eigenvalues, np.linalg.solve(T, few.shapes), few.coordinates)
+    scaled = Affine(
+        SecondOrder(1e-3 * T @ unit.base.M @ T, 1e-3 * T @ unit.base.K @ T, coordinates=unit.base.coordinates),
+        mass={n: 1e-3 * T @ D @ T for n, D in (unit.mass or {}).items()},
+        stiffness={n: 1e-3 * T @ D @ T for n, D in (unit.stiffness or {}).items()},
+    )
+    for vector in (False, True):
+        method = RayleighQuotients(regularisation=1e-4, vector=vector, passes=1)
+        a = update(unit, few, FIRST, method=method, bounds=BOUNDS)
+        b = update(scaled, turned, FIRST, method=method, bounds=BOUNDS)
+        assert a.values == pytest.approx(b.values, rel=1e-8, abs=1e-9)
+
+
+@pytest.mark.spec("004-C46")
+def test_deviations_are_those_of_the_frequencies() -> None:
+    # 300 tests of frequencies with 0.1 %: the normalised squares of 6 parameters have mean 1 within
+    # √(2 / 300) = 0.08 each, nearly linear problem
+    true, random = family()(**TRUE).modes(), np.random.default_rng(3)
+    squares = []
+    for _ in range(150):
+        noisy = true.eigenvalues * (1 + 1e-3 * random.normal(size=N))
+        modes = Modes(noisy, true.shapes, true.coordinates, frequency_deviations_hz=1e-3 * true.frequencies_hz)
+        result = update(family(), modes, FIRST, method=RayleighQuotients(passes=1), bounds=BOUNDS)
+        assert result.deviations is not None
+        squares.append((errors(result) / result.deviations) ** 2)
+    assert np.mean(squares, axis=0) == pytest.approx(1.0, abs=4 * np.sqrt(2 / 150))
+
+
+def test_a_machine_and_a_function_are_updated_too() -> None:
+    measured = family()(**TRUE).modes()
+    result = update(lambda **p: family()(**p), measured, FIRST, method=RayleighQuotients(), bounds=BOUNDS)
+    assert np.abs(errors(result)).max() <= 1e-7 * max(TRUE.values())
+
+
+def test_mistakes_have_their_codes() -> None:
+    measured = family()(**TRUE).modes()
+    few = Modes(measured.eigenvalues, measured.shapes[[0, 3, 7]], ["x0", "x3", "x7"])
+    for code, options, modes, more in (
+        ("too-few-samples", {"vector": True}, few, {}),
+        ("wrong-shape", {"weights": [1.0, 2.0]}, measured, {}),
+        ("negative", {"regularisation": -1.0}, measured, {}),
+        ("unknown-name", {"regularisation": {"k9": 1.0}}, measured, {}),
+        ("conflicting-arguments", {}, measured, {"damping": True}),
+        ("out-of-range", {}, measured, {"bounds": {"k1": (1000.0, 2000.0)}}),
+    ):
+        with raises(DataError, code):
+            update(family(), modes, FIRST, method=RayleighQuotients(**options), **more)  # type: ignore[arg-type]
+    with raises(DataError, "out-of-range"):
+        RayleighQuotients(passes=0)
+    with raises(DataError, "wrong-type"):
+        update(family(), measured, FIRST, method="rayleigh")  # type: ignore[arg-type]
+    assert da.identify.RayleighQuotients is RayleighQuotients
