@@ -435,12 +435,13 @@ class ModeSearch:
         J = self.jacobian(at, self.values)
         names = self.family.names
         free = J if np.isfinite(self.prior).any() else J[: len(J) - len(names)]
-        size = np.where(self.values != 0.0, np.abs(self.values), self.scale)
+        has_size = (self.values != 0.0) & (self.first != 0.0)  # a change from zero is judged in its unit
+        size = np.where(has_size, np.abs(self.values), self.scale)
         scaled = free * (size / self.scale)
         lacking = max(len(names) - len(scaled), 0)  # rows, where there are fewer data than unknowns
         scaled = np.vstack([scaled, np.zeros((lacking, len(names)))])
         R = triangularise(scaled)
-        information = judge_information(R, names, relative=self.values != 0.0, source="the modes", effect="them")
+        information = judge_information(R, names, relative=has_size, source="the modes", effect="them")
         if covariance is None:
             covariance = information.covariance * np.outer(size, size)
         else:

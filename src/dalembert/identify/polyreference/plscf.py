@@ -26,7 +26,7 @@ from dalembert.linear.modes import Modes
 from dalembert.linear.responses.frequency_response import FrequencyResponse
 from dalembert.numerics import ties
 
-# Powers of iω of the residual terms: series of modes below and above the lines. With -2 and 0 alone modes an octave away
+# Powers of iω of the residual terms: modes below and above the lines. With -2 and 0 alone modes an octave away
 # move damping ratios by some per mille; the further ones cost no more than the noise of a measurement.
 POWERS = tuple(range(-4, 5))
 
