@@ -18,7 +18,7 @@ TRUE = {"density": 1.12, "m3": 0.44, "spare": 0.4, "k1": 990.0, "k2": 520.0, "gr
 
 
 def family() -> Affine:
-    """Eight masses in a row: density, one mass more, one that nominally is none; two kinds of springs, and to ground."""
+    """Eight masses in a row: density, one mass more, one that is none at first; two kinds of springs, and to ground."""
     unit = np.eye(N)
 
     def springs(pairs: list[tuple[int, int]]) -> np.ndarray:
