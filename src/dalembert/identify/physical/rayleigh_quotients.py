@@ -25,6 +25,7 @@ from dalembert.core.findings import Advice, Argument
 from dalembert.core.progress import Progress
 from dalembert.expressions import Array
 from dalembert.identify.records.checks import find_name
+from dalembert.identify.structured.parametric_system import Affine
 from dalembert.numerics.chain_least_squares import solve_bounded, triangularise
 
 if TYPE_CHECKING:
@@ -74,6 +75,9 @@ class RayleighQuotients:
         names = search.family.names
         shapes = self._measured_shapes(search)
         weights, cost = self._weights(len(search.target.frequencies)), self._regularisation(names)
+        # the same information as a prior: rows of ln ω over its deviation are rows of ω² over twice that
+        wide = 2.0 * float(search.target.frequency_deviations.mean())
+        search.prior = np.where(cost > 0.0, wide / np.sqrt(np.where(cost > 0.0, cost, 1.0)), np.inf)
         search.before = search.at = search.point(search.values)
         low, high = ((bound - search.first) / search.scale for bound in (search.low, search.high))
         change = np.zeros(len(names))
@@ -93,7 +97,8 @@ class RayleighQuotients:
             search.iterations += 1
             search.keep(search.point(np.clip(search.first + search.scale * change, search.low, search.high)))
             bar.update((k + 1) / self.passes)
-            if step <= settled:
+            if step <= settled or (shapes is not None and isinstance(search.family.model, Affine)):
+                step = 0.0  # the rows are linear: another pass has the same
                 break
         free = (change > low) & (change < high)
         inverse = np.linalg.pinv(R[:m, :m][:, free], rcond=1e-12)

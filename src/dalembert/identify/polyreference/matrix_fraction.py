@@ -1,4 +1,4 @@
-"""Right matrix fractions of frequency responses by linear least squares (Peeters et al. 2004).
+"""Right matrix fractions of frequency responses by linear least squares (Peeters, Van der Auweraer and others 2004).
 
     H(ω) = N(w) A(w)⁻¹,   w = e^{-iωT},   N = Σ_r N_r wʳ (ny x nu),   A = Σ_r A_r wʳ (nu x nu),   A_p = 1
 

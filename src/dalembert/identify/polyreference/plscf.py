@@ -1,4 +1,6 @@
-"""Poly-reference least-squares complex frequency domain method: modes from frequency responses (Peeters et al. 2004).
+"""Poly-reference least-squares complex frequency domain method: modes from frequency responses.
+
+After Peeters, Van der Auweraer, Guillaume and Leuridan (2004).
 
 Poles and participations come from right matrix fractions of growing degree (`matrix_fraction`) and are compared and
 clustered as those of the subspace methods (`subspace/stabilization.py`). Shapes and residual terms follow by least
