@@ -109,10 +109,10 @@ def joint_pid(
         places.append(eqs.coordinates.index[name])
         columns.append(eqs.inputs.index[loop.driven])
     rows = [int(np.argmax(N[k])) for k in places]
-    return JointPID(tuple(loops), _holding_inputs(eqs, places, rows, columns))
+    return JointPID(tuple(loops), holding_inputs(eqs, places, rows, columns))
 
 
-def _holding_inputs(eqs: EquationsOfMotion, places: list[int], rows: list[int], columns: list[int]) -> ca.Function:
+def holding_inputs(eqs: EquationsOfMotion, places: list[int], rows: list[int], columns: list[int]) -> ca.Function:
     """The driven inputs, by the driven coordinates, whose forces are zero along them at rest."""
     r = ca.SX.sym("references", len(places))
     q: Any = ca.SX(ca.DM(eqs.state().q))

@@ -114,6 +114,7 @@ class ServoConstraints:
     Attributes
     ----------
     constraints : names, in order.  actuated : inputs it drives.  known : other inputs it reads.
+    relations : the `VirtualConstraint` of each, with its frequency and damping.
     """
 
     eqs: EquationsOfMotion
@@ -121,6 +122,7 @@ class ServoConstraints:
     actuated: tuple[str, ...]
     known: tuple[str, ...]
     dt: float | None
+    relations: tuple[VirtualConstraint, ...]
 
     def __init__(
         self, eqs: EquationsOfMotion, constraints: Mapping[str, VirtualConstraint], actuated: object, dt: float | None
@@ -130,8 +132,9 @@ class ServoConstraints:
         terms, realizable = constraint_terms(eqs, constraints, names)
         used = _find_known_inputs(eqs, terms, others)
         assign(
-            self, eqs=eqs, constraints=tuple(constraints), actuated=tuple(names), known=tuple(used), dt=dt, _terms=terms
-        )
+            self, eqs=eqs, constraints=tuple(constraints), actuated=tuple(names), known=tuple(used), dt=dt,
+            relations=tuple(constraints.values()), _terms=terms,
+        )  # fmt: skip
         if len(names) < len(constraints):
             raise ModelError(
                 "too-few-inputs",
