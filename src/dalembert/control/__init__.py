@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dalembert.control.robust.hinf import hinf as hinf
     from dalembert.control.robust.synthesis import GoalValue as GoalValue
     from dalembert.control.robust.synthesis import Synthesis as Synthesis
+    from dalembert.control.servo.cascade import cascade as cascade
     from dalembert.control.servo.computed_torque import computed_torque as computed_torque
     from dalembert.control.servo.custom_law import custom_law as custom_law
     from dalembert.control.servo.joint_pid import JointPID as JointPID
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
     from dalembert.control.state_feedback.plan_motion import plan_motion as plan_motion
     from dalembert.control.state_feedback.state_feedback import StateFeedback as StateFeedback
     from dalembert.control.transfer_function import tf as tf
+    from dalembert.control.two_time_scale.composite import CompositeLaw as CompositeLaw
+    from dalembert.control.two_time_scale.composite import WorkspaceLoop as WorkspaceLoop
+    from dalembert.control.two_time_scale.composite import composite as composite
     from dalembert.loop.continuous import close_loop as close_loop
     from dalembert.view.plots.linear.loops import bode as bode
     from dalembert.view.plots.linear.loops import nyquist as nyquist
