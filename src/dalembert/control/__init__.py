@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from dalembert.control.state_feedback.plan_motion import plan_motion as plan_motion
     from dalembert.control.state_feedback.state_feedback import StateFeedback as StateFeedback
     from dalembert.control.transfer_function import tf as tf
+    from dalembert.control.uncertainty.linearize_uncertain import linearize_uncertain as linearize_uncertain
+    from dalembert.control.uncertainty.mu import StructuredGain as StructuredGain
+    from dalembert.control.uncertainty.mu import mu as mu
     from dalembert.loop.continuous import close_loop as close_loop
     from dalembert.view.plots.linear.loops import bode as bode
     from dalembert.view.plots.linear.loops import nyquist as nyquist
