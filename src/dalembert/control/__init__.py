@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from dalembert.control.judge.step_info import StepInfo as StepInfo
     from dalembert.control.judge.step_info import step_info as step_info
     from dalembert.control.judge.vibration_reduction import reduction as reduction
+    from dalembert.control.robust.hinf import hinf as hinf
+    from dalembert.control.robust.synthesis import GoalValue as GoalValue
+    from dalembert.control.robust.synthesis import Synthesis as Synthesis
     from dalembert.control.servo.computed_torque import computed_torque as computed_torque
     from dalembert.control.servo.custom_law import custom_law as custom_law
     from dalembert.control.servo.joint_pid import JointPID as JointPID
