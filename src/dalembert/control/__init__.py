@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from dalembert.control.judge.step_info import StepInfo as StepInfo
     from dalembert.control.judge.step_info import step_info as step_info
     from dalembert.control.judge.vibration_reduction import reduction as reduction
+    from dalembert.control.robust.dk import RobustSynthesis as RobustSynthesis
+    from dalembert.control.robust.dk import dk as dk
     from dalembert.control.robust.hinf import hinf as hinf
     from dalembert.control.robust.synthesis import GoalValue as GoalValue
     from dalembert.control.robust.synthesis import Synthesis as Synthesis
@@ -40,9 +42,13 @@ if TYPE_CHECKING:
     from dalembert.control.state_feedback.plan_motion import plan_motion as plan_motion
     from dalembert.control.state_feedback.state_feedback import StateFeedback as StateFeedback
     from dalembert.control.transfer_function import tf as tf
+    from dalembert.control.uncertainty.cover import FamilyCover as FamilyCover
+    from dalembert.control.uncertainty.cover import cover as cover
     from dalembert.control.uncertainty.linearize_uncertain import linearize_uncertain as linearize_uncertain
     from dalembert.control.uncertainty.mu import StructuredGain as StructuredGain
     from dalembert.control.uncertainty.mu import mu as mu
+    from dalembert.control.uncertainty.worst_gain import WorstGain as WorstGain
+    from dalembert.control.uncertainty.worst_gain import worst_gain as worst_gain
     from dalembert.loop.continuous import close_loop as close_loop
     from dalembert.view.plots.linear.loops import bode as bode
     from dalembert.view.plots.linear.loops import nyquist as nyquist

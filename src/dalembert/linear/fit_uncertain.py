@@ -39,9 +39,6 @@ Ranges = Annotated[Mapping[str, Any], known_as("ranges", "a mapping of parameter
 Accuracy = Annotated[float, not_negative, "relative error of the matrices at which the degree is not raised further"]
 Degree = Annotated[int, count(1, 6), "highest total degree of the polynomials"]
 
-# Rounding of N after a fit by least squares: coefficients of less than this, of the largest, are zero.
-ROUNDING = 1e-12
-
 
 @checked
 def fit_uncertain(
@@ -94,10 +91,18 @@ def real_block(name: str, limits: Any, nominal: float | None = None, unit: str =
 
 
 def fit_family(
-    models: Family, blocks: Sequence[UncertainBlock], *, accuracy: float, degree: int, most_models: int = 4000
+    models: Family,
+    blocks: Sequence[UncertainBlock],
+    *,
+    accuracy: float,
+    degree: int,
+    most_models: int = 4000,
+    rounding: float = 1e-12,
+    exact: float = 1e-10,
 ) -> Uncertain:
     """The uncertain system of a family of models.
 
+    rounding : coefficients below this, of the largest, are zero.  exact : error of a fit that rounding explains.
     most_models : bound of the time that a fit of many parameters takes; higher degrees are left out.
     """
     DataError.when(not blocks, "empty", "no parameter is uncertain.", where={"argument": "parameters"})
@@ -132,15 +137,16 @@ def fit_family(
         if error <= accuracy:
             break
     error, powers, coefficients = min(fits, key=lambda each: each[0])
-    exact = error <= 100.0 * ROUNDING
-    system, repeats = form.realise(powers, coefficients, size, max(ROUNDING, 0.1 * error if not exact else 0.0))
+    system, repeats = form.realise(
+        powers, coefficients, size, rounding if error <= exact else max(rounding, 0.1 * error)
+    )
     sized = [replace(b, rows=r, columns=r) for b, r in zip(blocks, repeats, strict=True)]
     into = [name for b in sized for name in channel_names(b.name, "w", b.rows)]
     out = [name for b in sized for name in channel_names(b.name, "z", b.columns)]
     named = system.replace(
         inputs=[*into, *first.inputs], outputs=[*out, *first.outputs], units=form.units, provenance=first.provenance
     )
-    return Uncertain(named, sized, error=0.0 if exact else error)
+    return Uncertain(named, sized, error=0.0 if error <= exact else error)
 
 
 def _powers(n: int, total: int) -> list[tuple[int, ...]]:
@@ -159,13 +165,13 @@ def _monomials(deltas: FloatArray, powers: Sequence[tuple[int, ...]]) -> FloatAr
 class _Form:
     """How the models of a family are stacked: as of second order where all are and M is regular, else as states."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, singular: float = 1e12) -> None:
         self.second = isinstance(model, SecondOrder)
         if isinstance(model, SecondOrder):
             model = model.dense()
             loads = np.abs(model.M).max(initial=0.0)
             self.second = (
-                bool(len(model.M)) and np.linalg.cond(model.M / (loads or 1.0)) < 1e12 and not model.K_loss.any()
+                bool(len(model.M)) and np.linalg.cond(model.M / (loads or 1.0)) < singular and not model.K_loss.any()
             )
         self.model = model
         first = model if not isinstance(model, SecondOrder) else model.state_space()
@@ -311,9 +317,9 @@ def _multiple(terms: Mapping[tuple[int, ...], FloatArray], i: int, zero: float) 
     return _Static(matrix, (*inner.variables, *[i] * p))
 
 
-def _basis(matrix: FloatArray, zero: float) -> FloatArray:
+def _basis(matrix: FloatArray, zero: float, factor: float = 10.0) -> FloatArray:
     U, sigma, _ = np.linalg.svd(matrix, full_matrices=False)
-    return U[:, sigma > 10.0 * zero * max(1.0, sigma.max(initial=0.0))]
+    return U[:, sigma > factor * zero * max(1.0, sigma.max(initial=0.0))]
 
 
 def _sum(first: _Static, second: _Static) -> _Static:

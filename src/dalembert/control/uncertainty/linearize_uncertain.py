@@ -94,16 +94,19 @@ def linearize_uncertain(
         return list(family[1:])
 
     uncertain = fit_family(models, blocks, accuracy=accuracy, degree=degree)
-    if uncertain.error > 1e-2:  # of the largest entries: above what a tolerance of the parameters usually is
+    _report_error(eqs, uncertain.error)
+    return uncertain
+
+
+def _report_error(eqs: EquationsOfMotion, error: float, most: float = 1e-2) -> None:
+    """Warn of a poor fit. most : of the largest entries, as large as the tolerance of many parameters."""
+    if error > most:
         problem = (
-            f"the uncertain model of {eqs.name!r} differs from its machines by {uncertain.error:.1%} of the largest "
+            f"the uncertain model of {eqs.name!r} differs from its machines by {error:.1%} of the largest "
             "entries of their matrices."
         )
         advice = Advice("Use narrower ranges, or a higher {}.", Argument("degree"))
-        warnings.warn(
-            ModelWarning("ill-conditioned", problem, advice, evidence={"error": uncertain.error}), stacklevel=3
-        )
-    return uncertain
+        warnings.warn(ModelWarning("ill-conditioned", problem, advice, evidence={"error": error}), stacklevel=4)
 
 
 def _ranges(eqs: EquationsOfMotion, given: Any, sigmas: float) -> dict[str, tuple[Any, float]]:

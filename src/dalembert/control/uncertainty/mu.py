@@ -20,14 +20,14 @@ import numpy as np
 
 from dalembert.control.uncertainty import structured_perturbation as lower_bound
 from dalembert.control.uncertainty.structured_bound import (
+    BlockStructure,
     Scalings,
-    Structure,
     bound_gain,
     response,
     valid_interval,
 )
 from dalembert.core.arguments import take_names
-from dalembert.core.arrays import FloatArray
+from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.declare import above_and_below, checked, instance, known_as
 from dalembert.core.errors import DataError, require_name
 from dalembert.core.findings import Advice, Call
@@ -141,7 +141,7 @@ def mu(
     """
     system, blocks = closed_blocks(uncertain, inputs, outputs)
     require_stable(system, "the loop without its uncertainty")
-    structure = Structure(blocks)
+    structure = BlockStructure(blocks)
     matrices = bilinear(system) if system.dt is not None else (system.A, system.B, system.C, system.D)
     grid = frequency_grid(matrices[0]) if frequencies is None else _read_grid(frequencies, uncertain.dt)
     to_axis, from_axis = axis_maps(uncertain.dt)
@@ -219,16 +219,22 @@ def axis_maps(dt: float | None) -> tuple[Callable[[float], float], Callable[[flo
     )
 
 
-def frequency_grid(A: FloatArray, points: int = 50, decades: float = 2.0) -> FloatArray:
-    """Zero, frequencies around the poles, infinity."""
+def frequency_grid(
+    A: FloatArray, points: int = 50, decades: float = 2.0, light: float = 0.7, rounding: float = 1e-9
+) -> FloatArray:
+    """Zero, frequencies around the poles, infinity.
+
+    decades : beyond the slowest and the fastest pole.  light : damping ratio below which a pole has frequencies of its
+    own.  rounding : of a pole at zero.
+    """
     poles = np.linalg.eigvals(A) if len(A) else np.zeros(0)
     sizes = np.abs(poles)
-    sizes = sizes[sizes > 1e-9 * sizes.max(initial=0.0)]
+    sizes = sizes[sizes > rounding * sizes.max(initial=0.0)]
     if not len(sizes):
         return np.array([0.0, math.inf])
     spread = np.geomspace(sizes.min() / 10.0**decades, sizes.max() * 10.0**decades, points)
-    light = poles[(poles.imag > 0.0) & (np.abs(poles.real) < 0.7 * np.abs(poles))]
-    near = (light.imag[:, None] + light.real[:, None] * np.array([-2.0, -0.7, 0.0, 0.7, 2.0])).ravel()
+    resonant = poles[(poles.imag > 0.0) & (np.abs(poles.real) < light * np.abs(poles))]
+    near = (resonant.imag[:, None] + resonant.real[:, None] * np.array([-2.0, -0.7, 0.0, 0.7, 2.0])).ravel()
     return np.unique(np.concatenate([[0.0], spread, near[near > 0.0], [math.inf]]))
 
 
@@ -245,13 +251,13 @@ def _read_grid(frequencies: Any, dt: float | None) -> FloatArray:
 class Cover:
     """Scalings whose intervals cover the frequencies from zero to infinity."""
 
-    def __init__(self, matrices: lower_bound.System, structure: Structure, accuracy: float) -> None:
+    def __init__(self, matrices: lower_bound.System, structure: BlockStructure, accuracy: float) -> None:
         self.matrices, self.structure, self.accuracy = matrices, structure, accuracy
         self.curve: dict[float, Scalings] = {}
         self.level, self.frequency = 0.0, 0.0
 
-    def at(self, w: float, target: float = 0.0) -> Scalings:
-        """Scalings at a frequency, from those of the nearest one."""
+    def at(self, w: float, target: float = 0.0, jump: float = 1.2) -> Scalings:
+        """Scalings at a frequency, from those of the nearest one; anew where the bound rises by more than ``jump``."""
         M = response(self.matrices, w)
         start = None
         if self.curve and math.isfinite(w):
@@ -259,15 +265,20 @@ class Cover:
                 self.curve, key=lambda v: abs(math.log((v + 1e-12) / (w + 1e-12))) if math.isfinite(v) else 1e9
             )
             start = self.curve[nearest] if math.isfinite(self.curve[nearest].bound) else None
+        start = self.first(M) if start is None else start
         floor = max(target, 1e-3 * self.level)
         scalings = bound_gain(M, self.structure, start, target=floor, accuracy=0.05 * self.accuracy)
-        if start is not None and scalings.bound > max(1.2 * start.bound, 0.5 * self.level, target):
-            other = bound_gain(M, self.structure, None, target=floor, accuracy=0.05 * self.accuracy)
+        if start is not None and scalings.bound > max(jump * start.bound, 0.5 * self.level, target):
+            other = bound_gain(M, self.structure, self.first(M), target=floor, accuracy=0.05 * self.accuracy)
             scalings = min(scalings, other, key=lambda s: s.bound)
         self.curve[w] = scalings
         if scalings.bound > self.level:
             self.level, self.frequency = scalings.bound, w
         return scalings
+
+    def first(self, M: ComplexArray) -> Scalings | None:
+        """Scalings to begin with where there are none nearby."""
+        return None
 
     def sharpen(self, steps: int = 25, peaks: int = 4) -> None:
         """Golden sections around the highest points."""
@@ -330,9 +341,9 @@ def _gaps(intervals: Sequence[tuple[float, float]], join: float = 1e-9) -> list[
 
 
 def _lower(
-    matrices: lower_bound.System, structure: Structure, w: float, upper: float
+    matrices: lower_bound.System, structure: BlockStructure, w: float, upper: float, zero: float = 1e-9
 ) -> tuple[float, lower_bound.Deltas] | None:
-    if upper <= 1e-9:
+    if upper <= zero:
         return None
     M = response(matrices, w)
     reached = lower_bound.align(M, structure, lower_bound.first_guesses(structure))
@@ -342,9 +353,12 @@ def _lower(
     return reached
 
 
-def static_bound(M: FloatArray, structure: Structure, most: int = 10) -> tuple[float, lower_bound.Deltas] | None:
+def static_bound(
+    M: FloatArray, structure: BlockStructure, most: int = 10, rounding: float = 1e-9
+) -> tuple[float, lower_bound.Deltas] | None:
     """Largest real eigenvalue of M Δ over the corners of the box: exact where no real block is repeated, because
-    det(I - M Δ) is then linear in every parameter. most : parameters for which all corners are tried."""
+    det(I - M Δ) is then linear in every parameter. most : parameters for which all corners are tried.
+    rounding : imaginary part of a real eigenvalue, and distance of two that are equal."""
     n = len(structure.blocks)
     best = 0.0
     worst = None
@@ -353,18 +367,19 @@ def static_bound(M: FloatArray, structure: Structure, most: int = 10) -> tuple[f
     for corner in corners:
         deltas = [np.array([[sign]], complex) for sign in corner]
         values = np.linalg.eigvals(M @ lower_bound.expand(structure, deltas).real)
-        real = values.real[np.abs(values.imag) <= 1e-9 * np.abs(values)]
-        if len(real) and real.max() > best * (1.0 + 1e-12):
+        real = values.real[np.abs(values.imag) <= rounding * np.abs(values)]
+        if len(real) and real.max() > best * (1.0 + rounding):
             best, worst = float(real.max()), [delta / real.max() for delta in deltas]
     return None if worst is None else (best, worst)
 
 
 def _peak_lower(
     matrices: lower_bound.System,
-    structure: Structure,
+    structure: BlockStructure,
     pairs: Mapping[float, tuple[float, lower_bound.Deltas] | None],
     peak: float,
     at_peak: float,
+    same: float = 1e-9,
 ) -> tuple[float, float, lower_bound.Deltas | None]:
     """The smallest perturbation found at any frequency: 1 / ‖Δ‖, its frequency, Δ."""
     reached = [(pair[0], w, pair[1]) for w, pair in pairs.items() if pair is not None]
@@ -375,7 +390,7 @@ def _peak_lower(
             np.array([delta[0, 0].real for delta in each[2]]) for each in sorted(reached, key=lambda e: -e[0])[:5]
         ]
         worst = family.worst(min(1e3, 20.0 / max(peak, 1e-3)), starts)
-        if worst is not None and 1.0 / worst[0] >= best[0] * (1.0 - 1e-9):
+        if worst is not None and 1.0 / worst[0] >= best[0] * (1.0 - same):
             size, direction = worst
             poles = _poles(family, size * direction)
             axis = poles[int(np.argmax(poles.real))] if len(poles) else 0.0
@@ -397,13 +412,15 @@ def _peak_lower(
     return best
 
 
-def climb(value: Callable[[float], float], low: float, high: float, accuracy: float, steps: int) -> None:
-    """Golden sections towards a maximum, until the two values inside agree."""
+def climb(
+    value: Callable[[float], float], low: float, high: float, accuracy: float, steps: int, width: float = 1e-9
+) -> None:
+    """Golden sections towards a maximum, until the two values inside, or the ends, agree."""
     ratio = 0.5 * (math.sqrt(5.0) - 1.0)
     a, b = high - ratio * (high - low), low + ratio * (high - low)
     value_a, value_b = value(a), value(b)
     for _ in range(steps):
-        if abs(value_a - value_b) <= accuracy * max(value_a, value_b) or high - low < 1e-9 * high:
+        if abs(value_a - value_b) <= accuracy * max(value_a, value_b) or high - low < width * high:
             return
         if value_a > value_b:
             high, b, value_b = b, a, value_a
@@ -435,9 +452,9 @@ def realize(delta: Any, w: float, dt: float | None = None) -> StateSpace:
     return columns * (spread * (total * rows))
 
 
-def _turn(value: complex, w: float, dt: float | None) -> StateSpace:
+def _turn(value: complex, w: float, dt: float | None, rounding: float = 1e-12) -> StateSpace:
     """A lag ±|value| (a - s)/(a + s) with this value at jω; a number where it is real."""
-    if abs(value.imag) <= 1e-12 * abs(value) or w == 0.0 or math.isinf(w):
+    if abs(value.imag) <= rounding * abs(value) or w == 0.0 or math.isinf(w):
         return StateSpace.gain([[value.real]])
     sign = 1.0 if value.imag < 0.0 else -1.0  # (a - jω)/(a + jω) has phases from 0 to -π
     angle = np.angle(sign * value)

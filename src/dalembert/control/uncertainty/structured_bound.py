@@ -29,7 +29,7 @@ from dalembert.core.arrays import AnyArray, BoolArray, ComplexArray, FloatArray
 from dalembert.linear.uncertain import UncertainBlock
 
 
-class Structure:
+class BlockStructure:
     """Places of the blocks of Δ, and a basis of their scalings.
 
     fixed : for a skewed bound, how many of the first blocks have the size 1.
@@ -94,7 +94,7 @@ def _hermitian_basis(n: int) -> list[ComplexArray]:
 
 def bound_gain(
     M: ComplexArray,
-    structure: Structure,
+    structure: BlockStructure,
     start: Scalings | None = None,
     *,
     target: float = 0.0,
@@ -138,18 +138,15 @@ def bound_gain(
     floor = max(target**2, 1e-10 * size)
     best, best_x = level, x
     level = level + 0.1 * abs(level) + 1e-12 * size
-    stalled = 0
     for _ in range(most_steps):
         x, settled = _center(x, terms_0 + level * terms_t, identity[0], trace, count)
         value = eigenvalue(x)
         if value < best:
-            stalled = 0 if best - value > accuracy * abs(best) else stalled + 1
             best, best_x = value, x
-        elif settled:
-            stalled += 1
-        if best <= floor or stalled > 2:
+        if best <= floor or (settled and level - value <= accuracy * abs(value)):
             break
-        level = (1.0 - contraction) * best + contraction * level if settled or value <= best else level
+        if settled:
+            level = (1.0 - contraction) * value + contraction * level
     D_w = T_w.conj().T @ np.tensordot(best_x[:count], identity[0], 1) @ T_w
     D_z = T_z.conj().T @ np.tensordot(best_x[:count], identity[1], 1) @ T_z
     G = T_w.conj().T @ np.tensordot(best_x[count:], structure.G, 1) @ T_z
@@ -158,7 +155,7 @@ def bound_gain(
 
 
 def _precondition(
-    M: ComplexArray, structure: Structure, start: Scalings | None
+    M: ComplexArray, structure: BlockStructure, start: Scalings | None
 ) -> tuple[ComplexArray, ComplexArray, FloatArray]:
     """T with D = T* T near the optimum, so that the search begins at D = I; and coordinates of G there."""
     T_w, T_z = np.zeros((structure.nw,) * 2, complex), np.zeros((structure.nz,) * 2, complex)
@@ -186,7 +183,7 @@ def _precondition(
     return T_w, T_z, np.zeros(len(structure.G))
 
 
-def _balance(size: FloatArray, structure: Structure, rounds: int = 10) -> FloatArray:
+def _balance(size: FloatArray, structure: BlockStructure, rounds: int = 10) -> FloatArray:
     """Diagonal scalings d of the rows w that give rows and columns of d M d⁻¹ like norms (Osborne 1960)."""
     groups: list[tuple[slice, slice]] = []
     for k, block in enumerate(structure.blocks):
@@ -233,9 +230,19 @@ def _skewed_eigenvalue(left: ComplexArray, right: ComplexArray, bounded: BoolArr
 
 
 def _center(
-    x: FloatArray, terms: AnyArray, basis: AnyArray, trace: FloatArray, count: int, most: int = 8
+    x: FloatArray,
+    terms: AnyArray,
+    basis: AnyArray,
+    trace: FloatArray,
+    count: int,
+    most: int = 8,
+    near: float = 0.25,
+    shortest: float = 1e-6,
 ) -> tuple[FloatArray, bool]:
-    """Newton steps to the minimum of -ln det F - ln det D with a constant trace of D; whether it settled."""
+    """Newton steps to the minimum of -ln det F - ln det D with a constant trace of D; whether it settled.
+
+    near : decrement from which steps are whole ones, and after which one more is enough (Nesterov and Nemirovskii).
+    """
 
     def factors(x: FloatArray) -> tuple[Any, Any] | None:
         try:
@@ -260,15 +267,15 @@ def _center(
         )
         step = np.linalg.solve(bordered, np.append(-gradient, 0.0))[:-1]
         decrement = math.sqrt(max(float(-gradient @ step), 0.0))
-        length = 1.0 / (1.0 + decrement) if decrement > 0.25 else 1.0
+        length = 1.0 / (1.0 + decrement) if decrement > near else 1.0
         both = factors(x + length * step)
-        while both is None and length > 1e-6:
+        while both is None and length > shortest:
             length *= 0.5
             both = factors(x + length * step)
         if both is None:
             return x, False
         x = x + length * step
-        if decrement < 0.3:
+        if decrement <= near:
             return x, True
     return x, False
 
@@ -281,6 +288,7 @@ def valid_interval(
     scaled: FloatArray,
     axis: float = 1e-7,
     definite: float = 1e-9,
+    rounding: float = 1e-13,
 ) -> tuple[float, float]:
     """Ends of the interval of frequencies around ω in which the scalings give a bound below the level.
 
@@ -314,8 +322,8 @@ def valid_interval(
     H = np.block([[top, -B @ X[:, n:]], [-(Q - S @ X[:, :n]), -top.conj().T]])
     values = scipy.linalg.eigvals(H, check_finite=False, overwrite_a=True)
     size = np.abs(values)
-    near = values[np.abs(values.real) <= axis * size + 1e-13 * size.max()]
-    crossings = [w for w in near.imag if not (abs(w - omega) < 1e-12 * (1.0 + abs(omega)) or is_definite(abs(w)))]
+    near = values[np.abs(values.real) <= axis * size + rounding * size.max()]
+    crossings = [w for w in near.imag if not (abs(w - omega) <= rounding * (1.0 + abs(omega)) or is_definite(abs(w)))]
     above, below = [w for w in crossings if w > omega], [w for w in crossings if w < omega]
     return max([0.0, *below]), min([math.inf, *above])
 

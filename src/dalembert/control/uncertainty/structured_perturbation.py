@@ -25,14 +25,14 @@ import numpy as np
 import scipy.linalg
 import scipy.optimize
 
-from dalembert.control.uncertainty.structured_bound import Structure
+from dalembert.control.uncertainty.structured_bound import BlockStructure
 from dalembert.core.arrays import ComplexArray, FloatArray
 
 System = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 Deltas = list[ComplexArray]  # a number (1, 1) of every scalar block, a matrix (rows, columns) of every full one
 
 
-def expand(structure: Structure, deltas: Deltas) -> ComplexArray:
+def expand(structure: BlockStructure, deltas: Deltas) -> ComplexArray:
     """Δ (nw, nz)."""
     Delta = np.zeros((structure.nw, structure.nz), complex)
     for k, (block, delta) in enumerate(zip(structure.blocks, deltas, strict=True)):
@@ -47,15 +47,16 @@ def sizes(deltas: Deltas) -> float:
 
 def align(
     M: ComplexArray,
-    structure: Structure,
+    structure: BlockStructure,
     start: Iterable[Deltas],
     *,
     rounds: int = 40,
     attained: float = 1e-9,
+    settled: float = 1e-7,
 ) -> tuple[float, Deltas] | None:
     """1 / ‖Δ‖ of the smallest perturbation found at one frequency, and Δ; None where none was.
 
-    attained : |λ - 1| at which det(I - M Δ) = 0 counts as reached.
+    attained : |λ - 1| at which det(I - M Δ) = 0 counts as reached.  settled : relative change of a size that repeats.
     """
     best: tuple[float, Deltas] | None = None
     for deltas in start:
@@ -69,7 +70,7 @@ def align(
             if step is None:
                 break
             size, deltas = step
-            if abs(size - previous) < 1e-7 * size:
+            if abs(size - previous) < settled * size:
                 break
             previous = size
         reached = _reach(M, structure, deltas, attained)
@@ -78,7 +79,7 @@ def align(
     return best
 
 
-def first_guesses(structure: Structure, count: int = 4, seed: int = 0) -> list[Deltas]:
+def first_guesses(structure: BlockStructure, count: int = 4, seed: int = 0) -> list[Deltas]:
     """Perturbations of size 1 to start from."""
     random = np.random.default_rng(seed)
     guesses = []
@@ -97,7 +98,7 @@ def first_guesses(structure: Structure, count: int = 4, seed: int = 0) -> list[D
 
 
 def _eigenvalue(
-    M: ComplexArray, structure: Structure, deltas: Deltas
+    M: ComplexArray, structure: BlockStructure, deltas: Deltas, defective: float = 1e-12
 ) -> tuple[complex, ComplexArray, ComplexArray] | None:
     """The eigenvalue of M Δ nearest to the positive real axis for its size, its vector x, and a = M* y."""
     values, left, right = scipy.linalg.eig(M @ expand(structure, deltas), left=True, right=True)
@@ -105,12 +106,14 @@ def _eigenvalue(
     merit = np.abs(values) if not real else values.real
     k = int(np.argmax(merit))
     product = left[:, k].conj() @ right[:, k]
-    if abs(product) < 1e-12 or abs(values[k]) == 0.0:
+    if abs(product) < defective or abs(values[k]) == 0.0:
         return None
     return complex(values[k]), right[:, k], M.conj().T @ (left[:, k] / product.conj())
 
 
-def _aligned(structure: Structure, x: ComplexArray, a: ComplexArray) -> tuple[float, Deltas] | None:
+def _aligned(
+    structure: BlockStructure, x: ComplexArray, a: ComplexArray, zero: float = 1e-12, kink: float = 1e-7
+) -> tuple[float, Deltas] | None:
     """The smallest Δ with Σ a_k* Δ_k x_k = 1, and its size."""
     g = np.zeros(len(structure.blocks), complex)
     radius = np.zeros(len(structure.blocks))
@@ -132,15 +135,15 @@ def _aligned(structure: Structure, x: ComplexArray, a: ComplexArray) -> tuple[fl
     along_all = np.abs((np.exp(-1j * phases)[:, None] * g[real]).real).sum(axis=1)
     merit = np.cos(phases) / np.maximum(along_all + total, 1e-300)
     phase, size = float(phases[int(np.argmax(merit))]), float(merit.max())
-    if not 1e-12 < size < 1e12:
+    if not zero < size < 1.0 / zero:
         return None
     theta = np.exp(1j * phase)
     along = (np.conj(theta) * g).real
     delta = np.where(real, size * np.sign(along), 0.0).astype(complex)
-    free = np.flatnonzero(real & (np.abs(along) <= 1e-7 * np.abs(g)))
+    free = np.flatnonzero(real & (np.abs(along) <= kink * np.abs(g)))
     delta[free] = 0.0
     rest = 1.0 - np.sum(delta * g) - size * total * theta
-    if np.abs(g[free]).max(initial=0.0) > 1e-12 * np.abs(g).max():  # an inner value makes the sum exact
+    if np.abs(g[free]).max(initial=0.0) > zero * np.abs(g).max():  # an inner value makes the sum exact
         k = free[int(np.argmax(np.abs(g[free])))]
         delta[k] = np.clip((rest / g[k]).real, -size, size)
     deltas: Deltas = []
@@ -156,7 +159,9 @@ def _aligned(structure: Structure, x: ComplexArray, a: ComplexArray) -> tuple[fl
     return size, deltas
 
 
-def _reach(M: ComplexArray, structure: Structure, deltas: Deltas, attained: float) -> Deltas | None:
+def _reach(M: ComplexArray, structure: BlockStructure, deltas: Deltas, attained: float, defective: float = 1e-12,
+    solved: float = 1e-6,
+) -> Deltas | None:  # fmt: skip
     """Perturbations near these with an eigenvalue 1: complex blocks by a common factor, real ones by a Newton step."""
     kinds = [block.kind for block in structure.blocks]
     soft = [k for k, kind in enumerate(kinds) if kind != "real"]
@@ -167,13 +172,13 @@ def _reach(M: ComplexArray, structure: Structure, deltas: Deltas, attained: floa
         if abs(miss) < attained:
             return deltas
         product = left[:, k].conj() @ right[:, k]
-        if abs(product) < 1e-12:
+        if abs(product) < defective:
             return None
         x, a = right[:, k], M.conj().T @ (left[:, k] / product.conj())
         if soft:
             shares = [a[structure.w(j)].conj() @ _times(structure, j, deltas) @ x[structure.z(j)] for j in soft]
             slope = complex(np.sum(shares))
-            if abs(slope) < 1e-14:
+            if abs(slope) < defective:
                 return None
             factor = 1.0 + miss / slope
             factor = factor if abs(factor - 1.0) < 0.5 else 1.0 + 0.5 * (factor - 1.0) / abs(factor - 1.0)
@@ -183,7 +188,7 @@ def _reach(M: ComplexArray, structure: Structure, deltas: Deltas, attained: floa
             rows = np.vstack([g.real, g.imag])
             target = np.array([miss.real, miss.imag])
             step = np.linalg.lstsq(rows, target, rcond=1e-10)[0]
-            if np.linalg.norm(rows @ step - target) > 1e-6 * abs(miss):
+            if np.linalg.norm(rows @ step - target) > solved * abs(miss):
                 return None
             limit = 0.5 * max(sizes(deltas), 1e-6)
             step *= min(1.0, limit / max(float(np.abs(step).max()), 1e-300))
@@ -191,7 +196,7 @@ def _reach(M: ComplexArray, structure: Structure, deltas: Deltas, attained: floa
     return None
 
 
-def _times(structure: Structure, j: int, deltas: Deltas) -> ComplexArray:
+def _times(structure: BlockStructure, j: int, deltas: Deltas) -> ComplexArray:
     block = structure.blocks[j]
     return deltas[j][0, 0] * np.eye(block.rows) if block.is_scalar else deltas[j]
 
@@ -210,24 +215,28 @@ class RealFamily:
     reference : speed [rad/s] that makes real parts pure numbers.
     """
 
-    def __init__(self, system: System, structure: Structure) -> None:
+    def __init__(self, system: System, structure: BlockStructure) -> None:
         self.A, self.B, self.C, self.D = system
         self.structure = structure
         self.n = len(structure.blocks)
         self.of = np.repeat(np.arange(self.n), [block.rows for block in structure.blocks])
         self.reference = max(float(np.abs(np.linalg.eigvals(self.A)).max(initial=0.0)), 1e-12)
 
-    def growth(self, delta: FloatArray) -> tuple[float, FloatArray]:
+    def growth(self, delta: FloatArray, defective: float = 1e-12) -> tuple[float, FloatArray]:
         """Largest real part, relative to the fastest pole, and its slope; ∞ where I - D Δ is singular or beyond."""
         Delta = np.diag(delta[self.of])
         inner = np.eye(len(Delta)) - self.D @ Delta
-        if np.linalg.det(inner) <= 1e-12:
+        if np.linalg.det(inner) <= defective:
             return math.inf, np.zeros(self.n)
         closed = np.linalg.solve(inner, self.C)  # z by x
         values, left, right = scipy.linalg.eig(self.A + self.B @ Delta @ closed, left=True, right=True)
         k = int(np.argmax(values.real))
         x = right[:, k]
-        y = left[:, k] / (left[:, k].conj() @ right[:, k]).conj() if abs(left[:, k].conj() @ x) > 1e-14 else left[:, k]
+        y = (
+            left[:, k] / (left[:, k].conj() @ right[:, k]).conj()
+            if abs(left[:, k].conj() @ x) > defective
+            else left[:, k]
+        )
         # dA = B (I - Δ D)⁻¹ dΔ (I - D Δ)⁻¹ C
         outward = np.linalg.solve(np.eye(len(Delta)) - (Delta @ self.D).T, self.B.T @ y.conj())
         slope = np.bincount(self.of, (outward * (closed @ x)).real, self.n)
@@ -249,7 +258,7 @@ class RealFamily:
         return math.inf
 
     def worst(
-        self, most: float, starts: Iterable[FloatArray] = (), vertices: int = 7
+        self, most: float, starts: Iterable[FloatArray] = (), vertices: int = 7, gain: float = 1e-9
     ) -> tuple[float, FloatArray] | None:
         """Size and direction of the smallest perturbation found below ``most``.
 
@@ -290,7 +299,7 @@ class RealFamily:
                     break
                 direction = climbed.x / length
                 shorter = self.edge(direction, best)
-                if not shorter < best * (1.0 - 1e-9):
+                if not shorter < best * (1.0 - gain):
                     break
                 best, where = shorter, direction
         return (best, where) if where.any() and best < most else None
