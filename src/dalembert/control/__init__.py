@@ -17,7 +17,13 @@ if TYPE_CHECKING:
     from dalembert.control.judge.step_info import StepInfo as StepInfo
     from dalembert.control.judge.step_info import step_info as step_info
     from dalembert.control.judge.vibration_reduction import reduction as reduction
+    from dalembert.control.robust.h2 import h2 as h2
     from dalembert.control.robust.hinf import hinf as hinf
+    from dalembert.control.robust.lmi import lmi_output_feedback as lmi_output_feedback
+    from dalembert.control.robust.lmi import lmi_state_feedback as lmi_state_feedback
+    from dalembert.control.robust.loop_shaping import loop_shaping as loop_shaping
+    from dalembert.control.robust.mixed_sensitivity import mixed_sensitivity as mixed_sensitivity
+    from dalembert.control.robust.pole_region import PoleRegion as PoleRegion
     from dalembert.control.robust.synthesis import GoalValue as GoalValue
     from dalembert.control.robust.synthesis import Synthesis as Synthesis
     from dalembert.control.servo.computed_torque import computed_torque as computed_torque
