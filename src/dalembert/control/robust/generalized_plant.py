@@ -113,6 +113,19 @@ def require_stabilizing_controller(system: StateSpace, channels: LoopChannels) -
 
 def close_loop(system: StateSpace, controller: StateSpace) -> StateSpace:
     """The plant with u = K y: inputs and outputs as before, inputs of the plant add to the command."""
+    u = [system.inputs.index(name) for name in controller.outputs]
+    y = [system.outputs.index(name) for name in controller.inputs]
+    if not system.D[np.ix_(y, u)].any():  # no loop of direct terms: gains of any size
+        B, C, D = system.B, system.C, system.D
+        gain = controller.D @ np.hstack([C[y], D[y]])
+        A = np.block([[system.A + B[:, u] @ gain[:, : system.nx], B[:, u] @ controller.C],
+                      [controller.B @ C[y], controller.A]])  # fmt: skip
+        return system.replace(
+            A=A, B=np.vstack([B + B[:, u] @ gain[:, system.nx :], controller.B @ D[y]]),
+            C=np.hstack([C + D[:, u] @ gain[:, : system.nx], D[:, u] @ controller.C]),
+            D=D + D[:, u] @ gain[:, system.nx :],
+            states=[*system.states, *(f"synthesis.{name}" for name in controller.states)],
+        )  # fmt: skip
     joined = append([system, controller], "synthesis")
     K = np.zeros((joined.nu, joined.ny))
     for k, name in enumerate(controller.outputs):
