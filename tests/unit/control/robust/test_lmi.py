@@ -14,6 +14,10 @@ from tests.helpers.robust_plants import spring_chain
 pytest.importorskip("clarabel")
 
 
+REGIONS = [PoleRegion(damping=0.6), PoleRegion(decay=0.7), PoleRegion(radius=2.5, decay=0.2),
+           PoleRegion(damping=0.5, decay=0.5, radius=6.0)]  # fmt: skip
+
+
 def family(*stiffness: float) -> list[StateSpace]:
     """Two masses, a spring of each stiffness."""
     models = []
@@ -36,8 +40,7 @@ def test_both_norms_have_the_optimum_of_the_riccati_equations():
 
 
 @pytest.mark.spec("001-C56")
-@pytest.mark.parametrize("region", [PoleRegion(damping=0.6), PoleRegion(decay=0.7), PoleRegion(radius=2.5, decay=0.2),
-                                    PoleRegion(damping=0.5, decay=0.5, radius=6.0)], ids=lambda each: each.words())  # fmt: skip
+@pytest.mark.parametrize("region", REGIONS, ids=lambda each: each.words())
 def test_poles_of_every_model_are_in_the_region(region):
     models = family(0.8, 1.0, 1.3)
     design = lmi_state_feedback(models, inputs="push", region=region)
