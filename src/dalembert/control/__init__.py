@@ -19,7 +19,13 @@ if TYPE_CHECKING:
     from dalembert.control.judge.vibration_reduction import reduction as reduction
     from dalembert.control.robust.dk import RobustSynthesis as RobustSynthesis
     from dalembert.control.robust.dk import dk as dk
+    from dalembert.control.robust.h2 import h2 as h2
     from dalembert.control.robust.hinf import hinf as hinf
+    from dalembert.control.robust.lmi import lmi_output_feedback as lmi_output_feedback
+    from dalembert.control.robust.lmi import lmi_state_feedback as lmi_state_feedback
+    from dalembert.control.robust.loop_shaping import loop_shaping as loop_shaping
+    from dalembert.control.robust.mixed_sensitivity import mixed_sensitivity as mixed_sensitivity
+    from dalembert.control.robust.pole_region import PoleRegion as PoleRegion
     from dalembert.control.robust.synthesis import GoalValue as GoalValue
     from dalembert.control.robust.synthesis import Synthesis as Synthesis
     from dalembert.control.servo.cascade import cascade as cascade
