@@ -15,10 +15,12 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from scipy.linalg import block_diag
 
 import dalembert as da
 from dalembert.control.two_time_scale.composite import smallest_damping
 from dalembert.core.arrays import FloatArray
+from dalembert.core.errors import DataError
 from dalembert.core.progress import step
 from dalembert.equations import State
 from dalembert.linear import StateSpace
@@ -132,6 +134,29 @@ def nominal(models: list[StateSpace]) -> list[dict[str, float]]:
     return rows
 
 
+def regions(models: list[StateSpace]) -> dict[str, Any]:
+    """One gain with one Lyapunov matrix for all models, by matrix inequalities, in the plane and out of it."""
+    drives = models[0].inputs
+    results: dict[str, Any] = {}
+    for damping in (0.3, LEAST):
+        region = da.control.PoleRegion(damping=damping, decay=10.0)
+        design = da.control.lmi_state_feedback(models, inputs=drives, region=region)
+        loops = [model.A + model.B @ design.controller.D for model in models]
+        results[f"{damping:g}"] = min(smallest_damping(np.linalg.eigvals(A)) for A in loops)
+    omega = 2 * math.pi * 350.0  # a mode that bends out of the plane, parallel to the joints
+    mode = np.array([[0.0, 1.0], [-(omega**2), -2 * DAMPING * omega]])
+    with_mode = [
+        StateSpace(block_diag(model.A, mode), np.vstack([model.B, np.zeros((2, 2))]), inputs=drives,
+                   states=[*model.states, "out of plane", "out of plane.rate"])
+        for model in models
+    ]  # fmt: skip
+    try:
+        da.control.lmi_state_feedback(with_mode, inputs=drives, region=da.control.PoleRegion(damping=LEAST))
+    except DataError as error:
+        results["out_of_plane"] = error.code
+    return results
+
+
 def answer(model: StateSpace, controller: StateSpace | None, times: FloatArray) -> FloatArray:
     """Of the first mode of the second link to a push of the shoulder."""
     values, shapes = np.linalg.eig(model.A if controller is None else model.A + model.B @ controller.D)
@@ -194,7 +219,7 @@ def simulate(eqs: da.EquationsOfMotion, two: TwoTimeScale, fast: Any) -> dict[st
     joints = da.control.cascade(eqs, motion, drives=dict(zip(JOINTS, eqs.inputs.names, strict=True)), position=20.0,
                                 velocity=dict(zip(JOINTS, (15.0, 3.0), strict=True)), integral=60.0)  # fmt: skip
     method = da.DormandPrince(rtol=1e-6)
-    run = {"method": method, "every": 2e-5, "progress": False, "start": start}
+    run: dict[str, Any] = {"method": method, "every": 2e-5, "progress": False, "start": start}
     runs = {name: da.simulate(eqs, until, controller=law, **run) for name, law in (*laws.items(), ("P/PI", joints))}
     outputs = eqs.outputs.names
     deviation = [NOISE["angle"] if name.endswith("encoder") else NOISE["strain"] for name in outputs]
@@ -241,6 +266,7 @@ def study() -> Outcome:
     composite["scheduled"] = [loop_damping(two, omega, scheduled) for omega in SLOW]
     step("nominal")
     rows = nominal(models)
+    region = regions(models)
     settled = [max(settling(model, law) for model in models) for law in (None, design.controller)]
     step("simulation")
     runs = simulate(eqs, two, joint)
@@ -254,6 +280,7 @@ def study() -> Outcome:
             "crossover_khz": max(coarse["khz"], checked["khz"]),
         },
         "composite": {"slow_rad_s": SLOW, **composite},
+        "lmi": {"region": region},
         "nominal_lqr": {"best_least_damping": max(row["least"] for row in rows), "designs": rows},
         "impulse": {"settling_s": settled, "settling_ratio": settled[1] / settled[0]},
         "simulation": {
