@@ -44,7 +44,7 @@ SLOW = ((12.0, 16.0), (30.0, 40.0), (100.0, 130.0), (300.0, 400.0))
 """ω of the slow law of both joints [rad/s]."""
 WEIGHTS = (1e-6, 1e-4, 1e-2, 1.0)
 """Of the torques, in the nominal regulators, beside one for every state."""
-MOVE, DURATION, AFTER, ENERGY = (0.05, -0.03), 0.2, 0.02, 0.1
+MOVE, DURATION, AFTER, ENERGY = (0.05, -0.03), 0.1, 0.02, 0.1
 """Motion of the joints [rad], its time and the rest after it [s]; energy of two fast modes at the start [J]."""
 RESIDUAL, ABOVE = (2e-3, 30e-3), 400.0
 """Residual vibration is that between these times [s], above this frequency [Hz], half of the lowest fast mode."""
