@@ -1,4 +1,4 @@
-"""Updating of the manipulator: parameters from exact modes, from measured frequencies, and from a simulated hammer test.
+"""Updating of the manipulator: from exact modes, from measured frequencies, and from a simulated hammer test.
 
 Measured and nominal frequencies are those of Palomba 2016, table 4.8. The hammer test strikes the manipulator, at rest
 in a horizontal plane, with true stiffnesses of its links; accelerometers are spread along them.
@@ -20,7 +20,6 @@ from dalembert.identify import (
     Affine,
     MeasuredLink,
     RayleighQuotients,
-    Updated,
     expand_shapes,
     frf,
     plscf,
