@@ -94,6 +94,10 @@ STUDIES: dict[str, tuple[str, str]] = {
         "flexible.vibratory_feeder",
         "A vibratory feeder driven by two harmonics: sizes of its reduced model by six rankings of interior modes.",
     ),
+    "flexible-manipulator": (
+        "flexible.flexible_manipulator",
+        "A manipulator of five slender links: frequencies about rigid links, a reduced model that follows the pose.",
+    ),
     "flexible-robot": (
         "flexible.flexible_robot",
         "A robot arm with two flexible links: reach in spite of sag, compliance, motions shaped against vibration.",

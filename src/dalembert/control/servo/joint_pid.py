@@ -17,7 +17,8 @@ import numpy as np
 
 from dalembert.control.plant import replace_fields
 from dalembert.control.servo.pid import PID, act, state_names
-from dalembert.core.declare import checked, instance
+from dalembert.control.state_feedback.state_feedback import RANGE
+from dalembert.core.declare import checked, instance, mapping
 from dalembert.core.errors import ModelError, require_name
 from dalembert.core.results import result
 from dalembert.equations import Channels, EquationsOfMotion, require_equations
@@ -44,7 +45,8 @@ class JointPID:
 
     def within(self, limits: Mapping[str, tuple[float, float]]) -> JointPID:
         """The same loops within these limits of their inputs as well: their integrals stop there."""
-        loops = (loop.within({k: v for k, v in limits.items() if k == loop.driven}) for loop in self.loops)
+        ranges = mapping("input", RANGE)("limits", limits)
+        loops = (loop.within({k: v for k, v in ranges.items() if k == loop.driven}) for loop in self.loops)
         return replace_fields(self, loops=tuple(loops))  # type: ignore[no-any-return]
 
     def law(self) -> Law:

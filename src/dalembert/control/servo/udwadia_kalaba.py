@@ -39,7 +39,18 @@ from dalembert.control.servo.virtual_constraints import (
     solve_inputs,
 )
 from dalembert.core.arrays import FloatArray, assign, frozen
-from dalembert.core.declare import checked, indices, instance, matrix, number, positive, refused_as, symmetric, vector
+from dalembert.core.declare import (
+    checked,
+    indices,
+    instance,
+    mapping,
+    matrix,
+    number,
+    positive,
+    refused_as,
+    symmetric,
+    vector,
+)
 from dalembert.core.errors import DataError, ModelError, SimulationWarning, require_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion, State, require_equations
@@ -247,9 +258,9 @@ class ServoConstraints:
 
     def _read_inputs(self, inputs: Mapping[str, float] | None) -> FloatArray:
         u = np.zeros(self.eqs.nu)
-        for name, value in (inputs or {}).items():
+        for name, value in mapping("input", number)("inputs", inputs).items():
             require_name("input", name, self.eqs.inputs.names, f"equations {self.eqs.name!r}", error=ModelError)
-            u[self.eqs.inputs.index[name]] = number(f"input {name!r}", value)
+            u[self.eqs.inputs.index[name]] = value
         return u
 
     def _evaluate(self, q: object, v: object, z: object, u: object, t: object) -> tuple[Array, ...]:

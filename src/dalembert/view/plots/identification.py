@@ -407,8 +407,9 @@ def plot_auto(result: AutoIdentified, *, view: str = "stabilization", title: str
         return plot_frf_estimate(result.frf, result.model_response(), lowest=low, highest=top, title=title)
     run = (result.held_out or result.training)[0]
     model = result.identified
-    computed = model.simulate(run) if model.inputs else model.predict(run)
-    how = "simulated" if model.inputs else "predicted one sample ahead"
+    predicted = not model.inputs and model.gain is not None
+    computed = model.predict(run) if predicted else model.simulate(run)
+    how = "predicted one sample ahead" if predicted else "simulated"
     stretch = "held-out" if result.held_out else "training"
     return plot_playback(run, computed, title=f"The {stretch} record, measured and {how}" if title is None else title)
 
