@@ -32,7 +32,7 @@ from dalembert.expressions import Array, Kernel
 from dalembert.loop.actuators import in_samples, limit_command, read_value
 from dalembert.loop.singularity import is_monitored
 from dalembert.loop.wiring import ESTIMATE, INPUT, Loop, Source
-from dalembert.numerics.sample_times import TOLERANCES, is_same_time
+from dalembert.numerics.sample_times import is_same_time, slack
 
 MX = ca.MX
 LARGEST_BLOCK = 1_000_000  # numbers in a block of samples: 8 MB
@@ -282,7 +282,7 @@ class SampleGraph:
         begin = self.pieces[piece][0]
         for i, place in enumerate(loop.driven):
             whole, rest = self.delays[i]
-            index = whole + (1 if rest and begin < rest - TOLERANCES.rounding * loop.dt else 0)
+            index = whole + (1 if rest and begin < rest - slack(loop.dt) else 0)
             values[place] = memory[f"register{i}"][index]
             if place in self.plant.gates:
                 gates[list(self.plant.gates).index(place)] = memory[f"gate{i}"][index]

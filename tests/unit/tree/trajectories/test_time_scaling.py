@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from contextlib import nullcontext
-from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -58,9 +58,9 @@ def test_damping_is_part_of_the_limits_and_a_finer_grid_is_closer_to_the_shortes
     eqs = wheel(inertia=0.5, damping=0.5, effort=2.0)
     slow = da.tree.quintic(eqs, {"hinge": [0.0, 1.0]}, 10.0)
     exact = damped_time(0.5, 0.5, 2.0, 1.0)
-    excess = []
+    excess, path = [], time_scaling._JointPath
     for intervals in (250, 1000):
-        monkeypatch.setattr(time_scaling, "LIMITS", replace(time_scaling.LIMITS, intervals=intervals))
+        monkeypatch.setattr(time_scaling, "_JointPath", partial(path, intervals=intervals))
         excess.append(da.tree.scale_time(eqs, slow).statistics["duration"] / exact - 1)
     assert 0 < excess[1] < excess[0] / 2.5 < 2 / 250  # first order in the interval, and never too short
 
