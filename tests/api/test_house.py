@@ -254,7 +254,10 @@ def test_only_an_assembly_reads_the_first_guess() -> None:
     assert found == assembly | {"dalembert.equations.equations_of_motion"}
 
 
-DECLARED = ("app", "control", "equations", "estimate", "identify", "linear", "model", "sweeps", "symbolic")
+DECLARED = (
+    "app", "control", "equations", "estimate", "identify", "linear", "loop", "model", "numerics", "sweeps", "symbolic",
+    "tree",
+)  # fmt: skip
 # rooms whose arguments, results and judgements are declared (decision 056); the list grows
 ROUND = {0.0, 0.5, 1.0, 2.0}  # signs, halves and doubles are no tuned numbers
 

@@ -412,23 +412,6 @@ def test_the_work_of_a_damper_is_booked_to_second_order_as_the_motion_is():
     assert missing[1] < 1e-4 * 0.5  # of the kinetic energy at the start
 
 
-@pytest.mark.parametrize(("difference", "even"), [(0.9e-9, True), (1.1e-9, False)])
-def test_sample_intervals_are_even_to_a_billionth(difference: float, even: bool) -> None:
-    assert sundials._is_even(np.array([1.0, 1.0 - difference])) is even
-
-
-@pytest.mark.parametrize(("rtol", "local"), [(1e-6, 2e-8), (1e-10, 2e-12), (1e-11, 1e-12), (1e-13, 1e-13)])
-def test_sundials_gets_a_fiftieth_of_the_tolerance_and_1e_12_at_least(
-    rtol: float, local: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Unless the user asks for less."""
-    made: list[dict[str, Any]] = []
-    monkeypatch.setattr(sundials.ca, "integrator", lambda *given: made.append(given[-1]))
-    sundials._integrator({}, da.Sundials(rtol=rtol), np.ones(1))
-    assert made[0]["reltol"] == pytest.approx(local, rel=1e-9, abs=0.0)
-    assert made[0].get("min_step_size", 1e-13) == 1e-13  # of CVODES
-
-
 @pytest.mark.parametrize(("samples", "count"), [(16, 1), (17, 2), (65_536, 4096), (65_600, 4096)])
 def test_a_run_has_sixteen_pieces_of_4096_samples_at_most_and_512_looks_for_events(samples: int, count: int) -> None:
     steps = sundials.SundialsSteps.__new__(sundials.SundialsSteps)
@@ -436,18 +419,6 @@ def test_a_run_has_sixteen_pieces_of_4096_samples_at_most_and_512_looks_for_even
     steps.plan(np.arange(samples, dtype=float), 1024.0)
     assert steps.count == count
     assert steps.longest == 2.0
-
-
-@pytest.mark.parametrize(("gap", "sound"), [(0.9e-5, 2), (1.1e-5, 1)])
-@pytest.mark.parametrize(("length", "unit"), [(1.0, 1.0), (1e-4, 1e-3), (1e4, 1e3)])
-def test_a_state_of_sundials_is_sound_with_joints_closed_to_1e_5(
-    length: float, unit: float, gap: float, sound: int
-) -> None:
-    """Of a metre where places are 0.1 to 10 m away, else of a length as many times smaller or larger."""
-    eqs, start = two_rods(length)
-    steps = sundials.SundialsSteps(eqs, da.Sundials(), read_inputs(eqs, None), None, None)
-    states = start.q + np.outer([0.0, gap * unit], np.eye(eqs.nq)[eqs.coordinates.names.index("b.y")])
-    assert steps._count_sound(start.q, states, np.zeros(2), 0.0) == sound
 
 
 def test_redundant_rows_of_idas_have_a_billionth_of_their_mobility_and_multipliers_a_millionth() -> None:
