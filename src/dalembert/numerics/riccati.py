@@ -24,8 +24,6 @@ from dalembert.core.text import count_noun
 from dalembert.numerics import doubling
 from dalembert.numerics.balancing import balance_matrix
 
-LARGE = 100  # states from which doubling is tried first
-
 
 @dataclass(frozen=True)
 class RiccatiProblem:
@@ -74,13 +72,15 @@ class StabilisingSolution:
     method: str
 
 
-def solve(problem: RiccatiProblem, method: str, doubling: float = 1e-11) -> StabilisingSolution:
+def solve(problem: RiccatiProblem, method: str, doubling: float = 1e-11, large: int = 100) -> StabilisingSolution:
     """The stabilising solution by "schur", "doubling", or "automatic", which chooses by size.
 
     doubling : SciPy's method is tried as well above it: with 20 states and random matrices both methods reach 2e-15.
+
+    large : states from which doubling is tried first.
     """
     tried = ""
-    if method == "doubling" or (method == "automatic" and len(problem.A) >= LARGE):
+    if method == "doubling" or (method == "automatic" and len(problem.A) >= large):
         try:
             X, steps = refine(problem, solve_by_doubling(problem))
             found = finish(problem, X, f"doubling and {count_noun(steps, 'Newton step')}")

@@ -33,8 +33,6 @@ from dalembert.solve.integrate.run import FRICTION_SETTLED, NEWTON_SETTLED, SMAL
 from dalembert.solve.integrate.stick_slip import StickSlip, convert, exact
 from dalembert.solve.position.assemble import check_start
 
-MOST_STEPS = 2000  # of error control in one interval: a stable loop needs a few
-
 
 @dataclass
 class Happening:
@@ -317,9 +315,10 @@ class MachineHost:
         run.put(x)
         self.before = x.copy()
 
-    def _walk(self, x: Array, stop: float, c: Array) -> Array:
+    def _walk(self, x: Array, stop: float, c: Array, most_steps: int = 2000) -> Array:
+        # most_steps: of error control in one interval: a stable loop needs a few.
         rows: list[Array] = []
-        most = MOST_STEPS if self.plant.step is None else 10**9
+        most = most_steps if self.plant.step is None else 10**9
         while len(rows) < most:
             x = self.steps.block(x, 1, stop, c)[0].copy()
             rows.append(x)

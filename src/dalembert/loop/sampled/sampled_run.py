@@ -27,10 +27,14 @@ from dalembert.numerics.sample_times import count_intervals, is_late, is_same_ti
 from dalembert.record import Record
 
 ATTEMPTS = (6, 24, 96, 384)  # of error control in one interval; the next number where this was too small
-CHUNK_SECONDS = 0.2  # of one call: the longest delay of Ctrl-C
-REPORTED_BLOCK = 256  # samples between two calls of a progress function
-FIRST_BLOCK = 64  # samples, from which the time of one is known
-RUNAWAY = 1e9  # largest growth of a state over its initial value (or over 1) in a stable loop
+
+
+def samples_in_a_call(pace: float, seconds: float = 0.2, first: int = 64) -> float:
+    """Samples of one call, by the time of a sample [s]; the first call measures it.
+
+    seconds : of a call, the longest delay of Ctrl-C.
+    """
+    return seconds / pace if pace > 0 else first
 
 
 class SampledRun:
@@ -150,12 +154,13 @@ class SampledRun:
         assert record is not None
         return record
 
-    def _size(self) -> int:
+    def _size(self, reported_block: int = 256) -> int:
+        # reported_block: samples between two calls of a progress function.
         left, pace = len(self.t) - self.k, self.chunks.kernel.pace
         self.chunks.kernel.expect(left)
-        most = CHUNK_SECONDS / pace if pace > 0 else FIRST_BLOCK
+        most = samples_in_a_call(pace)
         if self.reports:
-            most = min(most, REPORTED_BLOCK)
+            most = min(most, reported_block)
         return int(max(min(left, most, self.chunks.largest_block), 1))
 
     def _accept(self, rows: Array) -> None:
@@ -222,11 +227,14 @@ class SampledRun:
             self.level += 1
             self._bind()
 
-    def _failure(self, rows: Array) -> tuple[int, DalembertError] | None:
-        """The first sample that is not finite or has diverged, and its error."""
+    def _failure(self, rows: Array, runaway: float = 1e9) -> tuple[int, DalembertError] | None:
+        """The first sample that is not finite or has diverged, and its error.
+
+        runaway : largest growth of a state over its initial value (or over 1) in a stable loop.
+        """
         moving = self.host.take_motion(self._part(rows, "x"))
         bad = ~np.isfinite(rows).all(axis=1)
-        bad |= ~(np.abs(moving) <= RUNAWAY * self.largest).all(axis=1)
+        bad |= ~(np.abs(moving) <= runaway * self.largest).all(axis=1)
         if not bad.any():
             return None
         k = int(np.argmax(bad))

@@ -278,7 +278,7 @@ def _null_space(A: Array, rank: float = 1e-10) -> Array:
     if not len(A):
         return np.eye(A.shape[1])
     _, values, Vt = np.linalg.svd(A)
-    count = int((values > rank * max(float(values.max(initial=0.0)), 1e-300)).sum())
+    count = int((values > rank * values.max(initial=0.0)).sum())
     return np.asarray(Vt[count:].T)
 
 

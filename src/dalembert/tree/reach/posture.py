@@ -252,5 +252,5 @@ def _free_directions(J: Array, free: float = 1e-6) -> Array:
     # free: Singular value of the task, over the largest, below which a direction counts as free: moving along it misses
     # the task by a millionth, which the corrections take back.
     _, values, Vt = np.linalg.svd(J)
-    rank = int((values > free * max(float(values.max(initial=0.0)), 1e-300)).sum())
+    rank = int((values > free * values.max(initial=0.0)).sum())
     return np.asarray(Vt[rank:].T)
