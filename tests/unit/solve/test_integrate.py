@@ -368,6 +368,34 @@ def test_friction_that_does_not_settle_is_reported(monkeypatch: pytest.MonkeyPat
     assert caught.value.record.status.startswith("failed")
 
 
+@pytest.mark.parametrize("factor", [0.99, 1.01])
+@pytest.mark.parametrize(
+    ("part", "method", "code"),
+    [
+        ("change", da.GeneralizedAlpha(1e-3), "no-convergence"),
+        ("q", da.RK4(1e-3), "joint-open"),
+        ("h", da.DormandPrince(), "step-too-small"),
+    ],
+)
+def test_a_step_is_refused_beyond_its_thresholds(part: str, method: Any, code: str, factor: float) -> None:
+    eqs = hinged_rod()
+    start = da.assemble(eqs, {eqs.measures.names[0]: 0.0})
+    run = Run(eqs, method, read_inputs(eqs, None), (), 1.0, False)
+    run.first = x = run.steps.begin(0.0, 1e-3, start.q, start.v, start.z, 0.0, start.lam)
+    place, _ = run.where[part]
+    if part == "change":
+        x[place] = factor * 1e-8
+    elif part == "q":
+        x[place] += factor * 1e-5  # the rod moves off its hinge
+    else:
+        x[place] = 1e-14 / factor
+    if factor < 1.0:
+        run._check(x)
+    else:
+        with raises(da.errors.ConvergenceError, code):
+            run._check(x)
+
+
 # --- native code ----------------------------------------------------------------------------------------------------
 
 

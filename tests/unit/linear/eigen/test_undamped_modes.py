@@ -6,6 +6,7 @@ Tolerance: shift-invert returns θ = 1/(μ - σ) to some ε times the condition 
 from __future__ import annotations
 
 from contextlib import nullcontext
+from functools import partial
 
 import numpy as np
 import pytest
@@ -223,6 +224,44 @@ def test_dense_modes_are_picked_by_count_frequency_and_band():
     np.testing.assert_allclose(system.modes(2, band=(every[4], every[9])).frequencies, every[4:6])
 
 
+def solid(m: int, *, free: bool) -> tuple[scipy.sparse.csc_array, scipy.sparse.csc_array]:
+    """Laplacian of a cube of m³ points by trilinear elements, and its mass; free or held on all sides."""
+    K1 = (chain(m, ends=not free)).tocsc()
+    M1 = scipy.sparse.diags_array([np.ones(m - 1) / 6, np.full(m, 4 / 6), np.ones(m - 1) / 6], offsets=[-1, 0, 1])
+    if free:
+        M1 = M1.tolil()
+        M1[0, 0] = M1[m - 1, m - 1] = 2 / 6
+    K, M = scipy.sparse.csc_array((m**3, m**3)), scipy.sparse.kron(scipy.sparse.kron(M1, M1), M1).tocsc()
+    for place in range(3):
+        a, b, c = (K1 if i == place else M1 for i in range(3))
+        K = K + scipy.sparse.kron(scipy.sparse.kron(a, b), c)
+    return scipy.sparse.csc_array(K), scipy.sparse.csc_array(M)
+
+
+@pytest.mark.parametrize("free", [False, True])
+def test_wide_matrices_give_the_frequencies_of_the_separated_problem(free, monkeypatch):
+    # Product shapes: μ is a sum of three one-dimensional ones. Limits lowered, so that dense fronts do the work.
+    monkeypatch.setattr(lanczos, "_maker", partial(lanczos._maker, wide=50, large=500))
+    m = 9
+    K, M = solid(m, free=free)
+    line = solid_line(m, free=free)
+    expected = np.sort((line[:, None, None] + line[:, None] + line).ravel())[:14]
+    modes = SecondOrder(M, K).modes(14)
+    np.testing.assert_allclose(modes.frequencies**2, np.maximum(expected, 0.0), rtol=CLOSE, atol=1e-12)
+    assert np.count_nonzero(modes.eigenvalues == 0.0) == int(free)
+    bent = SecondOrder(M, K - 1.1 * expected[1] * M).modes(3)  # indefinite: the other factor takes over
+    assert np.any(bent.eigenvalues.real > 0.0)
+
+
+def solid_line(m: int, *, free: bool) -> np.ndarray:
+    K1 = chain(m, ends=not free).toarray()
+    M1 = np.diag(np.full(m, 4 / 6)) + np.diag(np.ones(m - 1) / 6, 1) + np.diag(np.ones(m - 1) / 6, -1)
+    if free:
+        M1[0, 0] = M1[-1, -1] = 2 / 6
+    values = scipy.linalg.eigvalsh(K1, M1)
+    return np.where(np.abs(values) < 1e-12, 0.0, values)
+
+
 def beam(elements: int) -> tuple[scipy.sparse.csc_array, scipy.sparse.csc_array]:
     """Clamped-free Euler-Bernoulli beam, EI = ρA = l = 1, consistent mass."""
     h = 1.0 / elements
@@ -284,3 +323,25 @@ def test_a_band_has_two_thousand_modes_at_most(count: int, refused: bool, monkey
 
 def test_a_target_that_is_an_eigenvalue_is_left_by_a_millionth() -> None:
     assert lanczos._factor_near(diagonal(1.0, 1.0), diagonal(1.0, 4.0), 1.0)[1] == pytest.approx(1.0 + 1e-6, rel=1e-12)
+
+
+class Counted:
+    """The inverse of a diagonal matrix, which counts its solutions."""
+
+    def __init__(self, *mu: float) -> None:
+        self.inverse, self.calls = 1.0 / np.array(mu), 0
+
+    def solve(self, x: np.ndarray) -> np.ndarray:
+        self.calls += 1
+        return (self.inverse * x.T).T
+
+
+def test_a_mode_hidden_among_close_ones_is_found_in_20_steps() -> None:
+    """Frequencies squared of 1, 1.01, 1.02 ...: the last but one of the twenty kept is missed."""
+    n = 600
+    mu = 1.0 + 0.01 * np.arange(n)
+    kept = [k for k in range(20) if k != 18]
+    factor = Counted(*mu)
+    modes = lanczos.Undamped(mu[kept], np.eye(n)[:, kept], factor, 0.0)  # type: ignore[arg-type]
+    assert lanczos._find_missed_mode(modes, scipy.sparse.eye_array(n)) is not None
+    assert factor.calls == 21

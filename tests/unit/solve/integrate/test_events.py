@@ -11,6 +11,7 @@ import pytest
 import dalembert as da
 from dalembert.core.errors import ConvergenceError
 from dalembert.equations import State
+from dalembert.solve.integrate import events
 from dalembert.solve.integrate.events import Crossing, EventMonitor, speeds_after
 from tests.helpers.findings import raises
 
@@ -312,6 +313,20 @@ def test_events_within_ten_times_the_accuracy_of_their_time_happen_together(apar
     monitor.side = np.array([-1.0, -1.0])
     found = monitor.find(SimpleNamespace(reach=reach), before, after[None, :])
     assert found is not None and found.which == which
+
+
+def test_an_event_is_located_to_the_least_rounding_that_the_search_accepts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At 1e6 s the rounding of the time is far above 1e-13 s."""
+    given: list[float] = []
+    brentq = events.brentq
+    monkeypatch.setattr(events, "brentq", lambda *a, rtol, **k: given.append(rtol) or brentq(*a, rtol=rtol, **k))
+    monitor = EventMonitor([da.Event("one", lambda s: s.t)], SimpleNamespace(starts={"events": (2, 3)}))
+    zero = 1e6 + 1 / 3
+    reach = lambda x, t: np.array([t, 1.0, (t - zero) ** 3])  # noqa: E731
+    found = monitor._locate(SimpleNamespace(reach=reach), reach(None, 1e6), reach(None, 1e6 + 1), 0, -1.0)
+    assert abs(found - zero) <= 4.5 * np.finfo(float).eps * 1e6 + 1e-13
+    with pytest.raises(ValueError, match="rtol"):
+        brentq(lambda t: t - 0.5, 0.0, 1.0, rtol=0.9 * given[0])
 
 
 @pytest.mark.parametrize(("slant", "refused"), [(1e-6, True), (4e-6, False)])

@@ -421,6 +421,18 @@ def test_a_run_has_sixteen_pieces_of_4096_samples_at_most_and_512_looks_for_even
     assert steps.longest == 2.0
 
 
+@pytest.mark.parametrize(("gap", "sound"), [(0.9e-5, 2), (1.1e-5, 1)])
+@pytest.mark.parametrize(("length", "unit"), [(1.0, 1.0), (1e-4, 1e-3), (1e4, 1e3)])
+def test_a_state_of_sundials_is_sound_with_joints_closed_to_1e_5(
+    length: float, unit: float, gap: float, sound: int
+) -> None:
+    """Of a metre where places are 0.1 to 10 m away, else of a length as many times smaller or larger."""
+    eqs, start = two_rods(length)
+    steps = sundials.SundialsSteps(eqs, da.Sundials(), read_inputs(eqs, None), None, None)
+    states = start.q + np.outer([0.0, gap * unit], np.eye(eqs.nq)[eqs.coordinates.names.index("b.y")])
+    assert steps._count_sound(start.q, states, np.zeros(2), 0.0) == sound
+
+
 def test_redundant_rows_of_idas_have_a_billionth_of_their_mobility_and_multipliers_a_millionth() -> None:
     """A body of 2 kg held by x = 0: length 1 and mobility 1/2; a multiplier 3 away from the one before."""
     m = da.Mechanism("body", planar=True, gravity=0)

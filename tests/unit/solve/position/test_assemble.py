@@ -365,6 +365,22 @@ def test_a_search_goes_on_to_a_hundredth_of_its_tolerance(gap, steps, monkeypatc
     assert len(dampings(1e-9, monkeypatch, start=gap)) == steps
 
 
+def test_a_search_has_sixty_steps_from_each_of_25_starts(monkeypatch):
+    assert len(dampings(0.999, monkeypatch)) == 60
+    starts = []
+    monkeypatch.setattr(module, "_iterate", lambda problem, q, tolerance, *steps: starts.append(q.copy()) or (q, 1.0))
+    m = da.Mechanism("bodies", planar=True, gravity=0)
+    for k in range(20):
+        m.add_body(f"body{k}", mass=1.0, inertia=1.0)
+    m.add_constraint("open", lambda s: s["body0.x"] ** 2 + 1.0)
+    with raises(da.errors.AssemblyError, "joint-open"):
+        da.assemble(da.equations(m))
+    assert len(starts) == 25
+    # the spread of 60 normal numbers is known to a tenth (1 / √120); 0.3 is three times that
+    spreads = [float(np.std(q - starts[0])) for q in starts[1:]]
+    assert spreads == pytest.approx([0.05 * 1.25**k for k in range(24)], rel=0.3)
+
+
 def test_damping_falls_by_ten_to_none_below_the_first(monkeypatch):
     sizes = iter([1.0, 1.0, 1.0, 0.9, 0.8, 0.7, 0.0])
     made = []
@@ -374,6 +390,52 @@ def test_damping_falls_by_ten_to_none_below_the_first(monkeypatch):
     )
     module._iterate(problem, np.zeros(1), 1e-12)
     assert made == pytest.approx([0.0, 1e-6, 1e-5, 1e-6, 0.0, 0.0], rel=1e-9)
+
+
+def test_speeds_of_a_row_without_gradient_are_found_and_impossible_ones_given_up_after_20_steps(monkeypatch):
+    """v² = 0: every step halves v. v² + 1 = 0 has no solution."""
+    for left, found in ((0.0, True), (1.0, False)):
+        m = da.Mechanism("body", planar=True, gravity=0)
+        m.add_body("body", mass=1.0, inertia=1.0)
+        m.add_constraint("stop", lambda s, left=left: s["body.vx"] ** 2 + left, level="velocity")
+        eqs = da.equations(m)
+        made = []
+        with monkeypatch.context() as patch, nullcontext() if found else raises(da.errors.AssemblyError, "no-solution"):
+            least_change = module.least_change
+            patch.setattr(module, "least_change", lambda *given: made.append(given) or least_change(*given))  # noqa: B023
+            module._speeds(eqs, np.zeros(3), np.array([1.0, 0.0, 0.0]), {}, 0.0)
+        assert len(made) == 20
+
+
+@pytest.mark.parametrize("speeds, dense", [(300, True), (301, False)])
+def test_machines_above_300_speeds_are_solved_with_sparse_factors_from_one_start(speeds, dense, monkeypatch):
+    factors, starts = [], []
+    splu = module.splu
+    monkeypatch.setattr(module, "splu", lambda matrix: factors.append(matrix) or splu(matrix))
+    module.least_change(csc_matrix(([1.0], ([0], [0])), shape=(1, speeds)), np.ones(1), 0.0)
+    assert bool(factors) is not dense
+    monkeypatch.setattr(module, "_iterate", lambda problem, q, tolerance, *steps: starts.append(q) or (q, 1.0))
+    row = SimpleNamespace(owner="stop")
+    problem = SimpleNamespace(
+        still=[], residual=lambda q: np.ones(1), row_units=1.0, owner=lambda k: "stop", move=lambda q, x: q
+    )
+    monkeypatch.setattr(module, "_JointGaps", lambda *given: problem)
+    monkeypatch.setattr(module, "Units", lambda *given: SimpleNamespace(tolerance=lambda q: 1e-12))
+    eqs = SimpleNamespace(name="machine", nv=speeds, elastic=(), quaternions=(), rows=[row], joints=())
+    with raises(da.errors.AssemblyError, "joint-open"):
+        module._close(eqs, np.zeros(speeds), {}, {}, 0.0, 3)
+    assert len(starts) == (4 if dense else 1)
+
+
+@pytest.mark.parametrize("speeds, looked", [(300, True), (301, False)])
+def test_the_rank_of_300_speeds_without_inertia_is_looked_at(speeds, looked, monkeypatch):
+    """Nothing holds them."""
+    monkeypatch.setattr(module, "mass_is_singular", lambda eqs: True)
+    zero = SimpleNamespace(sparse=lambda *at: csc_matrix((speeds, speeds)))
+    names = SimpleNamespace(names=[f"v{k}" for k in range(speeds)])
+    eqs = SimpleNamespace(nu=0, p=None, kernel=lambda name: zero, speeds=names)
+    with raises(da.errors.ModelError, "massless-body") if looked else nullcontext():
+        check_weightless(eqs, SimpleNamespace(q=None, v=None, z=None, t=0.0))
 
 
 @pytest.mark.parametrize("length", [1e3, 1e6, 1e9, 1e12])
