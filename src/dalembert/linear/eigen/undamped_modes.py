@@ -275,7 +275,7 @@ def _maker(M: Any, K: Any, wide: int = 2500, large: int = 5000) -> Callable[[flo
 
     Wide matrices (solids) go to the multifrontal Cholesky factor, which needs them positive definite. ``wide`` : width
     (:func:`ordering.width`) from which dense fronts pay: above that for one solution, because SuperLU solves three
-    times faster with a factor of the same size, and Lanczos solves a hundred times. ``large`` : unknowns, from which on.
+    times faster with a factor of the same size, and Lanczos solves a hundred times. ``large`` : unknowns.
     """
     pattern = abs(K) + abs(M)
     if K.shape[0] >= large and _is_connected(pattern) and ordering.width(pattern) >= wide:
