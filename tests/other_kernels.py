@@ -2,8 +2,8 @@
 
 OpenBLAS chooses its kernels by the processor, and each rounds in its own way: no order of names, no choice and no
 decision of this package may depend on it. ``OPENBLAS_CORETYPE`` asks for the kernels of another processor. Kernels
-without fused multiplication and addition differ most from those of any processor of today: they are run alone, on the
-rooms that decide, unless ``--all`` is given.
+without fused multiplication and addition differ most from those of any processor of today: they are run alone, unless
+``--all`` is given. A room is here for what it does, decide on computed numbers, and is run whole.
 """
 
 from __future__ import annotations
@@ -28,16 +28,6 @@ PATTERNS = (
     "property/test_state_space_properties.py", "property/test_reduction_properties.py",
     "property/test_estimate_linear.py", "property/test_identify_*.py",
 )  # fmt: skip
-# Run with `--all` only: rooms that decide with the tools of others, and files most of whose time goes into simulated
-# records, machines and damaged files.
-LATER = (
-    "unit/identify/robot/", "unit/identify/records/", "unit/identify/output_only/", "unit/control/servo/",
-    "unit/structures/flexible_body/", "unit/structures/solid/", "unit/structures/frame/", "unit/structures/continuous/",
-    "unit/identify/auto/test_auto.py", "unit/identify/machine/test_fit.py", "unit/identify/likelihood/test_refine.py",
-    "unit/identify/structured/test_refine_structured.py", "unit/identify/physical/test_update.py",
-    "unit/studies/identification/test_arm_identification.py", "unit/studies/identification/test_shake_table.py",
-    "property/test_identify_refinement.py",
-)  # fmt: skip
 
 
 def find_kernels() -> list[str]:
@@ -56,8 +46,6 @@ def main(jobs: str, every: bool) -> int:
         print(f"no file of tests: {', '.join(absent)}")
         return 1
     files = sorted(path for pattern in PATTERNS for path in TESTS.glob(pattern))
-    if not every:
-        files = [path for path in files if not path.relative_to(TESTS).as_posix().startswith(LATER)]
     chosen = find_kernels() if every else find_kernels()[:1]
     command = [sys.executable, "-m", "pytest", "-q", "-n", jobs, "--dist", "loadfile", "-m", "not slow"]
     for kernel in chosen:

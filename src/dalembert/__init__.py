@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dalembert import estimate as estimate
     from dalembert import identify as identify
     from dalembert import linear as linear
+    from dalembert import linkages as linkages
     from dalembert import math as math
     from dalembert import structures as structures
     from dalembert import sweeps as sweeps

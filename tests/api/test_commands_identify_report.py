@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import json
 import re
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.app.command_line import terminal
 from tests.helpers.commands import document, run
 
 
@@ -52,9 +54,9 @@ def page(table: Path) -> str:
 
 
 def test_the_report_names_file_date_and_command(page: str) -> None:
-    title = re.search(r"<h1[^>]*>(.*?)</h1>", page)
+    title = re.search(r"<h1[^>]*>(.*?)</h1>\s*<p[^>]*><code>(.*?)</code></p>", page)
     assert title and re.fullmatch(r"Identification of gvt.csv, \d{4}-\d\d-\d\d", title[1])
-    assert "command" in page and "made" in page
+    assert html.unescape(title[2]) == terminal.command_line() and "made" in page
 
 
 def test_only_lines_that_the_input_excites_judge_the_fit(table: Path) -> None:
@@ -107,8 +109,6 @@ def test_doctor_lists_every_extra() -> None:
 def test_a_search_for_modes_shows_that_it_goes_on_after_two_seconds(
     table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dalembert.app.command_line import terminal
-
     class Screen(io.StringIO):
         def isatty(self) -> bool:
             return True

@@ -146,6 +146,48 @@ def test_nan_is_refused_where_a_number_is_needed(name: str) -> None:
         NOT_NUMBERS[name](NAN)
 
 
+WRONG = {"nan": NAN, "-1": -1, "2**70": 2**70, "text": "one", "list": [], "10**400": 10**400}
+LARGE = ("2**70", "10**400")  # legal where no time or memory follows them
+CLAMPED = da.structures.Beam(length=1.0, EI=80.0, rhoA=2.0, left="clamped", right="free")
+BAR = da.structures.Bar(length=1.0, EA=1.0, rhoA=1.0)
+NUMBERS: dict[str, tuple[float, Callable[[Any], Any], tuple[str, ...]]] = {
+    "degree of stability": (1, lambda x: da.control.lqr(SAMPLED, Q=1.0, R=1.0, degree=x), ()),
+    "seed of a workspace": (1, lambda x: da.tree.workspace(arm(), "arm", samples=2, seed=x), LARGE),
+    "seed of base parameters": (1, lambda x: da.tree.base_parameters(arm(), seed=x), LARGE),
+    "seed of a search": (1, lambda x: da.tree.inverse_kinematics(arm(), {"arm": [0.5, 0, 0]}, seed=x), LARGE),
+    "samples of a motion": (
+        9,
+        lambda x: da.estimate.local_observability(
+            pendulum(), outputs="encoder", along=da.assemble(pendulum()), dt=0.01, samples=x
+        ),
+        (),
+    ),
+    "states of sigma points": (2, lambda x: da.estimate.Scaled().points(x), ()),
+    "draws of a noise": (3, lambda x: da.Noise(process={"x": 1.0}, seed=1).draws("x", x), ()),
+    "modes of a beam": (2, CLAMPED.modes, ()),
+    "frequencies of a bar": (2, BAR.frequencies, ()),
+    "coordinates of a beam": (2, CLAMPED.system, ()),
+    "damping of a beam": (0.1, lambda x: CLAMPED.system(2, damping=x), ("2**70",)),
+    "pulses of a model": (3, SAMPLED.markov, ()),
+    "Poisson's ratio": (0.3, lambda x: da.structures.Section.circle(0.1, poisson=x), ()),
+    "size of a file": (10**9, lambda x: da.read_modes(modal_file(), max_bytes=x), LARGE),
+    "time of a record": (1, RUN.at, ()),
+    "step of a record": (1, lambda x: RUN.resample(every=x), ("2**70",)),
+    "number of a mode": (1, lambda x: CHAIN.modes().select(x), ("list",)),
+    "derivatives of a field": (1, lambda x: da.symbolic.Continuum("string").field(x), ()),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_any_nonsense_in_place_of_a_number_is_refused(name: str) -> None:
+    valid, call, legal = NUMBERS[name]
+    call(valid)
+    for key, wrong in WRONG.items():
+        if key not in legal:
+            with pytest.raises(DalembertError):
+                call(wrong)
+
+
 @cache
 def measured() -> tuple[da.Record, Any]:
     """A record of an oscillator under noise, and its model."""

@@ -166,8 +166,9 @@ def test_every_name_of_a_room_resolves(room):
 
 
 REQUIRED = {
-    "export_object", "read_flexible_body", "write_flexible_body", "deflection", "strain", "curvature", "symbolic",
-    "export_python", "read_mjcf", "read_modes", "read_urdf", "separate_scales", "tree", "write_modes", "write_urdf",
+    "export_object", "read_flexible_body", "write_flexible_body", "deflection", "strain", "curvature", "linkages",
+    "export_python", "read_mjcf", "read_modes", "read_urdf", "separate_scales", "symbolic", "tree", "write_modes",
+    "write_urdf",
 }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ names of functions, then of records, joined by "|".
 from __future__ import annotations
 
 import json
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -17,6 +18,8 @@ import numpy as np
 from dalembert.identify import IdentificationWarning, auto, stabilization, suggest_order
 from tests.helpers.decision_records import TestRecord, find_record
 
+# `make test` runs the tests of decisions twice, under two kernels: each moves the samples in its own way.
+QUICK_DRAWS = (2,) if "OPENBLAS_CORETYPE" in os.environ else (1,)
 # Relative deviation of a frequency where a result has none: noise-free data.
 UNKNOWN = 1e-4
 # Least relative spread over the orders of a diagram: that of noise-free data is rounding.

@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from dalembert.record import Record
 from dalembert.studies.identification import arm_identification
 from tests.helpers.ambient_chain import ambient
 from tests.helpers.decision_records import MEASURED, SIMULATED, find_record, simulated
+from tests.helpers.decisions import QUICK_DRAWS
 from tests.helpers.measured_arm import JOINTS, NOISE, T, drawing, record, truth
 from tests.helpers.robots import fourier_motion, measured_record
 from tests.helpers.roving_frame import measure as roving_frame
@@ -305,11 +306,11 @@ QUICK = (
 )  # fmt: skip
 
 
-def run(name: str, draws: int) -> list[Made]:
+def run(name: str, draws: Iterable[int]) -> list[Made]:
     """Decisions, values and deviations of a case, as they are and for some draws."""
     make, decide = CASES[name]
     data, results = make(), []
-    for draw in range(draws + 1):
+    for draw in (0, *draws):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
@@ -330,7 +331,7 @@ def check(results: Sequence[Made]) -> None:
 
 @pytest.mark.parametrize("name", QUICK)
 def test_decisions_hold_when_samples_move_by_1e_9(name: str) -> None:
-    check(run(name, 2))
+    check(run(name, QUICK_DRAWS))
 
 
 @pytest.mark.slow
@@ -349,4 +350,4 @@ def test_decisions_hold_for_eight_draws_under_every_kernel_and_with_two_threads(
 
 
 def every(kind: str, draws: int) -> dict[str, list[Made]]:
-    return {name: run(name, draws) for name in CASES if name.startswith(f"{kind}:")}
+    return {name: run(name, range(1, draws + 1)) for name in CASES if name.startswith(f"{kind}:")}

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from dalembert.control.judge.step_info import StepInfo as StepInfo
     from dalembert.control.judge.step_info import step_info as step_info
     from dalembert.control.judge.vibration_reduction import reduction as reduction
+    from dalembert.control.robust.hinf import hinf as hinf
+    from dalembert.control.robust.synthesis import GoalValue as GoalValue
+    from dalembert.control.robust.synthesis import Synthesis as Synthesis
+    from dalembert.control.servo.cascade import cascade as cascade
     from dalembert.control.servo.computed_torque import computed_torque as computed_torque
     from dalembert.control.servo.custom_law import custom_law as custom_law
     from dalembert.control.servo.joint_pid import JointPID as JointPID
@@ -36,7 +40,25 @@ if TYPE_CHECKING:
     from dalembert.control.state_feedback.place import place as place
     from dalembert.control.state_feedback.plan_motion import plan_motion as plan_motion
     from dalembert.control.state_feedback.state_feedback import StateFeedback as StateFeedback
+    from dalembert.control.structured.goals.margin_goals import CrossoverGoal as CrossoverGoal
+    from dalembert.control.structured.goals.margin_goals import DiskMarginGoal as DiskMarginGoal
+    from dalembert.control.structured.goals.margin_goals import PhaseMarginGoal as PhaseMarginGoal
+    from dalembert.control.structured.goals.norm_goals import H2Goal as H2Goal
+    from dalembert.control.structured.goals.norm_goals import HinfGoal as HinfGoal
+    from dalembert.control.structured.goals.norm_goals import TrackingGoal as TrackingGoal
+    from dalembert.control.structured.goals.pole_goals import DampingGoal as DampingGoal
+    from dalembert.control.structured.goals.pole_goals import DecayGoal as DecayGoal
+    from dalembert.control.structured.structured import ScheduledSynthesis as ScheduledSynthesis
+    from dalembert.control.structured.structured import structured as structured
+    from dalembert.control.structured.structures import Decentralised as Decentralised
+    from dalembert.control.structured.structures import FixedOrder as FixedOrder
+    from dalembert.control.structured.structures import ObserverForm as ObserverForm
+    from dalembert.control.structured.structures import PIDLoops as PIDLoops
+    from dalembert.control.structured.structures import StaticGain as StaticGain
     from dalembert.control.transfer_function import tf as tf
+    from dalembert.control.two_time_scale.composite import CompositeLaw as CompositeLaw
+    from dalembert.control.two_time_scale.composite import WorkspaceLoop as WorkspaceLoop
+    from dalembert.control.two_time_scale.composite import composite as composite
     from dalembert.loop.continuous import close_loop as close_loop
     from dalembert.view.plots.linear.loops import bode as bode
     from dalembert.view.plots.linear.loops import nyquist as nyquist

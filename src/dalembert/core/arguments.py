@@ -29,7 +29,7 @@ def matrix(
         if raw.dtype.kind in "USO" and any(entry is None or isinstance(entry, str) for entry in raw.flat):
             raise DataError("not-a-number", f"{symbol} must be a matrix of numbers, got text or None among them.")
         array = np.array(raw, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise DataError(
             "not-a-number", f"{symbol} must be a matrix of numbers, got {type(value).__name__}: {error}"
         ) from error
@@ -155,8 +155,8 @@ def take_names(kind: str, given: str | Iterable[str]) -> tuple[str, ...]:
     return names
 
 
-def real_number(what: str, value: Any, error: type[DalembertError] = DataError) -> float:
-    """A finite real number; ``what`` opens the message."""
+def real_number(what: str, value: Any, error: type[DalembertError] = DataError, *, finite: bool = True) -> float:
+    """A finite real number; ``what`` opens the message.  finite : False also takes an infinite one."""
     where = {"argument": what}
     if isinstance(value, (bool, str)) or np.iscomplexobj(value) or np.ndim(value):
         raise error("not-a-number", f"{what} must be a number, got {value!r}.", where=where)
@@ -166,7 +166,7 @@ def real_number(what: str, value: Any, error: type[DalembertError] = DataError) 
         raise error("not-a-number", f"{what} must be a number, got {value!r}.", where=where) from reason
     except OverflowError:
         raise error("out-of-range", f"{what} must be a number below 1.8e308.", where=where) from None
-    if not np.isfinite(number):
+    if not np.isfinite(number) and (finite or np.isnan(number)):
         raise error("not-finite", f"{what} must be finite, got {value!r}.", where=where)
     return number
 

@@ -13,9 +13,10 @@ import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from numbers import Real
 from pathlib import Path
 
-from dalembert.core.errors import FileFormatError
+from dalembert.core.errors import DataError, FileFormatError
 from dalembert.core.findings import Advice
 
 # a file that is being written: host, process and a random part, which show whether its writer still runs
@@ -97,6 +98,8 @@ def require_file(file: Path, largest: int, shown: str | None = None, *, argument
     shown : the file in messages.  argument : that gives the limit.
     """
     name = str(file) if shown is None else shown
+    problem = f"{argument or 'the largest size'} must be a number of bytes, got {largest!r}."
+    DataError.when(not isinstance(largest, Real), "not-a-number", problem)
     try:
         if not file.is_file():
             raise FileFormatError.report_absent(file, name)

@@ -393,7 +393,7 @@ class EquationsOfMotion:
 
     def sample_pose(self, random: np.random.Generator, spread: float) -> Array:
         """Coordinates about the pose as drawn, which close no joint: for what holds at almost every pose."""
-        return np.array(self.placement.q) + spread * random.normal(size=self.nq)
+        return np.array(self.placement.q) + real_number("spread", spread) * random.normal(size=self.nq)
 
     def placement_with(self, z: Iterable[float]) -> Placement:
         """The same placement with other internal states, for equations that are made of these."""

@@ -31,8 +31,11 @@ if TYPE_CHECKING:
     from dalembert.identify.physical.physical import physical as physical
     from dalembert.identify.physical.proportional_damping import ProportionalDamping as ProportionalDamping
     from dalembert.identify.physical.proportional_damping import proportional_damping as proportional_damping
+    from dalembert.identify.physical.rayleigh_quotients import RayleighQuotients as RayleighQuotients
     from dalembert.identify.physical.update import update as update
     from dalembert.identify.physical.updated import Updated as Updated
+    from dalembert.identify.polyreference.plscf import plscf as plscf
+    from dalembert.identify.polyreference.result import PolyreferenceModes as PolyreferenceModes
     from dalembert.identify.realization.decays import Decays as Decays
     from dalembert.identify.realization.decays import decay_era as decay_era
     from dalembert.identify.realization.decays import free_decays as free_decays

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.core.arguments import find_matching, name_or_number
+from dalembert.core.arguments import find_matching, name_or_number, whole_number
 from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.errors import DataError, require_name, unknown_name
 from dalembert.core.tables import align_columns, display_latex, matrix_latex, small_table
@@ -291,7 +291,8 @@ class Modes:
 
     def select(self, numbers: Iterable[int]) -> Modes:
         """Copy with some of the modes, by their numbers in the table (from 1), in the given order."""
-        chosen = np.asarray(list(numbers), dtype=np.intp) - 1
+        listed = list(numbers) if isinstance(numbers, Iterable) else [numbers]
+        chosen = np.array([whole_number("the number of a mode", number, 0, 10**9) for number in listed], np.intp) - 1
         wrong = chosen[(chosen < 0) | (chosen >= len(self))]
         if len(wrong):
             raise DataError(

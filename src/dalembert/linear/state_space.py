@@ -28,7 +28,7 @@ from dalembert.linear.transforms import forms, gramians, interconnect, norms, sa
 # A step of the staircase weaker than 1e-11, relative to A, is rounding: a change of states of condition 1e5 leaves that
 # much of a zero.
 Weakest = Annotated[float, not_negative, "a direction weaker than this, relative, is not reached or not seen"]
-MarkovCount = Annotated[int, count(1), "how many"]
+MarkovCount = Annotated[int, count(1, 10_000_000), "how many: 10 million of one input and output take 80 MB"]
 Order = Annotated[int, count(), "number of states to keep"]
 ErrorBound = Annotated[float, not_negative, "largest H-infinity error"]
 

@@ -14,8 +14,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.core.arguments import real_number
 from dalembert.core.errors import DataError
-from dalembert.expressions.quantities import is_real
 from dalembert.loop.noise import SensorFaults, read_limits
 from dalembert.numerics.sample_times import count_intervals, slack
 
@@ -41,8 +41,8 @@ class ActuatorLimits:
     def __post_init__(self) -> None:
         object.__setattr__(self, "limits", read_limits(self.limits, "an actuator"))
         for name, least in (("rate", 1e-300), ("resolution", 0.0), ("delay", 0.0)):
-            value = getattr(self, name)
-            if not is_real(value) or not value >= least or (name != "rate" and not np.isfinite(value)):
+            value = real_number(f"{name} of an actuator", getattr(self, name), finite=name != "rate")
+            if value < least:
                 raise DataError("not-positive", f"{name} of an actuator must be a positive number, got {value!r}.")
 
 

@@ -181,6 +181,7 @@ def _make_run(
     host: object, loop: Loop, parts: LoopParts, begin: float, end: float, count: int, every: object, progress: object
 ) -> SampledRun:
     """A run of `count` intervals with its references and the times of its record."""
+    DataError.when(count > 1e9, "too-large", f"{count:.3g} intervals of {loop.dt:g} s are too many.")  # 8 GB a channel
     references = reference_values(loop, parts.references, begin + loop.dt * np.arange(count + 1))
     times = sample_times(begin, end, loop.dt if every is None else every, None)
     return SampledRun(host, loop, references, times, begin, end, progress)

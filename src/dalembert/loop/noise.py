@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.core.arguments import whole_number
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
 from dalembert.expressions import Array
@@ -140,7 +141,7 @@ class Noise:
         if self.seed is None:
             raise DataError("missing-argument", "this noise has no seed.", Advice("Use {}.", Call("noise.with_seed")))
         random = np.random.default_rng([int(self.seed), zlib.crc32(label)])
-        return np.asarray(deviation * random.standard_normal(count))
+        return np.asarray(deviation * random.standard_normal(whole_number("count", count, most=10**9)))  # 8 GB
 
     def process_draws(self, name: str, count: int) -> Array:
         return self._stream(b"process:" + name.encode(), float(self.process[name]), count)

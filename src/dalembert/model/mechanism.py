@@ -377,6 +377,10 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         advice = Advice("Make them with {}.", Call("da.structures.flexible_pieces"))
         require_type(pieces, FlexiblePieces, f"body {name!r}: expected pieces", advice)
         size = 2 if self.planar else 3
+        angle = in_si(angle, "angle", what=f"angle of body {name!r}", error=ModelError)
+        require_number(angle, f"angle of body {name!r}")
+        if position is not None:
+            position = vector(position, size, f"position of body {name!r}", "length")
         drawn = Body(name, self.planar, angle=angle, rotation=rotation_matrix(rotation, f"rotation of body {name!r}"))
         places = [tuple(place[:size].tolist()) for place in pieces.places]
         bodies = []

@@ -127,7 +127,7 @@ def solve_by_doubling(problem: RiccatiProblem) -> FloatArray:
     both = scipy.linalg.solve(R, np.hstack([B.T, S.T]), assume_a="pos")
     n = len(A)
     A, G, Q = A - B @ both[:, n:], B @ both[:, :n], Q - S @ both[:, n:]
-    scale = _hamiltonian_scale(A, G, Q)
+    scale = hamiltonian_scale(A, G, Q)
     A, G, Q = A * scale / scale[:, None], G / scale[:, None] / scale, Q * scale[:, None] * scale
     if problem.dt is None:
         X = doubling.limit(doubling.cayley(A, G, Q, _shift(A)))
@@ -148,7 +148,7 @@ def _shift(A: FloatArray) -> float:
     return float(near[int(distance.argmax())])
 
 
-def _hamiltonian_scale(A: FloatArray, G: FloatArray, Q: FloatArray) -> FloatArray:
+def hamiltonian_scale(A: FloatArray, G: FloatArray, Q: FloatArray) -> FloatArray:
     """Scales of the states, powers of two, that balance the Hamiltonian [[A, -G], [-Q, -Aᵀ]]."""
     sizes = np.abs(np.block([[A, G], [Q, A.T]]))
     _, both = balance_matrix(sizes)

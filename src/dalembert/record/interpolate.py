@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dalembert.core.arrays import FloatArray as Array
+from dalembert.core.declare import positive, refused_as
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
 from dalembert.numerics.sample_times import count_intervals
@@ -15,7 +16,7 @@ from dalembert.numerics.sample_times import count_intervals
 def regular_times(time: Array, every: float, most: float = 1e9) -> Array:
     """Times from the first sample on, ``every`` seconds apart; ``most`` of them take 8 GB."""
     first, last = float(time[0]), float(time[-1])
-    DataError.when(not 0.0 < every < np.inf, "not-positive", f"every must be a positive time [s], not {every}.")
+    refused_as("not-positive", positive)("every", every)
     many = (last - first) / every
     problem = f"every {every:.6g} s from {first:.6g} to {last:.6g} s are {many:.3g} samples, too many."
     DataError.when(not many < most, "too-large", problem)

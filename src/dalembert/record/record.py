@@ -9,6 +9,7 @@ from typing import Any, Literal, TypedDict, Unpack
 import numpy as np
 import numpy.typing as npt
 
+from dalembert.core.arguments import real_number
 from dalembert.core.arrays import FloatArray as Array
 from dalembert.core.errors import DataError, require_extra, require_name, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
@@ -309,8 +310,10 @@ class Record:
     def between(self, start: float | None = None, stop: float | None = None) -> Record:
         """Samples with ``start <= time <= stop``, as a view."""
         t = self._time
-        problem = f"start and stop are times in s, got {start} and {stop}."
-        DataError.when(any(time_ is not None and np.isnan(time_) for time_ in (start, stop)), "not-finite", problem)
+        start, stop = (
+            None if end is None else real_number(name, end, finite=False)
+            for name, end in (("start", start), ("stop", stop))
+        )
         first = 0 if start is None else int(np.searchsorted(t, start, side="left"))
         last = t.size if stop is None else int(np.searchsorted(t, stop, side="right"))
         ends = f"{t[0]:.6g} to {t[-1]:.6g} s"
@@ -336,7 +339,7 @@ class Record:
 
     def at(self, t: float) -> dict[str, float]:
         """Every channel at one time, by linear interpolation."""
-        wanted = check_inside(self._time, numbers(t, "t").reshape(1), self._label())
+        wanted = check_inside(self._time, np.array([real_number("t", t)]), self._label())
         row = interpolate_linear(self._time, self._data, wanted)[0]
         return dict(zip(self._columns, row.tolist(), strict=True))
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import casadi as ca
 
+from dalembert.core.arguments import whole_number
 from dalembert.core.errors import ModelError, require_new_name
 from dalembert.symbolic.text.convert import to_sympy
 from dalembert.symbolic.text.printing import equations_in_latex, latex
@@ -61,6 +62,7 @@ class Continuum:
 
     def field(self, along: int = 0, times: int = 0) -> Any:
         """The symbol of a derivative of the field, ``along`` x and in time."""
+        along, times = whole_number("along", along, 0, 20), whole_number("times", times, 0, 20)
         if (along, times) not in self._fields:
             suffix = "x" * along + "t" * times
             name = f"w_{suffix}" if suffix else "w"

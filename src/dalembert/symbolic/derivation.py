@@ -20,6 +20,7 @@ import numpy as np
 
 from dalembert.core.arguments import real_number
 from dalembert.core.arrays import AnyArray as Array
+from dalembert.core.declare import mapping, number
 from dalembert.core.errors import ModelError, require_name
 from dalembert.core.findings import Advice, Call
 from dalembert.core.progress import Setting
@@ -579,9 +580,10 @@ def _acceleration(name: str) -> str:
 
 
 def _column(names: Sequence[str], given: Mapping[str, float], kind: str) -> Array:
-    for name in given:
+    values = mapping(kind, number)(f"values of {kind}s", given)
+    for name in values:
         require_name(kind, name, names, error=ModelError)
-    return np.array([float(given.get(name, 0.0)) for name in names])
+    return np.array([values.get(name, 0.0) for name in names])
 
 
 @equations.register

@@ -18,6 +18,7 @@ from typing import Any
 import casadi as ca
 
 from dalembert.core.arguments import one_of, real_number, whole_number
+from dalembert.core.declare import mapping, number
 from dalembert.core.errors import ModelError, require_new_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import ACCELERATION, HOLONOMIC, VELOCITY
@@ -396,7 +397,7 @@ class System:
     # -- expressions ---------------------------------------------------------------------------------------------------
     def values(self, given: Mapping[str, float] | None = None) -> dict[str, float]:
         """The value of every parameter, some of them replaced."""
-        values = dict(self.parameter_values) | dict(given or {})
+        values = dict(self.parameter_values) | mapping("parameter", number)("values of parameters", given)
         for name, value in values.items():
             self.table.require_name("parameter", name, self.parameter_values)
             if value is None:

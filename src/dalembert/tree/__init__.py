@@ -51,7 +51,8 @@ if TYPE_CHECKING:
     from dalembert.tree.screws import twist_transform as twist_transform
     from dalembert.tree.screws import wrench_cross as wrench_cross
     from dalembert.tree.screws import wrench_transform as wrench_transform
-    from dalembert.tree.trajectories.quintic import quintic as quintic
+    from dalembert.tree.trajectories.polynomial import polynomial as polynomial
+    from dalembert.tree.trajectories.polynomial import quintic as quintic
     from dalembert.tree.trajectories.shape_input import shape_input as shape_input
     from dalembert.tree.trajectories.spline import spline as spline
     from dalembert.tree.trajectories.time_scaling import scale_time as scale_time

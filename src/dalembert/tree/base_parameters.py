@@ -16,11 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.core.arguments import whole_number
 from dalembert.core.arrays import FloatArray, frozen
 from dalembert.core.errors import ConvergenceError, DataError, require_name
 from dalembert.core.tables import align_columns
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
+from dalembert.record.checks import numbers
 from dalembert.tree.regressor import Names, dynamic_parameters, regressor
 
 SPEED, ACCELERATION = 3.0, 10.0  # of the random states: centrifugal effects v² then count as much as v̇ and as gravity
@@ -64,7 +66,7 @@ class BaseParameters:
 
     def from_parameters(self, values: Sequence[float] | Array) -> FloatArray:
         """Base parameters of values of all dynamic parameters, in their order; also of many in rows."""
-        given = np.asarray(values, dtype=float)
+        given = numbers(values, "values")
         if given.shape[-1:] != (len(self.parameters),):
             raise DataError(
                 "wrong-shape", f"expected {len(self.parameters)} dynamic parameters, got the shape {given.shape}."
@@ -106,7 +108,7 @@ def base_parameters(
     ('upper.hx + 0.5 lower.mass', 'upper.hy')
     """
     found = dynamic_parameters(eqs, friction=friction, rotors=rotors, joints=joints)
-    Y = _random_regressor(eqs, len(found.names), seed, friction, rotors, joints)
+    Y = _random_regressor(eqs, len(found.names), whole_number("seed", seed), friction, rotors, joints)
     length = np.linalg.norm(Y, axis=0)
     longest = {unit: max(x for x, u in zip(length, found.units, strict=True) if u == unit) for unit in set(found.units)}
     active = [k for k, unit in enumerate(found.units) if is_excited(length[k], longest[unit])]

@@ -33,6 +33,7 @@ from dalembert.app.command_line.registry import command
 if TYPE_CHECKING:
     from dalembert.identify import AutoIdentified, Identified, MergedModes
     from dalembert.identify.auto.choice import PoleChoice
+    from dalembert.linear.responses.frequency_response import FrequencyResponse
     from dalembert.record import Record
 
 
@@ -55,6 +56,7 @@ class Way(StrEnum):
     ssi_cov = "ssi-cov"
     fdd = "fdd"
     efdd = "efdd"
+    plscf = "plscf"
 
 
 class Merging(StrEnum):
@@ -65,7 +67,7 @@ class Merging(StrEnum):
 
 
 WITHOUT_INPUTS = (Way.ssi_data, Way.ssi_cov, Way.fdd, Way.efdd)
-WITHOUT_MODEL = (Way.fdd, Way.efdd)
+WITHOUT_MODEL = (Way.fdd, Way.efdd, Way.plscf)
 DEVIATIONS = ("frequency_deviation_hz", "damping_deviation")
 
 
@@ -91,8 +93,8 @@ def identify(
         Way,
         typer.Option(
             metavar="METHOD",
-            help="auto (chooses automatically and reports the reasons), n4sid, moesp, cva, okid-era; without inputs "
-            "also ssi-data, ssi-cov, fdd, efdd.",
+            help="auto (chooses automatically and reports the reasons), n4sid, moesp, cva, okid-era, plscf; without "
+            "inputs also ssi-data, ssi-cov, fdd, efdd. plscf also takes a universal file of frequency responses.",
         ),
     ] = Way.auto,
     setups: Annotated[
@@ -160,16 +162,16 @@ def identify(
     "damping_ratio", "frequency_deviation_hz", "damping_deviation", "shape", "class", "reasons"}], sound ones first,
     "time_scale": {"low_hz", "high_hz", "factor"}, "period_s", "nonlinearity": {"decided", "level", "reasons"},
     "fit_percent": {"training", "held_out"}, "decisions", "findings": [{"code", "text", "where", "evidence"}],
-    "matrices": {"A", "B", "C", "D"}, "files"}. Of fdd, efdd and --setups: no model ("order", "sample_time",
+    "matrices": {"A", "B", "C", "D"}, "files"}. Of fdd, efdd, plscf and --setups: no model ("order", "sample_time",
     "fit_percent", "matrices"), modes by frequency; "class" is "harmonic of a machine" for a steady sine, and "mode" for
-    the others of fdd and efdd.
+    the others of fdd, efdd and plscf.
     """
     option_values.writable(out, "--out", ".json", ".npz", ".mat")
     option_values.writable(report, "--report", ".html")
     way = setups.value if setups else method.value
     alone = setups is not None or method in WITHOUT_INPUTS
     bare = method in WITHOUT_MODEL
-    shaped = order is not None or rows is not None
+    shaped = rows is not None or (order is not None and method is not Way.plscf)
     modes_only = (setups or bare) and out is not None and out.suffix.lower() != ".json"
     problem = "references are for several set-ups: give --setups too."
     option_values.refuse(
@@ -183,6 +185,13 @@ def identify(
     wanted = None if choice is None else read_choice_file(choice, data)
     places = join_places(geometry, read_places(place))
     option_values.refuse((places and report is None, "--place", "places are for the report: give --report too."))
+    if method is Way.plscf and (responses := read_responses(data)) is not None:
+        from dalembert import identify as room
+
+        with terminal.show_waiting("searching for modes", after=2.0):
+            fitted = room.plscf(responses, order=order)
+        finish_modes(fitted, data, report, places, out, as_json)
+        return
     records_read = read_records(data, time=time, dt=dt, rate=rate, skip=skip, units=unit, renamed=renamed, join=join)
     if setups:
         each = prepare(resample_each(records_read, resample), between, repair, detrend, [])
@@ -236,6 +245,21 @@ def read_choice_file(path: Path, data: list[Path], largest: int = 1_000_000) -> 
     if changed:
         terminal.warn(f"{path.name} was made on other data than {', '.join(changed)} (SHA-256 differs)")
     return choice
+
+
+def read_responses(data: list[Path]) -> FrequencyResponse | None:
+    """Frequency responses of a universal file; None where the data are records."""
+    from dalembert.core.errors import FileFormatError
+    from dalembert.files.records.responses import read_frequency_response
+
+    if len(data) > 1 or data[0].suffix.lower() not in (".uff", ".unv", ".58"):
+        return None
+    try:
+        return read_frequency_response(data[0])
+    except FileFormatError as error:
+        if error.code != "empty":
+            raise
+        return None
 
 
 def choose_channels(record: Record, inputs: list[str], outputs: list[str], method: Way) -> tuple[list[str], list[str]]:
@@ -314,6 +338,8 @@ def find_model(
     function = getattr(room, method.value.replace("-", "_"))
     has_rows = "rows" in inspect.signature(function).parameters
     option_values.refuse((rows is not None and not has_rows, "--rows", f"{method.value} has no block rows."))
+    if method is Way.plscf:
+        return function(room.frf(measured, inputs, wanted), order=order)  # type: ignore[no-any-return]
     if method in WITHOUT_MODEL:
         return function(measured, wanted)  # type: ignore[no-any-return]
     options: dict[str, Any] = {"order": order} | ({} if rows is None else {"rows": rows})
@@ -351,7 +377,8 @@ def finish_modes(
         if judged:
             mode |= {"class": result.class_of(k), "reasons": list(judged[k].reasons)}
     document = {
-        "method": result.method, "inputs": (), "outputs": result.outputs, "modes": modes, "decisions": result.notes,
+        "method": result.method, "inputs": getattr(result, "inputs", ()), "outputs": result.outputs, "modes": modes,
+        "decisions": result.notes,
         "findings": describe_findings(result),
     }  # fmt: skip
     if scale := getattr(result, "time_scale", None):

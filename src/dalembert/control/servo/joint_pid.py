@@ -17,7 +17,8 @@ import numpy as np
 
 from dalembert.control.plant import replace_fields
 from dalembert.control.servo.pid import PID, act, state_names
-from dalembert.core.declare import checked, instance
+from dalembert.control.state_feedback.state_feedback import RANGE
+from dalembert.core.declare import checked, instance, mapping
 from dalembert.core.errors import ModelError, require_name
 from dalembert.core.results import result
 from dalembert.equations import Channels, EquationsOfMotion, require_equations
@@ -44,7 +45,8 @@ class JointPID:
 
     def within(self, limits: Mapping[str, tuple[float, float]]) -> JointPID:
         """The same loops within these limits of their inputs as well: their integrals stop there."""
-        loops = (loop.within({k: v for k, v in limits.items() if k == loop.driven}) for loop in self.loops)
+        ranges = mapping("input", RANGE)("limits", limits)
+        loops = (loop.within({k: v for k, v in ranges.items() if k == loop.driven}) for loop in self.loops)
         return replace_fields(self, loops=tuple(loops))  # type: ignore[no-any-return]
 
     def law(self) -> Law:
@@ -107,10 +109,10 @@ def joint_pid(
         places.append(eqs.coordinates.index[name])
         columns.append(eqs.inputs.index[loop.driven])
     rows = [int(np.argmax(N[k])) for k in places]
-    return JointPID(tuple(loops), _holding_inputs(eqs, places, rows, columns))
+    return JointPID(tuple(loops), holding_inputs(eqs, places, rows, columns))
 
 
-def _holding_inputs(eqs: EquationsOfMotion, places: list[int], rows: list[int], columns: list[int]) -> ca.Function:
+def holding_inputs(eqs: EquationsOfMotion, places: list[int], rows: list[int], columns: list[int]) -> ca.Function:
     """The driven inputs, by the driven coordinates, whose forces are zero along them at rest."""
     r = ca.SX.sym("references", len(places))
     q: Any = ca.SX(ca.DM(eqs.state().q))

@@ -39,7 +39,18 @@ from dalembert.control.servo.virtual_constraints import (
     solve_inputs,
 )
 from dalembert.core.arrays import FloatArray, assign, frozen
-from dalembert.core.declare import checked, indices, instance, matrix, number, positive, refused_as, symmetric, vector
+from dalembert.core.declare import (
+    checked,
+    indices,
+    instance,
+    mapping,
+    matrix,
+    number,
+    positive,
+    refused_as,
+    symmetric,
+    vector,
+)
 from dalembert.core.errors import DataError, ModelError, SimulationWarning, require_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion, State, require_equations
@@ -103,6 +114,7 @@ class ServoConstraints:
     Attributes
     ----------
     constraints : names, in order.  actuated : inputs it drives.  known : other inputs it reads.
+    relations : the `VirtualConstraint` of each, with its frequency and damping.
     """
 
     eqs: EquationsOfMotion
@@ -110,6 +122,7 @@ class ServoConstraints:
     actuated: tuple[str, ...]
     known: tuple[str, ...]
     dt: float | None
+    relations: tuple[VirtualConstraint, ...]
 
     def __init__(
         self, eqs: EquationsOfMotion, constraints: Mapping[str, VirtualConstraint], actuated: object, dt: float | None
@@ -119,8 +132,9 @@ class ServoConstraints:
         terms, realizable = constraint_terms(eqs, constraints, names)
         used = _find_known_inputs(eqs, terms, others)
         assign(
-            self, eqs=eqs, constraints=tuple(constraints), actuated=tuple(names), known=tuple(used), dt=dt, _terms=terms
-        )
+            self, eqs=eqs, constraints=tuple(constraints), actuated=tuple(names), known=tuple(used), dt=dt,
+            relations=tuple(constraints.values()), _terms=terms,
+        )  # fmt: skip
         if len(names) < len(constraints):
             raise ModelError(
                 "too-few-inputs",
@@ -244,9 +258,9 @@ class ServoConstraints:
 
     def _read_inputs(self, inputs: Mapping[str, float] | None) -> FloatArray:
         u = np.zeros(self.eqs.nu)
-        for name, value in (inputs or {}).items():
+        for name, value in mapping("input", number)("inputs", inputs).items():
             require_name("input", name, self.eqs.inputs.names, f"equations {self.eqs.name!r}", error=ModelError)
-            u[self.eqs.inputs.index[name]] = number(f"input {name!r}", value)
+            u[self.eqs.inputs.index[name]] = value
         return u
 
     def _evaluate(self, q: object, v: object, z: object, u: object, t: object) -> tuple[Array, ...]:

@@ -186,10 +186,17 @@ def _require_cost(Q: FloatArray, R: FloatArray, N: FloatArray, indefinite: float
         )
 
 
-def _shift_poles(A: FloatArray, B: FloatArray, dt: float | None, degree: float) -> tuple[FloatArray, FloatArray]:
-    """The shifted system, which is stable where this one has the degree of stability α."""
+def _shift_poles(
+    A: FloatArray, B: FloatArray, dt: float | None, degree: float, most: float = 100.0
+) -> tuple[FloatArray, FloatArray]:
+    """The shifted system, which is stable where this one has the degree of stability α.
+
+    most : α Δt of a sampled system; poles within e^{-100} = 4e-44 are at zero for any arithmetic.
+    """
     if dt is None:
         return A + degree * np.eye(len(A)), B
+    problem = f"a degree of {degree:g} 1/s asks for decay by e^-{degree * dt:.3g} in a sample of {dt:g} s."
+    DataError.when(degree * dt > most, "out-of-range", problem, where={"argument": "degree"})
     return math.exp(degree * dt) * A, math.exp(degree * dt) * B
 
 

@@ -228,7 +228,7 @@ def intersect_limits(
 ) -> dict[str, tuple[float, float]]:
     """Intersection of two sets of limits."""
     both = dict(limits)
-    for name, (low, high) in others.items():
+    for name, (low, high) in mapping("input", RANGE)("limits", others).items():
         least, most = both.get(name, (-np.inf, np.inf))
         both[name] = (max(low, least), min(high, most))
     return both

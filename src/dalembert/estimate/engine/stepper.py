@@ -66,7 +66,7 @@ class FilterStepper:
     def _interval(self, t: float | None) -> float:
         if not self._begun:
             if t is not None:
-                self.t = float(t)
+                self.t = real_number("t", t)
             return 0.0
         if t is None:
             if self.dt is None:

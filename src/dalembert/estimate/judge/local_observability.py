@@ -384,7 +384,8 @@ def _motion(model: Process, along: object, dt: float | None, samples: int) -> Mo
         raise DataError("missing-argument", "without a record the interval between samples is needed.", give)
     if along is not None and not isinstance(along, State):
         raise DataError("wrong-type", f"along must be a record or a state, got {type(along).__name__}.")
-    return motion_from(model, model.start, along.t if along is not None else 0.0, float(dt), int(samples))
+    count, begin = whole_number("samples", samples, 1, 10_000_000), along.t if along is not None else 0.0
+    return motion_from(model, model.start, begin, float(dt), count)
 
 
 def _amplitudes(given: object, names: tuple[str, ...]) -> Array:

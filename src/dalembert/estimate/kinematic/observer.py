@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
-from dalembert.core.arguments import positive_number
-from dalembert.core.declare import checked, instance, one_of, positive
+from dalembert.core.declare import checked, instance, mapping, one_of, positive
 from dalembert.core.errors import ModelError, require_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import State
@@ -136,7 +135,7 @@ def _check_newmark(scheme: str | None, method: str, form: str, level: int) -> No
 
 
 def _weights(given: Mapping[str, float] | None, inputs: tuple[str, ...]) -> tuple[float, ...]:
-    for name, value in (given or {}).items():
+    weights = mapping("input", positive)("weights", given)
+    for name in weights:
         require_name("input", name, inputs, error=ModelError, argument="weights")
-        positive_number(f"weights: that of {name!r}", value)
-    return tuple(float((given or {}).get(name, 1.0)) for name in inputs)
+    return tuple(weights.get(name, 1.0) for name in inputs)

@@ -7,6 +7,10 @@ is orthogonal to those of the coordinates chosen before, relative to the largest
 
     score = min |(1 - P) Zᵀ s'ᵀ| / max |Zᵀ s'ᵀ| .
 
+Z is orthonormal in speeds of like size: a shape bends its body by a hundredth of what joints move it. With amplitudes
+in their own units (of modes of unit mass: 1 moves a light plate by 20 m) two shapes that move the next body alike
+would cancel in Z, and neither would be independent of the other.
+
 Coordinates of joints come first, then amplitudes of elastic shapes, turns of bodies and their places.
 """
 
@@ -59,12 +63,21 @@ def choose_coordinates(
     return [candidates[k].name for k in sorted(chosen)]
 
 
-def _gradients(eqs: EquationsOfMotion, q: Array, t: float, candidates: list[Candidate]) -> Array:
+def _gradients(
+    eqs: EquationsOfMotion,
+    q: Array,
+    t: float,
+    candidates: list[Candidate],
+    bending: float = 0.01,  # motion of a body's points by its shapes, of that by its joints; its square couples shapes
+) -> Array:
     """(candidates, freedoms): gradients of the coordinates on the motions that the joints allow."""
     still = np.zeros(eqs.nv)
     A = eqs.kernel("rows")(q, still, np.zeros(eqs.nz), np.zeros(eqs.nu), eqs.p, t)[0].reshape(len(eqs.rows), eqs.nv)
     S = eqs.kernel("measures")(q, still, eqs.p, t)[2].reshape(len(eqs.measures), eqs.nv)
-    Z = split(A[eqs.holonomic_rows])[4]
+    A, elastic, scale = A[eqs.holonomic_rows], list(eqs.elastic_speeds.values()), np.ones(eqs.nv)
+    if elastic:
+        scale[elastic] = bending / np.maximum(np.linalg.norm(A[:, elastic], axis=0), 1.0)
+    Z = scale[:, None] * split(A * scale)[4]
     eye = np.eye(eqs.nv)
     rows = [
         S[c.index] if c.kind == "measure" else eye[c.columns[c.index]] if c.columns else S[c.turns + c.index]

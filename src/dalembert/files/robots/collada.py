@@ -1,8 +1,9 @@
-"""Triangles of a Collada file (.dae): the geometries of its scene, in metres.
+"""Triangles and colours of a Collada file (.dae): the geometries of its scene, in metres.
 
 A geometry has points in a source that its vertices name, and triangles, polylists or polygons whose numbers refer to
 them, several for each corner. Nodes of the scene place geometries by matrices, translations, rotations and scales. The
-axis that points upwards is not applied, as in the programs of ROS.
+axis that points upwards is not applied, as in the programs of ROS. Triangles name a symbol, which the scene binds to a
+material; its effect has the diffuse colour.
 """
 
 from __future__ import annotations
@@ -20,15 +21,17 @@ from dalembert.files.robots.xml_tree import XmlNode, parse_xml
 from dalembert.model.orientation import rotation
 
 DEPTH = 32  # of nodes inside each other, and of those that others refer to
+Colors = tuple[tuple[int, int, int | None], ...]  # first triangle, number of triangles, 0xRRGGBB
 
 
-def read_collada(path: Path, most_bytes: int, most_triangles: int) -> FloatArray:
-    """Triangles (n, 3, 3) of a file [m]."""
+def read_collada(path: Path, most_bytes: int, most_triangles: int) -> tuple[FloatArray, Colors]:
+    """Triangles (n, 3, 3) of a file [m], and their colours."""
     root = parse_xml(read_bytes(path, most_bytes), path.name, texts=True)
     named = {node.attributes["id"]: node for node in _walk(root) if "id" in node.attributes}
-    unit = next((node for node in _walk(root) if node.tag == "unit"), None)
-    meshes_: dict[str, FloatArray] = {}
+    unit = _find(root, "unit")
+    meshes_: dict[str, list[tuple[FloatArray, str]]] = {}
     parts: list[FloatArray] = []
+    colors: list[tuple[int, int, int | None]] = []
     count = 0
 
     def place(node: XmlNode, pose: FloatArray, depth: int) -> None:
@@ -38,7 +41,7 @@ def read_collada(path: Path, most_bytes: int, most_triangles: int) -> FloatArray
             if child.tag in _STEPS:
                 pose = pose @ _STEPS[child.tag](_numbers(child))
         for child in node.children:
-            target = named.get(child.attributes.get("url", "").removeprefix("#"))
+            target = _follow(child, "url", named)
             if child.tag == "node":
                 place(child, pose, depth + 1)
             elif child.tag == "instance_node" and target is not None:
@@ -51,9 +54,13 @@ def read_collada(path: Path, most_bytes: int, most_triangles: int) -> FloatArray
                     except (ValueError, OverflowError) as error:  # counts that do not fit, offsets that are no numbers
                         problem = f"line {target.line}: the geometry is broken ({error})."
                         raise FileFormatError("bad-syntax", problem) from None
-                count += len(meshes_[key])
-                FileFormatError.when(count > most_triangles, "too-large", f"more than {most_triangles} triangles.")
-                parts.append(meshes_[key] @ pose[:3, :3].T + pose[:3, 3])
+                bound = (node for node in _walk(child) if node.tag == "instance_material")
+                materials = {node.attributes.get("symbol"): _follow(node, "target", named) for node in bound}
+                for triangles, symbol in meshes_[key]:
+                    colors.append((count, len(triangles), _read_color(materials.get(symbol), named)))
+                    count += len(triangles)
+                    FileFormatError.when(count > most_triangles, "too-large", f"more than {most_triangles} triangles.")
+                    parts.append(triangles @ pose[:3, :3].T + pose[:3, 3])
 
     for scene in (node for node in _walk(root) if node.tag == "visual_scene"):
         place(scene, np.eye(4), 0)
@@ -64,7 +71,28 @@ def read_collada(path: Path, most_bytes: int, most_triangles: int) -> FloatArray
         scale = np.nan
     triangles = np.concatenate(parts) * scale
     FileFormatError.when(not np.isfinite(triangles).all(), "not-finite", "the mesh has a corner that is not finite.")
-    return triangles
+    return triangles, tuple(colors)
+
+
+def _read_color(material: XmlNode | None, named: dict[str, XmlNode]) -> int | None:
+    """Diffuse colour 0xRRGGBB of a material; None without one."""
+    effect = None if material is None else _find(material, "instance_effect")
+    effect = None if effect is None else _follow(effect, "url", named)
+    diffuse = None if effect is None else _find(effect, "diffuse")
+    color = None if diffuse is None else diffuse.first("color")
+    values = () if color is None else np.clip(_numbers(color), 0.0, 1.0)
+    if len(values) < 3 or not np.isfinite(values).all():
+        return None
+    red, green, blue = (round(255 * float(channel)) for channel in values[:3])
+    return red << 16 | green << 8 | blue
+
+
+def _find(node: XmlNode, tag: str) -> XmlNode | None:
+    return next((child for child in _walk(node) if child.tag == tag), None)
+
+
+def _follow(node: XmlNode, key: str, named: dict[str, XmlNode]) -> XmlNode | None:
+    return named.get(node.attributes.get(key, "").removeprefix("#"))
 
 
 def _walk(node: XmlNode) -> Iterator[XmlNode]:
@@ -109,8 +137,9 @@ _STEPS = {
 }
 
 
-def _read_geometry(geometry: XmlNode, named: dict[str, XmlNode]) -> FloatArray:
-    parts = [np.zeros((0, 3, 3))]
+def _read_geometry(geometry: XmlNode, named: dict[str, XmlNode]) -> list[tuple[FloatArray, str]]:
+    """Triangles, and the symbol of their material."""
+    parts = []
     for node in (primitive for mesh in geometry.all("mesh") for primitive in mesh.children):
         if node.tag not in ("triangles", "polylist", "polygons"):
             continue
@@ -131,15 +160,15 @@ def _read_geometry(geometry: XmlNode, named: dict[str, XmlNode]) -> FloatArray:
         faces = np.array(fans, dtype=int).reshape(-1, 3)
         problem = f"line {node.line} names points that the file does not have."
         FileFormatError.when(len(faces) and not 0 <= faces.min() <= faces.max() < len(points), "bad-syntax", problem)
-        parts.append(points[faces])
-    return np.concatenate(parts)
+        parts.append((points[faces], node.attributes.get("material", "")))
+    return parts
 
 
 def _read_points(given: XmlNode, named: dict[str, XmlNode]) -> FloatArray:
-    vertices = named.get(given.attributes.get("source", "").removeprefix("#"))
+    vertices = _follow(given, "source", named)
     inputs = () if vertices is None else vertices.all("input")
     position = next((source for source in inputs if source.attributes.get("semantic") == "POSITION"), None)
-    source = None if position is None else named.get(position.attributes.get("source", "").removeprefix("#"))
+    source = None if position is None else _follow(position, "source", named)
     array = None if source is None else source.first("float_array")
     if array is None:
         raise FileFormatError("bad-syntax", f"line {given.line}: the vertices have no positions.")

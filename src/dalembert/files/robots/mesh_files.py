@@ -21,7 +21,7 @@ from dalembert.core.atomic_files import require_file
 from dalembert.core.errors import FileFormatError
 from dalembert.core.findings import Advice, Argument
 from dalembert.files.models.values.mesh_mass import mesh_triangles
-from dalembert.files.robots.collada import read_collada
+from dalembert.files.robots.collada import Colors, read_collada
 
 # Limits far above the largest of 491 meshes of published robots (2.8 MB, 56 000 triangles).
 TEXT_BYTES = 16 * 1024**2  # of an OBJ file: 230 000 triangles with normals; reading takes at most 2 s
@@ -37,6 +37,7 @@ class MeshFiles:
     folders: Sequence[Path]
     wanted: bool = True
     read_before: dict[Path, FloatArray] = field(default_factory=dict)
+    colors: dict[Path, Colors] = field(default_factory=dict)
     drawn: int = 0  # triangles of pictures so far: a file may be shown many times
     suffixes = (".stl", ".obj", ".dae")
 
@@ -46,7 +47,7 @@ class MeshFiles:
         if path not in self.read_before:
             suffix = path.suffix.lower()
             if suffix == ".dae":
-                triangles = read_collada(path, TEXT_BYTES, TRIANGLES)
+                triangles, self.colors[path] = read_collada(path, TEXT_BYTES, TRIANGLES)
             else:
                 triangles = read_obj(path) if suffix == ".obj" else mesh_triangles(path, path.name, 1.0)
             self.read_before[path] = triangles
@@ -54,6 +55,10 @@ class MeshFiles:
             problem = f"the meshes have more than {TRIANGLES} triangles."
             FileFormatError.when(total > TRIANGLES, "too-large", problem)
         return self.read_before[path]
+
+    def read_colors(self, name: str) -> Colors:
+        """Colours in a file that was read; empty where it has none."""
+        return self.colors.get(find_file(name, self.folders), ())
 
 
 def find_file(name: str, folders: Sequence[Path]) -> Path:

@@ -106,8 +106,12 @@ class UrdfReader(NodeReader):
                 count = len(self.odd)
                 outline = self._shape(shape)
                 del self.odd[count + 1 :]  # one reason for a picture
-                if outline is not None and len(self.odd) == count:
-                    yield outline @ origin.axes.T + origin.place, color
+                if outline is None or len(self.odd) > count:
+                    continue
+                outline = outline @ origin.axes.T + origin.place
+                painted = self.meshes.read_colors(shape.attributes["filename"]) if shape.tag == "mesh" else ()
+                for first, number, paint in painted if color is None and painted else ((0, len(outline), color),):
+                    yield outline[first : first + number], paint
 
     def read_material(self, node: XmlNode) -> int | None:
         """Colour of a material: its own, or the first one of its name."""

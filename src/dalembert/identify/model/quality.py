@@ -15,6 +15,7 @@ to, and somewhat lenient for the one it was.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Annotated
 
 import numpy as np
 import scipy.fft
@@ -22,7 +23,10 @@ import scipy.linalg
 import scipy.special
 
 from dalembert.core.arrays import FloatArray, frozen
+from dalembert.core.declare import between, checked
 from dalembert.core.tables import align_columns
+
+Level = Annotated[float, between(0.0, 1.0), "level of significance"]
 
 
 @frozen
@@ -119,11 +123,13 @@ class Residuals:
     inputs: tuple[str, ...]
     kind: str
 
-    def is_white(self, level: float = 0.01) -> bool:
+    @checked
+    def is_white(self, level: Level = 0.01) -> bool:
         """Whether whiteness is not refused at this level of significance, all outputs together."""
         return bool(self.whiteness_all >= level)
 
-    def is_independent(self, level: float = 0.01) -> bool:
+    @checked
+    def is_independent(self, level: Level = 0.01) -> bool:
         """Whether the residuals are independent of the inputs; the level is shared among the pairs (Bonferroni)."""
         pairs = max(1, self.independence.size)
         return bool((self.independence >= level / pairs).all())

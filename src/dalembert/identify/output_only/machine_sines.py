@@ -87,7 +87,7 @@ def _remove_lines(run: Record, outputs: Sequence[str], rotor: RotorLines, number
     """The record without the lines of a rotor in its outputs."""
     places = [run.names.index(name) for name in outputs]
     values = np.array(run.data)
-    values[:, places] = remove_lines(values[:, places], rotor.angles[number], rotor.multiples)
+    values[:, places] = remove_lines(values[:, places], rotor.angles[number], rotor.multiples, rotor.width)
     return add_note(run, values, f"lines of a rotor at {rotor.base_hz:.4g} Hz removed{describe_channels(run, places)}")
 
 

@@ -26,6 +26,7 @@ from dalembert.identify.likelihood.identifiability import judge_information
 from dalembert.identify.model.collinearity import mean_phase
 from dalembert.identify.model.identified import HoldsIdentified, Identified, take_identified
 from dalembert.identify.physical.mode_derivatives import ShapeSlopes, eigenvalue_slope
+from dalembert.identify.physical.rayleigh_quotients import RayleighQuotients
 from dalembert.identify.physical.updated import Updated
 from dalembert.identify.records.checks import find_name, require_finite
 from dalembert.identify.records.reporting import IdentificationWarning
@@ -79,7 +80,8 @@ def update(
     model: Model, modes: Modes | Identified | HoldsIdentified, parameters: Sequence[str] | Mapping[str, float], *,
     coordinates: Mapping[str, str] | Sequence[str] | None = None, shapes: bool = True, damping: bool = False,
     deviations: Mapping[str, ArrayLike] | None = None, prior: float | Mapping[str, float] | None = None,
-    bounds: Mapping[str, tuple[float, float]] | None = None, count: int | None = None, progress: Setting = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None, count: int | None = None,
+    method: RayleighQuotients | None = None, progress: Setting = None,
 ) -> Updated:  # fmt: skip
     """Bring chosen parameters of a model into agreement with measured modes.
 
@@ -103,6 +105,9 @@ def update(
     bounds : mapping of a parameter to (low, high), optional
         Parameters with a positive first value stay positive by themselves.
     count : number of modes of the model to choose from, optional
+    method : RayleighQuotients, optional
+        A convex problem without shapes as targets, instead of the sensitivity method; takes neither ``prior`` nor
+        ``damping``.
 
     Returns
     -------
@@ -119,12 +124,18 @@ def update(
     """
     names, first = _parameters(model, parameters)
     low, high = _bounds(names, first, bounds)
-    target = _target(modes, coordinates, deviations, shapes, damping)
+    if method is not None:
+        instance(RayleighQuotients)("method", method)
+        problem = "Rayleigh quotients take no damping, and a regularisation instead of a prior."
+        DataError.when(damping or prior is not None, "conflicting-arguments", problem)
+    target = _target(modes, coordinates, deviations, shapes and method is None, damping)
     family = ParametricSystem(model, names, first, target.coordinates)
     search = ModeSearch(family, target, first, low, high, _prior(names, prior), count)
     with Progress(progress, "update") as bar:
-        status = search.run(bar)
-    return search.report(model, status, known=target.known)
+        if method is None:
+            return search.report(model, search.run(bar), known=target.known)
+        status, covariance = method.run(search, bar)
+    return search.report(model, status, known=target.known, covariance=covariance)
 
 
 # ---- arguments
@@ -414,20 +425,27 @@ class ModeSearch:
         hoped = rounding * (self.value(point) + exact)
         return step.predicted <= hoped or float(np.abs(step.change).max()) < no_change
 
-    def report(self, model: object, status: str, *, known: bool, at_bound: float = 1e-9) -> Updated:
+    def report(
+        self, model: object, status: str, *, known: bool, covariance: Array | None = None, at_bound: float = 1e-9
+    ) -> Updated:
+        # covariance: of relative changes, by the method; from the derivatives of the modes where left out.
         # at_bound: Distance of a parameter that was clipped to its bound.
         at, before, t = self.at, self.before, self.target
         assert before is not None
         J = self.jacobian(at, self.values)
         names = self.family.names
         free = J if np.isfinite(self.prior).any() else J[: len(J) - len(names)]
-        size = np.where(self.values != 0.0, np.abs(self.values), self.scale)
+        has_size = (self.values != 0.0) & (self.first != 0.0)  # a change from zero is judged in its unit
+        size = np.where(has_size, np.abs(self.values), self.scale)
         scaled = free * (size / self.scale)
         lacking = max(len(names) - len(scaled), 0)  # rows, where there are fewer data than unknowns
         scaled = np.vstack([scaled, np.zeros((lacking, len(names)))])
         R = triangularise(scaled)
-        information = judge_information(R, names, relative=self.values != 0.0, source="the modes", effect="them")
-        covariance = information.covariance * np.outer(size, size)
+        information = judge_information(R, names, relative=has_size, source="the modes", effect="them")
+        if covariance is None:
+            covariance = information.covariance * np.outer(size, size)
+        else:
+            covariance = covariance * np.outer(self.scale, self.scale)
         IdentificationWarning.report(information.findings, stacklevel=2)
         findings = list(information.findings)
         for i in np.flatnonzero(~at.alone):

@@ -16,13 +16,14 @@ Akaike's N ln det Σ(p) + 2 (number of unknowns) falls as long as a longer obser
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import matrix, name_or_number, one_of, whole_number
 from dalembert.core.arrays import FloatArray, assign, frozen
+from dalembert.core.declare import checked, count
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.core.tables import align_columns
@@ -33,6 +34,8 @@ from dalembert.identify.records.reporting import IdentificationWarning
 from dalembert.record import Record
 
 Start = Literal["unknown", "rest"]
+
+Pulses = Annotated[int, count(1, 10_000_000), "samples of the pulse response: 80 MB for each pair of channels"]
 
 
 @frozen(init=False)
@@ -96,15 +99,18 @@ class ObserverMarkov:
         """Ȳ_k = [Ȳ¹_k, -Ȳ²_k] for k = 1 ... p, (p, ny, nu + ny)."""
         return np.concatenate([self.forward, -self.backward], axis=2)
 
-    def system(self, count: int) -> FloatArray:
+    @checked
+    def system(self, count: Pulses) -> FloatArray:
         """Y_0 ... Y_{count-1}, (count, ny, nu): the pulse response of the machine."""
         return self.system_and_gain(count)[:, :, : len(self.inputs)]
 
-    def gain(self, count: int) -> FloatArray:
+    @checked
+    def gain(self, count: Pulses) -> FloatArray:
         """Yᵒ_1 ... Yᵒ_count, (count, ny, ny)."""
         return self.system_and_gain(count + 1)[1:, :, len(self.inputs) :]
 
-    def system_and_gain(self, count: int) -> FloatArray:
+    @checked
+    def system_and_gain(self, count: Pulses) -> FloatArray:
         """Γ_k = [Y_k, Yᵒ_k] for k = 0 ... count - 1, (count, ny, nu + ny); Yᵒ_0 = 0."""
         return system_markov(self.D, self.forward, self.backward, count)
 

@@ -11,9 +11,15 @@ around the lines,
 has an exponential distribution where phases are independent: g(0) ln 2 / median g exceeds L by chance in e^{-L} of the
 pairs. For a constant speed g(s) = g(0), and the lines are steady sines (``machine_harmonics.py``).
 
+Where wind or a gear changes the phases of the lines against each other, their speeds stay those of one rotor. The sums
+g(s) over windows of a few turns, with amplitudes of 1, then have nearly a gamma distribution where speeds are
+independent; e^{-L} is its tail beyond g(0). L of neighbours in a family of evenly spaced lines are independent, so that
+ΣL of m pairs has the distribution gamma(m). L = 0 where constant phases explain more: it may be distortion of a mode.
+
 The angle is that of the steadiest line, improved by all lines, δθ = Σ w_k Im(z_k e^{-ikθ} / a_k) / k / Σ w_k with the
-weights w_k = k² |a_k|² / σ_k² of least squares. A line is taken out as y - 2 Re(L[y e^{-ikθ}] e^{ikθ}), with a narrow
-low-pass filter L: by the angle it is a line again, whatever its width in frequency (Vold and Leuridan 1993).
+weights w_k = k² |a_k|² / σ_k² of least squares; without constant phases, θ̇ = Σ k Im(z_k* ż_k) / Σ k² |z_k|². A line is
+taken out as y - 2 Re(L[y e^{-ikθ}] e^{ikθ}), with a narrow low-pass filter L: by the angle it is a line again, whatever
+its width in frequency (Vold and Leuridan 1993).
 """
 
 from __future__ import annotations
@@ -21,11 +27,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import gcd, lcm
 
 import numpy as np
 import scipy.fft
+import scipy.special
 
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.findings import Finding
@@ -35,13 +42,15 @@ from dalembert.identify.records.data import Data
 @dataclass(frozen=True, eq=False)
 class RotorLines:
     """Mean speed [Hz], its standard deviation over the mean, the multiples at which there are lines, those of the given
-    lines by number, and the angle of the rotor [rad] at the samples of every record."""
+    lines by number, the angle of the rotor [rad] at the samples of every record, and changes of the amplitudes in
+    periods per record."""
 
     base_hz: float
     variation: float
     multiples: tuple[int, ...]
     given: Mapping[int, int]
     angles: tuple[FloatArray, ...]
+    width: int = 12
 
     def covers(self, hertz: FloatArray, deviations: float = 2.0) -> np.ndarray:
         """Which frequencies (n,) [Hz] are multiples of the speed up to the largest one, within so many of its standard
@@ -54,7 +63,7 @@ class RotorLines:
         lines = ", ".join(f"{k * self.base_hz:.4g}" for k in self.multiples)
         problem = (
             f"the lines at {lines} Hz are {', '.join(map(str, self.multiples))} times {self.base_hz:.4g} Hz, with the "
-            f"phases of one rotor whose speed varies by {100.0 * self.variation:.2g} %, and no modes."
+            f"angle of one rotor whose speed varies by {100.0 * self.variation:.2g} %, and no modes."
         )
         evidence = {"base_hz": self.base_hz, "multiples": list(self.multiples), "variation": self.variation}
         return Finding("rotor-harmonics", problem, {}, evidence)
@@ -62,7 +71,7 @@ class RotorLines:
 
 def find_rotor_lines(
     data: Data, hertz: FloatArray, weights: ComplexArray, level: float = 9.2, fewest: int = 3,
-    largest_kurtosis: float = 2.5, member: float = 4.6, highest: float = 0.45,
+    largest_kurtosis: float = 2.5, member: float = 4.6, highest: float = 0.45, turns: int = 20,
 ) -> RotorLines | None:  # fmt: skip
     """The largest family of lines with the phases of one rotor; None where there is none, or no time to measure its
     speed.
@@ -74,6 +83,7 @@ def find_rotor_lines(
         has a standard deviation of 40 %.
     member : L of one more multiple of a family that is found: 1 in 100 by chance
     highest : frequency of a line over the rate of samples, so that its band ends below half of it
+    turns : in which amplitudes change, of lines without constant phases
     """
     spectra = [scipy.fft.fft(y @ weights, axis=0) for y in data.y]
     pairs = []
@@ -83,23 +93,31 @@ def find_rotor_lines(
             if base * data.duration > level and k * base < highest / data.dt:
                 pairs.append((_measure_coupling(data, spectra, (a, b), (j, k), base), a, b, Fraction(k, j)))
     family = _join([pair[1:] for pair in sorted(pairs, reverse=True) if pair[0] > level])
-    if len(family) < fewest:
-        return None
-    base = float(np.median([hertz[a] / k for a, k in family.items()]))
-    by_record = [_find_angle(spectrum, family, base, data.dt, largest_kurtosis) for spectrum in spectra]
+    base = float(np.median([hertz[a] / k for a, k in family.items()])) if len(family) >= fewest else 0.0
+    by_record = [_find_angle(spectrum, family, base, data.dt, largest_kurtosis) for spectrum in spectra if base]
+    coherent = bool(base) and all(angle is not None for angle in by_record)
+    if not coherent:
+        family = _find_even_spacing(data, spectra, hertz, pairs, fewest, level)
+        base = float(np.median([hertz[a] / k for a, k in family.items()])) if family else 0.0
+        by_record = [_integrate_speed(spectrum, family, base, data.dt) for spectrum in spectra if base]
     angles = tuple(angle for angle in by_record if angle is not None)
-    if len(angles) < len(by_record):
+    if not angles:
         return None
     # samples that the filter joins with the other end of the record; one independent value of the speed in as many
     ends = int(1.0 / (_measure_half_width(1, base) * data.dt))
     speeds = np.concatenate([np.gradient(angle, data.dt)[ends:-ends] / (2.0 * np.pi) for angle in angles])
     if len(speeds) < ends:
         return None
-    mean = float(np.mean(speeds))
+    mean, variation = float(np.mean(speeds)), float(np.std(speeds) / np.mean(speeds))
+    if not coherent:  # a mode may be near a multiple
+        family = {a: k for a, k in family.items() if abs(hertz[a] / (k * mean) - 1.0) <= 2.0 * variation}
+        if len(family) < fewest:
+            return None
     largest = int(highest / (data.dt * mean))
     present = [k for k in range(1, largest + 1) if _measure_line(data, angles, k, mean) > member]
     multiples = tuple(sorted({*family.values(), *present}))
-    return RotorLines(mean, float(np.std(speeds)) / mean, multiples, family, angles)
+    width = 12 if coherent else max(12, int(mean * min(data.lengths) * data.dt / turns))
+    return RotorLines(mean, variation, multiples, family, angles, width)
 
 
 def _list_ratios(ratio: float, apart: float = 0.03, largest: int = 8) -> list[tuple[int, int]]:
@@ -114,9 +132,10 @@ def _list_ratios(ratio: float, apart: float = 0.03, largest: int = 8) -> list[tu
 
 
 def _measure_coupling(
-    data: Data, spectra: Sequence[ComplexArray], numbers: tuple[int, int], multiples: tuple[int, int], base: float
-) -> float:
-    """g(0) ln 2 / median g of two lines, the mean over the records."""
+    data: Data, spectra: Sequence[ComplexArray], numbers: tuple[int, int], multiples: tuple[int, int], base: float,
+    *, windows: bool = False,
+) -> float:  # fmt: skip
+    """L of two lines, by their phases or their speeds in windows; the mean over the records."""
     ratios = []
     for spectrum in spectra:
         count = int(0.8 * base * len(spectrum) * data.dt) + 8  # samples of the widest band
@@ -124,9 +143,11 @@ def _measure_coupling(
             _filter_band(spectrum[:, number], k, base, data.dt, count)
             for number, k in zip(numbers, multiples, strict=True)
         )
-        first = np.abs(first) * np.exp(1j * multiples[1] * np.angle(first))
-        second = np.abs(second) * np.exp(1j * multiples[0] * np.angle(second))
-        ratios.append(_compare_shifts(first[:, None], second))
+        turned = [np.exp(1j * k * np.angle(z)) for z, k in zip((first, second), multiples[::-1], strict=True)]
+        if windows:
+            ratios.append(_compare_windows(*turned))
+        else:
+            ratios.append(_compare_shifts((np.abs(first) * turned[0])[:, None], np.abs(second) * turned[1]))
     return float(np.mean(ratios))
 
 
@@ -146,6 +167,27 @@ def _compare_shifts(first: ComplexArray, second: ComplexArray) -> float:
     products = scipy.fft.fft(second)[:, None] * scipy.fft.fft(first, axis=0).conj()
     g = (np.abs(scipy.fft.ifft(products, axis=0)) ** 2).sum(axis=1)
     return float(g[0] * np.log(2.0) / max(float(np.median(g)), 1e-300))
+
+
+def _compare_windows(
+    first: ComplexArray, second: ComplexArray, width: int = 8, shifts: int = 120, longest: int = 20_000
+) -> float:
+    """L of two signals (n,) of size 1 in windows.
+
+    width : samples, 10 turns: a speed that varies by 1.5 % turns lines 1 and 2 of two rotors by a radian in it
+    shifts : of which the distribution is made.  longest : samples, which bounds the time that this takes
+    """
+    n = min(len(first), len(second), longest)
+    count = n // width
+    if count < 3:
+        return 0.0
+    first, second = first[:n], second[:n].conj()
+    steps = np.unique(np.linspace(0, n, shifts, endpoint=False).astype(int))
+    products = (first * np.roll(second, step) for step in steps)
+    g = np.array([np.sum(np.abs(x[: count * width].reshape(count, width).sum(axis=1)) ** 2) for x in products])
+    mean, variance = float(g[1:].mean()), float(g[1:].var())
+    scale = variance / mean if variance > 0.0 else mean
+    return float(-np.log(max(scipy.special.gammaincc(mean / scale, g[0] / scale), 1e-300)))
 
 
 def _measure_half_width(multiple: int, base: float, reach: float = 0.06, widest: float = 0.4) -> float:
@@ -187,6 +229,56 @@ def _join(pairs: Sequence[tuple[int, int, Fraction]]) -> dict[int, int]:
     whole = lcm(*(order.denominator for order in largest.values()))
     common = gcd(*(int(order * whole) for order in largest.values()))
     return {int(a): int(order * whole) // common for a, order in sorted(largest.items())}
+
+
+def _find_even_spacing(
+    data: Data, spectra: Sequence[ComplexArray], hertz: FloatArray,
+    pairs: Sequence[tuple[float, int, int, Fraction]], fewest: int, level: float,
+    apart: float = 0.03, largest: int = 8,
+) -> dict[int, int]:  # fmt: skip
+    """Multiples of evenly spaced lines with the speeds of one rotor, by number; empty where there are none.
+
+    pairs : L of constant phases, numbers, ratio of the frequencies.  level : L of the whole family.
+    apart, largest : as in ``_list_ratios``
+    """
+    phases = {(a, b, ratio): L for L, a, b, ratio in pairs}
+    speeds: dict[tuple[int, int, Fraction], float] = {}
+    best: tuple[int, float, dict[int, int]] = (0, level, {})
+    tried = set()
+    for _, a, _, ratio in pairs:
+        base = float(hertz[a]) / ratio.denominator
+        near = [(int(np.argmin(np.abs(hertz - k * base))), k) for k in range(1, largest + 1)]
+        family = tuple((i, k) for i, k in near if abs(hertz[i] / (k * base) - 1.0) < apart)
+        if len(family) < fewest or family in tried:
+            continue
+        tried.add(family)
+        chain = [(i, m, Fraction(k, j)) for (i, j), (m, k) in pairwise(family)]
+        for i, m, q in chain:
+            if (i, m, q) in phases and (i, m, q) not in speeds:
+                unit = 0.5 * float(hertz[i] / q.denominator + hertz[m] / q.numerator)
+                L = _measure_coupling(data, spectra, (i, m), (q.denominator, q.numerator), unit, windows=True)
+                speeds[i, m, q] = L if phases[i, m, q] < min(L, level) else 0.0
+        values = [speeds.get(pair, 0.0) for pair in chain]
+        strength = float(-np.log(max(scipy.special.gammaincc(len(chain), sum(values)), 1e-300)))
+        coupled = int(np.count_nonzero(values))
+        if strength > level and coupled >= fewest - 1 and (coupled, strength) > best[:2]:
+            common = gcd(*(k for _, k in family))
+            best = (coupled, strength, {i: k // common for i, k in family})
+    return best[2]
+
+
+def _integrate_speed(spectrum: ComplexArray, family: Mapping[int, int], base: float, dt: float) -> FloatArray:
+    """Angle of the rotor [rad] at the samples of a record, by the speeds of its lines without their phases."""
+    n = len(spectrum)
+    above, below = np.zeros(n), np.zeros(n)
+    for a, k in family.items():
+        z = _filter_band(spectrum[:, a], k, base, dt)
+        z /= np.sqrt(np.mean(np.abs(z) ** 2))
+        above += k * (z.conj() * np.gradient(z)).imag
+        below += k**2 * np.abs(z) ** 2
+    smooth = np.exp(-0.5 * (scipy.fft.fftfreq(n) * 10.0 / (base * dt)) ** 2)  # over some 10 turns / 2π
+    above, below = (scipy.fft.ifft(scipy.fft.fft(x) * smooth).real for x in (above, below))
+    return np.asarray(np.cumsum(above / below) + 2.0 * np.pi * round(base * n * dt) / n * np.arange(n))
 
 
 def _find_angle(

@@ -16,13 +16,14 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 
-from dalembert.core.arguments import matrix, unique_names
+from dalembert.core.arguments import matrix, real_number, unique_names
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.identify.records.checks import find_name, require_finite
 from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
+from dalembert.record.checks import numbers
 
 MATRICES = ("M", "C", "K", "B")
 
@@ -145,9 +146,9 @@ class StructuredModel:
         if isinstance(values, Mapping):
             theta = self.values.copy()
             for name, value in values.items():
-                theta[find_name("unknown", name, self.names, "this StructuredModel")] = float(value)
+                theta[find_name("unknown", name, self.names, "this StructuredModel")] = real_number(f"{name!r}", value)
             return theta
-        theta = np.array(values, dtype=np.float64).reshape(-1)
+        theta = numbers(values, "values").reshape(-1).copy()
         if theta.shape != self.values.shape:
             raise DataError("wrong-shape", f"{theta.size} values were given for {len(self.names)} unknowns.")
         return theta

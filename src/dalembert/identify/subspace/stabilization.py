@@ -201,9 +201,19 @@ def make_diagram(
     poles = find_poles(projection, orders, data.dt, limits)
     wave = is_oscillation(poles.s, data.dt)
     poles = Poles(*(getattr(poles, name)[wave] for name in ("order", "s", "shapes", "label", "before", "mac", "kept")))
+    return draw_diagram(
+        poles, orders, limits, method, data.outputs, projection.hankel.scales[data.nu :], projection.values,
+        projection.hankel.note(), data.provenance,
+    )[0]  # fmt: skip
+
+
+def draw_diagram(
+    poles: Poles, orders: list[int], limits: Tolerances, method: str, outputs: tuple[str, ...], scales: FloatArray,
+    singular_values: FloatArray, note: str, provenance: Mapping[str, Any],
+) -> tuple[Stabilization, list[int]]:  # fmt: skip
+    """The diagram of poles that oscillate, and the places of the poles of its modes; scales (ny,) : units of shapes."""
     groups = cluster_poles(poles, orders, limits)
-    sy = projection.hankel.scales[data.nu :]
-    shapes = poles.shapes * sy
+    shapes = poles.shapes * scales
     f, zeta = np.abs(poles.s) / (2 * np.pi), -poles.s.real / np.abs(poles.s)
     cluster = np.zeros(len(f), dtype=np.intp)
     middle: list[int] = []
@@ -216,19 +226,20 @@ def make_diagram(
     if len(shapes):
         largest = shapes[np.arange(len(shapes)), ties.first_largest(shapes.T)]
         shapes = shapes / np.where(largest == 0.0, 1.0, largest)[:, None]
-    columns = shapes[middle].T if middle else np.zeros((data.ny, 0), dtype=np.complex128)
-    modes = Modes(poles.s[middle], columns, data.outputs)
-    return Stabilization(
+    columns = shapes[middle].T if middle else np.zeros((len(outputs), 0), dtype=np.complex128)
+    modes = Modes(poles.s[middle], columns, outputs)
+    diagram = Stabilization(
         orders=poles.order, frequencies_hz=f, damping_ratios=zeta, labels=poles.label,
         mpc=modal_phase_collinearity(shapes.T), shapes=shapes, mac=poles.mac, clusters=cluster, modes=modes,
         frequency_means=table[:, 0], frequency_spreads=table[:, 1], damping_means=table[:, 2],
-        damping_spreads=table[:, 3], counts=table[:, 4].astype(np.intp), singular_values=projection.values.copy(),
-        method=method, provenance=data.provenance, notes=(
-            projection.hankel.note(),
+        damping_spreads=table[:, 3], counts=table[:, 4].astype(np.intp), singular_values=singular_values.copy(),
+        method=method, provenance=provenance, notes=(
+            note,
             f"stable: within {100 * limits.frequency:g} % in frequency, {100 * limits.damping:g} % in damping and "
             f"1 - MAC below {limits.shape:g} of the order before; damping above {limits.largest_damping:g} left out.",
         ),
     )  # fmt: skip
+    return diagram, middle
 
 
 def find_poles(projection: Projection, orders: list[int], dt: float, limits: Tolerances) -> Poles:
@@ -238,15 +249,22 @@ def find_poles(projection: Projection, orders: list[int], dt: float, limits: Tol
     n = orders[-1]
     Q, R = np.linalg.qr(gamma[:-1].reshape(-1, n))
     below = Q.T @ gamma[1:].reshape(-1, n)
-    columns: list[list[Any]] = [[] for _ in range(7)]
-    last_s, last_shapes = np.zeros(0, dtype=np.complex128), np.zeros((0, len(first)), dtype=np.complex128)
+    models = []
     states = projection.rank if projection.noise_free else n  # further ones of noise-free data are rounding
     for order in orders:
         m = min(order, states)
         values, psi = np.linalg.eig(scipy.linalg.solve_triangular(R[:m, :m], below[:m, :m]))
         listed = (values.imag >= 0.0) & (values != 0.0)
         s = np.log(values[listed].astype(np.complex128)) / dt
-        shapes = (first[:, :m] @ psi[:, listed]).T
+        models.append((order, s, (first[:, :m] @ psi[:, listed]).T))
+    return compare_orders(models, limits)
+
+
+def compare_orders(models: Sequence[tuple[int, ComplexArray, ComplexArray]], limits: Tolerances) -> Poles:
+    """Poles of models of growing order (order, s (k,), shapes (k, ny)), compared with those of the order before."""
+    columns: list[list[Any]] = [[] for _ in range(7)]
+    last_s, last_shapes = np.zeros(0, dtype=np.complex128), models[0][2][:0]
+    for order, s, shapes in models:
         size = np.linalg.norm(shapes, axis=1)
         shapes = shapes / np.where(size > 0.0, size, 1.0)[:, None]
         compared = _compare(s, shapes, last_s, last_shapes, limits)

@@ -55,10 +55,14 @@ def append(systems: Iterable[StateSpace], how: str = "append") -> StateSpace:
     for kind in _KINDS:
         old = [(s, name) for s in systems for name in getattr(s, kind)]
         units.update({new: s.units[name] for new, (s, name) in zip(names[kind], old, strict=True) if name in s.units})
+    about: dict[str, Any] = {"made by": how, "parts": [dict(s.provenance) for s in systems]}
+    for key in ("reference", "rates"):  # the operating point of a machine among the systems is that of the whole
+        if merged := {name: value for s in systems for name, value in s.provenance.get(key, {}).items()}:
+            about[key] = merged
     matrices = {symbol: scipy.linalg.block_diag(*(getattr(s, symbol) for s in systems)) for symbol in "ABCD"}
     return first.replace(
         **matrices, dt=_common_dt(systems), **names, units=units,
-        provenance={"made by": how, "parts": [dict(s.provenance) for s in systems]},
+        provenance=about,
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 from scipy.optimize import brentq
 
-from dalembert.core.arguments import whole_number
+from dalembert.core.arguments import real_number, whole_number
 from dalembert.core.errors import ConvergenceError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.equations import EquationsOfMotion, State
@@ -73,8 +73,7 @@ class Event:
 
     def __post_init__(self) -> None:
         whole_number(f"limit of event {self.name!r}", self.limit)
-        if not isinstance(self.after, (int, float, np.floating)) or np.isnan(self.after):
-            raise ModelError("not-a-number", f"event {self.name!r}: after must be a time [s], got {self.after!r}.")
+        real_number(f"after of event {self.name!r}", self.after, ModelError, finite=False)
         if not callable(self.function):
             raise ModelError("wrong-type", f"event {self.name!r}: function must be callable, got {self.function!r}.")
         if self.direction not in (-1, 0, 1):

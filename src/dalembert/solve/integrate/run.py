@@ -117,6 +117,10 @@ class Run:
             self.sampler.blocks.append(x[None, :].copy())
             self.sampler.next = 1
         self.first = x.copy()  # what loads are usual, should a run get stuck
+        if self.eqs.elastic:  # every motion of a flexible machine has all its vibrations: such a run cannot succeed
+            unstable = judge_step(self.method, [(begin, self.inputs.values(self.eqs, np.array([begin.t]))[0])])
+            if unstable is not None:
+                raise ConvergenceError.of(unstable)
         self.slow = self.stretch = (begin.t, 0.0)  # first time of slow progress, of a stretch; attempts before it
         stopped = ""
         try:

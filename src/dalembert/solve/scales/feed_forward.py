@@ -39,7 +39,7 @@ DOUBTFUL = 0.2  # estimated error of a splined snap, of the largest one, above w
 def feed_forward(two: TwoTimeScale, motion: Any, times: Any) -> Record:
     """See `TwoTimeScale.feed_forward`."""
     eqs, split = two.eqs, two.split
-    names = _prescribed(two)
+    names = prescribed_coordinates(two)
     time, derivatives = _derivatives(eqs, names, motion, times, two.order)
     if two.order:
         _refuse_jumps(time, derivatives, names)
@@ -47,7 +47,7 @@ def feed_forward(two: TwoTimeScale, motion: Any, times: Any) -> Record:
     drawn = eqs.state().q
     q = np.tile(drawn[list(split.slow_q)], (rows, 1))
     q[:, [k for k, place in enumerate(split.slow_q) if eqs.coordinates.names[place] in names]] = derivatives[0]
-    kernel = two._made("feed forward", lambda: _kernel(two.expansion, two.order))
+    kernel = two._made("feed forward", lambda: Kernel(feed_forward_function(two.expansion, two.order)))
     u, x, y, w = kernel.many(q, *derivatives[1:], eqs.p, time.reshape(-1, 1))
     if not np.isfinite(u).all():
         raise ModelError("no-solution", f"no inputs make this motion of {eqs.name!r} at t = "
@@ -62,7 +62,7 @@ def feed_forward(two: TwoTimeScale, motion: Any, times: Any) -> Record:
     return record.select(*(name for name in record.names if name != "energy.balance"))  # no work is integrated
 
 
-def _prescribed(two: TwoTimeScale) -> list[str]:
+def prescribed_coordinates(two: TwoTimeScale) -> list[str]:
     """Names of the slow coordinates, one for each slow speed, in the order of the speeds."""
     eqs, split = two.eqs, two.split
     if eqs.nz:
@@ -141,7 +141,7 @@ def _jump(name: str, time: float) -> ModelError:
     )  # fmt: skip
 
 
-def _kernel(e: Expansion, order: int) -> Kernel:
+def feed_forward_function(e: Expansion, order: int) -> ca.Function:
     """(q_s, ṡ, s̈, jerk, snap, p, t) -> inputs, deflections, their rates and accelerations."""
     a, jerk, snap = (SX.sym(name, len(e.split.slow_v)) for name in ("a", "jerk", "snap"))
     B = ca.jacobian(e.at_zero(e.F_s), e.u)
@@ -166,4 +166,4 @@ def _kernel(e: Expansion, order: int) -> Kernel:
         h = h0 + ca.substitute(near, e.u, u) - e.Mff @ w + e.D @ e.soften(e.D @ w) - e.D @ y
         x, y, u = e.soften(h), e.soften(dh0 - e.D @ w), u + u2
     arguments = [e.q, e.v, a, jerk, snap, e.p, e.t]
-    return Kernel(ca.Function("feed_forward", arguments, [ca.densify(part) for part in (u, x, y, w)], {"cse": True}))
+    return ca.Function("feed_forward", arguments, [ca.densify(part) for part in (u, x, y, w)], {"cse": True})

@@ -76,6 +76,12 @@ class TwoTimeScale:
         return self._made("slow", lambda: slow_equations(self.expansion, self.order))  # type: ignore[no-any-return]
 
     @property
+    def rigid(self) -> EquationsOfMotion:
+        """The slow motion at order 0: the machine with its fast coordinates at rest, for a law such as
+        `da.control.computed_torque`."""
+        return TwoTimeScale(self.eqs, self.fast_coordinates, 0, self.epsilon, self.split).slow
+
+    @property
     def expansion(self) -> Expansion:
         return self._made("expansion", lambda: Expansion(self.split))  # type: ignore[no-any-return]
 

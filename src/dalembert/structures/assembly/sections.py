@@ -17,14 +17,17 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any
 
+from dalembert.core.declare import above_and_below, checked
 from dalembert.core.errors import DataError
 from dalembert.structures.assembly import shear_factors as shear
 from dalembert.structures.assembly.materials import is_number
 
 # Added to the shape of a section that is turned by 90 degrees.
 TURNED = " turned"
+
+Poisson = Annotated[float, above_and_below(-1.0, 1.0), "Poisson's ratio"]
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,8 @@ class Section:
 
     # -- shapes -------------------------------------------------------------------------------------------------------
     @classmethod
-    def rectangle(cls, height: float, width: float, *, poisson: float = 0.3, name: str = "") -> Section:
+    @checked
+    def rectangle(cls, height: float, width: float, *, poisson: Poisson = 0.3, name: str = "") -> Section:
         """Solid rectangle."""
         d = _sizes("rectangle", height=height, width=width)
         chi = shear.rectangle(poisson)
@@ -121,12 +125,14 @@ class Section:
         )  # fmt: skip
 
     @classmethod
-    def square(cls, side: float, *, poisson: float = 0.3, name: str = "") -> Section:
+    @checked
+    def square(cls, side: float, *, poisson: Poisson = 0.3, name: str = "") -> Section:
         """Solid square."""
         return cls.rectangle(side, side, poisson=poisson, name=name)
 
     @classmethod
-    def circle(cls, diameter: float, *, poisson: float = 0.3, name: str = "") -> Section:
+    @checked
+    def circle(cls, diameter: float, *, poisson: Poisson = 0.3, name: str = "") -> Section:
         """Solid circle."""
         d = _sizes("circle", diameter=diameter)
         inertia, chi = math.pi * diameter**4 / 64, shear.circle(poisson)
@@ -136,7 +142,8 @@ class Section:
         )  # fmt: skip
 
     @classmethod
-    def tube(cls, outer: float, inner: float, *, poisson: float = 0.3, name: str = "") -> Section:
+    @checked
+    def tube(cls, outer: float, inner: float, *, poisson: Poisson = 0.3, name: str = "") -> Section:
         """Hollow circle of any wall; outer and inner diameter (inner 0 is the solid circle)."""
         d = _sizes("tube", may_be_zero=("inner",), outer=outer, inner=inner)
         if inner >= outer:
@@ -150,7 +157,8 @@ class Section:
         )  # fmt: skip
 
     @classmethod
-    def thin_tube(cls, diameter: float, thickness: float, *, poisson: float = 0.3, name: str = "") -> Section:
+    @checked
+    def thin_tube(cls, diameter: float, thickness: float, *, poisson: Poisson = 0.3, name: str = "") -> Section:
         """Thin-walled round tube by its mean diameter, to first order in the thickness."""
         d = _sizes("thin tube", diameter=diameter, thickness=thickness)
         inertia, chi = math.pi * diameter**3 * thickness / 8, shear.thin_tube(poisson)
@@ -160,7 +168,8 @@ class Section:
         )  # fmt: skip
 
     @classmethod
-    def thin_square_tube(cls, side: float, thickness: float, *, poisson: float = 0.3, name: str = "") -> Section:
+    @checked
+    def thin_square_tube(cls, side: float, thickness: float, *, poisson: Poisson = 0.3, name: str = "") -> Section:
         """Thin-walled square tube by its mean side, to first order in the thickness."""
         d = _sizes("thin square tube", side=side, thickness=thickness)
         inertia, chi = 2 * side**3 * thickness / 3, shear.thin_square_tube(poisson)
@@ -170,7 +179,8 @@ class Section:
         )  # fmt: skip
 
     @classmethod
-    def ellipse(cls, height: float, width: float, *, poisson: float = 0.3, name: str = "") -> Section:
+    @checked
+    def ellipse(cls, height: float, width: float, *, poisson: Poisson = 0.3, name: str = "") -> Section:
         """Solid ellipse; full axes."""
         d = _sizes("ellipse", height=height, width=width)
         a, b = height / 2, width / 2
@@ -182,7 +192,8 @@ class Section:
         )  # fmt: skip
 
     @classmethod
-    def semicircle(cls, diameter: float, *, poisson: float = 0.3, name: str = "") -> Section:
+    @checked
+    def semicircle(cls, diameter: float, *, poisson: Poisson = 0.3, name: str = "") -> Section:
         """Solid semicircle: flat side down along z, axis of symmetry along y.
 
         The shear centre lies off the centroid, so torsion and a force along z are coupled; that is left out.
@@ -198,7 +209,8 @@ class Section:
         )  # fmt: skip
 
     @classmethod
-    def box(cls, height: float, width: float, wall: float, flange: float | None = None, *, poisson: float = 0.3,
+    @checked
+    def box(cls, height: float, width: float, wall: float, flange: float | None = None, *, poisson: Poisson = 0.3,
             name: str = "") -> Section:  # fmt: skip
         """Rectangular hollow section by its outer size; ``wall`` thickness of the two vertical walls (along y),
         ``flange`` of the two horizontal ones (the same when left out)."""
@@ -220,12 +232,14 @@ class Section:
         )  # fmt: skip
 
     @classmethod
-    def square_tube(cls, side: float, wall: float, *, poisson: float = 0.3, name: str = "") -> Section:
+    @checked
+    def square_tube(cls, side: float, wall: float, *, poisson: Poisson = 0.3, name: str = "") -> Section:
         """Square hollow section by its outer side."""
         return cls.box(side, side, wall, poisson=poisson, name=name)
 
     @classmethod
-    def i_section(cls, height: float, width: float, web: float, flange: float, *, poisson: float = 0.3,
+    @checked
+    def i_section(cls, height: float, width: float, web: float, flange: float, *, poisson: Poisson = 0.3,
                   name: str = "") -> Section:  # fmt: skip
         """I (wide-flange) section: overall height and flange width, thickness of web and flanges; web along y."""
         d = _sizes("I-section", height=height, width=width, web=web, flange=flange)
@@ -243,7 +257,8 @@ class Section:
         )  # fmt: skip
 
     @classmethod
-    def t_section(cls, height: float, width: float, web: float, flange: float, *, poisson: float = 0.3,
+    @checked
+    def t_section(cls, height: float, width: float, web: float, flange: float, *, poisson: Poisson = 0.3,
                   name: str = "") -> Section:  # fmt: skip
         """T section: flange on top (largest y), web along y; overall height and flange width.
 
@@ -268,7 +283,8 @@ class Section:
         )  # fmt: skip
 
     @classmethod
-    def spar(cls, height: float, web: float, flange_area: float, *, poisson: float = 0.3, name: str = "") -> Section:
+    @checked
+    def spar(cls, height: float, web: float, flange_area: float, *, poisson: Poisson = 0.3, name: str = "") -> Section:
         """Thin web along y between two concentrated flanges of ``flange_area`` each; rigid in shear along z."""
         d = _sizes("spar", may_be_zero=("flange_area",), height=height, web=web, flange_area=flange_area)
         return _make_section(
@@ -278,7 +294,8 @@ class Section:
         )  # fmt: skip
 
     # -- changes by copy ----------------------------------------------------------------------------------------------
-    def with_poisson(self, poisson: float) -> Section:
+    @checked
+    def with_poisson(self, poisson: Poisson) -> Section:
         """The same shape with the shear factors of another Poisson's ratio; a section by properties is unchanged."""
         if not self.shape:
             return self

@@ -30,7 +30,7 @@ from dalembert.record import Record
 from dalembert.structures.assembly.materials import Material, is_number
 from dalembert.structures.assembly.materials import material as known_material
 from dalembert.structures.assembly.sections import Section
-from dalembert.structures.continuous.continuous_modes import ContinuousModes, is_as_large
+from dalembert.structures.continuous.continuous_modes import MOST, ContinuousModes, is_as_large
 from dalembert.structures.continuous.end_conditions import End
 from dalembert.structures.continuous.modal_system import modal_system
 
@@ -183,11 +183,12 @@ class LineBody:
 
     def frequencies(self, count: int = 5) -> FloatArray:
         """The ``count`` lowest natural frequencies [rad/s], a rigid-body mode (0) included."""
-        return self._line.roots(whole_number("count", count, 1)) * self.wave_speed / self.length
+        return self._line.roots(whole_number("count", count, 1, MOST)) * self.wave_speed / self.length
 
     def modes(self, count: int = 5, *, normalised: str = "largest") -> LineModes:
         """The ``count`` lowest modes; scaled to ``"largest"`` deflection 1 or unit modal ``"mass"``."""
-        return LineModes(self._line, whole_number("count", count, 1), provenance=self.provenance).normalise(normalised)
+        count = whole_number("count", count, 1, MOST)
+        return LineModes(self._line, count, provenance=self.provenance).normalise(normalised)
 
     def system(
         self, modes: int = 5, *, forces_at: Any = None, distributed: Any = None, base: bool = False,

@@ -32,6 +32,7 @@ from dalembert.structures.continuous import beam_harmonic
 from dalembert.structures.continuous import end_conditions as end_names
 from dalembert.structures.continuous import wittrick_williams as spectrum
 from dalembert.structures.continuous.beam_modes import BeamModes, Numbers
+from dalembert.structures.continuous.continuous_modes import MOST
 from dalembert.structures.continuous.end_conditions import End
 from dalembert.structures.continuous.modal_system import Loads, Places, modal_system, named_places
 from dalembert.structures.continuous.wittrick_williams import HeldBeam
@@ -141,13 +142,13 @@ class Beam:
 
     def frequencies(self, count: int = 5) -> FloatArray:
         """The ``count`` lowest natural frequencies [rad/s], rigid-body modes (0) included."""
-        b = spectrum.eigenvalues(whole_number("count", count, 1), self._held)
+        b = spectrum.eigenvalues(whole_number("count", count, 1, MOST), self._held)
         return b**2 * math.sqrt(self.EI / (self.rhoA * self.length**4))
 
     def modes(self, count: int = 5, *, normalised: str = "largest") -> BeamModes:
         """The ``count`` lowest modes; scaled to ``"largest"`` deflection 1 or unit modal ``"mass"``."""
         numbers = Numbers(self.length, self.EI, self.rhoA)
-        modes = BeamModes(self._held, numbers, whole_number("count", count, 1), provenance=self.provenance)
+        modes = BeamModes(self._held, numbers, whole_number("count", count, 1, MOST), provenance=self.provenance)
         return modes.normalise(normalised)
 
     def system(

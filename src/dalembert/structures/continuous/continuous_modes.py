@@ -24,6 +24,8 @@ from dalembert.structures.assembly.places import is_on
 
 _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 
+MOST = 100_000  # modes: their numbers take seconds
+
 
 def is_as_large(size: FloatArray, largest: FloatArray, equal: float = 1e-9) -> FloatArray:
     """Whether sizes are equal to the largest: eigenvalues of neighbours are separated to 1e-9."""

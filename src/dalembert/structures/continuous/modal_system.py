@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dalembert.core.arguments import matrix
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.findings import Advice, Argument
@@ -136,7 +137,8 @@ def _static_rest(
 
 
 def _ratios(damping: float | Sequence[float], count: int) -> FloatArray:
-    zeta = np.asarray(damping, dtype=np.float64)
+    zeta = matrix("damping", damping, 1, None, "one ratio, or one per mode", vector="row")[0]
+    zeta = zeta if np.ndim(damping) else zeta[0]
     if zeta.ndim > 1 or (zeta.ndim == 1 and len(zeta) != count) or not np.isfinite(zeta).all() or (zeta < 0.0).any():
         raise DataError(
             "wrong-shape", f"damping is one ratio, or one per mode ({count}), none negative; got {damping!r}."

@@ -58,7 +58,7 @@ def flexible_pieces(
     (['blade1', 'blade2'], Point('blade8', (0.0625, 0)), Point('blade2', (0.0625, 0)))
     """
     beams = _beams(frame)
-    count = whole_number(f"frame {frame.name!r}: pieces", pieces, len(beams))
+    count = whole_number(f"frame {frame.name!r}: pieces", pieces, len(beams), 10_000)
     if damping is not None and not (isinstance(damping, Rayleigh) and not damping.alpha):
         problem = f"frame {frame.name!r}: the damping of pieces is that of the whole only as Rayleigh(beta=...)."
         raise ModelError("not-supported", problem, Advice("Give {}.", Call("da.structures.Rayleigh")))

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.core.arguments import real_number
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError, ModelError
 from dalembert.core.findings import Advice, Argument, Call
@@ -106,6 +107,7 @@ class OrthotropicMaterial:
         """The same material, its axes turned about ``"x"``, ``"y"`` or ``"z"`` of the body."""
         if axis not in ("x", "y", "z"):
             raise DataError("unknown-choice", f'axis must be "x", "y" or "z", got {axis!r}.')
+        degrees = real_number("degrees", degrees)
         quarter = degrees / 90.0
         c, s = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
         if quarter == round(quarter):  # exact for quarter turns

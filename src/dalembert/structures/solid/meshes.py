@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.core.arguments import matrix
 from dalembert.core.arrays import FloatArray, IntArray, assign, frozen
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.findings import Advice, Argument
@@ -238,7 +239,10 @@ def box_mesh(
     >>> box_mesh((1, 1, 1), (2, 2, 2), "tet10")
     Mesh(125 points, 48 tet10 cells, 1 x 1 x 1 m)
     """
-    sides, steps, corner = (np.asarray(value, dtype=float) for value in (size, divisions, origin))
+    sides, steps, corner = (
+        matrix(what, value, 1, None, "one along each side", vector="row")[0]
+        for what, value in (("size", size), ("divisions", divisions), ("origin", origin))
+    )
     cell = SOLID_ELEMENTS[kind]
     d = cell.dimension
     if sides.shape != (d,) or not np.all(np.isfinite(sides)) or np.any(sides <= 0.0):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.core.arguments import real_number
+from dalembert.core.arguments import matrix, real_number
 from dalembert.core.arrays import FloatArray, IntArray
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument
@@ -182,7 +182,8 @@ class Solid:
                 f"points of solid {self.name!r} move along {' '.join(known)}; got {directions!r}, and only interfaces "
                 "turn.",
             )
-        given = np.broadcast_to(np.asarray(values, dtype=np.float64), (len(asked),))
+        shifts = matrix("values", values, 1, None, "one for all directions or one each", vector="row")[0]
+        given = np.broadcast_to(shifts, (len(asked),))
         if not np.all(np.isfinite(given)):
             raise ModelError(
                 "not-finite", f"values of a support of solid {self.name!r} must be finite, got {values!r}."

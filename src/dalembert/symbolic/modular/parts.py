@@ -88,7 +88,7 @@ class ModularPart:
     def rate(self, of: Any, times: int = 1) -> Any:
         """The symbol of the rate of a variable, by name or symbol; ``times=2`` of the rate of its rate."""
         owner, name = self._owner(of)
-        key = (name, times)
+        key = (name, whole_number("times", times, 1, 20))
         if key not in owner._rate_symbols:
             owner._rate_symbols[key] = ca.SX.sym(name + RATE * times)
         return owner._rate_symbols[key]

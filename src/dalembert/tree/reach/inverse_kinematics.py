@@ -204,7 +204,7 @@ def first_poses(
     search: PoseSearch, begin: State, goals: Sequence[Goal], restarts: int, seed: int
 ) -> Iterator[SearchPoint]:
     """The initial pose, moved into its ranges, then random poses; poses whose loops do not close are left out."""
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(whole_number("seed", seed))
     search.goals = goals
     first = search.settle(np.array(begin.q))
     if first is not None:

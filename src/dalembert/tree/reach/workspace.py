@@ -150,7 +150,7 @@ def workspace(
     count = whole_number("samples", samples, 1)
     _check_size("samples", count, "samples")
     begin = initial_state(eqs, start)
-    q, tried = _draw(eqs, read_ranges(eqs, limits), begin, count, seed, joints, progress)
+    q, tried = _draw(eqs, read_ranges(eqs, limits), begin, count, whole_number("seed", seed), joints, progress)
     states = (q, np.zeros((len(q), eqs.nv)))
     points = forward_kinematics(eqs, states, place)[:, :dim, dim]
     measure = manipulability(eqs, states, place, joints=joints).measure

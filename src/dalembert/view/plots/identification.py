@@ -13,6 +13,7 @@ from dalembert.identify.auto.mode_classes import assign_poles
 from dalembert.identify.auto.result import AutoIdentified
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.model.quality import Residuals
+from dalembert.identify.polyreference.result import PolyreferenceModes
 from dalembert.identify.records.data import read_data
 from dalembert.identify.spectral.frf import FrfEstimate
 from dalembert.identify.spectral.spectra import Spectra, psd_unit, spectra
@@ -406,7 +407,15 @@ def plot_auto(result: AutoIdentified, *, view: str = "stabilization", title: str
         return plot_frf_estimate(result.frf, result.model_response(), lowest=low, highest=top, title=title)
     run = (result.held_out or result.training)[0]
     model = result.identified
-    computed = model.simulate(run) if model.inputs else model.predict(run)
-    how = "simulated" if model.inputs else "predicted one sample ahead"
+    predicted = not model.inputs and model.gain is not None
+    computed = model.predict(run) if predicted else model.simulate(run)
+    how = "predicted one sample ahead" if predicted else "simulated"
     stretch = "held-out" if result.held_out else "training"
     return plot_playback(run, computed, title=f"The {stretch} record, measured and {how}" if title is None else title)
+
+
+def plot_polyreference(fitted: PolyreferenceModes, *, title: str | None = None) -> Figure:
+    """Stabilization diagram of the fractions, with the modes."""
+    hertz = fitted.measured.frequencies_hz[np.array(fitted.lines)]
+    lowest, highest = float(hertz[0]), float(hertz[-1])
+    return plot_stabilization(fitted.stabilization, modes=fitted.modes, lowest=lowest, highest=highest, title=title)

@@ -35,6 +35,7 @@ _DRAWN: dict[str, tuple[str, str]] = {
     "structures.analysis.statics.StaticSolution": ("structures.statics", "plot_static"),
     "identify.subspace.stabilization.Stabilization": ("identification", "plot_stabilization"),
     "identify.spectral.frf.FrfEstimate": ("identification", "plot_frf_estimate"),
+    "identify.polyreference.result.PolyreferenceModes": ("identification", "plot_polyreference"),
     "identify.model.quality.Residuals": ("identification", "plot_residuals"),
     "identify.auto.result.AutoIdentified": ("identification", "plot_auto"),
     "estimate.engine.estimate.Estimate": ("estimates", "plot_estimate"),

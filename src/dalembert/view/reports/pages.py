@@ -184,7 +184,7 @@ def html_page(title: str, pieces: Iterable[Piece], provenance: Mapping[str, Any]
     ----------
     title : above the page, and its name in a browser
     pieces : its contents, from top to bottom
-    provenance : versions, seeds, origins; last on the page
+    provenance : versions, seeds, origins; last on the page, a command below the title too
 
     Examples
     --------
@@ -200,6 +200,8 @@ def html_page(title: str, pieces: Iterable[Piece], provenance: Mapping[str, Any]
     policy = _POLICY + (f"; script-src {hashes}" if hashes else "")
     if provenance:
         rows = tuple((str(key), _plain(value)) for key, value in provenance.items())
+        if "command" in provenance:
+            body.insert(0, f'<p class="origin"><code>{escape(str(provenance["command"]))}</code></p>')
         body += [_html(Heading("Provenance")), f'<div class="origin">{_table((), rows, "")}</div>']
     body += [f"<script>{more}</script>"] if more else []
     return _PAGE.format(title=escape(title), left=_LEFT, words=_WORDS, policy=policy, body="\n".join(body))

@@ -20,6 +20,10 @@ _WRITERS: dict[str, tuple[str, str]] = {
     "symbolic.derivation.Derivation": ("equations_page", "equations_report"),
     "identify.auto.result.AutoIdentified": ("identification.identification_report", "identification_report"),
     "identify.model.identified.Identified": ("identification.identification_report", "identified_report"),
+    "identify.polyreference.result.PolyreferenceModes": (
+        "identification.identification_report",
+        "polyreference_report",
+    ),
     "identify.output_only.frequency_domain_modes.FrequencyDomainModes": (
         "identification.output_only_report",
         "output_only_report",
@@ -43,6 +47,7 @@ def report(result: object, path: str | os.PathLike[str], *, title: str | None = 
         and doubts in words, cross-validation, stabilization diagram, mode shapes, measured and modelled frequency
         responses, residuals. With ``places={"a1": (0, 0, 0.2, "x"), "ground": (0, 0, 0)}`` the shapes move.
         Identified : ``records, places=None, provenance=None``. Modes, playback of the records, poles.
+        PolyreferenceModes : ``places=None, provenance=None``. Modes, measured and fitted responses, diagram.
         FrequencyDomainModes, MergedModes : ``places=None, provenance=None``. Modes, shapes, singular values, harmonics
         of machines, agreement of set-ups.
         FlexibleBodyData : ``provenance=None``. Mode shapes, modes, inertia, nodes, checks.

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import dalembert as da
 from dalembert.errors import FileFormatError
 from dalembert.files.robots.collada import read_collada
 from tests.helpers.findings import raises
@@ -35,9 +36,29 @@ def written(folder: Path, faces: str) -> Path:
 
 @pytest.mark.parametrize("kind", FACES)
 def test_a_scene_places_its_geometries_in_metres(tmp_path: Path, kind: str) -> None:
-    found = read_collada(written(tmp_path, FACES[kind]), 10**6, 100)
+    found, _ = read_collada(written(tmp_path, FACES[kind]), 10**6, 100)
     expected = [[[0, 0, 2], [0, 2, 2], [-1, 2, 2]], [[0, 0, 2], [-1, 2, 2], [-1, 0, 2]]]
     np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(("own", "colors"), [("", ((0, 1, 0x00BF00),)), ("1 0 0 1", ((0, 2, 0xFF0000),))])
+def test_materials_of_a_mesh_color_the_shapes_of_a_robot_that_has_no_color(
+    tmp_path: Path, own: str, colors: tuple[tuple[int, int, int], ...]
+) -> None:
+    faces = "".join(f'<triangles count="1" material="{k}">{INPUTS}<p>0 0 1 0 2 0</p></triangles>' for k in "ab")
+    bound = """<instance_geometry url="#g"><bind_material><technique_common><instance_material symbol="a" target="#m"/>
+      <instance_material symbol="b" target="#none"/></technique_common></bind_material></instance_geometry>"""
+    text = SQUARE.format(faces=faces).replace('<instance_geometry url="#g"/>', bound)
+    library = """<library_materials><material id="m"><instance_effect url="#e"/></material></library_materials>
+      <library_effects><effect id="e"><profile_COMMON><technique><phong><diffuse><color>0 0.75 0 1</color></diffuse>
+      </phong></technique></profile_COMMON></effect></library_effects></COLLADA>"""
+    (tmp_path / "square.dae").write_text(text.replace("</COLLADA>", library))
+    paint = f'<material name="own"><color rgba="{own}"/></material>' if own else ""
+    (tmp_path / "arm.urdf").write_text(f"""<robot name="arm"><link name="base"/><link name="arm">
+      <inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>
+      <visual><geometry><mesh filename="square.dae"/></geometry>{paint}</visual></link>
+      <joint name="A" type="continuous"><parent link="base"/><child link="arm"/></joint></robot>""")
+    assert da.read_urdf(tmp_path / "arm.urdf")["arm"].colors == colors
 
 
 BAD = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -197,8 +198,18 @@ def test_an_unknown_view_is_answered_with_the_known_ones(found):
         da.plot(found, view="playbak")
 
 
-def test_a_frequency_response_without_inputs_is_refused():
-    quiet = auto(measured(1000, noise=0.01).select("a1", "a2"), order=4, refined=False)
+@pytest.fixture(scope="module")
+def quiet():
+    return auto(measured(1000, noise=0.01).select("a1", "a2"), order=4, refined=False)
+
+
+def test_a_model_without_gain_is_drawn_by_its_free_motion(quiet):
+    model = quiet.identified.replace(gain=None)
+    figure = da.plot(replace(quiet, identified=model), view="playback")
+    assert "simulated" in figure.get_suptitle()
+
+
+def test_a_frequency_response_without_inputs_is_refused(quiet):
     with raises(da.errors.DataError, "empty", "inputs"):
         da.plot(quiet, view="frf")
 

@@ -17,9 +17,12 @@ from dalembert.core.text import count_noun
 from dalembert.identify.auto.result import CLASSES, AutoIdentified
 from dalembert.identify.model.collinearity import modal_phase_collinearity
 from dalembert.identify.model.identified import Identified
+from dalembert.identify.polyreference.result import PolyreferenceModes
 from dalembert.identify.records.gaps import describe_gaps
 from dalembert.identify.spectral.frf import FrfEstimate
+from dalembert.identify.spectral.spectra import Spectra
 from dalembert.linear.modes import Modes
+from dalembert.linear.responses.frequency_response import FrequencyResponse
 from dalembert.record import Record
 from dalembert.view.animation.shape_scene import read_places, shape_animation
 from dalembert.view.plots.figures import draw_figure, list_names, with_unit
@@ -177,7 +180,7 @@ def _judge_pictures(result: AutoIdentified) -> defaultdict[str, str]:
 
 
 def animate_shapes(
-    model: Identified, places: Mapping[str, Any] | None, which: Sequence[int] | None = None
+    model: Identified | PolyreferenceModes, places: Mapping[str, Any] | None, which: Sequence[int] | None = None
 ) -> list[Piece]:
     """The mode shapes as an animation, where the places of the channels are known; which : modes from 0, or all."""
     if not places:
@@ -306,16 +309,53 @@ def identified_report(
     write_page(path, title, add_workbench(pieces, evidence, places, None), origins)
 
 
+def polyreference_report(
+    result: PolyreferenceModes, path: str | os.PathLike[str], *, places: Mapping[str, Any] | None = None,
+    provenance: Mapping[str, Any] | None = None, speak: Speaker = in_python, title: str = "Identification report",
+) -> None:  # fmt: skip
+    """Write a self-contained HTML page on modes from frequency responses; arguments as of `identified_report`."""
+    lines, measured = measured_lines(result)
+    fitted = result.response(lines)
+    top = float(fitted.frequencies_hz[-1])
+    figure = plot(measured, fitted, highest=top) if isinstance(measured, FrfEstimate) else plot(fitted)
+    hertz = fitted.frequencies_hz
+    evidence = ModalEvidence(
+        result, measured, result.stabilization if len(result.stabilization.orders) else None, (float(hertz[0]), top),
+        ("",) * len(result.modes), ("",) * len(result.modes),
+    )  # fmt: skip
+    pieces: list[Piece] = [Text(
+        f"{count_noun(len(result.modes), 'mode')} of {list_names(result.outputs)} under {list_names(result.inputs)}, "
+        f"from responses at {len(lines)} frequencies by the poly-reference method. {describe_modes(result.modes)}"
+    ), Picture("frf", figure, _VIEWS["frf"])]  # fmt: skip
+    if evidence.drawn is not None:
+        drawn = plot(evidence.drawn, modes=result.modes, lowest=float(hertz[0]), highest=top)
+        pieces.append(Picture("stabilization", drawn, _VIEWS["stabilization"]))
+    pieces += [Heading("Modes"), modes_table(result), *animate_shapes(result, places)]
+    if len(result.modes) > 1 and len(result.outputs) > 1:
+        pieces.append(Picture("mac", plot(result.modes, view="mac", title=""), _MAC))
+    pieces += [*list_warnings(result.findings, speak), Heading("What was done"), Listing(result.notes)]
+    entries = {key: value for key, value in result.provenance.items() if isinstance(value, str | int | float)}
+    entries = {**(provenance or {}), **entries, **origin.versions()}
+    write_page(path, title, add_workbench(pieces, evidence, places, None), entries)
+
+
+def measured_lines(result: PolyreferenceModes) -> tuple[Any, FrfEstimate | FrequencyResponse]:
+    """Frequencies [rad/s] of the lines that the modes were found from, and the measured response at them."""
+    lines, measured = np.array(result.lines), result.measured
+    return measured.frequencies[lines], measured.select(lines) if isinstance(measured, FrfEstimate) else measured
+
+
 def _evidence_pictures(evidence: ModalEvidence) -> list[Piece]:
     """Measured response with the model, and the diagram, as far as there are any."""
     model, measured = evidence.model, evidence.measured
+    assert isinstance(model, Identified)
     low, high = evidence.axis
     pictures: list[Piece] = []
     if isinstance(measured, FrfEstimate):
         top = min(high, float(measured.frequencies_hz[-1]))
         figure = plot(measured, model.system.frequency_response(measured.frequencies[1:]), lowest=low, highest=top)
         pictures.append(Picture("frf", figure, _VIEWS["frf"]))
-    elif measured is not None:
+    elif isinstance(measured, Spectra):
         draw = partial(plot_output_spectra, measured, model, lowest=low, highest=high, title="")
         pictures.append(Picture("spectra", draw_figure(draw, None), _VIEWS["spectra"]))
     if evidence.drawn is not None:
@@ -412,7 +452,7 @@ def _class_rows(result: AutoIdentified, places: Sequence[int]) -> tuple[tuple[st
     return (*head, *(["against it"] if because else [])), tuple(rows)
 
 
-def modes_table(model: Identified) -> Table:
+def modes_table(model: Identified | PolyreferenceModes) -> Table:
     """Frequencies and damping ratios with standard deviations, and how nearly real each shape is."""
     modes = model.underdamped_modes()
     mpc = modal_phase_collinearity(modes.shapes)

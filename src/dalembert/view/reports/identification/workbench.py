@@ -18,11 +18,13 @@ from dalembert.identify.auto.mode_classes import assign_poles
 from dalembert.identify.auto.result import AutoIdentified
 from dalembert.identify.model.collinearity import modal_phase_collinearity
 from dalembert.identify.model.identified import Identified
+from dalembert.identify.polyreference.result import PolyreferenceModes
 from dalembert.identify.records.data import Detrend, read_data
 from dalembert.identify.spectral.frf import FrfEstimate, frf
 from dalembert.identify.spectral.spectra import Spectra, psd_unit
 from dalembert.identify.subspace.projections import INPUT_METHODS, OUTPUT_METHODS
 from dalembert.identify.subspace.stabilization import Stabilization, stabilization
+from dalembert.linear.responses.frequency_response import FrequencyResponse
 from dalembert.record import Record
 from dalembert.view.animation.shape_scene import Spot, find_motion, join_spots
 from dalembert.view.plots.figures import with_unit
@@ -42,8 +44,8 @@ class ModalEvidence:
     ``records`` : measured ones, which show the lines that the inputs excite.
     """
 
-    model: Identified
-    measured: FrfEstimate | Spectra | None
+    model: Identified | PolyreferenceModes
+    measured: FrfEstimate | FrequencyResponse | Spectra | None
     drawn: Stabilization | None
     band: tuple[float, float]
     grades: tuple[str, ...]
@@ -131,12 +133,12 @@ def workbench_data(
             "schema": SCHEMA, "version": VERSION,
             "files": [{"name": name, "sha256": digest} for name, digest in files.items()],
             "inputs": model.inputs, "outputs": model.outputs, "sample_time": model.dt,
-            "diagram": {"method": drawn.method, "rows": 0 if model.subspace is None else model.subspace.rows},
+            "diagram": {"method": drawn.method, "rows": getattr(getattr(model, "subspace", None), "rows", 0)},
         },
     }  # fmt: skip
 
 
-def _name(model: Identified) -> str:
+def _name(model: Identified | PolyreferenceModes) -> str:
     return f"the model ({model.method})"
 
 
@@ -184,12 +186,12 @@ def _places(spots: Mapping[str, Spot], outputs: Sequence[str]) -> dict[str, Any]
 
 
 def _response(evidence: ModalEvidence) -> dict[str, Any] | None:
-    if isinstance(evidence.measured, FrfEstimate):
+    if isinstance(evidence.measured, FrfEstimate | FrequencyResponse):
         return _frequency_response(evidence.measured, evidence)
     return None if evidence.measured is None else _output_spectra(evidence.measured, evidence)
 
 
-def _model_lines(model: Identified, first: float, last: float) -> FloatArray:
+def _model_lines(model: Identified | PolyreferenceModes, first: float, last: float) -> FloatArray:
     """Frequencies [rad/s] of the curve of a model: even ones, and more about its peaks, which are narrow."""
     modes = model.underdamped_modes()
     near = modes.eigenvalues.imag[:, None] + np.abs(modes.eigenvalues.real)[:, None] * np.linspace(-8.0, 8.0, 65)
@@ -213,24 +215,30 @@ def _log_sum(values: FloatArray) -> FloatArray:
     return result
 
 
-def _frequency_response(measured: FrfEstimate, evidence: ModalEvidence) -> dict[str, Any]:
-    hertz, values = measured.frequencies_hz, measured.response.values
+def _frequency_response(measured: FrfEstimate | FrequencyResponse, evidence: ModalEvidence) -> dict[str, Any]:
+    estimate = measured if isinstance(measured, FrfEstimate) else None
+    response = measured.response if isinstance(measured, FrfEstimate) else measured
+    deviations = estimate.deviations if estimate else None
+    hertz, values = measured.frequencies_hz, response.values
     flat = np.abs(values).reshape(len(hertz), -1)
     lines = _choose_lines(hertz, flat.sum(axis=1), max(2.0 * evidence.axis[1], 1e-9))
     w = _model_lines(evidence.model, measured.frequencies[lines[0]], measured.frequencies[lines[-1]])
-    modelled = evidence.model.system.frequency_response(w).values
+    model = evidence.model
+    modelled = (
+        model.response(w) if isinstance(model, PolyreferenceModes) else model.system.frequency_response(w)
+    ).values
     pairs = []
-    many = len(measured.response.inputs) > 1
-    for j, input_ in enumerate(measured.response.inputs):
-        for i, output in enumerate(measured.response.outputs):
+    many = len(response.inputs) > 1
+    for j, input_ in enumerate(response.inputs):
+        for i, output in enumerate(response.outputs):
             H = values[lines, i, j]
-            unit = with_unit("", measured.response.unit(output, input_)).strip("[]")
+            unit = with_unit("", response.unit(output, input_)).strip("[]")
             pairs.append(
                 {
-                    "name": f"{output} / {input_}" if many or len(measured.response.outputs) == 1 else output,
+                    "name": f"{output} / {input_}" if many or len(response.outputs) == 1 else output,
                     "unit": unit, "re": H.real, "im": H.imag,
-                    "deviation": None if measured.deviations is None else measured.deviations[lines, i, j],
-                    "coherence": measured.coherence.multiple[lines, i],
+                    "deviation": None if deviations is None else deviations[lines, i, j],
+                    "coherence": None if estimate is None else estimate.coherence.multiple[lines, i],
                     "model": {"re": modelled[:, i, j].real, "im": modelled[:, i, j].imag},
                 }
             )  # fmt: skip
@@ -263,7 +271,7 @@ def _output_spectra(measured: Spectra, evidence: ModalEvidence) -> dict[str, Any
     scale = np.outer(size, size)
     lines = _choose_lines(hertz, power.sum(axis=1), max(2.0 * evidence.axis[1], 1e-9))
     w = _model_lines(evidence.model, measured.frequencies[lines[0]], measured.frequencies[lines[-1]])
-    modelled_spectra = evidence.model.output_spectra(w)
+    modelled_spectra = evidence.model.output_spectra(w) if isinstance(evidence.model, Identified) else None
     largest = np.linalg.svd(measured.values[lines] / scale, compute_uv=False)[:, 0]
     none = {"im": None, "deviation": None, "coherence": None}
     first: dict[str, Any] = {"name": "all: largest singular value", "unit": "1/Hz", "re": largest, **none}

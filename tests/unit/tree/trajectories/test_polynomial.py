@@ -1,4 +1,4 @@
-"""Motions of polynomials of degree five."""
+"""Motions of polynomials of degree five, seven and nine."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.core.errors import DataError
+from dalembert.tree.trajectories.polynomial import rest_to_rest
 from tests.helpers.robot_arms import seven_joints, two_links
 
 
@@ -122,3 +124,24 @@ def test_a_way_point_beyond_the_limits_of_a_joint_is_refused() -> None:
 def test_way_points_that_repeat_are_a_rest_where_times_are_given() -> None:
     path = da.tree.quintic(two_links(), {"shoulder": [0.0, 1.0, 1.0, 2.0]}, [0.0, 1.0, 2.0, 3.0], every=0.01)
     assert path.between(1.0, 2.0)["shoulder.angle"] == pytest.approx(np.ones(101), abs=1e-14)
+
+
+@pytest.mark.spec("001-C51")
+@pytest.mark.parametrize(("degree", "smooth"), [(5, 2), (7, 3), (9, 4)])
+def test_a_polynomial_of_higher_degree_rests_with_more_derivatives(degree: int, smooth: int) -> None:
+    """Value, and derivatives up to (degree - 1)/2, of the closed form and of the record."""
+    x = np.polynomial.Polynomial([0.0, 1.0])
+    shape = rest_to_rest(x, degree)
+    assert shape.degree() == degree and (shape(0.0), shape(1.0)) == pytest.approx((0.0, 1.0), abs=1e-12)
+    for k in range(1, smooth + 1):
+        assert (shape.deriv(k)(0.0), shape.deriv(k)(1.0)) == pytest.approx((0.0, 0.0), abs=1e-9)
+    assert abs(shape.deriv(smooth + 1)(0.0)) > 1.0
+    path = da.tree.polynomial(two_links(), {"shoulder": [0.2, 1.2], "elbow": 0.0}, 2.0, degree=degree)
+    for k, kind in enumerate(("angle", "rate", "acceleration")):
+        expected = 0.2 * (k == 0) + (shape.deriv(k) if k else shape)(path.time / 2.0) / 2.0**k
+        assert path[f"shoulder.{kind}"] == pytest.approx(expected, abs=1e-11)
+
+
+def test_a_degree_without_polynomial_is_refused() -> None:
+    with pytest.raises(DataError, match="5, 7 or 9"):
+        da.tree.polynomial(two_links(), {"shoulder": [0.0, 1.0], "elbow": 0.0}, 1.0, degree=6)

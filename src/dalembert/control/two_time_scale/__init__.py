@@ -1,0 +1,1 @@
+"""Control of machines whose slow and fast motions are apart."""

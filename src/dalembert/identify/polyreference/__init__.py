@@ -1,0 +1,1 @@
+"""Modes from measured frequency responses of several inputs and outputs."""

@@ -1,0 +1,194 @@
+"""Linkages of bending links about equivalent rigid links: (u, q) against finite elements held by the joints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+import dalembert as da
+from dalembert.errors import ModelError
+from dalembert.linkages import EquivalentRigidLinks
+from dalembert.linkages.links import SlenderLink
+from dalembert.structures import Frame, Section
+from dalembert.studies.flexible.manipulator_model import POSE, manipulator, mechanism
+
+STRIP: dict[str, Any] = {"section": Section.rectangle(0.004, 0.02), "material": "aluminium"}
+
+
+def strip(name: str, length: float, elements: int = 3, middle: float | None = None, **beam: Any) -> Frame:
+    frame = Frame(name, planar=True)
+    places = [0.0, length] if middle is None else [0.0, middle, length]
+    frame.add_points([f"{k + 1}" for k in range(len(places))], [[x, 0] for x in places])
+    for k in range(len(places) - 1):
+        frame.add_beam(f"beam{k + 1}", f"{k + 1}", f"{k + 2}", **STRIP, elements=elements, **beam)
+    return frame
+
+
+def slider_crank(angle: float = 0.7, slope: float = 0.3) -> EquivalentRigidLinks:
+    """A slide on an inclined ground guide."""
+    m = da.Mechanism("slider-crank", planar=True, gravity=0)
+    end = 0.3 * np.array([np.cos(angle), np.sin(angle)])
+    guide = np.array([np.cos(slope), np.sin(slope)])
+    reach = end @ guide + np.sqrt(0.8**2 - (guide[0] * end[1] - guide[1] * end[0]) ** 2)
+    pin = reach * guide
+    crank = m.add_body("crank", mass=1, inertia=0.1, center=(0, 0), angle=angle)
+    turned = float(np.arctan2(*(pin - end)[::-1]))
+    rod = m.add_body("rod", mass=1, inertia=0.1, center=(0, 0), position=tuple(end), angle=turned)
+    block = m.add_body("block", mass=0.7, inertia=0.01, position=tuple(pin), angle=slope)
+    m.add_revolute("O", m.ground.at(0, 0), crank.at(0, 0))
+    m.add_revolute("P", crank.at(0.3, 0), rod.at(0, 0))
+    m.add_revolute("Q", rod.at(0.8, 0), block.at(0, 0))
+    m.add_prismatic("S", m.ground.frame(0, 0, angle=slope), block.frame(0, 0))
+    return EquivalentRigidLinks(
+        m, beams={"crank": strip("crank", 0.3), "rod": strip("rod", 0.8)}, coordinates=["O.angle"]
+    )
+
+
+def quick_return(angle: float = 0.5) -> EquivalentRigidLinks:
+    """A block on a crank slides along a turning lever."""
+    m = da.Mechanism("quick return", planar=True, gravity=0)
+    pin = 0.2 * np.array([np.cos(angle), np.sin(angle)])
+    base = np.array([0.0, -0.5])
+    slope = float(np.arctan2(*(pin - base)[::-1]))
+    crank = m.add_body("crank", mass=1, inertia=0.1, center=(0, 0), angle=angle)
+    lever = m.add_body("lever", mass=1, inertia=0.1, center=(0, 0), position=tuple(base), angle=slope)
+    block = m.add_body("block", mass=0.3, inertia=0.01, position=tuple(pin), angle=slope)
+    m.add_revolute("O", m.ground.at(0, 0), crank.at(0, 0))
+    m.add_revolute("L", m.ground.at(*base), lever.at(0, 0))
+    m.add_revolute("P", crank.at(0.2, 0), block.at(0, 0))
+    m.add_prismatic("S", lever.frame(0, 0), block.frame(0, 0))
+    frames = {"crank": strip("crank", 0.2), "lever": strip("lever", 0.9)}
+    return EquivalentRigidLinks(m, beams=frames, coordinates=["O.angle"])
+
+
+def single_rod(frame: Frame) -> SlenderLink:
+    m = da.Mechanism("single rod", planar=True)
+    rod = m.add_body("rod", mass=1, inertia=1, center=(0, 0))
+    m.add_revolute("O", m.ground.at(0, 0), rod.at(0, 0))
+    return EquivalentRigidLinks(m, beams={"rod": frame}).links[0]
+
+
+def held_elements(erls: EquivalentRigidLinks, q: Any) -> Any:
+    """Eigenvalues of the finite elements of all nodes in a pose, held by the rows of the joints alone."""
+    L = erls.linkage
+    values = L.rigid.kernel("measures")(q, np.zeros(L.rigid.nv), L.rigid.p, 0.0)[0]
+    index = L.rigid.measures.index
+    M, K, r = [], [], []
+    for link in L.links:
+        x, y, turn = (values[index[f"{link.name}.{way}"]] for way in ("x", "y", "angle"))
+        c, s = np.cos(turn), np.sin(turn)
+        R = np.kron(np.eye(len(link.points)), [[c, -s, 0], [s, c, 0], [0, 0, 1]])
+        M.append(R @ link.M @ R.T)
+        K.append(R @ link.K @ R.T)
+        r += [(x + c * a - s * b, y + s * a + c * b, turn) for a, b in link.places]
+    nodes = L.nodes
+    zero = np.zeros(nodes.nv), np.zeros(nodes.nz), np.zeros(nodes.nu)
+    A = nodes.kernel("rows")(np.ravel(r), *zero, nodes.p, 0.0)[0]
+    names = {joint.name for joint in erls.mechanism.joints}
+    A = A[[row for info in nodes.joints if info.name in names for row in info.rows]]
+    Z = scipy.linalg.null_space(A)
+    M, K = scipy.linalg.block_diag(*M), scipy.linalg.block_diag(*K)
+    return scipy.linalg.eigh(Z.T @ K @ Z, Z.T @ M @ Z, eigvals_only=True)
+
+
+def in_u_and_q(eqs: da.EquationsOfMotion, q: Any) -> Any:
+    state = eqs.state(q=q)
+    still = np.zeros(eqs.nv), np.zeros(eqs.nz), np.zeros(eqs.nu)
+    K, _ = eqs.kernel("tangent")(state.q, *still, eqs.p, 0.0)
+    return scipy.linalg.eigh(K, eqs.kernel("inertia")(state.q, eqs.p, 0.0)[0], eigvals_only=True)
+
+
+@pytest.mark.parametrize("make", [slider_crank, quick_return])
+def test_slides_on_ground_and_on_moving_links_leave_the_frequencies_of_the_finite_elements(make: Any) -> None:
+    for angle in (0.4, 1.3, 2.4):
+        erls = make(angle)
+        eqs = da.equations(erls)
+        expected = held_elements(erls, erls.rigid.state().q)
+        found = in_u_and_q(eqs, eqs.state().q)
+        assert eqs.nv == len(expected)
+        # rounding of an eigenvalue is 1e-16 of the largest
+        assert np.abs(found - expected).max() <= 1e-11 * expected[-1]
+        assert np.sum(np.abs(found) < 1e-9 * expected[-1]) == 1
+
+
+@pytest.mark.spec("004-C32")
+@pytest.mark.spec("004-C37")
+def test_frequencies_in_elastic_and_rigid_coordinates_are_those_of_the_finite_elements_at_every_pose() -> None:
+    erls = manipulator()
+    eqs = da.equations(erls)
+    assert (len(eqs.elastic), eqs.nv, sum(len(link.points) for link in erls.links)) == (27, 30, 14)
+    random = np.random.default_rng(3)
+    for _ in range(10):
+        q = eqs.state().q.copy()
+        q[27:30] += random.uniform(-0.5, 0.5, 3)
+        found, expected = in_u_and_q(eqs, q), held_elements(erls, q[27:])
+        assert np.abs(found - expected).max() <= 1e-10 * expected[-1]
+        assert np.abs(found[:3]).max() <= 1e-10 * expected[-1]
+
+
+@pytest.mark.spec("004-C35")
+@pytest.mark.parametrize("mass", ["consistent", "lumped"])
+def test_convective_inertia_vanishes_for_translations_and_for_concentrated_masses(mass: str) -> None:
+    link = single_rod(strip("rod", 0.8, mass=mass))
+    moved = np.tile(np.eye(3)[:, :2], (len(link.points), 1))
+    assert np.abs(link.G @ moved).max() < 1e-14 * link.M.max()
+    assert link.G.any() == (mass == "consistent")
+
+
+@pytest.mark.spec("004-C35")
+def test_convective_inertia_of_one_element_is_the_closed_form() -> None:
+    link = single_rod(strip("rod", 0.8, 1, theory="euler-bernoulli", rotary=False))
+    mass, length = link.mass, 0.8
+    A = np.zeros((6, 6))
+    A[np.ix_([0, 3], [1, 2, 4, 5])] = -mass * np.array(
+        [[7 / 20, length / 20, 3 / 20, -length / 30], [3 / 20, length / 30, 7 / 20, -length / 20]]
+    )
+    A -= A.T
+    turn = scipy.linalg.block_diag([[0, -1], [1, 0]], 0, [[0, -1], [1, 0]], 0)
+    assert np.abs(link.G - (A - link.M @ turn)).max() < 1e-14 * mass
+
+
+@pytest.mark.spec("004-C63")
+def test_curvature_at_a_node_is_the_mean_of_its_elements_and_in_the_middle_the_difference_of_turns() -> None:
+    link = manipulator().links[1]
+    row = link.curvature_row(0.2125, "middle of the first")
+    assert np.allclose(row, np.eye(9)[5] / 0.425 - np.eye(9)[2] / 0.425, atol=1e-12)
+    ends = [link._element_curvature(0, 1.0), link._element_curvature(1, 0.0)]
+    assert np.allclose(link.curvature_row(0.425, "node"), np.mean(ends, axis=0), atol=1e-12)
+
+
+def test_a_rigid_motion_strains_nothing_and_the_zeroed_rotations_carry_it() -> None:
+    erls = manipulator()
+    numbers = erls.conditions()
+    assert numbers["S_0"] == pytest.approx(1.0, abs=1e-12)
+    assert numbers["KS"] < 1e-12
+    assert not erls.findings()
+
+
+def refusal(**changes: Any) -> ModelError:
+    m = mechanism(POSE)
+    frames = {"AB": strip("AB", 0.5)}
+    with pytest.raises(ModelError) as caught:
+        EquivalentRigidLinks(changes.pop("mechanism", m), beams=changes.pop("beams", frames), **changes)
+    return caught.value
+
+
+def test_what_cannot_be_modelled_is_refused_by_name() -> None:
+    names = ["A1.angle", "A2.angle", "EF.angle"]
+    zeroed = ["AB.1.rz", "AB.2.rz", "AD.centre.rz"]
+    singular = refusal(coordinates=names, zeroed=zeroed)
+    assert singular.code == "singular-matrix" and "AB.2.rz" in str(singular)
+    assert refusal(coordinates=names, zeroed=zeroed[:2]).code == "wrong-shape"
+    assert refusal(gauges={"g": ("AD", 0.1)}).code == "no-modes"
+    assert refusal(gauges={"g": ("AB", 0.6)}).code == "out-of-range"
+    assert refusal(beams={"AB": strip("AB", 0.4)}).code == "no-node"
+    assert refusal(beams={"AX": strip("AB", 0.4)}).code == "unknown-name"
+    held = strip("AB", 0.5)
+    held.add_support("1")
+    assert refusal(beams={"AB": held}).code == "not-supported"
+    m = mechanism(POSE)
+    m.add_friction("dry", "A1", effort=1.0)
+    assert refusal(mechanism=m).code == "not-supported"
