@@ -17,7 +17,7 @@ import scipy.linalg
 
 from dalembert.control.judge.reach import require_detectable, require_stabilizable
 from dalembert.core.arrays import FloatArray
-from dalembert.core.declare import names
+from dalembert.core.declare import names, positive
 from dalembert.core.errors import DataError
 from dalembert.linear import StateSpace
 from dalembert.linear.transforms.interconnect import append, close
@@ -28,6 +28,12 @@ Measured = Annotated[Names, names("output", "outputs", gives="read", least=1), "
 Actuated = Annotated[Names, names("input", "inputs", gives="drives", least=1), "inputs that the controller drives"]
 Disturbances = Annotated[Names, names("input", "inputs", least=1), "inputs that disturb; all that are not driven"]
 Performance = Annotated[Names, names("output", "outputs", least=1), "outputs to keep small; all that are not read"]
+
+Fastest = Annotated[
+    float,
+    positive,
+    "limit of the poles [rad/s] where a singular problem is regularised; 200 times the size of A where left out",
+]
 
 
 @dataclass(frozen=True)
