@@ -178,8 +178,10 @@ def mu_synthesis(two: TwoTimeScale) -> dict[str, Any]:
     design = da.control.dk(plant, outputs=y, inputs=u, order=1, rounds=3)
     controller = design.controller.replace(inputs=e, outputs=["t1", "t2"])
     damping = [da.control.DampingGoal(LEAST).measure(model, controller) for model in family]
-    return {"mu": float(design.judged.upper.max()), "order": controller.nx, "largest_weight": float(covered.needed.max()),
-            "damping": [min(damping), max(damping)]}  # fmt: skip
+    return {
+        "mu": float(design.judged.upper.max()), "order": controller.nx,
+        "largest_weight": float(covered.needed.max()), "damping": [min(damping), max(damping)],
+    }  # fmt: skip
 
 
 def answer(model: StateSpace, controller: StateSpace | None, times: FloatArray) -> FloatArray:

@@ -121,8 +121,8 @@ def least_damping(eqs: da.EquationsOfMotion) -> float:
 def study() -> Outcome:
     """Poles, motions and joint loops with and without payload."""
     with warnings.catch_warnings():
-        # links without stiffening sag by 8 % of their length, as published; u₂ of the state is not stable; explicit steps
-        # follow all modes
+        # links without stiffening sag by 8 % of their length, as published; u₂ of the state is not stable; steps of
+        # explicit methods follow all modes
         for message in ("buckling load", "nodes of the flexible body", "linear loop of the whole", "explicit steps"):
             warnings.filterwarnings("ignore", message=f".*{message}")
         step("poles")
