@@ -80,7 +80,8 @@ def test_the_correction_cancels_the_acceleration_of_order_two():
     terms = law.terms(values, state[2])
     left, printed, size = inverse_form(two, state, terms["u0"], terms["u2"])
     assert size > 0.1
-    assert np.abs(left).max() < 1e-12 * size
+    # rounding times the condition of the mass matrix, 6e4
+    assert np.abs(left).max() < 1.3e-11 * size
     assert np.abs(printed).max() > 0.1
 
 
