@@ -168,13 +168,13 @@ def mu_synthesis(two: TwoTimeScale) -> dict[str, Any]:
     family = [StateSpace(model.A, model.B, model.C[:m], inputs=["t1", "t2"], outputs=e)
               for model in two.fast(states, scaled=True)]  # fmt: skip
     covered = da.control.cover(family, order=2, nominal=family[GRID // 2])
-    parts = [
+    parts: list[Any] = [
         covered.uncertain,
         StateSpace.gain(np.hstack([np.eye(2), np.eye(2)]), inputs=[*u, *d], outputs=["t1", "t2"]),
         StateSpace.gain(np.hstack([np.eye(m), 0.01 * np.eye(m)]), inputs=[*e, *noise], outputs=y),
         StateSpace.gain(block_diag(0.02 * np.eye(m), 0.1 * np.eye(2)), inputs=[*e, *u], outputs=[*z, "v1", "v2"]),
     ]
-    plant = connect(parts, inputs=[*d, *noise, *u], outputs=[*z, "v1", "v2", *y])
+    plant: Any = connect(parts, inputs=[*d, *noise, *u], outputs=[*z, "v1", "v2", *y])
     design = da.control.dk(plant, outputs=y, inputs=u, order=1, rounds=3)
     controller = design.controller.replace(inputs=e, outputs=["t1", "t2"])
     damping = [da.control.DampingGoal(LEAST).measure(model, controller) for model in family]
