@@ -22,6 +22,7 @@ from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.core.rules import rule
 from dalembert.equations import Channels, EquationsOfMotion, Placement, State
 from dalembert.equations.functions import ARGUMENTS
+from dalembert.linear.second_order import SecondOrder
 from dalembert.linkages.elastic_coordinates import choose_zeroed, number_displacements, read_zeroed
 from dalembert.linkages.links import SlenderLink, elastic_link, link_of, rigid_link
 from dalembert.linkages.motion import Linkage, LinkagePose, solved_rows
@@ -33,7 +34,7 @@ from dalembert.solve.motion.minimum_coordinates import minimum_coordinates
 from dalembert.structures.frame.frame import Frame
 
 SX = ca.SX
-Basis = Callable[[LinkagePose, Any], Any]  # from a pose and G of the free displacements to Y
+Basis = Callable[[LinkagePose, Any, Any], Any]  # from a pose, G of the free displacements and q to Y
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +66,7 @@ class EquivalentRigidLinks:
     >>> frame.add_beam("strip", "root", "tip", **strip, elements=4)
     >>> eqs = da.equations(da.linkages.EquivalentRigidLinks(m, beams={"arm": frame}))
     >>> da.linearize(eqs, at=eqs.state()).modes().frequencies_hz[:3].round(2).tolist()
-    [0.0, 14.67, 47.58]
+    [0.0, 14.66, 47.74]
     """
 
     mechanism: Mechanism
@@ -124,6 +125,24 @@ class EquivalentRigidLinks:
             at = joint.state(q=[at[name] for name in joint.coordinates.names])
         return minimum_coordinates(joint, coordinates=named, at=at)
 
+    def rigid_state(self, at: Mapping[str, float] | State | None = None) -> FloatArray:
+        """Coordinates of the rigid linkage at a pose; the drawing when left out."""
+        rigid = self.rigid
+        x = rigid.state().q.copy()
+        if at is None:
+            return x
+        if isinstance(at, State):
+            DataError.when(len(at.q) < rigid.nq, "wrong-owner", "the state belongs to another machine.")
+            return np.array(at.q[len(at.q) - rigid.nq :])
+        names = [rigid.full_name(name) for name in at]
+        for name in names:
+            require_name("rigid coordinate", name, rigid.coordinates.names[: rigid.nv], f"linkage {rigid.name!r}")
+        x[[rigid.coordinates.index[name] for name in names]] = list(at.values())
+        value = rigid.kernel("measures")(x, np.zeros(rigid.nv), rigid.p, 0.0)[0]
+        problem = f"linkage {rigid.name!r} cannot be assembled at {dict(at)} from the pose drawn."
+        DataError.when(not np.all(np.isfinite(value)), "no-solution", problem, where={"argument": "at"})
+        return x
+
     @cached_property
     def linkage(self) -> Linkage:
         """Numbers of the linkage: links, displacements, zeroed ones."""
@@ -145,6 +164,19 @@ class EquivalentRigidLinks:
             m.name, self.links, rigid, nodes, elastic, tuple(zeroed), tuple(dependent),
             tuple(k for k in free if k not in zeroed), m.gravity, self.gyroscopic,
         )  # fmt: skip
+
+    def matrices(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """M and K of (u, q) at `rigid_state`: no elastic force acts on q."""
+        M, K, _ = self.linkage.matrices(x)
+        whole = np.zeros_like(M)
+        whole[: len(K), : len(K)] = K
+        return 0.5 * (M + M.T), 0.5 * (whole + whole.T)
+
+    def system(self, at: Mapping[str, float] | State | FloatArray | None = None) -> SecondOrder:
+        """The linkage at rest at a pose in (u, q), without damping, weight and springs: what rankings are made of."""
+        M, K = self.matrices(at if isinstance(at, np.ndarray) else self.rigid_state(at))
+        L = self.linkage
+        return SecondOrder(M, K, coordinates=(*L.names, *L.rigid.coordinates.names[: L.nq]))
 
     def conditions(self, at: State | None = None) -> dict[str, float]:
         """Condition of S_0, and the largest entry of K S over that of K, at a pose: both sets of coordinates need them.
@@ -229,8 +261,10 @@ def equations_of_links(erls: EquivalentRigidLinks, **options: object) -> Equatio
     return build_equations(erls, Channels(names, units, owners), None)
 
 
-def build_equations(erls: EquivalentRigidLinks, elastic: Channels, basis: Basis | None) -> EquationsOfMotion:
-    """Equations in (y, q) with u = Y(q) y; without a basis y is u."""
+def build_equations(
+    erls: EquivalentRigidLinks, elastic: Channels, basis: Basis | None, *, rates: bool = False
+) -> EquationsOfMotion:
+    """Equations in (y, q) with u = Y(q) y; without a basis y is u.  rates : whether rates of Y act."""
     L, rigid, nodes = erls.linkage, erls.linkage.rigid, erls.linkage.nodes
     n, nq = len(elastic), L.nq
     sym = SX.sym
@@ -240,19 +274,24 @@ def build_equations(erls: EquivalentRigidLinks, elastic: Channels, basis: Basis 
     pose = LinkagePose(L, x, v[n:], p, t)
     G = pose.displacements(p, t)[:, list(L.free)]
     if basis is not None:
-        G = G @ basis(pose, G)
+        G = G @ basis(pose, G, x[:nq])
     T = ca.horzcat(G, pose.S)
     T_link = pose.to_links(T)
     G_link = T_link[:, :n]
     M, K, C = (pose.matrix(name) for name in "MKC")
-    displaced, moved = G_link @ y, G_link @ v[:n]
-    weight = pose.to_links(pose.gravity() - pose.drift)
+    displaced, moved, drift = G_link @ y, G_link @ v[:n], pose.drift
+    N, still = rigid.functions["kinematics"](x, p, t)
+    if rates:
+        first = ca.jtimes(G, x, N @ v[n:] + still)
+        moved += pose.to_links(first @ y)
+        drift += 2.0 * (first @ v[:n]) + ca.jtimes(first, x, N @ v[n:] + still) @ y
+    weight = pose.to_links(pose.gravity() - drift)
     push = M @ weight - C @ moved
     if L.gyroscopic:
         push -= 2.0 * (pose.convective() @ moved)
     q_nodes, v_nodes = pose.r + G @ y, T @ v
     node_arguments = {"q": q_nodes, "v": v_nodes, "z": z, "u": u, "p": p, "t": t, "lam": SX.zeros(len(nodes.rows)),
-                      "a": T @ a + pose.drift}  # fmt: skip
+                      "a": T @ a + drift}  # fmt: skip
 
     def of_nodes(name: str) -> Any:
         return nodes.functions[name](*(node_arguments[key] for key in ARGUMENTS[name].split()))
@@ -263,13 +302,14 @@ def build_equations(erls: EquivalentRigidLinks, elastic: Channels, basis: Basis 
     force = T_link.T @ push + T.T @ applied - ca.vertcat(elastic_force, SX.zeros(nq))
     stiff = ca.diagcat(G_link.T @ K @ G_link, SX(nq, nq))
     damping = ca.diagcat(G_link.T @ C @ G_link, SX(nq, nq))
-    still_force = T.T @ applied
-    stiff = stiff - ca.jacobian(still_force, ca.vertcat(y, x[:nq]))
-    damping = damping - ca.jacobian(still_force, v)
+    efforts = T.T @ applied
+    for argument in (0, 1):  # loads that depend on neither pose nor speed are neither stiff nor damped
+        if nodes.functions["forces"].jac_sparsity(0, argument).nnz():
+            slope = ca.jacobian(efforts, v if argument else ca.vertcat(y, x[:nq]))
+            stiff, damping = (stiff, damping - slope) if argument else (stiff - slope, damping)
     speeds = T_link @ v
     local_weight = M @ pose.to_links(pose.gravity())
     potential = 0.5 * ca.dot(displaced, K @ displaced) - ca.dot(local_weight, displaced) + pose.weight_potential()
-    N, drift = rigid.functions["kinematics"](x, p, t)
     value, rate, S, bias = rigid.functions["measures"](x, v[n:], p, t)
     drawn = [k for k, name in enumerate(rigid.measures.names)]
     identity = ca.horzcat(SX.eye(n), SX(n, nq))
@@ -281,7 +321,7 @@ def build_equations(erls: EquivalentRigidLinks, elastic: Channels, basis: Basis 
         begin = int(first[link.name])
         outputs.append(ca.DM(row).T @ displaced[begin : begin + len(row)])
     made: dict[str, list[Any]] = {
-        "kinematics": [ca.diagcat(SX.eye(n), N), ca.vertcat(SX.zeros(n), drift)],
+        "kinematics": [ca.diagcat(SX.eye(n), N), ca.vertcat(SX.zeros(n), still)],
         "inertia": [mass], "forces": [force], "internal": [of_nodes("internal")],
         "outputs": [ca.vertcat(*outputs)],
         "energy": [0.5 * ca.dot(speeds, M @ speeds), potential + of_nodes("energy")[1]],

@@ -11,11 +11,13 @@ every product is made in the axes of the links, where M, K and C are numbers.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from dalembert.core.arrays import FloatArray
 from dalembert.equations import EquationsOfMotion
 from dalembert.linkages.elastic_coordinates import ElasticCoordinates
 from dalembert.linkages.links import SlenderLink
@@ -49,6 +51,21 @@ class Linkage:
     @property
     def nq(self) -> int:
         return self.rigid.nv
+
+    def matrices(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """M of (u, q), K of u and the angles of the links at rigid coordinates with their seeds."""
+        M, K, angles = (np.array(value, dtype=np.float64) for value in self._matrices(x))
+        return M, K, angles.ravel()
+
+    @cached_property
+    def _matrices(self) -> ca.Function:
+        x, p = SX.sym("x", self.rigid.nq), ca.DM(self.rigid.p)
+        pose = LinkagePose(self, x, SX.zeros(self.rigid.nv), p, 0.0)
+        G = pose.displacements(p, 0.0)[:, list(self.free)]
+        T, G_link = pose.to_links(ca.horzcat(G, pose.S)), pose.to_links(G)
+        angles = ca.vertcat(*(pose.angles[link.name] for link in self.links))
+        parts = (T.T @ pose.matrix("M") @ T, G_link.T @ pose.matrix("K") @ G_link, angles)
+        return ca.Function("linkage_matrices", [x], [ca.densify(part) for part in parts], {"cse": True})
 
 
 class LinkagePose:

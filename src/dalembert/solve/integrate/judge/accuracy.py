@@ -19,6 +19,7 @@ import numpy as np
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.equations import State
 from dalembert.expressions import Array, Kernel
+from dalembert.numerics import ties
 from dalembert.record import Record
 from dalembert.solve.constrained.solve import forward_function
 from dalembert.solve.integrate.method import Method
@@ -73,12 +74,13 @@ def judge_step(method: Method, states: Iterable[tuple[State, Array]]) -> Finding
     if method.step is None or not method.stable:
         return None
     for state, u in states:
-        rate = find_fastest_rate(state, u)
+        rate, owner = find_fastest_motion(state, u)
         if method.step * rate > method.stable:
             longest, name = method.stable / rate, type(method).__name__
             problem = (
                 f"steps of {method.step:g} s are unstable: at t = {state.t:.6g} s the fastest motion of "
-                f"{state.eqs.name!r} has a rate of {rate:.3g} 1/s, for which {name} needs steps below {longest:.2g} s."
+                f"{state.eqs.name!r}, {owner}, has a rate of {rate:.3g} 1/s, for which {name} needs steps below "
+                f"{longest:.2g} s."
             )
             advice = (
                 Advice("Use a smaller {} (now " + f"{method.step:g} s).", Argument("step")),
@@ -87,17 +89,22 @@ def judge_step(method: Method, states: Iterable[tuple[State, Array]]) -> Finding
                 ),
             )
             evidence = {"step": method.step, "rate": rate, "longest": longest}
-            return Finding("unstable-step", problem, {"time": state.t}, evidence, advice)
+            return Finding("unstable-step", problem, {"time": state.t, "motion": owner}, evidence, advice)
     return None
 
 
 def find_fastest_rate(state: State, u: Array) -> float:
     """Largest |λ| [1/s] of the machine at a state; 0 where it is too large to look, or not finite."""
+    return find_fastest_motion(state, u)[0]
+
+
+def find_fastest_motion(state: State, u: Array) -> tuple[float, str]:
+    """Largest |λ| [1/s], and the body or speed that moves most with it: of a flexible machine a flexible body."""
     eqs = state.eqs
     x = np.concatenate((state.q, state.v, state.z))
     n = len(x)
     if not 0 < n <= LARGEST:
-        return 0.0
+        return 0.0, ""
     kernel = eqs.cache("forward kernel", lambda: Kernel(forward_function(eqs)))
     change = DIFFERENCE * np.maximum(1.0, np.abs(x))
     rows = np.concatenate((x + np.diag(change), x - np.diag(change)))
@@ -105,4 +112,15 @@ def find_fastest_rate(state: State, u: Array) -> float:
     slopes = np.hstack(kernel.many(q, v, z, u, eqs.p, state.t, state.lam)[:3])
     with np.errstate(all="ignore"):
         J = (slopes[:n] - slopes[n:]) / (2.0 * change[:, None])
-    return float(np.abs(np.linalg.eigvals(J)).max()) if np.isfinite(J).all() else 0.0
+    if not np.isfinite(J).all():
+        return 0.0, ""
+    values, vectors = np.linalg.eig(J)
+    fastest = int(ties.first_largest(values))
+    moved = np.abs(vectors[eqs.nq : eqs.nq + eqs.nv, fastest])
+    elastic = eqs.elastic_speeds
+    if elastic:
+        name = list(elastic)[int(ties.first_largest(moved[list(elastic.values())]))]
+        return float(np.abs(values[fastest])), f"of body {eqs.measures.owners[eqs.measures.index[name]]!r}"
+    if not len(moved) or not moved.any():
+        return float(np.abs(values[fastest])), "of its internal states"
+    return float(np.abs(values[fastest])), f"of {eqs.speeds.names[int(ties.first_largest(moved))]!r}"

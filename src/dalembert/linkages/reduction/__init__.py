@@ -1,0 +1,1 @@
+"""Reduction of linkages onto masters and interior modes that turn with their links."""
