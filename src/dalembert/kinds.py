@@ -14,6 +14,7 @@ from dalembert.core.lazy import attach
 
 if TYPE_CHECKING:
     from dalembert.app.command_line.registry import COMMANDS as COMMANDS
+    from dalembert.control.structured.goal import GOALS as GOALS
     from dalembert.estimate.engine.filter_kinds import FILTERS as FILTERS
     from dalembert.files.bodies.format import BODY_FORMATS as BODY_FORMATS
     from dalembert.files.modal.format import MODAL_FORMATS as MODAL_FORMATS
@@ -41,6 +42,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "dalembert.sensors": ("SENSORS", "OUTPUTS"),
     "dalembert.integrators": ("INTEGRATORS",),
     "dalembert.filters": ("FILTERS",),
+    "dalembert.goals": ("GOALS",),
     "dalembert.frame_elements": ("FRAME_ELEMENTS",),
     "dalembert.solid_elements": ("SOLID_ELEMENTS",),
     "dalembert.rankings": ("RANKINGS",),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.control import hinf, tf
+from dalembert.control import hinf, mixed_sensitivity, tf
 from dalembert.linear import StateSpace, connect
 from tests.helpers.robust_plants import spring_chain
 
@@ -45,3 +45,12 @@ def test_a_sensitivity_alone_is_shaped():
     assert design.bounds[0] == pytest.approx(2 / 3, abs=1e-9)
     assert design.achieved <= 0.68 and design.fastest < 500.0
     assert np.isfinite(design.grid_peak)
+
+
+@pytest.mark.spec("001-C54")
+def test_the_disturbance_process_has_the_published_gain():
+    """Example 2.17: G = 200/((10 s + 1)(0.05 s + 1)²), weights (s/1.5 + 10)/(s + 1e-3) and 1: 1.37, three digits."""
+    plant = tf([200.0], np.polymul([10.0, 1.0], [0.0025, 0.1, 1.0]))
+    design = mixed_sensitivity(plant, error=tf([1 / 1.5, 10.0], [1.0, 1e-3]), command=1.0)
+    assert design.bounds[1] == pytest.approx(1.37, abs=0.005)
+    assert design.achieved <= 1.021 * design.bounds[1]

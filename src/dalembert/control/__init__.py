@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from dalembert.control.judge.step_info import StepInfo as StepInfo
     from dalembert.control.judge.step_info import step_info as step_info
     from dalembert.control.judge.vibration_reduction import reduction as reduction
+    from dalembert.control.robust.dk import RobustSynthesis as RobustSynthesis
+    from dalembert.control.robust.dk import dk as dk
+    from dalembert.control.robust.h2 import h2 as h2
     from dalembert.control.robust.hinf import hinf as hinf
+    from dalembert.control.robust.lmi import lmi_output_feedback as lmi_output_feedback
+    from dalembert.control.robust.lmi import lmi_state_feedback as lmi_state_feedback
+    from dalembert.control.robust.loop_shaping import loop_shaping as loop_shaping
+    from dalembert.control.robust.mixed_sensitivity import mixed_sensitivity as mixed_sensitivity
+    from dalembert.control.robust.pole_region import PoleRegion as PoleRegion
     from dalembert.control.robust.synthesis import GoalValue as GoalValue
     from dalembert.control.robust.synthesis import Synthesis as Synthesis
     from dalembert.control.servo.cascade import cascade as cascade
@@ -40,10 +48,32 @@ if TYPE_CHECKING:
     from dalembert.control.state_feedback.place import place as place
     from dalembert.control.state_feedback.plan_motion import plan_motion as plan_motion
     from dalembert.control.state_feedback.state_feedback import StateFeedback as StateFeedback
+    from dalembert.control.structured.goals.margin_goals import CrossoverGoal as CrossoverGoal
+    from dalembert.control.structured.goals.margin_goals import DiskMarginGoal as DiskMarginGoal
+    from dalembert.control.structured.goals.margin_goals import PhaseMarginGoal as PhaseMarginGoal
+    from dalembert.control.structured.goals.norm_goals import H2Goal as H2Goal
+    from dalembert.control.structured.goals.norm_goals import HinfGoal as HinfGoal
+    from dalembert.control.structured.goals.norm_goals import TrackingGoal as TrackingGoal
+    from dalembert.control.structured.goals.pole_goals import DampingGoal as DampingGoal
+    from dalembert.control.structured.goals.pole_goals import DecayGoal as DecayGoal
+    from dalembert.control.structured.structured import ScheduledSynthesis as ScheduledSynthesis
+    from dalembert.control.structured.structured import structured as structured
+    from dalembert.control.structured.structures import Decentralised as Decentralised
+    from dalembert.control.structured.structures import FixedOrder as FixedOrder
+    from dalembert.control.structured.structures import ObserverForm as ObserverForm
+    from dalembert.control.structured.structures import PIDLoops as PIDLoops
+    from dalembert.control.structured.structures import StaticGain as StaticGain
     from dalembert.control.transfer_function import tf as tf
     from dalembert.control.two_time_scale.composite import CompositeLaw as CompositeLaw
     from dalembert.control.two_time_scale.composite import WorkspaceLoop as WorkspaceLoop
     from dalembert.control.two_time_scale.composite import composite as composite
+    from dalembert.control.uncertainty.cover import FamilyCover as FamilyCover
+    from dalembert.control.uncertainty.cover import cover as cover
+    from dalembert.control.uncertainty.linearize_uncertain import linearize_uncertain as linearize_uncertain
+    from dalembert.control.uncertainty.mu import StructuredGain as StructuredGain
+    from dalembert.control.uncertainty.mu import mu as mu
+    from dalembert.control.uncertainty.worst_gain import WorstGain as WorstGain
+    from dalembert.control.uncertainty.worst_gain import worst_gain as worst_gain
     from dalembert.loop.continuous import close_loop as close_loop
     from dalembert.view.plots.linear.loops import bode as bode
     from dalembert.view.plots.linear.loops import nyquist as nyquist

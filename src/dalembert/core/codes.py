@@ -127,6 +127,7 @@ CODES: dict[str, str] = {
     "resting-friction": "a joint at rest, whose friction may have any value up to its limit",
     "no-convergence": "an iteration ended without reaching its tolerance",
     "no-solution": "the equations have no solution",
+    "infeasible": "conditions that nothing fulfils together",
     "not-unique": "the equations have several solutions",
     "out-of-reach": "a target that a machine does not reach within its limits",
     "diverged": "values grew without limit",

@@ -17,7 +17,7 @@ import scipy.linalg
 
 from dalembert.control.judge.reach import require_detectable, require_stabilizable
 from dalembert.core.arrays import FloatArray
-from dalembert.core.declare import names
+from dalembert.core.declare import names, positive
 from dalembert.core.errors import DataError
 from dalembert.linear import StateSpace
 from dalembert.linear.transforms.interconnect import append, close
@@ -28,6 +28,12 @@ Measured = Annotated[Names, names("output", "outputs", gives="read", least=1), "
 Actuated = Annotated[Names, names("input", "inputs", gives="drives", least=1), "inputs that the controller drives"]
 Disturbances = Annotated[Names, names("input", "inputs", least=1), "inputs that disturb; all that are not driven"]
 Performance = Annotated[Names, names("output", "outputs", least=1), "outputs to keep small; all that are not read"]
+
+Fastest = Annotated[
+    float,
+    positive,
+    "limit of the poles [rad/s] where a singular problem is regularised; 200 times the size of A where left out",
+]
 
 
 @dataclass(frozen=True)
@@ -107,6 +113,19 @@ def require_stabilizing_controller(system: StateSpace, channels: LoopChannels) -
 
 def close_loop(system: StateSpace, controller: StateSpace) -> StateSpace:
     """The plant with u = K y: inputs and outputs as before, inputs of the plant add to the command."""
+    u = [system.inputs.index(name) for name in controller.outputs]
+    y = [system.outputs.index(name) for name in controller.inputs]
+    if not system.D[np.ix_(y, u)].any():  # no loop of direct terms: gains of any size
+        B, C, D = system.B, system.C, system.D
+        gain = controller.D @ np.hstack([C[y], D[y]])
+        A = np.block([[system.A + B[:, u] @ gain[:, : system.nx], B[:, u] @ controller.C],
+                      [controller.B @ C[y], controller.A]])  # fmt: skip
+        return system.replace(
+            A=A, B=np.vstack([B + B[:, u] @ gain[:, system.nx :], controller.B @ D[y]]),
+            C=np.hstack([C + D[:, u] @ gain[:, : system.nx], D[:, u] @ controller.C]),
+            D=D + D[:, u] @ gain[:, system.nx :],
+            states=[*system.states, *(f"synthesis.{name}" for name in controller.states)],
+        )  # fmt: skip
     joined = append([system, controller], "synthesis")
     K = np.zeros((joined.nu, joined.ny))
     for k, name in enumerate(controller.outputs):

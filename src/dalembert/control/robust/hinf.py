@@ -35,6 +35,7 @@ from dalembert.control.robust import h2
 from dalembert.control.robust.generalized_plant import (
     Actuated,
     Disturbances,
+    Fastest,
     GeneralizedPlant,
     LoopChannels,
     Measured,
@@ -51,18 +52,13 @@ from dalembert.control.robust.generalized_plant import (
 from dalembert.control.robust.regularization import Penalized, penalize
 from dalembert.control.robust.synthesis import Synthesis, as_controller
 from dalembert.core.arrays import FloatArray
-from dalembert.core.declare import between, checked, not_negative, positive
+from dalembert.core.declare import between, checked, not_negative
 from dalembert.core.errors import ConvergenceError, DataError
 from dalembert.core.findings import Advice, Argument
 from dalembert.linear import StateSpace
 from dalembert.numerics.riccati import hamiltonian_scale
 
 BackOff = Annotated[float, between(1e-6, 10.0), "excess over the smallest norm, which makes the controller well-posed"]
-Fastest = Annotated[
-    float,
-    positive,
-    "limit of the poles [rad/s] where a singular problem is regularised; 200 times the size of A where left out",
-]
 Tolerance = Annotated[float, not_negative, "relative distance of the two bounds of the smallest norm"]
 
 
@@ -315,7 +311,7 @@ def _stable_basis(
     plant: GeneralizedPlant,
     gamma: float,
     axis: float = 1e-10,  # real part, of the modulus, that counts as zero
-    skew: float = 1e-5,  # of X, and its negative eigenvalues, of the largest: rounding of a nearly infinite X
+    skew: float = 1e-6,  # of a basis, and negative eigenvalue of X, of the largest, or of 1: rounding where X is 0
 ) -> Basis | None:
     """X₁, X₂, T and X of the Hamiltonian matrix; None where there is no stabilising X ≥ 0."""
     n = plant.nx
@@ -341,10 +337,10 @@ def _stable_basis(
         X = np.linalg.solve(X1.T, X2.T)
     except np.linalg.LinAlgError:
         return None
-    size = float(np.abs(X).max())
-    if not np.isfinite(size) or float(np.abs(X - X.T).max()) > skew * size:
+    overlap = X1.T @ X2  # symmetric; of an orthonormal basis, so that rounding does not depend on the size of X
+    if not np.isfinite(X).all() or float(np.abs(overlap - overlap.T).max()) > skew:
         return None
-    if np.linalg.eigvalsh(0.5 * (X + X.T))[0] < -skew * size:
+    if np.linalg.eigvalsh(0.5 * (X + X.T))[0] < -skew * max(float(np.abs(X).max()), 1.0):
         return None
     X = X / scale[:, None] / scale
     return X1 * scale[:, None], X2 / scale[:, None], T[:n, :n], 0.5 * (X + X.T)

@@ -33,7 +33,7 @@ from dalembert.equations import Channels
 from dalembert.linear import Roots, StateSpace
 from dalembert.linear.transforms.norms import PeakGain, TransferGain
 from dalembert.loop.interfaces import Law
-from dalembert.numerics.sample_times import TOLERANCES
+from dalembert.numerics.sample_times import slack
 
 SampleTime = Annotated[float, positive, "sample time [s]"]
 
@@ -80,6 +80,8 @@ class Synthesis:
         Excess over the smallest norm that the controller was designed for.
     regularized : texts
         What was added to the problem to make it regular; empty where nothing was.
+    judged : StateSpace, optional
+        Closed loop whose norm is judged, where it is not that from w to z: of the shaped plant in loop shaping.
     goals : tuple of GoalValue
         Every goal on every model, for controllers of fixed structure.
     """
@@ -96,6 +98,7 @@ class Synthesis:
     regularized: tuple[str, ...] = ()
     goals: tuple[GoalValue, ...] = ()
     limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    judged: StateSpace | None = None
     poles: Roots = derived()
     peak: PeakGain = derived()
     achieved: float = derived()
@@ -143,7 +146,9 @@ class Synthesis:
         return close_loop(self.system, self.controller)
 
     def channel(self) -> StateSpace:
-        """The closed loop from w to z."""
+        """The closed loop whose norm is judged: from w to z, or that of the shaped plant in loop shaping."""
+        if self.judged is not None:
+            return self.judged
         return self.closed_loop().select(inputs=self.disturbances, outputs=self.performance)
 
     @checked
@@ -235,15 +240,17 @@ def _law(design: Synthesis, at: object, switched_on: float | None) -> Law:
     y = read[:n] - r
     if acting:
         y -= ca.DM(D22) @ (read[n:] - ca.DM(u0))
-    on = 1.0 if switched_on is None else ca.if_else(t - switched_on >= -TOLERANCES.rounding * (K.dt or 1.0), 1.0, 0.0)
+    on = 1.0 if switched_on is None else ca.if_else(t - switched_on >= -slack(K.dt or 1.0), 1.0, 0.0)
     state = ca.DM(Ck) @ x if K.nx else ca.MX(m, 1)
     u = apply_limits(on * (state + ca.DM(Dk) @ y) + u0, design.drives, design.limits)
     after = on * (ca.DM(Ak) @ x + ca.DM(Bk) @ y) if K.nx else ca.MX(0, 1)
     function = ca.Function("synthesis", [read, x, r, p, t], [ca.densify(u), ca.densify(after)],
                            ["reads", "state", "references", "p", "t"], ["u", "after"])  # fmt: skip
-    references = Channels(reference_names(design.reads), units_of(system, design.reads))
+    rates = {f"{name}.rate": rate for name, rate in system.provenance.get("rates", {}).items()}
+    reads = tuple(rates.get(name, name) for name in design.reads)  # as the machine calls them
+    references = Channels(reference_names(reads), units_of(system, design.reads))
     return Law(
-        design.method, (*design.reads, *(design.drives if acting else ())), design.drives, function, K.dt,
+        design.method, (*reads, *(design.drives if acting else ())), design.drives, function, K.dt,
         state=Channels(K.states, [""] * K.nx), start=(0.0,) * K.nx, references=references,
         direct=bool(K.D.any()), resting=tuple(map(float, y0)),
     )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Controllers of fixed structure for families of models."""

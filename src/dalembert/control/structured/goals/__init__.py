@@ -1,0 +1,1 @@
+"""Kinds of goals, one subject per file."""
