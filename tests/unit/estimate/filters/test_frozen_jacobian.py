@@ -35,7 +35,6 @@ def slopes(model: object, dt: float, **options: object) -> list[np.ndarray]:
     return [np.array(value) for value in kernel(start, np.full(m.nu, 0.5), ekf.model.numbers, 0.0, dt)]
 
 
-@pytest.mark.spec("004-C64")
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 def test_it_differs_from_the_exact_one_by_the_square_of_the_interval(coordinates: str) -> None:
     eqs = pendulum()
