@@ -3,7 +3,8 @@
 OpenBLAS chooses its kernels by the processor, and each rounds in its own way: no order of names, no choice and no
 decision of this package may depend on it. ``OPENBLAS_CORETYPE`` asks for the kernels of another processor. Kernels
 without fused multiplication and addition differ most from those of any processor of today: they are run alone, unless
-``--all`` is given. A room is here for what it does, decide on computed numbers, and is run whole.
+``--all`` is given, with half of the examples of a property and without tests that write files. A room is here for what
+it does, decide on computed numbers, and no file of it is left out.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ def main(jobs: str, every: bool) -> int:
     command = [sys.executable, "-m", "pytest", "-q", "-n", jobs, "--dist", "loadfile", "-m", "not slow"]
     for kernel in chosen:
         print(f"{len(files)} files of tests under the {kernel} kernels of OpenBLAS", flush=True)
-        ended = subprocess.run([*command, *map(str, files)], env={**os.environ, "OPENBLAS_CORETYPE": kernel})
+        environment = {"DALEMBERT_TEST_PROFILE": "quick" if every else "few", **os.environ, "OPENBLAS_CORETYPE": kernel}
+        ended = subprocess.run([*command, *map(str, files)], env=environment)
         if ended.returncode:
             return ended.returncode
     return 0

@@ -23,7 +23,9 @@ class Report:
     """An open report, the frames in it, what its console said, and what it asked of the network."""
 
     def __init__(self, browser: Any, file: Path, **how: Any) -> None:
-        self.context = browser.new_context(**{"viewport": {"width": 1000, "height": 900}, **how})
+        # animations begin at once where nobody asks for less motion, and keep a machine without a graphics card busy
+        still = {"viewport": {"width": 1000, "height": 900}, "reduced_motion": "reduce"}
+        self.context = browser.new_context(**{**still, **how})
         self.page = self.context.new_page()
         self.said: list[str] = []
         self.asked: list[str] = []

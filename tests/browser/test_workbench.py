@@ -54,7 +54,9 @@ class Open:
     """An open report: its page, what its console said, and what it asked of the network."""
 
     def __init__(self, browser: Any, file: Path, **how: Any) -> None:
-        self.context = browser.new_context(**{"viewport": {"width": 1300, "height": 900}, **how})
+        # a shape that moves keeps a machine without a graphics card busy: still unless a test asks for it
+        still = {"viewport": {"width": 1300, "height": 900}, "reduced_motion": "reduce"}
+        self.context = browser.new_context(**{**still, **how})
         self.page = self.context.new_page()
         self.said: list[str] = []
         self.asked: list[str] = []
@@ -295,7 +297,7 @@ def test_the_saved_choice_is_taken_by_the_command(open_page: Any, page_of_frame:
 
 
 def test_the_shape_moves_on_the_places_of_the_sensors(open_page: Any, page_of_frame: Path) -> None:
-    seen = open_page(page_of_frame)
+    seen = open_page(page_of_frame, reduced_motion="no-preference")
     # frames are rare on a busy machine: the clock is set by hand, a period has 1600 ms
     script = f"""[0, 400, 800].map(now => {{ {BENCH}.shape.tick(now);
         return [document.querySelector('.shape .fixed').getAttribute('x'),

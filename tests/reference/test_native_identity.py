@@ -26,7 +26,7 @@ from dalembert.solve.integrate.method import INTEGRATORS
 from tests.helpers import filter_machines
 from tests.helpers.native_code import Array, assert_same_bits, evaluate, interpret
 
-FEW, MANY = 20, 1000
+FEW, MANY = 10, 1000
 FINITE = 0.99  # share of results that must be numbers: arguments are drawn where the functions are defined
 QUICK = ("pendulum", "four-bar", "quarter-car")
 SUNDIALS = ("Sundials", "Cvodes", "Idas", "Integrator")  # a class of CasADi, which stays on the interpreter

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from dalembert.control.judge.step_info import StepInfo as StepInfo
     from dalembert.control.judge.step_info import step_info as step_info
     from dalembert.control.judge.vibration_reduction import reduction as reduction
+    from dalembert.control.robust.dk import RobustSynthesis as RobustSynthesis
+    from dalembert.control.robust.dk import dk as dk
     from dalembert.control.robust.h2 import h2 as h2
     from dalembert.control.robust.hinf import hinf as hinf
     from dalembert.control.robust.lmi import lmi_output_feedback as lmi_output_feedback
@@ -65,6 +67,13 @@ if TYPE_CHECKING:
     from dalembert.control.two_time_scale.composite import CompositeLaw as CompositeLaw
     from dalembert.control.two_time_scale.composite import WorkspaceLoop as WorkspaceLoop
     from dalembert.control.two_time_scale.composite import composite as composite
+    from dalembert.control.uncertainty.cover import FamilyCover as FamilyCover
+    from dalembert.control.uncertainty.cover import cover as cover
+    from dalembert.control.uncertainty.linearize_uncertain import linearize_uncertain as linearize_uncertain
+    from dalembert.control.uncertainty.mu import StructuredGain as StructuredGain
+    from dalembert.control.uncertainty.mu import mu as mu
+    from dalembert.control.uncertainty.worst_gain import WorstGain as WorstGain
+    from dalembert.control.uncertainty.worst_gain import worst_gain as worst_gain
     from dalembert.loop.continuous import close_loop as close_loop
     from dalembert.view.plots.linear.loops import bode as bode
     from dalembert.view.plots.linear.loops import nyquist as nyquist

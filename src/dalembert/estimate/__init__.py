@@ -41,6 +41,10 @@ if TYPE_CHECKING:
     from dalembert.estimate.forces.two_stage import TwoStageEstimate as TwoStageEstimate
     from dalembert.estimate.judge.local_observability import LocalObservability as LocalObservability
     from dalembert.estimate.judge.local_observability import local_observability as local_observability
+    from dalembert.estimate.judge.observability_map import ObservabilityMap as ObservabilityMap
+    from dalembert.estimate.judge.observability_map import observability_map as observability_map
+    from dalembert.estimate.judge.operation_count import OperationCount as OperationCount
+    from dalembert.estimate.judge.operation_count import operation_count as operation_count
     from dalembert.estimate.judge.sensors import Accelerometer as Accelerometer
     from dalembert.estimate.judge.sensors import Encoder as Encoder
     from dalembert.estimate.judge.sensors import ForceSensor as ForceSensor

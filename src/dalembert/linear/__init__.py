@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dalembert.linear.families.track_eigenvalues import EigenvalueBranches as EigenvalueBranches
     from dalembert.linear.families.track_eigenvalues import track_eigenvalues as track_eigenvalues
     from dalembert.linear.families.validity import Validity as Validity
+    from dalembert.linear.fit_uncertain import fit_uncertain as fit_uncertain
     from dalembert.linear.modes import Modes as Modes
     from dalembert.linear.responses.duhamel import duhamel as duhamel
     from dalembert.linear.responses.duhamel import impulse_function as impulse_function
@@ -49,5 +50,8 @@ if TYPE_CHECKING:
     from dalembert.linear.transforms.riccati import RiccatiSolution as RiccatiSolution
     from dalembert.linear.transforms.riccati import care as care
     from dalembert.linear.transforms.riccati import dare as dare
+    from dalembert.linear.uncertain import Uncertain as Uncertain
+    from dalembert.linear.uncertain import UncertainBlock as UncertainBlock
+    from dalembert.linear.uncertain import dynamic_block as dynamic_block
 
 __all__ = attach(__name__, sweep="track_eigenvalues")

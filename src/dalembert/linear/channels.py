@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
     from dalembert.linear.second_order import SecondOrder
     from dalembert.linear.state_space import StateSpace
+    from dalembert.linear.uncertain import Uncertain
 else:
-    SecondOrder = StateSpace = Any  # their modules build on this one
+    SecondOrder = StateSpace = Uncertain = Any  # their modules build on this one
 
 
 def is_second_order(system: object) -> TypeIs[SecondOrder]:
@@ -27,6 +28,11 @@ def is_second_order(system: object) -> TypeIs[SecondOrder]:
 def is_state_space(system: object) -> TypeIs[StateSpace]:
     """Whether a system is a StateSpace."""
     return getattr(system, "form", None) == "state-space"
+
+
+def is_uncertain(system: object) -> TypeIs[Uncertain]:
+    """Whether a system is an Uncertain."""
+    return getattr(system, "form", None) == "uncertain"
 
 
 def places(kind: str, names: Sequence[str], known: Sequence[str], where: str) -> list[int]:

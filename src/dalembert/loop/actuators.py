@@ -17,7 +17,7 @@ import numpy as np
 from dalembert.core.arguments import real_number
 from dalembert.core.errors import DataError
 from dalembert.loop.noise import SensorFaults, read_limits
-from dalembert.numerics.sample_times import TOLERANCES, count_intervals
+from dalembert.numerics.sample_times import count_intervals, slack
 
 
 @dataclass(frozen=True)
@@ -76,4 +76,4 @@ def in_samples(delay: float, dt: float) -> tuple[int, float]:
     count = delay / dt
     whole = count_intervals(delay, dt)
     rest = count - whole
-    return whole, 0.0 if rest <= TOLERANCES.rounding else rest * dt
+    return whole, 0.0 if rest <= slack(1.0) else rest * dt

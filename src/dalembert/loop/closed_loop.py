@@ -34,7 +34,7 @@ from dalembert.loop.wiring import (
     wire,
     within_limits,
 )
-from dalembert.numerics.sample_times import TOLERANCES, count_intervals, is_same_time
+from dalembert.numerics.sample_times import count_intervals, is_same_time, slack
 from dalembert.record import Record
 from dalembert.solve.integrate.events import Event, Switch, as_events
 from dalembert.solve.integrate.judge.accuracy import judge_energy
@@ -216,8 +216,8 @@ def _at_samples(source: object, name: str, times: Array) -> Any:
     """A reference from a record, between whose samples it runs straight, at the samples of a loop."""
     if not isinstance(source, Record) or len(times) < 2:
         return source
-    first, last, slack = source.time[0], source.time[-1], TOLERANCES.rounding * (times[-1] - times[0])
-    if first > times[0] + slack or last < times[-1] - slack:
+    first, last, rounding = source.time[0], source.time[-1], slack(times[-1] - times[0])
+    if first > times[0] + rounding or last < times[-1] - rounding:
         raise DataError(
             "record-too-short",
             f"the record given for reference {name!r} covers {first:g} to {last:g} s, the run needs {times[0]:g} to "

@@ -56,7 +56,6 @@ from dalembert.solve.integrate.stick_slip import exact
 
 SX = ca.SX
 ON = "control.on"
-SINGULAR = 1e-10  # of 1 - ∂k/∂u at the drawing's pose
 
 
 @dataclass(frozen=True, eq=False)
@@ -405,7 +404,8 @@ class _Closing:
             "that does not jump with the input, put a lag between, or sample the law (dt)."
         )
 
-    def _regular(self, gap: object) -> None:
+    def _regular(self, gap: object, singular: float = 1e-10) -> None:
+        # singular: of 1 - ∂k/∂u at the drawing's pose.
         eqs = self.eqs
         f = ca.Function("gap", [self.full.q, self.full.v, self.full.z, self.full.u, self.full.p, self.full.t], [gap])
         numbers: list[Array] = [eqs.state().q, np.zeros(eqs.nv), np.zeros(self.full.z.shape[0]),
@@ -413,7 +413,7 @@ class _Closing:
         numbers[4][: len(eqs.p)] = eqs.p
         values = np.array(f(*numbers, 0.0))
         smallest = float(np.linalg.svd(values, compute_uv=False).min()) if np.isfinite(values).all() else 1.0
-        if smallest < SINGULAR:
+        if smallest < singular:
             raise ModelError(
                 "algebraic-loop",
                 f"algebraic loop: {', '.join(self.driven)} cancels itself through what the law reads (1 - ∂law/∂u is "

@@ -9,7 +9,7 @@ is passed. Laws whose inputs are all limited are not monitored: their commands a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import casadi as ca
@@ -27,20 +27,6 @@ from dalembert.solve.integrate.events import Event, EventView
 
 SINGULAR, DIVERGED = "singular-law", "diverged"
 UNTIL_THEN = Advice("The error's record has the run until then.")
-
-
-@dataclass(frozen=True)
-class Thresholds:
-    """Limits for the judgement whether a law is at a singularity or a loop diverges."""
-
-    lost: float = 1e-3  # of the margin at the start: a command a thousand times the first one is of no use
-    residual: float = 1e-3  # below it the equation of the law vanishes, to the accuracy of usual projections
-    ratio: float = 3.0  # residual over relative margin above which the command has no limit; 1 where both vanish alike
-    near: float = 0.3  # of the margin at the start: mentioned where a run failed for another reason
-    growth: float = 1e6  # of a state over its first value (or over 1): no stable loop with such a transient is of use
-
-
-THRESHOLDS = Thresholds()
 
 
 def is_monitored(law: Law, actuators: Mapping[str, ActuatorLimits] | None) -> bool:
@@ -61,10 +47,23 @@ def singularity_error(law: Law, reads: Array, t: float) -> ConvergenceError:
     )
 
 
-def is_unbounded(margin: Any, residual: Any, first: Any) -> Any:
-    """Whether the command grows without limit as the margin vanishes; also where they are not finite."""
+def vanishes(residual: Any, accuracy: float = 1e-3) -> Any:
+    """Whether the equation of a law vanishes, to the accuracy of usual projections."""
+    return residual <= accuracy
+
+
+def least_margin(first: Any, lost: float = 1e-3) -> Any:
+    """The margin at which a law is of no use: a command a thousand times the first one."""
+    return lost * first
+
+
+def is_unbounded(margin: Any, residual: Any, first: Any, ratio: float = 3.0) -> Any:
+    """Whether the command grows without limit as the margin vanishes; also where they are not finite.
+
+    ratio : residual over relative margin above which the command has no limit; 1 where both vanish alike.
+    """
     relative = np.abs(margin) / np.maximum(first, 1e-300)
-    return ~(residual <= np.maximum(THRESHOLDS.residual, THRESHOLDS.ratio * relative))
+    return ~((vanishes(residual) | (residual <= ratio * relative)) & ~np.isnan(relative))
 
 
 class MarginView:
@@ -105,7 +104,7 @@ class MarginView:
         if self.is_constant:
             return ()
         self.first = abs(self.at(begin)[0])
-        floor = THRESHOLDS.lost * self.first
+        floor = least_margin(self.first)
 
         def crossing(s: object) -> Any:
             return self._while_on(s, on, self._parts(s)[0])
@@ -129,11 +128,14 @@ class MarginView:
             raise singularity_error(self.law, reads, state.t)
         return "note"
 
-    def explain_nearness(self, record: Record) -> str:
-        """A sentence where a failed run was near the singularity of this law; else nothing."""
+    def explain_nearness(self, record: Record, near: float = 0.3) -> str:
+        """A sentence where a failed run was near the singularity of this law; else nothing.
+
+        near : of the margin at the start: mentioned where a run failed for another reason.
+        """
         states = [_state(self.eqs, record, k) for k in (0, len(record.time) - 1)]
         (first, _, _), (margin, residual, reads) = (self.at(state) for state in states)
-        if not abs(margin) < THRESHOLDS.near * abs(first) or residual <= THRESHOLDS.residual:
+        if not abs(margin) < near * abs(first) or vanishes(residual):
             return ""
         assert self.law.monitor is not None
         t = states[1].t
@@ -167,12 +169,15 @@ def explain_failure(run: Callable[[], Record], eqs: EquationsOfMotion, views: Se
         raise explained from failure
 
 
-def _describe_growth(eqs: EquationsOfMotion, record: Record) -> str:
-    """A sentence where the states of a run grew beyond all bounds; else nothing."""
+def _describe_growth(eqs: EquationsOfMotion, record: Record, growth: float = 1e6) -> str:
+    """A sentence where the states of a run grew beyond all bounds; else nothing.
+
+    growth : of a state over its first value (or over 1): no stable loop with such a transient is of use.
+    """
     names = [*eqs.coordinates.names, *eqs.speeds.names, *eqs.internal.names]
     sizes = np.abs(record[names].reshape(len(record.time), len(names)))
     first, last = max(1.0, float(sizes[0].max(initial=0.0))), float(sizes[-1].max(initial=0.0))
-    if not last > THRESHOLDS.growth * first:
+    if not last > growth * first:
         return ""
     name = names[int(np.argmax(sizes[-1]))]
     return f"the closed loop diverges: {name!r} is {last:.1e} at t = {record.time[-1]:.6g} s."

@@ -13,12 +13,14 @@ import numpy as np
 
 from dalembert.core.arrays import FloatArray
 
-ROUNDING = 1e-13  # of a step or a multiplier, relative to its size: five hundred units of rounding
-IMPLIED = 1e-9  # length of a row without its part along the active ones, relative: between rounding and a bound
 
+def bounded_minimum(
+    H: FloatArray, g: FloatArray, C: FloatArray, d: FloatArray, rounding: float = 1e-13
+) -> tuple[FloatArray, list[int]]:
+    """y and the numbers of the bounds that are active there.
 
-def bounded_minimum(H: FloatArray, g: FloatArray, C: FloatArray, d: FloatArray) -> tuple[FloatArray, list[int]]:
-    """y and the numbers of the bounds that are active there."""
+    rounding : of a step or a multiplier, relative to its size: five hundred units of rounding.
+    """
     n, m = len(g), len(d)
     y: FloatArray = np.asarray(np.linalg.solve(H, -g), dtype=np.float64)
     if not m or (C @ y <= d).all():
@@ -36,12 +38,12 @@ def bounded_minimum(H: FloatArray, g: FloatArray, C: FloatArray, d: FloatArray) 
             multipliers = np.asarray(np.linalg.solve(across[np.ix_(active, active)], C[active] @ p), dtype=np.float64)
             p = p - away[:, active] @ multipliers
         first, share = None, 1.0
-        if np.abs(p).max() > ROUNDING * (1.0 + float(np.abs(y).max())):
+        if np.abs(p).max() > rounding * (1.0 + float(np.abs(y).max())):
             first, share = _first_met(C, C @ p, d - C @ y, active)
             y = y + share * p
         if first is not None:
             active.append(first)
-        elif not active or multipliers.min() >= -ROUNDING * (1.0 + scale):  # at the minimum along the active bounds
+        elif not active or multipliers.min() >= -rounding * (1.0 + scale):  # at the minimum along the active bounds
             break
         else:
             active.pop(int(np.argmin(multipliers)))
@@ -61,10 +63,13 @@ def _first_met(C: FloatArray, along: FloatArray, room: FloatArray, active: list[
     return None, 1.0
 
 
-def _is_implied(C: FloatArray, active: list[int], row: int) -> bool:
-    """Whether a row is a combination of the active ones."""
+def _is_implied(C: FloatArray, active: list[int], row: int, implied: float = 1e-9) -> bool:
+    """Whether a row is a combination of the active ones.
+
+    implied : length of a row without its part along the active ones, relative: between rounding and a bound.
+    """
     if not active:
         return False
     known, new = C[active], C[row]
     rest = new - known.T @ np.linalg.lstsq(known.T, new, rcond=None)[0]
-    return bool(np.linalg.norm(rest) <= IMPLIED * np.linalg.norm(new))
+    return bool(np.linalg.norm(rest) <= implied * np.linalg.norm(new))

@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 
 from dalembert.core.arrays import FloatArray as Array
 
-OPTIMAL = 1e-14  # relative change of the sum of squares that ends a search within bounds: 45 units of rounding
-
 
 @dataclass(frozen=True)
 class Chain:
@@ -124,8 +122,11 @@ def predict(chain: Chain, states: Array, theta: Array) -> tuple[float, Array]:
     return float((r * r).sum()), gaps
 
 
-def solve_bounded(R: Array, rho: Array, low: Array, high: Array) -> Array:
-    """ϑ of least ‖R ϑ + ρ‖ within bounds."""
+def solve_bounded(R: Array, rho: Array, low: Array, high: Array, optimal: float = 1e-14) -> Array:
+    """ϑ of least ‖R ϑ + ρ‖ within bounds.
+
+    optimal : relative change of the sum of squares that ends a search within bounds: 45 units of rounding.
+    """
     if not len(rho):
         return np.zeros(0)
     free = np.linalg.lstsq(R, -rho, rcond=None)[0]
@@ -135,7 +136,7 @@ def solve_bounded(R: Array, rho: Array, low: Array, high: Array) -> Array:
     theta = np.where(wide, 0.0, low)
     if wide.any():
         found = scipy.optimize.lsq_linear(
-            R[:, wide], -(rho + R @ theta), bounds=(low[wide], high[wide]), method="bvls", tol=OPTIMAL
+            R[:, wide], -(rho + R @ theta), bounds=(low[wide], high[wide]), method="bvls", tol=optimal
         )
         theta[wide] = np.clip(found.x, low[wide], high[wide])
     return np.asarray(theta)

@@ -25,7 +25,6 @@ with a step of any length is a stable way over a finite horizon: no growing mode
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
@@ -34,19 +33,6 @@ from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import ConvergenceError
 
 Triple = tuple[FloatArray, FloatArray, FloatArray]
-
-
-@dataclass(frozen=True)
-class DoublingLimits:
-    """Where doubling starts and ends."""
-
-    short: float = 0.5  # ‖Hamiltonian‖ h of the interval that it starts from: its exponential is then well conditioned
-    change: float = 1e-15  # relative, of X from one doubling to the next where it ends: rounding
-    most: int = 60  # doublings: a motion that decays by more than rounding (2⁻⁵²) in an interval has decayed after 2⁶⁰
-    overflow: float = 1e100  # entries of X beyond which it diverges; their squares are still finite
-
-
-LIMITS = DoublingLimits()
 
 
 def join(first: Triple, second: Triple) -> Triple:
@@ -76,12 +62,15 @@ def back(triple: Triple, X: FloatArray) -> FloatArray:
     return half
 
 
-def interval(A: FloatArray, G: FloatArray, Q: FloatArray, h: float) -> Triple:
-    """The triple of a continuous system over the time h [s]: exact, from a short interval doubled."""
+def interval(A: FloatArray, G: FloatArray, Q: FloatArray, h: float, short: float = 0.5) -> Triple:
+    """The triple of a continuous system over the time h [s]: exact, from a short interval doubled.
+
+    short : ‖Hamiltonian‖ h of the interval that it starts from: its exponential is then well conditioned.
+    """
     n = len(A)
     hamiltonian = np.block([[A, -G], [-Q, -A.T]])
     size = float(np.linalg.norm(hamiltonian, 1)) * h
-    times = max(0, math.ceil(math.log2(size / LIMITS.short))) if size > 0.0 else 0
+    times = max(0, math.ceil(math.log2(size / short))) if size > 0.0 else 0
     # (x, λ) at the end = Φ (x, λ) at the start;   λ = X x
     F = scipy.linalg.expm(hamiltonian * (h / 2.0**times))
     F22 = F[n:, n:].T  # Φ symplectic: A_h = Φ₂₂⁻ᵀ, G_h = -Φ₁₂ Φ₂₂⁻¹, H_h = -Φ₂₂⁻¹ Φ₂₁
@@ -94,16 +83,21 @@ def interval(A: FloatArray, G: FloatArray, Q: FloatArray, h: float) -> Triple:
     return triple
 
 
-def limit(triple: Triple) -> FloatArray:
-    """X∞ of an interval repeated without end."""
+def limit(triple: Triple, change: float = 1e-15, most: int = 60, overflow: float = 1e100) -> FloatArray:
+    """X∞ of an interval repeated without end.
+
+    change : relative, of X from one doubling to the next where it ends: rounding.
+    most : doublings: a motion that decays by more than rounding (2⁻⁵²) in an interval has decayed after 2⁶⁰.
+    overflow : entries of X beyond which it diverges; their squares are still finite.
+    """
     A, G, H = triple
     with np.errstate(over="ignore", invalid="ignore"):  # of a diverging one, which is refused
-        for _ in range(LIMITS.most):
+        for _ in range(most):
             before = H
             A, G, H = double(A, G, H)
-            if not np.abs(H).max() < LIMITS.overflow:
+            if not np.abs(H).max() < overflow:
                 break
-            if np.linalg.norm(H - before) <= LIMITS.change * np.linalg.norm(H):
+            if np.linalg.norm(H - before) <= change * np.linalg.norm(H):
                 return H
     raise ConvergenceError(
         "no-convergence", "doubling does not converge: a mode on the border of stability, or beyond, is not reached."

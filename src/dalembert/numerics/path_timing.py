@@ -35,10 +35,6 @@ class PathTiming:
             return np.concatenate(([0.0], np.cumsum(2 * np.diff(self.s) / (speed[:-1] + speed[1:]))))
 
 
-# Rows are scaled to right sides of about one, so this is a pure number: a hundred roundings of a row with ten terms.
-SLACK = 1e-12
-
-
 def fastest_timing(s: FloatArray, a: FloatArray, b: FloatArray, c: FloatArray, most: FloatArray) -> PathTiming:
     """From rest to rest in the shortest time.
 
@@ -80,20 +76,26 @@ def _interval_rows(
     return alpha, beta, np.concatenate((c[i], c[i + 1], (high, -low)))
 
 
-def _range_of_x(alpha: FloatArray, beta: FloatArray, gamma: FloatArray, most: float) -> tuple[float, float] | None:
-    """All x for which some u satisfies α u + β x ≤ γ: every pair of an upper and a lower bound of u is a row of x."""
+def _range_of_x(
+    alpha: FloatArray, beta: FloatArray, gamma: FloatArray, most: float, slack: float = 1e-12
+) -> tuple[float, float] | None:
+    """All x for which some u satisfies α u + β x ≤ γ: every pair of an upper and a lower bound of u is a row of x.
+
+    slack : rows are scaled to right sides of about one, so this is a pure number: a hundred roundings of a row with ten
+    terms.
+    """
     up, down = alpha > 0.0, alpha < 0.0
     flat = ~(up | down)
     slope = (np.outer(alpha[up], beta[down]) - np.outer(beta[up], alpha[down])).ravel()
     right = (np.outer(alpha[up], gamma[down]) - np.outer(gamma[up], alpha[down])).ravel()
     slope, right = np.concatenate((slope, beta[flat])), np.concatenate((right, gamma[flat]))
-    rounding = SLACK * np.maximum(np.abs(slope), 1.0)
+    rounding = slack * np.maximum(np.abs(slope), 1.0)
     upper, lower = slope > rounding, slope < -rounding
     level = ~(upper | lower)
-    if (right[level] < -SLACK).any():
+    if (right[level] < -slack).any():
         return None
     high = min(most, float((right[upper] / slope[upper]).min(initial=np.inf)))
     low = max(0.0, float((right[lower] / slope[lower]).max(initial=-np.inf)))
-    if low > high + SLACK * max(1.0, high):
+    if low > high + slack * max(1.0, high):
         return None
     return min(low, high), high

@@ -24,27 +24,6 @@ from dalembert.core.text import count_noun
 from dalembert.numerics import doubling
 from dalembert.numerics.balancing import balance_matrix
 
-LARGE = 100  # states from which doubling is tried first
-
-
-@dataclass(frozen=True)
-class ResidualLimits:
-    """Relative residuals of a solution, and the steps of Newton's method that reduce them."""
-
-    # Warn above it: the gain then has fewer than eight digits at best.
-    poor: float = 1e-8
-    # No solution above it: not three digits of the equation hold.
-    useless: float = 1e-3
-    # SciPy's method is tried as well above it: with 20 states and random matrices both methods reach 2e-15.
-    doubling: float = 1e-11
-    # Newton's method stops at this residual (some ε of the terms), or after so many steps; it converges quadratically,
-    # so that six steps lead from `useless` to rounding with three to spare.
-    good: float = 1e-14
-    steps: int = 6
-
-
-LIMITS = ResidualLimits()
-
 
 @dataclass(frozen=True)
 class RiccatiProblem:
@@ -93,14 +72,19 @@ class StabilisingSolution:
     method: str
 
 
-def solve(problem: RiccatiProblem, method: str) -> StabilisingSolution:
-    """The stabilising solution by "schur", "doubling", or "automatic", which chooses by size."""
+def solve(problem: RiccatiProblem, method: str, doubling: float = 1e-11, large: int = 100) -> StabilisingSolution:
+    """The stabilising solution by "schur", "doubling", or "automatic", which chooses by size.
+
+    doubling : SciPy's method is tried as well above it: with 20 states and random matrices both methods reach 2e-15.
+
+    large : states from which doubling is tried first.
+    """
     tried = ""
-    if method == "doubling" or (method == "automatic" and len(problem.A) >= LARGE):
+    if method == "doubling" or (method == "automatic" and len(problem.A) >= large):
         try:
             X, steps = refine(problem, solve_by_doubling(problem))
             found = finish(problem, X, f"doubling and {count_noun(steps, 'Newton step')}")
-            if method == "doubling" or found.residual <= LIMITS.doubling:
+            if method == "doubling" or found.residual <= doubling:
                 return found
             tried = f" after doubling (residual {found.residual:.1e})"
         except (ConvergenceError, np.linalg.LinAlgError, ValueError) as error:
@@ -172,14 +156,17 @@ def hamiltonian_scale(A: FloatArray, G: FloatArray, Q: FloatArray) -> FloatArray
     return np.asarray(np.exp2(np.round(0.5 * (exponents[: len(A)] - exponents[len(A) :]))))
 
 
-def refine(problem: RiccatiProblem, X: FloatArray) -> tuple[FloatArray, int]:
+def refine(problem: RiccatiProblem, X: FloatArray, good: float = 1e-14, most_steps: int = 6) -> tuple[FloatArray, int]:
     """X after Newton steps (Kleinman 1968), as long as they reduce the residual, and their number.
 
     The correction Δ solves the Lyapunov equation of the closed loop with the residual on its right-hand side.
+
+    good : Newton's method stops at this residual (some ε of the terms), or after so many steps; it converges
+    quadratically, so that six steps lead from `useless` to rounding with three to spare.
     """
     K, rest, residual = problem.evaluate(X)
     steps = 0
-    while residual > LIMITS.good and steps < LIMITS.steps:
+    while residual > good and steps < most_steps:
         closed = problem.A - problem.B @ K
         if not problem.plain:
             closed = np.asarray(np.linalg.solve(problem.E.T, closed.T)).T  # (A - B K) E⁻¹
@@ -207,10 +194,16 @@ def lyapunov(A: FloatArray, Q: FloatArray, dt: float | None) -> FloatArray:
         return np.asarray(scipy.linalg.solve_discrete_lyapunov(A.T, Q, method="bilinear" if len(A) > 1 else None))
 
 
-def finish(problem: RiccatiProblem, X: FloatArray, method: str) -> StabilisingSolution:
-    """Gain, poles and residual of X; refuses an X with a large residual or without a stable closed loop."""
+def finish(
+    problem: RiccatiProblem, X: FloatArray, method: str, poor: float = 1e-8, useless: float = 1e-3
+) -> StabilisingSolution:
+    """Gain, poles and residual of X; refuses an X with a large residual or without a stable closed loop.
+
+    poor : warn above it: the gain then has fewer than eight digits at best.
+    useless : no solution above it: not three digits of the equation hold.
+    """
     K, _, residual = problem.evaluate(X)
-    if not residual <= LIMITS.useless:
+    if not residual <= useless:
         raise ConvergenceError(
             "no-convergence", f"the Riccati equation is not solved: relative residual {residual:.1e}."
         )
@@ -223,7 +216,7 @@ def finish(problem: RiccatiProblem, X: FloatArray, method: str) -> StabilisingSo
             "the solution of the Riccati equation is not stabilising: some mode is on the stability boundary and "
             "is not reached by any input, or not weighted.",
         )
-    if residual > LIMITS.poor:
+    if residual > poor:
         warnings.warn(
             DalembertWarning(
                 "no-convergence",

@@ -19,7 +19,10 @@ from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError, ModelError
 from dalembert.core.findings import Advice, Call
 
-UNIT_SUM = 1e-12  # error of the sum of weights: those of a book have 16 digits, of which 13 stages lose one
+
+def _is_one(total: float, error: float = 1e-12) -> bool:
+    """Whether weights add up to one: those of a book have 16 digits, of which 13 stages lose one."""
+    return abs(total - 1.0) <= error
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class Tableau:
             finite = False
         if not finite:
             raise DataError("not-finite", "a tableau holds an entry that is not a finite number.")
-        if abs(sum(self.weights) - 1.0) > UNIT_SUM:
+        if not _is_one(sum(self.weights)):
             raise DataError("out-of-range", f"the weights of a tableau add up to one, these to {sum(self.weights):g}.")
         whole_number("iterations", self.iterations, 1), whole_number("order", self.order)
         positive_number("tolerance", self.tolerance)

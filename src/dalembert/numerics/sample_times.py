@@ -6,37 +6,39 @@ or more. Both judgements are here, because a plant, its law, its observer and it
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.core.arrays import FloatArray
 
-
-@dataclass(frozen=True)
-class TimeTolerances:
-    """Differences of times that do not count, as shares of an interval."""
-
-    # Computed times: k ε reaches it after 4.5 million samples; what a machine moves within it is rounding.
-    rounding: float = 1e-9
-    # Intervals that people write: 1/rate in six digits. Over 1e5 samples the clocks drift apart by 0.1 of one.
-    written: float = 1e-6
-    # Relative: a step to a time ends there up to the rounding of t + h; below it nothing is left to step over.
-    reached: float = 4e-16
-    # [s]: the same for times near zero.
-    instant: float = 1e-15
-    # Relative: a step that ends earlier was cut short by error control. 4500 roundings.
-    late: float = 1e-12
-
-
-TOLERANCES = TimeTolerances()
 EPS = float(np.finfo(np.float64).eps)
+
+
+def slack(dt: float, rounding: float = 1e-9) -> float:
+    """Time [s] within an interval that is rounding: k ε of computed times reaches it after 4.5 million samples."""
+    return rounding * dt
+
+
+def written(dt: float, digits: float = 1e-6) -> float:
+    """Difference [s] of intervals that a person writes: 1/rate in six digits; 1e5 samples drift apart by 0.1 of one."""
+    return digits * dt
+
+
+def just_before(t: Any, zero: float = 1e-15) -> Any:
+    """A time [s] earlier by the rounding of times near zero."""
+    return t - zero
+
+
+def just_after(t: Any, zero: float = 1e-15) -> Any:
+    """A time [s] later by the rounding of times near zero."""
+    return t + zero
 
 
 def time_rounding(dt: float, latest: float) -> float:
     """Difference [s] below which computed times up to the latest one are the same: never below their own rounding."""
-    return max(TOLERANCES.rounding * dt, 4.0 * EPS * abs(latest))
+    return max(slack(dt), 4.0 * EPS * abs(latest))
 
 
 def count_intervals(length: float, dt: float) -> int:
@@ -49,22 +51,27 @@ def is_same_time(a: float, b: float, dt: float) -> bool:
     return bool(abs(a - b) <= time_rounding(dt, b))
 
 
-def is_reached(t: float, wanted: float) -> bool:
-    """Whether a step to the wanted time has ended there."""
-    return t >= wanted - TOLERANCES.instant - TOLERANCES.reached * abs(wanted)
+def is_reached(t: float, wanted: float, reached: float = 4e-16) -> bool:
+    """Whether a step to the wanted time has ended there, up to the rounding of t + h."""
+    return bool(t >= just_before(wanted) - reached * abs(wanted))
+
+
+def lateness(t: Any, relative: float = 1e-12) -> Any:
+    """Time [s] before t by which a step that ends earlier was cut short by error control: 4500 roundings."""
+    return relative * t
 
 
 def is_late(t: FloatArray, wanted: FloatArray) -> NDArray[np.bool_]:
     """Which steps to wanted times ended before them."""
-    return np.asarray(t < wanted - TOLERANCES.late * np.abs(wanted) - TOLERANCES.instant)
+    return np.asarray(t < just_before(wanted - lateness(np.abs(wanted))))
 
 
 def is_begun(t: float, begin: float) -> bool:
     """Whether a sample time is the time at which a run begins."""
-    return t <= begin + TOLERANCES.late * max(1.0, abs(begin))
+    return bool(t <= begin + lateness(max(1.0, abs(begin))))
 
 
 def count_multiple(length: float, dt: float) -> int | None:
     """n with length = n dt, n ≥ 1, both as people write them; None where the length is no multiple."""
     count = round(length / dt)
-    return count if count >= 1 and abs(length - count * dt) <= TOLERANCES.written * dt else None
+    return count if count >= 1 and abs(length - count * dt) <= written(dt) else None

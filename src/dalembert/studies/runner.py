@@ -82,6 +82,10 @@ STUDIES: dict[str, tuple[str, str]] = {
         "flexible.tudor_control",
         "Slow control of an arm with flexible links: computed torque, its correction for sag, cascaded joint loops.",
     ),
+    "robust-arm": (
+        "flexible.robust_arm",
+        "Fast control of an arm with elastic links in every pose: fixed structures against nominal designs.",
+    ),
     "two-link-plates": (
         "flexible.two_link_plates",
         "An arm of two thin plates: its tip in the plane and normal to it by slow and fast models.",

@@ -12,7 +12,7 @@ The parameters of a body are thus grouped with those of the bodies before it, as
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -25,23 +25,6 @@ from dalembert.expressions import Array
 from dalembert.record.checks import numbers
 from dalembert.tree.regressor import Names, dynamic_parameters, regressor
 
-
-@dataclass(frozen=True)
-class RankThresholds:
-    """Limits for the decision whether a column of the regressor depends on others."""
-
-    # Distance of a column of length 1 from the span of others. In arms, a quadruped, a humanoid of 35 speeds and chains
-    # of up to 50 joints, independent columns had 0.09 and more, dependent ones 2e-15: the limit is far from both.
-    distance: float = 1e-9
-    # Ratio of the smallest singular value kept to the largest left out: below this ratio, the rank is uncertain.
-    gap: float = 1e3
-    # Length of a column relative to the longest of its unit: exact zeros, or rounding of 1e-16 in sums of some hundred.
-    zero: float = 1e-12
-    # Coefficient of a grouping between columns of length 1: smaller ones are rounding.
-    shown: float = 1e-8
-
-
-THRESHOLDS = RankThresholds()
 SPEED, ACCELERATION = 3.0, 10.0  # of the random states: centrifugal effects v² then count as much as v̇ and as gravity
 ROWS = 3  # rows of W per column: more rows do not change the rank
 
@@ -94,7 +77,7 @@ class BaseParameters:
         """Base parameters that contain a parameter, with its coefficients."""
         require_name("parameter", parameter, self.parameters, "these base parameters")
         column = self.grouping[:, self.parameters.index(parameter)]
-        return {n: float(c) for n, c in zip(self.names, column, strict=True) if abs(c) > THRESHOLDS.shown}
+        return {n: float(c) for n, c in zip(self.names, column, strict=True) if not is_rounding(c)}
 
     def table(self) -> str:
         """One line per combination."""
@@ -128,14 +111,14 @@ def base_parameters(
     Y = _random_regressor(eqs, len(found.names), whole_number("seed", seed), friction, rotors, joints)
     length = np.linalg.norm(Y, axis=0)
     longest = {unit: max(x for x, u in zip(length, found.units, strict=True) if u == unit) for unit in set(found.units)}
-    active = [k for k, unit in enumerate(found.units) if length[k] > THRESHOLDS.zero * longest[unit]]
+    active = [k for k, unit in enumerate(found.units) if is_excited(length[k], longest[unit])]
     R = np.asarray(np.linalg.qr(Y[:, active] / length[active], mode="r"))
     values = np.linalg.svd(R, compute_uv=False)
     chosen = first_independent(R)
     check_rank(eqs.name, values, len(chosen))
     kept = [active[k] for k in chosen]
     beta = np.linalg.lstsq(R[:, chosen], R, rcond=None)[0]
-    beta[np.abs(beta) < THRESHOLDS.shown] = 0.0
+    beta[is_rounding(beta)] = 0.0
     K = np.zeros((len(kept), len(found.names)))
     K[:, active] = beta * length[active] / length[kept][:, None]
     K[:, kept] = np.eye(len(kept))
@@ -147,8 +130,23 @@ def base_parameters(
     )  # fmt: skip
 
 
-def first_independent(R: Array) -> list[int]:
-    """Columns of length 1 that are independent of those kept before them (Gram-Schmidt, each twice)."""
+def is_excited(length: float, longest: float, zero: float = 1e-12) -> bool:
+    """Whether a column has a length beside the longest of its unit: rounding is 1e-16 in sums of some hundred."""
+    return bool(length > zero * longest)
+
+
+def is_rounding(coefficient: Any, shown: float = 1e-8) -> Any:
+    """Whether coefficients of a grouping, between columns of length 1, are rounding."""
+    return np.abs(coefficient) <= shown
+
+
+def first_independent(R: Array, distance: float = 1e-9) -> list[int]:
+    """Columns of length 1 that are independent of those kept before them (Gram-Schmidt, each twice).
+
+    distance : distance of a column of length 1 from the span of others. In arms, a quadruped, a humanoid of 35 speeds
+    and chains of up to 50 joints, independent columns had 0.09 and more, dependent ones 2e-15: the limit is far from
+    both.
+    """
     Q = np.zeros((len(R), 0))
     kept: list[int] = []
     for k in range(R.shape[1]):
@@ -156,7 +154,7 @@ def first_independent(R: Array) -> list[int]:
         for _ in range(2):
             rest = rest - Q @ (Q.T @ rest)
         size = float(np.linalg.norm(rest))
-        if size > THRESHOLDS.distance:
+        if size > distance:
             Q = np.column_stack([Q, rest / size])
             kept.append(k)
     return kept
@@ -175,10 +173,13 @@ def _random_regressor(
     return Y.reshape(-1, count)
 
 
-def check_rank(name: str, values: Array, rank: int) -> None:
-    """Refuse a choice of columns that disagrees with the singular values, or without a clear gap between these."""
+def check_rank(name: str, values: Array, rank: int, gap: float = 1e3) -> None:
+    """Refuse a choice of columns that disagrees with the singular values, or without a clear gap between these.
+
+    gap : ratio of the smallest singular value kept to the largest left out: below this ratio, the rank is uncertain.
+    """
     below = float(values[rank]) if rank < len(values) else 0.0
-    if not (rank == 0 or values[rank - 1] > THRESHOLDS.gap * below):
+    if not (rank == 0 or values[rank - 1] > gap * below):
         raise ConvergenceError(
             "ill-conditioned",
             f"the number of base parameters of {name!r} is not clear: {rank} columns of the regressor are "
@@ -193,6 +194,6 @@ def _combine(row: Array, own: int, names: Sequence[str]) -> str:
     for k in map(int, np.flatnonzero(row)):
         if k == own:
             continue
-        size = f"{abs(row[k]):.4g} " if abs(abs(row[k]) - 1.0) > THRESHOLDS.shown else ""
+        size = f"{abs(row[k]):.4g} " if not is_rounding(abs(row[k]) - 1.0) else ""
         text += f" {'-' if row[k] < 0 else '+'} {size}{names[k]}"
     return text

@@ -12,7 +12,10 @@ import numpy as np
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
 
-PIVOT = 0.1  # entry, of the largest of its row, that may be a pivot: an elimination grows errors by ten at most
+
+def _may_be_pivot(entry: float, largest: float, share: float = 0.1) -> bool:
+    """Whether an entry of a row may be its pivot: an elimination grows errors by ten at most."""
+    return entry > share * largest
 
 
 def rows_are_linear(eqs: EquationsOfMotion) -> bool:
@@ -30,7 +33,7 @@ def leading_speeds(eqs: EquationsOfMotion) -> tuple[str, ...]:
     following: list[int] = []
     for k in range(len(A)):
         size = np.abs(A[k])
-        pivot = next((j for j in last if size[j] > PIVOT * size.max(initial=0.0)), None)
+        pivot = next((j for j in last if _may_be_pivot(size[j], size.max(initial=0.0))), None)
         if pivot is None:  # a row that the others imply
             continue
         following.append(pivot)

@@ -20,7 +20,6 @@ from dalembert.tree.evaluation import require_tree
 
 Place: TypeAlias = "str | Point | BodyFrame"
 AXES = ("x", "y", "z")
-ORTHONORMAL = 1e-6  # entry of RᵀR - 1 up to which a matrix is a rotation: files carry six digits
 PARTS = ("pose", "rotation", "position")  # last part of a name that selects one of them: "hand.pose"
 
 
@@ -166,10 +165,11 @@ def _matrix(turned: Rotation) -> Array:
     return np.asarray(turned.matrix, dtype=float)
 
 
-def _transform(array: Any, dim: int, label: str) -> Array:
+def _transform(array: Any, dim: int, label: str, orthonormal: float = 1e-6) -> Array:
+    # orthonormal: entry of RᵀR - 1 up to which a matrix is a rotation: files carry six digits.
     T = np.array(array, dtype=float)
     R = T[:dim, :dim]
-    if not np.isfinite(T).all() or np.abs(R.T @ R - np.eye(dim)).max() > ORTHONORMAL or np.linalg.det(R) < 0:
+    if not np.isfinite(T).all() or np.abs(R.T @ R - np.eye(dim)).max() > orthonormal or np.linalg.det(R) < 0:
         raise ModelError(
             "not-orthonormal", f"target of {label!r}: the transform has no right-handed rotation.",
             where={"place": label},

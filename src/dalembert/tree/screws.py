@@ -26,16 +26,6 @@ from dalembert.tree.evaluation import States, evaluate
 
 
 @dataclass(frozen=True)
-class ScrewThresholds:
-    """Limit below which a screw has no axis."""
-
-    axis: float = 1e-14  # [1/m] of |ω|/|v| or |f|/|n|: rounding errors of products of numbers of order one
-
-
-THRESHOLDS = ScrewThresholds()
-
-
-@dataclass(frozen=True)
 class Screw:
     """A line with a pitch.
 
@@ -62,9 +52,10 @@ def screw_of_wrench(wrench: Any) -> Screw:
     return _screw(f, n)
 
 
-def _screw(along: Array, moment: Array) -> Screw:
+def _screw(along: Array, moment: Array, axis: float = 1e-14) -> Screw:
+    # axis: [1/m] of |ω|/|v| or |f|/|n|: rounding errors of products of numbers of order one.
     size, rest = float(np.linalg.norm(along)), float(np.linalg.norm(moment))
-    if size <= THRESHOLDS.axis * rest:
+    if size <= axis * rest:
         if not rest:
             raise DataError("zero-length", "a twist or wrench of zeros has no axis.")
         return Screw(moment / rest, np.zeros(3), math.inf, rest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -275,7 +276,7 @@ def test_a_block_more_or_less_changes_nothing(start: Any, monkeypatch: pytest.Mo
     upright = da.Event("upright", lambda s: s["hinge.angle"], action=da.Switch(parameters={"load": 0.15}))
     records = []
     for numbers in (1_000_000, 500):
-        monkeypatch.setattr(sample_graph, "LARGEST_BLOCK", numbers)
+        monkeypatch.setattr(sampled_run, "Chunks", partial(sample_graph.Chunks, largest_block=numbers))
         machine = cart_pendulum()
         begin = machine.state(start.q, start.v)
         records.append(da.simulate(machine, 2.0, start=begin, controller=LAW, noise=noise, events=upright,

@@ -60,21 +60,6 @@ def test_a_margin_below_a_thousandth_of_the_first_is_lost(margin: float, lost: b
     assert (float(when(None)) < 0) is lost
 
 
-@pytest.mark.parametrize(
-    ("margin", "residual", "mentioned"),
-    [(0.59, 1.0, True), (0.61, 1.0, False), (0.1, 0.0011, True), (0.1, 0.0009, False)],
-)
-def test_a_margin_below_0_3_of_the_first_is_worth_a_mention(
-    margin: float, residual: float, mentioned: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    values = {0: (2.0, 1.0, None), 1: (margin, residual, None)}
-    monkeypatch.setattr(singularity, "_state", lambda eqs, record, k: SimpleNamespace(t=float(k), k=k))
-    law = SimpleNamespace(name="law", monitor=SimpleNamespace(explain=lambda reads, t: "a dead point"))
-    one = view(law=law, eqs=None, at=lambda state: values[state.k])
-    record: Any = SimpleNamespace(time=np.arange(2.0))
-    assert bool(one.explain_nearness(record)) is mentioned
-
-
 @pytest.mark.parametrize(("last", "diverged"), [(1.9e6, False), (2.1e6, True)])
 def test_a_loop_diverges_where_a_state_grows_by_a_million(last: float, diverged: bool) -> None:
     """Over its first value, 2."""

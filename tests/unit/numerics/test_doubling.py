@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from contextlib import nullcontext
 from typing import Any
 
@@ -14,18 +13,6 @@ from dalembert.numerics import doubling
 from tests.helpers.findings import raises
 
 ONE, NONE = np.ones((1, 1)), np.zeros((1, 1))
-
-
-@pytest.mark.parametrize(("time", "doublings"), [(0.49, 0), (0.51, 1), (0.99, 1), (1.01, 2)])
-def test_an_interval_starts_from_one_half_over_the_norm_of_its_hamiltonian(
-    time: float, doublings: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made: list[int] = []
-    double = doubling.double
-    monkeypatch.setattr(doubling, "double", lambda *triple: made.append(1) or double(*triple))
-    A, _, _ = doubling.interval(-ONE, NONE, NONE, time)
-    assert float(A[0, 0]) == pytest.approx(math.exp(-time), rel=1e-14)
-    assert len(made) == doublings
 
 
 def end(monkeypatch: pytest.MonkeyPatch, factors: Any, first: float = 1.0) -> int:
@@ -40,12 +27,6 @@ def end(monkeypatch: pytest.MonkeyPatch, factors: Any, first: float = 1.0) -> in
     monkeypatch.setattr(doubling, "double", double)
     doubling.limit((NONE, NONE, first * ONE))
     return len(made)
-
-
-@pytest.mark.parametrize(("roundings", "doublings"), [(4, 1), (5, 2)])
-def test_doubling_ends_at_a_change_of_1e_15(roundings: int, doublings: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Four units of rounding of 1 are 0.89e-15, five 1.1e-15."""
-    assert end(monkeypatch, [1.0 + roundings * 2.0**-52]) == doublings
 
 
 def test_sixty_doublings_are_enough_or_there_is_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from dalembert.equations import State
 from dalembert.solve import Baumgarte
 from dalembert.solve.integrate.inputs import read_inputs
 from dalembert.solve.integrate.open_run import sample_times
-from dalembert.solve.integrate.run import THRESHOLDS, Run
+from dalembert.solve.integrate.run import Run
 from tests.helpers.findings import raises
 
 G = 9.81
@@ -363,7 +362,7 @@ def test_friction_that_does_not_settle_is_reported(monkeypatch: pytest.MonkeyPat
     m.add_revolute("A", m.ground.at(0, 0), rod.at(-0.5, 0))
     m.add_friction("friction", "A", coulomb=0.2, radius=0.05, speed=0.05)
     eqs = da.equations(m)
-    monkeypatch.setattr("dalembert.solve.integrate.run.THRESHOLDS", replace(THRESHOLDS, friction=-1.0))  # never met
+    monkeypatch.setattr("dalembert.solve.integrate.run.FRICTION_SETTLED", -1.0)  # never met
     with raises(da.errors.ConvergenceError, "friction-unsettled") as caught:
         da.simulate(eqs, 1.0, start=da.assemble(eqs, {"A": 0.0}), method=da.RK4(step=1e-3))
     assert caught.value.record.status.startswith("failed")

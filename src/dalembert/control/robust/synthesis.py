@@ -33,7 +33,7 @@ from dalembert.equations import Channels
 from dalembert.linear import Roots, StateSpace
 from dalembert.linear.transforms.norms import PeakGain, TransferGain
 from dalembert.loop.interfaces import Law
-from dalembert.numerics.sample_times import TOLERANCES
+from dalembert.numerics.sample_times import slack
 
 SampleTime = Annotated[float, positive, "sample time [s]"]
 
@@ -240,7 +240,7 @@ def _law(design: Synthesis, at: object, switched_on: float | None) -> Law:
     y = read[:n] - r
     if acting:
         y -= ca.DM(D22) @ (read[n:] - ca.DM(u0))
-    on = 1.0 if switched_on is None else ca.if_else(t - switched_on >= -TOLERANCES.rounding * (K.dt or 1.0), 1.0, 0.0)
+    on = 1.0 if switched_on is None else ca.if_else(t - switched_on >= -slack(K.dt or 1.0), 1.0, 0.0)
     state = ca.DM(Ck) @ x if K.nx else ca.MX(m, 1)
     u = apply_limits(on * (state + ca.DM(Dk) @ y) + u0, design.drives, design.limits)
     after = on * (ca.DM(Ak) @ x + ca.DM(Bk) @ y) if K.nx else ca.MX(0, 1)

@@ -44,7 +44,7 @@ from dalembert.equations import Channels
 from dalembert.estimate.models.process import machine_names
 from dalembert.linear import Roots, StateSpace
 from dalembert.loop.interfaces import Law
-from dalembert.numerics.sample_times import TOLERANCES
+from dalembert.numerics.sample_times import slack
 
 
 @result
@@ -306,7 +306,7 @@ def _law(design: OutputFeedback, at: object, start: object, switched_on: float |
     A, B, Be, C, D, De = (ca.DM(value) for value in _split_inputs(design))
     s = _Symbols(design, at)
     since = s.t - (switched_on or 0.0)
-    on = 1.0 if switched_on is None else ca.if_else(since >= -TOLERANCES.rounding * (dt or 1.0), 1.0, 0.0)
+    on = 1.0 if switched_on is None else ca.if_else(since >= -slack(dt or 1.0), 1.0, 0.0)
     fixed = design.observer.M if s.current else design.L
     gain = ca.DM(fixed) if design.observer.schedule is None else design.observer.schedule.at(s.t)
     x = s.x

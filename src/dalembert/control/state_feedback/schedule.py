@@ -17,7 +17,7 @@ import numpy as np
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.results import result
-from dalembert.numerics.sample_times import TOLERANCES
+from dalembert.numerics.sample_times import written
 
 
 @result
@@ -49,7 +49,7 @@ class Schedule:
             values, last, step = np.repeat(values, 2, axis=0), 1.0, 1.0
         else:
             last, step = float(self.times[-1]), float(self.times[-1]) / (count - 1)
-        place = ca.floor(ca.fmin(ca.fmax(t, 0.0), last) / step + TOLERANCES.written)
+        place = ca.floor(ca.fmin(ca.fmax(t, 0.0), last) / step + written(1.0))
         grid = [list(range(len(values)))]
         table = ca.interpolant("gains", "linear", grid, values.ravel(), {"lookup_mode": ["exact"]})
         return ca.reshape(table(place), m, n)

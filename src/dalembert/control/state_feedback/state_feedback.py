@@ -29,7 +29,7 @@ from dalembert.estimate.models.process import machine_names
 from dalembert.linear import Roots, StateSpace
 from dalembert.loop.interfaces import Law
 from dalembert.loop.names import reference_name
-from dalembert.numerics.sample_times import TOLERANCES
+from dalembert.numerics.sample_times import slack
 
 SwitchTime = Annotated[float, number, "time [s] before which inputs and integrals rest; a horizon starts at it"]
 
@@ -294,7 +294,7 @@ def _law(feedback: StateFeedback, at: object, switched_on: float | None) -> Law:
     r, p, t = ca.MX.sym("references", len(followed)), ca.MX.sym("p", 0), ca.MX.sym("t")
     value, wanted = dict(zip(reads, ca.vertsplit(read), strict=True)), dict(zip(followed, ca.vertsplit(r), strict=True))
     since = t - (switched_on or 0.0)
-    on = 1.0 if switched_on is None else ca.if_else(since >= -TOLERANCES.rounding * (feedback.dt or 1.0), 1.0, 0.0)
+    on = 1.0 if switched_on is None else ca.if_else(since >= -slack(feedback.dt or 1.0), 1.0, 0.0)
     references = {name: wanted[name] - y0[name] for name in followed}
     u = on * compute_command(feedback, read[: len(names)] - ca.DM(x0), memory, references, since) + u0
     held = apply_limits(u, drives, feedback.limits)

@@ -42,7 +42,7 @@ SX = ca.SX
 DERIVATIVES = 4  # of the references: the second time derivative of h₀ contains the snap
 
 
-def smallest_damping(poles: ComplexArray) -> float:
+def smallest_damping(poles: Any) -> float:
     """The least damping ratio -Re λ / |λ|."""
     return float(np.min(-poles.real / np.maximum(np.abs(poles), 1e-300)))
 
@@ -157,7 +157,7 @@ def composite(
     slow: Annotated[ServoConstraints, instance(ServoConstraints), ModelError],
     fast: object = None,
     *,
-    workspace: Mapping[str, Sequence[float]] | None = None,
+    workspace: Mapping[str, Sequence[float] | FloatArray] | None = None,
     correction: Annotated[str, one_of("state", "motion"), ModelError] = "state",
 ) -> CompositeLaw:
     """CompositeLaw control of a machine with stiff coordinates.
@@ -299,7 +299,7 @@ def _fast(two: TwoTimeScale, fast: Law, values: Any, state: Any, t: Any) -> tupl
 # -- linear loop of the whole machine ----------------------------------------------------------------------------------
 
 
-def _grid(two: TwoTimeScale, workspace: Mapping[str, Sequence[float]] | None, count: int = 6, most: int = 216) -> Array:
+def _grid(two: TwoTimeScale, workspace: Mapping[str, Any] | None, count: int = 6, most: int = 216) -> Array:
     """(k, n) poses of the slow coordinates.
 
     count : values of a coordinate that is not named.  most : poses; more coordinates than three get points of a Halton

@@ -27,7 +27,7 @@ from dalembert.estimate.models.process import InitialState, Names, Process, Vari
 from dalembert.expressions import Array, Expr, Kernel
 from dalembert.linear.transforms.riccati import dare
 from dalembert.loop.interfaces import ObserverStep
-from dalembert.numerics.sample_times import TOLERANCES
+from dalembert.numerics.sample_times import written
 
 if TYPE_CHECKING:
     from dalembert.estimate.engine.estimate import Estimate
@@ -184,7 +184,7 @@ class Filter(engine.Recursion):
             return self.dt
         positive_number("dt", dt)
         sample_time = self.process.dt
-        if sample_time is not None and abs(dt - sample_time) > TOLERANCES.written * sample_time:
+        if sample_time is not None and abs(dt - sample_time) > written(sample_time):
             raise DataError(
                 "sample-time-mismatch",
                 f"the model is made for steps of {sample_time:g} s, not {dt:g} s.",

@@ -69,6 +69,79 @@ def _shift(model: Expressions, kind: Any) -> ca.Function:
     return ca.Function("shift", [x, e, x1, p, t], [ca.densify(ca.jacobian(d, e))], {"cse": kind is SX})
 
 
+def drift(model: Expressions, x: Expr, u: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
+    """ė at x itself (ne,) and its slope A (ne, ne): exact."""
+    return model._function("drift", lambda kind: _drift(model, kind))(x, u, model.select_own(p), t)  # type: ignore[no-any-return]
+
+
+def _drift(model: Expressions, kind: Any) -> ca.Function:
+    m = model.process
+    x, e, u, p, t, _ = model._symbols(kind)
+    if m.flat:
+        rate = m.functions["rate"](x, u, p, t)
+        slope = ca.jacobian(rate, x)
+    else:
+        rate, slope = _in_errors(m, kind, x, e, u, p, t, kind.zeros(m.nx))
+    return ca.Function("drift", [x, u, p, t], [ca.densify(rate), ca.densify(slope)], {"cse": kind is SX})
+
+
+def _in_errors(m: Process, kind: Any, x: Expr, e: Expr, u: Expr, p: Expr, t: Expr, moving: Expr) -> tuple[Expr, Expr]:
+    """ė and A about x, which itself moves with the rate `moving`."""
+    s = kind.sym("s")
+    there = m.retract(x, e, p, t)
+    later = m.difference(there + s * m.functions["rate"](there, u, p, t), x + s * moving, p, t + s)
+    none = [kind.zeros(m.ne), kind(0)]
+    rate = ca.substitute(ca.jacobian(later, s), s, 0)
+    slope = ca.jacobian(rate, e)
+    rate, slope = ca.substitute([rate, slope], [e, s], none)
+    return rate, slope
+
+
+def moving_slope(model: Expressions, x: Expr, u: Expr, moving: Expr, p: Expr, t: Expr) -> Expr:
+    """A of errors about an estimate that moves with the rate ẋ̂ (nx,): with the turn of the space of errors."""
+    if model.process.flat:
+        return drift(model, x, u, p, t)[1]
+    function = model._function("moving slope", lambda kind: _moving_slope(model, kind))
+    return function(x, u, moving, model.select_own(p), t)
+
+
+def _moving_slope(model: Expressions, kind: Any) -> ca.Function:
+    x, e, u, p, t, _ = model._symbols(kind)
+    moving = kind.sym("moving", model.process.nx)
+    _, slope = _in_errors(model.process, kind, x, e, u, p, t, moving)
+    return ca.Function("moving", [x, u, moving, p, t], [ca.densify(slope)], {"cse": kind is SX})
+
+
+def error_slopes(model: Expressions, x: Expr, u: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
+    """A (ne, ne) and B (ne, nu) of errors about a state that moves with its own rate: exact."""
+    return model._function("error_slopes", lambda kind: _error_slopes(model, kind))(x, u, model.select_own(p), t)  # type: ignore[no-any-return]
+
+
+def _error_slopes(model: Expressions, kind: Any) -> ca.Function:
+    m = model.process
+    x, e, u, p, t, _ = model._symbols(kind)
+    if m.flat:
+        rate = m.functions["rate"](x, u, p, t)
+        A, B = ca.jacobian(rate, x), ca.jacobian(rate, u)
+    else:
+        later = kind.sym("later", m.nu)  # the estimate moves with the input that is known, errors with the true one
+        moving = m.functions["rate"](x, u, p, t)
+        _, A = _in_errors(m, kind, x, e, u, p, t, moving)
+        rate, _ = _in_errors(m, kind, x, e, later, p, t, moving)
+        (B,) = ca.substitute([ca.jacobian(rate, later)], [later], [u])
+    return ca.Function("error_slopes", [x, u, p, t], [ca.densify(A), ca.densify(B)], {"cse": kind is SX})
+
+
+def error_rates(m: Process) -> Kernel:
+    """(x, u, p, t) -> A (ne, ne) of ė = A e, C (ny, ne) and ∂(x ⊞ e)/∂e (nx, ne), about a state at rest."""
+    x, u, e, p, t = (MX.sym(*s) for s in (("x", m.nx), ("u", m.nu), ("e", m.ne), ("p", len(m.parameters)), ("t", 1)))
+    _, A = _in_errors(m, MX, x, e, u, p, t, MX.zeros(m.nx))
+    there = m.retract(x, e, p, t)
+    slopes = [ca.jacobian(value, e) for value in (m.functions["outputs"](there, u, p, t), there)]
+    values = [A, *ca.substitute(slopes, [e], [MX.zeros(m.ne)])]
+    return Kernel(ca.Function("error_rates", [x, u, p, t], [ca.densify(value) for value in values]), range(3))
+
+
 def shares_of_errors(filter_: Filter, states: Array, times: Array) -> Array | None:
     """(N, d, ne): what of an error the joints let pass, in d directions of their own; None where that is all of it.
 

@@ -38,7 +38,7 @@ from dalembert.estimate.engine.estimate import Estimate
 from dalembert.estimate.engine.filter import Filter, deviation_names, no_steady_covariance
 from dalembert.estimate.engine.filter_kinds import FILTERS, FilterKind
 from dalembert.estimate.engine.recursion import Expressions, keep_measured
-from dalembert.estimate.engine.tangent import slope_of_shift, transform_covariance
+from dalembert.estimate.engine.tangent import drift, moving_slope, slope_of_shift, transform_covariance
 from dalembert.estimate.filters.extended_kalman import ExtendedKalman
 from dalembert.estimate.filters.riccati_element import sweep
 from dalembert.estimate.models.process import (
@@ -415,52 +415,6 @@ def _(model: StateSpace, *, outputs: Names = None, inputs: Names = None, deviati
         reported=states if deviations else Channels(machine_names(model), units), wrapped=(False,) * len(names),
         about=about, source=model,
     )  # fmt: skip
-
-
-def drift(model: Expressions, x: Expr, u: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
-    """ė at x itself (ne,) and its slope A (ne, ne): exact."""
-    return model._function("drift", lambda kind: _drift(model, kind))(x, u, model.select_own(p), t)  # type: ignore[no-any-return]
-
-
-def _drift(model: Expressions, kind: Any) -> ca.Function:
-    m = model.process
-    x, e, u, p, t, _ = model._symbols(kind)
-    if m.flat:
-        rate = m.functions["rate"](x, u, p, t)
-        slope = ca.jacobian(rate, x)
-    else:
-        rate, slope = _in_errors(model, kind, x, e, u, p, t, kind.zeros(m.nx))
-    return ca.Function("drift", [x, u, p, t], [ca.densify(rate), ca.densify(slope)], {"cse": kind is SX})
-
-
-def _in_errors(
-    model: Expressions, kind: Any, x: Expr, e: Expr, u: Expr, p: Expr, t: Expr, moving: Expr
-) -> tuple[Expr, Expr]:
-    """ė and A about x, which itself moves with the rate `moving`."""
-    m = model.process
-    s = kind.sym("s")
-    there = m.retract(x, e, p, t)
-    later = m.difference(there + s * m.functions["rate"](there, u, p, t), x + s * moving, p, t + s)
-    none = [kind.zeros(m.ne), kind(0)]
-    rate = ca.substitute(ca.jacobian(later, s), s, 0)
-    slope = ca.jacobian(rate, e)
-    rate, slope = ca.substitute([rate, slope], [e, s], none)
-    return rate, slope
-
-
-def moving_slope(model: Expressions, x: Expr, u: Expr, moving: Expr, p: Expr, t: Expr) -> Expr:
-    """A of errors about an estimate that moves with the rate ẋ̂ (nx,): with the turn of the space of errors."""
-    if model.process.flat:
-        return drift(model, x, u, p, t)[1]
-    function = model._function("moving slope", lambda kind: _moving_slope(model, kind))
-    return function(x, u, moving, model.select_own(p), t)
-
-
-def _moving_slope(model: Expressions, kind: Any) -> ca.Function:
-    x, e, u, p, t, _ = model._symbols(kind)
-    moving = kind.sym("moving", model.process.nx)
-    _, slope = _in_errors(model, kind, x, e, u, p, t, moving)
-    return ca.Function("moving", [x, u, moving, p, t], [ca.densify(slope)], {"cse": kind is SX})
 
 
 def push_state(model: Expressions, x: Expr, e: Expr, p: Expr, t: Expr) -> Expr:

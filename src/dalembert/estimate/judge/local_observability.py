@@ -9,12 +9,13 @@ that are worse, as next to a dead point, are reported too.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from dalembert.core.arguments import positive_number, whole_number
+from dalembert.core.arguments import positive_number
 from dalembert.core.arrays import frozen
+from dalembert.core.declare import checked, count, positive
 from dalembert.core.errors import DataError, ModelError
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.tables import align_columns
@@ -182,6 +183,12 @@ class LocalObservability:
         return f"{self.verdict}\n{self.table()}"
 
 
+Interval = Annotated[float, positive, "between samples [s]"]
+Samples = Annotated[int, count(1, 10_000_000), "steps from a state"]
+Width = Annotated[int, count(2), "samples of one window"]
+
+
+@checked
 def local_observability(
     model: object,
     along: Record | State | Any = None,
@@ -189,9 +196,9 @@ def local_observability(
     outputs: str | Iterable[str] | None = None,
     R: Variances = None,
     P0: Variances = None,
-    dt: float | None = None,
-    samples: int = SAMPLES,
-    window: int = WINDOW,
+    dt: Interval | None = None,
+    samples: Samples = SAMPLES,
+    window: Width = WINDOW,
     candidates: str | Iterable[str] | None = None,
     empirical: bool = False,
     amplitude: object = 1e-3,
@@ -228,7 +235,6 @@ def local_observability(
     motion = _motion(extended, along, dt, samples)
     if len(motion.t) < 2:
         raise DataError("too-few-samples", "observability along a motion needs at least two samples.")
-    whole_number("window", window, least=2)
     starts, stacked, flow = windows(*slopes(extended, motion), window)
     if not np.isfinite(stacked).all():
         problem = f"an output of {extended.name!r} has no derivative somewhere along this motion."
@@ -384,8 +390,7 @@ def _motion(model: Process, along: object, dt: float | None, samples: int) -> Mo
         raise DataError("missing-argument", "without a record the interval between samples is needed.", give)
     if along is not None and not isinstance(along, State):
         raise DataError("wrong-type", f"along must be a record or a state, got {type(along).__name__}.")
-    count, begin = whole_number("samples", samples, 1, 10_000_000), along.t if along is not None else 0.0
-    return motion_from(model, model.start, begin, float(dt), count)
+    return motion_from(model, model.start, along.t if along is not None else 0.0, float(dt), samples)
 
 
 def _amplitudes(given: object, names: tuple[str, ...]) -> Array:

@@ -53,7 +53,7 @@ def choose_coordinates(
         score[chosen] = 0.0
         best = [int(a + ties.first_largest(score[a:b])) for a, b in pairwise(places) if b > a]
         good = [k for k in best if score[k] >= lasting] or [
-            k for k in best if score[k] >= (1.0 - ties.THRESHOLDS.largest) * score.max() > possible
+            k for k in best if ties.is_largest(score[k], score.max()) and score.max() > possible
         ]
         if not good:
             return [c.name for c in chart.positions]

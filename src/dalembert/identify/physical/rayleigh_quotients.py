@@ -47,6 +47,9 @@ class RayleighQuotients:
         Keeps parameters near their first values: the cost of a relative change of 1, in squared relative errors of ω².
     preconditioned : compare χ with A⁺b instead of A χ with b
         Not the same problem where bounds are active or the modes do not determine χ.
+    measured_shapes : use shapes that were measured at all coordinates
+        Their errors count to second order, but times the stiffness: noise in a stiff direction (along a beam) biases
+        the result. Without them the shapes serve to pair modes.
     vector : use all rows of (ω² M - K) φ = 0 instead of its product with φ
         Needs shapes at all coordinates; an error of the shapes then counts to first order.
 
@@ -66,6 +69,7 @@ class RayleighQuotients:
     preconditioned: bool = False
     passes: Annotated[int, count(1), "linearizations with the shapes and matrices of the last values"] = 6
     vector: bool = False
+    measured_shapes: bool = True
 
     def run(self, search: ModeSearch, bar: Progress, settled: float = 1e-9, slow: float = 1e-3) -> tuple[str, Array]:
         """Set the values of a search; status, and covariance of relative changes from deviations of frequencies.
@@ -111,6 +115,8 @@ class RayleighQuotients:
     def _measured_shapes(self, search: ModeSearch, blind: float = 1e-8) -> Array | None:
         """(n, k) at all coordinates of the model, where these were measured; None where they were not."""
         P = search.family.matrices(search.family.system(search.values)).P
+        if not (self.measured_shapes or self.vector):
+            return None
         if P.shape[0] >= P.shape[1] and np.linalg.svd(P, compute_uv=False)[-1] > blind:
             return np.asarray(np.linalg.lstsq(P, search.target.shapes, rcond=None)[0])
         if self.vector:

@@ -2,7 +2,7 @@
 
     H(ω) = N(w) A(w)⁻¹,   w = e^{-iωT},   N = Σ_r N_r wʳ (ny x nu),   A = Σ_r A_r wʳ (nu x nu),   A_p = 1
 
-minimises Σ_o ‖N_o - H_o A‖² over the lines, with real coefficients. Each output is compressed once, by QR of
+minimises Σ_o ‖W_o (N_o - H_o A)‖² over the lines, with real coefficients. Each output is compressed once, by QR of
 [1 w ... wᵖ, -H_o ⊗ (1 w ... wᵖ)] for the largest degree p; smaller degrees take columns of it. No normal equations are
 formed, so that exact data keep their digits.
 
@@ -35,9 +35,12 @@ class FractionPoles:
 
 
 class MatrixFraction:
-    """Fractions of every degree up to the largest, from responses H (nf, ny, nu) at lines ω (nf,) [rad/s]."""
+    """Fractions of every degree up to the largest, from responses H (nf, ny, nu) at lines ω (nf,) [rad/s].
 
-    def __init__(self, w: FloatArray, H: ComplexArray, degree: int, circle: float = 1.25) -> None:
+    weights : (nf, ny) of the lines of each output.
+    """
+
+    def __init__(self, w: FloatArray, H: ComplexArray, weights: FloatArray, degree: int, circle: float = 1.25) -> None:
         # circle: share of the half circle beyond the last line; at 1 the responses jump between the ends of the lines,
         # and four times as many powers give the same digits
         self.T = np.pi / (circle * float(w[-1]))
@@ -46,7 +49,7 @@ class MatrixFraction:
         self.factors: list[FloatArray] = []
         for o in range(H.shape[1]):
             outputs = (-powers[:, :, None] * H[:, None, o, :]).reshape(len(w), -1)  # columns: powers, then inputs
-            both = np.hstack([powers, outputs])
+            both = weights[:, o, None] * np.hstack([powers, outputs])
             self.factors.append(triangularise(np.vstack([both.real, both.imag])))
 
     def poles(self, p: int, first: float, last: float, weak: float = 1e-12) -> FractionPoles:

@@ -73,7 +73,8 @@ def plscf(
     a, b = _sizes(H)
     scaled = H / (a[:, None] * b)
     degrees = _degrees(nf, nu, [order] if order is not None else orders)
-    fraction = MatrixFraction(w, scaled, degrees[-1])
+    weights, known = _weights(scaled, None if deviations is None else deviations[lines] / (a[:, None] * b))
+    fraction = MatrixFraction(w, scaled, 1.0 / np.sqrt(np.mean(weights**-2.0, axis=2)), degrees[-1])
     limits = tolerances or Tolerances()
     models = [fraction.poles(p, w[0], w[-1]) for p in degrees]
     states = [p * nu for p in degrees]
@@ -87,7 +88,6 @@ def plscf(
     if order is not None:
         damping = -every.s.real / np.abs(every.s)
         places = np.flatnonzero(damping <= limits.largest_damping).tolist()
-    weights, known = _weights(scaled, None if deviations is None else deviations[lines] / (a[:, None] * b))
     fit = fit_modes(w, scaled, weights, every.s[places], every.participation[places], POWERS)
     ascending = ties.by_modulus(fit.s)
     s, shapes, participation = fit.s[ascending], fit.shapes[:, ascending] * a[:, None], fit.participation[ascending] * b

@@ -195,7 +195,7 @@ def find_observer(
     known = {} if known is None else known
     data.require_inputs("OKID")
     one_of("start", start, ("unknown", "rest"))
-    least = 1 if order is None else -(-order // data.ny)
+    least = 1 if order is None else -(-whole_number("order", order, 1) // data.ny)
 
     def factorize(p: int) -> Triangle:
         from_rest = start == "rest"

@@ -100,7 +100,7 @@ class Markov:
         pairs = [(b, c) for b in range(len(self.outputs)) for c in range(len(self.inputs))][:6]
         head = ("k", *(f"{self.outputs[b]} per {self.inputs[c]}" for b, c in pairs))
         rows = []
-        for k in range(min(most, len(self))):
+        for k in range(min(whole_number("most", most), len(self))):
             cells = [f"{self.values[k, b, c]:.5g}" for b, c in pairs]
             if self.deviations is not None:
                 cells = [f"{cell} ± {self.deviations[k, b, c]:.2g}" for cell, (b, c) in zip(cells, pairs)]

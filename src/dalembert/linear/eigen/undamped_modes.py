@@ -270,15 +270,15 @@ def _local_stiffness(M: Any, K: Any) -> float:
     return float(np.median(stiffness[both] / mass[both])) if both.any() else 1.0
 
 
-def _maker(M: Any, K: Any, wide: int = 2500) -> Callable[[float], Any]:
+def _maker(M: Any, K: Any, wide: int = 2500, large: int = 5000) -> Callable[[float], Any]:
     """Function of the shift that factors K - σ M, or gives None where that fails.
 
     Wide matrices (solids) go to the multifrontal Cholesky factor, which needs them positive definite. ``wide`` : width
     (:func:`ordering.width`) from which dense fronts pay: above that for one solution, because SuperLU solves three
-    times faster with a factor of the same size, and Lanczos solves a hundred times.
+    times faster with a factor of the same size, and Lanczos solves a hundred times. ``large`` : unknowns.
     """
     pattern = abs(K) + abs(M)
-    if K.shape[0] >= ordering.LARGE and _is_connected(pattern) and ordering.width(pattern) >= wide:
+    if K.shape[0] >= large and _is_connected(pattern) and ordering.width(pattern) >= wide:
         tree = dissection.dissect(pattern)
 
         def make(shift: float) -> Any:

@@ -30,7 +30,7 @@ from dalembert.linear.recursions import march, march_held, require_finite
 from dalembert.linear.responses.excitation import Hold, initial_state, sample_inputs
 from dalembert.linear.responses.superposition import Basis, modal_basis, static_residual
 from dalembert.numerics.balancing import balance_matrix
-from dalembert.numerics.sample_times import TOLERANCES
+from dalembert.numerics.sample_times import written
 from dalembert.record import Record
 from dalembert.record.checks import check_time
 
@@ -305,7 +305,7 @@ def _samples(dt: float, since: FloatArray) -> Any:
     """(N,) whole numbers of samples."""
     count = since / dt
     apart = np.abs(count - np.round(count))
-    if apart.max() > TOLERANCES.written * max(1.0, float(np.abs(count).max()) * TOLERANCES.written):
+    if apart.max() > written(max(1.0, written(float(np.abs(count).max())))):
         off = since[int(apart.argmax())]
         raise DataError(
             "sample-time-mismatch", f"t = {off:.9g} s is no multiple of the sample time {dt:.9g} s of this StateSpace."

@@ -13,7 +13,7 @@ An algebraic loop with I - K D singular has no solution, or many: that is refuse
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import scipy.linalg
@@ -22,11 +22,12 @@ from dalembert.core.arguments import take_names
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.text import count_noun, list_names
-from dalembert.linear.channels import places
+from dalembert.linear.channels import is_uncertain, places
 from dalembert.linear.eigen.roots import EPS, solve
 
 if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace
+    from dalembert.linear.uncertain import Uncertain
 
 
 def append(systems: Iterable[StateSpace], how: str = "append") -> StateSpace:
@@ -245,20 +246,35 @@ def select(system: StateSpace, inputs: Any, outputs: Any) -> StateSpace:
     )  # fmt: skip
 
 
+@overload
 def connect(
-    systems: Iterable[StateSpace] | Mapping[str, StateSpace],
+    systems: Iterable[StateSpace] | Mapping[str, StateSpace], *, inputs: str | Iterable[str] | None = None,
+    outputs: str | Iterable[str] | None = None,
+) -> StateSpace: ...  # fmt: skip
+
+
+@overload
+def connect(
+    systems: Iterable[StateSpace | Uncertain] | Mapping[str, StateSpace | Uncertain], *,
+    inputs: str | Iterable[str] | None = None, outputs: str | Iterable[str] | None = None,
+) -> Any: ...  # fmt: skip
+
+
+def connect(
+    systems: Any,
     *,
     inputs: str | Iterable[str] | None = None,
     outputs: str | Iterable[str] | None = None,
-) -> StateSpace:
+) -> Any:
     """Join systems by the names of their signals.
 
     An input takes the output of the same name, of any system. Inputs of the same name in several systems
-    are one signal. Sums are made by :meth:`StateSpace.gain`.
+    are one signal. Sums are made by :meth:`StateSpace.gain`. With an `Uncertain` among them the result is one, in
+    which a parameter of several systems, of the same name and range, is one parameter.
 
     Parameters
     ----------
-    systems : StateSpace objects, or a mapping of prefixes to them
+    systems : StateSpace and Uncertain objects, or a mapping of prefixes to them
         With a mapping, states are named ``prefix.state``; signals keep their names.
     inputs : names, optional
         Inputs of the whole; those that no output feeds when left out. One that an output feeds is added to it
@@ -276,6 +292,11 @@ def connect(
     >>> loop.inputs, loop.is_stable, loop.dc_gain().round(12).tolist()
     (('wanted',), True, [[1.0]])
     """
+    if isinstance(systems, Iterable) and not isinstance(systems, Mapping):
+        systems = list(systems)
+    members = systems.values() if isinstance(systems, Mapping) else systems if isinstance(systems, list) else ()
+    if any(map(is_uncertain, members)):
+        return _connect_uncertain(systems, inputs, outputs)
     parts: list[StateSpace]
     if isinstance(systems, Mapping):
         _require_state_spaces(list(systems.values()))
@@ -298,6 +319,36 @@ def connect(
     signals = {name: s.units[name] for s in parts for name in s.inputs + s.outputs if name in s.units}
     units.update({name: signals[name] for name in [*entering, *shown] if name in signals})
     return close(joined, K, E, F, inputs=entering, outputs=shown, units=units)
+
+
+def _connect_uncertain(systems: Any, inputs: Any, outputs: Any) -> Any:
+    """See :func:`connect`; channels of blocks get numbers and stay open."""
+    prefixes = list(systems) if isinstance(systems, Mapping) else [""] * len(systems)
+    parts = list(systems.values()) if isinstance(systems, Mapping) else list(systems)
+    plain: list[StateSpace] = []
+    placed: list[tuple[Any, tuple[str, ...], tuple[str, ...]]] = []
+    for number, (prefix, part) in enumerate(zip(prefixes, parts, strict=True)):
+        system = part.system if is_uncertain(part) else part
+        _require_state_spaces([system])
+        if is_uncertain(part):
+            ins: list[str] = []
+            outs: list[str] = []
+            for block in part.blocks:
+                rows = tuple(f"{block.name} w{number + 1}.{k + 1}" for k in range(block.rows))
+                columns = tuple(f"{block.name} z{number + 1}.{k + 1}" for k in range(block.columns))
+                placed.append((block, rows, columns))
+                ins += rows
+                outs += columns
+            units = part._outer_units(part.states)
+            system = system.replace(inputs=[*ins, *part.inputs], outputs=[*outs, *part.outputs], units=units)
+        plain.append(_prefix(system, prefix) if prefix else system)
+    into = [name for _, rows, _ in placed for name in rows]
+    out = [name for _, _, columns in placed for name in columns]
+    entering = None if inputs is None else [*into, *take_names("input", inputs)]
+    shown = None if outputs is None else [*out, *take_names("output", outputs)]
+    uncertain = [part for part in parts if is_uncertain(part)]
+    error = max(part.error for part in uncertain)
+    return uncertain[0].gather(connect(plain, inputs=entering, outputs=shown), placed, error)
 
 
 def _prefix(part: StateSpace, prefix: str) -> StateSpace:

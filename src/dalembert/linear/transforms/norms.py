@@ -124,7 +124,7 @@ def hinf_norm(system: StateSpace, tolerance: float = 1e-10) -> PeakGain:
         values = roots.poles(system).values
         worst = values[np.argmin(gramians.stability_margin(system))]
         return PeakGain(math.inf, abs(worst.imag) if system.dt is None else abs(float(np.angle(worst))) / system.dt)
-    A, B, C, D = (system.A, system.B, system.C, system.D) if system.dt is None else _bilinear(system)
+    A, B, C, D = (system.A, system.B, system.C, system.D) if system.dt is None else bilinear(system)
     A, B, C, _ = balance_system(A, B, C)
     peak, omega = _peak(A, B, C, D, tolerance)
     if system.dt is not None:
@@ -132,8 +132,8 @@ def hinf_norm(system: StateSpace, tolerance: float = 1e-10) -> PeakGain:
     return PeakGain(peak, omega)
 
 
-def _bilinear(system: StateSpace) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """z = (1 + s)/(1 - s)."""
+def bilinear(system: StateSpace) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """A, B, C, D of a sampled system with frequencies on the imaginary axis, z = (1 + s)/(1 - s)."""
     right = np.eye(system.nx) + system.A
     A = solve(right, system.A - np.eye(system.nx))
     B = math.sqrt(2.0) * solve(right, system.B)

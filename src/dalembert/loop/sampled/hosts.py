@@ -21,7 +21,7 @@ from dalembert.linear import StateSpace
 from dalembert.linear.recursions import compute_exact_steps
 from dalembert.loop.sampled.plants import LinearPlant, MachinePlant
 from dalembert.loop.wiring import SwitchOn
-from dalembert.numerics.sample_times import TOLERANCES, is_reached
+from dalembert.numerics.sample_times import is_reached, just_after, just_before, slack
 from dalembert.record import Record
 from dalembert.solve.constrained.solve import depends_on_reactions
 from dalembert.solve.integrate.channels import Samples, to_record
@@ -29,11 +29,9 @@ from dalembert.solve.integrate.events import Event, EventMonitor, Switch, event_
 from dalembert.solve.integrate.judge.singular_poses import open_reactions
 from dalembert.solve.integrate.method import OneStep
 from dalembert.solve.integrate.native_steps import NativeSteps
-from dalembert.solve.integrate.run import THRESHOLDS, largest_gap
+from dalembert.solve.integrate.run import FRICTION_SETTLED, NEWTON_SETTLED, SMALLEST_STEP, largest_gap
 from dalembert.solve.integrate.stick_slip import StickSlip, convert, exact
 from dalembert.solve.position.assemble import check_start
-
-MOST_STEPS = 2000  # of error control in one interval: a stable loop needs a few
 
 
 @dataclass
@@ -124,7 +122,7 @@ class MachineHost:
         near = np.abs(samples[np.clip(np.searchsorted(samples, wanted), 0, len(samples) - 1)] - wanted)
         left = np.abs(samples[np.clip(np.searchsorted(samples, wanted) - 1, 0, len(samples) - 1)] - wanted)
         gap = float(samples[1] - samples[0]) if len(samples) > 1 else 1.0
-        return bool((np.minimum(near, left) > TOLERANCES.rounding * gap).any())
+        return bool((np.minimum(near, left) > slack(gap)).any())
 
     def take_motion(self, columns: Array) -> Array:
         """Coordinates, speeds and internal states."""
@@ -298,7 +296,7 @@ class MachineHost:
             if x[0] >= stop:
                 continue
             c = constants[k]
-            if k and x[0] <= run.t[i] + begin + TOLERANCES.rounding * run.loop.dt:
+            if k and x[0] <= run.t[i] + begin + slack(run.loop.dt):
                 x = self._restart(x, c)
             rows = self._walk(x, stop, c)
             if self.events:
@@ -317,15 +315,16 @@ class MachineHost:
         run.put(x)
         self.before = x.copy()
 
-    def _walk(self, x: Array, stop: float, c: Array) -> Array:
+    def _walk(self, x: Array, stop: float, c: Array, most_steps: int = 2000) -> Array:
+        # most_steps: of error control in one interval: a stable loop needs a few.
         rows: list[Array] = []
-        most = MOST_STEPS if self.plant.step is None else 10**9
+        most = most_steps if self.plant.step is None else 10**9
         while len(rows) < most:
             x = self.steps.block(x, 1, stop, c)[0].copy()
             rows.append(x)
             if is_reached(x[0], stop):
                 return np.array(rows)
-            if not np.isfinite(x).all() or x[1] < THRESHOLDS.smallest_step * max(1.0, abs(x[0])):
+            if not np.isfinite(x).all() or x[1] < SMALLEST_STEP * max(1.0, abs(x[0])):
                 break
         raise ConvergenceError(
             "no-convergence",
@@ -341,7 +340,7 @@ class MachineHost:
         x = rows[:, : self.plant.size]
         change = x[:, self.where["change"][0]]
         alpha = self.method.iterates
-        limit = THRESHOLDS.newton if alpha else THRESHOLDS.friction if self.friction else np.inf
+        limit = NEWTON_SETTLED if alpha else FRICTION_SETTLED if self.friction else np.inf
         gaps = np.zeros((len(x), 1))
         if self.eqs.holonomic_rows and self.method.stabilise is None:
             (gaps,) = self.eqs.kernel("position").many(x[:, slice(*self.where["q"])], self.p, x[:, :1])
@@ -379,8 +378,8 @@ class MachineHost:
         constants = np.empty((len(wanted), len(self.plant.acting.constants)))
         for k, (i, t) in enumerate(zip(index, wanted, strict=True)):
             times = block[i, :, 0]
-            left[k] = block[i, int(np.searchsorted(times, t - TOLERANCES.instant, side="right")) - 1]
-            piece = int(np.searchsorted(starts, t - run.t[run.k + i] + TOLERANCES.instant, side="right")) - 1
+            left[k] = block[i, int(np.searchsorted(times, just_before(t), side="right")) - 1]
+            piece = int(np.searchsorted(starts, just_after(t - run.t[run.k + i]), side="right")) - 1
             constants[k] = run.constants(rows[i])[piece]
         return self.steps.to(left, wanted, constants), constants
 

@@ -16,11 +16,9 @@ import numpy as np
 
 from dalembert.equations import State
 from dalembert.expressions import Array, Kernel, cores, run_together, start_task
-from dalembert.loop.sampled.sampled_run import CHUNK_SECONDS, FIRST_BLOCK, SampledRun
+from dalembert.loop.sampled.sampled_run import SampledRun, samples_in_a_call
 from dalembert.record import Record
 from dalembert.solve.position.assemble import state_or_rest
-
-LARGEST = 2_000_000  # numbers in a chunk of all lanes: 16 MB
 
 
 @dataclass(frozen=True)
@@ -115,15 +113,18 @@ class _Teams:
                 self.failed.append((number, error))
         return None
 
-    def _chunk(self, runs: list[SampledRun]) -> Callable[[], list[Array]]:
-        """A task that computes the next samples of every run of a team."""
+    def _chunk(self, runs: list[SampledRun], largest: int = 2_000_000) -> Callable[[], list[Array]]:
+        """A task that computes the next samples of every run of a team.
+
+        largest : numbers in a chunk of all lanes: 16 MB.
+        """
         chunks = runs[0].chunks
         kernel = chunks.kernel
         code = kernel.together_for(0)
         lanes = 1 if code is None else code.lanes
-        most = CHUNK_SECONDS / self.pace[kernel] if kernel in self.pace else FIRST_BLOCK
+        most = samples_in_a_call(self.pace.get(kernel, 0.0))
         left = min(len(run.t) - run.k for run in runs)
-        size = int(max(min(left, most, LARGEST // (kernel.width * lanes)), 1))
+        size = int(max(min(left, most, largest // (kernel.width * lanes)), 1))
         kernel.together_for(size * len(runs))  # counts them
         there = [*runs, *[runs[0]] * (lanes - len(runs))]  # an idle lane repeats another
         states, p = np.stack([run.state for run in there]), np.stack([run.host.p for run in there])

@@ -23,7 +23,7 @@ from dalembert.expressions import Array
 from dalembert.linear import StateSpace
 from dalembert.linear.recursions import compute_exact_step
 from dalembert.loop.names import machine_name, rate_names
-from dalembert.numerics.sample_times import TOLERANCES, count_multiple
+from dalembert.numerics.sample_times import count_multiple, slack
 from dalembert.solve.constrained.constraint_factor import ConstraintFactor
 from dalembert.solve.constrained.solve import LARGE, Evaluation, close_joints, normalise, steer_speeds
 from dalembert.solve.constrained.structure import massless_directions
@@ -224,7 +224,7 @@ class MachinePlant:
         """Columns of an interval: steps of a fixed-step method, else attempts."""
         if self.step is None:
             return attempts
-        return max(int(np.ceil(length / self.step * (1 - TOLERANCES.rounding) - TOLERANCES.rounding)), 1)
+        return max(int(np.ceil(length / self.step * (1 - slack(1.0)) - slack(1.0))), 1)
 
     def advance(self, x: Any, c: Any, p: Any, numbers: Any, end: Any, length: float, attempts: int) -> list[Any]:
         """Columns after each step on the way to `end`."""

@@ -32,12 +32,10 @@ from dalembert.expressions import Array, Kernel
 from dalembert.loop.actuators import in_samples, limit_command, read_value
 from dalembert.loop.singularity import is_monitored
 from dalembert.loop.wiring import ESTIMATE, INPUT, Loop, Source
-from dalembert.numerics.sample_times import TOLERANCES, is_same_time
+from dalembert.numerics.sample_times import is_same_time, slack
 
 MX = ca.MX
-LARGEST_BLOCK = 1_000_000  # numbers in a block of samples: 8 MB
 _BUILT: dict[Any, Any] = {}  # of linear plants, which have no cache of their own
-_MOST_BUILT = 16
 
 
 class Fields:
@@ -282,7 +280,7 @@ class SampleGraph:
         begin = self.pieces[piece][0]
         for i, place in enumerate(loop.driven):
             whole, rest = self.delays[i]
-            index = whole + (1 if rest and begin < rest - TOLERANCES.rounding * loop.dt else 0)
+            index = whole + (1 if rest and begin < rest - slack(loop.dt) else 0)
             values[place] = memory[f"register{i}"][index]
             if place in self.plant.gates:
                 gates[list(self.plant.gates).index(place)] = memory[f"gate{i}"][index]
@@ -377,7 +375,8 @@ class SampleGraph:
 class Chunks:
     """Native functions of a loop's samples."""
 
-    def __init__(self, plant: Any, loop: Loop, attempts: int, detail: bool) -> None:
+    def __init__(self, plant: Any, loop: Loop, attempts: int, detail: bool, largest_block: int = 1_000_000) -> None:
+        # largest_block: numbers in a block of samples: 8 MB.
         self.graph = SampleGraph(plant, loop, attempts=attempts, detail=detail)
         self.size = plant.size + self.graph.memory.size
         counts = tuple(plant.steps_in(b - a, attempts) for a, b in self.graph.pieces)
@@ -391,7 +390,7 @@ class Chunks:
 
         eqs = getattr(plant, "eqs", None)
         self.kernel: Kernel = _remember(key, make) if eqs is None else eqs.cache_family("samples", key, make)
-        self.largest_block = max(LARGEST_BLOCK // (self.size + self.graph.row.size), 1)
+        self.largest_block = max(largest_block // (self.size + self.graph.row.size), 1)
         self.theta = self.graph.parameters()
 
     def _tail(self, row: Any) -> Any:
@@ -404,10 +403,10 @@ class Chunks:
         return self.kernel.run(len(data), state, data, p, numbers, self.theta)[:, self.size :]
 
 
-def _remember(key: object, make: Callable[[], Any]) -> Any:
+def _remember(key: object, make: Callable[[], Any], most_built: int = 16) -> Any:
     key = (threading.get_ident(), key)
     if key not in _BUILT:
-        if len(_BUILT) >= _MOST_BUILT:
+        if len(_BUILT) >= most_built:
             _BUILT.pop(next(iter(_BUILT)))
         _BUILT[key] = make()
     return _BUILT[key]

@@ -21,16 +21,20 @@ from dalembert.expressions import Array
 from dalembert.loop.names import reference_channel
 from dalembert.loop.noise import Noise
 from dalembert.loop.sampled.sample_graph import Chunks
-from dalembert.loop.singularity import THRESHOLDS, UNTIL_THEN, is_unbounded, singularity_error
+from dalembert.loop.singularity import UNTIL_THEN, is_unbounded, least_margin, singularity_error
 from dalembert.loop.wiring import Loop
-from dalembert.numerics.sample_times import TOLERANCES, count_intervals, is_late, is_same_time
+from dalembert.numerics.sample_times import count_intervals, is_late, is_same_time, just_after, just_before, slack
 from dalembert.record import Record
 
 ATTEMPTS = (6, 24, 96, 384)  # of error control in one interval; the next number where this was too small
-CHUNK_SECONDS = 0.2  # of one call: the longest delay of Ctrl-C
-REPORTED_BLOCK = 256  # samples between two calls of a progress function
-FIRST_BLOCK = 64  # samples, from which the time of one is known
-RUNAWAY = 1e9  # largest growth of a state over its initial value (or over 1) in a stable loop
+
+
+def samples_in_a_call(pace: float, seconds: float = 0.2, first: int = 64) -> float:
+    """Samples of one call, by the time of a sample [s]; the first call measures it.
+
+    seconds : of a call, the longest delay of Ctrl-C.
+    """
+    return seconds / pace if pace > 0 else first
 
 
 class SampledRun:
@@ -70,9 +74,7 @@ class SampledRun:
         k = np.arange(n)
         part["t"][:, 0] = self.t
         part["next"][:, 0] = np.append(self.t[1:], self.end)
-        part["on"][:, 0] = (
-            self.t >= loop.switch.time - TOLERANCES.rounding * loop.dt if loop.switch.event is None else 0.0
-        )
+        part["on"][:, 0] = self.t >= loop.switch.time - slack(loop.dt) if loop.switch.event is None else 0.0
         part["first"][0] = 1.0
         for j, every in enumerate(loop.every):
             part["laws"][:, j] = k % every == 0
@@ -152,12 +154,13 @@ class SampledRun:
         assert record is not None
         return record
 
-    def _size(self) -> int:
+    def _size(self, reported_block: int = 256) -> int:
+        # reported_block: samples between two calls of a progress function.
         left, pace = len(self.t) - self.k, self.chunks.kernel.pace
         self.chunks.kernel.expect(left)
-        most = CHUNK_SECONDS / pace if pace > 0 else FIRST_BLOCK
+        most = samples_in_a_call(pace)
         if self.reports:
-            most = min(most, REPORTED_BLOCK)
+            most = min(most, reported_block)
         return int(max(min(left, most, self.chunks.largest_block), 1))
 
     def _accept(self, rows: Array) -> None:
@@ -224,11 +227,14 @@ class SampledRun:
             self.level += 1
             self._bind()
 
-    def _failure(self, rows: Array) -> tuple[int, DalembertError] | None:
-        """The first sample that is not finite or has diverged, and its error."""
+    def _failure(self, rows: Array, runaway: float = 1e9) -> tuple[int, DalembertError] | None:
+        """The first sample that is not finite or has diverged, and its error.
+
+        runaway : largest growth of a state over its initial value (or over 1) in a stable loop.
+        """
         moving = self.host.take_motion(self._part(rows, "x"))
         bad = ~np.isfinite(rows).all(axis=1)
-        bad |= ~(np.abs(moving) <= RUNAWAY * self.largest).all(axis=1)
+        bad |= ~(np.abs(moving) <= runaway * self.largest).all(axis=1)
         if not bad.any():
             return None
         k = int(np.argmax(bad))
@@ -258,7 +264,7 @@ class SampledRun:
             acts, margin, residual, reads = self._margin(j, rows)
             size = np.nan_to_num(np.abs(margin))
             largest = np.maximum.accumulate(np.append(best, size))[:-1]
-            bad = (margin * np.append(before, margin)[:-1] < 0) | ~(size > THRESHOLDS.lost * largest)
+            bad = (margin * np.append(before, margin)[:-1] < 0) | ~(size > least_margin(largest))
             bad &= is_unbounded(margin, residual, largest)
             if bad.any():
                 k = int(np.argmax(bad))
@@ -307,21 +313,21 @@ class SampledRun:
                 self.margins[j] = (float(margin[-1]), max(best, float(np.abs(margin).max())))
         first, last = self.k, self.k + len(rows)
         stop = self.t[last] if last < len(self.t) else self.end + 1.0
-        slack = TOLERANCES.rounding * self.loop.dt
+        rounding = slack(self.loop.dt)
         a = self.next
         b = int(
             np.searchsorted(
-                self.wanted, min(stop - slack, until + TOLERANCES.instant), side="left" if until == np.inf else "right"
+                self.wanted, min(stop - rounding, just_after(until)), side="left" if until == np.inf else "right"
             )
         )
         if b <= a:
             return
         self.next = b
         wanted = self.wanted[a:b]
-        index = np.clip(np.searchsorted(self.t[first:last], wanted + slack, side="right") - 1, 0, len(rows) - 1)
+        index = np.clip(np.searchsorted(self.t[first:last], wanted + rounding, side="right") - 1, 0, len(rows) - 1)
         columns = self._part(rows, "x")[index].copy()
         c = self._part(rows, "c")[:, : self.graph.nu + self.graph.ng][index].copy()
-        between = np.flatnonzero(wanted - self.t[first:last][index] > slack)
+        between = np.flatnonzero(wanted - self.t[first:last][index] > rounding)
         if len(between):
             columns[between], c[between] = self.host.states_inside(self, rows, index[between], wanted[between])
         columns[:, 0] = wanted
@@ -402,13 +408,13 @@ class SampledRun:
         """Samples of the record in (t of `before`, t of the last row]; but not at the next sampling instant."""
         last = float(rows[-1, 0])
         stop = self.t[self.k] if self.k < len(self.t) else self.end + 1.0
-        slack = TOLERANCES.rounding * self.loop.dt
-        b = int(np.searchsorted(self.wanted, min(last + TOLERANCES.instant, stop - slack), side="right"))
+        rounding = slack(self.loop.dt)
+        b = int(np.searchsorted(self.wanted, min(just_after(last), stop - rounding), side="right"))
         if b <= self.next:
             return
         wanted, self.next = self.wanted[self.next : b], b
         full = np.vstack((before, rows))
-        left = np.clip(np.searchsorted(full[:, 0], wanted - TOLERANCES.instant, side="right") - 1, 0, len(full) - 1)
+        left = np.clip(np.searchsorted(full[:, 0], just_before(wanted), side="right") - 1, 0, len(full) - 1)
         constants = np.tile(c, (len(wanted), 1))
         columns = self.host.steps.to(full[left], wanted, constants)
         columns[:, 0] = wanted

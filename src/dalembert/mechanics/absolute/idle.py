@@ -31,20 +31,6 @@ SX = ca.SX
 
 
 @dataclass(frozen=True)
-class SpinLimits:
-    """Limits for the decision whether a body can turn about a line without any effect."""
-
-    # A principal inertia below this share of the largest is zero: eigenvalues of a thin rod have rounding errors of
-    # 1e-16.
-    inertia: float = 1e-14
-    # Distance relative to the length of a body: points closer than this coincide, or lie on a line; nine digits.
-    distance: float = 1e-9
-
-
-LIMITS = SpinLimits()
-
-
-@dataclass(frozen=True)
 class Spin:
     """Bodies that turn together about the line through two places, each a body and its coordinates."""
 
@@ -97,9 +83,9 @@ def find_spins(m: Mechanism) -> list[Spin]:
 def _spin(bodies: tuple[Body, ...], points: list[tuple[Body, tuple[Any, ...], str]]) -> Spin | None:
     distinct: list[tuple[Body, tuple[Any, ...], str]] = []
     for body, place, name in points:
-        if all(body is not other or _gap(place, there) > LIMITS.distance for other, there, _ in distinct):
+        if all(body is not other or not _coincide(place, there) for other, there, _ in distinct):
             distinct.append((body, place, name))
-    if len(distinct) == 1 and len(bodies) == 1 and _gap(distinct[0][1], (0.0, 0.0, 0.0)) > LIMITS.distance:
+    if len(distinct) == 1 and len(bodies) == 1 and not _coincide(distinct[0][1], (0.0, 0.0, 0.0)):
         body, place, name = distinct[0]
         line = f"the line through {name!r} and its centre of mass"
         return Spin(bodies, ((body, place), (body, (0.0, 0.0, 0.0))), line)
@@ -117,13 +103,18 @@ def _numbers(place: tuple[Any, ...]) -> Any:
     return np.array([float(c) for c in place])
 
 
-def _gap(a: tuple[Any, ...], b: tuple[Any, ...]) -> float:
-    return float(np.linalg.norm(_numbers(a) - _numbers(b)))
+def _is_zero(distance: Any, size: Any = 1.0, zero: float = 1e-9) -> bool:
+    """Whether a distance vanishes beside the length of a body: nine digits."""
+    return bool(distance <= zero * size)
+
+
+def _coincide(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
+    return _is_zero(np.linalg.norm(_numbers(a) - _numbers(b)))
 
 
 def _on_line(place: Any, a: Any, b: Any) -> bool:
     along, offset = _numbers(b) - _numbers(a), _numbers(place) - _numbers(a)
-    return float(np.linalg.norm(np.cross(along, offset))) <= LIMITS.distance * float(along @ along)
+    return _is_zero(np.linalg.norm(np.cross(along, offset)), along @ along)
 
 
 def spin_directions(host: Absolute, spins: list[Spin]) -> tuple[Any, Any]:
@@ -149,16 +140,20 @@ def massless_spins(m: Mechanism, spins: list[Spin]) -> Iterator[tuple[Body, Any]
             yield from zip(spin.bodies, axes, strict=True)
 
 
-def _massless_axis(m: Mechanism, body: Body) -> Any | None:
-    """Unit axis through the centre of mass without inertia about it, through all points of action on the body."""
+def _massless_axis(m: Mechanism, body: Body, zero_inertia: float = 1e-14) -> Any | None:
+    """Unit axis through the centre of mass without inertia about it, through all points of action on the body.
+
+    zero_inertia : A principal inertia below this share of the largest is zero: eigenvalues of a thin rod have rounding
+    errors of 1e-16.
+    """
     inertia = np.array([[float(c) for c in row] for row in body.inertia])
     values, vectors = np.linalg.eigh(inertia)
-    if values[0] > LIMITS.inertia * max(values[2], 1e-300):
+    if values[0] > zero_inertia * max(values[2], 1e-300):
         return None
     joints = [(j, frame) for j in m.joints if j.holds for frame in (j.a, j.b) if frame.body is body]
     places = [_numbers(frame.coordinates) for _, frame in joints]
     axis = vectors[:, 0]
-    if values[1] <= LIMITS.inertia * max(values[2], 1e-300):  # no inertia at all: the line of its joints
+    if values[1] <= zero_inertia * max(values[2], 1e-300):  # no inertia at all: the line of its joints
         axis = max(places, key=np.linalg.norm, default=axis)
         axis = axis / max(float(np.linalg.norm(axis)), 1e-300)
     if m.constraints or any(d.coordinate.rpartition(".")[0] == body.name for d in m.drivers):
@@ -173,6 +168,6 @@ def _massless_axis(m: Mechanism, body: Body) -> Any | None:
     if any(not kind.balls and not kind.rigid for kind in kinds):
         return None
     along: list[Any] = [np.array(f.axes)[:, 2] for (_, f), kind in zip(joints, kinds, strict=True) if kind.rigid]
-    across = [np.linalg.norm(np.cross(axis, p)) > LIMITS.distance * size for p in places]
-    across += [np.linalg.norm(np.cross(axis, z)) > LIMITS.distance for z in along]
+    across = [not _is_zero(np.linalg.norm(np.cross(axis, p)), size) for p in places]
+    across += [not _is_zero(np.linalg.norm(np.cross(axis, z))) for z in along]
     return None if any(across) or size == 0.0 else axis

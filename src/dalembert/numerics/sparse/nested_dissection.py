@@ -29,23 +29,6 @@ from dalembert.core.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
-class CutSettings:
-    """How a graph is placed in space and cut.
-
-    On cubes of hexahedra more landmarks or rounds change the fill by less than 3 %.
-    """
-
-    landmarks: int = 6
-    rounds: int = 30  # of averaging over neighbours
-    directions: int = 3
-    cuts: int = 3  # in a row that use the same picture
-    small: int = 300  # vertices: below, a rough cut is as good
-
-
-SETTINGS = CutSettings()
-
-
-@dataclass(frozen=True)
 class Tree:
     """Elimination tree whose vertices are dense blocks of unknowns.
 
@@ -130,8 +113,11 @@ def _merge_twins(matrix: Any) -> tuple[Any, IntArray]:
     return sp.csr_array((ones, (graph.row[off], graph.col[off])), shape=graph.shape), group.astype(np.intp)
 
 
-def _cut(graph: Any, weights: IntArray, leaf: int) -> tuple[list[IntArray], IntArray]:
-    """Blocks of vertices, children first, and the parent of every block."""
+def _cut(graph: Any, weights: IntArray, leaf: int, cuts: int = 3) -> tuple[list[IntArray], IntArray]:
+    """Blocks of vertices, children first, and the parent of every block.
+
+    cuts : in a row that use the same picture.
+    """
     blocks: list[IntArray] = []
     parents: list[int] = []
     waiting = [_Piece(np.arange(graph.shape[0], dtype=np.intp), -1, None, 0)]
@@ -146,7 +132,7 @@ def _cut(graph: Any, weights: IntArray, leaf: int) -> tuple[list[IntArray], IntA
                 blocks += small
                 parents += [parent] * len(small)
                 continue
-            if place is None or age >= SETTINGS.cuts:
+            if place is None or age >= cuts:
                 place, age = _picture(part), 0
             side, separator = _bisect(part, weights[vertices], place)
             left, right = side & ~separator, ~side & ~separator
@@ -207,13 +193,18 @@ def _bisect(graph: Any, weights: IntArray, place: FloatArray) -> tuple[NDArray[n
     # A cube stretches equally in all directions, so the axes of the picture are arbitrary: look around them.
     tried = [(*halves(direction), direction) for direction in _compass(place.shape[1])]
     cut, side, direction = min(tried, key=lambda trial: trial[0])
-    for step in (0.3, 0.15) if len(weights) > SETTINGS.small else ():
+    for step in (0.3, 0.15) if not is_small(len(weights)) else ():
         for turn in np.eye(place.shape[1]):
             for sign in (step, -step):
                 trial_cut, trial_side = halves(direction + sign * turn)
                 if trial_cut < cut:
                     cut, side, direction = trial_cut, trial_side, direction + sign * turn
     return side, _cover(graph, side)
+
+
+def is_small(vertices: int, small: int = 300) -> bool:
+    """Whether a rough cut of so many vertices is as good."""
+    return vertices <= small
 
 
 def _compass(dimensions: int) -> FloatArray:
@@ -225,27 +216,31 @@ def _compass(dimensions: int) -> FloatArray:
     return np.asarray(half[rank] / np.sqrt(lengths[rank])[:, None])
 
 
-def _picture(graph: Any) -> FloatArray:
-    """Smooth coordinates (m, up to 3) of the vertices, the direction of least stretch first."""
+def _picture(graph: Any, landmarks: int = 6, rounds: int = 30, directions: int = 3) -> FloatArray:
+    """Smooth coordinates (m, up to 3) of the vertices, the direction of least stretch first.
+
+    rounds : of averaging over neighbours. On cubes of hexahedra more landmarks or rounds change the fill by less than
+    3 %.
+    """
     m = graph.shape[0]
     distance = distances(graph, 0)
     nearest = np.full(m, np.iinfo(np.intp).max)
     columns: list[FloatArray] = []
-    for _ in range(min(SETTINGS.landmarks, m - 1)):
+    for _ in range(min(landmarks, m - 1)):
         distance = distances(graph, int(np.argmax(distance if not columns else nearest)))
         columns.append(distance.astype(float))
         nearest = np.minimum(nearest, distance)
     place = np.stack(columns, axis=1)
     degree = np.diff(graph.indptr) + 1.0
     average = (sp.diags_array(1.0 / degree) @ (graph + sp.eye_array(m))).tocsr()
-    for _ in range(SETTINGS.rounds if m > SETTINGS.small else SETTINGS.rounds // 4):
+    for _ in range(rounds // 4 if is_small(m) else rounds):
         place = average @ place
     place -= degree @ place / degree.sum()
     root = np.sqrt(degree)[:, None]
     basis = np.linalg.qr(place * root)[0] / root
     stretch = basis.T @ (degree[:, None] * (basis - average @ basis))
     size, turn = np.linalg.eigh(0.5 * (stretch + stretch.T))
-    kept = min(SETTINGS.directions, len(size))
+    kept = min(directions, len(size))
     # A body of length l has a stretch of about (π/l)²: the root makes the picture as long as the body.
     return np.asarray(basis @ turn[:, :kept] / np.sqrt(np.maximum(size[:kept], 1e-12 * size[-1])))
 

@@ -27,10 +27,6 @@ from dalembert.numerics.sparse.multifrontal import Cholesky, NotPositive
 from dalembert.numerics.sparse.nested_dissection import dissect, distances
 from dalembert.numerics.sparse.sparse_factor import Factor as PlainFactor
 
-# Unknowns in the widest level from which dense fronts pay (see the table above), and from which size.
-WIDE = 1000
-LARGE = 5000
-
 
 class SymmetricFactor:
     """Solves ``A x = b`` for a sparse symmetric A, definite or not, many times.
@@ -59,7 +55,7 @@ class SymmetricFactor:
         return np.asarray(self._factor.solve(np.ascontiguousarray(right, dtype=np.float64)))
 
 
-def factor_symmetric(matrix: Any) -> SymmetricFactor:
+def factor_symmetric(matrix: Any, wide: int = 1000, large: int = 5000) -> SymmetricFactor:
     """Factor a sparse symmetric matrix in the way that suits its shape.
 
     Parameters
@@ -78,9 +74,11 @@ def factor_symmetric(matrix: Any) -> SymmetricFactor:
     >>> factor = factor_symmetric(sp.csc_array([[4.0, 1.0], [1.0, 3.0]]))
     >>> factor.solve(np.array([1.0, 2.0])).round(6).tolist(), factor.negative
     ([0.090909, 0.636364], 0)
+
+    wide : unknowns in the widest level from which dense fronts pay (see the table above), and from which size.
     """
     matrix = _square(matrix)
-    if matrix.shape[0] >= LARGE and np.all(matrix.diagonal() > 0.0) and width(matrix) >= WIDE:
+    if matrix.shape[0] >= large and np.all(matrix.diagonal() > 0.0) and width(matrix) >= wide:
         try:
             fronts = Cholesky(matrix, dissect(matrix))
         except NotPositive:

@@ -15,9 +15,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse.linalg
 
-# Backward error of a solution above which diagonal pivots are given up.
-UNSTABLE = 1e-10
-
 
 class Factor:
     """Solves ``A x = b`` for a square sparse A, real or complex.
@@ -55,11 +52,14 @@ def _factor_lu(matrix: object, **options: Any) -> Any:
         return None
 
 
-def _stable(lu: Any, matrix: Any) -> bool:
-    """Whether a solution has a small backward error; the right-hand side is fixed, so that runs repeat."""
+def _stable(lu: Any, matrix: Any, unstable: float = 1e-10) -> bool:
+    """Whether a solution has a small backward error; the right-hand side is fixed, so that runs repeat.
+
+    unstable : backward error of a solution above which diagonal pivots are given up.
+    """
     b = np.cos(np.arange(1.0, matrix.shape[0] + 1.0)).astype(matrix.dtype)
     x = lu.solve(b)
     if not np.isfinite(x).all():
         return False
     size = abs(matrix) @ np.abs(x) + np.abs(b)
-    return bool(np.all(np.abs(matrix @ x - b) <= UNSTABLE * size.max()))
+    return bool(np.all(np.abs(matrix @ x - b) <= unstable * size.max()))

@@ -11,7 +11,7 @@ import numpy as np
 
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel
-from dalembert.numerics.sample_times import TOLERANCES
+from dalembert.numerics.sample_times import slack
 from dalembert.record import Record
 from dalembert.record.units import per_second
 from dalembert.solve.constrained.solve import LARGE
@@ -58,15 +58,15 @@ class Sampler:
         """
         times, steps = (block[:, k].reshape(len(block), -1)[:, 0] for k in (0, 1))
         last = float(times[-1])
-        slack = TOLERANCES.rounding * max(float(steps[-1]), 0.0) + TOLERANCES.reached * abs(last)
-        stop = int(np.searchsorted(self.times, last + slack, side="right"))
+        rounding = slack(max(float(steps[-1]), 0.0)) + 4e-16 * abs(last)
+        stop = int(np.searchsorted(self.times, last + rounding, side="right"))
         if stop <= self.next:
             return
         wanted = self.times[self.next : stop]
         self.next = stop
         t = np.concatenate((np.ravel(before[0])[:1], times))
-        index = np.minimum(np.searchsorted(t, wanted - slack, side="left"), len(t) - 1)
-        exact = np.abs(t[index] - wanted) <= slack
+        index = np.minimum(np.searchsorted(t, wanted - rounding, side="left"), len(t) - 1)
+        exact = np.abs(t[index] - wanted) <= rounding
 
         def states(at: Any) -> Array:
             found: Array = block[at - 1]

@@ -25,25 +25,8 @@ SX = ca.SX
 LOGIC = tuple(getattr(ca, f"OP_{name}") for name in ("LT", "LE", "EQ", "NE", "NOT", "AND", "OR"))
 
 
-@dataclass(frozen=True)
-class EventLimits:
-    """Limits of the search for zero crossings."""
-
-    time: float = 1e-13  # s, of a located event
-    rounding: float = 4 * float(np.finfo(float).eps)  # of its time, relative: the least that `brentq` accepts
-    halvings: int = 40  # of a step, to find a time between its start on zero and the crossing: 1e-12 of it
-    zero: float = 1e-12  # an event function this small at a start counts as zero
-    probes: tuple[float, ...] = (1e-9, 1e-7, 1e-5, 1e-3)  # s: how far the sign of one that starts on zero is sought
-    noise: float = 1e-14  # change of an event function that is rounding
-    endless: float = 1e-6  # s: intervals that shrink below this, `shrinking` in a row, will not end
-    shrinking: int = 8
-    jump: float = 1e-8  # speed that a prescribed jump misses, over 1 + its size: joints do not allow it
-    # Singular value of the equations of a jump, of the largest, that is zero. It is the square of that of the rows,
-    # which depend on each other below 1e-6; a jump that needs them is refused by `jump`.
-    rank: float = 1e-12
-
-
-LIMITS = EventLimits()
+INSTANT = 1e-13  # s, of a located event
+ON_ZERO = 1e-12  # an event function this small at a start counts as zero
 
 
 @dataclass(frozen=True)
@@ -207,19 +190,30 @@ class EventMonitor:
         self.after = np.array([event.after for event in events], dtype=float)
         self.side = np.zeros(len(events))  # on which side of zero each event function was last seen
 
-    def arm(self, steps: SingleSteps, x: Array, fired: Sequence[int] = ()) -> None:
-        """Note on which side the event functions start; the next instant decides for those on zero."""
+    def arm(
+        self,
+        steps: SingleSteps,
+        x: Array,
+        fired: Sequence[int] = (),
+        probes: tuple[float, ...] = (1e-9, 1e-7, 1e-5, 1e-3),
+        noise: float = 1e-14,
+    ) -> None:
+        """Note on which side the event functions start; the next instant decides for those on zero.
+
+        probes : s: how far the sign of one that starts on zero is sought.
+        noise : change of an event function that is rounding.
+        """
         values = x[self.first : self.last]
-        on_zero = np.abs(values) <= LIMITS.zero
+        on_zero = np.abs(values) <= ON_ZERO
         on_zero[list(fired)] = True
         on_zero[self.above :] = False
         self.side = np.sign(values)
         if on_zero.any():
             self.side[on_zero] = 0
-            for ahead in LIMITS.probes:
+            for ahead in probes:
                 probe = steps.reach(x, float(x[0] + min(ahead, x[1])))
                 change = probe[self.first : self.last] - values
-                seen = (np.abs(change) > LIMITS.noise) & on_zero & (self.side == 0)
+                seen = (np.abs(change) > noise) & on_zero & (self.side == 0)
                 self.side[seen] = np.sign(change[seen])
                 if self.side[on_zero].all():
                     break
@@ -247,14 +241,25 @@ class EventMonitor:
             if not found:
                 continue
             t = min(time for time, _ in found)
-            which = [i for time, i in found if time - t <= 10 * LIMITS.time]
+            which = [i for time, i in found if time - t <= 10 * INSTANT]
             x = block[k].copy() if t >= block[k, 0] else steps.reach(left, t)
             x[0] = t
             return Crossing(k, x, which)
         self.side = signs[-1]
         return None
 
-    def _locate(self, steps: SingleSteps, left: Array, right: Array, i: int, side: float) -> float:
+    def _locate(
+        self,
+        steps: SingleSteps,
+        left: Array,
+        right: Array,
+        i: int,
+        side: float,
+        rounding: float = 4 * float(np.finfo(float).eps),
+        halvings: int = 40,
+    ) -> float:
+        # rounding: of its time, relative: the least that `brentq` accepts.
+        # halvings: of a step, to find a time between its start on zero and the crossing: 1e-12 of it.
         start, end = float(left[0]), float(right[0])
         column = self.first + i
 
@@ -264,29 +269,30 @@ class EventMonitor:
         if right[column] == 0 or end <= start:  # on zero, or at a jump: a held input changed
             return end
         low = start
-        if not side * left[column] > LIMITS.zero:  # starts on zero: find a time on the first side
+        if not side * left[column] > ON_ZERO:  # starts on zero: find a time on the first side
             low = end
-            for _ in range(LIMITS.halvings):
+            for _ in range(halvings):
                 low = start + 0.5 * (low - start)
                 if value(low) > 0:
                     break
             else:
                 return start
-        root = float(brentq(value, low, end, xtol=LIMITS.time, rtol=LIMITS.rounding))
+        root = float(brentq(value, low, end, xtol=INSTANT, rtol=rounding))
         if i >= self.above and value(root) > 0:  # a load may jump: what is decided there is decided after the jump
-            root = min(root + 2 * (LIMITS.time + LIMITS.rounding * abs(root)), end)
+            root = min(root + 2 * (INSTANT + rounding * abs(root)), end)
         return root
 
-    def note(self, crossing: Crossing) -> None:
+    def note(self, crossing: Crossing, endless: float = 1e-6, shrinking: int = 8) -> None:
+        # endless: s: intervals that shrink below this, `shrinking` in a row, will not end.
         for i in crossing.which:
             if i >= self.above:
                 continue
             event = self.events[i]
             self.happened.append((event.name, float(crossing.x[0])))
             self.counts[i] += 1
-            times = np.array([t for name, t in self.happened[-40:] if name == event.name][-LIMITS.shrinking - 1 :])
+            times = np.array([t for name, t in self.happened[-40:] if name == event.name][-shrinking - 1 :])
             gaps = np.diff(times)
-            if len(gaps) == LIMITS.shrinking and gaps[-1] < LIMITS.endless and (np.diff(gaps) < 0).all():
+            if len(gaps) == shrinking and gaps[-1] < endless and (np.diff(gaps) < 0).all():
                 raise ConvergenceError(
                     "endless-events",
                     f"event {event.name!r} repeats without end before t = {crossing.x[0] + 8 * gaps[-1]:.9g} s "
@@ -303,8 +309,15 @@ class EventMonitor:
                 )
 
 
-def speeds_after(eqs: EquationsOfMotion, state: State, given: object, what: str) -> Array:
-    """Speeds after a jump of the named ones: M (v⁺ - v⁻) = Jᵀ μ with the joints and the jump in J."""
+def speeds_after(
+    eqs: EquationsOfMotion, state: State, given: object, what: str, jump: float = 1e-8, rank: float = 1e-12
+) -> Array:
+    """Speeds after a jump of the named ones: M (v⁺ - v⁻) = Jᵀ μ with the joints and the jump in J.
+
+    jump : speed that a prescribed jump misses, over 1 + its size: joints do not allow it.
+    rank : singular value of the equations of a jump, of the largest, that is zero. It is the square of that of the
+    rows, which depend on each other below 1e-6; a jump that needs them is refused by `jump`.
+    """
     wanted = given(state) if callable(given) else given
     if not isinstance(wanted, Mapping):
         raise ModelError(
@@ -340,9 +353,9 @@ def speeds_after(eqs: EquationsOfMotion, state: State, given: object, what: str)
     m = len(J)
     scale = max(float(np.abs(M).max()), 1e-300)
     system = np.block([[M / scale, J.T], [J, np.zeros((m, m))]])
-    change = np.linalg.lstsq(system, np.concatenate((np.zeros(eqs.nv), right)), rcond=LIMITS.rank)[0][: eqs.nv]
+    change = np.linalg.lstsq(system, np.concatenate((np.zeros(eqs.nv), right)), rcond=rank)[0][: eqs.nv]
     missed = J @ change - right
-    if len(missed) and np.abs(missed).max() > LIMITS.jump * (1 + np.abs(right).max()):
+    if len(missed) and np.abs(missed).max() > jump * (1 + np.abs(right).max()):
         raise ModelError(
             "no-solution", f"velocity of {what}: the joints do not allow the wanted speeds ({dict(wanted)})."
         )

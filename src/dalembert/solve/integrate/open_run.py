@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.core.errors import DataError, SimulationWarning
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
-from dalembert.numerics.sample_times import TOLERANCES, count_intervals, is_same_time
+from dalembert.numerics.sample_times import count_intervals, is_same_time, lateness
 from dalembert.record import Record
 from dalembert.record.units import in_si
 from dalembert.solve.integrate.events import Event, as_events
@@ -63,7 +63,7 @@ def sample_times(begin: float, end: float, every: Any, step: float | None) -> Ar
         times = np.asarray(every, dtype=float)
         if not (np.all(np.isfinite(times)) and np.all(np.diff(times) > 0)):
             raise DataError("not-increasing", "sample times must be finite and strictly increasing.")
-        if len(times) == 0 or times[0] < begin or times[-1] > end * (1 + TOLERANCES.late):
+        if len(times) == 0 or times[0] < begin or times[-1] > end + lateness(end):
             raise DataError("out-of-range", f"sample times must lie between {begin:g} and {end:g} s.")
         return times
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -22,7 +22,7 @@ from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.progress import Progress
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array
-from dalembert.numerics.sample_times import TOLERANCES, is_begun
+from dalembert.numerics.sample_times import is_begun, slack
 from dalembert.record import Record
 from dalembert.solve.constrained.solve import depends_on_reactions
 from dalembert.solve.integrate.channels import Sampler, to_record
@@ -43,39 +43,22 @@ JUDGED_ATTEMPTS = 64  # attempts between two judgements of their progress
 STRETCHES = 1000  # of a run; each has the method's budget of attempts
 
 
-@dataclass(frozen=True)
-class RunThresholds:
-    """Judgements on the steps of a run."""
-
-    # Relative change of the reactions in the last pass: friction forces are known to six digits then.
-    friction: float = 1e-6
-    # Relative change of the speeds in the last Newton iteration.
-    newton: float = TOLERANCE.accepted
-    # Gap of a joint [m or rad]: runs of the test machines stay below 1e-9 with every method.
-    gap: float = 1e-5
-    # Step relative to the time: 45 times the rounding of t, so that t + h still differs from t.
-    smallest_step: float = 1e-14
-    # 400 attempts in a row must cover more than this share of the time left, or the run has come to a stop.
-    attempts: int = 400
-    slowest: float = 1e-9
-    # The time left counts up to this multiple of the run so far: an end far away does not count as slowness.
-    farthest: float = 1e6
-    # Load of a driver, relative to the largest, from which it is named first: it is the cause more often than a joint.
-    driver: float = 0.01
-
-
-THRESHOLDS = RunThresholds()
+# Relative change of the reactions in the last pass: friction forces are known to six digits then.
+FRICTION_SETTLED = 1e-6
+NEWTON_SETTLED = TOLERANCE.accepted  # Relative change of the speeds in the last Newton iteration.
+OPEN_GAP = 1e-5  # Gap of a joint [m or rad]: runs of the test machines stay below 1e-9 with every method.
+SMALLEST_STEP = 1e-14  # Step relative to the time: 45 times the rounding of t, so that t + h still differs from t.
 
 
 def largest_gap(state: State) -> float:
     """Gap of a joint [m or rad] from which the machine of a run is open."""
-    return THRESHOLDS.gap * Units(state.eqs, state.q, state.t).length
+    return OPEN_GAP * Units(state.eqs, state.q, state.t).length
 
 
 class Run:
     """One simulation under way. A switch at an event begins a new segment with its own parameters and inputs."""
 
-    gap = THRESHOLDS.gap  # of machines of ordinary size
+    gap = OPEN_GAP  # of machines of ordinary size
 
     def __init__(
         self,
@@ -232,7 +215,7 @@ class Run:
         """
         pace, first = self.steps.pace, x[self.where["accepted"][0]] + x[self.where["rejected"][0]] == 0
         step = max(min(x[1], self.end - x[0]), 1e-300)
-        left = max(np.ceil((self.end - x[0]) / step - TOLERANCES.rounding), 1)
+        left = max(np.ceil((self.end - x[0]) / step - slack(1.0)), 1)
         if not first or self.method.step is not None:
             self.steps.expect(int(min(left, 1e9)))
         most = FIRST_BLOCK if pace == 0 or (first and self.method.step is None) else CHUNK_SECONDS / pace
@@ -345,7 +328,7 @@ class Run:
     def _check(self, x: Array) -> None:
         change = float(x[self.where["change"][0]])
         if self.method.iterates:
-            if change > THRESHOLDS.newton:
+            if change > NEWTON_SETTLED:
                 raise ConvergenceError(
                     "no-convergence",
                     f"step before t = {x[0]:.6g} s did not converge (last change {change:.1e} of the speeds; "
@@ -354,7 +337,7 @@ class Run:
                     where={"time": float(x[0])},
                     evidence={"change": change},
                 )
-        elif self.friction and change > THRESHOLDS.friction:
+        elif self.friction and change > FRICTION_SETTLED:
             raise ConvergenceError(
                 "friction-unsettled",
                 f"friction and reactions did not settle near t = {x[0]:.6g} s (last change "
@@ -363,18 +346,25 @@ class Run:
                 where={"time": float(x[0])},
                 evidence={"change": change},
             )
-        if x[0] < self.end and x[1] < THRESHOLDS.smallest_step * max(1.0, abs(x[0])):
+        if x[0] < self.end and x[1] < SMALLEST_STEP * max(1.0, abs(x[0])):
             raise self._report_stuck(x)
         if self.eqs.holonomic_rows and self.method.stabilise is None:
             gap = float(np.abs(self._gaps(x)).max())
             if not gap <= self.gap:
                 raise self._report_gap(float(x[0]), f" ({self._widest(x)})")
 
-    def _judge_progress(self, before: Array, block: Array) -> tuple[int, Callable[[Array], ConvergenceError] | None]:
+    def _judge_progress(
+        self, before: Array, block: Array, attempts: int = 400, slowest: float = 1e-9, farthest: float = 1e6
+    ) -> tuple[int, Callable[[Array], ConvergenceError] | None]:
         """Row at which to give up, and why: the step fell to nothing, or the budget of a stretch is spent.
 
         Judged at every 64th attempt, or more often if the budget is less: how many a block has depends on the speed of
         the machine.
+
+        attempts : 400 attempts in a row must cover more than this share of the time left, or the run has come to a
+        stop.
+        farthest : the time left counts up to this multiple of the run so far: an end far away does not count as
+        slowness.
         """
         budget = self.method.attempts
         if budget is None:
@@ -390,10 +380,10 @@ class Run:
             elif count - self.stretch[1] >= budget:
                 return int(k), partial(self._report_spent, budget=budget)
             since, tried = self.slow
-            left = min(self.end - since, THRESHOLDS.farthest * (since - self.first[0]))
-            if t - since > THRESHOLDS.slowest * left:
+            left = min(self.end - since, farthest * (since - self.first[0]))
+            if t - since > slowest * left:
                 self.slow = (t, count)
-            elif count - tried >= THRESHOLDS.attempts:
+            elif count - tried >= attempts:
                 return int(k), self._report_stuck
         return -1, None
 
@@ -445,8 +435,12 @@ class Run:
             evidence={"step": float(x[1])},
         )
 
-    def _find_largest_load(self, x: Array) -> tuple[str, float, float]:
-        """Owner of the row with the largest load |λ| |A row| (drivers first), the load, the largest applied force."""
+    def _find_largest_load(self, x: Array, driver: float = 0.01) -> tuple[str, float, float]:
+        """Owner of the row with the largest load |λ| |A row| (drivers first), the load, the largest applied force.
+
+        driver : load of a driver, relative to the largest, from which it is named first: it is the cause more often
+        than a joint.
+        """
         eqs = self.eqs
         if not eqs.rows:
             return "", 0.0, 0.0
@@ -457,9 +451,7 @@ class Run:
         loads = np.abs(part["lam"]) * np.asarray(abs(A).max(axis=1).todense()).reshape(-1)
         forces = float(np.abs(eqs.kernel("forces")(*at, 0 * part["lam"])[0]).max(initial=0.0))
         k = int(np.argmax(loads))
-        driven = [
-            i for i, row in enumerate(eqs.rows) if row.owner in eqs.drivers and loads[i] > THRESHOLDS.driver * loads[k]
-        ]
+        driven = [i for i, row in enumerate(eqs.rows) if row.owner in eqs.drivers and loads[i] > driver * loads[k]]
         owner = eqs.rows[max(driven, key=lambda i: loads[i], default=k)].owner
         return owner, float(loads[k]), forces
 

@@ -39,27 +39,6 @@ from dalembert.solve.constrained.solve import LARGE, forward_function
 from dalembert.solve.integrate.events import Event, EventView, Switch, speeds_after
 
 
-@dataclass(frozen=True)
-class StickSlipLimits:
-    """Limits of the decision between sticking and sliding. Speeds are per 1 + fastest speed [m/s or rad/s]."""
-
-    slack: float = 1e-12  # speed backwards of a sliding coordinate before it counts: some thousand roundings
-    still: float = 1e-10  # speed at an event or a start that counts as zero: 100 times the slack
-    stopped: float = 1e-7  # change of speeds that stops a coordinate; a larger one would be an impact
-    reached: float = 1e-7  # distance of a coordinate from its limit at its event, as a share of the limit
-    over: float = 1e-9  # share of the limit that counts as beyond it: above `settled`, below `reached`
-    backwards: float = 1e-7  # acceleration against the sliding that contradicts it, over that which the limit gives
-    passes: int = 20  # of friction and reactions, eight in each
-    settled: float = 1e-10  # last change of the reactions
-    unsettled: float = 1e-7  # last change from which on modes are no solution: that of `reached`, which they decide
-    massless: float = 1e-12  # singular value of M, of the largest, that is none: nothing accelerates there by itself
-    together: int = 6  # coordinates of which all combinations are tried: 3⁶ = 729
-    endless: int = 60  # changes at one instant: ten of each coordinate tried together
-
-
-LIMITS = StickSlipLimits()
-
-
 def exact(eqs: EquationsOfMotion) -> EquationsOfMotion:
     """The equations a run uses: those of stick and slip where there are any, with the same parameter values."""
     full = eqs.stick_slip
@@ -121,13 +100,14 @@ class StickSlip:
             Event(f"{d.sliding} changes", partial(self._margin, k), -1, "note") for k, d in enumerate(self.dry)
         )
 
-    def _margin(self, which: int, view: EventView) -> Any:
+    def _margin(self, which: int, view: EventView, backward_speed: float = 1e-12) -> Any:
+        # backward_speed: speed backwards of a sliding coordinate before it counts: some thousand roundings.
         q, v, _, lam, _, _, p, t = view.arguments
         eqs = view._eqs
         rate, static, _ = eqs.functions["friction"](q, v, p, t, lam)
         d, k = self.dry[which], self.places[which]
         sliding = p[eqs.parameters.index[d.sliding]]
-        slack = LIMITS.slack * (1 + ca.norm_inf(v))
+        slack = backward_speed * (1 + ca.norm_inf(v))
         return ca.if_else(sliding == 0, static[k] - ca.fabs(lam[d.row]), sliding * rate[k] + slack)
 
     # -- decisions ---------------------------------------------------------------------------------------------------
@@ -140,11 +120,16 @@ class StickSlip:
         v = speeds_after(eqs, state, switch.velocity, "the start")
         return eqs, eqs.state(state.q, v, state.z, state.t, lam=found.lam)
 
-    def change(self, eqs: EquationsOfMotion, state: State, u: Array, fired: Sequence[int] = ()) -> Switch:
-        """What changes at an event, `fired` the coordinates it is about."""
+    def change(
+        self, eqs: EquationsOfMotion, state: State, u: Array, fired: Sequence[int] = (), endless: int = 60
+    ) -> Switch:
+        """What changes at an event, `fired` the coordinates it is about.
+
+        endless : changes at one instant: ten of each coordinate tried together.
+        """
         self.repeats = self.repeats + 1 if state.t <= self.last else 0
         self.last = state.t
-        if self.repeats > LIMITS.endless:
+        if self.repeats > endless:
             names = ", ".join(sorted({repr(self.dry[k].name) for k in fired})) or "of the joints"
             raise ConvergenceError(
                 "stick-slip-cycle",
@@ -175,13 +160,25 @@ class StickSlip:
     def _with(self, eqs: EquationsOfMotion, sliding: Array) -> EquationsOfMotion:
         return eqs.replace(**{d.sliding: float(mode) for d, mode in zip(self.dry, sliding, strict=True)})
 
-    def decide(self, eqs: EquationsOfMotion, state: State, u: Array, fired: Sequence[int] = ()) -> FrictionModes:
-        """Modes with which friction, rates and accelerations agree."""
+    def decide(
+        self,
+        eqs: EquationsOfMotion,
+        state: State,
+        u: Array,
+        fired: Sequence[int] = (),
+        zero_speed: float = 1e-10,
+        largest_stop: float = 1e-7,
+    ) -> FrictionModes:
+        """Modes with which friction, rates and accelerations agree.
+
+        zero_speed : speed at an event or a start that counts as zero: 100 times the slack.
+        largest_stop : change of speeds that stops a coordinate; a larger one would be an impact.
+        """
         old = self._read_sliding(eqs)
         slow = 1 + float(np.abs(state.v).max(initial=0.0))
         rate = eqs.kernel("friction")(state.q, state.v, eqs.p, state.t, state.lam)[0][self.places]
         late = float(np.abs(rate[list(fired)]).max(initial=0.0)) if len(fired) else 0.0
-        still = np.abs(rate) <= LIMITS.still * slow + 10 * min(late, LIMITS.stopped)
+        still = np.abs(rate) <= zero_speed * slow + 10 * min(late, largest_stop)
         still[list(fired)] = True
         modes = np.where(rate >= 0, 1.0, -1.0)
         passing = np.zeros(len(modes), dtype=bool)
@@ -190,7 +187,7 @@ class StickSlip:
             only[k] = 0.0
             try:
                 stopped = speeds_after(self._with(eqs, only), state, {}, "friction")
-                passing[k] = np.abs(stopped - state.v).max() > LIMITS.stopped * slow
+                passing[k] = np.abs(stopped - state.v).max() > largest_stop * slow
             except ModelError:  # no impact of the joints stops it
                 passing[k] = True
         for i in fired:
@@ -210,44 +207,67 @@ class _Judge:
     """Whether modes agree with friction at one instant."""
 
     def __init__(
-        self, run: StickSlip, eqs: EquationsOfMotion, state: State, u: Array, free: list[int], reached: set[int]
+        self,
+        run: StickSlip,
+        eqs: EquationsOfMotion,
+        state: State,
+        u: Array,
+        free: list[int],
+        reached: set[int],
+        massless: float = 1e-12,
     ) -> None:
+        # massless: singular value of M, of the largest, that is none: nothing accelerates there by itself.
         self.run, self.eqs, self.state, self.u, self.free, self.reached = run, eqs, state, u, free, reached
         self.forward: Kernel = eqs.cache("friction at an instant", lambda: Kernel(forward_function(eqs)))
         _, _, S, self.bias = eqs.kernel("measures")(state.q, state.v, eqs.p, state.t)
         self.S = S.reshape(len(eqs.measures), eqs.nv)[run.measures]
         self.bias = self.bias[run.measures]
         (M,) = eqs.kernel("inertia")(state.q, eqs.p, state.t)
-        weight = np.linalg.lstsq(M.reshape(eqs.nv, eqs.nv), self.S.T, rcond=LIMITS.massless)[0]
+        weight = np.linalg.lstsq(M.reshape(eqs.nv, eqs.nv), self.S.T, rcond=massless)[0]
         self.ease = np.einsum("ij,ji->i", self.S, weight)  # acceleration by unit effort, without the joints' help
 
-    def evaluate(self, modes: Array) -> tuple[Array, Array, Array, bool]:
-        """λ, share of the limit (sticking), acceleration along the mode over that by the limit; converged."""
+    def evaluate(
+        self, modes: Array, passes: int = 20, settled_change: float = 1e-10, unsettled: float = 1e-7
+    ) -> tuple[Array, Array, Array, bool]:
+        """λ, share of the limit (sticking), acceleration along the mode over that by the limit; converged.
+
+        passes : of friction and reactions, eight in each.
+        settled_change : last change of the reactions.
+        unsettled : last change from which on modes are no solution: that of `reached`, which they decide.
+        """
         run, s = self.run, self.state
         p = run._with(self.eqs, modes).p
         lam = np.array(s.lam)
-        for _ in range(LIMITS.passes):
+        for _ in range(passes):
             _, a, _, _, lam, change = self.forward(s.q, s.v, s.z, self.u, p, s.t, lam)
-            if not float(change[0]) > LIMITS.settled:
+            if not float(change[0]) > settled_change:
                 break
-        settled = bool(float(change[0]) <= LIMITS.unsettled)
+        settled = bool(float(change[0]) <= unsettled)
         _, static, kinetic = (x[run.places] for x in self.eqs.kernel("friction")(s.q, s.v, p, s.t, lam))
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(modes == 0, np.abs(lam[run.rows]) / static, 0.0)
             ahead = modes * (self.S @ a + self.bias) / (kinetic * self.ease)
         return lam, np.nan_to_num(share, nan=0.0, posinf=1e300), np.nan_to_num(ahead, nan=0.0), settled
 
-    def verdict(self, modes: Array) -> tuple[Array, Array, int, int, bool]:
-        """(λ, shares, the coordinate to release, the one to take back (-1: none), whether reactions settled)."""
+    def verdict(
+        self, modes: Array, reached: float = 1e-7, beyond: float = 1e-9, backwards: float = 1e-7
+    ) -> tuple[Array, Array, int, int, bool]:
+        """(λ, shares, the coordinate to release, the one to take back (-1: none), whether reactions settled).
+
+        reached : distance of a coordinate from its limit at its event, as a share of the limit.
+        beyond : share of the limit that counts as beyond it: above `settled`, below `reached`.
+        backwards : acceleration against the sliding that contradicts it, over that which the limit gives.
+        """
         lam, share, ahead, settled = self.evaluate(modes)
-        limit = np.where([k in self.reached for k in range(len(modes))], 1 - LIMITS.reached, 1 + LIMITS.over)
+        limit = np.where([k in self.reached for k in range(len(modes))], 1 - reached, 1 + beyond)
         over = np.where(modes == 0, share / limit, 0.0)
         release = int(np.argmax(over)) if over.max(initial=0.0) > 1 else -1
-        moving = [k for k in self.free if modes[k] != 0 and ahead[k] < -LIMITS.backwards]
+        moving = [k for k in self.free if modes[k] != 0 and ahead[k] < -backwards]
         back = min(moving, key=lambda k: ahead[k]) if moving else -1
         return lam, share, release, back, settled
 
-    def search(self, modes: Array, names: tuple[str, ...]) -> FrictionModes:
+    def search(self, modes: Array, names: tuple[str, ...], together: int = 6) -> FrictionModes:
+        # together: coordinates of which all combinations are tried: 3⁶ = 729.
         seen: set[tuple[float, ...]] = set()
         while tuple(modes) not in seen:
             seen.add(tuple(modes))
@@ -260,7 +280,7 @@ class _Judge:
                 self.reached.discard(back)
             elif settled or not self.free:  # all slide: the run reports modes that do not converge
                 return FrictionModes(modes, lam, share, names)
-        if len(self.free) <= LIMITS.together:
+        if len(self.free) <= together:
             self.reached.clear()
             for some in product((0.0, 1.0, -1.0), repeat=len(self.free)):
                 modes[self.free] = some

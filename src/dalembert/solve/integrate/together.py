@@ -15,12 +15,12 @@ import numpy as np
 
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, LaneLoop, cores, run_together, spread_over_cores
-from dalembert.numerics.sample_times import TOLERANCES, is_begun
+from dalembert.numerics.sample_times import is_begun, slack
 from dalembert.solve.integrate.channels import Sampler, Samples
 from dalembert.solve.integrate.inputs import Inputs
 from dalembert.solve.integrate.method import OneStep
 from dalembert.solve.integrate.native_steps import NativeSteps
-from dalembert.solve.integrate.run import STRETCHES, THRESHOLDS
+from dalembert.solve.integrate.run import FRICTION_SETTLED, NEWTON_SETTLED, SMALLEST_STEP, STRETCHES
 
 BLOCK = 256  # attempts between two checks of runs with error control
 LARGEST = 2_000_000  # numbers in a block of all lanes: 16 MB
@@ -124,8 +124,8 @@ class _Lanes:
 
     def _may_go_on(self, x: Array) -> Any:
         """Whether iterations and step sizes of columns, one per row, allow to continue."""
-        limit = THRESHOLDS.newton if self.method.iterates else THRESHOLDS.friction
-        smallest = THRESHOLDS.smallest_step * np.maximum(1.0, np.abs(x[:, 0]))
+        limit = NEWTON_SETTLED if self.method.iterates else FRICTION_SETTLED
+        smallest = SMALLEST_STEP * np.maximum(1.0, np.abs(x[:, 0]))
         return ~((x[:, self.where["change"][0]] > limit) | ((x[:, 0] < self.end) & (x[:, 1] < smallest)))
 
     def _next(self) -> _LaneRun | None:
@@ -148,7 +148,7 @@ class _Lanes:
     def _attempts(self, x: Array) -> int:
         """Attempts in the next block: those that the lane with the most to do needs, within limits."""
         steps = np.maximum(np.minimum(x[:, 1], self.end - x[:, 0]), 1e-300)
-        left = np.maximum(np.ceil((self.end - x[:, 0]) / steps - TOLERANCES.rounding), 1).max()
+        left = np.maximum(np.ceil((self.end - x[:, 0]) / steps - slack(1.0)), 1).max()
         most = LARGEST // (self.steps.layout.size * self.code.lanes)
         if self.method.step is None:
             most = min(most, BLOCK)

@@ -48,19 +48,10 @@ BLOCK = 256  # samples at a time, fewer for large machines
 NUMBERS = 4_000_000  # in one matrix of a block
 
 
-@dataclass(frozen=True)
-class InverseLimits:
-    """Iterations and rank decisions of inverse dynamics; changes are relative to 1 + the largest value."""
-
-    iterations: int = (
-        60  # Newton's method takes five; the second half, in half steps, is for a kink that makes it cycle
-    )
-    settled: float = 1e-11  # last change of inputs and reactions
-    share: float = 1e-8  # of a joint in a null vector, from which its reaction is not unique: rounding is 1e-15 / 1e-9
-    rounding: float = 1e-9  # of the largest effort: one below it is zero; RANK lets through errors as large
+ITERATIONS = 60  # Newton's method takes five; the second half, in half steps, is for a kink that makes it cycle
+SETTLED = 1e-11  # last change of inputs and reactions
 
 
-LIMITS = InverseLimits()
 NEARLY_AT_REST = 10 * SMOOTH  # m/s or rad/s: from there on the regularised law is within 0.5 % of exact friction
 
 
@@ -234,10 +225,12 @@ class _ForceBalance:
         efforts = np.hstack([np.reshape(x, (eqs.nv, -1)) for x in (W, L)])
         return free_spins(eqs, efforts.T, poses.q[0], float(poses.t[0]))
 
-    def errors(self, doubtful: Poses, found: _Solution) -> dict[str, float]:
+    def errors(self, doubtful: Poses, found: _Solution, zero_effort: float = 1e-9) -> dict[str, float]:
         """Largest change of every input and driver when the motion is off by its estimated error; warns of large ones.
 
         A change counts against the largest effort, or against the share of the inertia forces M v̇ along it.
+
+        zero_effort : of the largest effort: one below it is zero; RANK lets through errors as large.
         """
         eqs = self.eqs
         other = self.solve(doubtful)
@@ -258,7 +251,7 @@ class _ForceBalance:
                 name = f"{owner}.effort" + (f".{eqs.rows[k].number}" if several else "")
                 values[name] = (found.lam[:, k], other.lam[:, k], eqs.nz + len(self.direct) + i)
         errors = {}
-        rounding = LIMITS.rounding * max((float(np.abs(x).max()) for x, _, _ in values.values()), default=0.0)
+        rounding = zero_effort * max((float(np.abs(x).max()) for x, _, _ in values.values()), default=0.0)
         for name, (values_found, values_other, place) in values.items():
             change = np.abs(values_found[::2] - values_other)
             errors[name] = float(change.max())
@@ -284,7 +277,7 @@ class _ForceBalance:
         z, u, lam = np.zeros((count, eqs.nz)), np.zeros((count, eqs.nu)), np.zeros((count, len(eqs.rows)))
         x = np.zeros((count, len(self.weight)))
         change = np.inf
-        for iteration in range(1, LIMITS.iterations + 1):
+        for iteration in range(1, ITERATIONS + 1):
             r, W, L = self.kernel.many(q, v, a, z, u, lam, eqs.p, t.reshape(-1, 1))
             W, L = W.reshape(count, eqs.nv, -1), L.reshape(count, eqs.nv, -1)
             right = r + np.einsum("bij,bj->bi", W, x) + np.einsum("bij,bj->bi", L, lam[:, self.rows])
@@ -294,7 +287,7 @@ class _ForceBalance:
             size = 1 + np.abs(new_x).max(axis=1, initial=0.0) + np.abs(new_lam).max(axis=1, initial=0.0)
             dx, dlam = new_x - x, new_lam - lam[:, self.rows]
             step = np.abs(dx).max(axis=1, initial=0.0) + np.abs(dlam).max(axis=1, initial=0.0)
-            share = 1.0 if iteration < LIMITS.iterations // 2 else 0.5  # a kink may make full steps cycle
+            share = 1.0 if iteration < ITERATIONS // 2 else 0.5  # a kink may make full steps cycle
             x = x + share * dx
             lam[:, self.rows] += share * dlam
             z, u[:, self.direct] = x[:, : eqs.nz], x[:, eqs.nz :]
@@ -302,7 +295,7 @@ class _ForceBalance:
             if not np.isfinite(change):
                 worst = int(np.argmin(np.isfinite(step)))
                 raise ConvergenceError("not-finite", f"the forces are not finite at t = {t[worst]:.6g} s.")
-            if self.affine or change <= LIMITS.settled:
+            if self.affine or change <= SETTLED:
                 break
         else:
             worst = int(np.argmax(step / size))
@@ -314,12 +307,13 @@ class _ForceBalance:
         (r, _, _) = self.kernel.many(q, v, a, z, u, lam, eqs.p, t.reshape(-1, 1))
         return z, u, lam, r, freedom, found, iteration
 
-    def _unique_friction(self, L: Array) -> None:
+    def _unique_friction(self, L: Array, share: float = 1e-8) -> None:
+        # share: of a joint in a null vector, from which its reaction is not unique: rounding is 1e-15 / 1e-9.
         _, values, Vt = np.linalg.svd(L)
         null = Vt[int((values > RANK * values.max(initial=0.0)).sum()) :]
         for joint in self.eqs.joints:
             columns = [k for k, row in enumerate(self.rows) if row in joint.rows]
-            if joint.name in self.eqs.friction_joints and null.size and np.abs(null[:, columns]).max() > LIMITS.share:
+            if joint.name in self.eqs.friction_joints and null.size and np.abs(null[:, columns]).max() > share:
                 raise ModelError(
                     "not-unique",
                     f"friction in joint {joint.name!r} needs its reaction, which is not unique: joints are redundant.",
@@ -344,17 +338,17 @@ class _ForceBalance:
             return Kernel(ca.Function("internal_rates", [s.q, s.v, s.z, s.u, s.p, s.t, s.lam], outputs))
 
         kernel = eqs.cache(("inverse internal", tuple(self.behind)), make)
-        for _ in range(LIMITS.iterations):
+        for _ in range(ITERATIONS):
             g, G = kernel.many(poses.q, poses.v, z, u, eqs.p, poses.t.reshape(-1, 1), lam)
             gap = wanted - g.reshape(wanted.shape)
             change = np.einsum("bij,bj->bi", np.linalg.pinv(G.reshape(len(gap), eqs.nz, -1)), gap)
             u[:, self.behind] += change
-            if not np.abs(change).max(initial=0.0) > LIMITS.settled * (1 + np.abs(u).max(initial=0.0)):
+            if not np.abs(change).max(initial=0.0) > SETTLED * (1 + np.abs(u).max(initial=0.0)):
                 return
         name = eqs.inputs.names[self.behind[int(np.argmax(np.abs(change).max(axis=0)))]]
         raise ConvergenceError(
             "no-convergence",
-            f"input {name!r} was not found in {LIMITS.iterations} iterations (last change {np.abs(change).max():.1e}): "
+            f"input {name!r} was not found in {ITERATIONS} iterations (last change {np.abs(change).max():.1e}): "
             "the rate of the internal state behind it may not be reachable.",
             where={"input": name},
         )

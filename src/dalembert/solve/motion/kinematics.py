@@ -35,21 +35,10 @@ BLOCK = 256  # samples in one call; those after a failed one are computed again
 SUBDIVISIONS = (8, 64)
 
 
-@dataclass(frozen=True)
-class PoseTolerances:
-    """Limits for a pose of a prescribed motion, and for its continuation of the previous one."""
-
-    gap: float = 1e-10  # [m or rad], times (1 + largest coordinate); Newton ends near 1e-15
-    rate: float = 1e-8  # difference of prescribed rates, times (1 + largest speed)
-    iterations: int = 20  # Newton steps from one part of the way to a first pose to the next: three to five are taken
-    parts: int = 20  # of the way from an assembled pose to prescribed positions: a turn in steps of 18°
-    jump: float = 0.3  # correction of a predicted pose, of the length of its step, from which smaller parts are taken
-    nearby: float = 1e-6  # ... where it is longer than this [m or rad]
-    named: float = 1e-6  # part of a free motion from which a joint or speed is named: RANK leaves 1e-7 of others
-    largest: int = 1500  # speeds of a machine whose freedom is looked at: its null space takes 2.3 s
-
-
-TOLERANCES = PoseTolerances()
+CLOSED_GAP = 1e-10  # [m or rad], times (1 + largest coordinate); Newton ends near 1e-15
+RATE_ERROR = 1e-8  # difference of prescribed rates, times (1 + largest speed)
+JUMP = 0.3  # correction of a predicted pose, of the length of its step, from which smaller parts are taken
+NEARBY = 1e-6  # ... where it is longer than this [m or rad]
 
 
 def kinematics(
@@ -169,7 +158,7 @@ class _MotionAnalysis:
             count = len(block)
             rows = self.tools.step.run(count, self.samples[-1], block, eqs.p)
             x, report = rows[:, :-4], rows[:, -4:]
-            fine = self._sound(x, report) & (report[:, 2] <= TOLERANCES.jump * report[:, 3] + TOLERANCES.nearby)
+            fine = self._sound(x, report) & (report[:, 2] <= JUMP * report[:, 3] + NEARBY)
             good = count if fine.all() else int(np.argmin(fine))
             self.samples.extend(x[:good])
             done += good
@@ -190,9 +179,7 @@ class _MotionAnalysis:
         speed = 1 + np.abs(x[:, self.eqs.nq : self.eqs.nq + self.eqs.nv]).max(axis=1, initial=0.0)
         with np.errstate(invalid="ignore"):
             return (
-                (report[:, 0] <= TOLERANCES.gap * size)
-                & (report[:, 1] <= TOLERANCES.rate * speed)
-                & np.isfinite(x).all(axis=1)
+                (report[:, 0] <= CLOSED_GAP * size) & (report[:, 1] <= RATE_ERROR * speed) & np.isfinite(x).all(axis=1)
             )
 
     def _step_carefully(self, x0: Array, t: float, index: int, every: int) -> Array:
@@ -204,7 +191,7 @@ class _MotionAnalysis:
                 x, report = (y.copy() for y in self.tools.step.raw(x, order, self.eqs.p))
                 if not self._sound(x[None, :], report[None, :])[0]:
                     break
-                if parts < SUBDIVISIONS[-1] and report[2] > TOLERANCES.jump * report[3] + TOLERANCES.nearby:
+                if parts < SUBDIVISIONS[-1] and report[2] > JUMP * report[3] + NEARBY:
                     break  # too large a jump: take smaller parts, so as not to change to another branch
             else:
                 return x
@@ -252,8 +239,12 @@ class _MotionAnalysis:
             f"degree{'s' * (freedom != 1)} of freedom."
         )
 
-    def _first(self, start: State | None) -> Array:
-        """The first pose: assembled with the prescribed joint coordinates, then led to prescribed positions."""
+    def _first(self, start: State | None, iterations: int = 20, most_parts: int = 20) -> Array:
+        """The first pose: assembled with the prescribed joint coordinates, then led to prescribed positions.
+
+        iterations : newton steps from one part of the way to a first pose to the next: three to five are taken.
+        most_parts : of the way from an assembled pose to prescribed positions: a turn in steps of 18°.
+        """
         eqs, targets = self.eqs, self.motion.targets
         t = float(self.times[0])
         s, ds, dds = (x[0] for x in self.motion.at(self.times[:1]))
@@ -276,32 +267,36 @@ class _MotionAnalysis:
         self.tools = analysis(eqs, targets, self.held)
         goal = s
         gap = np.array([np.inf])
-        parts = np.linspace(0.0, 1.0, TOLERANCES.parts + 1)[1:] if max(targets.outputs, default=-1) >= 0 else (1.0,)
+        parts = np.linspace(0.0, 1.0, most_parts + 1)[1:] if max(targets.outputs, default=-1) >= 0 else (1.0,)
         for part in parts:
-            for _ in range(TOLERANCES.iterations):
+            for _ in range(iterations):
                 q, _, gap = self.tools.newton_kernel(
                     q, eqs.p, t, h + part * (goal - h)
                 )  # the gap before its corrections
-                if not gap[0] > TOLERANCES.gap * (1 + float(np.abs(q).max(initial=0.0))):
+                if not gap[0] > CLOSED_GAP * (1 + float(np.abs(q).max(initial=0.0))):
                     break
         J = self.stack(q, eqs.p, t, s)[0]
         x = np.concatenate((q, np.zeros(2 * eqs.nv), [t]))
         order = np.concatenate(([t], s, ds, dds, ds))
-        if not gap[0] <= TOLERANCES.gap * (1 + float(np.abs(q).max(initial=0.0))):
+        if not gap[0] <= CLOSED_GAP * (1 + float(np.abs(q).max(initial=0.0))):
             raise self._failure(x, order)
         self._check_freedom(J, q)
         v, a, missed = self.tools.rates_kernel(q, np.zeros(eqs.nv), eqs.p, t, ds, dds)
-        if not missed[0] <= TOLERANCES.rate * (1 + float(np.abs(v).max(initial=0.0))):
+        if not missed[0] <= RATE_ERROR * (1 + float(np.abs(v).max(initial=0.0))):
             text = self._describe_surplus(J, len(targets.names)) or "The prescribed rates do not fit the joints."
             raise ModelError(
                 "inconsistent-motion", f"{text} Their rates disagree at t = {t:.6g} s by {missed[0]:.1e} m/s or rad/s."
             )
         return np.concatenate((q, v, a, [t]))
 
-    def _check_freedom(self, J: Array, q: Array) -> None:
-        """Refuse a motion that leaves coordinates free, naming them."""
+    def _check_freedom(self, J: Array, q: Array, named: float = 1e-6, largest: int = 1500) -> None:
+        """Refuse a motion that leaves coordinates free, naming them.
+
+        named : part of a free motion from which a joint or speed is named: RANK leaves 1e-7 of others.
+        largest : speeds of a machine whose freedom is looked at: its null space takes 2.3 s.
+        """
         eqs = self.eqs
-        if eqs.nv > TOLERANCES.largest:
+        if eqs.nv > largest:
             return
         E = eqs.kernel("spins")(q, eqs.p, float(self.times[0]))[0] if self.held else np.zeros((0, eqs.nv))
         null = null_space(np.vstack((J, np.reshape(E, (-1, eqs.nv))[list(self.held)])))
@@ -324,9 +319,9 @@ class _MotionAnalysis:
                 evidence={"free": null.shape[1]},
             )  # fmt: skip
         freely = np.abs(S @ null).max(axis=1, initial=0.0)
-        joints = [eqs.measures.names[k] for k in eqs.recorded_measures if freely[k] > TOLERANCES.named]
+        joints = [eqs.measures.names[k] for k in eqs.recorded_measures if freely[k] > named]
         size = np.linalg.norm(null, axis=1)
-        speeds = [eqs.speeds.names[k] for k in np.flatnonzero(size > TOLERANCES.named * size.max())]
+        speeds = [eqs.speeds.names[k] for k in np.flatnonzero(size > named * size.max())]
         count = null.shape[1]
         problem = (
             f"{count} degree{'s' * (count != 1)} of freedom of {eqs.name!r} stay{'s' * (count == 1)} free at "

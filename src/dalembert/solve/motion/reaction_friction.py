@@ -21,21 +21,6 @@ Solve = Callable[[Array, Array], tuple[Array, Array]]
 
 
 @dataclass(frozen=True)
-class FrictionLimits:
-    """Iterations between reactions and the friction they cause; changes of λ are relative to its size."""
-
-    iterations: int = 50  # Newton steps: it converges in five where the friction does not jam
-    tolerance: float = 1e-12  # change that ends them: 4500 roundings
-    shortest: float = 1e-3  # part of a Newton step, halved ten times, that is taken even where it makes things worse
-    passes: int = 12  # warm starts of the graph's own solve, from zero multipliers
-    standing: float = 1e-14  # change that ends them
-    unsettled: float = 1e-9  # change after them that is an error: forces are known to nine digits below it
-
-
-FRICTION = FrictionLimits()
-
-
-@dataclass(frozen=True)
 class ConstrainedSystem:
     """The matrices of a state."""
 
@@ -68,9 +53,20 @@ def force_slopes(eqs: EquationsOfMotion, state: State, u: Array, lam: Array) -> 
 
 
 def solve_with_friction(
-    eqs: EquationsOfMotion, state: State, system: ConstrainedSystem, solve: Solve, friction: bool, given: Array
+    eqs: EquationsOfMotion,
+    state: State,
+    system: ConstrainedSystem,
+    solve: Solve,
+    friction: bool,
+    given: Array,
+    iterations: int = 50,
+    tolerance: float = 1e-12,
 ) -> tuple[Array, Array, float]:
-    """(v̇, multipliers of all rows, last change); `system` may hold more rows than the equations do."""
+    """(v̇, multipliers of all rows, last change); `system` may hold more rows than the equations do.
+
+    iterations : newton steps: it converges in five where the friction does not jam.
+    tolerance : change that ends them: 4500 roundings.
+    """
     count, extra = len(state.lam), len(system.b) - len(state.lam)
     lam = np.concatenate((state.lam, np.zeros(extra)))
     acceleration, found = solve(forces_at(eqs, state, system.u, lam[:count]) + given, system.b)
@@ -78,9 +74,9 @@ def solve_with_friction(
         return acceleration, found, 0.0
     zero = np.zeros_like(system.b)
     change = np.inf
-    for _ in range(FRICTION.iterations):
+    for _ in range(iterations):
         change = float(np.abs(found - lam).max()) / (1.0 + float(np.abs(found).max()))
-        if change <= FRICTION.tolerance:
+        if change <= tolerance:
             return acceleration, found, change
         slopes = np.hstack((force_slopes(eqs, state, system.u, lam[:count]), np.zeros((eqs.nv, extra))))
         answer = np.zeros((len(lam), len(lam)))
@@ -91,7 +87,7 @@ def solve_with_friction(
         lam, acceleration, found = _shorten_step(eqs, state, system, solve, lam, step, before, given)
     raise ConvergenceError(
         "friction-unsettled",
-        f"friction and reactions of {eqs.name!r} did not settle in {FRICTION.iterations} iterations (last change "
+        f"friction and reactions of {eqs.name!r} did not settle in {iterations} iterations (last change "
         f"{change:.1e} of the reactions). The joint may be jamming: lower the friction coefficient.",
     )
 
@@ -105,32 +101,48 @@ def _shorten_step(
     step: Array,
     before: float,
     given: Array,
+    shortest: float = 1e-3,
 ) -> tuple[Array, Array, Array]:
-    """The Newton step, halved while it makes things worse (reactions enter through their size, which has a kink)."""
+    """The Newton step, halved while it makes things worse (reactions enter through their size, which has a kink).
+
+    shortest : part of a Newton step, halved ten times, that is taken even where it makes things worse.
+    """
     length = 1.0
     while True:
         trial = lam + length * step
         acceleration, found = solve(forces_at(eqs, state, system.u, trial[: len(state.lam)]) + given, system.b)
-        if float(np.abs(found - trial).max()) <= before or length < FRICTION.shortest:
+        if float(np.abs(found - trial).max()) <= before or length < shortest:
             return trial, acceleration, found
         length /= 2
 
 
 def solve_by_graph(
-    eqs: EquationsOfMotion, state: State, u: Array, friction: bool, stabilise: Baumgarte | None
+    eqs: EquationsOfMotion,
+    state: State,
+    u: Array,
+    friction: bool,
+    stabilise: Baumgarte | None,
+    passes: int = 12,
+    standing: float = 1e-14,
+    unsettled: float = 1e-9,
 ) -> tuple[Array, Array, float]:
-    """The run's own solve, repeated from its own result until it converges, as in the steps of a run."""
+    """The run's own solve, repeated from its own result until it converges, as in the steps of a run.
+
+    passes : warm starts of the graph's own solve, from zero multipliers.
+    standing : change that ends them.
+    unsettled : change after them that is an error: forces are known to nine digits below it.
+    """
     key = ("forward kernel", stabilise)
     kernel = eqs.cache(key, lambda: Kernel(forward_function(eqs, stabilise)))
     lam = np.array(state.lam)
     change = 0.0
-    for _ in range(FRICTION.passes):
+    for _ in range(passes):
         _, acceleration, _, _, after, last = kernel(state.q, state.v, state.z, u, eqs.p, state.t, lam)
         moved = float(np.abs(after - lam).max(initial=0.0))
         lam, change = after, float(np.reshape(last, -1)[0])
-        if moved <= FRICTION.standing * (1.0 + float(np.abs(lam).max(initial=0.0))):
+        if moved <= standing * (1.0 + float(np.abs(lam).max(initial=0.0))):
             break
-    if friction and change > FRICTION.unsettled:
+    if friction and change > unsettled:
         raise ConvergenceError(
             "friction-unsettled",
             f"friction and reactions of {eqs.name!r} did not settle (last change {change:.1e} of the reactions). "

@@ -16,7 +16,7 @@ from dalembert.record import Record
 from dalembert.record.units import per_second
 from dalembert.solve.constrained.solve import depends_on_reactions, forward_function
 from dalembert.solve.integrate.inputs import read_inputs
-from dalembert.solve.integrate.run import THRESHOLDS
+from dalembert.solve.integrate.run import FRICTION_SETTLED
 from dalembert.solve.position.prescribed_motion import acceleration_name
 
 
@@ -40,7 +40,7 @@ def accelerations_along(
     known = {name: record for name in eqs.inputs.names if name in record}
     u = read_inputs(eqs, known if inputs is None else inputs).values(eqs, record.time)
     a, change = eqs.cache("accelerations", lambda: _kernel(eqs)).many(q, v, z, u, eqs.p, record.time[:, None])
-    if depends_on_reactions(eqs) and float(np.max(change, initial=0.0)) > THRESHOLDS.friction:
+    if depends_on_reactions(eqs) and float(np.max(change, initial=0.0)) > FRICTION_SETTLED:
         worst = int(np.argmax(change))
         raise ConvergenceError(
             "friction-unsettled",

@@ -26,43 +26,21 @@ from dalembert.solve.position.orientations import take_poses
 from dalembert.solve.position.static_shape import find_static_shape
 from dalembert.solve.position.tangent import require_mapping
 
-
-@dataclass(frozen=True)
-class AssemblyLimits:
-    """Limits at which joints count as closed, and of the length of the search."""
-
-    # Gap [m or rad] over 1 + the largest coordinate: 4500 units of rounding, a hundred times the rounding of a row.
-    tolerance: float = 1e-12
-    # The search continues to this share of the tolerance where possible: the last Newton step costs little.
-    aimed: float = 1e-2
-    # 144 poses of eight machines of the library, all coordinates off by 0.3 to 3 [m, rad], set the next four numbers:
-    # 137 close from the first start, after 7 steps (median) to 46; the others from a second start or a 13th to 16th.
-    iterations: int = 60
-    restarts: int = 24
-    most_restarts: int = 10_000  # a minute of small machines; the spread of the 100th start has no meaning any more
-    spread: float = 0.05  # of the first of them [m, rad]; the 16th has 1.4, the last 8.5
-    wider: float = 1.25  # from one to the next
-    farthest: int = 10_000  # steps more for a prescribed coordinate that is far away: a thousand turns
-    longest: float = 0.7  # change of a coordinate in one step [m or rad]: 40° stay on one side of a dead point
-    stride: float = 0.2  # change of a prescribed coordinate of a tree from a start [m or rad]: 11° of a crank
-    gain: float = 1e-4  # relative decrease of the residual that counts as one
-    damping: float = 1e-6  # the first; rows have gradients of about 1
-    stuck: float = 1e6  # damping that ends a search: steps are a millionth of the gradient's
-    # Rates [m/s, rad/s] over 1 + the largest speed: above it the wanted rates contradict each other.
-    rounding: float = 1e-13
-    missed: float = 1e-9
-    # Newton steps of speeds: one where rows are linear in them; where a row has no gradient a step quarters what is
-    # missed, 15 from 1 m/s to `missed`.
-    passes: int = 20
-    # Gap and rates of an initial state that a user gives: six digits, as a file keeps them.
-    open: float = 1e-6
-    free: float = 1e-9  # singular value of rows that hold speeds without inertia, over the largest
-    # Speeds, above which steps are solved with sparse factors and the search begins once; speeds without inertia, above
-    # which their rank is not looked at. A dense step of so many takes 15 ms, a search from all starts half a minute.
-    dense: int = 300
-
-
-LIMITS = AssemblyLimits()
+# Gap [m or rad] over 1 + the largest coordinate: 4500 units of rounding, a hundred times the rounding of a row.
+CLOSED = 1e-12
+AIMED = 1e-2  # The search continues to this share of the tolerance where possible: the last Newton step costs little.
+# 144 poses of eight machines of the library, all coordinates off by 0.3 to 3 [m, rad], set the next four numbers: 137
+# close from the first start, after 7 steps (median) to 46; the others from a second start or a 13th to 16th.
+ITERATIONS = 60
+RESTARTS = 24
+MOST_RESTARTS = 10_000  # a minute of small machines; the spread of the 100th start has no meaning any more
+LONGEST_STEP = 0.7  # change of a coordinate in one step [m or rad]: 40° stay on one side of a dead point
+# Rates [m/s, rad/s] over 1 + the largest speed: above it the wanted rates contradict each other.
+SPEED_ROUNDING = 1e-13
+MISSED_SPEED = 1e-9
+# Speeds, above which steps are solved with sparse factors and the search begins once; speeds without inertia, above
+# which their rank is not looked at. A dense step of so many takes 15 ms, a search from all starts half a minute.
+DENSE = 300
 
 
 class Units:
@@ -91,7 +69,7 @@ class Units:
 
     def tolerance(self, q: Array) -> float:
         """Gap in these units that is closed."""
-        return LIMITS.tolerance * (1 + _largest(q) / max(self.length, 1.0))
+        return CLOSED * (1 + _largest(q) / max(self.length, 1.0))
 
     def rows(self, J: csc_matrix) -> Array:
         """Units of rows with these gradients in m and rad: a length, or 1 of directions and angles."""
@@ -125,7 +103,7 @@ def assemble(
     internal: Mapping[str, float] | None = None,
     start: State | None = None,
     t: float = 0.0,
-    restarts: int = LIMITS.restarts,
+    restarts: int = RESTARTS,
     elastic: str = "held",
 ) -> State:
     """Put a machine together.
@@ -205,7 +183,7 @@ def assemble(
             speeds[name] = 0.0 if start is None else float(start.v[eqs.speeds.index[rate]])
     if start is not None and not guess and rows_of_cut_joints(eqs):
         q = _approach(eqs, np.array(start.q), q, wanted, t)
-    q = _close(eqs, q, wanted, turned, t, whole_number("restarts", restarts, 0, LIMITS.most_restarts))
+    q = _close(eqs, q, wanted, turned, t, whole_number("restarts", restarts, 0, MOST_RESTARTS))
     if elastic == "static":
         q = find_static_shape(eqs, q, list(wanted), lambda values, near: _close(eqs, near, values, turned, t, 0), t)
     if eqs.counters:
@@ -340,13 +318,13 @@ def least_change(J: csc_matrix, residual: Array, damping: float) -> Array:
         )
     scale = float(abs(J).max()) ** 2 if J.nnz else 1.0
     damping *= max(1.0, scale)
-    if J.shape[1] <= LIMITS.dense:
+    if J.shape[1] <= DENSE:
         dense = J.toarray()
         if damping == 0.0:
             return np.asarray(-np.linalg.lstsq(dense, residual, rcond=RANK_TOLERANCE)[0])
         G = dense @ dense.T + damping * np.eye(J.shape[0])
         return np.asarray(-dense.T @ np.linalg.solve(G, residual))
-    G = (J @ J.T + (damping + LIMITS.tolerance * scale) * identity(J.shape[0])).tocsc()
+    G = (J @ J.T + (damping + CLOSED * scale) * identity(J.shape[0])).tocsc()
     factor = splu(G)
     y = factor.solve(residual)
     y += factor.solve(residual - (J @ (J.T @ y)) - damping * y)
@@ -360,7 +338,13 @@ def _close(
     turned: Mapping[str, Rotation],
     t: float,
     restarts: int,
+    first_spread: float = 0.05,
+    wider: float = 1.25,
+    farthest: int = 10_000,
 ) -> Array:
+    # first_spread: of the first of them [m, rad]; the 16th has 1.4, the last 8.5.
+    # wider: from one to the next.
+    # farthest: steps more for a prescribed coordinate that is far away: a thousand turns.
     q0 = normalised_numbers(eqs, q0.copy())  # a step does so too, and must not be measured against another length
     for name in eqs.elastic:
         if name in wanted:
@@ -369,15 +353,15 @@ def _close(
     problem, tolerance = _JointGaps(eqs, wanted, turned, t, units), units.tolerance(q0)
     # a prescribed angle may be many turns away, and steps are limited
     far = float(np.abs(problem.residual(q0)[len(eqs.holonomic_rows) :]).max(initial=0.0)) if wanted else 0.0
-    steps = LIMITS.iterations + (min(int(far / LIMITS.longest), LIMITS.farthest) if np.isfinite(far) else 0)
+    steps = ITERATIONS + (min(int(far / LONGEST_STEP), farthest) if np.isfinite(far) else 0)
     q, gap = _iterate(problem, q0, tolerance, steps)
     if gap <= tolerance:
         return q
     random = np.random.default_rng(0)
     best, best_gap = q, gap
-    restarts = restarts if eqs.nv <= LIMITS.dense else 0
+    restarts = restarts if eqs.nv <= DENSE else 0
     for k in range(restarts):
-        spread = LIMITS.spread * LIMITS.wider**k
+        spread = first_spread * wider**k
         shift = random.normal(size=eqs.nv) * spread
         shift[problem.still] = 0.0
         q, gap = _iterate(problem, problem.move(q0.copy(), shift), tolerance, steps)
@@ -413,15 +397,19 @@ def _ask_about_degrees(eqs: EquationsOfMotion, wanted: Mapping[str, float]) -> l
     ]
 
 
-def _approach(eqs: EquationsOfMotion, start: Array, q: Array, wanted: Mapping[str, float], t: float) -> Array:
+def _approach(
+    eqs: EquationsOfMotion, start: Array, q: Array, wanted: Mapping[str, float], t: float, stride: float = 0.2
+) -> Array:
     """q near the wanted values, moved there from a start in small steps: the loops of a tree stay on their branch.
 
     q is given back where a step does not close the joints.
+
+    stride : change of a prescribed coordinate of a tree from a start [m or rad]: 11° of a crank.
     """
     chosen = {name: value for name, value in wanted.items() if name not in eqs.elastic}
     now = eqs.kernel("measures")(start, np.zeros(eqs.nv), eqs.p, t)[0][[eqs.measures.index[name] for name in chosen]]
     change = np.array(list(chosen.values())) - now
-    count = int(np.ceil(np.abs(change).max(initial=0.0) / LIMITS.stride))
+    count = int(np.ceil(np.abs(change).max(initial=0.0) / stride))
     units = Units(eqs, start, t)
     tolerance = units.tolerance(start)
     for k in range(1, count):
@@ -451,7 +439,7 @@ class _Closing:
     def at(self, q: Array) -> _Pose:
         residual = self.gaps.residual(q)
         gap = float(np.abs(residual).max(initial=0.0))
-        is_closed = gap <= self.tolerance * LIMITS.aimed
+        is_closed = gap <= self.tolerance * AIMED
         return _Pose(q, residual, gap, 0.0 if is_closed else float(np.linalg.norm(residual)))
 
     def value(self, point: _Pose) -> float:
@@ -460,7 +448,7 @@ class _Closing:
     def step(self, point: _Pose, damping: float) -> DampedStep:
         change = least_change(self.gaps.gradient(point.q), point.residual, damping)
         size = float(np.abs(change).max(initial=0.0))
-        return DampedStep(change * min(1.0, LIMITS.longest / max(size, 1e-300)), point.norm)
+        return DampedStep(change * min(1.0, LONGEST_STEP / max(size, 1e-300)), point.norm)
 
     def evaluate(self, point: _Pose, step: DampedStep) -> _Pose | None:
         return self.at(self.gaps.move(point.q.copy(), step.change)) if np.isfinite(step.change).all() else None
@@ -472,13 +460,26 @@ class _Closing:
         return trial is not None and point.gap <= self.tolerance
 
 
-def _iterate(gaps: _JointGaps, q: Array, tolerance: float, steps: int = LIMITS.iterations) -> tuple[Array, float]:
-    """The pose with the joints closed, and its largest gap."""
+def _iterate(
+    gaps: _JointGaps,
+    q: Array,
+    tolerance: float,
+    steps: int = ITERATIONS,
+    gain: float = 1e-4,
+    first_damping: float = 1e-6,
+    stuck: float = 1e6,
+) -> tuple[Array, float]:
+    """The pose with the joints closed, and its largest gap.
+
+    gain : relative decrease of the residual that counts as one.
+    first_damping : the first; rows have gradients of about 1.
+    stuck : damping that ends a search: steps are a millionth of the gradient's.
+    """
     problem = _Closing(gaps, tolerance)
     point = problem.at(q)
     if point.norm > 0.0:
-        damping = Damping(first=0.0, restart=LIMITS.damping, dropped=LIMITS.damping, least=0.0, most=LIMITS.stuck)
-        point = minimise(problem, point, damping, steps, share=LIMITS.gain).point
+        damping = Damping(first=0.0, restart=first_damping, dropped=first_damping, least=0.0, most=stuck)
+        point = minimise(problem, point, damping, steps, share=gain).point
     return point.q, point.gap
 
 
@@ -486,7 +487,11 @@ def _largest(x: Array) -> float:
     return float(np.abs(x).max(initial=0.0))
 
 
-def _speeds(eqs: EquationsOfMotion, q: Array, v0: Array, wanted: Mapping[str, float], t: float) -> Array:
+def _speeds(
+    eqs: EquationsOfMotion, q: Array, v0: Array, wanted: Mapping[str, float], t: float, passes: int = 20
+) -> Array:
+    # passes: Newton steps of speeds: one where rows are linear in them; where a row has no gradient a step quarters
+    # what is missed, 15 from 1 m/s to `missed`.
     zero_z, zero_u = np.zeros(eqs.nz), np.zeros(eqs.nu)
     v = v0
     chosen = [eqs.measures.index[name] for name in wanted if name in eqs.measures.index]
@@ -494,7 +499,7 @@ def _speeds(eqs: EquationsOfMotion, q: Array, v0: Array, wanted: Mapping[str, fl
     wanted = {n: wanted[n] for n in sorted(wanted, key=lambda n: n not in eqs.measures.index)}
     values = np.array(list(wanted.values()))
     units = Units(eqs, q, t)
-    for _ in range(LIMITS.passes):
+    for _ in range(passes):
         (rates,) = eqs.kernel("rates")(q, v, eqs.p, t)
         A = eqs.kernel("rows").sparse(0, q, v, zero_z, zero_u, eqs.p, t)
         if len(eqs.rate_rows) < len(eqs.rows):
@@ -508,11 +513,11 @@ def _speeds(eqs: EquationsOfMotion, q: Array, v0: Array, wanted: Mapping[str, fl
         rows = units.rows(J)
         residual, J = residual / rows, units.scale(J, rows)
         size = 1 + _largest(v / units.columns) + _largest(values / rows[len(rates) :])
-        if float(np.abs(residual).max(initial=0.0)) <= LIMITS.rounding * size:
+        if float(np.abs(residual).max(initial=0.0)) <= SPEED_ROUNDING * size:
             return v
         v = v + units.columns * least_change(J, residual, 0.0)
     worst = int(np.argmax(np.abs(residual)))
-    if abs(residual[worst]) > LIMITS.missed * size:
+    if abs(residual[worst]) > MISSED_SPEED * size:
         rated = [eqs.rows[k].owner for k in eqs.rate_rows]
         names = [*(f"constraint {o!r}" for o in rated), *(f"the prescribed rate of {n!r}" for n in wanted)]
         rate_names = dict(zip(eqs.measures.names, eqs.measure_rates.names, strict=True))
@@ -525,13 +530,16 @@ def _speeds(eqs: EquationsOfMotion, q: Array, v0: Array, wanted: Mapping[str, fl
     return v
 
 
-def check_start(eqs: EquationsOfMotion, state: State) -> None:
-    """Refuse a start whose joints are visibly open, or whose speeds would open them."""
+def check_start(eqs: EquationsOfMotion, state: State, open: float = 1e-6) -> None:
+    """Refuse a start whose joints are visibly open, or whose speeds would open them.
+
+    open : gap and rates of an initial state that a user gives: six digits, as a file keeps them.
+    """
     (phi,) = eqs.kernel("position")(state.q, eqs.p, state.t)
     units = Units(eqs, state.q, state.t)
     rows = units.rows(eqs.kernel("rows").sparse(0, state.q, state.v, state.z, np.zeros(eqs.nu), eqs.p, state.t))
     shares = np.abs(phi) / rows[eqs.holonomic_rows]
-    if phi.size and not shares.max() <= LIMITS.open:
+    if phi.size and not shares.max() <= open:
         worst = int(np.argmax(shares))
         owner, gap = eqs.rows[eqs.holonomic_rows[worst]].owner, float(np.abs(phi[worst]))
         raise AssemblyError(
@@ -543,7 +551,7 @@ def check_start(eqs: EquationsOfMotion, state: State) -> None:
         )
     (rates,) = eqs.kernel("rates")(state.q, state.v, eqs.p, state.t)
     shares = np.abs(rates) / rows[eqs.rate_rows]
-    if rates.size and not shares.max() <= LIMITS.open * (1 + _largest(state.v / units.columns)):
+    if rates.size and not shares.max() <= open * (1 + _largest(state.v / units.columns)):
         worst = int(np.argmax(shares))
         owner, slip = eqs.rows[eqs.rate_rows[worst]].owner, float(np.abs(rates[worst]))
         raise AssemblyError(
@@ -555,17 +563,20 @@ def check_start(eqs: EquationsOfMotion, state: State) -> None:
         )
 
 
-def check_weightless(eqs: EquationsOfMotion, state: State) -> None:
-    """Every speed without inertia must be constrained by joints, or nothing determines its change: rank [M; A] = n."""
+def check_weightless(eqs: EquationsOfMotion, state: State, free_direction: float = 1e-9) -> None:
+    """Every speed without inertia must be constrained by joints, or nothing determines its change: rank [M; A] = n.
+
+    free_direction : singular value of rows that hold speeds without inertia, over the largest.
+    """
     if not mass_is_singular(eqs):
         return
     M = eqs.kernel("inertia").sparse(0, state.q, eqs.p, state.t)
     free = np.flatnonzero(M.diagonal() == 0)  # M is positive semidefinite: a zero there is a zero row
-    if not 0 < free.size <= LIMITS.dense:
+    if not 0 < free.size <= DENSE:
         return
     A = eqs.kernel("rows").sparse(0, state.q, state.v, state.z, np.zeros(eqs.nu), eqs.p, state.t)[:, free].toarray()
     _, size, directions = np.linalg.svd(np.vstack((A, np.zeros((max(free.size - A.shape[0], 0), free.size)))))
-    if size[free.size - 1] < LIMITS.free * max(1.0, size[0]):
+    if size[free.size - 1] < free_direction * max(1.0, size[0]):
         name = eqs.speeds.names[free[int(np.argmax(np.abs(directions[free.size - 1])))]]
         raise ModelError(
             "massless-body",

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array
 from dalembert.solve.constrained.matrices import RANK_TOLERANCE
-from dalembert.solve.position.assemble import LIMITS, Units, normalised_numbers
+from dalembert.solve.position.assemble import AIMED, CLOSED, MISSED_SPEED, SPEED_ROUNDING, Units, normalised_numbers
 
 ITERATIONS = 12  # from a neighbouring pose three to five suffice
 
@@ -50,11 +50,11 @@ def assemble_together(
         return np.hstack((gaps, eqs.kernel("measures").many(q, still, p, t)[0][:, chosen] - values))
 
     q = np.tile(start.q, (n, 1))
-    tolerance = LIMITS.tolerance * (1 + np.abs(q).max(axis=1, initial=0.0)) * min(Units(eqs, start.q, t).length, 1.0)
+    tolerance = CLOSED * (1 + np.abs(q).max(axis=1, initial=0.0)) * min(Units(eqs, start.q, t).length, 1.0)
     with np.errstate(all="ignore"):
         missed = residual(q)
         gap = np.abs(missed).max(axis=1, initial=0.0)
-        active = gap > LIMITS.aimed * tolerance
+        active = gap > AIMED * tolerance
         for _ in range(ITERATIONS):
             if not active.any():
                 break
@@ -67,7 +67,7 @@ def assemble_together(
             active &= new_gap < gap
             q, missed = np.where(active[:, None], trial, q), np.where(active[:, None], after, missed)
             gap = np.where(active, new_gap, gap)
-            active &= gap > LIMITS.aimed * tolerance
+            active &= gap > AIMED * tolerance
         v, agrees = _find_speeds(eqs, q, speeds, p, t)
     return q, v, (gap <= tolerance) & agrees
 
@@ -85,12 +85,12 @@ def _find_speeds(
         rates = eqs.kernel("rates").many(q, v, p, t)[0].reshape(n, -1)
         missed = np.hstack((rates, eqs.kernel("measures").many(q, v, p, t)[1][:, chosen] - values))
         worst = np.abs(missed).max(axis=1, initial=0.0)
-        off = worst > LIMITS.rounding * size
+        off = worst > SPEED_ROUNDING * size
         if not off.any():
             break
         J = _gradient(eqs, q, v, p, t, eqs.rate_rows, chosen)
         v = np.where(off[:, None], v - _least_change(J, missed), v)
-    return v, worst <= LIMITS.missed * size
+    return v, worst <= MISSED_SPEED * size
 
 
 def _gradient(

@@ -14,7 +14,7 @@ from dalembert.model import Mechanism
 from dalembert.solve.constrained import matrices
 from dalembert.solve.position.assemble import assemble
 from dalembert.solve.position.limits import find_exceeded
-from dalembert.solve.position.mobility import LIMITS, Mobility, mobility, rows_at
+from dalembert.solve.position.mobility import NEAR_SINGULAR, Mobility, mobility, rows_at
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def _warnings(m: Mechanism, found: Mobility) -> list[Finding]:
         count, joints = found.rows - found.rank, list(found.redundant)
         problem = f"{count} redundant constraint row(s); reactions of {', '.join(joints)} are not unique."
         result.append(Finding("not-unique", problem, {"joints": joints}, {"rows": count}))
-    if found.distance < LIMITS.near_singular:
+    if found.distance < NEAR_SINGULAR:
         problem = f"the drawing is near a singular pose (smallest singular value {found.distance:.1e})."
         result.append(Finding("near-singular", problem, evidence={"smallest": found.distance}))
     if found.dof == 0 and not m.drivers:

@@ -28,25 +28,12 @@ from dalembert.solve.position.idle import free_spins
 from dalembert.solve.position.prescribed_motion import acceleration_name
 from dalembert.solve.position.tangent import RANK, speed_numbers
 
-
-@dataclass(frozen=True)
-class MobilityLimits:
-    """Limits of the judgement of rows; rows have unit length and arms are scaled to one, so they are pure numbers."""
-
-    # singular value, relative to the largest, up to which rows depend on each other
-    rank: float = RANK
-    # share of a left null vector from which a joint takes part in a redundancy: rows outside it have rounding there,
-    # some 1e-16 over the singular value that counts (1e-9 at least), so 1e-7
-    involved: float = 1e-6
-    # singular value, relative to the largest, below which a pose is near a singular one: constraint forces are ten
-    # thousand times the loads there, and a step that closes joints to 1e-12 knows speeds to 1e-8
-    near_singular: float = 1e-4
-    # distance of the neighbouring pose [rad, or times the arm, m] whose rank is compared: a simple dead point has a
-    # singular value of this size there, far above `rank`
-    probe: float = 1e-2
-
-
-LIMITS = MobilityLimits()
+# Share of a left null vector from which a joint takes part in a redundancy: rows outside it have rounding there, some
+# 1e-16 over the singular value that counts (1e-9 at least), so 1e-7.
+INVOLVED = 1e-6
+# Singular value, relative to the largest, below which a pose is near a singular one: constraint forces are ten
+# thousand times the loads there, and a step that closes joints to 1e-12 knows speeds to 1e-8.
+NEAR_SINGULAR = 1e-4
 
 
 def gruebler(bodies: int, freedoms: Mapping[int, int], *, planar: bool) -> int:
@@ -118,7 +105,7 @@ def scaled_rows(eqs: EquationsOfMotion, A: Array) -> Array:
     if turning.any() and not turning.all():
         straight = np.sqrt((A[..., ~turning] ** 2).sum(axis=-1))
         turn = np.sqrt((A[..., turning] ** 2).sum(axis=-1))
-        mixed = straight > LIMITS.rank * size
+        mixed = straight > RANK * size
         arm = float((turn[mixed] / straight[mixed]).max(initial=0.0))
     scaled = np.where(turning, A / arm, A) if arm > 0 else A
     return unit_rows(eqs, scaled)
@@ -147,7 +134,7 @@ def mobility(
     *,
     basis: str = "partition",
     independent: Iterable[str] | None = None,
-    tolerance: float = LIMITS.rank,
+    tolerance: float = RANK,
 ) -> Mobility:
     """Degrees of freedom, counted and true, and the joints that are redundant.
 
@@ -176,7 +163,7 @@ def mobility(
     if rank < len(eqs.rows):
         weight = np.linalg.norm(matrices.left_null_space(A, tolerance), axis=1)
         owners = [row.owner for row in eqs.rows]
-        redundant = tuple(dict.fromkeys(o for o, w in zip(owners, weight, strict=True) if w > LIMITS.involved))
+        redundant = tuple(dict.fromkeys(o for o, w in zip(owners, weight, strict=True) if w > INVOLVED))
         extra = [owners[k] for k in _surplus_rows(A, rank)]
         surplus = tuple((owner, extra.count(owner)) for owner in dict.fromkeys(extra))
     chosen = matrices.independent_columns(A, tolerance)[0]
@@ -204,11 +191,17 @@ def _surplus_rows(A: Array, rank: int) -> list[int]:
     return sorted(int(k) for k in ties.pivot_columns(A.T)[1][rank:])
 
 
-def _is_singular(eqs: EquationsOfMotion, state: State, A: Array, rank: int, tolerance: float) -> bool | None:
-    """Whether the rank drops just here: compare with a pose a little further along a freedom."""
+def _is_singular(
+    eqs: EquationsOfMotion, state: State, A: Array, rank: int, tolerance: float, probe: float = 1e-2
+) -> bool | None:
+    """Whether the rank drops just here: compare with a pose a little further along a freedom.
+
+    probe : distance of the neighbouring pose [rad, or times the arm, m] whose rank is compared: a simple dead point has
+    a singular value of this size there, far above `rank`.
+    """
     S = matrices.complement(A, tolerance=tolerance)
     direction = S @ np.random.default_rng(0).normal(size=S.shape[1])
-    direction *= LIMITS.probe / float(np.abs(direction).max())
+    direction *= probe / float(np.abs(direction).max())
     q, t = np.array(state.q), state.t
     N = np.reshape(eqs.kernel("kinematics")(q, eqs.p, t)[0], (eqs.nq, eqs.nv))
     q = normalised_numbers(eqs, q + N @ direction)
@@ -219,7 +212,7 @@ def _is_singular(eqs: EquationsOfMotion, state: State, A: Array, rank: int, tole
     return matrices.rank_of(np.linalg.svd(rows_at(eqs, near), compute_uv=False), tolerance) > rank
 
 
-def rank_report(eqs: EquationsOfMotion, record: Record, *, tolerance: float = LIMITS.rank) -> Record:
+def rank_report(eqs: EquationsOfMotion, record: Record, *, tolerance: float = RANK) -> Record:
     """Rank of the constraint rows, freedoms, distance to a singular pose and residuals along a run.
 
     Returns a Record with channels ``rank``, ``dof``, ``distance`` (smallest singular value that counts) and

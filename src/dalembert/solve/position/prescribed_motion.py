@@ -22,7 +22,7 @@ from dalembert.expressions import Array, Kernel, call_user
 from dalembert.mechanics.rotations import exponential
 from dalembert.model.orientation import Rotation, logarithm, rotation
 from dalembert.model.recorded import read_orientation
-from dalembert.numerics.sample_times import TOLERANCES
+from dalembert.numerics.sample_times import lateness
 from dalembert.record import Record
 from dalembert.solve.position.orientations import (
     interpolate_orientations,
@@ -38,18 +38,6 @@ DEGREE = 5  # of the splines that differentiate samples; the error of an acceler
 LEAST = 4  # samples to differentiate
 DOUBT = 0.02  # estimated error, as a share of the largest value, that is warned of
 
-
-@dataclass(frozen=True)
-class RateLimits:
-    """When a recorded rate is not the derivative of its coordinate, beside `DOUBT`."""
-
-    rounding: float = 1e-9  # of the largest coordinate and rate: channels written with nine digits
-    nothing: float = 1e-12  # [SI] added to it: channels that are zero
-    explained: float = 10.0  # times the estimated error of the derivative, which is right within a factor of four
-    coarse: float = 0.25  # of its range that a coordinate moves in one interval: no spline follows; 12 in a period
-
-
-RATE = RateLimits()
 
 _AXES = ("x", "y", "z")
 _ACCELERATION = {"rate": "acceleration", "speed": "acceleration", "parameter_rate": "parameter_acceleration"}
@@ -388,8 +376,8 @@ class RecordMotion:
     def at(self, times: Array) -> tuple[Array, Array, Array]:
         if len(times) == len(self.times) and np.array_equal(times, self.times):
             return self._data[0], self._data[1], self._data[2]
-        slack = TOLERANCES.late * (1 + float(np.abs(self.times).max()))
-        if times[0] < self.times[0] - slack or times[-1] > self.times[-1] + slack:
+        rounding = lateness(1 + float(np.abs(self.times).max()))
+        if times[0] < self.times[0] - rounding or times[-1] > self.times[-1] + rounding:
             raise DataError(
                 "record-too-short",
                 f"the motion runs from {self.times[0]:g} to {self.times[-1]:g} s, "
@@ -472,11 +460,26 @@ def differentiate(times: Array, values: Array, order: int) -> tuple[Array, Array
     return found, error
 
 
-def doubt(record: Record, names: Any, rates: Any, given: Array, derivative: Callable[[], tuple[Array, Array]]) -> Array:
+def doubt(
+    record: Record,
+    names: Any,
+    rates: Any,
+    given: Array,
+    derivative: Callable[[], tuple[Array, Array]],
+    negligible: float = 1e-9,
+    nothing: float = 1e-12,
+    explained: float = 10.0,
+    coarse: float = 0.25,
+) -> Array:
     """Errors of recorded rates (or accelerations) of `names`; `derivative` gives splined ones and their errors.
 
     Zero, but of a resampled record the difference from the spline. Warns where a rate is not the derivative, beyond
     what the sampling explains.
+
+    negligible : of the largest coordinate and rate: channels written with nine digits.
+    nothing : [SI] added to it: channels that are zero.
+    explained : times the estimated error of the derivative, which is right within a factor of four.
+    coarse : of its range that a coordinate moves in one interval: no spline follows; 12 in a period.
     """
     none = np.zeros_like(given)
     if len(record) < LEAST:
@@ -487,10 +490,10 @@ def doubt(record: Record, names: Any, rates: Any, given: Array, derivative: Call
     gaps = np.abs(found - given).reshape(len(given), -1)
     sizes, errors, most = (np.abs(x).reshape(len(given), -1).max(axis=0) for x in (given, error, found))
     values = [record[n] if n in record.names else np.array([0.0, 1.0]) for n in names]
-    rounding = RATE.rounding * (np.array([np.abs(x).max() for x in values]) + sizes.max()) + RATE.nothing
-    if (most * float(np.diff(record.time).max()) > RATE.coarse * np.array([np.ptp(x) for x in values])).any():
+    rounding = negligible * (np.array([np.abs(x).max() for x in values]) + sizes.max()) + nothing
+    if (most * float(np.diff(record.time).max()) > coarse * np.array([np.ptp(x) for x in values])).any():
         return none
-    for k in np.flatnonzero(gaps.max(axis=0) > DOUBT * sizes + RATE.explained * errors + rounding):
+    for k in np.flatnonzero(gaps.max(axis=0) > DOUBT * sizes + explained * errors + rounding):
         where = int(np.argmax(gaps[:, k]))
         warnings.warn(
             MotionWarning(

@@ -11,7 +11,6 @@ corrects what K leaves out (the turning of weights with the deformation) in a fe
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,29 +21,22 @@ from dalembert.numerics import ties
 from dalembert.solve.constrained.matrices import complement, rank_of
 
 
-@dataclass(frozen=True)
-class StaticLimits:
-    """When the deformation counts as found."""
-
-    # Last change over 1 + the largest elastic coordinate: rounding is 1e-16.
-    tolerance: float = 1e-10
-    # What the stiffness leaves out is below a half of it in any machine that does not buckle: 34 passes reach 1e-10.
-    passes: int = 40
-
-
-LIMITS = StaticLimits()
-
-
 def find_static_shape(
     eqs: EquationsOfMotion,
     q: Array,
     named: Sequence[str],
     close: Callable[[Mapping[str, float], Array], Array],
     t: float,
+    tolerance: float = 1e-10,
+    passes: int = 40,
 ) -> Array:
     """q with its elastic coordinates at rest.
 
     named : coordinates with given values.  close : from values of coordinates and a pose to the closed pose.
+
+    tolerance : last change over 1 + the largest elastic coordinate: rounding is 1e-16.
+    passes : what the stiffness leaves out is below a half of it in any machine that does not buckle: 34 passes reach
+    1e-10.
     """
     if "tangent" not in eqs.functions:
         problem = f"{eqs.name!r} has no elastic coordinates whose static rest could be found."
@@ -54,7 +46,7 @@ def find_static_shape(
     values = eqs.kernel("measures")(q, rest[0], eqs.p, t)[0][[eqs.measures.index[name] for name in held]]
     places = [eqs.measures.index[eqs.motor_sides.get(name, name)] for name in held]  # where efforts may act
     change = np.inf
-    for _ in range(LIMITS.passes):
+    for _ in range(passes):
         A = eqs.kernel("rows")(q, *rest, eqs.p, t)[0]
         H = eqs.kernel("measures")(q, rest[0], eqs.p, t)[2][places]
         Z = complement(np.vstack((A, H)))
@@ -66,11 +58,9 @@ def find_static_shape(
         q = close({**dict(zip(held, values, strict=True)), **elastic}, q)
         size = 1 + max((abs(x) for x in elastic.values()), default=0.0)
         change = float(np.abs(step).max(initial=0.0)) / size
-        if change <= LIMITS.tolerance:
+        if change <= tolerance:
             return q
-    problem = (
-        f"the static deformation of {eqs.name!r} was not found in {LIMITS.passes} passes (last change {change:.1e})."
-    )
+    problem = f"the static deformation of {eqs.name!r} was not found in {passes} passes (last change {change:.1e})."
     raise ConvergenceError("no-convergence", problem, evidence={"change": change})
 
 

@@ -39,17 +39,6 @@ CLEAR, POSSIBLE = 1e-2, 1e-7  # least independent part of a coordinate beside th
 
 
 @dataclass(frozen=True)
-class ReactionLimits:
-    """Newton's method between reactions and the friction that they cause."""
-
-    iterations: int = 50  # it converges in five where the friction does not jam
-    settled: float = 1e-12  # last change, of the largest reaction: 4500 roundings
-
-
-REACTIONS = ReactionLimits()
-
-
-@dataclass(frozen=True)
 class Terms:
     """Values and derivatives at one state; suffix x: by ξ, v: by v, z: by z, u: by u, lam: by λ."""
 
@@ -198,17 +187,21 @@ def split(A: Array) -> tuple[Array, Array, Array, Array, Array, Array]:
     return lengths, U[:, :rank], sigma[:rank], Vt[:rank].T, Vt[rank:].T, U[:, rank:]
 
 
-def accelerations(eqs: EquationsOfMotion, x: Instant) -> Instant:
-    """The same instant with its accelerations and multipliers, to rounding (friction by Newton's method on λ)."""
+def accelerations(eqs: EquationsOfMotion, x: Instant, iterations: int = 50, settled: float = 1e-12) -> Instant:
+    """The same instant with its accelerations and multipliers, to rounding (friction by Newton's method on λ).
+
+    iterations : it converges in five where the friction does not jam.
+    settled : last change, of the largest reaction: 4500 roundings.
+    """
     zero = np.zeros(eqs.nv)
     lam = x.lam
-    for _ in range(REACTIONS.iterations):
+    for _ in range(iterations):
         here = Instant(x.q, x.v, x.z, x.u, x.t, zero, lam)
         T = terms(eqs, here)
         saddle = Saddle(T.M, T.A, T.f_lam)
         a, new = saddle.solve(T.f - T.f_lam @ lam, -T.R2)
         change = float(np.abs(new - lam).max(initial=0.0))
-        if not T.f_lam.any() or change <= REACTIONS.settled * (1e-300 + float(np.abs(new).max(initial=0.0))):
+        if not T.f_lam.any() or change <= settled * (1e-300 + float(np.abs(new).max(initial=0.0))):
             return Instant(x.q, x.v, x.z, x.u, x.t, a, new)
         lam = new
     raise ConvergenceError(

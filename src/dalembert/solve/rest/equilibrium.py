@@ -23,11 +23,20 @@ from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array
 from dalembert.solve.integrate.inputs import read_inputs
 from dalembert.solve.integrate.stick_slip import convert, fix_modes
-from dalembert.solve.position.assemble import LIMITS as ASSEMBLY
-from dalembert.solve.position.assemble import assemble, check_start, require_state
+from dalembert.solve.position.assemble import DENSE, assemble, check_start, require_state
 from dalembert.solve.position.limits import find_broken
 from dalembert.solve.position.tangent import Instant, accelerations, named_values, require_mapping
-from dalembert.solve.rest.rest_equations import LIMITS, Place, Rest
+from dalembert.solve.rest.rest_equations import (
+    ACCEPTED,
+    CLOSED,
+    CONVERGED,
+    GOOD,
+    INTEGRATOR,
+    NEWTON_STEPS,
+    STEP,
+    Place,
+    Rest,
+)
 from dalembert.solve.rest.steady_motion import steady_motion
 
 
@@ -181,14 +190,14 @@ def _stick(
     if place is None:
         raise AssemblyError("joint-open", f"cannot close the joints of {eqs.name!r} at the start.")
     problem.check_still(place)
-    if problem.error(place) > LIMITS.converged:
+    if problem.error(place) > CONVERGED:
         place = _polish(problem, (_newton(problem, place) if guess else None) or _fall(problem, place))
-    if problem.error(place) > LIMITS.accepted:
+    if problem.error(place) > ACCEPTED:
         return "With friction holding its joints where they are, the rest of the machine finds no equilibrium either."
     found = eqs.state(place.q, None, place.z, pose.t, lam=place.lam[: len(eqs.rows)])
     near = fix_modes(eqs, found, u)
     x = accelerations(near.eqs, Instant(found.q, found.v, found.z, u, found.t, found.v, near.state.lam))
-    if place.shares(place.forces.M @ x.a, x.a).max(initial=0.0) <= LIMITS.accepted:
+    if place.shares(place.forces.M @ x.a, x.a).max(initial=0.0) <= ACCEPTED:
         lam = x.lam[: len(eqs.rows)]
         at_limit = {d.coordinate: 1.0 for d in dry}  # released although another holds it: it carries its limit
         return replace(eqs.state(found.q, None, found.z, found.t, lam=lam), friction=at_limit | near.share)
@@ -224,12 +233,12 @@ def _at_rest(
         found = _newton(problem, place)
         if found is None:
             found = _sink(problem, place)
-    elif start is not None and problem.error(place) <= LIMITS.accepted:
+    elif start is not None and problem.error(place) <= ACCEPTED:
         found = place
     else:
         found = _fall(problem, place)
     found = _polish(problem, found)
-    if eqs.nz and problem.error(found) > LIMITS.accepted:  # internal states that do not follow the pose: integrators
+    if eqs.nz and problem.error(found) > ACCEPTED:  # internal states that do not follow the pose: integrators
         rest = _settle_integrators(problem, place.q, place.z)
         found = (None if rest is None else problem.settle(*rest)) or found
     problem.check_found(found, driven)
@@ -251,16 +260,35 @@ def _first_pose(
         return assemble(eqs, held, guess=guess, start=start, t=t)
 
 
-def _sink(problem: Rest, place: Place) -> Place:
-    """Follow the forces downhill, in ever longer steps."""
+def _sink(
+    problem: Rest,
+    place: Place,
+    descent: int = 600,
+    too_far: float = 1e12,
+    least_damping: float = 1e-3,
+    no_damping: float = 1e-9,
+    overshoot: float = 0.5,
+    slowest: float = 0.5,
+    fastest: float = 0.05,
+) -> Place:
+    """Follow the forces downhill, in ever longer steps.
+
+    descent : steps along the forces: 60 sizes of the machine in steps of 0.4, four times.
+    too_far : damping over the first one that ends a descent: steps are rounding.
+    least_damping : of the first one, after a step that failed.
+    no_damping : of the first one, from which a step is Newton's.
+    overshoot : or share of its first force that opposes a step at its end: past the minimum, not far.
+    slowest : factor by which damping falls after a step that helps, at least.
+    fastest : and at most: as fast as the force does, a step of Newton's method is tried four steps later.
+    """
     first = problem.accelerations(place)
     if first == 0.0:
         return place
-    mu = first / LIMITS.step
+    mu = first / STEP
     began = place.q
-    smallest = LIMITS.no_damping * mu
-    for _ in range(LIMITS.descent):
-        if problem.error(place) <= LIMITS.converged or problem.is_lost(began, place.q):
+    smallest = no_damping * mu
+    for _ in range(descent):
+        if problem.error(place) <= CONVERGED or problem.is_lost(began, place.q):
             break
         change = problem.step(place, mu)
         size = float(np.abs(change).max(initial=0.0))
@@ -272,31 +300,35 @@ def _sink(problem: Rest, place: Place) -> Place:
             trial = problem.settle(problem.move(place.q, change), place.z)
         if trial is not None and problem.is_same_branch(place, trial):
             before, after = place.work(place.left), place.work(trial.left)
-            if after >= LIMITS.good * before and problem.error(place) <= LIMITS.accepted:
+            if after >= GOOD * before and problem.error(place) <= ACCEPTED:
                 break  # rounding
-            if after < LIMITS.good * before or float(trial.left @ change) >= -LIMITS.overshoot * along:
-                shorter = min(max(LIMITS.fastest, after / before), LIMITS.slowest)
+            if after < GOOD * before or float(trial.left @ change) >= -overshoot * along:
+                shorter = min(max(fastest, after / before), slowest)
                 if share < 1.0:  # cut, it is no step of the flow: damped more, the next one has that length
-                    mu = max(mu, LIMITS.least_damping * first) / share
+                    mu = max(mu, least_damping * first) / share
                 else:
                     mu = mu * shorter if mu > smallest else 0.0
                 place = trial
                 continue
-        mu = max(4 * mu, LIMITS.least_damping * first)
-        if mu > LIMITS.too_far * first:
+        mu = max(4 * mu, least_damping * first)
+        if mu > too_far * first:
             break
     return place
 
 
-def _fall(problem: Rest, place: Place) -> Place:
-    """Where the machine comes to rest; where it falls for ever or comes apart, the nearest equilibrium of any kind."""
+def _fall(problem: Rest, place: Place, perturbations: int = 6, first_move: float = 0.05) -> Place:
+    """Where the machine comes to rest; where it falls for ever or comes apart, the nearest equilibrium of any kind.
+
+    perturbations : moves away from unstable equilibria, of 0.05 rad, doubled each time: up to a quarter turn.
+    first_move : the first of them [rad].
+    """
     try:
         found = _sink(problem, place)
-        for k in range(LIMITS.perturbations if problem.eqs.nv <= ASSEMBLY.dense else 0):
+        for k in range(perturbations if problem.eqs.nv <= DENSE else 0):
             away = problem.unstable_direction(found)
             if away is None:
                 break
-            moved = problem.settle(problem.move(found.q, away * (LIMITS.first_move * 2**k)), found.z)
+            moved = problem.settle(problem.move(found.q, away * (first_move * 2**k)), found.z)
             if moved is None:
                 break
             found = _sink(problem, moved)
@@ -305,7 +337,7 @@ def _fall(problem: Rest, place: Place) -> Place:
         if nearest is None:
             raise
         return nearest
-    if problem.error(found) <= LIMITS.accepted or problem.eqs.nz:
+    if problem.error(found) <= ACCEPTED or problem.eqs.nz:
         return found
     try:
         return _newton(problem, place) or found
@@ -313,10 +345,14 @@ def _fall(problem: Rest, place: Place) -> Place:
         return found
 
 
-def _newton(problem: Rest, place: Place) -> Place | None:
-    """Newton's method to the nearest equilibrium of any kind; None where it loses its way."""
-    for _ in range(LIMITS.newton):
-        if problem.error(place) <= LIMITS.converged:
+def _newton(problem: Rest, place: Place, shortest: float = 1e-3, decrease: float = 1e-4) -> Place | None:
+    """Newton's method to the nearest equilibrium of any kind; None where it loses its way.
+
+    shortest : part of a Newton step, halved ten times, that ends the search.
+    decrease : share of the predicted decrease that is one (Armijo).
+    """
+    for _ in range(NEWTON_STEPS):
+        if problem.error(place) <= CONVERGED:
             return place
         change = problem.step(place, 0.0)
         size = float(np.abs(change).max(initial=0.0))
@@ -327,22 +363,22 @@ def _newton(problem: Rest, place: Place) -> Place | None:
         before = place.work(place.left)
         while True:
             trial = problem.settle(problem.move(place.q, fraction * change), place.z)
-            if trial is not None and place.work(trial.left) < (1 - LIMITS.decrease * fraction) * before:
+            if trial is not None and place.work(trial.left) < (1 - decrease * fraction) * before:
                 place = trial
                 break
             fraction /= 2
-            if fraction < LIMITS.shortest:
-                return place if problem.error(place) <= LIMITS.accepted else None
-    return place if problem.error(place) <= LIMITS.accepted else None
+            if fraction < shortest:
+                return place if problem.error(place) <= ACCEPTED else None
+    return place if problem.error(place) <= ACCEPTED else None
 
 
 def _polish(problem: Rest, place: Place) -> Place:
     """Newton steps for as long as they help."""
-    for _ in range(LIMITS.newton):
+    for _ in range(NEWTON_STEPS):
         if problem.error(place) == 0.0:
             break
         trial = problem.settle(problem.move(place.q, problem.step(place, 0.0)), place.z)
-        if trial is None or not problem.error(trial) < LIMITS.good * problem.error(place):
+        if trial is None or not problem.error(trial) < GOOD * problem.error(place):
             break
         place = trial
     return place
@@ -355,14 +391,14 @@ def _settle_integrators(problem: Rest, q: Array, z: Array) -> tuple[Array, Array
     """
     lam = np.zeros(len(problem.eqs.rows) + len(problem.held))
     least = np.inf
-    for _ in range(LIMITS.newton):
+    for _ in range(NEWTON_STEPS):
         now = problem.forces(q, z, lam)
         A = now.A.toarray()
         left = now.f + A.T @ lam
         size = float(np.linalg.norm(np.concatenate((left, now.gap, now.g))))
         if not np.isfinite(size):
             return None
-        if size <= LIMITS.closed * (1 + float(np.abs(now.f).max(initial=0.0))):
+        if size <= CLOSED * (1 + float(np.abs(now.f).max(initial=0.0))):
             return q, z
         least = min(least, size)
         rows, nz = len(lam), len(z)
@@ -371,10 +407,10 @@ def _settle_integrators(problem: Rest, q: Array, z: Array) -> tuple[Array, Array
             [A, np.zeros((rows, nz + rows))],
             [now.g_x.toarray(), now.g_z.toarray(), np.zeros((nz, rows))],
         ])  # fmt: skip
-        change = np.linalg.lstsq(matrix, np.concatenate((left, -now.gap, -now.g)), rcond=LIMITS.integrators)[0]
+        change = np.linalg.lstsq(matrix, np.concatenate((left, -now.gap, -now.g)), rcond=INTEGRATOR)[0]
         move = change[: problem.eqs.nv]
         share = problem.share(move)
         q = problem.move(q, share * move)
         z = z + share * change[len(move) : len(move) + nz]
         lam = lam + share * change[len(move) + nz :]
-    return (q, z) if least <= LIMITS.accepted * (1 + float(np.abs(now.f).max(initial=0.0))) else None
+    return (q, z) if least <= ACCEPTED * (1 + float(np.abs(now.f).max(initial=0.0))) else None

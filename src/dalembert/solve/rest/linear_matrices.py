@@ -21,20 +21,8 @@ from dalembert.linear.second_order import OperatingPoint
 from dalembert.solve.position.chart import Chart, solve_rows
 from dalembert.solve.position.tangent import Instant, Saddle, Terms
 
-
-@dataclass(frozen=True)
-class LinearizationLimits:
-    """When an entry of a linear model passes for zero or for constant."""
-
-    steady: float = 1e-6  # relative change of the matrices along a steady motion that passes for none: far above the
-    #                       error of the short reference run (some 1e-10), far below any true periodic term
-    rounding: float = 1e-12  # of a sum, relative to the sum of its terms' sizes
-    ignorable: float = 1e-9  # influence of a coordinate, relative to the largest entry
-    lost: float = 1e-6  # estimated relative error of the square of a frequency that is reported
-    nodes: int = 16  # of the mean of frozen coefficients; exact for polynomials of degree 31
-
-
-LIMITS = LinearizationLimits()
+ROUNDING = 1e-12  # of a sum, relative to the sum of its terms' sizes
+IGNORABLE = 1e-9  # influence of a coordinate, relative to the largest entry
 
 
 @dataclass(frozen=True)
@@ -171,7 +159,7 @@ def make_model(
     size = float(np.abs(first.A).max(initial=0.0)) + float(np.abs(first.C).max(initial=0.0))
     for k in dropped:
         influence = np.concatenate((first.A[keep, k], first.C[:, k]))
-        if float(np.abs(influence).max(initial=0.0)) > LIMITS.ignorable * size:
+        if float(np.abs(influence).max(initial=0.0)) > IGNORABLE * size:
             raise ModelError(
                 "dependent-coordinates",
                 f"coordinates: {chart.positions[k].name!r} is an independent coordinate of {eqs.name!r} too, and the "
@@ -200,7 +188,7 @@ def _without_cyclic(eqs: EquationsOfMotion, chart: Chart, A: Array) -> Array:
         limit[ns : ns + nw] = np.nan_to_num(of_s / of_w[:, None] * spin**2)
     limit[:ns] = spin
     for k in range(ns):
-        if np.all(np.abs(A[:, k]) <= LIMITS.rounding * limit[:, k]):
+        if np.all(np.abs(A[:, k]) <= ROUNDING * limit[:, k]):
             A[:, k] = 0.0
     return A
 
@@ -220,18 +208,20 @@ def _find_second_order(eqs: EquationsOfMotion, chart: Chart, first: StateMatrice
     P_w = solve_rows(T.A, S, -T.R2_v @ W, -S_v @ W)
     K = _product(W.T, (T.R1_x, X), (T.R1_v, V), (T.M, P), size=heavy * spin**2)
     C = _product(W.T, (T.R1_v, W), (T.M, P_w), size=heavy * spin)
-    if float(np.abs(C + C.T).max()) <= LIMITS.rounding * float(np.abs(C).max()):
+    if float(np.abs(C + C.T).max()) <= ROUNDING * float(np.abs(C).max()):
         C = 0.5 * (C - C.T)  # nothing dissipates
     if spin == 0.0:  # else gyroscopic terms decide too
         _report_lost_digits(eqs, chart, M, K)
     return M, C, K, _product(W.T, (-T.R1_u, np.eye(eqs.nu)))
 
 
-def _report_lost_digits(eqs: EquationsOfMotion, chart: Chart, M: Array, K: Array) -> None:
+def _report_lost_digits(eqs: EquationsOfMotion, chart: Chart, M: Array, K: Array, lost: float = 1e-6) -> None:
     """Warn where coordinates that nearly depend on each other leave few digits of a frequency.
 
     Rounding ε of the terms of K̄ and M̄ moves ω² of a mode x with xᵀM̄x = 1 by ε |x|ᵀ |W|ᵀ (|K| |X| + ω² |M| |W|) |x|.
     A mode at zero is compared with the lowest frequency that rounding leaves.
+
+    lost : estimated relative error of the square of a frequency that is reported.
     """
     size = np.sqrt(M.diagonal())
     try:
@@ -247,7 +237,7 @@ def _report_lost_digits(eqs: EquationsOfMotion, chart: Chart, M: Array, K: Array
         zero = np.finfo(float).eps * squares.max(initial=0.0)  # what the eigenvalues of a rigid motion may be
         lowest = squares[squares > np.maximum(noise, zero)].min(initial=np.inf)
         error = float((noise / np.maximum(squares, lowest)).max(initial=0.0))
-    if error > LIMITS.lost:
+    if error > lost:
         problem = (
             f"the coordinates of the linear model of {eqs.name!r} nearly depend on each other: rounding moves its "
             f"lowest frequencies by about {0.5 * error:.1g} of their values or more."
@@ -269,4 +259,4 @@ def _product(left: Array, *pairs: tuple[Array, Array], size: Array | float = 0.0
     """left (Σ a b), with entries that are nothing but rounding of their terms (or of `size`) set to zero."""
     total = left @ sum(a @ b for a, b in pairs)
     terms_ = np.abs(left) @ sum(np.abs(a) @ np.abs(b) for a, b in pairs) + size
-    return np.asarray(np.where(np.abs(total) <= LIMITS.rounding * terms_, 0.0, total))
+    return np.asarray(np.where(np.abs(total) <= ROUNDING * terms_, 0.0, total))

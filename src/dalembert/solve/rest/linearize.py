@@ -35,9 +35,8 @@ from dalembert.solve.position.chart import Chart
 from dalembert.solve.position.limits import find_broken
 from dalembert.solve.position.tangent import Instant, Saddle, Terms, accelerations, split, terms, terms_together
 from dalembert.solve.rest.equilibrium import equilibrium
-from dalembert.solve.rest.linear_matrices import LIMITS, StateMatrices, find_first_order, make_model, read_outputs
-from dalembert.solve.rest.steady_motion import LIMITS as STEADY
-from dalembert.solve.rest.steady_motion import later
+from dalembert.solve.rest.linear_matrices import IGNORABLE, StateMatrices, find_first_order, make_model, read_outputs
+from dalembert.solve.rest.steady_motion import MOVING, later
 
 BLOCK = 64  # states in one call: their matrices are in memory at the same time
 
@@ -193,7 +192,7 @@ def _linearize_point(
 ) -> tuple[SecondOrder | StateSpace, Chart]:
     """The linear model at a state, and its coordinates: those of another model, if there is one."""
     eqs, at, x = point.eqs, point.at, point.x
-    moving = bool(np.abs(at.v).max(initial=0.0) > STEADY.moving)
+    moving = bool(np.abs(at.v).max(initial=0.0) > MOVING)
     then: Instant | None = None
     problem: ModelError | None = None
     for world in (False, True) if moving and eqs.quaternions and like is None else (False,):
@@ -292,9 +291,17 @@ def _reference(eqs: EquationsOfMotion, at: State, x: Instant, chart: Chart, outp
 
 
 def _freeze(
-    eqs: EquationsOfMotion, x: Instant, rest: State, named: list[str] | None, wanted: list[tuple[str, int]]
+    eqs: EquationsOfMotion,
+    x: Instant,
+    rest: State,
+    named: list[str] | None,
+    wanted: list[tuple[str, int]],
+    nodes: int = 16,
 ) -> StateSpace:
-    """A(x) = ∫₀¹ ∂ẋ/∂x at x₀ + τ (x - x₀) dτ, by Gauss's rule: the mean of Jacobians has A(x) (x - x₀) = ẋ."""
+    """A(x) = ∫₀¹ ∂ẋ/∂x at x₀ + τ (x - x₀) dτ, by Gauss's rule: the mean of Jacobians has A(x) (x - x₀) = ẋ.
+
+    nodes : of the mean of frozen coefficients; exact for polynomials of degree 31.
+    """
     here = Chart(eqs, x, named, world=False)
     here.second_order = False
     if any(c.kind != "measure" for c in (*here.positions, *here.speeds)):
@@ -305,7 +312,7 @@ def _freeze(
     last = find_first_order(eqs, x, here, wanted)
     A, C = np.zeros_like(last.A), np.zeros_like(last.C)
     state = rest
-    for node, weight in zip(*np.polynomial.legendre.leggauss(LIMITS.nodes), strict=True):
+    for node, weight in zip(*np.polynomial.legendre.leggauss(nodes), strict=True):
         tau = 0.5 * (1 + node)
         place = {c.name: (1 - tau) * rest[c.name] + tau * end[c.name] for c in here.positions}
         speed = {c.rate_name: tau * end[c.rate_name] for c in here.speeds}
@@ -324,8 +331,14 @@ def _freeze(
 # --- steady motion ----------------------------------------------------------------------------------------------------
 
 
-def _changes(eqs: EquationsOfMotion, chart: Chart, now: StateMatrices, then: StateMatrices) -> ModelError | None:
-    """An error if the matrices are not constant along the motion."""
+def _changes(
+    eqs: EquationsOfMotion, chart: Chart, now: StateMatrices, then: StateMatrices, steady: float = 1e-6
+) -> ModelError | None:
+    """An error if the matrices are not constant along the motion.
+
+    steady : relative change of the matrices along a steady motion that passes for none: far above the error of the
+    short reference run (some 1e-10), far below any true periodic term.
+    """
     if not np.all(np.isfinite(then.A)):
         return ModelError("no-solution", f"the motion of {eqs.name!r} cannot be continued from this state.")
     states = [c.name for c in chart.positions] + [c.rate_name for c in chart.speeds] + list(eqs.internal.names)
@@ -334,10 +347,10 @@ def _changes(eqs: EquationsOfMotion, chart: Chart, now: StateMatrices, then: Sta
     change[dropped] = 0.0
     change[:, dropped] = 0.0
     size = max(float(np.abs(now.A).max(initial=0.0)), 1e-300)
-    if float(change.max(initial=0.0)) <= LIMITS.steady * size:
+    if float(change.max(initial=0.0)) <= steady * size:
         moved = np.abs(np.hstack((then.C - now.C, then.D - now.D)))
         size = float(np.abs(now.C).max(initial=0.0)) + float(np.abs(now.D).max(initial=0.0)) + 1e-300
-        if float(moved.max(initial=0.0)) <= LIMITS.steady * size:
+        if float(moved.max(initial=0.0)) <= steady * size:
             return None
         output = now.outputs[int(np.argmax(moved.max(axis=1)))]
         return ModelError(
@@ -347,10 +360,10 @@ def _changes(eqs: EquationsOfMotion, chart: Chart, now: StateMatrices, then: Sta
             Advice("Leave it out with {}.", Argument("outputs")),
         )
     drop = _cyclic(now.A, [k for k in range(len(chart.positions)) if k not in dropped], size)
-    drop = [k for k in drop if float(change[k].max()) > LIMITS.steady * size]
+    drop = [k for k in drop if float(change[k].max()) > steady * size]
     rest = change.copy()
     rest[drop] = 0.0
-    if float(rest.max(initial=0.0)) <= LIMITS.steady * size:
+    if float(rest.max(initial=0.0)) <= steady * size:
         names = ", ".join(repr(states[k]) for k in drop)
         keep = [c.name for k, c in enumerate(chart.positions) if k not in drop and c in chart.kept]
         return ModelError(
@@ -375,7 +388,7 @@ def _cyclic(A: Array, positions: list[int], size: float) -> list[int]:
     found = list(positions)
     while True:
         outside = [k for k in range(len(A)) if k not in found]
-        rest = [k for k in found if float(np.abs(A[outside, k]).max(initial=0.0)) <= LIMITS.ignorable * size]
+        rest = [k for k in found if float(np.abs(A[outside, k]).max(initial=0.0)) <= IGNORABLE * size]
         if rest == found:
             return found
         found = rest

@@ -21,8 +21,7 @@ from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel
 from dalembert.numerics import ties
 from dalembert.solve.constrained.solve import LARGE
-from dalembert.solve.position.assemble import LIMITS as ASSEMBLY
-from dalembert.solve.position.assemble import least_change, normalised_numbers
+from dalembert.solve.position.assemble import DENSE, least_change, normalised_numbers
 from dalembert.solve.position.balance import ACCELERATION, Scales, forces_at_play, measure_scales, rounded_forces, sizes
 from dalembert.solve.position.tangent import (
     Instant,
@@ -34,56 +33,13 @@ from dalembert.solve.position.tangent import (
     unit_changes,
 )
 
-
-@dataclass(frozen=True)
-class RestLimits:
-    """Limits of the search for rest.
-
-    Forces are relative to those at play along their coordinate (`balance`), stiffnesses to 1 in units of the
-    coordinates that take a unit of work.
-    """
-
-    converged: float = 1e-12  # unbalanced force that ends the iteration: some thousand roundings
-    accepted: float = 1e-9  # unbalanced force of an equilibrium, where rounding stops the iteration earlier
-    still: float = 1e-9  # speed of a driven joint at rest [m/s or rad/s]: rounding of a law of time
-    effort: float = 1e-7  # unbalanced force where held coordinates are let go: the accepted one, times 100
-    unbalanced_rate: float = 1e-6  # of an internal state, per 1 + its size: then the state is named, not the force
-    soft: float = 1e-9  # stiffness below which a direction may be free: `accepted` over a change of 1 rad
-    unstable: float = 1e-7  # negative stiffness of an unstable equilibrium: 100 times the error of a soft direction
-    near: float = 1e-6  # unbalanced force from which on the sign of a stiffness means anything
-    step: float = 0.4  # longest step: in radians, and as a share of the machine's size; a turn takes 16
-    far: float = 60.0  # times the size of the machine: a part that moves farther falls without end
-    # Speeds; above it steps are solved with sparse factors, slightly regularised. A step of a chain takes 3.9 ms with
-    # dense matrices and 6.9 ms with sparse ones at 39 speeds, 15 ms and 8 ms at 120.
-    small: int = 40
-    descent: int = 600  # steps along the forces: 60 sizes of the machine in steps of 0.4, four times
-    newton: int = 60  # steps of Newton's method: it halves a step ten times or doubles its digits in five
-    perturbations: int = 6  # moves away from unstable equilibria, of 0.05 rad, doubled each time: up to a quarter turn
-    first_move: float = 0.05  # the first of them [rad]
-    closed: float = 1e-13  # gap of a joint, over 1 + the largest coordinate, that ends Newton's method: 500 roundings
-    closing: int = 25  # iterations of it: where a row has no gradient a step quarters the gap, 22 from 1 m
-    nearly: float = 1e3  # times `closed`: a gap that is left after them and still passes
-    apart: float = 1e3  # gap [m or rad] from which the joints have come apart
-    rate_weight: float = 1e-3  # of the rate of internal states beside forces: their own search is Newton's
-    regular: float = 1e-11  # added to a sparse system of unit size, and singular value of a dense one that is zero
-    refinements: int = 2  # of a sparse solution: each takes the error of `regular` down by as much
-    light: float = 1e-6  # share of the largest inertia that a coordinate without one counts with in units of work
-    integrators: float = 1e-12  # singular value of ∂g/∂z, of the largest, that is zero: an integrator has none
-    too_far: float = 1e12  # damping over the first one that ends a descent: steps are rounding
-    least_damping: float = 1e-3  # of the first one, after a step that failed
-    no_damping: float = 1e-9  # of the first one, from which a step is Newton's
-    good: float = 0.9  # share of the force that a step leaves and is accepted at once
-    overshoot: float = 0.5  # or share of its first force that opposes a step at its end: past the minimum, not far
-    slowest: float = 0.5  # factor by which damping falls after a step that helps, at least
-    fastest: float = 0.05  # and at most: as fast as the force does, a step of Newton's method is tried four steps later
-    shortest: float = 1e-3  # part of a Newton step, halved ten times, that ends the search
-    decrease: float = 1e-4  # share of the predicted decrease that is one (Armijo)
-    along: float = 0.25  # of a longest step along a direction without stiffness, ...
-    returning: int = 6  # ... then steps of Newton's method: a third-power force goes back by a third each time
-    returned: float = 0.5  # share of the way left after them that is a family of equilibria: that force leaves 0.09
-
-
-LIMITS = RestLimits()
+CONVERGED = 1e-12  # unbalanced force that ends the iteration: some thousand roundings
+ACCEPTED = 1e-9  # unbalanced force of an equilibrium, where rounding stops the iteration earlier
+STEP = 0.4  # longest step: in radians, and as a share of the machine's size; a turn takes 16
+NEWTON_STEPS = 60  # steps of Newton's method: it halves a step ten times or doubles its digits in five
+CLOSED = 1e-13  # gap of a joint, over 1 + the largest coordinate, that ends Newton's method: 500 roundings
+INTEGRATOR = 1e-12  # singular value of ∂g/∂z, of the largest, that is zero: an integrator has none
+GOOD = 0.9  # share of the force that a step leaves and is accepted at once
 
 
 @dataclass(frozen=True)
@@ -104,7 +60,7 @@ class Forces:
         """K with the internal states following at rest."""
         if self.g.size == 0:
             return self.K
-        follow = np.linalg.lstsq(self.g_z.toarray(), self.g_x.toarray(), rcond=LIMITS.integrators)[0]
+        follow = np.linalg.lstsq(self.g_z.toarray(), self.g_x.toarray(), rcond=INTEGRATOR)[0]
         return (self.K + self.f_z @ csc_matrix(follow)).tocsc()
 
 
@@ -130,7 +86,7 @@ class Place:
         """Forces left, or others with the accelerations they cause, over those at play along each coordinate."""
         left = self.left if left is None else left
         acceleration = self.acceleration if acceleration is None else acceleration
-        return self.scales.shares(left, self.forces.M, acceleration, LIMITS.accepted)
+        return self.scales.shares(left, self.forces.M, acceleration, ACCEPTED)
 
     def work(self, left: Array) -> float:
         """Size of a force: the root of the work that it does, each component along a unit change."""
@@ -152,17 +108,20 @@ class Rest:
         mass = self.eqs.kernel("inertia").sparse(0, q, self.eqs.p, self.t).diagonal()
         self.extent = sizes(self.eqs, q, self.t, mass)
 
-    def is_lost(self, began: Array, q: Array) -> bool:
-        """Whether something falls for ever."""
+    def is_lost(self, began: Array, q: Array, far: float = 60.0) -> bool:
+        """Whether something falls for ever.
+
+        far : times the size of the machine: a part that moves farther falls without end.
+        """
         eqs = self.eqs
         metres = [k for k, unit in enumerate(eqs.coordinates.units) if unit == "m"]
         farthest = max([1.0, *(self.extent[k] for k, unit in enumerate(eqs.speeds.units) if unit == "m/s")])
-        return bool(np.abs(q[metres] - began[metres]).max(initial=0.0) > LIMITS.far * farthest)
+        return bool(np.abs(q[metres] - began[metres]).max(initial=0.0) > far * farthest)
 
     def share(self, change: Array) -> float:
         """How much of a step may be taken."""
         longest = float((np.abs(change) / self.extent).max(initial=0.0))
-        return min(1.0, LIMITS.step / max(longest, 1e-300))
+        return min(1.0, STEP / max(longest, 1e-300))
 
     def forces(self, q: Array, z: Array, lam: Array) -> Forces:
         eqs = self.eqs
@@ -188,21 +147,26 @@ class Rest:
         N = self.eqs.kernel("kinematics").sparse(0, q, self.eqs.p, self.t)
         return normalised_numbers(self.eqs, q + N @ change)
 
-    def settle(self, q: Array, z: Array) -> Place | None:
-        """Close the joints, bring the internal states to rest, fit the multipliers; None where joints stay open."""
+    def settle(self, q: Array, z: Array, closing: int = 25, nearly: float = 1e3, apart: float = 1e3) -> Place | None:
+        """Close the joints, bring the internal states to rest, fit the multipliers; None where joints stay open.
+
+        closing : iterations of it: where a row has no gradient a step quarters the gap, 22 from 1 m.
+        nearly : times `closed`: a gap that is left after them and still passes.
+        apart : gap [m or rad] from which the joints have come apart.
+        """
         eqs = self.eqs
         z = np.array(z)
         zero = np.zeros(len(eqs.rows) + len(self.held))
-        tolerance = LIMITS.closed * (1 + float(np.abs(q).max(initial=0.0)))
-        for k in range(LIMITS.closing):
+        tolerance = CLOSED * (1 + float(np.abs(q).max(initial=0.0)))
+        for k in range(closing):
             now = self.forces(q, z, zero)
             open_by = float(np.abs(now.gap).max(initial=0.0))
             if eqs.nz:
-                z = z - np.linalg.lstsq(now.g_z.toarray(), now.g, rcond=LIMITS.integrators)[0]
+                z = z - np.linalg.lstsq(now.g_z.toarray(), now.g, rcond=INTEGRATOR)[0]
             if open_by <= tolerance:
                 break
-            if k == LIMITS.closing - 1 or not np.isfinite(open_by) or open_by > LIMITS.apart:
-                if open_by <= LIMITS.nearly * tolerance:
+            if k == closing - 1 or not np.isfinite(open_by) or open_by > apart:
+                if open_by <= nearly * tolerance:
                     break
                 return None
             unit = unit_changes(eqs, now.M.diagonal(), now.K.diagonal())  # a gap is not closed by stretching a bar
@@ -225,15 +189,21 @@ class Rest:
         inertia = self._with_some(now.M.diagonal()) * (ACCELERATION / size)
         return np.asarray((np.abs(now.K.diagonal()) + inertia) ** -0.5)
 
-    def _with_some(self, mass: Array) -> Array:
-        """Masses along coordinates; those without any, or with little, have a small share of the largest."""
-        least = LIMITS.light * float((mass * self.extent**2).max(initial=0.0)) or 1.0
+    def _with_some(self, mass: Array, light: float = 1e-6) -> Array:
+        """Masses along coordinates; those without any, or with little, have a small share of the largest.
+
+        light : share of the largest inertia that a coordinate without one counts with in units of work.
+        """
+        least = light * float((mass * self.extent**2).max(initial=0.0)) or 1.0
         return np.maximum(mass, least / self.extent**2)
 
-    def error(self, place: Place) -> float:
-        """Largest left-over force relative to the forces at play along its coordinate, and rate of internal states."""
+    def error(self, place: Place, rate_weight: float = 1e-3) -> float:
+        """Largest left-over force relative to the forces at play along its coordinate, and rate of internal states.
+
+        rate_weight : of the rate of internal states beside forces: their own search is Newton's.
+        """
         rate = float(np.abs(place.g).max(initial=0.0)) / (1 + float(np.abs(place.z).max(initial=0.0)))
-        return max(float(place.shares().max(initial=0.0)), LIMITS.rate_weight * rate)
+        return max(float(place.shares().max(initial=0.0)), rate_weight * rate)
 
     def step(self, place: Place, mu: float) -> Array:
         """δξ of (K + μM) δξ - f_z δz - Aᵀ δλ = left, A δξ = 0, g_ξ δξ + g_z δz = 0."""
@@ -246,16 +216,31 @@ class Rest:
         A motion that passes no singular pose keeps the sign of det(A Aᵀ): here of Uᵀ A' V with A = U S Vᵀ, which begins
         as det S. Branches meet in singular poses, and a step of finite length may leave one for the other.
         """
-        if not before.forces.A.shape[0] > 0 or self.eqs.nv > ASSEMBLY.dense:
+        if not before.forces.A.shape[0] > 0 or self.eqs.nv > DENSE:
             return True
         A, later = (place.forces.A.toarray() * self.extent for place in (before, after))
         lengths, U, _, V, _, _ = split(A)
         return bool(np.linalg.slogdet(U.T @ (later / lengths[:, None]) @ V)[0] > 0)
 
-    def solve(self, H: Any, A: Any, right: Array, unit: Array) -> tuple[Array, Array]:
-        """x and λ of H x = right + Aᵀ λ, A x = 0: in units of the coordinates, with rows of unit length."""
+    def solve(
+        self,
+        H: Any,
+        A: Any,
+        right: Array,
+        unit: Array,
+        small_below: int = 40,
+        regular: float = 1e-11,
+        refinements: int = 2,
+    ) -> tuple[Array, Array]:
+        """x and λ of H x = right + Aᵀ λ, A x = 0: in units of the coordinates, with rows of unit length.
+
+        small_below : speeds; above it steps are solved with sparse factors, slightly regularised. A step of a chain
+        takes 3.9 ms with dense matrices and 6.9 ms with sparse ones at 39 speeds, 15 ms and 8 ms at 120.
+        regular : added to a sparse system of unit size, and singular value of a dense one that is zero.
+        refinements : of a sparse solution: each takes the error of `regular` down by as much.
+        """
         nv, count = len(unit), A.shape[0]
-        small = nv <= LIMITS.small
+        small = nv <= small_below
         U = np.diag(unit) if small else diags(unit)
         H, A = U @ (H.toarray() if small else H) @ U, (A.toarray() if small else A) @ U
         size = max(float(abs(H).max()), 1e-300)
@@ -264,16 +249,14 @@ class Rest:
         load = np.concatenate((unit * right / size, np.zeros(count)))
         if small:
             A = A / lengths[:, None]
-            x = np.linalg.lstsq(np.block([[H / size, A.T], [A, np.zeros((count, count))]]), load, rcond=LIMITS.regular)[
-                0
-            ]
+            x = np.linalg.lstsq(np.block([[H / size, A.T], [A, np.zeros((count, count))]]), load, rcond=regular)[0]
         else:
             A = diags(1 / lengths) @ A
             matrix = bmat([[H / size, A.T], [A, None]]).tocsc()
-            shift = LIMITS.regular * np.concatenate((np.ones(nv), -np.ones(count)))
+            shift = regular * np.concatenate((np.ones(nv), -np.ones(count)))
             factor = splu((matrix + diags(shift)).tocsc())
             x = factor.solve(load)
-            for _ in range(LIMITS.refinements):
+            for _ in range(refinements):
                 x = x + factor.solve(load - matrix @ x)
         return unit * x[:nv], -size * x[nv:] / lengths
 
@@ -281,15 +264,19 @@ class Rest:
         """Size of the accelerations at rest, each over the size of its coordinate [1/s²]."""
         return float((np.abs(place.acceleration) / self.extent).max(initial=0.0))
 
-    def unstable_direction(self, place: Place) -> Array | None:
-        """A direction in which the machine would fall away from this pose, largest entry 1; None where stable."""
-        if self.error(place) > LIMITS.near:
+    def unstable_direction(self, place: Place, unstable: float = 1e-7, near: float = 1e-6) -> Array | None:
+        """A direction in which the machine would fall away from this pose, largest entry 1; None where stable.
+
+        unstable : negative stiffness of an unstable equilibrium: 100 times the error of a soft direction.
+        near : unbalanced force from which on the sign of a stiffness means anything.
+        """
+        if self.error(place) > near:
             return None
         D, K = self._freedoms(place)
         if D.shape[1] == 0:
             return None
         values, vectors = np.linalg.eigh(0.5 * (K + K.T))
-        if values[0] >= -LIMITS.unstable:
+        if values[0] >= -unstable:
             return None
         direction = D @ vectors[:, 0]
         return np.asarray(direction / (np.abs(direction) / self.extent).max())
@@ -299,16 +286,19 @@ class Rest:
         D = place.unit[:, None] * split(place.forces.A.toarray() * place.unit)[4]
         return D, D.T @ place.forces.stiffness().toarray() @ D
 
-    def free_coordinates(self, place: Place) -> tuple[str, ...]:
-        """Coordinates along which the machine is at rest anywhere: no force resists a displacement, small or larger."""
+    def free_coordinates(self, place: Place, soft_below: float = 1e-9) -> tuple[str, ...]:
+        """Coordinates along which the machine is at rest anywhere: no force resists a displacement, small or larger.
+
+        soft_below : stiffness below which a direction may be free: `accepted` over a change of 1 rad.
+        """
         eqs = self.eqs
-        if eqs.nv > ASSEMBLY.dense:
+        if eqs.nv > DENSE:
             return ()
         D, K = self._freedoms(place)
         if D.shape[1] == 0:
             return ()
         _, sigma, Vt = np.linalg.svd(K)
-        soft = D @ Vt[np.count_nonzero(sigma > LIMITS.soft) :].T
+        soft = D @ Vt[np.count_nonzero(sigma > soft_below) :].T
         kept = [direction for direction in soft.T if self._goes_on(place, direction)]
         if not kept:
             return ()
@@ -319,30 +309,37 @@ class Rest:
         groups = [joints, measures, *turn_candidates(eqs, x, world=False)]
         return tuple(c.name for c in choose(np.linalg.qr(np.array(kept).T)[0], groups, terms(eqs, x), x))
 
-    def _goes_on(self, place: Place, direction: Array) -> bool:
+    def _goes_on(
+        self, place: Place, direction: Array, along: float = 0.25, returning: int = 6, returned: float = 0.5
+    ) -> bool:
         """Whether equilibria continue along a direction without stiffness.
 
         A step along it, then Newton's method: along a family of equilibria it stays about there; where the force grows
         with the third power it goes back.
+
+        along : of a longest step along a direction without stiffness, .
+        returning : ... then steps of Newton's method: a third-power force goes back by a third each time.
+        returned : share of the way left after them that is a family of equilibria: that force leaves 0.09.
         """
-        length = LIMITS.along * LIMITS.step / float((np.abs(direction) / self.extent).max())
+        length = along * STEP / float((np.abs(direction) / self.extent).max())
         first = self.settle(self.move(place.q, length * direction), place.z)
         trial = first
-        for _ in range(LIMITS.returning):
-            if trial is None or self.error(trial) <= LIMITS.accepted:
+        for _ in range(returning):
+            if trial is None or self.error(trial) <= ACCEPTED:
                 break
             trial = self.settle(self.move(trial.q, self.step(trial, 0.0)), trial.z)
-        if first is None or trial is None or self.error(trial) > LIMITS.accepted:
+        if first is None or trial is None or self.error(trial) > ACCEPTED:
             return False
         went = first.q - place.q
-        return bool((trial.q - place.q) @ went >= LIMITS.returned * (went @ went))
+        return bool((trial.q - place.q) @ went >= returned * (went @ went))
 
-    def check_still(self, place: Place) -> None:
+    def check_still(self, place: Place, still: float = 1e-9) -> None:
+        # still: speed of a driven joint at rest [m/s or rad/s]: rounding of a law of time.
         (c,) = self.eqs.kernel("rates")(place.q, self.still, self.eqs.p, self.t)
-        if c.size and float(np.abs(c).max()) > LIMITS.still:
+        if c.size and float(np.abs(c).max()) > still:
             owner = self.eqs.rows[self.eqs.rate_rows[int(np.argmax(np.abs(c)))]].owner
             said = f"{owner!r} moves at t = {self.t:g} s, so {self.eqs.name!r} cannot be at rest"
-            if self.eqs.nv <= ASSEMBLY.dense and split(place.forces.A.toarray())[4].shape[1] == 0:
+            if self.eqs.nv <= DENSE and split(place.forces.A.toarray())[4].shape[1] == 0:
                 raise ModelError(
                     "no-solution", f"{said}; nothing else in it is free to move. Simulate it to see its motion."
                 )
@@ -359,18 +356,24 @@ class Rest:
             found.append(Advice("In joints, leave out {}: coordinates inside the limit then stick.", Argument("speed")))
         return found
 
-    def check_found(self, place: Place, driven: Collection[str] = ()) -> None:
-        """Refuse a pose that is not at rest, or is held there by an effort along others than driven coordinates."""
+    def check_found(
+        self, place: Place, driven: Collection[str] = (), effort: float = 1e-7, unbalanced_rate: float = 1e-6
+    ) -> None:
+        """Refuse a pose that is not at rest, or is held there by an effort along others than driven coordinates.
+
+        effort : unbalanced force where held coordinates are let go: the accepted one, times 100.
+        unbalanced_rate : of an internal state, per 1 + its size: then the state is named, not the force.
+        """
         eqs = self.eqs
-        if self.error(place) > LIMITS.accepted:
-            if eqs.nz and float(np.abs(place.g).max()) > LIMITS.unbalanced_rate * (1 + float(np.abs(place.z).max())):
+        if self.error(place) > ACCEPTED:
+            if eqs.nz and float(np.abs(place.g).max()) > unbalanced_rate * (1 + float(np.abs(place.z).max())):
                 name = eqs.internal.names[int(np.argmax(np.abs(place.g)))]
                 raise ConvergenceError(
                     "no-solution",
                     f"no equilibrium of {eqs.name!r} found: internal state {name!r} does not come to rest.",
                 )
             shares = place.shares()
-            worst = int(ties.first_largest(np.minimum(shares, 1.0 / LIMITS.accepted)))
+            worst = int(ties.first_largest(np.minimum(shares, 1.0 / ACCEPTED)))
             body, name = eqs.speeds.owners[worst], eqs.speeds.names[worst]
             joints = [j.name for j in eqs.joints if body in j.bodies]
             held = f" of body {body!r} (held by {', '.join(repr(j) for j in joints[:4])})" if joints else ""
@@ -383,7 +386,7 @@ class Rest:
                 Advice("Give {}.", Argument("start"), Argument("guess")),
                 *self._creep(),
                 where={"speed": name},
-                evidence={"acceleration": acceleration, "share": float(shares[worst]), "accepted": LIMITS.accepted},
+                evidence={"acceleration": acceleration, "share": float(shares[worst]), "accepted": ACCEPTED},
             )
         names = [eqs.measures.names[k] for k in self.held]
         still = {name: x for name, x in zip(names, self.values, strict=True) if name in driven}
@@ -392,7 +395,7 @@ class Rest:
         released = Rest(eqs, self.u, still, self.t)
         released.extent = self.extent
         there = released.settle(place.q, place.z)
-        if there is None or released.error(there) > LIMITS.effort:
+        if there is None or released.error(there) > effort:
             k = max(
                 (k for k in range(len(names)) if names[k] not in still), key=lambda k: abs(place.lam[len(eqs.rows) + k])
             )

@@ -39,32 +39,9 @@ from dalembert.solve.position.tangent import (
     unit_changes,
 )
 
-
-@dataclass(frozen=True)
-class SteadyMotionLimits:
-    """Limits of the search for a steady motion. Residuals are relative to 1 + speeds + accelerations.
-
-    150 searches set the numbers of the iteration: governors with one to three arms at 2 to 20 rad/s and tops, from
-    guesses spread over 5 rad. 142 end at the first initial pose, after 57 steps at most; the others need up to 9 poses.
-    """
-
-    accepted: float = 1e-8  # residual of a steady motion where no step lowers it any more: √ε
-    lasting: float = 1e-6  # unbalanced force a moment later, relative to those at play ...
-    reached: float = 1e-9  # ... where a short run has come to that moment, with this error
-    moving: float = 1e-9  # speed from which on a state moves [m/s or rad/s]
-    iterations: int = 80  # steps from one initial pose: four tenths more than the longest of the 150
-    restarts: int = 8  # further initial poses: one of the 150 needs them all
-    restarted: int = 120  # speeds; a larger machine has one initial pose: least squares of 120 take 0.04 s
-    farther: float = 0.15  # spread of initial poses [rad], times their number; ten times less loses two of the 150
-    longest: float = 0.5  # change of a coordinate in one step [m or rad]: 30° stay on one side of a dead point
-    rank: float = 1e-11  # singular value, of the largest, that is zero in a least-squares step
-    damping: float = 1e-8  # the first, where an undamped step fails; it grows and falls by 10
-    stuck: float = 1e6  # damping that ends the search: steps are a millionth of the gradient's
-    moment: float = 0.37  # [m or rad] moved to the moment at which it must still be steady; no part of a whole turn
-    parts: int = 12  # steps of Runge-Kutta to that moment: 0.03 rad each, good to 1e-9
-
-
-LIMITS = SteadyMotionLimits()
+ACCEPTED = 1e-8  # residual of a steady motion where no step lowers it any more: √ε
+MOVING = 1e-9  # speed from which on a state moves [m/s or rad/s]
+RANK = 1e-11  # singular value, of the largest, that is zero in a least-squares step
 
 
 def steady_motion(
@@ -76,8 +53,16 @@ def steady_motion(
     hold: Mapping[str, float],
     rates: Mapping[str, float | None],
     t: float,
+    restarts: int = 8,
+    restarted: int = 120,
+    farther: float = 0.15,
 ) -> State:
-    """A state of steady motion; see `equilibrium`."""
+    """A state of steady motion; see `equilibrium`.
+
+    restarts : further initial poses: one of the 150 needs them all.
+    restarted : speeds; a larger machine has one initial pose: least squares of 120 take 0.04 s.
+    farther : spread of initial poses [rad], times their number; ten times less loses two of the 150.
+    """
     asked = [
         (_rate(eqs, name), None if value is None else real_number(f"rates: {name!r}", value, ModelError))
         for name, value in rates.items()
@@ -94,18 +79,18 @@ def steady_motion(
     problem = _Steady(eqs, u, hold, [c for c, _ in asked], [value is None for _, value in asked], values, t)
     best: _Try | None = None
     random = np.random.default_rng(0)
-    for k in range(LIMITS.restarts + 1 if eqs.nv <= LIMITS.restarted else 1):
+    for k in range(restarts + 1 if eqs.nv <= restarted else 1):
         q = np.array(first.q)
         if k:
             T0 = terms(eqs, problem.point(q, np.zeros(eqs.nv), np.array(first.z), np.zeros(len(eqs.rows))))
             Z = split(T0.A[eqs.holonomic_rows])[4]
-            q = problem.move(q, Z @ random.normal(size=Z.shape[1]) * LIMITS.farther * k)
+            q = problem.move(q, Z @ random.normal(size=Z.shape[1]) * farther * k)
         found = problem.solve(q, np.array(first.z))
         if found is not None and (best is None or found.error < best.error):
             best = found
-        if best is not None and best.error <= LIMITS.accepted:
+        if best is not None and best.error <= ACCEPTED:
             break
-    if best is None or best.error > LIMITS.accepted:
+    if best is None or best.error > ACCEPTED:
         raise problem.error(best)
     x = accelerations(eqs, best.x)
     if (unsteady := problem.find_unsteady(x, AT_REST)) is not None:
@@ -262,7 +247,12 @@ class _Steady:
         names += [f"the held coordinate {eqs.measures.names[k]!r}" for k in self.held]
         return residual, J, names
 
-    def solve(self, q: Array, z: Array) -> _Try | None:
+    def solve(
+        self, q: Array, z: Array, iterations: int = 80, first_damping: float = 1e-8, stuck: float = 1e6
+    ) -> _Try | None:
+        # iterations: steps from one initial pose: four tenths more than the longest of the 150.
+        # first_damping: the first, where an undamped step fails; it grows and falls by 10.
+        # stuck: damping that ends the search: steps are a millionth of the gradient's.
         eqs = self.eqs
         nv, nl = eqs.nv, len(eqs.rows)
         x = self.point(q, np.zeros(nv), z, np.zeros(nl))
@@ -272,9 +262,7 @@ class _Steady:
         w = np.array(self.values)
         target = np.zeros(len(self.speeds))
         target[: len(w)] = w
-        v = np.linalg.lstsq(np.vstack((T.A[eqs.rate_rows], S)), np.concatenate((-T.rates, target)), rcond=LIMITS.rank)[
-            0
-        ]
+        v = np.linalg.lstsq(np.vstack((T.A[eqs.rate_rows], S)), np.concatenate((-T.rates, target)), rcond=RANK)[0]
         x = accelerations(eqs, self.point(q, v, z, np.zeros(nl)))
         T = terms(eqs, x)
         # as at rest, 1 m/s² is no small acceleration: forces that are rounding do not set the scale
@@ -286,8 +274,8 @@ class _Steady:
         first = problem.at(x, w)
         if not np.isfinite(first.error):
             return None
-        damping = Damping(first=0.0, restart=LIMITS.damping, dropped=LIMITS.damping, least=0.0, most=LIMITS.stuck)
-        found = minimise(problem, first, damping, LIMITS.iterations, share=0.0).point
+        damping = Damping(first=0.0, restart=first_damping, dropped=first_damping, least=0.0, most=stuck)
+        found = minimise(problem, first, damping, iterations, share=0.0).point
         worst = int(np.argmax(np.abs(found.residual)))
         return _Try(found.x, found.error, found.names[worst], float(found.residual[worst]))
 
@@ -298,11 +286,15 @@ class _Steady:
         W = solve_rows(A, S, np.zeros((len(A), len(S))), np.eye(len(S)))
         return find_unsteady(self.eqs, T, x, self.speeds, W, accepted, precision)
 
-    def check_lasting(self, x: Instant) -> None:
-        """A balance that holds at one instant only (a swinging pendulum at its lowest point) is no steady motion."""
-        if not float(np.abs(x.v).max(initial=0.0)) > LIMITS.moving:
+    def check_lasting(self, x: Instant, lasting: float = 1e-6, reached: float = 1e-9) -> None:
+        """A balance that holds at one instant only (a swinging pendulum at its lowest point) is no steady motion.
+
+        lasting : unbalanced force a moment later, relative to those at play .
+        reached : ... where a short run has come to that moment, with this error.
+        """
+        if not float(np.abs(x.v).max(initial=0.0)) > MOVING:
             return
-        unsteady = self.find_unsteady(later(self.eqs, x), LIMITS.lasting, LIMITS.reached)
+        unsteady = self.find_unsteady(later(self.eqs, x), lasting, reached)
         if unsteady is not None:
             raise ConvergenceError(
                 "no-solution",
@@ -333,14 +325,17 @@ class _Steady:
         )
 
 
-def later(eqs: EquationsOfMotion, x: Instant) -> Instant:
+def later(eqs: EquationsOfMotion, x: Instant, moment: float = 0.37, parts: int = 12) -> Instant:
     """The same motion a little later: Runge-Kutta over about a third of a radian of the fastest rate.
 
     Elastic coordinates keep their accelerations, as they do in a steady motion: vibrations, which these steps could not
     follow, stay out; where the motion is not steady, the accelerations at its end show it.
+
+    moment : [m or rad] moved to the moment at which it must still be steady; no part of a whole turn.
+    parts : steps of Runge-Kutta to that moment: 0.03 rad each, good to 1e-9.
     """
     elastic = list(eqs.elastic_speeds.values())
-    h = LIMITS.moment / float(np.abs(x.v).max()) / LIMITS.parts
+    h = moment / float(np.abs(x.v).max()) / parts
     y: tuple[Array, ...] = (np.array(x.q), np.array(x.v), np.array(x.z))
     lam, t = x.lam, x.t
 
@@ -354,7 +349,7 @@ def later(eqs: EquationsOfMotion, x: Instant) -> Instant:
         a[elastic] = x.a[elastic]
         return N.reshape(eqs.nq, eqs.nv) @ y[1] + n, a, g
 
-    for _ in range(LIMITS.parts):
+    for _ in range(parts):
         stages: list[tuple[Array, ...]] = []
         for node, row in zip(CLASSIC.nodes, CLASSIC.matrix, strict=True):
             trial = tuple(part + h * combine(row[: len(stages)], stages, i) for i, part in enumerate(y))
@@ -392,11 +387,12 @@ class _Balance:
     def value(self, point: _Balanced) -> float:
         return float(np.linalg.norm(point.residual))
 
-    def step(self, point: _Balanced, damping: float) -> DampedStep:
+    def step(self, point: _Balanced, damping: float, longest_change: float = 0.5) -> DampedStep:
+        # longest_change: change of a coordinate in one step [m or rad]: 30° stay on one side of a dead point.
         self.damping = damping
         change = _shortest(point.J, point.residual, damping)
         longest = float(np.abs(self.steady.unit * change[: self.steady.eqs.nv]).max(initial=0.0))
-        return DampedStep(change * min(1.0, LIMITS.longest / max(longest, 1e-300)), self.value(point))
+        return DampedStep(change * min(1.0, longest_change / max(longest, 1e-300)), self.value(point))
 
     def evaluate(self, point: _Balanced, step: DampedStep) -> _Balanced:
         steady, eqs, x = self.steady, self.steady.eqs, point.x
@@ -410,11 +406,11 @@ class _Balance:
         return False  # it ends where no step lowers the residual any more
 
     def is_rounding(self, point: _Balanced, trial: _Balanced | None, step: DampedStep) -> bool:
-        return self.damping == 0.0 and point.error <= LIMITS.accepted
+        return self.damping == 0.0 and point.error <= ACCEPTED
 
 
 def _shortest(J: Array, residual: Array, damping: float) -> Array:
     if damping == 0.0:
-        return np.asarray(-np.linalg.lstsq(J, residual, rcond=LIMITS.rank)[0])
+        return np.asarray(-np.linalg.lstsq(J, residual, rcond=RANK)[0])
     stacked = np.vstack((J, np.sqrt(damping) * np.eye(J.shape[1])))
     return np.asarray(-np.linalg.lstsq(stacked, np.concatenate((residual, np.zeros(J.shape[1]))), rcond=None)[0])

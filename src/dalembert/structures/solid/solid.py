@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.core.arguments import matrix, real_number
+from dalembert.core.arguments import real_number
 from dalembert.core.arrays import FloatArray, IntArray
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument
@@ -182,12 +182,11 @@ class Solid:
                 f"points of solid {self.name!r} move along {' '.join(known)}; got {directions!r}, and only interfaces "
                 "turn.",
             )
-        shifts = matrix("values", values, 1, None, "one for all directions or one each", vector="row")[0]
+        what = f"values of a support of solid {self.name!r}"
+        shifts = [real_number(what, value, ModelError) for value in np.atleast_1d(np.asarray(values, dtype=object))]
+        problem = f"{what} must be one number or {len(asked)}, got {values!r}."
+        ModelError.when(len(shifts) not in (1, len(asked)), "wrong-shape", problem)
         given = np.broadcast_to(shifts, (len(asked),))
-        if not np.all(np.isfinite(given)):
-            raise ModelError(
-                "not-finite", f"values of a support of solid {self.name!r} must be finite, got {values!r}."
-            )
         shift = np.zeros(6)
         ways = tuple(DIRECTIONS.index(way) for way in asked)
         shift[list(ways)] = given

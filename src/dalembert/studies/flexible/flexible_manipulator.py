@@ -20,13 +20,18 @@ from dalembert.mechanics import equations
 from dalembert.solve.rest.linearize import linearize
 from dalembert.structures import InteriorModeRanking, Ranking, rank_modes
 from dalembert.studies.flexible.manipulator_model import MASTERS, POSE, RIGID, manipulator
+from dalembert.studies.flexible.manipulator_observer import observer
+from dalembert.studies.flexible.manipulator_updating import updating
 from dalembert.studies.runner import Outcome
 from dalembert.view.plots.figures import STYLE, new_figure
 from dalembert.view.reports.pages import Picture, Piece, Table, Text
 
 PUBLISHED_HZ = (14.2, 43.5, 67.0, 129.1, 147.3, 170.0, 205.0, 267.5)
 LOWEST = (4, 5, 6, 7, 8, 9)  # the first six elastic modes; three rigid ones come before
-STEPS = {"model": 2.0, "reduction": 8.0, "grid": 10.0, "reference poses": 12.0}
+STEPS = {
+    "model": 2.0, "reduction": 8.0, "grid": 10.0, "reference poses": 12.0, "exact modes": 2.0,
+    "measured frequencies": 1.0, "hammer test": 7.0, "observability": 1.0, "plant": 25.0, "observer": 60.0,
+}  # fmt: skip
 
 
 def study() -> Outcome:
@@ -63,8 +68,11 @@ def study() -> Outcome:
         {"poses": len(each.bases), "coordinates": each.size, "largest_error_percent": float(each.grid_errors.max())}
         for each in (two, three)
     ]
-    return Outcome("A flexible manipulator of five links", results, _pieces(results, errors, three),
-                   {"seeds": "poses of the comparison with finite elements: 1"})  # fmt: skip
+    results["updating"], updated = updating()
+    results["observer"], observed = observer()
+    pieces = [*_pieces(results, errors, three), *updated, *observed]
+    seeds = "poses of the comparison with finite elements: 1, parameters: 1, 2, sensors: 1"
+    return Outcome("A flexible manipulator of five links", results, pieces, {"seeds": seeds})
 
 
 def model_results(erls: EquivalentRigidLinks, poses: int = 50) -> dict[str, Any]:

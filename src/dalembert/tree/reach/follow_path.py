@@ -33,28 +33,10 @@ from dalembert.tree.reach.inverse_kinematics import (
     read_weights,
     remaining_gaps,
 )
-from dalembert.tree.reach.pose_search import LIMITS, PoseSearch, SearchPoint
+from dalembert.tree.reach.pose_search import PoseSearch, SearchPoint
 from dalembert.tree.reach.posture import Objective, approach, descend, read_objective
 from dalembert.tree.reach.ranges import Ranges, initial_state, read_ranges
 from dalembert.tree.trajectories.waypoints import Waypoints, make_column
-
-
-@dataclass(frozen=True)
-class PathLimits:
-    """Limits of steps between the samples of one motion."""
-
-    # Largest change between samples where no speed is limited [m or rad]: two solutions of a wrist differ by more, and
-    # a path that needs more between two samples has too few of them.
-    jump: float = 0.5
-    # Time constant [s] with which a preferred posture is followed. The speed towards a limit is at most the distance
-    # over this constant (the velocity damper of Faverjon and Tournassoud 1987).
-    lag: float = 0.2
-    different: float = 0.1  # [m or rad]: initial poses nearer to each other count as one
-    # Gap [m, rad] that counts as followed: a micrometre, below the repeatability of any arm.
-    tolerance: float = 1e-6
-
-
-PATH = PathLimits()
 
 
 def follow_path(
@@ -69,7 +51,7 @@ def follow_path(
     speed: bool | float | Mapping[str, float] = True,
     restarts: int = 20,
     seed: int = 0,
-    tolerance: float = PATH.tolerance,
+    tolerance: float = 1e-6,
     nearest: bool = False,
 ) -> Record:
     """Joint coordinates along a path of positions or poses: continuous, within limits of coordinates and speeds.
@@ -83,7 +65,8 @@ def follow_path(
     weights, prefer, limits : as for `da.tree.inverse_kinematics`.
     speed : whether joints keep to the limits of their speeds; or a speed for all, or by coordinate [rad/s, m/s].
     restarts : how many random poses may be tried for other solutions at the first sample, drawn with `seed`.
-    tolerance : largest gap from the path [m, rad]. A larger one allows lower speeds through singular poses.
+    tolerance : largest gap from the path [m, rad], a micrometre by default. A larger one allows lower speeds
+        through singular poses.
     nearest : continue as near as possible where the path is out of reach, instead of an error.
 
     Returns
@@ -118,13 +101,13 @@ def follow_path(
     if nearest:
         firsts = [point for point in (nearest_pose(search, begin, goals[0], count, seed),) if point is not None]
     for first in firsts:
-        point = search.search(first, goals[0], settled=LIMITS.stuck)
+        point = search.search(first, goals[0], one_of_many=True)
         if not nearest and not follower.is_followed(point):
             failure = failure or follower.failure(search.search(point, goals[0]), 0, [], ranges)
             continue
         if objective is not None and search.is_reached(point):
             point = descend(search, point, goals[0], objective)
-        if any(np.abs(point.q - other).max() < PATH.different for other in tried):
+        if any(is_same_pose(point.q, q) for q in tried):
             continue
         tried.append(point.q)
         found = follower.follow(point, nearest)
@@ -140,6 +123,11 @@ def follow_path(
             },
         )  # fmt: skip
     raise open_loops(eqs) if failure is None else failure
+
+
+def is_same_pose(a: Array, b: Array, different: float = 0.1) -> bool:
+    """Whether two initial poses [m or rad] lead to the same motion."""
+    return bool(np.abs(a - b).max() < different)
 
 
 Sample = tuple[Array, list[tuple[str, float, float]]]  # coordinates, and the remaining gaps
@@ -159,17 +147,23 @@ class _PathFollower:
     def is_followed(self, point: SearchPoint) -> bool:
         return point.gap <= self.tolerance
 
-    def follow(self, point: SearchPoint, nearest: bool) -> list[Sample] | OutOfReachError:
+    def follow(
+        self, point: SearchPoint, nearest: bool, jump: float = 0.5, lag: float = 0.2
+    ) -> list[Sample] | OutOfReachError:
+        # jump: Largest change between samples where no speed is limited [m or rad]: two solutions of a wrist differ by
+        # more, and a path that needs more between two samples has too few of them.
+        # lag: Time constant [s] with which a preferred posture is followed. The speed towards a limit is at most the
+        # distance over this constant (the velocity damper of Faverjon and Tournassoud 1987).
         search, whole = self.search, self.search.ranges
         samples: list[Sample] = [(point.q, self._gaps(point, 0))]
         try:
             for k in range(1, len(self.time)):
                 step = float(self.time[k] - self.time[k - 1])
-                room = np.where(np.isfinite(self.speeds), self.speeds * step, PATH.jump)
+                room = np.where(np.isfinite(self.speeds), self.speeds * step, jump)
                 search.ranges = whole.meet(point.c - room, point.c + room)
                 point = search.search(point, self.goals[k])
                 if self.objective is not None and search.is_reached(point):
-                    point = self._approach_posture(point, k, whole, min(1.0, step / PATH.lag))
+                    point = self._approach_posture(point, k, whole, min(1.0, step / lag))
                 if not nearest and not self.is_followed(point):
                     return self.failure(point, k, samples, whole)
                 samples.append((point.q, self._gaps(point, k)))

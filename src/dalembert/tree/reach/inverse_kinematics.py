@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,27 +22,9 @@ from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array
 from dalembert.solve.position.assemble import assemble
 from dalembert.tree.places import Goal, ReachTask, read_target
-from dalembert.tree.reach.pose_search import LIMITS, PoseSearch, SearchPoint
+from dalembert.tree.reach.pose_search import PoseSearch, SearchPoint
 from dalembert.tree.reach.posture import descend, read_objective
 from dalembert.tree.reach.ranges import Ranges, close_loops, initial_state, read_ranges
-
-
-@dataclass(frozen=True)
-class RestartLimits:
-    """Limits for the number of initial poses, and for coordinates at their limits."""
-
-    # Initial poses: of 480 targets for random arms with six and seven joints, most need 1 to 10, 3 need more than 100.
-    restarts: int = 300
-    # Number of searches with the same smallest value, after which its pose counts as the nearest one: with 30 of them
-    # 1 of 480 reachable targets is given up too early, with 12 of them 2.
-    repeats: int = 30
-    # Share by which such values differ: searches end with steps that gain a thousandth.
-    alike: float = 0.01
-    # Distance [m or rad] over 1 + the limit at which a coordinate is at its limit: rounding of a bounded step.
-    active: float = 1e-9
-
-
-RESTART = RestartLimits()
 
 
 class OutOfReachError(ConvergenceError):
@@ -60,9 +41,9 @@ def inverse_kinematics(
     weights: Mapping[Any, Any] | None = None,
     prefer: State | Mapping[str, float] | str | None = None,
     limits: bool | Mapping[str, Any] = True,
-    restarts: int = RESTART.restarts,
+    restarts: int = 300,
     seed: int = 0,
-    tolerance: float = LIMITS.tolerance,
+    tolerance: float = 1e-10,
     nearest: bool = False,
     elastic: str = "held",
     passes: int = 50,
@@ -81,7 +62,8 @@ def inverse_kinematics(
     prefer : further freedoms of a redundant arm: a state or coordinates to stay near to, ``"middle"`` of the limits, or
         ``"manipulability"``. None: near to the start.
     limits : whether coordinates keep to the limits of their joints; or coordinate -> (lower, upper).
-    restarts : how often to begin again from random poses, drawn with `seed`.
+    restarts : how often to begin again from random poses, drawn with `seed`; of 480 targets for random arms with six
+        or seven joints, most need 1 to 10, three need more than 100.
     tolerance : largest gap [m, rad], relative to 1 + the largest position.
     nearest : return the nearest pose where the target is out of reach, instead of an error.
     elastic : "held" keeps elastic coordinates at their values; "static": the machine hangs in its joints, and the
@@ -179,19 +161,30 @@ def read_weights(tasks: Sequence[ReachTask], weights: Mapping[Any, Any] | None) 
 
 
 def nearest_pose(
-    search: PoseSearch, begin: State, goals: Sequence[Goal], restarts: int, seed: int
+    search: PoseSearch,
+    begin: State,
+    goals: Sequence[Goal],
+    restarts: int,
+    seed: int,
+    repeats: int = 30,
+    alike: float = 0.01,
 ) -> SearchPoint | None:
-    """The first pose that reaches the goals, or else the nearest one; None where no loop closes."""
+    """The first pose that reaches the goals, or else the nearest one; None where no loop closes.
+
+    repeats : number of searches with the same smallest value, after which its pose counts as the nearest one: with 30
+    of them 1 of 480 reachable targets is given up too early, with 12 of them 2.
+    alike : share by which such values differ: searches end with steps that gain a thousandth.
+    """
     best: SearchPoint | None = None
     values: list[float] = []
     for first in first_poses(search, begin, goals, restarts, seed):
-        found = search.search(first, goals, settled=LIMITS.stuck)
+        found = search.search(first, goals, one_of_many=True)
         if search.is_reached(found):
             return found
         if best is None or found.value < best.value:
             best = found
         values.append(found.value)
-        if sum(value <= best.value * (1 + RESTART.alike) for value in values) >= RESTART.repeats:
+        if sum(value <= best.value * (1 + alike) for value in values) >= repeats:
             break
     return best
 
@@ -276,12 +269,15 @@ def to_state(search: PoseSearch, q: Array, begin: State) -> State:
     return eqs.state(q, None, begin.z, begin.t)
 
 
-def active_limits(ranges: Ranges, point: SearchPoint) -> dict[str, str]:
-    """Coordinates at an end of their range: name -> "lower" or "upper"."""
+def active_limits(ranges: Ranges, point: SearchPoint, active: float = 1e-9) -> dict[str, str]:
+    """Coordinates at an end of their range: name -> "lower" or "upper".
+
+    active : distance [m or rad] over 1 + the limit at which a coordinate is at its limit: rounding of a bounded step.
+    """
     found = {}
     for name, c, low, high in zip(ranges.names, point.c, ranges.low, ranges.high, strict=True):
         for word, limit in (("lower", low), ("upper", high)):
-            if np.isfinite(limit) and abs(c - limit) <= RESTART.active * (1 + abs(limit)):
+            if np.isfinite(limit) and abs(c - limit) <= active * (1 + abs(limit)):
                 found[name] = word
     return found
 

@@ -21,7 +21,6 @@ from dalembert.expressions import Array
 from dalembert.solve.position.mobility import mobility
 from dalembert.tree.evaluation import States, evaluate, read_states
 from dalembert.tree.places import Place, dimension
-from dalembert.tree.reach.pose_search import LIMITS
 
 PARTS = ("position", "rotation", "pose")
 
@@ -142,7 +141,7 @@ def driven_speeds(eqs: EquationsOfMotion, state: States, joints: Sequence[str] |
     if eqs.rows:
         rest = (np.zeros((count, eqs.nz)), np.zeros((count, eqs.nu)), eqs.p, t)
         A = eqs.kernel("rows").many(q, v, *rest)[0].reshape(count, -1, eqs.nv)
-    Z = np.linalg.pinv(np.concatenate((A, S), axis=1), rcond=LIMITS.rank)[:, :, A.shape[1] :]
+    Z = np.linalg.pinv(np.concatenate((A, S), axis=1), rcond=1e-10)[:, :, A.shape[1] :]
     return names, np.asarray(Z if at.count is not None else Z[0])
 
 

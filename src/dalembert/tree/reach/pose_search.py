@@ -30,41 +30,6 @@ SX = ca.SX
 
 
 @dataclass(frozen=True)
-class SearchLimits:
-    """Limits at which a pose counts as reached, and at which a search ends."""
-
-    # Gap [m or rad] over 1 + the largest position: a tenth of a nanometre on a robot, a million units of rounding.
-    tolerance: float = 1e-10
-    # Share of the tolerance at which the search ends: one more step costs little.
-    aimed: float = 1e-2
-    # Ten to twenty steps reach a pose; on the boundary of the workspace every step quarters the gap, 25 to 1e-15.
-    iterations: int = 100
-    # Least damping over the mean of the diagonal of J'J. At a singular pose the smallest eigenvalue is the gap itself,
-    # times a length: it must stay above the damping down to the tolerance. The freedoms of a redundant arm then move by
-    # rounding over damping, a thousandth of the gap.
-    damping: float = 1e-13
-    longest: float = 0.7  # change of a coordinate in one step [m or rad]: 40°, as in an assembly
-    # Largest gap [m or rad] of a closed loop, as in an assembly; coordinates that follow from others keep ten times
-    # this distance from their limits.
-    closed: float = 1e-12
-    closing: int = 12  # Newton steps that close the loops after a step; three to five are usual
-    # Relative reduction of the value in a step below which a search ends at a minimum that is no solution: `stuck`
-    # for one start among several, `settled` for the nearest pose.
-    stuck: float = 1e-3
-    settled: float = 1e-12
-    rounding: float = 1e-15  # a predicted reduction below this share of the value is a few units of rounding
-    # A singular value below this share of the largest is zero: rows of loops have entries of about 1, as in an
-    # assembly.
-    rank: float = 1e-10
-    # First and largest damping over the mean of the diagonal: nearly a Gauss-Newton step, and a step of no effect.
-    first_damping: float = 1e-3
-    last_damping: float = 1e8
-
-
-LIMITS = SearchLimits()
-
-
-@dataclass(frozen=True)
 class SearchPoint:
     """A pose with the quantities evaluated there: gaps r and gradient J (weighted), gaps of loops, limited measures."""
 
@@ -91,14 +56,28 @@ class PoseSearch:
         weights: Sequence[tuple[float, float]],
         ranges: Ranges,
         t: float = 0.0,
+        *,
+        tolerance: float = 1e-10,
+        aimed: float = 1e-2,
+        closed: float = 1e-12,
+        longest: float = 0.7,
     ) -> None:
+        """Tasks with their weights, and the ranges of coordinates.
+
+        tolerance : gap [m or rad] over 1 + the largest position: a tenth of a nanometre on a robot.
+        aimed : share of the tolerance at which the search ends: one more step costs little.
+        closed : largest gap [m or rad] of a closed loop, as in an assembly; coordinates that follow from others keep
+        ten times this distance from their limits.
+        longest : change of a coordinate in one step [m or rad]: 40°, as in an assembly.
+        """
         self.eqs, self.tasks, self.ranges, self.t = eqs, tuple(tasks), ranges, t
         self.kernel = _task_kernel(eqs, self.tasks, ranges.measures)
         self.weights = np.concatenate([_row_weights(eqs, *pair) for pair in zip(tasks, weights, strict=True)])
         self.goals: Sequence[Goal] = ()
         self.follows = np.array([k < 0 for k in ranges.coordinates], dtype=bool)
         self.still = list(eqs.elastic_speeds.values())
-        self.tolerance, self.settled = LIMITS.tolerance, LIMITS.settled
+        self.tolerance, self.aimed, self.closed, self.longest = tolerance, aimed, closed, longest
+        self.settled = 0.0  # of the search that goes on
 
     # -- points -------------------------------------------------------------------------------------------------------
     def at(self, q: Array) -> SearchPoint:
@@ -162,13 +141,13 @@ class PoseSearch:
         y, _ = bounded_minimum(H + mean * damping * np.eye(len(H)), g, rows @ Z, room)
         change = Z @ y
         size = float(np.abs(change).max(initial=0.0))
-        share = min(1.0, LIMITS.longest / max(size, 1e-300))
+        share = min(1.0, self.longest / max(size, 1e-300))
         y = share * y
         return DampedStep(share * change, -float(g @ y + 0.5 * y @ H @ y))
 
     def bounds(self, point: SearchPoint) -> tuple[Array, Array]:
         """Rows and right sides of the ranges: rows · change ≤ room."""
-        margin = np.where(self.follows, 10 * LIMITS.closed, 0.0)
+        margin = np.where(self.follows, 10 * self.closed, 0.0)
         low, high = self.ranges.low + margin, self.ranges.high - margin
         below, above = np.isfinite(low), np.isfinite(high)
         room = np.concatenate(((point.c - low)[below], (high - point.c)[above]))
@@ -196,12 +175,13 @@ class PoseSearch:
             return None
         return self.at(q)
 
-    def _close(self, q: Array) -> Array | None:
+    def _close(self, q: Array, closing: int = 12) -> Array | None:
+        # closing: Newton steps that close the loops after a step; three to five are usual.
         eqs = self.eqs
         zero = (np.zeros(eqs.nv), np.zeros(eqs.nz), np.zeros(eqs.nu))
-        for _ in range(LIMITS.closing):
+        for _ in range(closing):
             (phi,) = eqs.kernel("position")(q, eqs.p, self.t)
-            if float(np.abs(phi).max(initial=0.0)) <= LIMITS.closed:
+            if float(np.abs(phi).max(initial=0.0)) <= self.closed:
                 break
             A = eqs.kernel("rows").sparse(0, q, *zero, eqs.p, self.t)[eqs.holonomic_rows, :]
             held = self._at_limits(q)
@@ -232,24 +212,49 @@ class PoseSearch:
         return found
 
     def is_settled(self, before: SearchPoint, after: SearchPoint, step: DampedStep) -> bool:
-        if after.gap <= LIMITS.aimed * self.tolerance:
+        if after.gap <= self.aimed * self.tolerance:
             return True
         return before.value - after.value <= self.settled * before.value and after.gap > self.tolerance
 
-    def is_rounding(self, point: SearchPoint, trial: SearchPoint | None, step: DampedStep) -> bool:
-        return step.predicted <= LIMITS.rounding * point.value or point.gap <= self.tolerance
+    def is_rounding(
+        self, point: SearchPoint, trial: SearchPoint | None, step: DampedStep, rounding: float = 1e-15
+    ) -> bool:
+        # rounding: a predicted reduction below this share of the value is a few units of rounding.
+        return step.predicted <= rounding * point.value or point.gap <= self.tolerance
 
     def search(
-        self, point: SearchPoint, goals: Sequence[Goal], most: int | None = None, *, settled: float = LIMITS.settled
+        self,
+        point: SearchPoint,
+        goals: Sequence[Goal],
+        most: int | None = None,
+        *,
+        one_of_many: bool = False,
+        settled: float = 1e-12,
+        stuck: float = 1e-3,
+        iterations: int = 100,
+        least_damping: float = 1e-13,
+        first_damping: float = 1e-3,
+        last_damping: float = 1e8,
     ) -> SearchPoint:
-        """The nearest pose with the smallest gaps from a point."""
-        self.goals, self.settled = goals, settled
+        """The nearest pose with the smallest gaps from a point.
+
+        settled : relative reduction of the value in a step below which a search ends at a minimum that is no solution;
+        `stuck` for one initial pose of many.
+        iterations : ten to twenty steps reach a pose; on the boundary of the workspace every step quarters the gap, 25
+        to 1e-15.
+        least_damping : least damping over the mean of the diagonal of J'J. At a singular pose the smallest eigenvalue
+        is the gap itself, times a length: it must stay above the damping down to the tolerance. The freedoms of a
+        redundant arm then move by rounding over damping, a thousandth of the gap.
+        first_damping : first and largest damping over the mean of the diagonal: nearly a Gauss-Newton step, and a step
+        of no effect.
+        """
+        self.goals, self.settled = goals, stuck if one_of_many else settled
         point = self.at(point.q)
-        if point.gap <= LIMITS.aimed * self.tolerance:
+        if point.gap <= self.aimed * self.tolerance:
             return point
-        damping = Damping(first=LIMITS.first_damping, good=0.1, fair=0.5, poor=2.0, growth=4.0, acceleration=2.0,
-                          least=LIMITS.damping, most=LIMITS.last_damping)  # fmt: skip
-        return minimise(self, point, damping, most or LIMITS.iterations).point
+        damping = Damping(first=first_damping, good=0.1, fair=0.5, poor=2.0, growth=4.0, acceleration=2.0,
+                          least=least_damping, most=last_damping)  # fmt: skip
+        return minimise(self, point, damping, most or iterations).point
 
     def is_reached(self, point: SearchPoint) -> bool:
         return point.gap <= self.tolerance
@@ -268,12 +273,13 @@ def rotation_vector(p: Array) -> Array:
     return np.asarray(p[1:] * (2.0 * np.arctan2(size, p[0]) / size if size > 0.0 else 2.0))
 
 
-def _null_space(A: Array) -> Array:
+def _null_space(A: Array, rank: float = 1e-10) -> Array:
+    # rank: a singular value below this share of the largest is zero: rows of loops have entries of about 1.
     if not len(A):
         return np.eye(A.shape[1])
     _, values, Vt = np.linalg.svd(A)
-    rank = int((values > LIMITS.rank * max(float(values.max(initial=0.0)), 1e-300)).sum())
-    return np.asarray(Vt[rank:].T)
+    count = int((values > rank * values.max(initial=0.0)).sum())
+    return np.asarray(Vt[count:].T)
 
 
 def _row_weights(eqs: EquationsOfMotion, task: ReachTask, pair: tuple[float, float]) -> Array:

@@ -25,30 +25,11 @@ from dalembert.model.orientation import product
 from dalembert.numerics.bounded_step import bounded_minimum
 from dalembert.tree.evaluation import require_tree
 from dalembert.tree.places import Goal, ReachTask
-from dalembert.tree.reach.pose_search import LIMITS as SEARCH
 from dalembert.tree.reach.pose_search import PoseSearch, SearchPoint, rotation_vector
 from dalembert.tree.reach.ranges import Ranges
 
 SX = ca.SX
 CHOICES = ("middle", "manipulability")
-
-
-@dataclass(frozen=True)
-class PostureLimits:
-    """Limits of the descent in the null space of a task."""
-
-    iterations: int = 60  # Gauss-Newton steps of a posture take five to ten, gradient steps of a manipulability 30
-    halvings: int = 12  # of a step that is too long: a share below 2e-4 gains too little
-    share: float = 1e-2  # of the predicted decrease that a step must reach
-    settled: float = 1e-10  # relative decrease that ends it: V is flat there to five digits of the coordinates
-    corrections: int = 12  # steps back to the task after a step in its null space
-    # Singular value of the task, over the largest, below which a direction counts as free: moving along it misses the
-    # task by a millionth, which the corrections take back.
-    free: float = 1e-6
-    floor: float = 1e-9  # added to the second derivatives, over their mean: no motion where V is constant
-
-
-LIMITS = PostureLimits()
 
 
 class Objective(Protocol):
@@ -189,17 +170,32 @@ def _dexterity_kernel(eqs: EquationsOfMotion, tasks: tuple[ReachTask, ...]) -> K
     return found
 
 
-def descend(search: PoseSearch, point: SearchPoint, goals: Sequence[Goal], objective: Objective) -> SearchPoint:
-    """From a pose that reaches its goals to one that reaches them with a smaller objective."""
+def descend(
+    search: PoseSearch,
+    point: SearchPoint,
+    goals: Sequence[Goal],
+    objective: Objective,
+    iterations: int = 60,
+    halvings: int = 12,
+    least_share: float = 1e-2,
+    settled: float = 1e-10,
+) -> SearchPoint:
+    """From a pose that reaches its goals to one that reaches them with a smaller objective.
+
+    iterations : Gauss-Newton steps of a posture take five to ten, gradient steps of a manipulability 30.
+    halvings : of a step that is too long: a share below 2e-4 gains too little.
+    least_share : of the predicted decrease that a step must reach.
+    settled : relative decrease that ends it: V is flat there to five digits of the coordinates.
+    """
     V = objective.value(point.q, search.t)
-    for _ in range(LIMITS.iterations):
+    for _ in range(iterations):
         change, predicted = _step_beside(search, point, objective)
-        if predicted <= LIMITS.settled * (1.0 + abs(V)):
+        if predicted <= settled * (1.0 + abs(V)):
             break
         share = 1.0
-        for _ in range(LIMITS.halvings):
+        for _ in range(halvings):
             trial = _move_and_correct(search, point, goals, share * change)
-            if trial is not None and objective.value(trial.q, search.t) < V - LIMITS.share * share * predicted:
+            if trial is not None and objective.value(trial.q, search.t) < V - least_share * share * predicted:
                 break
             share /= 2
         else:
@@ -220,11 +216,13 @@ def approach(
 
 
 def _step_beside(
-    search: PoseSearch, point: SearchPoint, objective: Objective, share: float = 1.0
+    search: PoseSearch, point: SearchPoint, objective: Objective, share: float = 1.0, least_curvature: float = 1e-9
 ) -> tuple[Array, float]:
     """A change that keeps tasks and loops unchanged to first order, and its predicted decrease.
 
     share : the part of the change that is taken; it must stay within the ranges.
+
+    least_curvature : added to the second derivatives, over their mean: no motion where V is constant.
     """
     Z = _free_directions(np.vstack((point.J, point.A)))
     if not Z.shape[1]:
@@ -232,24 +230,27 @@ def _step_beside(
     gradient, H = objective.model(point.q, search.t)
     rows, room = search.bounds(point)
     G = Z.T @ H @ Z
-    floor = LIMITS.floor * max(float(np.trace(G)) / len(G), 1.0)
+    floor = least_curvature * max(float(np.trace(G)) / len(G), 1.0)
     y, _ = bounded_minimum(G + floor * np.eye(len(G)), Z.T @ gradient, rows @ Z, room / share)
     change = Z @ y
-    change = change * min(1.0, SEARCH.longest / max(float(np.abs(change).max()), 1e-300))
+    change = change * min(1.0, search.longest / max(float(np.abs(change).max()), 1e-300))
     return change, -float(gradient @ change + 0.5 * change @ H @ change)
 
 
 def _move_and_correct(
-    search: PoseSearch, point: SearchPoint, goals: Sequence[Goal], change: Array
+    search: PoseSearch, point: SearchPoint, goals: Sequence[Goal], change: Array, corrections: int = 12
 ) -> SearchPoint | None:
+    # corrections: steps back to the task after a step in its null space.
     trial = search.move(point.q, change)
     if trial is None:
         return None
-    trial = search.search(trial, goals, LIMITS.corrections)
+    trial = search.search(trial, goals, corrections)
     return trial if search.is_reached(trial) else None
 
 
-def _free_directions(J: Array) -> Array:
+def _free_directions(J: Array, free: float = 1e-6) -> Array:
+    # free: Singular value of the task, over the largest, below which a direction counts as free: moving along it misses
+    # the task by a millionth, which the corrections take back.
     _, values, Vt = np.linalg.svd(J)
-    rank = int((values > LIMITS.free * max(float(values.max(initial=0.0)), 1e-300)).sum())
+    rank = int((values > free * values.max(initial=0.0)).sum())
     return np.asarray(Vt[rank:].T)

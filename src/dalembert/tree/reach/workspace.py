@@ -31,19 +31,6 @@ from dalembert.tree.reach.ranges import (
 )
 
 
-@dataclass(frozen=True)
-class CloudLimits:
-    """Sizes of a cloud."""
-
-    samples: int = 4096  # 16 points along each of three axes: edges are found to a few per cent of the reach
-    most: int = 2_000_000  # 50 MB of points
-    flat: float = 1e-9  # width [m] over 1 + the farthest coordinate that a flat cloud gets: cells have a volume
-    closing: int = 4  # drawn poses per sample of a machine with loops before the sample is given up
-
-
-LIMITS = CloudLimits()
-
-
 @dataclass(frozen=True, eq=False)
 class WorkspaceGrid:
     """Counts of a cloud in cells.  edges : of the cells along each axis [m].  counts : places in each cell.
@@ -96,16 +83,14 @@ class Workspace:
         """The cloud counted in cells of this size [m]; None: about eight places per cell on average."""
         low, high = self.box
         dim = self.points.shape[1]
-        wide = np.maximum(high - low, LIMITS.flat * (1.0 + float(np.abs(self.box).max())))
+        wide = _widths(low, high)
         size = (
             (float(np.prod(wide)) * 8 / len(self.points)) ** (1 / dim)
             if cell is None
             else positive_number("cell", cell)
         )
         counts = np.maximum(np.ceil(wide / size).astype(int), 1)
-        if np.prod(counts.astype(float)) > LIMITS.most:
-            problem = f"cells of {size:g} m are {np.prod(counts.astype(float)):.3g}, more than {LIMITS.most:g}."
-            raise ModelError("too-large", problem, where={"argument": "cell"})
+        _check_size("cell", float(np.prod(counts.astype(float))), f"cells of {size:g} m")
         edges = tuple(a + size * np.arange(n + 1) for a, n in zip(low, counts, strict=True))
         place = tuple(np.minimum(((self.points - low) / size).astype(int), counts - 1).T)
         found, most = np.zeros(counts, dtype=int), np.zeros(counts)
@@ -125,7 +110,7 @@ def workspace(
     eqs: EquationsOfMotion,
     place: Place,
     *,
-    samples: int = LIMITS.samples,
+    samples: int = 4096,
     seed: int = 0,
     limits: Any = True,
     base: Any = None,
@@ -138,7 +123,7 @@ def workspace(
     Parameters
     ----------
     place : as for `da.tree.forward_kinematics`.
-    samples : poses, drawn with `seed`.
+    samples : poses, drawn with `seed`; 4096 find edges to a few per cent of the reach.
     limits : as for `da.tree.inverse_kinematics`; an angle without limits takes all values.
     base : place that distances count from; None: the origin of the world.
     joints : coordinates to draw of a machine with loops, as for `da.tree.manipulability`; start : its first pose, which
@@ -163,8 +148,7 @@ def workspace(
     require_equations(eqs)
     dim = dimension(eqs, place)
     count = whole_number("samples", samples, 1)
-    if count > LIMITS.most:
-        raise ModelError("too-large", f"{count} samples are more than {LIMITS.most}.", where={"argument": "samples"})
+    _check_size("samples", count, "samples")
     begin = initial_state(eqs, start)
     q, tried = _draw(eqs, read_ranges(eqs, limits), begin, count, whole_number("seed", seed), joints, progress)
     states = (q, np.zeros((len(q), eqs.nv)))
@@ -176,6 +160,17 @@ def workspace(
     return Workspace(eqs.name, place if isinstance(place, str) else repr(place), points, q, measure, origin, tried)
 
 
+def _widths(low: Array, high: Array, flat: float = 1e-9) -> Array:
+    """Widths of a box [m]; a flat cloud gets one of `flat` over 1 + the farthest coordinate: cells have a volume."""
+    return np.maximum(high - low, flat * (1.0 + float(max(np.abs(low).max(), np.abs(high).max()))))
+
+
+def _check_size(argument: str, count: float, what: str, most: float = 2e6) -> None:
+    """Refuse more than 50 MB of points or cells."""
+    problem = f"{count:.3g} {what} are more than {most:g}."
+    ModelError.when(count > most, "too-large", problem, where={"argument": argument})
+
+
 def _draw(
     eqs: EquationsOfMotion,
     ranges: Ranges,
@@ -184,7 +179,9 @@ def _draw(
     seed: int,
     joints: Sequence[str] | None,
     progress: Setting,
+    closing: int = 4,
 ) -> tuple[Array, int]:
+    # closing: drawn poses per sample of a machine with loops before the sample is given up.
     random = np.random.default_rng(seed)
     limited = {
         k for k, a, b in zip(ranges.coordinates, ranges.low, ranges.high, strict=True) if np.isfinite([a, b]).all()
@@ -203,7 +200,7 @@ def _draw(
     found: list[Array] = []
     tried, linear = 0, rows_are_linear(eqs)
     with Progress(progress, "workspace") as bar:
-        while len(found) < count and tried < LIMITS.closing * count:
+        while len(found) < count and tried < closing * count:
             drawn = np.array([random_pose(eqs, ranges, begin.q, random) for _ in range(count if linear else 1)])
             tried += len(drawn)
             if linear:

@@ -33,8 +33,6 @@ from dalembert.record import Record
 from dalembert.tree.trajectories.waypoints import sample_grid
 
 KINDS = ("zv", "zvd", "ei")
-MOVING = 1e-9  # rate at an end, of the largest, that is motion: rounding of generators is 1e-15
-GROWING = 1e-9  # real part of an eigenvalue that is growth: rounding of eigenvalues is 1e-13
 
 
 @checked
@@ -122,8 +120,11 @@ def vibration_left(delays: FloatArray, amplitudes: FloatArray, pole: complex) ->
     return float(np.abs(np.sum(amplitudes * np.exp(pole * (delays[-1] - delays)))))
 
 
-def _lowest_poles(modes: object, number: int) -> ComplexArray:
-    """Poles of the lowest vibrations, those with positive imaginary part."""
+def _lowest_poles(modes: object, number: int, growing: float = 1e-9) -> ComplexArray:
+    """Poles of the lowest vibrations, those with positive imaginary part.
+
+    growing : real part of an eigenvalue that is growth: rounding of eigenvalues is 1e-13.
+    """
     if not isinstance(modes, Modes):
         made = Advice("Such as {}.", Call("da.linearize(eqs, at=state).modes"))
         raise DataError("wrong-type", f"modes must be Modes, one for each pose, got {modes!r:.60}.", made)
@@ -131,13 +132,16 @@ def _lowest_poles(modes: object, number: int) -> ComplexArray:
     if len(poles) < number:
         few = Advice("Ask for fewer with {}.", Argument("lowest"))
         raise DataError("no-modes", f"{number} modes are to be shaped, {len(poles)} vibrate.", few)
-    if (poles.real > GROWING * np.abs(poles)).any():
+    if (poles.real > growing * np.abs(poles)).any():
         raise DataError("unstable", "a vibration that grows cannot be shaped: its damping is negative.")
     return np.asarray(poles)
 
 
-def _splines(motion: Record) -> list[Any]:
-    """Polynomials of degree five through positions, rates and accelerations of every coordinate."""
+def _splines(motion: Record, moving: float = 1e-9) -> list[Any]:
+    """Polynomials of degree five through positions, rates and accelerations of every coordinate.
+
+    moving : rate at an end, of the largest, that is motion: rounding of generators is 1e-15.
+    """
     from scipy.interpolate import BPoly
 
     names, found = motion.names, []
@@ -147,7 +151,7 @@ def _splines(motion: Record) -> list[Any]:
             problem = f"channel {names[k]!r} is no coordinate with its rate and its acceleration behind it."
             raise DataError("missing-channel", problem, where={"channel": names[k]})
         values = motion.data[:, k : k + 3]
-        if np.abs(values[[0, -1], 1]).max() > MOVING * np.abs(values[:, 1]).max():
+        if np.abs(values[[0, -1], 1]).max() > moving * np.abs(values[:, 1]).max():
             problem = f"{names[k]!r} moves at an end of the motion: copies of it would jump."
             raise DataError("not-at-rest", problem, where={"channel": names[k]})
         found.append(BPoly.from_derivatives(motion.time, values))

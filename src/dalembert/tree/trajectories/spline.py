@@ -20,7 +20,6 @@ from dalembert.solve.position.orientations import turn_along
 from dalembert.tree.trajectories.waypoints import read_waypoints, sample_grid, waypoint_times
 
 ENDS = ("rest", "natural", "periodic")
-CLOSED = 1e-9  # rad or m over 1 + the value: first and last way-point of a periodic motion are one
 
 
 def spline(
@@ -90,10 +89,11 @@ def spline(
     return way.record(grid, [x[:, :count] for x in parts], turned, f"spline of degree {degree}")
 
 
-def _require_closed(values: Any, names: list[str]) -> None:
+def _require_closed(values: Any, names: list[str], closed: float = 1e-9) -> None:
+    # closed: rad or m over 1 + the value: first and last way-point of a periodic motion are one.
     gaps = np.abs(values[-1] - values[0])
     worst = int(np.argmax(gaps))
-    if gaps[worst] > CLOSED * (1 + abs(values[0, worst])):
+    if gaps[worst] > closed * (1 + abs(values[0, worst])):
         raise DataError(
             "conflicting-arguments",
             f"a periodic motion ends where it begins, but {names[worst]!r} differs by {gaps[worst]:.3g}.",

@@ -30,33 +30,6 @@ from dalembert.solve.position.prescribed_motion import spline
 from dalembert.tree.efforts import required_efforts
 from dalembert.tree.trajectories.waypoints import Waypoints, make_column, sample_grid
 
-
-@dataclass(frozen=True)
-class TimingLimits:
-    """Grid and passes of a timing."""
-
-    # Intervals of the grid, over all pieces of a path. Limits hold at both ends of an interval of constant s̈: where
-    # they change along the path, the time is longer than the shortest by a share of about 1/n.
-    intervals: int = 500
-    least: int = 20  # of one piece
-    passes: int = 8  # with the tangent of the damping; each reduces the error of the time by a factor of ten or more
-    settled: float = 1e-6  # relative change of the time at which the passes end
-    # Samples of a record nearer than this share of the length are one place: rounding of the coordinates is 1e-16.
-    same: float = 1e-9
-    # Cosine between two chords below which the path turns back: there the motion stops. A smooth path has chords
-    # within a few degrees of each other.
-    reversal: float = 0.0
-    # Tolerated excess of a sample, as a share of its limit; a larger excess tightens the limits and repeats the timing.
-    excess: float = ROUNDING
-    tightenings: int = 6
-    fastest: float = 1e6  # rad/s or m/s along the path, which no machine reaches: nothing limits the motion
-    # Share of `fastest` squared, or of a limit, at which the limit counts as active: samples reach it between points of
-    # the grid to about a percent.
-    used: float = 0.99
-    undamped: float = 1e-12  # effort odd in the speed, over the largest: the difference of equal sums is rounding
-
-
-LIMITS = TimingLimits()
 Bound = bool | float | Mapping[str, float] | None
 
 
@@ -105,15 +78,20 @@ def scale_time(
     if not path.pieces:
         return path.record(np.zeros(1), [(None, 0.0)], bounds)
     tight = 1.0
-    for _ in range(LIMITS.tightenings):
+    for _ in range(6):
         timed = [piece.time(bounds, tight) for piece in path.pieces]
         ends = np.concatenate(([0.0], np.cumsum([t.times[-1] for t in timed])))
         record = path.record(sample_grid(0.0, float(ends[-1]), every), list(zip(timed, ends, strict=False)), bounds)
         excess = record.statistics["largest share"]
-        if excess <= 1 + LIMITS.excess:
+        if excess <= 1 + ROUNDING:
             break
         tight /= excess
     return record
+
+
+def _is_active(share: Any, used: float = 0.99) -> Any:
+    """Whether a share of a limit is at it: samples reach it between points of the grid to about a percent."""
+    return share > used
 
 
 # --- the path ---------------------------------------------------------------------------------------------------------
@@ -122,7 +100,22 @@ def scale_time(
 class _JointPath:
     """A path of all coordinates, cut where it turns back."""
 
-    def __init__(self, eqs: EquationsOfMotion, motion: Record) -> None:
+    def __init__(
+        self,
+        eqs: EquationsOfMotion,
+        motion: Record,
+        intervals: int = 500,
+        least: int = 20,
+        same: float = 1e-9,
+        reversal: float = 0.0,
+    ) -> None:
+        # intervals: Intervals of the grid, over all pieces of a path. Limits hold at both ends of an interval of
+        # constant s̈: where they change along the path, the time is longer than the shortest by a share of about 1/n.
+        # least: of one piece.
+        # same: Samples of a record nearer than this share of the length are one place: rounding of the coordinates is
+        # 1e-16.
+        # reversal: Cosine between two chords below which the path turns back: there the motion stops. A smooth path has
+        # chords within a few degrees of each other.
         self.eqs = eqs
         names = [eqs.counted_angles.get(n, n) for n in eqs.coordinates.names if n not in eqs.unrecorded]
         if not all(name in motion.names for name in names):
@@ -146,13 +139,13 @@ class _JointPath:
         self.first = rows[:1]
         chords = np.linalg.norm(np.diff(rows, axis=0), axis=1)
         total = float(chords.sum())
-        keep = np.concatenate(([True], chords > LIMITS.same * (1.0 + float(np.abs(rows).max(initial=0.0)))))
+        keep = np.concatenate(([True], chords > same * (1.0 + float(np.abs(rows).max(initial=0.0)))))
         rows = rows[keep]
         steps = np.diff(rows, axis=0)
         along = np.einsum("ij,ij->i", steps[1:], steps[:-1])
-        cuts = [0, *(np.flatnonzero(along < LIMITS.reversal) + 1).tolist(), len(rows) - 1]
+        cuts = [0, *(np.flatnonzero(along < reversal) + 1).tolist(), len(rows) - 1]
         self.pieces = [
-            _PathPiece(self, rows[a : b + 1], max(LIMITS.least, round(LIMITS.intervals * (b - a) / len(steps))))
+            _PathPiece(self, rows[a : b + 1], max(least, round(intervals * (b - a) / len(steps))))
             for a, b in pairwise(cuts)
             if b > a and total > 0
         ]
@@ -195,7 +188,7 @@ class _JointPath:
             [np.swapaxes(p, 0, 1), *turned] if owners else [], "time scaling",
             **{
                 "largest share": float(shares.max(initial=0.0)),
-                "at a limit": {n: float((shares[:, k] > LIMITS.used).mean()) for k, n in enumerate(bounds.names)},
+                "at a limit": {n: float(_is_active(shares[:, k]).mean()) for k, n in enumerate(bounds.names)},
             },
         )  # fmt: skip
         return Record(
@@ -221,18 +214,25 @@ class _PathPiece:
         ]
         return self.path.split([*parts, *[np.zeros_like(parts[0])] * (3 - len(parts))])
 
-    def time(self, bounds: _Bounds, tight: float) -> PathTiming:
-        """The fastest timing; limits are multiplied by `tight`."""
+    def time(
+        self, bounds: _Bounds, tight: float, passes: int = 8, settled: float = 1e-6, fastest: float = 1e6
+    ) -> PathTiming:
+        """The fastest timing; limits are multiplied by `tight`.
+
+        passes : with the tangent of the damping; each reduces the error of the time by a factor of ten or more.
+        settled : relative change of the time at which the passes end.
+        fastest : rad/s or m/s along the path, which no machine reaches: nothing limits the motion.
+        """
         s, w, dw = self.s, self.w, self.dw
         with np.errstate(divide="ignore"):
-            most = np.minimum((tight * bounds.speed / np.abs(w)).min(axis=1, initial=np.inf), LIMITS.fastest) ** 2
+            most = np.minimum((tight * bounds.speed / np.abs(w)).min(axis=1, initial=np.inf), fastest) ** 2
         fixed = np.isfinite(bounds.acceleration)
         a, b = w[:, fixed], dw[:, fixed]
         c = np.broadcast_to(tight * bounds.acceleration[fixed], a.shape)
         terms = bounds.effort_terms(self.q, w, dw)
         x = np.zeros(len(s))
         before = np.inf
-        for _ in range(LIMITS.passes):
+        for _ in range(passes):
             A, B, D, C = terms
             root = np.sqrt(x)[:, None]  # d √x ≈ d (√x₀/2 + x/(2 √x₀)); nothing at rest, and at the first pass
             tangent, offset = np.where(root > 0, D / (2 * np.where(root > 0, root, 1.0)), 0.0), D * root / 2
@@ -247,10 +247,10 @@ class _PathPiece:
                 raise self._report_stuck(found.stuck, bounds, C)
             end = float(found.times[-1])
             x = found.x
-            if not D.any() or abs(end - before) <= LIMITS.settled * end:
+            if not D.any() or abs(end - before) <= settled * end:
                 break
             before = end
-        if x.max() > LIMITS.used * LIMITS.fastest**2:
+        if _is_active(x.max() / fastest**2):
             raise bounds.describe_unbounded()
         return found
 
@@ -324,8 +324,11 @@ class _Bounds:
         """Efforts along the limited speeds."""
         return required_efforts(self.eqs, q, v, a)[:, np.isfinite(self.effort)]
 
-    def effort_terms(self, q: Array, w: Array, dw: Array) -> tuple[Array, Array, Array, Array]:
-        """a, b, d, c of τ = a s̈ + b ṡ² + d ṡ + c."""
+    def effort_terms(self, q: Array, w: Array, dw: Array, undamped: float = 1e-12) -> tuple[Array, Array, Array, Array]:
+        """a, b, d, c of τ = a s̈ + b ṡ² + d ṡ + c.
+
+        undamped : effort odd in the speed, over the largest: the difference of equal sums is rounding.
+        """
         if not np.isfinite(self.effort).any():
             none = np.zeros((len(q), 0))
             return none, none, none, none
@@ -333,7 +336,7 @@ class _Bounds:
         a = self.efforts(q, 0 * w, w) - c
         forth, back = self.efforts(q, w, dw) - c, self.efforts(q, -w, dw) - c
         d = (forth - back) / 2
-        d[np.abs(d) <= LIMITS.undamped * np.abs(forth).max(initial=0.0)] = 0.0
+        d[np.abs(d) <= undamped * np.abs(forth).max(initial=0.0)] = 0.0
         return a, (forth + back) / 2, d, c
 
     def shares(self, q: Array, v: Array, a: Array) -> Array:

@@ -21,7 +21,10 @@ from dalembert.model.orientation import exponential, product
 from dalembert.record import Record
 from dalembert.tree.trajectories.waypoints import Waypoints, read_waypoints, sample_grid
 
-ROUNDING = 1e-12  # tolerated relative excess of the least duration over the given one: sums of a thousand pieces
+
+def _is_short(stretch: float, rounding: float = 1e-12) -> bool:
+    """Whether a duration is below the least one by more than the rounding of sums of a thousand pieces."""
+    return stretch < 1 - rounding
 
 
 def trapezoid(
@@ -77,7 +80,7 @@ def trapezoid(
     lengths = 1 / (A * rise) + rise
     least = float(lengths.sum())
     stretch = 1.0 if until is None else positive_number("until", until) / least
-    if stretch < 1 - ROUNDING:
+    if _is_short(stretch):
         raise DataError(
             "out-of-range",
             f"the motion takes {least:.6g} s at least within its limits, asked for {until:g} s.",

@@ -23,11 +23,6 @@ from dalembert.solve.position.prescribed_motion import acceleration_name, positi
 from dalembert.tree.linear_rows import leading_speeds, rows_are_linear
 from dalembert.tree.places import AXES, PARTS, dimension, is_place, list_values, read_pose
 
-SAMPLES = 200  # intervals of a record whose sampling is not given
-BEYOND = 1e-9  # rad or m over 1 + the value: rounding of a way-point at its limit, far below the six digits of a file
-WHOLE = 1e-9  # relative excess over a whole number of intervals that counts as rounding of the quotient
-MOST_SAMPLES = 10_000_000  # of a motion: as for `da.simulate`, a bound on memory
-
 
 @dataclass(frozen=True)
 class MotionColumn:
@@ -258,6 +253,11 @@ def make_column(eqs: EquationsOfMotion, name: str) -> MotionColumn:
     return MotionColumn((name, rate, second), (unit, f"{unit or 1}/s", f"{unit or 1}/s^2"))
 
 
+def _is_rounding(beyond: float, value: float, digits: float = 1e-9) -> bool:
+    """Whether a way-point [rad or m] is at its limit up to rounding, far below the six digits of a file."""
+    return bool(beyond <= digits * (1 + abs(value)))
+
+
 def _check_range(points: Waypoints) -> None:
     """Refuse way-points beyond the limits of their joints."""
     for k, column in enumerate(points.columns):
@@ -267,7 +267,7 @@ def _check_range(points: Waypoints) -> None:
         low, high = points.eqs.limits[name].range
         beyond = np.maximum(points.values[:, k] - high, low - points.values[:, k])
         worst = int(np.argmax(beyond))
-        if beyond[worst] > BEYOND * (1 + abs(points.values[worst, k])):
+        if not _is_rounding(beyond[worst], points.values[worst, k]):
             raise ModelError(
                 "out-of-range",
                 f"way-point {worst + 1} has {name!r} at {points.values[worst, k]:.6g} {column.units[0]}, beyond its "
@@ -311,18 +311,25 @@ def waypoint_times(points: Waypoints, times: object) -> Array:
     return given
 
 
-def sample_grid(begin: float, end: float, every: object) -> Array:
-    """Equally spaced times with both ends, at most `every` apart."""
+def sample_grid(
+    begin: float, end: float, every: object, samples: int = 200, whole: float = 1e-9, most_samples: int = 10_000_000
+) -> Array:
+    """Equally spaced times with both ends, at most `every` apart.
+
+    samples : intervals of a record whose sampling is not given.
+    whole : relative excess over a whole number of intervals that counts as rounding of the quotient.
+    most_samples : of a motion: as for `da.simulate`, a bound on memory.
+    """
     if every is None:
-        return np.linspace(begin, end, SAMPLES + 1)
+        return np.linspace(begin, end, samples + 1)
     try:
         interval = float(every)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise DataError("not-a-number", f"every must be a sampling interval [s], got {every!r}.") from None
     if not 0 < interval < np.inf:
         raise DataError("not-positive", f"every must be a positive interval [s], got {every!r}.")
-    if (end - begin) / interval > MOST_SAMPLES:
+    if (end - begin) / interval > most_samples:
         raise DataError(
-            "too-large", f"every {interval:g} s are more than {MOST_SAMPLES:g} samples of {end - begin:g} s."
+            "too-large", f"every {interval:g} s are more than {most_samples:g} samples of {end - begin:g} s."
         )
-    return np.linspace(begin, end, int(np.ceil((end - begin) / interval * (1 - WHOLE))) + 1)
+    return np.linspace(begin, end, int(np.ceil((end - begin) / interval * (1 - whole))) + 1)

@@ -59,7 +59,7 @@ def test_a_norm_is_minimised_under_the_limit_of_another_and_a_region():
     assert h2(plant, outputs="reading", inputs="push").achieved <= design.achieved <= 1.021 * design.bounds[1]
 
 
-@pytest.mark.spec("001-C56")
+@pytest.mark.spec("001-C56", "001-T9")
 def test_a_cone_of_half_angle_60_degrees_is_a_damping_of_one_half():
     """a = 0.866 and b = 0.5 are damping 0.5, not 0.3."""
     on_edge = 3.0 * np.exp(1j * np.deg2rad(120.0))

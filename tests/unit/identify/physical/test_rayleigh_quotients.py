@@ -99,6 +99,16 @@ def test_shapes_of_the_model_replace_those_that_were_not_measured() -> None:
     assert often.status == "converged"
 
 
+def test_noise_of_measured_shapes_does_not_matter_where_they_only_pair_modes() -> None:
+    measured, random = measure(family()(**TRUE).modes()), np.random.default_rng(1)
+    noisy = Modes(measured.eigenvalues, measured.shapes * (1 + 0.1 * random.normal(size=(N, N))), measured.coordinates,
+                  frequency_deviations_hz=measured.frequency_deviations_hz)  # fmt: skip
+    results = [update(family(), noisy, FIRST, method=RayleighQuotients(passes=20, measured_shapes=word), bounds=BOUNDS)
+               for word in (True, False)]  # fmt: skip
+    sizes = [float(np.abs(errors(result) / list(TRUE.values())).max()) for result in results]
+    assert sizes[1] < 1e-6 < 1e-2 < sizes[0]
+
+
 @pytest.mark.spec("004-C46")
 def test_bounds_hold_and_the_preconditioned_problem_is_another_where_they_do() -> None:
     measured = measure(family()(**TRUE).modes())

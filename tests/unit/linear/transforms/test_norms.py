@@ -3,27 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from dalembert.core.errors import ConvergenceError
 from dalembert.linear import StateSpace
 from dalembert.linear.transforms import norms
 from tests.helpers.findings import raises
-
-
-@pytest.mark.parametrize(("share", "found"), [(3e-6, 1), (3e-5, 0)])
-def test_an_eigenvalue_nearer_to_the_axis_than_1e_5_is_a_crossing(share, found):
-    # Without inputs the Hamiltonian matrix has the eigenvalues of A and -A.
-    A = np.array([[-share, 1.0], [-1.0, -share]])
-    crossings = norms._crossings(A, np.zeros((2, 1)), np.zeros((1, 2)), np.zeros((1, 1)), 1.0)
-    assert len(crossings) == found
-
-
-@pytest.mark.parametrize(("size", "found"), [(3e-13, True), (3e-12, False)])
-def test_an_eigenvalue_below_1e_12_of_the_largest_may_be_at_zero(size, found):
-    A = np.diag([-size, -1.0])
-    crossings = norms._crossings(A, np.zeros((2, 1)), np.zeros((1, 2)), np.zeros((1, 1)), 1.0)
-    assert bool(len(crossings)) == found
 
 
 def test_the_norm_of_thirty_close_resonances_takes_few_rounds_and_a_rising_one_is_refused(monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from dalembert.equations import Channels
 from dalembert.loop.actuators import ActuatorLimits
 from dalembert.loop.interfaces import Law
 from dalembert.loop.noise import Noise, SensorFaults
-from dalembert.loop.sampled import sample_graph
+from dalembert.loop.sampled import sample_graph, sampled_run
 from tests.helpers.findings import raises
 from tests.helpers.loops import gain_law, integral_law, luenberger, predictor_law
 
@@ -205,7 +206,7 @@ def test_a_seed_makes_the_same_record_whatever_the_size_of_a_block(monkeypatch: 
     a, other = run(law, 700 * DT, noise=noisy(1)), run(law, 700 * DT, noise=noisy(2))
     assert np.array_equal(a.data, run(law, 700 * DT, noise=noisy(1)).data)
     assert np.abs(a["y"] - other["y"]).max() > 0.1
-    monkeypatch.setattr(sample_graph, "LARGEST_BLOCK", 500)
+    monkeypatch.setattr(sampled_run, "Chunks", partial(sample_graph.Chunks, largest_block=500))
     assert np.array_equal(a.data, run(law, 700 * DT, noise=noisy(1)).data)
     first = run(law, 10 * DT, noise=noisy(None))
     again = run(law, 10 * DT, noise=noisy(first.provenance["seed"]))

@@ -73,19 +73,15 @@ def test_a_matrix_that_is_not_positive_definite_names_its_row():
     assert error.value.unknown == 2
 
 
-def test_wide_matrices_go_to_dense_fronts_and_narrow_ones_to_superlu(monkeypatch):
-    monkeypatch.setattr(ordering, "LARGE", 500)
-    monkeypatch.setattr(ordering, "WIDE", 100)
-    wide, narrow = ordering.factor_symmetric(CASES["box"]), ordering.factor_symmetric(CASES["rod"])
+def test_wide_matrices_go_to_dense_fronts_and_narrow_ones_to_superlu():
+    wide, narrow = (ordering.factor_symmetric(CASES[name], wide=100, large=500) for name in ("box", "rod"))
     assert (wide.kind, narrow.kind) == ("cholesky", "lu")
     assert (wide.negative, narrow.negative) == (0, 0)
 
 
-def test_an_indefinite_wide_matrix_is_factored_and_its_negative_eigenvalues_counted(monkeypatch):
-    monkeypatch.setattr(ordering, "LARGE", 100)
-    monkeypatch.setattr(ordering, "WIDE", 10)
+def test_an_indefinite_wide_matrix_is_factored_and_its_negative_eigenvalues_counted():
     matrix = sp.csc_array(lattice(5, 5, 6, 2) - 1.57 * sp.eye_array(300))
-    factor = ordering.factor_symmetric(matrix)
+    factor = ordering.factor_symmetric(matrix, wide=10, large=100)
     assert factor.kind == "lu"
     assert factor.negative == np.count_nonzero(np.linalg.eigvalsh(matrix.toarray()) < 0)
     x = factor.solve(np.ones(300))

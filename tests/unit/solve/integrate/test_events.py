@@ -329,16 +329,6 @@ def test_an_event_is_located_to_the_least_rounding_that_the_search_accepts(monke
         brentq(lambda t: t - 0.5, 0.0, 1.0, rtol=0.9 * given[0])
 
 
-@pytest.mark.parametrize(("halvings", "located"), [(39, True), (42, False)])
-def test_an_event_that_starts_on_zero_is_looked_for_from_1e_12_of_the_step_on(halvings: int, located: bool) -> None:
-    """Positive from the start to the crossing, which is that near; else it counts as happening at the start."""
-    monitor = EventMonitor([da.Event("one", lambda s: s.t)], SimpleNamespace(starts={"events": (2, 3)}))
-    crossing = 1.5 * 0.5**halvings * 1e6
-    reach = lambda x, t: np.array([t, 1.0, t * (crossing - t)])  # noqa: E731
-    found = monitor._locate(SimpleNamespace(reach=reach), reach(None, 0.0), reach(None, 1e6), 0, 1.0)
-    assert found == pytest.approx(crossing if located else 0.0, rel=1e-6)
-
-
 @pytest.mark.parametrize(("slant", "refused"), [(1e-6, True), (4e-6, False)])
 def test_a_jump_along_rows_that_differ_by_a_millionth_is_refused(slant: float, refused: bool) -> None:
     """One row holds x, the other asks for x + δ (y - 1): the system has a singular value of δ²/2, of 2 at most."""

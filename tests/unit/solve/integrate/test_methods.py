@@ -412,23 +412,6 @@ def test_the_work_of_a_damper_is_booked_to_second_order_as_the_motion_is():
     assert missing[1] < 1e-4 * 0.5  # of the kinetic energy at the start
 
 
-@pytest.mark.parametrize(("difference", "even"), [(0.9e-9, True), (1.1e-9, False)])
-def test_sample_intervals_are_even_to_a_billionth(difference: float, even: bool) -> None:
-    assert sundials._is_even(np.array([1.0, 1.0 - difference])) is even
-
-
-@pytest.mark.parametrize(("rtol", "local"), [(1e-6, 2e-8), (1e-10, 2e-12), (1e-11, 1e-12), (1e-13, 1e-13)])
-def test_sundials_gets_a_fiftieth_of_the_tolerance_and_1e_12_at_least(
-    rtol: float, local: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Unless the user asks for less."""
-    made: list[dict[str, Any]] = []
-    monkeypatch.setattr(sundials.ca, "integrator", lambda *given: made.append(given[-1]))
-    sundials._integrator({}, da.Sundials(rtol=rtol), np.ones(1))
-    assert made[0]["reltol"] == pytest.approx(local, rel=1e-9, abs=0.0)
-    assert made[0].get("min_step_size", 1e-13) == 1e-13  # of CVODES
-
-
 @pytest.mark.parametrize(("samples", "count"), [(16, 1), (17, 2), (65_536, 4096), (65_600, 4096)])
 def test_a_run_has_sixteen_pieces_of_4096_samples_at_most_and_512_looks_for_events(samples: int, count: int) -> None:
     steps = sundials.SundialsSteps.__new__(sundials.SundialsSteps)

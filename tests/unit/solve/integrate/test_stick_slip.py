@@ -13,7 +13,6 @@ import pytest
 
 import dalembert as da
 from dalembert.equations import State
-from dalembert.solve.integrate.events import event_function
 from dalembert.solve.integrate.stick_slip import StickSlip, _Judge, exact
 from tests.helpers.findings import raises, warns
 from tests.helpers.loops import gain_law
@@ -427,18 +426,6 @@ def test_sliding_is_contradicted_by_1e_7_of_the_limit_backwards(level: Any, shor
     run = StickSlip(full)
     judge = _Judge(run, full, full.state(np.zeros(full.nq)), np.array([LIMIT * (1 - short)]), [0], set())
     assert judge.verdict(np.array([1.0]))[3] == back
-
-
-@pytest.mark.parametrize(("speed", "goes_on"), [(-0.9e-12, True), (-1.1e-12, False)])
-def test_a_sliding_block_turns_at_1e_12_backwards(level: Any, speed: float, goes_on: bool) -> None:
-    full = exact(level)
-    run = StickSlip(full)
-    margin = event_function(full, run.events())
-    assert margin is not None
-    full = run._with(full, np.array([1.0]))
-    at = full.state(np.zeros(full.nq), [speed, 0.0, 0.0])
-    value = margin(at.q, at.v, np.zeros(full.nv), np.zeros(len(full.rows)), at.z, np.zeros(full.nu), full.p, 0.0)
-    assert (float(value) > 0) is goes_on
 
 
 @pytest.mark.parametrize(("before", "ends"), [(59, False), (60, True)])

@@ -435,20 +435,6 @@ def test_a_reaction_with_1e_8_of_a_null_vector_is_not_unique(share: float, uniqu
         _ForceBalance._unique_friction(state, np.array([[1.0, share]]))
 
 
-@pytest.mark.parametrize(("change", "iterations"), [(0.9e-11, 1), (1.1e-11, 2)])
-def test_inputs_have_settled_at_a_change_of_1e_11(
-    change: float, iterations: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    none = np.zeros((1, 0))
-    monkeypatch.setattr(inverse, "lexicographic", lambda W, L, right, weight: (np.array([[change]]), none, 0, 0))
-    kernel = SimpleNamespace(many=lambda *at: (np.zeros((1, 1)), np.zeros((1, 1)), none))
-    eqs = SimpleNamespace(nv=1, nz=0, nu=1, rows=(), friction_joints=(), p=none)
-    state: Any = SimpleNamespace(eqs=eqs, weight=np.ones(1), rows=[], direct=[0], affine=False, kernel=kernel)
-    one = np.zeros((1, 1))
-    poses: Any = SimpleNamespace(t=np.zeros(1), q=one, v=one, a=one)
-    assert _ForceBalance._block(state, poses, slice(0, 1))[-1] == iterations
-
-
 @pytest.mark.parametrize(("slant", "rank"), [(1e-7, 2), (0.3e-9, 1)])
 def test_inputs_along_nearly_the_same_direction_are_two_above_1e_9(slant: float, rank: int) -> None:
     """Columns (1, 0) and (1, δ): singular values √2 and δ/√2. Beyond the rank both inputs share the load."""

@@ -282,17 +282,6 @@ def test_a_speed_with_a_millionth_of_a_free_motion_is_named(slant: float, named:
     assert failure.value.finding.evidence["free"] == named
 
 
-@pytest.mark.parametrize(("speeds", "looked"), [(1500, True), (1501, False)])
-def test_the_freedom_of_machines_up_to_1500_speeds_is_looked_at(
-    speeds: int, looked: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[Any] = []
-    monkeypatch.setattr(kinematics, "null_space", lambda J: seen.append(J) or np.zeros((speeds, 0)))
-    state: Any = SimpleNamespace(eqs=SimpleNamespace(nv=speeds), held=())
-    _MotionAnalysis._check_freedom(state, np.zeros((1, speeds)), np.zeros(speeds))
-    assert bool(seen) is looked
-
-
 def first_pose(gap: float) -> int:
     """Steps of Newton's method to a prescribed position, each from a pose with this gap."""
     m = pendulum()

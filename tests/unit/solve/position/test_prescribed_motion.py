@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import Any
 
 import casadi as ca
@@ -12,7 +11,6 @@ import pytest
 from scipy.interpolate import BPoly
 
 import dalembert as da
-from dalembert.solve.position import prescribed_motion as module
 from dalembert.solve.position.prescribed_motion import RecordMotion, doubt, target_gap, targets_of
 
 
@@ -89,10 +87,9 @@ def test_a_channel_is_no_rate_beyond_what_its_sampling_and_rounding_explain(give
 def test_the_rate_of_a_coordinate_that_stays_at_zero_may_be_1e_12(rate: float, warned: bool) -> None:
     record = da.Record.from_channels(np.linspace(0.0, 1.0, 5), {"x": np.array([0.0, 1e-20, 0.0, 0.0, 0.0])})
     found = np.zeros((5, 1))
-    with warnings.catch_warnings(record=True) as seen, pytest.MonkeyPatch.context() as patch:
+    with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        patch.setattr(module, "RATE", replace(module.RATE, coarse=np.inf))
-        doubt(record, ["x"], ["v"], found + 1e-30, lambda: (found + rate, found))
+        doubt(record, ["x"], ["v"], found + 1e-30, lambda: (found + rate, found), coarse=np.inf)
     assert bool(seen) is warned
 
 

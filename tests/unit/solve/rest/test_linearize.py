@@ -366,12 +366,6 @@ def test_a_machine_without_freedom_says_that_it_has_no_small_motions() -> None:
         da.linearize(eqs, at=da.assemble(eqs))
 
 
-@pytest.mark.parametrize(("share", "cyclic"), [(9e-10, [0]), (1.1e-9, [])])
-def test_a_coordinate_is_cyclic_where_its_influence_is_ignorable(share: float, cyclic: list[int]) -> None:
-    A = np.array([[0.0, 1.0], [share, 0.0]])
-    assert module._cyclic(A, [0], 1.0) == cyclic
-
-
 # -- many states -------------------------------------------------------------------------------------------------------
 def slider_crank() -> da.EquationsOfMotion:
     """A crank of 0.1 m and a rod whose length is a parameter; the slider stands at a dead point at the angle 0."""

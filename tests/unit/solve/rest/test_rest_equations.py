@@ -13,7 +13,7 @@ from scipy.sparse import csc_matrix
 import dalembert as da
 from dalembert.core.errors import ConvergenceError, ModelError
 from dalembert.solve.position.balance import Scales
-from dalembert.solve.rest import equilibrium, rest_equations
+from dalembert.solve.rest import equilibrium
 from dalembert.solve.rest.rest_equations import Forces, Place, Rest
 from tests.helpers.findings import raises
 
@@ -69,25 +69,6 @@ def test_a_gap_that_a_step_quarters_is_closed_and_one_that_stays_is_given_up_aft
     rest.forces = lambda q, z, lam: poses.append(q) or forces(q, z, lam)  # type: ignore[method-assign, func-returns-value]
     assert rest.settle(np.zeros(3), np.zeros(0)) is None
     assert len(poses) == 25
-
-
-@pytest.mark.parametrize(("count", "sparse"), [(13, False), (14, True)])
-def test_machines_above_40_speeds_are_solved_with_sparse_factors(
-    count: int, sparse: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Planar bodies have three speeds each."""
-    factors: list[Any] = []
-    splu = rest_equations.splu
-    monkeypatch.setattr(rest_equations, "splu", lambda matrix: factors.append(matrix) or splu(matrix))
-    m = da.Mechanism("bodies", planar=True)
-    for k in range(count):
-        m.add_body(f"body{k}", mass=1.0, inertia=1.0)
-    m.add_constraint("hold", lambda s: s["body0.x"])
-    rest = Rest(da.equations(m), np.zeros(0), {}, 0.0)
-    found = rest.settle(np.zeros(3 * count), np.zeros(0))
-    assert found is not None
-    rest.step(found, 1.0)
-    assert bool(factors) is sparse
 
 
 def one_step(nv: int, stiffness: float) -> float:
@@ -328,10 +309,3 @@ def test_a_newton_step_is_halved_down_to_a_thousandth() -> None:
 
 def test_newton_has_sixty_steps_at_most() -> None:
     assert len(newton([0.5] * 100)) == 60
-
-
-def test_an_unstable_equilibrium_is_left_six_times_by_0_05_doubled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(equilibrium, "_sink", lambda problem, at: at)
-    problem: Any = Descent([1.0] * 20, error=0.0)
-    equilibrium._fall(problem, START)
-    assert problem.moves == pytest.approx([0.05, 0.1, 0.2, 0.4, 0.8, 1.6])

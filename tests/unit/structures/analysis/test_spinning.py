@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from dalembert.core.errors import DataError
 from dalembert.structures import (
@@ -268,10 +265,3 @@ def test_a_mass_is_the_same_in_all_directions_up_to_its_limit():
     assert spun(1e-9)[0] == pytest.approx(1.0)
     with raises(DataError, "uneven-mass", "'A'"):
         spun(3e-9)
-
-
-@pytest.mark.parametrize(("left", "count"), [(0.9e-11, 0), (1.1e-11, 2)])
-def test_what_the_elements_leave_of_the_mass_is_rounding_below_1e_11(left: float, count: int) -> None:
-    group = SimpleNamespace(own_mass=lambda: sp.csc_array(np.eye(2)))
-    structure = SimpleNamespace(M=sp.csc_array([[1.0, left], [left, 1.0]]), groups=[group])
-    assert turning._rest(structure).nnz == count

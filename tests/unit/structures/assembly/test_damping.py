@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
-import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from dalembert.core.errors import DataError
 from dalembert.structures.assembly import damping
 from tests.helpers.findings import raises
-
-
-@pytest.mark.parametrize(("mass", "damped"), [(3e-14, False), (3e-13, True)])
-def test_a_direction_with_less_than_1e_13_of_the_largest_mass_is_not_damped(mass, damped):
-    C = damping._modal(np.array([0.01]), np.diag([1.0, mass]), np.eye(2))
-    assert (C[1, 1] > 0.0) == damped
 
 
 @pytest.mark.parametrize(("size", "refused"), [(400, False), (4000, True)])

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from dalembert.core.errors import ModelError
 from dalembert.structures import Frame, Section, assemble_structure, solve_static
-from dalembert.structures.assembly import free_motions
 from dalembert.structures.assembly.free_motions import _axis, _echelon, rigid_freedom
 from dalembert.structures.assembly.structure import Structure
 
@@ -80,30 +76,3 @@ def test_a_support_near_the_axis_holds_a_rotation(arm: float, free: int) -> None
     held = [True, True, False, False, False, True]
     s = Structure("bar", ["A", "B", "C"], [[0, 0, 0], [1, 0, 0], [arm, 0, 0]], ["x", "y"], M=np.eye(6), K=K, held=held)
     assert rigid_freedom(s, s.reduce(s.K)).shape[1] == free
-
-
-@pytest.mark.parametrize(("apart", "sentences"), [(0.9e-9, 2), (1.1e-9, 1)])
-def test_points_a_billionth_of_the_size_apart_are_at_one_place(apart: float, sentences: int) -> None:
-    """Points a and b are joined, c is beside b: the first sentence is about the parts, the second about the place."""
-    joined = sp.csc_array(([1.0], ([0], [1])), shape=(3, 3))
-    structure = SimpleNamespace(
-        directions=("x",), points=("a", "b", "c"), positions=np.array([[0.0], [1.0], [1.0 + apart]]), K=joined,
-        C=sp.csc_array((3, 3)), T=sp.eye_array(3), T_held=sp.csc_array((3, 0)),
-    )  # fmt: skip
-    assert len(free_motions._parts_words(structure)) == sentences
-
-
-@pytest.mark.parametrize(("part", "count"), [(0.9e-6, 1), (1.1e-6, 2)])
-def test_a_motion_a_millionth_beside_the_rigid_ones_is_one_of_its_own(
-    part: float, count: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(free_motions, "rigid_freedom", lambda structure, K: np.eye(1))
-    structure = SimpleNamespace(rigid_motions=lambda: np.array([[1.0], [0.0]]), free_index=np.arange(2))
-    factor = SimpleNamespace(free_motions=lambda: np.array([[1.0], [part]]))
-    assert free_motions.free_motions(structure, None, factor).shape[1] == count
-
-
-@pytest.mark.parametrize(("part", "named"), [(0.9e-3, False), (1.1e-3, True)])
-def test_coordinates_with_a_thousandth_of_a_mechanism_are_named(part: float, named: bool) -> None:
-    (words,) = free_motions._mechanism_words(SimpleNamespace(free=("tip.x", "root.y")), np.array([[1.0], [part]]))
-    assert "tip.x" in words and ("root.y" in words) is named

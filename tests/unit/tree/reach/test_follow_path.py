@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.tree.reach import follow_path as module
 from tests.helpers.robot_arms import TIP, random_arm, seven_joints, two_links
 
 
@@ -198,24 +196,3 @@ def test_a_micrometre_beyond_the_reach_counts_as_followed(beyond: float, reached
     else:
         with pytest.raises(da.tree.OutOfReachError):
             da.tree.follow_path(eqs, path, restarts=3)
-
-
-@pytest.mark.parametrize(("apart", "ways"), [(0.09, 1), (0.11, 2)])
-def test_first_poses_within_0_1_are_one(apart: float, ways: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    tried = []
-    points = [SimpleNamespace(q=np.zeros(1)), SimpleNamespace(q=np.array([apart]))]
-    follower = SimpleNamespace(
-        is_followed=lambda point: True,
-        follow=lambda point, nearest: tried.append(point) or module.OutOfReachError("out-of-reach", "no way"),
-        length=lambda failure: 0,
-    )
-    search = SimpleNamespace(search=lambda first, goals, settled: first)
-    for name, value in {
-        "read_path": ((), [()]), "read_ranges": None, "PoseSearch": search, "read_weights": None,
-        "read_objective": None, "_PathFollower": follower, "_speeds": None, "first_poses": points,
-    }.items():  # fmt: skip
-        monkeypatch.setattr(module, name, lambda *at, value=value, **more: value)
-    eqs = two_links()
-    with pytest.raises(module.OutOfReachError):
-        module.follow_path(eqs, da.Record.from_channels(np.arange(3.0), {"x": np.zeros(3)}, {}))
-    assert len(tried) == ways

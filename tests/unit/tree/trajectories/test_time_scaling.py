@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from contextlib import nullcontext
-from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -58,9 +57,9 @@ def test_damping_is_part_of_the_limits_and_a_finer_grid_is_closer_to_the_shortes
     eqs = wheel(inertia=0.5, damping=0.5, effort=2.0)
     slow = da.tree.quintic(eqs, {"hinge": [0.0, 1.0]}, 10.0)
     exact = damped_time(0.5, 0.5, 2.0, 1.0)
-    excess = []
+    excess, path = [], time_scaling._JointPath
     for intervals in (250, 1000):
-        monkeypatch.setattr(time_scaling, "LIMITS", replace(time_scaling.LIMITS, intervals=intervals))
+        monkeypatch.setattr(time_scaling, "_JointPath", partial(path, intervals=intervals))
         excess.append(da.tree.scale_time(eqs, slow).statistics["duration"] / exact - 1)
     assert 0 < excess[1] < excess[0] / 2.5 < 2 / 250  # first order in the interval, and never too short
 
@@ -192,75 +191,6 @@ def test_samples_nearer_than_rounding_are_one_place(back: float, stops: bool) ->
     assert found == pytest.approx((math.sqrt(2.0) if stops else 1.0) * 2 * math.sqrt(0.5 / 2.0), rel=1e-3)
 
 
-@pytest.mark.parametrize(("change", "passes"), [(0.9e-6, 2), (1.1e-6, 3)])
-def test_a_timing_has_settled_at_a_millionth_of_the_time(
-    change: float, passes: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ends = iter([1.0 + change, 1.0, 1.0])
-    made = []
-
-    def fastest(*at: object) -> SimpleNamespace:
-        made.append(next(ends))
-        return SimpleNamespace(stuck=-1, times=np.array([0.0, made[-1]]), x=np.ones(2))
-
-    monkeypatch.setattr(time_scaling, "fastest_timing", fastest)
-    one = np.ones((2, 1))
-    piece = SimpleNamespace(s=np.arange(2.0), w=one, dw=one, q=one)
-    bounds = SimpleNamespace(
-        speed=np.ones(1), acceleration=np.ones(1), effort=np.ones(1), effort_terms=lambda *at: (one,) * 4
-    )
-    time_scaling._PathPiece.time(piece, bounds, 1.0)
-    assert len(made) == passes
-
-
-@pytest.mark.parametrize(("excess", "repeats"), [(0.9e-9, 1), (1.1e-9, 6)])
-def test_a_limit_may_be_exceeded_by_a_billionth(excess: float, repeats: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = []
-
-    def record(*at: object) -> SimpleNamespace:
-        made.append(at)
-        return SimpleNamespace(statistics={"largest share": 1.0 + excess})
-
-    piece = SimpleNamespace(time=lambda bounds, tight: SimpleNamespace(times=np.array([0.0, 1.0])))
-    monkeypatch.setattr(time_scaling, "_JointPath", lambda eqs, motion: SimpleNamespace(pieces=[piece], record=record))
-    monkeypatch.setattr(time_scaling._Bounds, "read", lambda *at: None)
-    time_scaling.scale_time(wheel(), da.Record.from_channels(np.arange(3.0), {"x": np.zeros(3)}, {}), every=0.1)
-    assert len(made) == repeats
-
-
-def time_piece(ends: object, monkeypatch: pytest.MonkeyPatch, *, x: float = 1.0, damped: bool = True) -> int:
-    """Passes of a piece with these durations and this square of its speed."""
-    made = []
-    left = iter(ends)  # type: ignore[call-overload]
-
-    def fastest(*at: object) -> SimpleNamespace:
-        made.append(1)
-        return SimpleNamespace(stuck=-1, times=np.array([0.0, next(left)]), x=np.full(2, x))
-
-    monkeypatch.setattr(time_scaling, "fastest_timing", fastest)
-    one = np.ones((2, 1))
-    piece = SimpleNamespace(s=np.arange(2.0), w=one, dw=one, q=one)
-    terms = (one, one, one if damped else 0 * one, one)
-    bounds = SimpleNamespace(
-        speed=np.full(1, np.inf), acceleration=np.ones(1), effort=np.ones(1), effort_terms=lambda *at: terms,
-        describe_unbounded=lambda: LookupError("unbounded"),
-    )  # fmt: skip
-    time_scaling._PathPiece.time(piece, bounds, 1.0)
-    return len(made)
-
-
-def test_a_timing_has_eight_passes_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert time_piece((2.0**k for k in range(100)), monkeypatch) == 8
-
-
-@pytest.mark.parametrize(("share", "unbounded"), [(0.98, False), (0.995, True)])
-def test_a_speed_of_99_percent_of_the_largest_is_unbounded(
-    share: float, unbounded: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises(LookupError) if unbounded else nullcontext():
-        time_piece([1.0], monkeypatch, x=share * 1e12, damped=False)
-
-
 @pytest.mark.parametrize(("odd", "damped"), [(0.9e-12, False), (1.1e-12, True)])
 def test_an_effort_that_is_odd_in_the_speed_by_1e_12_is_rounding(odd: float, damped: bool) -> None:
     efforts = lambda q, v, a: 0.0 * v + np.where(v == 0.0, 0.0, 1.0) + odd * v  # noqa: E731
@@ -268,13 +198,3 @@ def test_an_effort_that_is_odd_in_the_speed_by_1e_12_is_rounding(odd: float, dam
     bounds = SimpleNamespace(efforts=efforts, limited=[0], effort=np.ones(1))
     d = time_scaling._Bounds.effort_terms(bounds, one, one, one)[2]
     assert bool(d.any()) is damped
-
-
-def test_a_path_has_500_intervals_and_a_piece_20_at_least(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 101 steps the last goes back."""
-    made = []
-    monkeypatch.setattr(time_scaling, "_PathPiece", lambda path, rows, count: made.append(count))
-    angle = np.append(np.linspace(0.0, 1.0, 101), 0.99)
-    path = da.Record.from_channels(np.arange(102.0), {"hinge.angle": angle}, {"hinge.angle": "rad"})
-    time_scaling._JointPath(wheel(), path)
-    assert made == [round(500 * 100 / 101), 20]

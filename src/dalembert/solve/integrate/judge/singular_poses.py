@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import operator
 import warnings
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -29,25 +28,7 @@ from dalembert.expressions import Array, Kernel
 from dalembert.solve.constrained import matrices
 from dalembert.solve.constrained.redundancy import find_open_reactions
 from dalembert.solve.constrained.structure import rows_of_cut_joints
-from dalembert.solve.position.mobility import LIMITS as MOBILITY
-from dalembert.solve.position.mobility import scaled_rows
-
-
-@dataclass(frozen=True)
-class SingularPoseLimits:
-    """When a minimum of g is a singular pose, and which joints are part of it."""
-
-    epsilon: float = 1e-10  # above the rounding of pivots that are zero (1e-15), so that g is smooth to 1e-5
-    redundant: float = 1e-6  # singular values below it at the run's most regular pose are zero everywhere
-    sharp: float = 0.75  # √det at a minimum over its farther neighbour: |t - t*| at steps to 5 : 1 gives 0.71 at most
-    lowest: float = 3e-5  # √det over its largest: below it steps are so short that no minimum is sharp (√ε = 1e-5)
-    regular: float = 0.03  # |t - t*| over its largest, where a pass begins and ends: energies are compared there
-    share: float = 1e-2  # of the left singular vector: a tenth of the largest share of ten joints
-    most: int = 200  # poses to locate; each takes some twenty steps and factorizations
-    large: int = 600  # speeds; above it dense singular values would take longer than the run
-
-
-LIMITS = SingularPoseLimits()
+from dalembert.solve.position.mobility import NEAR_SINGULAR, scaled_rows
 
 
 class SingularPoses:
@@ -67,8 +48,12 @@ class SingularPoses:
         self.best, self.most_regular = -np.inf, np.zeros(0)  # the largest value of the run, and its state
         self.known_rank: int | None = None
 
-    def look(self, steps: Any, before: Array, block: Array) -> None:
-        """The states of one block, after the state before it."""
+    def look(self, steps: Any, before: Array, block: Array, sharp: float = 0.75, lowest_root: float = 3e-5) -> None:
+        """The states of one block, after the state before it.
+
+        sharp : √det at a minimum over its farther neighbour: |t - t*| at steps to 5 : 1 gives 0.71 at most.
+        lowest_root : √det over its largest: below it steps are so short that no minimum is sharp (√ε = 1e-5).
+        """
         if self.kernel is None:
             return
         where = steps.layout.starts
@@ -91,7 +76,7 @@ class SingularPoses:
         falls = g[1:] < g[:-1]
         lowest = np.flatnonzero(falls[:-1] & (g[1:-1] <= g[2:])) + 1
         sides = np.maximum(g[lowest - 1], g[lowest + 1])
-        limit = np.maximum(sides + 2 * np.log(LIMITS.sharp), self.best + 2 * np.log(LIMITS.lowest))
+        limit = np.maximum(sides + 2 * np.log(sharp), self.best + 2 * np.log(lowest_root))
         candidates = lowest[g[lowest] < limit]
         self.states = np.vstack((last, block if len(candidates) else block[-2:]))
         for place in candidates:
@@ -103,11 +88,14 @@ class SingularPoses:
         q, v, z, t = (states[:, a:b] for a, b in (where[name] for name in ("q", "v", "z", "t")))
         return np.asarray(self.kernel.many(q, v, z, self.eqs.p, t)[0][:, 0])
 
-    def _rank(self, where: object) -> int:
-        """Rank of the rows at the most regular pose so far."""
+    def _rank(self, where: object, redundant: float = 1e-6) -> int:
+        """Rank of the rows at the most regular pose so far.
+
+        redundant : singular values below it at the run's most regular pose are zero everywhere.
+        """
         if self.known_rank is None:
             singular = np.linalg.svd(self._rows(where, self.most_regular), compute_uv=False)
-            self.known_rank = matrices.rank_of(singular, LIMITS.redundant)
+            self.known_rank = matrices.rank_of(singular, redundant)
         return self.known_rank
 
     def _rows(self, where: Any, x: Array) -> Array:
@@ -116,11 +104,16 @@ class SingularPoses:
         A = eqs.kernel("rows")(q, v, z, np.zeros(eqs.nu), eqs.p, x[0])[0]
         return scaled_rows(eqs, np.reshape(A, (len(eqs.rows), eqs.nv)))
 
-    def _locate(self, steps: Any, k: int) -> None:
-        """Smallest singular value along the run between the steps next to step k; its square is smooth."""
+    def _locate(self, steps: Any, k: int, regular_from: float = 0.03, share: float = 1e-2, most: int = 200) -> None:
+        """Smallest singular value along the run between the steps next to step k; its square is smooth.
+
+        regular_from : |t - t*| over its largest, where a pass begins and ends: energies are compared there.
+        share : of the left singular vector: a tenth of the largest share of ten joints.
+        most : poses to locate; each takes some twenty steps and factorizations.
+        """
         from scipy.optimize import minimize_scalar
 
-        if len(self.found) >= LIMITS.most:
+        if len(self.found) >= most:
             self.more = True
             return
         where = steps.layout.starts
@@ -138,16 +131,16 @@ class SingularPoses:
         exact = float(np.sqrt(np.finfo(float).eps)) * (span[1] - span[0])  # nearer to a minimum a function is constant
         t = float(minimize_scalar(square, bounds=span, method="bounded", options={"xatol": exact}).x)
         U, singular, _ = np.linalg.svd(self._rows(where, at(t)))
-        if singular[rank - 1] > MOBILITY.near_singular * singular[0]:
+        if singular[rank - 1] > NEAR_SINGULAR * singular[0]:
             return
         if self.found and t - self.found[-1]["time"] <= span[1] - span[0]:  # one pass, noise of tiny steps
             return
-        left_over = int(np.count_nonzero(singular > MOBILITY.near_singular * singular[0]))
+        left_over = int(np.count_nonzero(singular > NEAR_SINGULAR * singular[0]))
         weight = (U[:, left_over:] ** 2).sum(axis=1)  # rows that are redundant everywhere cannot be distinguished here
         owners = dict.fromkeys(
-            row.owner for row, w in zip(self.eqs.rows, weight, strict=True) if w > LIMITS.share * weight.max()
+            row.owner for row, w in zip(self.eqs.rows, weight, strict=True) if w > share * weight.max()
         )
-        regular = np.flatnonzero(self.values > self.best + 2 * (rank - left_over) * np.log(LIMITS.regular))
+        regular = np.flatnonzero(self.values > self.best + 2 * (rank - left_over) * np.log(regular_from))
         first = int(max(regular[regular < k], default=k - 1))
         last = int(min(regular[regular > k], default=k + 1))
         self.found.append({
@@ -185,9 +178,12 @@ def describe(name: str, found: list[dict[str, Any]], more: bool = False) -> Simu
     )
 
 
-def is_watched(eqs: EquationsOfMotion) -> bool:
-    """Whether the rows may depend on each other, and are few enough to look."""
-    return eqs.nv <= LIMITS.large and bool(eqs.cache("may lose rank", lambda: may_lose_rank(eqs)))
+def is_watched(eqs: EquationsOfMotion, large: int = 600) -> bool:
+    """Whether the rows may depend on each other, and are few enough to look.
+
+    large : speeds; above it dense singular values would take longer than the run.
+    """
+    return eqs.nv <= large and bool(eqs.cache("may lose rank", lambda: may_lose_rank(eqs)))
 
 
 def open_reactions(*states: State) -> dict[str, list[str]]:
@@ -216,8 +212,11 @@ def may_lose_rank(eqs: EquationsOfMotion) -> bool:
     return False
 
 
-def _volume(eqs: EquationsOfMotion) -> Kernel:
-    """(q, v, z, p, t) -> log det (Â Âᵀ + ε 1)."""
+def _volume(eqs: EquationsOfMotion, epsilon: float = 1e-10) -> Kernel:
+    """(q, v, z, p, t) -> log det (Â Âᵀ + ε 1).
+
+    epsilon : above the rounding of pivots that are zero (1e-15), so that g is smooth to 1e-5.
+    """
 
     def make() -> Kernel:
         s = eqs.symbols()
@@ -227,7 +226,7 @@ def _volume(eqs: EquationsOfMotion) -> Kernel:
             square[group] = ca.sum1(square[group])
         length = ca.sqrt(square + 1e-60)
         unit = ca.sparsify(ca.diag(1 / length) @ A)
-        G = ca.triu(ca.sparsify(unit @ unit.T)) + LIMITS.epsilon * ca.SX.eye(len(eqs.rows))
+        G = ca.triu(ca.sparsify(unit @ unit.T)) + epsilon * ca.SX.eye(len(eqs.rows))
         pivots = ca.ldl(ca.triu2symm(G))[0]
         floored = ca.fmax(ca.densify(ca.vec(pivots)), 1e-30)  # each at most 1 + ε: ten multiply to a normal number
         groups = ca.vertsplit(floored, [*range(0, len(eqs.rows), 10), len(eqs.rows)])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,17 +15,6 @@ from dalembert.solve.integrate.judge.vibrations import find_fastest_vibration
 from dalembert.solve.integrate.method import Method
 
 
-@dataclass(frozen=True)
-class AdviceLimits:
-    """When a run gets advice."""
-
-    # Steps after which a run with regularised friction or fast vibrations gets advice: a second of work.
-    many_steps: int = 10_000
-
-
-LIMITS = AdviceLimits()
-
-
 class StepAdvice:
     """Monitors the number of steps of one run. `text` is the advice, which is given once."""
 
@@ -35,16 +23,25 @@ class StepAdvice:
         self.text = ""
         self.vibrations_seen = False
 
-    def look(self, eqs: EquationsOfMotion, where: Mapping[str, tuple[int, int]], before: Array, block: Array) -> None:
+    def look(
+        self,
+        eqs: EquationsOfMotion,
+        where: Mapping[str, tuple[int, int]],
+        before: Array,
+        block: Array,
+        many_steps: int = 10_000,
+    ) -> None:
         """The states of one block, after the state before it.
 
         Judged ten times before that many: how many steps one call makes depends on the machine.
+
+        many_steps : steps after which a run with regularised friction or fast vibrations gets advice: a second of work.
         """
         if self.text or self.method.step is not None or not self.method.explicit:
             return
         accepted, rejected = (where[name][0] for name in ("accepted", "rejected"))
         made = np.append(before[accepted] + before[rejected], block[:, accepted] + block[:, rejected])
-        due = np.flatnonzero((np.diff(made // (LIMITS.many_steps // 10)) > 0) & (made[1:] >= LIMITS.many_steps))
+        due = np.flatnonzero((np.diff(made // (many_steps // 10)) > 0) & (made[1:] >= many_steps))
         for k in due:
             self._advise(eqs, {name: block[k, a:b] for name, (a, b) in where.items()}, block[k], int(made[k + 1]))
 

@@ -19,26 +19,6 @@ from dalembert.solve.constrained.matrices import complement
 
 
 @dataclass(frozen=True)
-class VibrationLimits:
-    """When the steps of an explicit method are those of a vibration."""
-
-    # Step times ω: an explicit method of order five to eight takes up to 6 where stability limits it, and down to
-    # 0.3 where the vibration itself has to be followed to 1e-8.
-    step: float = 10.0
-    # ω over the lowest of the elastic vibrations: below it all of them are of interest.
-    spread: float = 5.0
-    # Speeds of the machine: dense matrices of this size take a second.
-    largest: int = 600
-    # Mass of a direction, of the largest: massless directions follow without vibration. 5000 roundings.
-    massless: float = 1e-12
-    # ω², of the largest, of an elastic vibration: rounding of rigid motions leaves 1e-15, and ω is 30 000 times slower.
-    rigid: float = 1e-9
-
-
-LIMITS = VibrationLimits()
-
-
-@dataclass(frozen=True)
 class FastVibration:
     """The fastest and the slowest elastic vibration [rad/s], and the body that takes most part in the fastest."""
 
@@ -46,14 +26,34 @@ class FastVibration:
     lowest: float
     body: str
 
-    def limits(self, step: float) -> bool:
-        """Whether steps of this length [s] follow the vibration."""
-        return step * self.omega < LIMITS.step and self.omega > LIMITS.spread * self.lowest
+    def limits(self, step: float, longest_step: float = 10.0, spread: float = 5.0) -> bool:
+        """Whether steps of this length [s] follow the vibration.
+
+        longest_step : step times ω: an explicit method of order five to eight takes up to 6 where stability limits it,
+        and down to 0.3 where the vibration itself has to be followed to 1e-8.
+        spread : ω over the lowest of the elastic vibrations: below it all of them are of interest.
+        """
+        return step * self.omega < longest_step and self.omega > spread * self.lowest
 
 
-def find_fastest_vibration(eqs: EquationsOfMotion, q: Array, v: Array, z: Array, t: float) -> FastVibration | None:
-    """None where the machine has no elastic coordinates, or is too large to look."""
-    if "tangent" not in eqs.functions or not eqs.elastic or eqs.nv > LIMITS.largest:
+def find_fastest_vibration(
+    eqs: EquationsOfMotion,
+    q: Array,
+    v: Array,
+    z: Array,
+    t: float,
+    largest: int = 600,
+    massless: float = 1e-12,
+    rigid: float = 1e-9,
+) -> FastVibration | None:
+    """None where the machine has no elastic coordinates, or is too large to look.
+
+    largest : speeds of the machine: dense matrices of this size take a second.
+    massless : mass of a direction, of the largest: massless directions follow without vibration. 5000 roundings.
+    rigid : ω², of the largest, of an elastic vibration: rounding of rigid motions leaves 1e-15, and ω is 30 000 times
+    slower.
+    """
+    if "tangent" not in eqs.functions or not eqs.elastic or eqs.nv > largest:
         return None
     still = np.zeros(eqs.nu)
     Z = complement(eqs.kernel("rows")(q, v, z, still, eqs.p, t)[0])
@@ -63,10 +63,10 @@ def find_fastest_vibration(eqs: EquationsOfMotion, q: Array, v: Array, z: Array,
         return None
     mass = Z.T @ M @ Z
     values, vectors = np.linalg.eigh(mass)
-    kept = values > LIMITS.massless * values[-1]
+    kept = values > massless * values[-1]
     scaled = Z @ (vectors[:, kept] / np.sqrt(values[kept]))
     squares, shapes = np.linalg.eigh(scaled.T @ K @ scaled)
-    elastic = squares > LIMITS.rigid * squares[-1]
+    elastic = squares > rigid * squares[-1]
     if not squares[-1] > 0.0:
         return None
     columns = list(eqs.elastic_speeds.values())

@@ -25,7 +25,7 @@ from dalembert.core.errors import ConvergenceError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel, raise_signals
-from dalembert.numerics.sample_times import TOLERANCES
+from dalembert.numerics.sample_times import lateness
 from dalembert.solve.constrained.solve import (
     LARGE,
     TINY,
@@ -44,30 +44,10 @@ SX = ca.SX
 FEEDBACK = Baumgarte(b1=1.0, b2=10.0, b3=10.0)  # 1/s: slow beside the motion, fast beside the drift
 
 
-@dataclass(frozen=True)
-class SundialsLimits:
-    """Numbers with which SUNDIALS integrates a machine."""
-
-    # Of the joints' mobility, times the change of λ: keeps redundant rows solvable in IDAS, and changes accelerations
-    # by less than the tolerance. A second of the Bricard linkage is good to 1e-7 with 1e-11 to 1e-5; with 0 IDAS gives
-    # up.
-    epsilon: float = 1e-9
-    # Scale of λ in IDAS: the share of redundant rows, known to 1e-7, must not stop it. 1e-9 to 1e-2 give the same
-    # Bricard linkage; with 1 IDAS gives up.
-    multiplier: float = 1e-6
-    pieces: int = 16  # of a run; each is one call of the solver, of which up to a half is lost where it fails
-    samples: int = 4096  # most of a piece: 33 MB of states of a machine of 300 speeds
-    looks: int = 512  # an event is looked for at least this often in a run: one that lasts 1/500 of it is found
-    share: float = 0.02  # of the tolerance for one step: errors of a swinging pendulum add up to a hundred times that
-    tightest: float = 1e-12  # smallest tolerance for SUNDIALS, unless the user gives a smaller one
-    # Of a joint after the projection, in units of the machine (1 m and 1 rad of one of ordinary size): the motion has
-    # left it.
-    open: float = 1e-5
-    shortest: float = 1e-13  # step of CVODES, of a piece
-    even: float = 1e-9  # relative difference of sample intervals that counts as none
-
-
-LIMITS = SundialsLimits()
+# Scale of λ in IDAS: the share of redundant rows, known to 1e-7, must not stop it. 1e-9 to 1e-2 give the same Bricard
+# linkage; with 1 IDAS gives up.
+MULTIPLIER_SCALE = 1e-6
+EVEN = 1e-9  # relative difference of sample intervals that counts as none
 
 
 @integrator
@@ -129,12 +109,17 @@ class SundialsSteps:
         self.layout, self._begin, self._project, self._problem = eqs.cache((*self.key, events_key), make)
         self.where = self.layout.starts
 
-    def plan(self, times: Array, span: float) -> None:
-        """Plan the next samples: their number per piece, and the interval of the search for events."""
+    def plan(self, times: Array, span: float, pieces: int = 16, samples: int = 4096, looks: int = 512) -> None:
+        """Plan the next samples: their number per piece, and the interval of the search for events.
+
+        pieces : of a run; each is one call of the solver, of which up to a half is lost where it fails.
+        samples : most of a piece: 33 MB of states of a machine of 300 speeds.
+        looks : an event is looked for at least this often in a run: one that lasts 1/500 of it is found.
+        """
         self.times = times
-        self.count = min(max(-(-len(times) // LIMITS.pieces), 1), LIMITS.samples)
+        self.count = min(max(-(-len(times) // pieces), 1), samples)
         if self.layout.ne:
-            self.longest = span / LIMITS.looks
+            self.longest = span / looks
 
     def begin(self, t: float, h: float, q: Array, v: Array, z: Array, work: float, lam: Array) -> Array:
         return np.asarray(self._begin(t, h, q, v, z, work, lam, self.p, self.constants)[0])
@@ -145,7 +130,7 @@ class SundialsSteps:
     def block(self, x: Array, attempts: int, end: float) -> Array:
         """States at the next samples, at most to `end`."""
         t = float(x[0])
-        first = int(np.searchsorted(self.times, t + TOLERANCES.late * max(1.0, abs(t)), side="right"))
+        first = int(np.searchsorted(self.times, t + lateness(max(1.0, abs(t))), side="right"))
         times = self.times[first : first + self.count]
         if not len(times):
             times = np.array([end])
@@ -154,7 +139,7 @@ class SundialsSteps:
             times, gaps = times[:1], gaps[:1]
         elif not _is_even(gaps) and _is_even(gaps[:-1]):  # before an end that is no multiple of the interval
             times, gaps = times[:-1], gaps[:-1]
-        between = int(np.ceil(gaps.max() / self.longest * (1 - LIMITS.even))) if np.isfinite(self.longest) else 1
+        between = int(np.ceil(gaps.max() / self.longest * (1 - EVEN))) if np.isfinite(self.longest) else 1
         if between > 1:
             before = np.arange(between - 1, -1, -1) / between  # the last of each is the sample itself
             times = (times[:, None] - gaps[:, None] * before).reshape(-1)
@@ -186,7 +171,7 @@ class SundialsSteps:
         start = (
             {}
             if self.method.solver == "cvodes"
-            else {"z0": np.concatenate((part["a"], LIMITS.multiplier * part["lam"]))}
+            else {"z0": np.concatenate((part["a"], MULTIPLIER_SCALE * part["lam"]))}
         )
         try:
             with raise_signals():
@@ -210,14 +195,18 @@ class SundialsSteps:
         rows[:, rejected] = x[rejected]
         return rows[:sound]
 
-    def _count_sound(self, start: Array, q: Array, times: Array, t0: float) -> int:
-        """How many states from the first on have their joints closed, in units of the machine at the start."""
+    def _count_sound(self, start: Array, q: Array, times: Array, t0: float, open: float = 1e-5) -> int:
+        """How many states from the first on have their joints closed, in units of the machine at the start.
+
+        open : of a joint after the projection, in units of the machine (1 m and 1 rad of one of ordinary size): the
+        motion has left it.
+        """
         eqs = self.eqs
         if not eqs.holonomic_rows:
             return len(times)
         gaps = np.abs(eqs.kernel("position").many(q, self.p, times[:, None])[0]).reshape(len(times), -1)
         shares = gaps / row_units(eqs, start, t0)
-        bad = np.flatnonzero(~(shares.max(axis=1) <= LIMITS.open))
+        bad = np.flatnonzero(~(shares.max(axis=1) <= open))
         if len(bad) and bad[0] == 0:
             owner = eqs.rows[eqs.holonomic_rows[int(np.argmax(shares[0]))]].owner
             raise ConvergenceError(
@@ -244,7 +233,7 @@ class SundialsSteps:
 
 
 def _is_even(gaps: Array) -> bool:
-    return bool(len(gaps)) and bool(np.ptp(gaps) <= LIMITS.even * gaps.max())
+    return bool(len(gaps)) and bool(np.ptp(gaps) <= EVEN * gaps.max())
 
 
 def _reason(text: str) -> str:
@@ -259,14 +248,21 @@ def _symbols(eqs: EquationsOfMotion) -> tuple[Any, dict[str, Any]]:
     return data, dict(zip(sizes, parts, strict=True))
 
 
-def _integrator(problem: dict[str, Any], method: Sundials, grid: Array) -> ca.Function:
-    local = {
-        name: max(LIMITS.share * x, min(x, LIMITS.tightest))
-        for name, x in (("reltol", method.rtol), ("abstol", method.atol))
-    }
+def _integrator(
+    problem: dict[str, Any],
+    method: Sundials,
+    grid: Array,
+    share: float = 0.02,
+    tightest: float = 1e-12,
+    shortest: float = 1e-13,
+) -> ca.Function:
+    # share: of the tolerance for one step: errors of a swinging pendulum add up to a hundred times that.
+    # tightest: smallest tolerance for SUNDIALS, unless the user gives a smaller one.
+    # shortest: step of CVODES, of a piece.
+    local = {name: max(share * x, min(x, tightest)) for name, x in (("reltol", method.rtol), ("abstol", method.atol))}
     options = {**local, "max_num_steps": int(method.max_steps), "show_eval_warnings": False}
     if method.solver == "cvodes":
-        options["min_step_size"] = LIMITS.shortest  # else it takes all its steps without moving where the motion ends
+        options["min_step_size"] = shortest  # else it takes all its steps without moving where the motion ends
     if method.solver == "idas":
         options |= {"suppress_algebraic": True, "calc_ic": False}
     return ca.integrator("sundials", method.solver, problem, 0.0, grid.tolist(), options)
@@ -287,7 +283,7 @@ def _idas(eqs: EquationsOfMotion, inputs: Inputs) -> dict[str, Any]:
     y, tau = MX.sym("y", eqs.nq + eqs.nv + eqs.nz + 1), MX.sym("tau")
     w = MX.sym("w", eqs.nv + len(eqs.rows))
     q, v, z, _ = ca.vertsplit(y, np.cumsum([0, eqs.nq, eqs.nv, eqs.nz, 1]).tolist())
-    a, lam = w[: eqs.nv, :], w[eqs.nv :, :] / LIMITS.multiplier
+    a, lam = w[: eqs.nv, :], w[eqs.nv :, :] / MULTIPLIER_SCALE
     t = d["t0"] + d["span"] * tau**2
     slopes, rows = eqs.cache("idas functions", lambda: _residuals(eqs))
     at = (q, v, z, inputs.function(t, d["c"]), d["p"], t)
@@ -295,8 +291,13 @@ def _idas(eqs: EquationsOfMotion, inputs: Inputs) -> dict[str, Any]:
     return {"x": y, "z": w, "p": data, "t": tau, "ode": ode, "alg": rows(*at, lam, a, d["lam"])}
 
 
-def _residuals(eqs: EquationsOfMotion) -> tuple[ca.Function, ca.Function]:
-    """(ẏ, algebraic rows) of the index-1 form; redundant rows get ε of their own diagonal."""
+def _residuals(eqs: EquationsOfMotion, epsilon: float = 1e-9) -> tuple[ca.Function, ca.Function]:
+    """(ẏ, algebraic rows) of the index-1 form; redundant rows get ε of their own diagonal.
+
+    epsilon : of the joints' mobility, times the change of λ: keeps redundant rows solvable in IDAS, and changes
+    accelerations by less than the tolerance. A second of the Bricard linkage is good to 1e-7 with 1e-11 to 1e-5; with 0
+    IDAS gives up.
+    """
     s = eqs.symbols()
     F = eqs.functions
     arguments = [s.q, s.v, s.z, s.u, s.p, s.t]
@@ -311,7 +312,7 @@ def _residuals(eqs: EquationsOfMotion) -> tuple[ca.Function, ca.Function]:
     scale = 1 / ca.sqrt(length + TINY)
     mobility = length / (ca.mmax(M) + TINY)
     dynamics = M @ s.a - F["forces"](*arguments, s.lam) - A.T @ s.lam
-    joints = scale * (A @ s.a - b + LIMITS.epsilon * mobility * (s.lam - before))
+    joints = scale * (A @ s.a - b + epsilon * mobility * (s.lam - before))
     slopes = ca.vertcat(N @ s.v + n, s.a, F["internal"](*arguments, s.lam), F["power"](*arguments, s.lam))
     inputs = [*arguments, s.lam, s.a]
     cse = {"cse": eqs.nv < LARGE}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +12,6 @@ from scipy.integrate import solve_ivp
 
 import dalembert as da
 from dalembert.solve import rank_report
-from dalembert.solve.integrate.judge import singular_poses
 from dalembert.solve.integrate.judge.singular_poses import SingularPoses, may_lose_rank
 from tests.helpers.bricard import machine as bricard
 from tests.helpers.findings import warns
@@ -209,46 +207,3 @@ def test_a_minimum_below_1e_4_is_a_singular_pose(value: float, count: int) -> No
 def test_joints_with_a_hundredth_of_the_largest_share_are_named(share: float, joints: list[str]) -> None:
     (found,) = locate(1e-6, (share, 1.0 - share))
     assert found["joints"] == joints
-
-
-@pytest.mark.parametrize(("found", "more"), [(199, False), (200, True)])
-def test_two_hundred_poses_are_located_at_most(found: int, more: bool) -> None:
-    poses = SingularPoses.__new__(SingularPoses)
-    poses.found, poses.more = [{}] * found, False
-    with nullcontext() if more else pytest.raises(AttributeError):  # the next one is looked for
-        poses._locate(None, 1)
-    assert poses.more is more
-
-
-@pytest.mark.parametrize(("speeds", "monitored"), [(600, True), (601, False)])
-def test_machines_above_600_speeds_are_not_monitored(
-    speeds: int, monitored: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(singular_poses, "_volume", lambda eqs: eqs)
-    eqs: Any = SimpleNamespace(nv=speeds, cache=lambda key, make: True)
-    assert (SingularPoses(eqs).kernel is not None) is monitored
-
-
-@pytest.mark.parametrize(("volume", "first"), [(0.031, 0.8), (0.029, 0.0)])
-def test_energies_are_compared_from_0_03_of_the_most_regular_pose_on(volume: float, first: float) -> None:
-    """The energy is the time here: a pass begins at the last regular state before the minimum, and ends at 2 s."""
-    poses = SingularPoses.__new__(SingularPoses)
-    poses.found, poses.known_rank, poses.best = [], 2, 0.0
-    poses.eqs = SimpleNamespace(rows=[SimpleNamespace(owner="one"), SimpleNamespace(owner="two")])  # type: ignore[assignment]
-    poses.states = np.array([[0.0], [0.8], [0.9], [2.0]])
-    poses.values = np.array([0.0, 2 * np.log(volume), -50.0, 0.0])
-    poses._rows = lambda where, x: np.diag([1.0, np.hypot(1e-6, x[0] - 1.0)])  # type: ignore[method-assign]
-    poses._energy = lambda where, x: float(x[0])  # type: ignore[method-assign]
-    poses._locate(SimpleNamespace(layout=SimpleNamespace(starts={}), to=lambda x, t: t[None, :]), 2)
-    assert poses.found[0]["energy lost"] == pytest.approx(first - 2.0)
-
-
-def test_rows_that_repeat_each_other_have_twice_1e_10_as_determinant() -> None:
-    """det [[1 + ε, 1], [1, 1 + ε]] = 2 ε + ε²."""
-    m = da.Mechanism("body", planar=True, gravity=0)
-    m.add_body("body", mass=1.0, inertia=1.0)
-    for name in ("one", "two"):
-        m.add_constraint(name, lambda s: s["body.x"])
-    eqs = da.equations(m)
-    (g,) = singular_poses._volume(eqs)(np.zeros(3), np.zeros(3), np.zeros(0), eqs.p, 0.0)
-    assert float(g[0]) == pytest.approx(np.log(2e-10), abs=1e-4)  # pivots are rounded to 1e-16 of 1, 1e-6 of ε

@@ -1,0 +1,1 @@
+"""Uncertain machines: robust stability, worst gain, covers of families."""

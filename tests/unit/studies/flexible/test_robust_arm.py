@@ -1,0 +1,34 @@
+"""The study of fast control of an elastic arm, from end to end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dalembert.studies import runner
+
+
+@pytest.mark.slow
+@pytest.mark.spec("001-C47", "001-C52", "001-C56", "001-C59", "001-C60", "001-C61", "001-T9")
+def test_one_controller_damps_the_arm_in_every_pose(tmp_path: Path) -> None:
+    runner.run("robust-arm", tmp_path)
+    results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    published = [[774, 829], [1105, 1436], [4724, 4797], [5300, 6625]]
+    assert results["free_hz_range"] == [pytest.approx(pair, abs=0.5) for pair in published]
+    fixed = results["structured"]
+    assert fixed["order"] <= 4
+    assert min(fixed["min_damping"], fixed["min_damping_fine"]) >= 0.5
+    assert fixed["phase_margin_deg"] >= 50.0 and fixed["crossover_khz"] <= 25.0
+    loops = results["composite"]
+    assert loops["slow_only"] == pytest.approx([0.019, 0.041, 0.034, 0.034], abs=7e-4)
+    assert min(loops["with_fast"][:2]) >= 0.5 and loops["with_fast"][2] > 0.0
+    assert min(loops["scheduled"][:3]) >= 0.5
+    assert loops["fast_family"][2] < 0.0  # designed without the slow law
+    region = results["lmi"]["region"]
+    assert region["0.3"] >= 0.3 and region["0.5"] == pytest.approx(0.57, abs=0.03)
+    assert region["out_of_plane"] == "not-reachable"  # why the published inequalities had no solution
+    assert results["nominal_lqr"]["best_least_damping"] < 0.1
+    assert results["impulse"]["settling_ratio"] < 0.1
+    assert max(results["simulation"]["vibration_energy_ratio"][key] for key in ("measured", "estimated")) < 0.2
