@@ -79,7 +79,7 @@ def list_added() -> list[AddedKind]:
     """
     from importlib.metadata import entry_points
 
-    found: dict[AddedKind, None] = {}
+    added: dict[AddedKind, None] = {}
     for group, names in GROUPS.items():
         points = entry_points(group=group)
         registries = [getattr(sys.modules[__name__], name) for name in (names if points else ())]
@@ -87,8 +87,8 @@ def list_added() -> list[AddedKind]:
         for point in points:
             package, version = (point.dist.name, point.dist.version) if point.dist is not None else ("?", "?")
             own = [kind for kind, home in homes.items() if _top(home) == _top(point.module)]
-            found |= dict.fromkeys(AddedKind(group, kind, package, version) for kind in own or [""])
-    return list(found)
+            added |= dict.fromkeys(AddedKind(group, kind, package, version) for kind in own or [""])
+    return list(added)
 
 
 def _top(module: str) -> str:

@@ -87,7 +87,7 @@ def test_the_animation_of_a_study_plays_by_itself_in_its_report(
     monkeypatch.setattr(runner, "STUDIES", {"small": ("identification.robot_arm", "Something small.")})
     monkeypatch.setattr(robot_arm, "study", lambda: made)
     runner.run("small", tmp_path)
-    seen = open_report(tmp_path / "report.html")
+    seen = open_report(tmp_path / "report.html", reduced_motion="no-preference")
     (inner,) = seen.frames
     first = inner.evaluate("window.dalembert.time")
     seen.until(inner, f"window.dalembert.time !== {first}")

@@ -68,6 +68,7 @@ def test_a_machine_of_the_library_moves_alike_for_ten_seconds(name: str) -> None
     np.testing.assert_allclose(same[:known], first[:known], rtol=0, atol=AGREEMENT)
 
 
+@pytest.mark.slow
 def test_a_loop_of_ball_joints_moves_alike_for_ten_seconds() -> None:
     """RSSR linkage that swings freely; the coupler spins about its balls as it likes."""
     m = rssr()

@@ -233,6 +233,7 @@ def critical_share(square: Any, *given: Any, **how: Any) -> float:
     return float(0.9 + 0.1 * below / (below - above))
 
 
+@pytest.mark.slow
 def test_cutting_a_stiffened_body_does_not_change_its_lateral_buckling() -> None:
     """1 % with four modes beside the static shapes; two pieces without moments in their stiffness buckle at 1.107."""
     whole, cut = (critical_share(under_force, count) for count in (1, 2))

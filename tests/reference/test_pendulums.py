@@ -136,8 +136,10 @@ def test_e3_rheonomic_wire_that_is_paid_out() -> None:
 # --- energy over a long time ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("links", [2, 3])
-@pytest.mark.parametrize("planar", [True, False])
+@pytest.mark.parametrize(
+    ("links", "planar"),
+    [(2, False), (3, True), *(pytest.param(*each, marks=pytest.mark.slow) for each in ((2, True), (3, False)))],
+)
 def test_energy_of_a_chaotic_pendulum_drifts_less_than_1e_9_in_100_s(links: int, planar: bool) -> None:
     """Below 1e-9 relative to the kinetic energy reached, from the horizontal at rest, with Dormand-Prince.
 

@@ -97,6 +97,7 @@ def test_a_slow_load_is_seen_while_nothing_moves(oscillator: Any) -> None:
     assert np.abs(swinging["rail.displacement"]).max() < 1e-12
 
 
+@pytest.mark.slow
 def test_a_mass_on_a_belt_sticks_and_slips_with_the_period_of_the_closed_form() -> None:
     """Stick: (μₛ - μ) N / k to be gained twice at belt speed; slip: part of a harmonic motion about μ N / k."""
     speed, k, static, mu = 0.2, 40.0, 0.4, 0.2

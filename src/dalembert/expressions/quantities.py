@@ -52,11 +52,11 @@ class Quantity:
         """Names and values of the parameters it depends on."""
         if self.operation == "parameter":
             return {self.arguments[0]: self.arguments[1]}
-        found: dict[str, float] = {}
+        parameters: dict[str, float] = {}
         for argument in self.arguments:
             if isinstance(argument, Quantity):
-                found.update(argument.parameters())
-        return found
+                parameters.update(argument.parameters())
+        return parameters
 
     def evaluate(self, symbols: Mapping[str, Any]) -> Any:
         """Its value with these symbols (or numbers) in place of the parameters of their names."""

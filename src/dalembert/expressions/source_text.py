@@ -104,7 +104,7 @@ class Values:
     @property
     def operations(self) -> int:
         """Values that cost an operation."""
-        return sum(one.operation not in CHEAP for one in self.values)
+        return sum(value.operation not in CHEAP for value in self.values)
 
 
 def read_values(function: ca.Function) -> Values:
@@ -193,10 +193,10 @@ class _Writer:
         self.texts: list[tuple[str, int]] = []
         self.uses = [0] * len(found.values)
         repeated = {ca.OP_SQ, ca.OP_SIGN} if language.name == "c" else set()  # their text has the argument twice
-        for one in found.values:
-            if one.operation not in CHEAP:
-                for a in one.arguments:
-                    self.uses[a] += 2 if one.operation in repeated else 1
+        for value in found.values:
+            if value.operation not in CHEAP:
+                for a in value.arguments:
+                    self.uses[a] += 2 if value.operation in repeated else 1
         for k in (k for entries in found.results for k in entries):
             self.uses[k] += 1
 

@@ -9,7 +9,7 @@ u are small displacements of nodes in the world's axes, q the coordinates of the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -31,6 +31,7 @@ from dalembert.mechanics import equations as equations
 from dalembert.model import Mechanism
 from dalembert.solve.constrained.matrices import independent_columns
 from dalembert.solve.motion.minimum_coordinates import minimum_coordinates
+from dalembert.solve.position.assemble import assemble
 from dalembert.structures.frame.frame import Frame
 
 SX = ca.SX
@@ -115,11 +116,9 @@ class EquivalentRigidLinks:
         named = None if chosen is None else tuple(joint.full_name(name) for name in chosen)
         natural = tuple(joint.coordinates.names[: joint.nv])
         if not joint.rows and joint.nq == joint.nv and self.at is None and named in (None, natural):
-            return joint
+            return replace(joint, placement=Placement(tuple(assemble(joint).q.tolist()), joint.placement.z))
         at = self.at
         if isinstance(at, Mapping):
-            from dalembert.solve.position.assemble import assemble
-
             at = assemble(joint, dict(at))
         elif isinstance(at, State):
             at = joint.state(q=[at[name] for name in joint.coordinates.names])

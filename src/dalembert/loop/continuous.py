@@ -337,13 +337,13 @@ class _Closing:
     def _laws(self, at: Symbols) -> list[tuple[Any, Any]]:
         """(u, rate of the state) of every law."""
         estimate = None if self.observer is None else self._watch(at)[1]
-        found = []
+        laws = []
         for law, state in zip(self.laws, self.states, strict=True):
             wanted = [self._reference(name) for name in law.references.names]
             references = ca.vertcat(*wanted) if wanted else SX(0, 1)
             numbers = SX(np.array(law.parameters, dtype=float))
-            found.append(law.function(self._column(law.reads, at, estimate), state, references, numbers, at.t))
-        return found
+            laws.append(law.function(self._column(law.reads, at, estimate), state, references, numbers, at.t))
+        return laws
 
     def _reference(self, name: str) -> Any:
         return self.full.u[self.inputs.index[reference_channel(name)]]

@@ -113,10 +113,10 @@ class MarginView:
             return self._while_on(s, on, ca.fabs(self._parts(s)[0]) - floor)
 
         name = self.law.name
-        found = [Event(f"{name}: singularity", crossing, action=self._judge)]
+        events = [Event(f"{name}: singularity", crossing, action=self._judge)]
         if floor > 0.0:
-            found.append(Event(f"{name}: no margin", measure_vanishing, direction=-1, action=self._judge))
-        return tuple(found)
+            events.append(Event(f"{name}: no margin", measure_vanishing, direction=-1, action=self._judge))
+        return tuple(events)
 
     @staticmethod
     def _while_on(s: Any, on: str | None, value: Any) -> Any:

@@ -65,11 +65,11 @@ def equations_of_mechanism(
 
 def _names(option: str, what: str, given: Any) -> list[str]:
     """Names of bodies or joints, one or several."""
-    found = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [given]
-    if not all(isinstance(name, str) for name in found):
+    names = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [given]
+    if not all(isinstance(name, str) for name in names):
         raise ModelError(
             "wrong-type", f"{option} must be names of {what}, got {given!r:.80}.",
-            Advice("Give {}.", Argument(option, [getattr(x, "name", x) for x in found if hasattr(x, "name")] or ["A"])),
+            Advice("Give {}.", Argument(option, [getattr(x, "name", x) for x in names if hasattr(x, "name")] or ["A"])),
             where={"option": option},
         )  # fmt: skip
-    return found
+    return names

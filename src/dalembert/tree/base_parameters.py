@@ -58,11 +58,11 @@ class BaseParameters:
     @property
     def labels(self) -> tuple[str, ...]:
         """Short names: the first parameter of each combination, and the number of its others."""
-        found = []
+        labels = []
         for row, k in zip(self.grouping, self.kept, strict=True):
             others = int(np.count_nonzero(row)) - 1
-            found.append(self.parameters[k] + (f" + {others} other{'s' * (others > 1)}" if others else ""))
-        return tuple(found)
+            labels.append(self.parameters[k] + (f" + {others} other{'s' * (others > 1)}" if others else ""))
+        return tuple(labels)
 
     def from_parameters(self, values: Sequence[float] | Array) -> FloatArray:
         """Base parameters of values of all dynamic parameters, in their order; also of many in rows."""

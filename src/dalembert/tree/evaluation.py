@@ -88,10 +88,10 @@ def read_speeds(eqs: EquationsOfMotion, given: Efforts, what: str, names: Sequen
                 problem = unknown_name("coordinate or speed", name, places, f"equations {eqs.name!r}")
                 raise DataError("unknown-name", f"{what}: {problem}", where={"name": name})
         values = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in given.values())) if given else []
-        found = np.zeros((*(values[0].shape if values else ()), eqs.nv))
+        speeds = np.zeros((*(values[0].shape if values else ()), eqs.nv))
         for name, value in zip(given, values, strict=True):
-            found[..., places[eqs.full_name(name)]] = value
-        return found
+            speeds[..., places[eqs.full_name(name)]] = value
+        return speeds
     array = np.asarray(given, dtype=float)
     if array.shape[-1:] != (eqs.nv,) or array.ndim > 2:
         raise DataError("wrong-shape", f"{what} has the shape {array.shape}; {eqs.name!r} has {eqs.nv} speeds.")

@@ -9,7 +9,7 @@ import pytest
 import scipy.linalg
 
 import dalembert as da
-from dalembert.errors import ModelError
+from dalembert.errors import ConvergenceError, ModelError
 from dalembert.linkages import EquivalentRigidLinks
 from dalembert.linkages.links import SlenderLink
 from dalembert.structures import Frame, Section
@@ -192,3 +192,106 @@ def test_what_cannot_be_modelled_is_refused_by_name() -> None:
     m = mechanism(POSE)
     m.add_friction("dry", "A1", effort=1.0)
     assert refusal(mechanism=m).code == "not-supported"
+
+
+def hanging_arm() -> EquivalentRigidLinks:
+    """Two links with concentrated masses hang down under their weight and a force on the tip."""
+    m = da.Mechanism("arm", planar=True)
+    down = -np.pi / 2
+    upper = m.add_body("upper", mass=1, inertia=0.1, center=(0, 0), position=(0, 0), angle=down)
+    lower = m.add_body("lower", mass=1, inertia=0.1, center=(0, 0), position=(0, -0.6), angle=down)
+    m.add_revolute("A", m.ground.at(0, 0), upper.at(0, 0))
+    m.add_revolute("B", upper.at(0.6, 0), lower.at(0, 0))
+    m.add_force("load", lower.at(0.5, 0), (0.0, -20.0))
+    frames = {"upper": strip("upper", 0.6, 2, mass="lumped"), "lower": strip("lower", 0.5, 2, mass="lumped")}
+    for frame in frames.values():
+        for point in ("1", "beam1[1]", "2"):
+            frame.add_mass(f"disc {point}", point, 0.1, inertia=1e-4)
+    return EquivalentRigidLinks(m, beams=frames)
+
+
+@pytest.mark.spec("004-C40")
+def test_the_linear_model_has_the_blocks_of_the_finite_elements_and_the_slope_of_the_loads() -> None:
+    """Masses at the nodes: their weight does not change with the pose, nor does the force."""
+    erls = hanging_arm()
+    eqs = da.equations(erls)
+    lin = da.linearize(eqs, at=da.equilibrium(eqs, start=eqs.state()))
+    assert isinstance(lin, da.SecondOrder)
+    assert lin.coordinates == (*eqs.elastic, "A.angle", "B.angle")
+    n = len(eqs.elastic)
+
+    def places(q: Any) -> Any:
+        """Nodes of both links with their angles, by trigonometry: (6, 3)."""
+        first, second = q[0], q[0] + q[1]
+        e = [np.array([np.cos(angle), np.sin(angle)]) for angle in (first, second)]
+        order = [link.places[:, 0] for link in erls.links]
+        upper = [[*(x * e[0]), first] for x in order[0]]
+        lower = [[*(0.6 * e[0] + x * e[1]), second] for x in order[1]]
+        return np.ravel(upper + lower)
+
+    def slope(function: Any, q: Any, h: float = 1e-5) -> Any:
+        return np.column_stack([(function(q + h * d) - function(q - h * d)) / (2 * h) for d in np.eye(2)])
+
+    q0 = np.array([-np.pi / 2, 0.0])
+    S = slope(places, q0)
+    blocks: dict[str, Any] = {"M": [], "K": []}
+    for link, angle in zip(erls.links, (-np.pi / 2, -np.pi / 2)):
+        c, s = np.cos(angle), np.sin(angle)
+        R = np.kron(np.eye(len(link.points)), [[c, -s, 0], [s, c, 0], [0, 0, 1]])
+        for key in blocks:
+            blocks[key].append(R @ getattr(link, key) @ R.T)
+    M, K = (scipy.linalg.block_diag(*blocks[key]) for key in "MK")
+    share = np.zeros((len(M), n))
+    for k, column in enumerate(erls.linkage.elastic.columns):
+        if column in erls.linkage.free:
+            share[k, erls.linkage.free.index(column)] = 1.0
+    load = M @ np.tile([0, -9.81, 0], len(M) // 3)
+    tip = 9 + 3 * erls.links[1].points.index("2")
+    load[tip + 1] -= 20.0
+    T = np.hstack([share, S])
+    expected = np.zeros((n + 2, n + 2))
+    expected[:n, :n] = share.T @ K @ share
+    expected[n:, n:] = -slope(lambda q: slope(places, q, 1e-4).T @ load, q0, 1e-3)
+    assert np.abs(lin.M - T.T @ M @ T).max() < 1e-9 * np.abs(M).max()
+    stiffness = lin.K_full
+    assert np.abs(stiffness[n:, n:] - expected[n:, n:]).max() < 1e-5 * np.abs(load).max()  # differences of differences
+    assert np.abs(stiffness[:n, :n] - expected[:n, :n]).max() < 1e-12 * np.abs(K).max()
+    assert np.abs(stiffness[n:, :n]).max() < 1e-12 * np.abs(K).max()
+    # K turns with the links that the loads stretch: the printed block is zero, this one is as large as the loads
+    assert np.abs(stiffness[:n, n:]).max() < 2 * np.abs(load).max()
+
+
+@pytest.mark.spec("004-C39")
+def test_each_of_two_springs_has_its_own_initial_tension() -> None:
+    def torque(count: int, preload: float, stiffness: float) -> float:
+        m = da.Mechanism("lever", planar=True, gravity=0)
+        lever = m.add_body("lever", mass=1, inertia=0.1, center=(0, 0))
+        m.add_revolute("A", m.ground.at(0, 0), lever.at(0, 0))
+        for k in range(count):
+            m.add_spring(f"spring{k + 1}", m.ground.at(0.5, -0.4), lever.at(0.5, 0), stiffness=stiffness,
+                         free_length=0.179, preload=preload)  # fmt: skip
+        eqs = da.equations(EquivalentRigidLinks(m, beams={"lever": strip("lever", 0.5)}))
+        state = eqs.state()
+        return float(eqs.kernel("forces")(state.q, state.v, state.z, [], eqs.p, 0.0, [])[0][-1])
+
+    assert torque(2, 34.7, 760.0) == pytest.approx(-0.5 * (2 * 34.7 + 2 * 760.0 * (0.4 - 0.179)), rel=1e-12)
+
+
+@pytest.mark.spec("004-C36")
+def test_masses_at_nodes_stand_on_the_diagonal() -> None:
+    bare, loaded = strip("rod", 0.8), strip("rod", 0.8)
+    loaded.add_mass("tip", "2", 0.3, inertia=0.02)
+    difference = single_rod(loaded).M - single_rod(bare).M
+    assert np.diag(difference)[3:6] == pytest.approx([0.3, 0.3, 0.02], abs=1e-15)
+    assert np.abs(difference).sum() == pytest.approx(0.62)
+
+
+@pytest.mark.spec("004-C38")
+def test_fixed_explicit_steps_beyond_the_limit_are_refused_with_the_limit_and_the_body() -> None:
+    eqs = da.equations(manipulator())
+    with pytest.raises(ConvergenceError) as caught:
+        da.simulate(eqs, 0.01, method=da.RK4(step=1e-4))
+    assert caught.value.code == "unstable-step"
+    # the fastest vibration has 4667.6 Hz, and RK4 follows 2.78 rad of it
+    assert caught.value.finding.evidence["longest"] == pytest.approx(2.78 / (2 * np.pi * 4667.61), rel=1e-4)
+    assert "of body 'CE'" in str(caught.value)

@@ -160,6 +160,7 @@ def test_closed_loops_go_together_with_the_bits_of_single_runs(regulated: da.Equ
         np.testing.assert_array_equal(found["read"][k], run["measured.encoder"])
 
 
+@pytest.mark.slow
 def test_closed_loops_give_the_same_in_processes(regulated: da.EquationsOfMotion) -> None:
     trial, design = loop_trial(regulated, NOISE), da.sweeps.Grid({"mass": [0.8, 1.0, 1.2]})
     together, apart = da.sweep(trial, design), da.sweep(trial, design, workers=2)

@@ -149,17 +149,29 @@ def _attempt(
     bounds = search_gamma(plant, norm, tolerance)
     low, high = bounds or (0.0, norm)
     form = normalize(plant)
-    for excess in (back_off, 2.0 * back_off, 5.0 * back_off, 20.0 * back_off, 100.0 * back_off) if bounds else ():
+    tried = [back_off * factor for factor in (1.0, 2.0, 5.0, 20.0, 100.0)]
+    decades = np.geomspace(10.0, 1e8, 8)
+    tried += list(decades[decades * high < norm])  # where the smallest norm is next to nothing
+    for excess in tried if bounds else ():
         solution = solve_riccatis(form, (1.0 + excess) * high)
         controller = None if solution is None else central_controller(solution, plant.D22, channels)
         if controller is None or not judge_penalized(plant, controller) <= (1.0 + excess) * (1.0 + rounding) * high:
             continue
         design = judge(controller, (low, high), excess, penalized.added)
-        if not design.is_stable:
-            continue
-        return _with_bounds(design, penalized)
+        if is_verified(design):
+            return _with_bounds(design, penalized)
     design = judge(start, (low, high), 0.0, penalized.added)
-    return _with_bounds(design, penalized) if design.is_stable else None
+    return _with_bounds(design, penalized) if is_verified(design) else None
+
+
+def is_verified(design: Synthesis, rounding: float = 1e-4, zero: float = 1e-12) -> bool:
+    """A stable loop whose largest gain on a grid does not exceed the exact one: two computations agree.
+
+    zero : gain, of the matrices of the loop, that is rounding.
+    """
+    loop = design.channel()
+    size = zero * float(np.linalg.norm(loop.B) * np.linalg.norm(loop.C))
+    return design.is_stable and design.grid_peak <= (1.0 + rounding) * design.achieved + size
 
 
 def _with_bounds(design: Synthesis, penalized: Penalized) -> Synthesis:
@@ -318,7 +330,10 @@ def _stable_basis(
     if not n:
         return (np.zeros((0, 0)),) * 4
     B, D, R = _gains(plant, gamma)
-    both = np.linalg.solve(R, np.hstack([D.T @ plant.C1, B.T]))
+    try:
+        both = np.linalg.solve(R, np.hstack([D.T @ plant.C1, B.T]))
+    except np.linalg.LinAlgError:
+        return None
     A, G = plant.A - B @ both[:, :n], B @ both[:, n:]
     Q = plant.C1.T @ plant.C1 - plant.C1.T @ D @ both[:, :n]
     scale = hamiltonian_scale(A, G, Q)

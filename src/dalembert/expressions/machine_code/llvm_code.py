@@ -458,17 +458,17 @@ class LlvmCode:
 
 def _find_called(program: Program) -> set[str]:
     """Routines that are called one evaluation at a time."""
-    found = {program.main.name}
+    called = {program.main.name}
     for routine in program.routines:
         body = routine.body
         if isinstance(body, Straight):
-            found |= {call.routine.name for call in body.calls.values()}
+            called |= {call.routine.name for call in body.calls.values()}
         for s in body if isinstance(body, tuple) else ():
             if isinstance(s, CallRoutine) or (isinstance(s, Repeat) and s.together == 1):
-                found.add(s.routine.name)
+                called.add(s.routine.name)
             elif isinstance(s, Choose):
-                found |= {case.name for case in s.cases}
-    return found
+                called |= {case.name for case in s.cases}
+    return called
 
 
 def pointers_of(routine: Routine) -> list[str]:

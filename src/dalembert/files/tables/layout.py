@@ -182,10 +182,10 @@ def _delimiter_of(header: str) -> str:
 
 def _pairs(lines: Sequence[str], delimiter: str) -> dict[str, str]:
     """Pairs of a key and a value, as ``DeviceTag:,bottom`` or ``rate = 100``."""
-    found: dict[str, str] = {}
+    pairs: dict[str, str] = {}
     for text in lines:
         plain = text.replace(delimiter, " ") if delimiter in ",;\t|" else text
         pair = _PAIR.fullmatch(" ".join(plain.split()))
-        if pair and len(found) < PAIRS:
-            found[pair["key"]] = pair["value"][:VALUE]
-    return found
+        if pair and len(pairs) < PAIRS:
+            pairs[pair["key"]] = pair["value"][:VALUE]
+    return pairs

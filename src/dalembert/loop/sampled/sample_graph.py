@@ -249,7 +249,7 @@ class SampleGraph:
         """Driven input -> value that is sent to it."""
         loop, d = self.loop, self.d
         law = loop.laws[j]
-        found: dict[int, Any] = {}
+        commands: dict[int, Any] = {}
         for k, name in enumerate(law.drives):
             place = self.plant.inputs.index[name]
             i = loop.driven.index(place)
@@ -259,8 +259,8 @@ class SampleGraph:
                 value = ca.if_else(d["laws"][j], value, before)
             if not loop.switch.at_once:
                 value = ca.if_else(d["on"], value, 0 if place in self.plant.gates else d["given"][place])
-            found[i] = value
-        return found
+            commands[i] = value
+        return commands
 
     def _shift_registers(self, commands: dict[int, Any]) -> dict[str, Any]:
         """Registers with the new commands in front."""

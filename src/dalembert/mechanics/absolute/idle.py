@@ -66,7 +66,7 @@ def find_spins(m: Mechanism) -> list[Spin]:
         if sides == (1,):
             bound.append(joint.a.body)
     held = {lead(body) for body in bound}
-    found = []
+    spins = []
     for key in dict.fromkeys(lead(b) for b in m.bodies):
         if key in held:
             continue
@@ -76,8 +76,8 @@ def find_spins(m: Mechanism) -> list[Spin]:
         mine = [((j.a, j.b)[side], j.name) for j, side in balls if lead((j.a, j.b)[side].body) == key]
         spin = _spin(bodies, [(f.body, f.coordinates, name) for f, name in mine])
         if spin is not None:
-            found.append(spin)
-    return found
+            spins.append(spin)
+    return spins
 
 
 def _spin(bodies: tuple[Body, ...], points: list[tuple[Body, tuple[Any, ...], str]]) -> Spin | None:

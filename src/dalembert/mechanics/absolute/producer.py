@@ -309,14 +309,14 @@ class Absolute:
             if own.residual is None and self.needs_kernel(joint):
                 kernel = joint_kernel(self.space.planar, own, len(joint.declaration.numbers))
                 kinds.setdefault(kernel, []).append((joint.name, self._joint_arguments(joint)))
-        found: dict[str, tuple[Any, ...]] = {}
+        evaluations: dict[str, tuple[Any, ...]] = {}
         for kernel, group in kinds.items():
             columns = zip(*(arguments for _, arguments in group), strict=True)
             results = kernel.map(len(group)).call([ca.horzcat(*x) for x in columns])
             widths = [kernel.size2_out(k) for k in range(kernel.n_out())]
             parts = [ca.horzsplit(x, width) for x, width in zip(results, widths, strict=True)]
-            found |= {name: own for (name, _), own in zip(group, zip(*parts, strict=True), strict=True)}
-        return found
+            evaluations |= {name: own for (name, _), own in zip(group, zip(*parts, strict=True), strict=True)}
+        return evaluations
 
     def _joint_arguments(self, joint: Joint) -> list[Any]:
         arguments: list[Any] = []
@@ -410,10 +410,10 @@ class Absolute:
     # -- more parts that depend on the coordinates --------------------------------------------------------------------
     def add_body_forces(self, forces: ForceBuilder, gravity: Expr) -> None:
         """Weight, elasticity and the forces of the bodies' own motion."""
-        for own in self.bodies:
-            own.add_weight(forces, gravity)
-        for own in self.bodies:
-            own.add_own_forces(forces)
+        for body in self.bodies:
+            body.add_weight(forces, gravity)
+        for body in self.bodies:
+            body.add_own_forces(forces)
 
     def reaction(self, name: str) -> tuple[Any, Any, Any]:
         """(force, torque) of a joint on its second body at the joint's point, world axes; and the joint's axes."""
@@ -460,7 +460,7 @@ class Absolute:
 
     # -- everything together ----------------------------------------------------------------------------------------
     def mass_matrix(self) -> Any:
-        blocks = [(own.columns, own.mass_block()) for own in self.bodies]
+        blocks = [(body.columns, body.mass_block()) for body in self.bodies]
         first = self.first_extra[1]
         blocks += [([first + k], SX(self.number(e[2]))) for k, e in enumerate(self.extra)]
         return scatter_blocks(blocks, self.nv)

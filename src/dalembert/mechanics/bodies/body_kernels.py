@@ -244,13 +244,13 @@ class CallList:
             which = [k for k, x in enumerate(call.column) if x.__hash__() in names]
             if which:
                 wanted.setdefault(call.q, []).append((call, which))
-        found = []
+        calls = []
         for own in wanted.values():
             evaluate = own[0][0].kernels.function([(call.part, which) for call, which in own])
             symbols = [call.column[k] for call, which in own for k in which]
-            found.append(_BodyCall(evaluate, symbols, own[0][0].q, own[0][0].v))
-        order = {call.evaluate.__hash__(): k for k, call in reversed(list(enumerate(found)))}
-        return sorted(found, key=lambda call: order[call.evaluate.__hash__()])
+            calls.append(_BodyCall(evaluate, symbols, own[0][0].q, own[0][0].v))
+        order = {call.evaluate.__hash__(): k for k, call in reversed(list(enumerate(calls)))}
+        return sorted(calls, key=lambda call: order[call.evaluate.__hash__()])
 
     def function(self, inner: Any, name: str, inputs: list[Any], outputs: list[Any]) -> ca.Function:
         """The function of the machine: its bodies, those of one data together, then `inner` (name, inputs, outputs)."""

@@ -390,7 +390,7 @@ class FloatingBody:
         size, moved = self._deflections()
         largest = ca.mmax(ca.vertcat(*(ca.dot(d, d) for d in moved))) / (RANGE.deflection * size) ** 2
         problem = f"nodes of the flexible body {name!r} move by more than {RANGE.deflection:.0%} of its size"
-        found = [(Finding("large-deformation", problem, where, advice=(cut,)), ca.sqrt(largest))]
+        assumptions = [(Finding("large-deformation", problem, where, advice=(cut,)), ca.sqrt(largest))]
         if data.stiffening is None or data.stiffening.centrifugal is None:
             lowest = float(data.frequencies[0])
             turning = ca.dot(self.twist.w, self.twist.w) / (RANGE.turning * lowest**2)
@@ -399,8 +399,8 @@ class FloatingBody:
                 "without geometric stiffness: its deflections are too large"
             )
             advice = Advice("Make the data with {}, or cut the body into pieces.", Argument("stiffening", True))
-            found.append((Finding("no-stiffening", problem, where, advice=(advice,)), turning))
-        return found
+            assumptions.append((Finding("no-stiffening", problem, where, advice=(advice,)), turning))
+        return assumptions
 
     def _deflections(self) -> tuple[float, list[Expr]]:
         """Size of the body from its first node, and displacements of its nodes from the tangent there.
@@ -490,7 +490,7 @@ class FloatingBody:
 
     def gauge(self, name: str) -> Expr:
         """The value of a strain gauge."""
-        row = next(one.row for one in self.data.gauges if one.name == name)
+        row = next(gauge.row for gauge in self.data.gauges if gauge.name == name)
         return constant(row) @ self.eta
 
     def _attach_frame(self) -> Attachment:

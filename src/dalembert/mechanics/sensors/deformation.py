@@ -13,9 +13,9 @@ from dalembert.model.sensors.deformation import CurvatureMeasure, DeflectionMeas
 
 
 def find_floating(machine: MachineQuantities, body: Body) -> FloatingBody:
-    found = machine.host.bodies[machine.host.body_index[id(body)]]
-    assert isinstance(found, FloatingBody)
-    return found
+    floating = machine.host.bodies[machine.host.body_index[id(body)]]
+    assert isinstance(floating, FloatingBody)
+    return floating
 
 
 def deflection(machine: MachineQuantities, measure: DeflectionMeasure) -> Output:

@@ -71,7 +71,7 @@ class JointGuess:
 
     def __call__(self, values: Mapping[str, float]) -> Array:
         q, size = self.placed(values), self.placed.size
-        found = [x for one in self.readings for x in one.read(q, size, values)]
+        found = [x for reading in self.readings for x in reading.read(q, size, values)]
         return np.array([values.get(name, x) for name, x in zip(self.names, [*found, *self.rest], strict=True)])
 
 
@@ -93,11 +93,11 @@ def place_in_joint_coordinates(host: JointCoordinates) -> Placement:
 
 
 def _readings(host: JointCoordinates) -> list[BranchReading]:
-    found = []
+    readings = []
     for branch in host.branches:
         joint = branch.joint
         if joint is None:
-            found.append(BranchReading(host.body_index[id(branch.body)]))
+            readings.append(BranchReading(host.body_index[id(branch.body)]))
             continue
         frames = joint_frames(joint)
         sides = tuple(-1 if f.body.is_ground else host.body_index[id(f.body)] for f in frames)
@@ -107,8 +107,8 @@ def _readings(host: JointCoordinates) -> list[BranchReading]:
         names = tuple(f"{joint.name}.{c.name}" for c in joint.coordinates)
         chosen, whole = host.tree_coordinates(joint), host.whole_turns(joint) if host.space.planar else 0.0
         turns = tuple(whole if c.unit == "rad" else 0.0 for c in joint.coordinates)
-        found.append(BranchReading(-1, sides, *_kernel(host, joint), turns, chosen, names, axes))
-    return found
+        readings.append(BranchReading(-1, sides, *_kernel(host, joint), turns, chosen, names, axes))
+    return readings
 
 
 def _kernel(host: JointCoordinates, joint: Joint) -> tuple[ca.Function, tuple[Any, ...]]:

@@ -104,7 +104,7 @@ class JointCoordinates(Absolute):
         self.branches = span(m, absolute=absolute, cut=cut, rows=bearing)
         self.remarks = describe_tree(m, self.branches, bearing, absolute)
         if not sticking:
-            ModelWarning.report([one for one in self.remarks if one.code == "slow-coordinates"], stacklevel=4)
+            ModelWarning.report([remark for remark in self.remarks if remark.code == "slow-coordinates"], stacklevel=4)
         self.carriers = {branch.joint.name for branch in self.branches if branch.joint is not None}
         super().__init__(m, sticking=sticking, kernels=False)
 
@@ -393,10 +393,10 @@ class JointCoordinates(Absolute):
         return own + 0.5 * ca.bilin(M[rest, rest], self.v[rest], self.v[rest]) if rest else own
 
     def add_body_forces(self, forces: ForceBuilder, gravity: Expr) -> None:
-        for own in self.bodies:
-            own.add_potential(forces, gravity)
-            if isinstance(own, FlexibleLink):
-                own.add_elasticity(forces)
+        for body in self.bodies:
+            body.add_potential(forces, gravity)
+            if isinstance(body, FlexibleLink):
+                body.add_elasticity(forces)
         if self.form == CLOSED:
             forces.add(range(self.nv), -self._closed[1], has_potential=True)
             return
@@ -488,14 +488,14 @@ class JointCoordinates(Absolute):
     def quaternion_blocks(self) -> list[QuaternionBlock]:
         if self.space.planar:
             return []
-        found = []
+        quaternion_blocks = []
         for branch in self.branches:
             part, joint = self.parts[id(branch.body)], branch.joint
             motion = None if joint is None else JOINT_EQUATIONS[joint.kind].motion
             if motion is None or motion.ball:
                 owner = branch.body.name if joint is None else joint.name
-                found.append(QuaternionBlock(owner, part.first_q + part.nq - 4, part.first_v + part.nv - 3))
-        return found
+                quaternion_blocks.append(QuaternionBlock(owner, part.first_q + part.nq - 4, part.first_v + part.nv - 3))
+        return quaternion_blocks
 
     def place_bodies(self) -> Placement:
         return place_in_joint_coordinates(self)

@@ -65,8 +65,8 @@ def _absolute_motion(host: JointCoordinates) -> tuple[Expr, Expr, Expr, Expr]:
     plain = host.plain
     rotors = {one.rotor.name: one for one in host.geared}
     behind = [_read_elastic(host, name, rotors) for name in (*host.modes, *(extra[0] for extra in plain.extra))]
-    q = [*(_pose(host, own) for own in host.bodies), *(one[0] for one in behind)]
-    v = [*(ca.vertcat(own.twist.v, own.twist.w) for own in host.bodies), *(one[1] for one in behind)]
+    q = [*(_pose(host, body) for body in host.bodies), *(one[0] for one in behind)]
+    v = [*(ca.vertcat(body.twist.v, body.twist.w) for body in host.bodies), *(one[1] for one in behind)]
     a = [*_accelerations(host), *(one[2] for one in behind)]
     counters = plain.nq - sum(x.shape[0] for x in q)
     place = {(row.owner, row.number): k for k, row in enumerate(host.rows.tags)}
@@ -98,4 +98,4 @@ def _pose(host: JointCoordinates, own: LinkBody | FlexibleLink) -> Expr:
 def _accelerations(host: JointCoordinates) -> list[Expr]:
     """Derivatives of the twists of all bodies."""
     motions = accelerate_links(host.links, host.a)
-    return [own.accelerate(motions[id(own.link)]) for own in host.bodies]
+    return [body.accelerate(motions[id(body.link)]) for body in host.bodies]

@@ -129,16 +129,16 @@ def describe_tree(
 
 def _check_names(names: Iterable[str], known: list[str], what: str, m: Mechanism) -> set[str]:
     given = list(names)
-    found = set(given)
+    names = set(given)
     option = {"body": "absolute", "joint": "cut"}[what]
-    for name in found:
+    for name in names:
         if given.count(name) > 1:
             problem = f"{option} names {what} {name!r} {given.count(name)} times."
-            advice = Advice("Name it once in {}.", Argument(option, sorted(found)))
+            advice = Advice("Name it once in {}.", Argument(option, sorted(names)))
             raise ModelError("duplicate", problem, advice, where={what: name})
-    for name in sorted(found - set(known)):
+    for name in sorted(names - set(known)):
         raise ModelError(
             "unknown-name", unknown_name(what, name, known, f"mechanism {m.name!r}"),
             Advice("Name one of them in {}.", Argument(option, known[:1])), where={what: name},
         )  # fmt: skip
-    return found
+    return names

@@ -76,19 +76,19 @@ def _peel_branches(eqs: EquationsOfMotion) -> list[int]:
         for body in bodies:
             holding.setdefault(body, set()).add(owner)
     ranked = _full_rank_joints(eqs, owners)
-    found: list[int] = []
+    branches: list[int] = []
     tips = [body for body, joints in holding.items() if len(joints) == 1]
     while tips:
         body = tips.pop()
         for owner in list(holding[body]):
             if (owner, body) not in ranked:
                 continue
-            found += ranked[owner, body]
+            branches += ranked[owner, body]
             for other in touched[owner]:
                 holding[other].discard(owner)
                 if len(holding[other]) == 1 and other != body:
                     tips.append(other)
-    return sorted(found)
+    return sorted(branches)
 
 
 def _full_rank_joints(eqs: EquationsOfMotion, owners: tuple[str, ...]) -> dict[tuple[str, str], tuple[int, ...]]:

@@ -29,7 +29,7 @@ from dalembert.solve.integrate.channels import Sampler, to_record
 from dalembert.solve.integrate.events import Crossing, Event, EventMonitor, Switch, event_function, speeds_after
 from dalembert.solve.integrate.inputs import Inputs
 from dalembert.solve.integrate.judge.accuracy import judge_energy, judge_step
-from dalembert.solve.integrate.judge.singular_poses import SingularPoses, open_reactions
+from dalembert.solve.integrate.judge.singular_poses import SingularPoses, find_dead_point, open_reactions
 from dalembert.solve.integrate.judge.step_advice import StepAdvice
 from dalembert.solve.integrate.method import Method
 from dalembert.solve.integrate.newton import TOLERANCE
@@ -141,6 +141,7 @@ class Run:
                 self._take(x, block)
                 self.singular.look(self.steps, x, block)
                 if broken is not None and crossing is None:
+                    x = block[-1].copy()
                     raise broken
                 self.advice.look(self.eqs, self.where, x, block)
                 x = block[-1].copy()
@@ -179,7 +180,11 @@ class Run:
         return record
 
     def _name_cause(self, failure: DalembertError, x: Array) -> DalembertError:
-        """The error of steps that are unstable at the first or the last sound state x, where they made this failure."""
+        """The error of a dead point, or of steps unstable at the first or last sound state x, if that is the cause."""
+        if failure.code in ("diverged", "step-too-small", "too-many-steps"):
+            dead = find_dead_point(self._full_state(x))
+            if dead is not None:
+                return ConvergenceError.of(dead)
         if failure.code not in ("joint-open", "diverged"):
             return failure
         states = ((self._full_state(at), self.inputs.values(self.eqs, at[:1])[0]) for at in (self.first, x))

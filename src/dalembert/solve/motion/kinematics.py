@@ -251,7 +251,11 @@ class _MotionAnalysis:
         wanted: dict[str, Any] = {
             n: float(x) for n, x, k in zip(targets.names, s, targets.measures, strict=True) if k >= 0
         }
-        wanted |= {f"{one.owner}.rotation": s[one.part] for one in targets.orientations if one.coordinate >= 0}
+        wanted |= {
+            f"{orientation.owner}.rotation": s[orientation.part]
+            for orientation in targets.orientations
+            if orientation.coordinate >= 0
+        }
         try:
             q = np.array(assemble(eqs, wanted, start=start, t=t).q)
         except AssemblyError as failure:

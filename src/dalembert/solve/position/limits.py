@@ -20,7 +20,7 @@ WORDS = {"lower": "below its lower limit", "upper": "above its upper limit", "sp
 
 def find_exceeded(eqs: EquationsOfMotion, motion: State | Record) -> list[Finding]:
     """One finding for each limit that a state or a run exceeds, at the place of its largest excess."""
-    found = []
+    exceeded = []
     known = set(motion.names) if isinstance(motion, Record) else {*eqs.measures.names, *eqs.measure_rates.names}
     for name, limits in eqs.limits.items():
         rate = eqs.measure_rates.names[eqs.measures.index[name]] if name in eqs.measures.index else ""
@@ -33,8 +33,8 @@ def find_exceeded(eqs: EquationsOfMotion, motion: State | Record) -> list[Findin
             excess = limit - values if key == "lower" else (np.abs(values) if key == "speed" else values) - limit
             worst = int(np.argmax(excess))
             if excess[worst] > ROUNDING * (1 + abs(limit)):
-                found.append(_describe_excess(channel, key, limit, float(values[worst]), motion, worst))
-    return found
+                exceeded.append(_describe_excess(channel, key, limit, float(values[worst]), motion, worst))
+    return exceeded
 
 
 def _describe_excess(channel: str, key: str, limit: float, value: float, motion: State | Record, worst: int) -> Finding:
@@ -74,7 +74,7 @@ def find_broken(eqs: EquationsOfMotion, motion: Instant | Record) -> list[Findin
     if eqs.load_assumptions:
         values = eqs.kernel("load_assumptions").many(*states, *others, *numbers)[0]
         findings, excess = (*findings, *eqs.load_assumptions), np.hstack([excess, np.reshape(values, (len(times), -1))])
-    found = []
+    broken = []
     for k, finding in enumerate(findings):
         worst = int(np.argmax(excess[:, k]))
         if excess[worst, k] > 1:
@@ -82,5 +82,5 @@ def find_broken(eqs: EquationsOfMotion, motion: Instant | Record) -> list[Findin
             at = f" (at most at t = {time['time']:.4g} s)" if time else ""
             evidence = {**finding.evidence, "excess": float(excess[worst, k])}
             problem = f"{finding.problem}{at}."
-            found.append(replace(finding, problem=problem, where={**finding.where, **time}, evidence=evidence))
-    return found
+            broken.append(replace(finding, problem=problem, where={**finding.where, **time}, evidence=evidence))
+    return broken

@@ -263,12 +263,12 @@ def _residuals(
     A, b = eqs.kernel("rows").many(*at, eqs.p, t)
     A, b = np.reshape(A, (count, rows, nv)), np.reshape(b, (count, rows))
     missed = np.linalg.norm(np.einsum("kij,kj->ki", A, a) - b, axis=1)
-    found = {"residual.acceleration": missed}
+    residuals = {"residual.acceleration": missed}
     if not depends_on_reactions(eqs):
         M = np.reshape(eqs.kernel("inertia").many(at[0], eqs.p, t)[0], (count, nv, nv))
         f = np.reshape(eqs.kernel("forces").many(*at, eqs.p, t, np.zeros((count, rows)))[0], (count, nv))
         left = f - np.einsum("kij,kj->ki", M, a)
         along = (matrices.complement(A[k], tolerance=tolerance).T @ left[k] for k in range(count))
         force = np.array([np.linalg.norm(x) for x in along])
-        found |= {"residual.force": force, "residual.combined": np.hypot(missed, force)}
-    return found
+        residuals |= {"residual.force": force, "residual.combined": np.hypot(missed, force)}
+    return residuals

@@ -131,7 +131,7 @@ def targets_of(eqs: EquationsOfMotion, names: Any) -> Targets:
         found.append(full)
     measures, outputs, turns = zip(*kinds, strict=True) if kinds else ((), (), ())
     orientations = [(b.owner, turns, b.speed, b.coordinate) for b in eqs.quaternions]
-    orientations += [(one.owner, measures, one.turns, -1) for one in eqs.carried_orientations]
+    orientations += [(orientation.owner, measures, orientation.turns, -1) for orientation in eqs.carried_orientations]
     return Targets(
         tuple(found), measures, outputs, turns,
         tuple(PrescribedOrientation(owner, entries.index(first), coordinate)
@@ -180,10 +180,10 @@ def target_function(eqs: EquationsOfMotion, targets: Targets) -> ca.Function:
 def target_gap(targets: Targets, h: Any, q: Any, s: Any) -> Any:
     """How far prescribed quantities h are from s; orientations in body axes, from the pose q."""
     gaps = h - s
-    for one in targets.orientations:
-        first = one.coordinate
-        p = q[first : first + 4] if first >= 0 else exponential(h[one.part])
-        gaps[one.part] = turn_gap(s[one.part], p)
+    for orientation in targets.orientations:
+        first = orientation.coordinate
+        p = q[first : first + 4] if first >= 0 else exponential(h[orientation.part])
+        gaps[orientation.part] = turn_gap(s[orientation.part], p)
     return gaps
 
 

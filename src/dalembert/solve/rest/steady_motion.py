@@ -187,7 +187,7 @@ class _Steady:
         measures, joints = ([every[k] for k in part] for part in (eqs.positions, eqs.recorded_measures))
         speeds = [speed_candidate(eqs, k) for k in range(eqs.nv)]
         turning = [[speeds[k] for k in block.columns] for block in eqs.quaternions]
-        turning += [every[one.turns : one.turns + 3] for one in eqs.carried_orientations]
+        turning += [every[orientation.turns : orientation.turns + 3] for orientation in eqs.carried_orientations]
         mine = choose(Z, [[c] for c in self.named], T, x, changes)
         for c in self.named:
             if c not in mine:

@@ -65,13 +65,13 @@ class SingularPerturbation:
         """Isolated roots z of g(x, z, u, 0, t) = 0 that Newton's method finds from the guesses (and from others)."""
         m = len(self.fast)
         random = np.random.default_rng(0)
-        tries = [np.asarray(one, dtype=float) for one in guesses]
+        tries = [np.asarray(guess, dtype=float) for guess in guesses]
         tries += [size * random.normal(size=m) for size in (0.1, 1.0, 10.0) for _ in range(8 * m)]
         solutions: list[Array] = []
         for z in tries:
             root = self._newton(self._slow_values(x), z, inputs, t)
             if root is not None and all(
-                np.abs(root - other).max() > 1e-6 * (1 + np.abs(root).max()) for other in solutions
+                np.abs(root - solution).max() > 1e-6 * (1 + np.abs(root).max()) for solution in solutions
             ):
                 solutions.append(root)
         solutions.sort(key=lambda root: np.round(root, 9).tolist())

@@ -343,7 +343,7 @@ def _split(eqs: EquationsOfMotion, names: list[str]) -> Split:
     expected[fast_q], expected[:, fast_v] = 0.0, 0.0
     expected[fast_q, fast_v] = 1.0
     true = [k for k in range(eqs.nq) if k not in seeds]
-    if max(np.abs((part - expected)[true]).max() for part in kinematics) > OWN_SPEED:
+    if max(np.abs((kinematic - expected)[true]).max() for kinematic in kinematics) > OWN_SPEED:
         raise ModelError(
             "dependent-coordinates", f"fast coordinates of {eqs.name!r} must have speeds of their own, which move no "
             "other coordinate.", where={"coordinates": names},

@@ -177,9 +177,9 @@ def _tensions(structure: Structure, tension: Any) -> dict[int, dict[str, float]]
     if not isinstance(tension, Mapping):
         problem = f"the tensions must be a mapping of elements to newtons, got {tension!r}."
         raise DataError("wrong-type", problem, Advice("Give {}.", Argument("tension", {"guy": 2e4})))
-    found: dict[int, dict[str, float]] = {}
+    tensions: dict[int, dict[str, float]] = {}
     for name, value in tension.items():
         group = named_group(structure, name)
         k = [one is group for one in structure.groups].index(True)
-        found.setdefault(k, {})[name] = real_number(f"the tension of {name!r} [N]", value)
-    return found
+        tensions.setdefault(k, {})[name] = real_number(f"the tension of {name!r} [N]", value)
+    return tensions

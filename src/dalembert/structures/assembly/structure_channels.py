@@ -65,18 +65,18 @@ def build_output_matrices(s: Structure, outputs: dict[str, str], inputs: list[st
     split = [_kind(coordinate) for coordinate in outputs.values()]
     rows = [s.index(name) for name, _ in split]
     selected = s.T.tocsr()[rows, :]
-    found: dict[str, Any] = {"outputs": list(outputs)}
+    output_matrices: dict[str, Any] = {"outputs": list(outputs)}
     for symbol, kinds in (("Y_position", ("position",)), ("Y_velocity", ("velocity",)),
                           ("Y_acceleration", ("acceleration", "absolute_acceleration"))):  # fmt: skip
         picked = np.array([float(kind in kinds) for _, kind in split])
         if picked.any() or symbol == "Y_position":
-            found[symbol] = sp.csc_array(sp.diags_array(picked) @ selected)
+            output_matrices[symbol] = sp.csc_array(sp.diags_array(picked) @ selected)
     D = np.zeros((len(split), len(inputs)))
     moving = [i for i, (_, kind) in enumerate(split) if kind == "absolute_acceleration"]
     for j, way in enumerate(base, len(inputs) - len(base)):
         D[moving, j] = s.base_motion(way)[[rows[i] for i in moving]]
-    found["D"] = sp.csc_array(D)
-    return found
+    output_matrices["D"] = sp.csc_array(D)
+    return output_matrices
 
 
 def find_units(s: Structure, inputs: dict[str, str], outputs: dict[str, str], base: list[str]) -> dict[str, str]:

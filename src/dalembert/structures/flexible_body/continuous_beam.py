@@ -205,7 +205,7 @@ def _node_places(beam: Beam, name: str, nodes: Any) -> dict[str, float]:
     if not isinstance(nodes, Mapping):
         given = [nodes] if isinstance(nodes, str) else list(nodes)
         nodes = {key: ends.get(key, key) for key in given}
-    found = {}
+    node_places = {}
     for key, place in nodes.items():
         if isinstance(place, str) or not is_on(float(place), beam.length):
             raise ModelError(
@@ -213,5 +213,5 @@ def _node_places(beam: Beam, name: str, nodes: Any) -> dict[str, float]:
                 f"flexible body {name!r}: node {key!r} is at {place!r}, the beam reaches from 0 to {beam.length:g} m.",
                 where={"body": name, "node": key},
             )
-        found[str(key)] = min(float(place), beam.length)
-    return found
+        node_places[str(key)] = min(float(place), beam.length)
+    return node_places

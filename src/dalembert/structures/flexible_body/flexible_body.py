@@ -303,7 +303,9 @@ def _own_shapes(body: ElasticModel, modes: Any) -> FloatArray | None:
 def _check_modes(title: str, body: ElasticModel, modes: Any) -> None:
     """Refuse values that are neither a number of modes nor mode numbers, and more modes than coordinates."""
     numbers = [modes] if np.ndim(modes) == 0 else list(modes)
-    if not all(isinstance(one, int | np.integer) and not isinstance(one, bool) and one >= 0 for one in numbers):
+    if not all(
+        isinstance(number, int | np.integer) and not isinstance(number, bool) and number >= 0 for number in numbers
+    ):
         raise ModelError(
             "not-a-count",
             f"flexible body {title!r}: modes are their number, mode numbers from 1, or shapes (N, k), got {modes!r}.",

@@ -110,18 +110,18 @@ def _beams(frame: Frame) -> list[tuple[str, Beams, str, str, Any]]:
     if not isinstance(frame, Frame):
         raise ModelError("wrong-type", f"pieces are cut from a Frame, got {type(frame).__name__}.")
     frame.validate()
-    found = []
+    beams = []
     for group in frame.elements:
         if not isinstance(group, Beams) or group.kind != "beam" or not _is_plain(group.properties):
             name = group.own_names()[0]
             problem = f"frame {frame.name!r}: {name!r} is no beam of one section, welded from point to point."
             advice = Advice("Add masses, springs and joints to the machine, at the nodes.")
             raise ModelError("not-supported", problem, advice, where={"name": name})
-        found += list(zip(group.names, [group] * len(group.names), group.starts, group.ends, group.ups))
+        beams += list(zip(group.names, [group] * len(group.names), group.starts, group.ends, group.ups))
     if frame.supports:
         problem = f"frame {frame.name!r}: a body cut into pieces has no supports."
         raise ModelError("not-supported", problem, Advice("Join it to the ground with {}.", Call("m.add_fixed")))
-    return found
+    return beams
 
 
 def _is_plain(p: BeamProperties) -> bool:

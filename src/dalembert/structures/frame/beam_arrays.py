@@ -214,12 +214,12 @@ def _with_means(numbers: BeamNumbers, tapered: TaperedElements, index: IntArray)
 
 def _initial_strains(frame: Frame, beam: dict[str, int], first: IntArray) -> dict[str, FloatArray]:
     """(ne, 3) by case: strain, curvature about y, about z."""
-    found: dict[str, FloatArray] = {}
+    initial_strains: dict[str, FloatArray] = {}
     for load in frame.loads:
         if isinstance(load, InitialStrain):
             k = beam[load.beam]
-            found.setdefault(load.case, np.zeros((int(first[-1]), 3)))[first[k] : first[k + 1]] += load.strain
-    return found
+            initial_strains.setdefault(load.case, np.zeros((int(first[-1]), 3)))[first[k] : first[k + 1]] += load.strain
+    return initial_strains
 
 
 def _element_loads(

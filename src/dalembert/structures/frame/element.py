@@ -201,8 +201,8 @@ class FrameModel:
 
     def keep_directions(self, blocks: FloatArray) -> FloatArray:
         """(m, d, d) of (m, 6, 6): the directions the points have."""
-        found: FloatArray = blocks[:, self.keep][:, :, self.keep]
-        return found
+        entries: FloatArray = blocks[:, self.keep][:, :, self.keep]
+        return entries
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,8 +309,8 @@ class SingleElements(ElementGroup):
         n = self.points.shape[1]
         columns = [6 * point + way for point in range(n) for way in self.keep]
         array = np.array(matrices, dtype=np.float64).reshape(-1, 6 * n, 6 * n)
-        kept: FloatArray = array[:, columns][:, :, columns]
-        return kept
+        entries: FloatArray = array[:, columns][:, :, columns]
+        return entries
 
     def _scatter(self, matrices: FloatArray) -> sp.csc_array:
         return scatter(

@@ -90,7 +90,7 @@ class Frame(BeamMethods, BarMethods, MassMethods, SpringMethods, RigidLinkMethod
 
     def __repr__(self) -> str:
         kind = "planar" if self.planar else "spatial"
-        counts = Counter(word for one in self.elements for word in [one.kind] * len(one.own_names()))
+        counts = Counter(word for element in self.elements for word in [element.kind] * len(element.own_names()))
         parts = [f"{len(self.point_names)} points", *(f"{count} x {word}" for word, count in counts.items())]
         parts += [f"{len(self.supports)} supports", f"{len(self.cases)} load cases"]
         return f"Frame({self.name!r}, {kind}, {', '.join(parts)})"
@@ -151,10 +151,10 @@ class Frame(BeamMethods, BarMethods, MassMethods, SpringMethods, RigidLinkMethod
 
     def families(self) -> dict[type[FrameElement], list[FrameElement]]:
         """The elements by the class that assembles them."""
-        found: dict[type[FrameElement], list[FrameElement]] = {}
+        families: dict[type[FrameElement], list[FrameElement]] = {}
         for element in self.elements:
-            found.setdefault(element.family(), []).append(element)
-        return found
+            families.setdefault(element.family(), []).append(element)
+        return families
 
     def add_section(self, name: str, section: Any) -> str:
         """A section that beams can call by name."""

@@ -312,7 +312,7 @@ def _numbers(what: str, value: ArrayLike, columns: int, dtype: Any, name: str) -
 
 
 def _sets(what: str, given: Mapping[str, ArrayLike] | None, count: int, name: str) -> dict[str, IntArray]:
-    found = {}
+    sets = {}
     for key, members in (given or {}).items():
         array = np.asarray(members)
         if array.dtype == bool and array.shape == (count,):
@@ -321,8 +321,8 @@ def _sets(what: str, given: Mapping[str, ArrayLike] | None, count: int, name: st
             raise DataError("not-a-count", f"{what} set {key!r} of {name} must be a list of whole numbers.")
         if array.size and (array.min() < 0 or array.max() >= count):
             raise DataError("out-of-range", f"{what} set {key!r} of {name} reaches outside 0 to {count - 1}.")
-        found[str(key)] = np.unique(array.astype(np.intp))
-    return found
+        sets[str(key)] = np.unique(array.astype(np.intp))
+    return sets
 
 
 def _determinants(points: FloatArray, cells: IntArray, slopes: FloatArray) -> FloatArray:

@@ -139,9 +139,9 @@ def _numbers_there(kind: str, element: Any) -> IntArray:
 
 def _same_places(wanted: FloatArray, among: FloatArray) -> IntArray:
     distance = np.linalg.norm(wanted[:, None] - among[None], axis=2)
-    found: IntArray = np.argmin(distance, axis=1)
-    assert np.all(distance[np.arange(len(wanted)), found] < SAME) and len(set(found.tolist())) == len(wanted)
-    return found
+    nearest: IntArray = np.argmin(distance, axis=1)
+    assert np.all(distance[np.arange(len(wanted)), nearest] < SAME) and len(set(nearest.tolist())) == len(wanted)
+    return nearest
 
 
 def _readonly(array: FloatArray) -> FloatArray:

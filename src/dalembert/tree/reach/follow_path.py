@@ -219,15 +219,15 @@ def _speeds(eqs: EquationsOfMotion, search: PoseSearch, speed: Any) -> Array:
     """Largest speed of every limited measure, infinite where there is none."""
     names = search.ranges.names
     own = [eqs.limits[name].speed if name in eqs.limits else None for name in names]
-    found = np.array([np.inf if x is None or speed is False else x for x in own])
+    speeds = np.array([np.inf if x is None or speed is False else x for x in own])
     if isinstance(speed, Mapping):
         for name, value in speed.items():
             full = eqs.full_name(name)
             require_name("coordinate", full, names, f"equations {eqs.name!r}", error=ModelError, argument="speed")
-            found[names.index(full)] = positive_number(f"speed of {name!r}", value)
+            speeds[names.index(full)] = positive_number(f"speed of {name!r}", value)
     elif not isinstance(speed, bool):
-        found = np.minimum(found, positive_number("speed", speed))
-    return found
+        speeds = np.minimum(speeds, positive_number("speed", speed))
+    return speeds
 
 
 def _joint_record(eqs: EquationsOfMotion, time: Array, q: Array, method: str, **statistics: Any) -> Record:

@@ -315,7 +315,7 @@ def _task_kernel(eqs: EquationsOfMotion, tasks: tuple[ReachTask, ...], limited: 
         A = A[eqs.holonomic_rows, :] if eqs.holonomic_rows else SX(0, eqs.nv)
         chosen = list(limited)
         outputs = [ca.vertcat(*values), ca.vertcat(*rows), A, s[chosen], S[chosen, :] if chosen else SX(0, eqs.nv)]
-        return Kernel(ca.Function("tasks", [x.q, x.p, x.t], [ca.densify(part) for part in outputs], {"cse": True}))
+        return Kernel(ca.Function("tasks", [x.q, x.p, x.t], [ca.densify(output) for output in outputs], {"cse": True}))
 
     found: Kernel = eqs.cache_family("reach", (tasks, limited), make)
     return found

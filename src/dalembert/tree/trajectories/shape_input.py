@@ -144,7 +144,7 @@ def _splines(motion: Record, moving: float = 1e-9) -> list[Any]:
     """
     from scipy.interpolate import BPoly
 
-    names, found = motion.names, []
+    names, splines = motion.names, []
     for k in range(0, len(names), 3):
         unit = motion.units[names[k]]
         if [motion.units[name] for name in names[k : k + 3]] != [unit, f"{unit or 1}/s", f"{unit or 1}/s^2"]:
@@ -154,8 +154,8 @@ def _splines(motion: Record, moving: float = 1e-9) -> list[Any]:
         if np.abs(values[[0, -1], 1]).max() > moving * np.abs(values[:, 1]).max():
             problem = f"{names[k]!r} moves at an end of the motion: copies of it would jump."
             raise DataError("not-at-rest", problem, where={"channel": names[k]})
-        found.append(BPoly.from_derivatives(motion.time, values))
-    return found
+        splines.append(BPoly.from_derivatives(motion.time, values))
+    return splines
 
 
 def _evaluate(splines: Sequence[Any], time: FloatArray) -> FloatArray:

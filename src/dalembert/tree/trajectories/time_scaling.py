@@ -349,23 +349,23 @@ class _Bounds:
 
 
 def _read_bound(eqs: EquationsOfMotion, named: Mapping[str, int], given: Any, what: str) -> Array:
-    found = np.full(eqs.nv, np.inf)
+    bound = np.full(eqs.nv, np.inf)
     if given is None or given is False:
-        return found
+        return bound
     if what != "acceleration" and (given is True or isinstance(given, Mapping)):
         for name, limits in eqs.limits.items():
             own = getattr(limits, what)
             if name in named and own is not None:
-                found[named[name]] = own
+                bound[named[name]] = own
     if isinstance(given, Mapping):
         for name, value in given.items():
             full = eqs.full_name(name)
             require_name("coordinate", full, named, f"equations {eqs.name!r}", error=ModelError, argument=what)
-            found[named[full]] = positive_number(f"{what} of {name!r}", value)
+            bound[named[full]] = positive_number(f"{what} of {name!r}", value)
     elif given is not True:
-        found[list(named.values())] = positive_number(what, given)
-    if (found <= 0).any():
-        name = next(n for n, k in named.items() if found[k] <= 0)
+        bound[list(named.values())] = positive_number(what, given)
+    if (bound <= 0).any():
+        name = next(n for n, k in named.items() if bound[k] <= 0)
         problem = f"the {what} of {name!r} has the limit zero: it cannot move."
         raise ModelError("not-positive", problem, where={"coordinate": name})
-    return found
+    return bound

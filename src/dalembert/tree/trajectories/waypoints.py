@@ -102,7 +102,7 @@ def read_waypoints(eqs: EquationsOfMotion, points: object, *, least: int = 2) ->
             raise DataError("missing-channel", f"the record of way-points has no coordinate of {eqs.name!r}.")
     if isinstance(points, Mapping):
         given = dict(points)
-    elif isinstance(points, Sequence) and points and all(isinstance(one, State) for one in points):
+    elif isinstance(points, Sequence) and points and all(isinstance(point, State) for point in points):
         given = _of_states(eqs, points)
     else:
         raise ModelError(
@@ -129,9 +129,9 @@ def read_waypoints(eqs: EquationsOfMotion, points: object, *, least: int = 2) ->
     table = np.column_stack([np.broadcast_to(x, count) for x in values.values()]) if values else np.zeros((count, 0))
     p = np.array([np.broadcast_to(x, (count, 4)) for x in turned.values()], dtype=float).reshape(len(turned), count, 4)
     p = align_signs(np.swapaxes(p, 0, 1))
-    made = Waypoints(eqs, columns, table, tuple(turned), p, times)
-    _check_range(made)
-    return made
+    waypoints = Waypoints(eqs, columns, table, tuple(turned), p, times)
+    _check_range(waypoints)
+    return waypoints
 
 
 def _is_position(eqs: EquationsOfMotion, name: str) -> bool:
@@ -198,7 +198,7 @@ def _columns(eqs: EquationsOfMotion, given: Mapping[str, Any]) -> tuple[dict[str
 
 def _of_poses(owner: str, poses: list[Any], dim: int, kind: str) -> list[tuple[str, Array]]:
     """Columns of the positions, and the quaternions, of a place or body; in the plane its angle, without jumps."""
-    read = [read_pose(one, dim, owner, kind) for one in poses]
+    read = [read_pose(pose, dim, owner, kind) for pose in poses]
     places, matrices = ([pair[k] for pair in read if pair[k] is not None] for k in (0, 1))
     for part in (places, matrices):
         if part and len(part) != len(read):
@@ -218,24 +218,24 @@ def _of_poses(owner: str, poses: list[Any], dim: int, kind: str) -> list[tuple[s
 def _numbers(name: str, value: object, width: int) -> Array:
     """(k,) or, of a point, (k, width)."""
     try:
-        found = np.array(value, dtype=float)
+        numbers = np.array(value, dtype=float)
     except (TypeError, ValueError):
         raise DataError(
             "not-a-number", f"way-points of {name!r} must be numbers, got {value!r:.80}.", where={"coordinate": name}
         ) from None
-    if width > 1 and found.shape == (width,):
-        found = found.reshape(1, width)
-    found = found.reshape(1) if found.ndim == 0 else found
-    if found.ndim != (2 if width > 1 else 1) or (width > 1 and found.shape[1] != width) or not len(found):
+    if width > 1 and numbers.shape == (width,):
+        numbers = numbers.reshape(1, width)
+    numbers = numbers.reshape(1) if numbers.ndim == 0 else numbers
+    if numbers.ndim != (2 if width > 1 else 1) or (width > 1 and numbers.shape[1] != width) or not len(numbers):
         raise DataError(
             "wrong-shape",
             f"way-points of {name!r} must be {'lists of ' * (width > 1)}{width if width > 1 else 'a list of'} numbers, "
-            f"got shape {found.shape}.",
+            f"got shape {numbers.shape}.",
             where={"coordinate": name},
         )  # fmt: skip
-    if not np.isfinite(found).all():
+    if not np.isfinite(numbers).all():
         raise DataError("not-finite", f"way-points of {name!r} must be finite.", where={"coordinate": name})
-    return found
+    return numbers
 
 
 def make_column(eqs: EquationsOfMotion, name: str) -> MotionColumn:

@@ -50,6 +50,7 @@ _DRAWN: dict[str, tuple[str, str]] = {
     "control.judge.margins.Margins": ("linear.loops", "plot_margins"),
     "control.state_feedback.state_feedback.StateFeedback": ("linear.loops", "plot_design"),
     "control.state_feedback.output_feedback.OutputFeedback": ("linear.loops", "plot_design"),
+    "control.robust.synthesis.Synthesis": ("linear.synthesis", "plot_synthesis"),
     "sweeps.swept.Swept": ("sweeps", "plot_swept"),
     "tree.reach.workspace.Workspace": ("sweeps", "plot_workspace"),
     "symbolic.modular.algebra.labelled.LabelledMatrix": ("linear.comparisons", "plot_labelled"),
@@ -80,6 +81,8 @@ def plot(
         Roots, StateSpace, SecondOrder, Stability : poles (x) and zeros (o) in the complex plane. A StateSpace with
         ``view="loop"``: Bode and Nyquist diagrams with margins (``channel=, frequency="Hz" | "rad/s"``).
         StateFeedback, OutputFeedback : ``view="loop" | "poles", channel=None, frequency="Hz"``.
+        Synthesis : ``view="gain" | "poles" | "impulse" | "bode" | "nyquist" | "loop", models=None, region=None,
+        until=None, frequency="Hz"``. Of the plant, or of a family of models; a region of poles in their map.
         Margins : no more arguments.
         Swept : ``*names, view="scatter" | "histogram"``. Results of a sweep over its axes, and their spread.
         Spectra : ``*names, highest=None, axis="log" | "linear"``.

@@ -199,8 +199,8 @@ def bricard() -> tuple[da.EquationsOfMotion, Any]:
     [
         (da.Rosenbrock(rtol=1e-9, atol=1e-9), 2e-8),  # the published value has nine digits; error control of 1e-9
         (da.GeneralizedAlpha(step=2e-3), 1e-3),
-        (da.GeneralizedAlpha(step=2e-3, index=2), 1e-3),
-        (da.Sundials(rtol=1e-9, atol=1e-9), 1e-6),
+        pytest.param(da.GeneralizedAlpha(step=2e-3, index=2), 1e-3, marks=pytest.mark.slow),
+        pytest.param(da.Sundials(rtol=1e-9, atol=1e-9), 1e-6, marks=pytest.mark.slow),
         (da.Sundials(rtol=1e-8, atol=1e-8, solver="idas"), 1e-6),
     ],
 )

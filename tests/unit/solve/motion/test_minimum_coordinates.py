@@ -342,7 +342,9 @@ def test_named_coordinates_of_a_flexible_machine_have_its_motion(elastic_loop):
     same_motion(eqs, da.equations(eqs, coordinates=names, at=state), state)
 
 
-@pytest.mark.parametrize("first", ["A.angle", "D.displacement", "rod.angle"])
+@pytest.mark.parametrize(
+    "first", ["A.angle", *(pytest.param(name, marks=pytest.mark.slow) for name in ("D.displacement", "rod.angle"))]
+)
 def test_linear_models_of_a_flexible_machine_are_the_same_in_named_coordinates(elastic_loop, first):
     """Also after elimination; frequencies of 4 to 1e4 Hz, the highest of which are rounded to 1e-10 of their square."""
     eqs, names = elastic_loop

@@ -94,14 +94,16 @@ def _accelerate(tree: LinkTree) -> list[Twist]:
 def _virtual_motions(tree: LinkTree) -> dict[int, list[tuple[int, Twist]]]:
     """Of every link (by id): its velocity at speed 1 of each joint from the root to it, in its axes."""
     space = tree.space
-    found: dict[int, list[tuple[int, Twist]]] = {}
+    virtual_motions: dict[int, list[tuple[int, Twist]]] = {}
     for link in tree.links:
         carried = [
             (k, Twist(link.R.T @ (x.v + spin(space, x.w, link.d)), x.w if space.planar else link.R.T @ x.w))
-            for k, x in (found[id(link.parent)] if link.parent else ())
+            for k, x in (virtual_motions[id(link.parent)] if link.parent else ())
         ]
-        found[id(link)] = carried + [(k, Twist(link.Q[:, j], link.S[:, j])) for j, k in enumerate(link.columns)]
-    return found
+        virtual_motions[id(link)] = carried + [
+            (k, Twist(link.Q[:, j], link.S[:, j])) for j, k in enumerate(link.columns)
+        ]
+    return virtual_motions
 
 
 def _row(virtual: Twist, motion: Twist, w: Expr) -> Expr:

@@ -97,12 +97,12 @@ class MovingTree:
     @cached_property
     def speeds(self) -> list[int]:
         """Column in the machine of every speed."""
-        return [column for one in self.links for column in one.link.columns]
+        return [column for link in self.links for column in link.link.columns]
 
     @cached_property
     def first_speed(self) -> list[int]:
         """Number of the first speed of every link, and the number of all."""
-        return [0, *accumulate(len(one.link.columns) for one in self.links)]
+        return [0, *accumulate(len(link.link.columns) for link in self.links)]
 
     @cached_property
     def link_of(self) -> list[int]:
@@ -121,12 +121,12 @@ class MovingTree:
     @cached_property
     def paths(self) -> list[list[int]]:
         """Speeds from the root to every speed, itself the last; those of a link follow each other."""
-        found: list[list[int]] = []
+        paths: list[list[int]] = []
         for k, own in enumerate(self.links):
             first, stop = self.first_speed[k : k + 2]
-            before = found[self.first_speed[own.parent + 1] - 1] if own.parent >= 0 else []
-            found += [[*before, *range(first, j + 1)] for j in range(first, stop)]
-        return found
+            before = paths[self.first_speed[own.parent + 1] - 1] if own.parent >= 0 else []
+            paths += [[*before, *range(first, j + 1)] for j in range(first, stop)]
+        return paths
 
     @cached_property
     def depth(self) -> list[int]:
@@ -136,17 +136,17 @@ class MovingTree:
     @cached_property
     def runs(self) -> list[list[tuple[int, int]]]:
         """Speeds of all links on the way from the root to every link, without its own: first and end of each run."""
-        found: list[list[tuple[int, int]]] = []
-        for one in self.links:
-            if one.parent < 0:
-                found.append([])
+        runs: list[list[tuple[int, int]]] = []
+        for link in self.links:
+            if link.parent < 0:
+                runs.append([])
                 continue
-            first, stop = self.first_speed[one.parent : one.parent + 2]
-            before = list(found[one.parent])
+            first, stop = self.first_speed[link.parent : link.parent + 2]
+            before = list(runs[link.parent])
             if before and before[-1][1] == first:
                 first = before.pop()[0]
-            found.append([*before, (first, stop)])
-        return found
+            runs.append([*before, (first, stop)])
+        return runs
 
 
 def in_space(x: Expr, planar: bool) -> Expr:

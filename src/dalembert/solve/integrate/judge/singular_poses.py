@@ -22,7 +22,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import SimulationWarning
-from dalembert.core.findings import Advice
+from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array, Kernel
 from dalembert.solve.constrained import matrices
@@ -210,6 +210,33 @@ def may_lose_rank(eqs: EquationsOfMotion) -> bool:
             return True
         group[a] = b
     return False
+
+
+def find_dead_point(state: State, ahead: float = 0.1) -> Finding | None:
+    """The finding where independent coordinates do not decide the pose any more that the motion is about to reach.
+
+    ahead : way along the motion [rad or m] at which no pose exists on the branch, though one exists here: a step of any
+    method fails closer to a dead point, and a pose this far from one still exists.
+    """
+    eqs = state.eqs
+    seeds = [name for name in eqs.unrecorded if name.endswith(".seed") and name in eqs.coordinates.index]
+    if not seeds:
+        return None
+    N, n = eqs.kernel("kinematics")(state.q, eqs.p, state.t)
+    rate = N @ state.v + np.ravel(n)
+    places = [k for k, name in enumerate(eqs.coordinates.names) if name not in {*seeds, *eqs.elastic}]
+    fastest = float(np.abs(rate[places]).max(initial=0.0))
+    if not 0.0 < fastest < np.inf:
+        return None
+    inertia = eqs.kernel("inertia")
+    if np.isfinite(inertia(state.q + rate * ahead / fastest, eqs.p, state.t)[0]).all():
+        return None
+    names = ", ".join(repr(eqs.coordinates.names[k]) for k in places)
+    problem = (
+        f"the independent coordinates {names} of {eqs.name!r} do not determine its pose after t = {state.t:.6g} s: a "
+        "dead point, or loops that cannot close any further."
+    )
+    return Finding("dead-point", problem, {"time": state.t}, {}, (Advice("Choose other {}.", Argument("coordinates")),))
 
 
 def _volume(eqs: EquationsOfMotion, epsilon: float = 1e-10) -> Kernel:

@@ -38,15 +38,15 @@ class PointMass(FrameElement):
         """Blocks ``Aᵀ diag(m, J) A`` with ``A = [1, −[c]×; 0, 1]``."""
         count = len(elements)
         inner = np.zeros((count, 6, 6))
-        inner[:, [0, 1, 2], [0, 1, 2]] = [one.mass for one in elements]
-        inner[:, 3:, 3:] = [one.inertia for one in elements]
+        inner[:, [0, 1, 2], [0, 1, 2]] = [element.mass for element in elements]
+        inner[:, 3:, 3:] = [element.inertia for element in elements]
         A = np.broadcast_to(np.eye(6), (count, 6, 6)).copy()
-        A[:, :3, 3:] = -cross_matrix(np.array([one.offset for one in elements]))
+        A[:, :3, 3:] = -cross_matrix(np.array([element.offset for element in elements]))
         blocks = assembly.congruent(A, inner)
-        points = np.array([model.numbering.index[one.point] for one in elements])
+        points = np.array([model.numbering.index[element.point] for element in elements])
         kept = model.keep_directions(0.5 * (blocks + blocks.transpose(0, 2, 1)))
         model.blocks["M"].append(Blocks(points, points, np.arange(count), kept))
-        extended = [any(map(any, one.inertia)) or any(one.offset) for one in elements]
+        extended = [any(map(any, element.inertia)) or any(element.offset) for element in elements]
         model.touched[points[np.array(extended)]] = True
 
 

@@ -292,7 +292,7 @@ class _Worker:
                 where={"velocity": root.columns[k]}, evidence={"force": float(root.f[k])},
             )  # fmt: skip
         for order in (0, 1, 2):
-            rows = [one for one in self.motion.invariants if one.order <= order]
+            rows = [invariant for invariant in self.motion.invariants if invariant.order <= order]
             if not rows:
                 continue
             (values,) = self.numbers(("residual", order), lambda k=order: [self._stack(k)])  # type: ignore[misc]

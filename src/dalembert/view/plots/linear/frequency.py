@@ -114,23 +114,25 @@ def _zeros(
 def _entries(response: FrequencyResponse, pairs: tuple[Any, ...]) -> list[Pair]:
     """(output, input) of every curve, each once; unknown names are refused by the response."""
     wanted: list[Any] = list(pairs) or list(response.outputs)
-    found: list[Pair] = []
+    entries: list[Pair] = []
     for output in wanted:
         if isinstance(output, str):
-            found += [(output, input_) for input_ in response.inputs]
+            entries += [(output, input_) for input_ in response.inputs]
         elif isinstance(output, tuple | list) and len(output) == 2:
-            found.append((output[0], output[1]))
+            entries.append((output[0], output[1]))
         else:
             raise DataError(
                 "wrong-type", f"an entry of a FrequencyResponse is an output or (output, input), got {output!r}."
             )
-    found = list(dict.fromkeys(found))
-    for pair in found:
+    entries = list(dict.fromkeys(entries))
+    for pair in entries:
         response.unit(*pair)
-    if not found:
+    if not entries:
         raise DataError("empty", "this FrequencyResponse has no inputs or no outputs: nothing to draw.")
-    check_count(len(found), MOST, "curves", f"Name some: plot(response, ({found[0][0]!r}, {found[0][1]!r}), ...).")
-    return found
+    check_count(
+        len(entries), MOST, "curves", f"Name some: plot(response, ({entries[0][0]!r}, {entries[0][1]!r}), ...)."
+    )
+    return entries
 
 
 def _axis(x: FloatArray, scale: str | None) -> str:
