@@ -110,7 +110,6 @@ def _solve(K: Any, right: Any) -> Any:
     return ca.ldl_solve(right, D, L, order)
 
 
-SX: Any = ca.SX
 Pose = Mapping[str, float] | State | None
 
 
