@@ -1,7 +1,8 @@
 """Errors of an estimate against the truth.
 
 RMS of the error of every channel after a settling time, its largest value and mean, the error over time, spectra of
-estimate and truth side by side and their amplitudes at given frequencies, processor time per simulated second, NEES where the true states are known.
+estimate and truth side by side and their amplitudes at given frequencies, processor time per simulated second, NEES
+where the true states are known.
 """
 
 from __future__ import annotations
