@@ -5,12 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-<<<<<<< HEAD
 from dalembert.linear.modes import Modes
-from dalembert.studies.flexible.manipulator_updating import (
-=======
 from dalembert.studies.manipulator.manipulator_updating import (
->>>>>>> main
     NodalMotions,
     from_exact_modes,
     from_hammer_test,
