@@ -222,7 +222,8 @@ class Expressions:
 
     def _make_report_slope(self, kind: object) -> ca.Function:
         x, e, u, p, t, _ = self._symbols(kind)
-        return ca.Function("report_slope", [x, u, p, t], [self._slope(kind, "report", x, e, u, p, t)])
+        slope = self._slope(kind, "report", x, e, u, p, t)
+        return ca.Function("report_slope", [x, u, p, t], [ca.sparsify(slope) if kind is SX else slope])
 
     def _slope(self, kind: Any, name: str, x: Expr, e: Expr, u: Expr, p: Expr, t: Expr) -> Expr:
         """∂(function of x ⊞ e)/∂e at e = 0."""
