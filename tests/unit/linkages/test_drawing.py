@@ -12,7 +12,7 @@ import dalembert as da
 from dalembert.linkages import EquivalentRigidLinks, reduce_links
 from dalembert.view.animation.machine_motion import machine_motion, still
 from tests.helpers.animation_pages import page_data
-from tests.unit.linkages.test_equivalent_rigid_links import quick_return, slider_crank, strip
+from tests.helpers.bending_linkages import quick_return, slider_crank, strip
 
 
 @pytest.mark.parametrize("make", [slider_crank, quick_return])
