@@ -25,7 +25,6 @@ def test_one_controller_damps_the_arm_in_every_pose(tmp_path: Path) -> None:
     assert loops["slow_only"] == pytest.approx([0.019, 0.041, 0.034, 0.034], abs=7e-4)
     assert min(loops["with_fast"][:2]) >= 0.5 and loops["with_fast"][2] > 0.0
     assert min(loops["scheduled"][:3]) >= 0.5
-    assert loops["fast_family"][2] < 0.0  # designed without the slow law
     region = results["lmi"]["region"]
     assert region["0.3"] >= 0.3 and region["0.5"] == pytest.approx(0.57, abs=0.03)
     assert region["out_of_plane"] == "not-reachable"  # why the published inequalities had no solution
