@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dalembert.studies.flexible.manipulator_updating import (
+from dalembert.studies.manipulator.manipulator_updating import (
     NodalMotions,
     from_exact_modes,
     from_hammer_test,

@@ -228,7 +228,7 @@ class Uncertain:
         )
 
     @checked
-    def sample(self, number: SampleCount, *, seed: Seed = 0) -> tuple[StateSpace, ...]:
+    def sample(self, count: SampleCount, *, seed: Seed = 0) -> tuple[StateSpace, ...]:
         """Systems of the family, drawn at random: parameters evenly between their limits.
 
         A full block becomes an all-pass lag of random direction, corner and gain up to 1. The values drawn are in
@@ -237,7 +237,7 @@ class Uncertain:
         random = np.random.default_rng(seed)
         speed = max(np.abs(np.linalg.eigvals(self.system.A)).max(initial=0.0), 1e-3)
         systems = []
-        for _ in range(number):
+        for _ in range(count):
             deltas: dict[str, Any] = {}
             for block in self.blocks:
                 if block.kind == "real":

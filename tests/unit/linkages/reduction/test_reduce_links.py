@@ -9,8 +9,8 @@ import dalembert as da
 from dalembert.errors import DataError, ModelWarning
 from dalembert.linkages import ReducedLinks, reduce_links
 from dalembert.structures import InteriorModeRanking
-from dalembert.studies.flexible.flexible_manipulator import LOWEST, aligned, rank_at, transposed_nco
-from dalembert.studies.flexible.manipulator_model import MASTERS, POSE, RIGID, manipulator
+from dalembert.studies.manipulator.flexible_manipulator import LOWEST, aligned, rank_at, transposed_nco
+from dalembert.studies.manipulator.manipulator_model import MASTERS, POSE, RIGID, manipulator
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from dalembert.core.progress import step
 from dalembert.estimate import ExtendedKalman, observability_map, operation_count
 from dalembert.linkages import reduce_links
 from dalembert.structures import InteriorModeRanking, rank_modes
-from dalembert.studies.flexible.manipulator_model import (
+from dalembert.studies.manipulator.manipulator_model import (
     GAUGES,
     MASTERS,
     POSE,
