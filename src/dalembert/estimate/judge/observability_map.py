@@ -135,7 +135,7 @@ def observability_map(
     >>> m = da.Mechanism("cart", planar=True)
     >>> cart = m.add_body("cart", mass=1.0, inertia=0.1)
     >>> slide = m.add_prismatic("S", m.ground.at(0, 0), cart.at(0, 0))
-    >>> place, speed = m.add_sensor("ruler", da.displacement("S")), m.add_sensor("speed", da.rate("S"))
+    >>> place, speed = m.add_sensor("ruler", da.displacement("S")), m.add_sensor("speed", da.speed("S"))
     >>> seen = observability_map(da.equations(m), {"S.displacement": [0.0, 1.0]}, outputs="speed")
     >>> seen.rank.tolist(), seen.best(1, ["ruler", "speed"]).outputs
     ([1, 1], ('ruler',))
