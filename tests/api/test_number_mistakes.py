@@ -203,12 +203,7 @@ def structured() -> Any:
     return da.identify.StructuredModel(known, [da.identify.Unknown("k", 41.0, K=[[1.0]])])
 
 
-def resample(run: da.Record) -> Any:
-    return da.identify.okid_era(run, inputs="force", outputs="x", order=2)
-
-
 IDENTIFIED: dict[str, tuple[float, Callable[[da.Record, Any, Any], Any]]] = {
-    "gamma without correlations": (2, lambda r, fit, x: da.identify.okid_era(r, "force", "x", order=2, gamma=x)),
     "order of auto": (2, lambda r, fit, x: da.identify.auto(r, "force", "x", order=x, refined=False)),
     "dt of a bound": (0.05, lambda r, fit, x: da.identify.cramer_rao(fit, np.array(r["force"]), [1e-6], dt=x)),
     "dt of a delay": (0.05, lambda r, fit, x: da.identify.delay(r["x"], r["x"], x)),
@@ -220,9 +215,6 @@ IDENTIFIED: dict[str, tuple[float, Callable[[da.Record, Any, Any], Any]]] = {
     "window of a repair": (15, lambda r, fit, x: da.identify.repair(r, window=x)),
     "threshold of a short repair": (6, lambda r, fit, x: da.identify.repair(r.between(0.0, 0.3), threshold=x)),
     "largest order": (6, lambda r, fit, x: da.identify.suggest_order(r, "force", "x", most=x)),
-    "seed of a bootstrap": (
-        1, lambda r, fit, x: da.identify.deviations(fit, r, method="bootstrap", identify=resample, runs=10, seed=x)
-    ),
     "seed of an excitation": (1, lambda r, fit, x: da.identify.excitation(arm(), 2.0, starts=1, iterations=1, seed=x)),
 }  # fmt: skip
 

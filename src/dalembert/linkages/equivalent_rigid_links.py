@@ -335,7 +335,7 @@ def build_equations(
         name: ca.Function(
             name,
             [symbols[key] for key in ARGUMENTS[name].split()],
-            [ca.densify(SX(item)) if name != "tangent" else item for item in parts],
+            [item if name in ("tangent", "kinematics") else ca.densify(SX(item)) for item in parts],
             {"cse": True},
         )
         for name, parts in made.items()

@@ -116,9 +116,7 @@ def read_head(folder: Path, max_bytes: int = MAX_BYTES) -> dict[str, Any]:
     return dict(head)
 
 
-def read_lines(
-    path: Path, count: int, max_bytes: int = MAX_BYTES, entry: int = 256
-) -> dict[int, dict[str, Any]]:  # fmt: skip
+def read_lines(path: Path, count: int, max_bytes: int = MAX_BYTES, entry: int = 256) -> dict[int, dict[str, Any]]:
     """Whole lines by the index of their point, below `count`; one that was cut off is cut from the file too.
 
     entry : bytes that a result of a line takes as objects, and a line besides.

@@ -51,6 +51,33 @@ def test_reduced_equations_have_the_matrices_of_the_basis_at_every_pose(reduced:
         assert np.abs((Y.T @ K @ Y)[:6, 6:]).max() < 1e-11 * np.abs(K).max()
 
 
+@pytest.mark.spec("004-C58")
+def test_static_shapes_are_computed_anew_at_every_pose(reduced: ReducedLinks) -> None:
+    """Loads on the masters bend the reduced linkage as the whole one, wherever it is; shapes of q* do not.
+
+    K of the masters in the reduced equations is the Schur complement of K of the whole at that pose.
+    """
+    eqs, names = da.equations(reduced), list(reduced.erls.linkage.names)
+    m = [names.index(name) for name in reduced.masters]
+    s = [k for k in range(len(names)) if k not in m]
+
+    def condensed(K: np.ndarray) -> np.ndarray:
+        return K[np.ix_(m, m)] - K[np.ix_(m, s)] @ np.linalg.solve(K[np.ix_(s, s)], K[np.ix_(s, m)])
+
+    still = np.zeros(eqs.nv), np.zeros(0), np.zeros(eqs.nu)
+    frozen = reduced.basis_at(None)[:, : len(m)]
+    for offset in (-0.5, -0.2, 0.3):
+        pose = {RIGID[0]: POSE[RIGID[0]] + offset, RIGID[2]: POSE[RIGID[2]] - 2 * offset}
+        x = reduced.erls.rigid_state(pose)
+        K = reduced.erls.matrices(x)[1][: len(names), : len(names)]
+        q = np.concatenate([np.zeros(10), x])
+        found = eqs.kernel("tangent")(q, *still, eqs.p, 0.0)[0][: len(m), : len(m)]
+        assert np.abs(found - condensed(K)).max() < 1e-10 * np.abs(found).max()
+        # any other shapes strain more for the same displacements of the masters
+        more = np.linalg.eigvalsh(frozen.T @ K @ frozen - found)
+        assert more[0] > -1e-10 * np.abs(found).max() and more[-1] > 0.1 * np.abs(found).max()
+
+
 @pytest.mark.spec("004-C59")
 def test_modes_turned_against_their_links_are_lost(reduced: ReducedLinks) -> None:
     assert transposed_nco(reduced) < 0.42
