@@ -409,7 +409,8 @@ def _robustness(
     """The family of loops, and why one uncertain model of all poses does not help."""
     region, robust = results["lmi"]["region"], results["mu_synthesis"]
     words = Text(
-        f"Matrix inequalities find one gain for all poses too, damping {region['0.3']:.2f} where 0.3 is "
+        "A gain for the fast models alone may damp the whole arm or make it unstable: its design does not see the slow "
+        f"law. Matrix inequalities find one gain for all poses too, damping {region['0.3']:.2f} where 0.3 is "
         f"asked for, {region['0.5']:.2f} where 0.5 is; with a mode that bends out of the plane they have no solution, "
         f"since no joint moves it. An uncertainty at the outputs that covers all poses is up to "
         f"{robust['largest_weight']:.0f} times the output itself: D-K iteration ends at {robust['mu']:.0f}, order "
