@@ -8,9 +8,8 @@ from typing import Any
 
 from dalembert.control.robust.dk import RobustSynthesis
 from dalembert.control.robust.pole_region import PoleRegion
-from dalembert.control.robust.synthesis import GoalTable, GoalValue, Synthesis
+from dalembert.control.robust.synthesis import GoalValue, Synthesis
 from dalembert.control.structured.structured import ScheduledSynthesis
-from dalembert.core.results import cells
 from dalembert.linear.state_space import StateSpace
 from dalembert.view.plots.plot import plot
 from dalembert.view.reports import origin
@@ -105,16 +104,24 @@ def scheduled_report(
         Picture("poles", plot(design, view="poles", region=region, title=""), "Poles of the closed loops."),
         Heading("Gains"),
         Picture("gains", plot(design, view="gains", title=""), f"Direct gains over {design.coordinate}."),
+        Heading("Every goal on every model"),
+        Verbatim(design.table()),
     ]
     origins = {**(provenance or {}), "method": "structured, scheduled", **origin.versions()}
     write_page(path, "Report on the scheduled controller" if title is None else title, pieces, origins)
 
 
 def _goals(goals: tuple[GoalValue, ...]) -> list[Piece]:
-    if not goals:
-        return []
-    head, lines = cells(GoalTable(goals))
-    return [Heading("Goals"), Table(tuple(head), tuple(tuple(line) for line in lines))]
+    """Of every goal the model on which it is farthest from holding; the page ends with all."""
+    lines = []
+    for name in dict.fromkeys(goal.goal for goal in goals):
+        same = [goal for goal in goals if goal.goal == name]
+        above = next(((goal.value > goal.limit) == goal.holds for goal in same if goal.value != goal.limit), False)
+        worst = (min if above else max)(same, key=lambda goal: goal.value)
+        kept = f"{sum(goal.holds for goal in same)} of {len(same)}"
+        lines.append((name, "hard" if worst.hard else "soft", f"{worst.value:.5g}", worst.model, kept))
+    table = Table(("goal", "", "worst value", "on model", "holds on"), tuple(lines))
+    return [Heading("Goals"), table] if goals else []
 
 
 def _failed(goals: tuple[GoalValue, ...]) -> str:
