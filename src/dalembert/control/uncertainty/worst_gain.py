@@ -103,15 +103,15 @@ def worst_gain(
     matrices = bilinear(system) if system.dt is not None else (system.A, system.B, system.C, system.D)
     _, from_axis = axis_maps(uncertain.dt)
     cover = _GainCover(matrices, BlockStructure(blocks, fixed=len(blocks) - 1), accuracy)
-    for w in frequency_grid(matrices[0]):
+    channel = uncertain.select(inputs=into, outputs=out)
+    gain, frequency, perturbation = _search(channel)
+    for w in frequency_grid(matrices[0]) if math.isfinite(gain) else ():
         if not math.isfinite(cover.at(float(w)).bound):
             break
-    proved = math.isfinite(cover.level)
+    proved = math.isfinite(gain) and math.isfinite(cover.level)
     if proved:
         cover.sharpen()
         proved = cover.prove()
-    channel = uncertain.select(inputs=into, outputs=out)
-    gain, frequency, perturbation = _search(channel)
     full = [block for block in uncertain.blocks if block.kind != "real"]
     if full and math.isfinite(cover.frequency) and proved:
         aligned = _aligned_gain(matrices, BlockStructure(blocks), cover.frequency, gain, cover.level)
@@ -124,7 +124,7 @@ def worst_gain(
             }
     worst = {b.name: b.parameter(perturbation[b.name]) for b in uncertain.blocks if b.kind == "real"}
     nominal = float(channel.at_delta({}).hinf_norm())
-    upper = max(cover.level, gain) if math.isfinite(cover.level) else math.inf
+    upper = max(cover.level, gain)
     return WorstGain(upper, gain, frequency, nominal, perturbation, worst, proved)
 
 
