@@ -21,6 +21,7 @@ from dalembert.core.declare import names, positive
 from dalembert.core.errors import DataError
 from dalembert.linear import StateSpace
 from dalembert.linear.transforms.interconnect import append, close
+from dalembert.linear.uncertain import Uncertain
 from dalembert.numerics.balancing import balance_system
 
 Names = str | Iterable[str] | None
@@ -77,7 +78,7 @@ class LoopChannels:
 
 
 def choose_channels(
-    system: StateSpace, disturbances: Names, performance: Names, outputs: Names, inputs: Names
+    system: StateSpace | Uncertain, disturbances: Names, performance: Names, outputs: Names, inputs: Names
 ) -> LoopChannels:
     """The four sets of names; disturbances and performance are the remaining ones where left out."""
     read, drives = tuple(outputs or ()), tuple(inputs or ())

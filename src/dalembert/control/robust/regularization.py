@@ -6,9 +6,9 @@ states of like size,
 
     z gains  ε ‖C₁‖/‖A‖ N S u  and  ε ‖C₁‖ x ,        w gains  ε ‖B₁‖/‖A‖ S Nᵀ y  and  ε ‖B₁‖ x′
 
-N are the commands (readings) without weight, or next to none, and S has the norms of the columns of B₂ (the rows of C₂),
-so that no unit counts. The smaller ε, the nearer the loop is to the smallest norm and the faster are its poles: ε falls
-from 1 until a pole passes the limit. The norm is that of the original problem.
+N are the commands (readings) without weight, or next to none, and S has the norms of the columns of B₂ (the rows of
+C₂), so that no unit counts. The smaller ε, the nearer the loop is to the smallest norm and the faster are its poles: ε
+falls from 1 until a pole passes the limit. The norm is that of the original problem.
 """
 
 from __future__ import annotations
@@ -109,13 +109,12 @@ def pole_speed(design: Synthesis) -> float:
     return float(np.abs((values - 1.0) / (values + 1.0)).max())
 
 
-def find_missing(
-    plant: GeneralizedPlant, axis: float = 1e-6, zero: float = 1e-8, negligible: float = 1e-5
-) -> Missing:
+def find_missing(plant: GeneralizedPlant, axis: float = 1e-6, zero: float = 1e-8, negligible: float = 1e-5) -> Missing:
     """Of the command; of the transposed plant that of the reading.
 
     negligible : weight, of the gain ‖C₁‖ ‖B₂‖/‖A‖, that counts as none: its loop would have poles at its inverse, and
-    double precision has no digits left for them.  axis, zero : real part of an eigenvalue of the Hamiltonian matrix of the regulator, of its modulus and of the
+    double precision has no digits left for them.
+    axis, zero : real part of an eigenvalue of the Hamiltonian matrix of the regulator, of its modulus and of the
     largest one, that is zero: a double one on the axis is split to √ε.
     """
     n, size = plant.nx, _sizes(plant)
