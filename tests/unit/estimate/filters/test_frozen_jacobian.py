@@ -11,6 +11,7 @@ import dalembert as da
 from dalembert.core.errors import DataError
 from dalembert.linear import StateSpace
 from tests.helpers.findings import raises
+from tests.helpers.repetitions import few
 
 
 def pendulum() -> da.EquationsOfMotion:
@@ -35,7 +36,7 @@ def slopes(model: object, dt: float, **options: object) -> list[np.ndarray]:
     return [np.array(value) for value in kernel(start, np.full(m.nu, 0.5), ekf.model.numbers, 0.0, dt)]
 
 
-@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+@pytest.mark.parametrize("coordinates", few(["joint", "absolute"]))
 def test_it_differs_from_the_exact_one_by_the_square_of_the_interval(coordinates: str) -> None:
     eqs = pendulum()
     if coordinates == "absolute":

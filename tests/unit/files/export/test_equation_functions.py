@@ -19,6 +19,7 @@ from dalembert.core.errors import ModelError
 from dalembert.files.export.equation_functions import _check_rank
 from tests.helpers.c_equations import CC, check, needs_compiler
 from tests.helpers.findings import raises
+from tests.helpers.repetitions import few
 
 ARM = Path(__file__).parents[3] / "data" / "robots" / "six-joint-arm.urdf"
 
@@ -85,7 +86,7 @@ def test_functions_of_a_tree_are_written_by_name_and_place(arm: da.EquationsOfMo
 
 
 @needs_compiler
-@pytest.mark.parametrize("coordinates", ["absolute", "joint"])
+@pytest.mark.parametrize("coordinates", few(["absolute", "joint"]))
 def test_functions_of_a_closed_loop_in_either_coordinates(coordinates: str, tmp_path: Path) -> None:
     """A crank-rocker: the input of a motion, and the accelerations that it makes."""
     eqs = da.equations(da.read_model("four-bar"), coordinates=coordinates)

@@ -104,6 +104,7 @@ def test_the_command_cuts_at_a_gap_and_the_report_tells_it(tmp_path: Path, more:
     assert "cut where time jumps" in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_report_of_a_filled_record_says_so(tmp_path: Path) -> None:
     with pytest.warns(GapWarning):
         even = with_gap().resample(every=0.01)

@@ -125,6 +125,7 @@ def test_a_path_that_stands_still_and_a_path_of_one_sample_stand_still() -> None
         assert np.ptp(motion["elbow.angle"]) < 1e-12
 
 
+@pytest.mark.slow
 def test_a_platform_on_six_legs_follows_a_path_with_closed_loops() -> None:
     eqs = da.equations(da.read_model("stewart"), coordinates="joint")
     place = da.tree.forward_kinematics(eqs, da.assemble(eqs), "platform")[:3, 3]

@@ -61,6 +61,7 @@ def test_explicit_steps_that_follow_a_vibration_are_reported_with_a_method() -> 
     assert "GeneralizedAlpha" in run.statistics["advice"]
 
 
+@pytest.mark.slow
 def test_the_methods_that_are_advised_take_few_steps_without_a_word() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
