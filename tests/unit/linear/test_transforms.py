@@ -332,15 +332,6 @@ def test_a_system_without_inputs_or_outputs_is_nothing_to_reduce():
         assert len(space.zeros()) == 0 if space.ny else 2
 
 
-def test_states_below_rounding_are_not_kept():
-    space = StateSpace(np.diag([-1.0, -2.0, -3.0]), [1.0, 1.0, 0.0], [[1.0, 2.0, 3.0]])
-    assert space.balanced_truncation(tolerance=0.0).system.nx == 2
-    with raises(DataError, "out-of-range"):
-        space.balanced_truncation(3)
-    with raises(DataError, "not-minimal"):
-        space.balanced_form()
-
-
 def test_light_damping_keeps_small_hankel_values_that_a_plain_cholesky_would_lose():
     # Modes far apart in gain: each pair of Hankel values is g/(4ζω²) to first order in ζ, down to 1e-12 of the largest.
     w, g, zeta = np.array([1.0, 10.0, 100.0, 1000.0]), np.array([1.0, 1e-2, 1e-3, 1e-6]), 1e-5

@@ -8,7 +8,6 @@ import pytest
 from dalembert.numerics.sample_times import (
     count_intervals,
     count_multiple,
-    is_begun,
     is_late,
     is_reached,
     is_same_time,
@@ -18,11 +17,6 @@ from dalembert.numerics.sample_times import (
 @pytest.mark.parametrize(("short", "count"), [(0.5e-9, 7), (2e-9, 6)])
 def test_an_interval_that_lacks_a_rounding_at_its_end_is_whole(short: float, count: int):
     assert count_intervals(0.7 - short * 0.1, 0.1) == count
-
-
-@pytest.mark.parametrize(("apart", "same"), [(0.5e-9, True), (2e-9, False)])
-def test_times_closer_than_a_rounding_are_the_same(apart: float, same: bool):
-    assert is_same_time(3.0, 3.0 + apart * 0.01, 0.01) is same
 
 
 @pytest.mark.parametrize(("off", "count"), [(0.5e-6, 3), (-0.5e-6, 3), (2e-6, None), (-2e-6, None)])
@@ -56,8 +50,3 @@ def test_a_step_ends_at_a_time_up_to_its_rounding(wanted: float, short: float, r
 )
 def test_a_step_that_error_control_cut_short_is_late(wanted: float, short: float, late: bool):
     assert bool(is_late(np.array([wanted - short]), np.array([wanted]))[0]) is late
-
-
-@pytest.mark.parametrize(("after", "begun"), [(0.5e-12, True), (2e-12, False)])
-def test_a_sample_belongs_to_the_beginning_of_a_run_up_to_rounding(after: float, begun: bool):
-    assert is_begun(after, 0.0) is begun and is_begun(100.0 * (1.0 + after), 100.0) is begun

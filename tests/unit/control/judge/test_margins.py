@@ -156,18 +156,6 @@ def test_mistakes_are_reported():
         margins(StateSpace(-1.0, 1.0, 1.0, -1.0))
 
 
-@pytest.mark.parametrize(("speed", "found"), [(0.2e-12, ()), (5e-12, (5e-12,))])
-def test_a_crossover_within_rounding_of_zero_is_none(speed: float, found: tuple[float, ...]):
-    """L = k/s crosses |L| = 1 at ω = k; the other state only sets the size of A."""
-    loop = StateSpace(np.diag([0.0, -1.0]), [1.0, 0.0], [[speed, 0.0]])
-    assert margins(loop).channels[0].crossovers == pytest.approx(found, rel=1e-3)
-
-
-@pytest.mark.parametrize(("place", "root"), [(1.00005, 1.00005), (1.0002, None)])
-def test_a_zero_is_looked_for_within_a_ten_thousandth_of_the_frequency(place: float, root: float | None):
-    assert _refine(lambda w: w - place, 1.0) == root
-
-
 @pytest.mark.parametrize(
     ("steep", "above", "found"), [(1e5, 0.5e-4, True), (1e5, 2e-4, False), (1.0, 0.5e-10, True), (1.0, 2e-10, False)]
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numpy as np
@@ -205,34 +204,3 @@ def test_a_zero_counts_as_hidden_from_the_border_on(zero: float, found: str | No
 
 def zeros(*values: complex) -> SimpleNamespace:
     return SimpleNamespace(zeros=lambda: SimpleNamespace(values=np.array(values)))
-
-
-@pytest.mark.parametrize(("decay", "hidden"), [(3e-7, True), (3e-6, False)])
-def test_a_zero_within_a_millionth_of_the_unit_circle_does_not_decay(decay, hidden):
-    assert (_hidden_zeros(zeros(1.0 - decay)) is not None) == hidden
-
-
-@pytest.mark.parametrize(("distance", "steady"), [(3e-4, True), (3e-3, False)])
-def test_a_zero_within_a_thousandth_of_1_is_a_steady_motion(distance, steady):
-    assert (_hidden_zeros(zeros(1.0 + distance))[0] == _hidden_zeros(zeros(1.0))[0]) == steady
-
-
-@pytest.mark.parametrize(("difference", "refused"), [(1e-9, True), (1e-8, False)])
-def test_inputs_that_act_alike_to_a_billionth_are_not_determined(difference, refused):
-    # unit columns (1, 0) and (1, d): the least singular value is d/√2
-    one = SimpleNamespace(nx=0, nd=2, delayed=False, H=np.array([[1.0, 1.0], [0.0, difference]]))
-    made = SimpleNamespace(
-        carried=SimpleNamespace(names=("f", "g")), outputs=SimpleNamespace(names=("a", "b")), source=zeros()
-    )
-    with raises(ModelError, "undetermined-force") if refused else nullcontext():
-        JointInputKalman._check(one, made, np.zeros((2, 0)))
-
-
-@pytest.mark.parametrize("delayed", [True, False])
-def test_the_prior_of_an_input_has_1e_10_of_the_information_of_a_sample(delayed):
-    # information of readings 3 f and 4 f of variances 2 and 1: 9/2 + 16
-    acts = np.array([[3.0], [4.0]])
-    noise = SimpleNamespace(R=SimpleNamespace(constant=lambda: np.diag([2.0, 1.0])))
-    made = SimpleNamespace(source=SimpleNamespace(C=np.eye(2)))
-    one = SimpleNamespace(noise=noise, process=made, delayed=delayed, G=acts, H=acts)
-    assert JointInputKalman._faint(one) == pytest.approx([20.5e-10], rel=1e-12)

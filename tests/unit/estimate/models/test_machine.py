@@ -24,7 +24,6 @@ from tests.helpers.filter_machines import (
     state_of,
 )
 from tests.helpers.findings import raises
-from tests.helpers.kinematic_machines import slider_crank as upright_crank
 from tests.helpers.kinematic_machines import spatial_loop
 
 THIRD = Tableau((0.0, 1 / 3, 2 / 3), ((), (1 / 3,), (0.0, 2 / 3)), (0.25, 0.0, 0.75))  # Heun, order 3
@@ -413,15 +412,6 @@ def test_a_machine_without_freedom_has_nothing_to_estimate() -> None:
 
 
 # ---- edges of thresholds
-
-
-@pytest.mark.parametrize(("options", "closed"), [({}, True), ({"newton_steps": 1}, False)])
-def test_two_newton_steps_close_a_loop_that_an_error_of_a_tenth_of_a_radian_moves(options, closed) -> None:
-    eqs = da.equations(upright_crank())
-    made = process(eqs, outputs="encoder", coordinates="A.angle", **options)
-    x = np.array(made.functions["retract"](made.start, [0.1, 0.0], eqs.p, 0.0)).ravel()
-    gap = eqs.kernel("position")(x[: eqs.nq], eqs.p, 0.0)[0]
-    assert (np.abs(gap).max() < 1e-9) == closed
 
 
 @pytest.mark.parametrize("refined", [True, False])

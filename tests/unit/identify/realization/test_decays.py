@@ -167,15 +167,3 @@ def test_an_order_above_the_size_of_the_hankel_matrix_is_refused(tower: SecondOr
     record = decay(tower, np.ones(6), 20)
     with raises(DataError, "order-too-high", "order 4", "5"):
         decay_era(record, order=5, rows=4, columns=4)
-
-
-def growing(ratio: float) -> Record:
-    """Two halves of a sine, the energy of the second over that of the first as given."""
-    half = np.sin(np.linspace(0.0, 40.0 * np.pi, 400, endpoint=False))
-    return Record(0.01 * np.arange(800), np.concatenate([half, np.sqrt(ratio) * half])[:, None], ["y"])
-
-
-def test_a_record_decays_where_its_second_half_has_less_than_nine_tenths_of_the_energy() -> None:
-    free_decays(growing(0.99 * 0.9))  # warnings are errors
-    with warns(IdentificationWarning, "no-free-decay"):
-        free_decays(growing(1.01 * 0.9))

@@ -85,13 +85,6 @@ def test_channels_of_two_units_may_differ_and_offsets_matter_where_they_take_sta
     assert codes({"a": noise() + 1.5}) == []
 
 
-@pytest.mark.parametrize(("mean", "found"), [(0.198, True), (0.202, False)])
-def test_an_input_with_a_mean_of_a_fifth_of_its_spread_explains_an_offset(mean: float, found: bool) -> None:
-    runs = [record(force=noise(9) + mean, a=noise(1) + 1.5)]
-    findings = examine_values(runs, ["force"], ["a"], {}, offsets=True, strict=True)
-    assert [one.code for one in findings] == ["unexplained-offset"] * found
-
-
 def test_samples_written_faster_than_measured_are_found() -> None:
     runs = [record(force=np.repeat(noise(9)[:250], 4), a=np.repeat(noise()[:250], 4))]
     (finding,) = (one for one in examine_values(runs, ["force"], ["a"], {}, offsets=False) if "repeated" in one.code)

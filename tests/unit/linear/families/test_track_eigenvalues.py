@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
 from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder, StateSpace, campbell, root_locus, track_eigenvalues
-from dalembert.linear.families import track_eigenvalues as branches
 from dalembert.linear.families.tracking import _overtakes, jumps
 from tests.helpers.checks import matched
 from tests.helpers.findings import raises
@@ -238,14 +235,6 @@ def test_the_result_is_frozen_and_prints_values_frequencies_and_boundaries():
 def test_frequencies_overtake_each_other_beyond_rounding(apart: float, overtakes: bool) -> None:
     before, after = np.array([1j, 1j * (1.0 + apart)]), np.array([1j * (1.0 + apart), 1j])
     assert _overtakes(before, after, 1.0) is overtakes
-
-
-@pytest.mark.parametrize(("distance", "found"), [(3e-10, True), (3e-9, False)])
-def test_the_mode_that_meets_an_order_has_its_eigenvalue_to_a_billionth(distance, found, monkeypatch):
-    monkeypatch.setattr(branches, "find_whirl", lambda *parts: "forward")
-    system = SecondOrder(np.eye(2), np.diag([4.0, 9.0]))
-    spectra = SimpleNamespace(provenance={"rotor": (0.0, 0.0, 1.0)}, build=lambda speed: system, count=None)
-    assert branches._motion(spectra, 1.0, 2j * (1.0 + distance))[1] == found
 
 
 # ---- edges of thresholds

@@ -316,16 +316,6 @@ def test_free_turns_of_a_spatial_body_are_named() -> None:
     assert da.equilibrium(da.equations(m)).free == ("body.rz",)
 
 
-@pytest.mark.parametrize(("angle", "holds"), [(1e-7, True), (4e-7, False)])
-def test_a_held_coordinate_may_need_1e_7_of_the_forces_along_it(angle: float, holds: bool) -> None:
-    """Weight and reaction, 2 m g, are at play; m g sin(angle) is the effort."""
-    if holds:
-        assert da.equilibrium(pendulum(), hold={"hinge": angle})["hinge.angle"] == pytest.approx(angle)
-    else:
-        with raises(ConvergenceError, "no-solution", "hinge.angle"):
-            da.equilibrium(pendulum(), hold={"hinge": angle})
-
-
 # --- stiff machines: every coordinate by its own scale ---------------------------------------------------------------
 
 

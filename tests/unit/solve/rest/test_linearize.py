@@ -450,14 +450,6 @@ def test_every_state_of_a_list_is_checked() -> None:
         da.linearize(eqs, at=[rest, da.assemble(eqs, {"A": 0.1})])
 
 
-@pytest.mark.parametrize(("speed", "about"), [(0.9e-9, "equilibrium"), (1.1e-9, "steady motion")])
-def test_a_state_moves_from_1e_9_on(speed: float, about: str) -> None:
-    m = da.Mechanism("wheel", planar=True, gravity=0)
-    m.add_body("wheel", mass=1.0, inertia=1.0)
-    eqs = da.equations(m)
-    assert da.linearize(eqs, eqs.state(v=[0.0, 0.0, speed])).provenance["about"] == about
-
-
 def test_frozen_coefficients_are_a_mean_of_sixteen_that_is_exact_up_to_half_a_turn(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

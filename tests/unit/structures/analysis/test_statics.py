@@ -466,18 +466,6 @@ def idle_column(share: float) -> Frame:
     return f
 
 
-@pytest.mark.parametrize(("share", "stable"), [(5e-10, True), (2e-9, False)])
-def test_a_structure_is_stable_up_to_its_limit(share: float, stable: bool):
-    # stiffness 1 and -1 under forces 1 and b: work 1 - b², its terms 1 + b²
-    b = np.sqrt(1.0 + 2.0 * share)
-    s = Structure("pair", ["A", "B"], [[0, 0, 0], [1, 0, 0]], ["x"], M=np.eye(2), K=np.diag([1.0, -1.0]))
-    if stable:
-        assert solve_static(s, [1.0, b]).displacement["B.x"] == pytest.approx(-1.0)
-    else:
-        with raises(ModelError, "not-stable", "'pair'"):
-            solve_static(s, [1.0, b])
-
-
 @pytest.mark.parametrize(("share", "shown"), [(5e-10, False), (2e-9, True)])
 def test_given_forces_are_mentioned_from_their_limit_on(share: float, shown: bool):
     s = assemble_structure(idle_column(1.0))

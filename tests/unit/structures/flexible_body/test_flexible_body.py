@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.linalg
-import scipy.sparse as sp
 
 import dalembert as da
 from dalembert.model.flexible import FlexibleBodyData
@@ -26,8 +25,6 @@ from dalembert.structures import (
     craig_bampton,
     flexible_body,
 )
-from dalembert.structures.flexible_body.flexible_body import make_flexible_node
-from dalembert.structures.flexible_body.nodes import Node
 
 module: Any = importlib.import_module("dalembert.structures.flexible_body.flexible_body")
 
@@ -542,14 +539,6 @@ def test_a_check_finds_frequencies_that_are_off() -> None:
     data = flexible_body(bent_frame(), modes=shapes, reference="A")
     assert not data.check().sound
     assert [one.code for one in data.check().findings] == ["out-of-range"]
-
-
-@pytest.mark.parametrize(("motion", "moves"), [(3e-13, False), (3e-12, True)])
-def test_a_node_that_moves_by_1e_12_of_its_mode_does_not_move(motion, moves):
-    rows = sp.csr_array(np.eye(6, 7, k=1))
-    shapes = np.zeros((7, 1))
-    shapes[:2, 0] = 1.0, motion
-    assert make_flexible_node(Node("n", np.zeros(3), rows, None), shapes).translation.any() == moves
 
 
 # ---- edges of thresholds

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -101,19 +100,6 @@ def cloud(points: np.ndarray) -> Workspace:
     return Workspace("arm", "tip", points, np.zeros((count, 1)), np.ones(count), np.zeros(dim), count)
 
 
-@pytest.mark.parametrize(("cells", "refused"), [(1414, False), (1415, True)])
-def test_a_grid_has_two_million_cells_at_most(cells: int, refused: bool) -> None:
-    square = cloud(np.array([[0.0, 0.0], [1.0, 1.0]]))
-    with raises(da.errors.ModelError, "too-large") if refused else nullcontext():
-        square.grid(1.0 / (cells - 0.5))
-
-
-def test_a_flat_cloud_is_a_billionth_wide() -> None:
-    """Of 1 + 1 m: four places in eight per cell make cells of √(2e-9 · 8 / 4) m."""
-    line = cloud(np.column_stack([np.linspace(0.0, 1.0, 4), np.zeros(4)]))
-    assert line.grid().counts.shape == (int(np.ceil(1.0 / np.sqrt(4e-9))), 1)
-
-
 def test_four_poses_are_drawn_for_each_sample_of_a_machine_with_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     """No loop closes here."""
     tried: list[int] = []
@@ -132,12 +118,6 @@ def test_four_poses_are_drawn_for_each_sample_of_a_machine_with_loops(monkeypatc
     with raises(da.errors.ModelError, "no-solution"):
         module._draw(eqs, ranges, begin, 7, 0, None, False)
     assert len(tried) == 28
-
-
-def test_a_cloud_has_4096_places_and_two_million_at_most() -> None:
-    assert len(da.tree.workspace(two_links(), TIP).points) == 4096
-    with raises(da.errors.ModelError, "too-large"):
-        da.tree.workspace(two_links(), TIP, samples=2_000_001)
 
 
 def test_bending_links_keep_their_deformation_and_need_no_limits() -> None:
