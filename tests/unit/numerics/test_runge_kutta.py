@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dalembert.core.errors import DataError, ModelError
-from dalembert.numerics.runge_kutta import CLASSIC, TABLEAUX, Tableau, combine, dormand_prince, find_tableau
+from dalembert.core.errors import ModelError
+from dalembert.numerics.runge_kutta import CLASSIC, TABLEAUX, combine, dormand_prince, find_tableau
 from tests.helpers.findings import raises
 
 KNOWN = {**TABLEAUX, "5(4)": dormand_prince(5), "8(5,3)": dormand_prince(8)}
@@ -43,18 +43,3 @@ def test_a_method_is_found_by_name_or_taken_as_it_is() -> None:
     assert find_tableau(CLASSIC) is CLASSIC
     with raises(ModelError, "unknown-choice", "euler", "'leapfrog'"):
         find_tableau("leapfrog")
-
-
-@pytest.mark.parametrize(
-    ("parts", "code"),
-    [
-        (((0.0, 1.0), ((),), (1.0,)), "wrong-shape"),
-        (((0.0,), ((),), (0.5,)), "out-of-range"),
-        (((np.nan,), ((),), (1.0,)), "not-finite"),
-        (((0.0,), ((),), (1.0,), 0), "not-a-count"),
-        (((0.0,), ((),), (1.0,), 20, 0.0), "not-positive"),
-    ],
-)
-def test_a_tableau_that_is_none_is_refused(parts: tuple, code: str) -> None:
-    with raises(DataError, code):
-        Tableau(*parts)

@@ -7,7 +7,7 @@ import pytest
 
 import dalembert as da
 from dalembert.control import Realizability, VirtualConstraint, udwadia_kalaba
-from dalembert.core.errors import ConvergenceError, DataError
+from dalembert.core.errors import ConvergenceError
 from tests.helpers.findings import raises, warns
 
 
@@ -152,12 +152,6 @@ def test_more_inputs_than_constraints_become_singular_together() -> None:
     with raises(ConvergenceError, "singular-law", "torque, brake", "'rim'") as caught:
         da.simulate(eqs, 2.0, start=start, controller=law, every=0.01)
     assert 0.99 <= caught.value.where["time"] <= 1.0
-
-
-@pytest.mark.parametrize("dt", [0.0, -1.0, np.nan, "fast"])
-def test_a_sample_time_that_is_none_is_refused(dt: object) -> None:
-    with raises(DataError, "not-positive"):
-        udwadia_kalaba(crank(), {"rim": rim(1.0)}, dt=dt)
 
 
 def report(*, margin: float = 1.0, gain: float = 1.0, effort: float = 1.0) -> Realizability:

@@ -157,16 +157,6 @@ def test_mistakes_have_codes(given: dict, options: dict, code: str, shown: str) 
         udwadia_kalaba(arm(), given, **options)
 
 
-def test_a_frequency_of_zero_makes_no_computed_torque() -> None:
-    with raises(ModelError, "not-positive"):
-        computed_torque(arm(), {"elbow.angle": 0.0}, frequency=0.0)
-
-
-def test_a_level_that_does_not_exist_is_refused() -> None:
-    with raises(ModelError, "unknown-choice"):
-        VirtualConstraint(lambda s: s.t, level="jerk")
-
-
 def test_a_singular_pose_is_an_error_that_names_the_constraints() -> None:
     m = da.Mechanism("arm", planar=True)
     upper, lower = m.add_body("upper", mass=2.0, inertia=0.2), m.add_body("lower", mass=1.0, inertia=0.1)

@@ -63,11 +63,6 @@ def test_a_record_of_one_sample_corrects_the_start(name: str) -> None:
         found.consistency(settle=5.0)
 
 
-def test_a_record_is_never_empty() -> None:
-    with pytest.raises(DataError):
-        Record(np.empty(0), np.empty((0, 2)), ["push", "seen"])
-
-
 @each_filter
 def test_the_first_samples_may_be_missing(name: str) -> None:
     late = record(seen=np.where(np.arange(60) < 20, np.nan, record()["seen"]), heard=np.full(60, np.nan))

@@ -141,12 +141,6 @@ def test_kinds_of_sensors_follow_from_units() -> None:
     assert "accelerations by their units" in model.provenance["notes"][0]
 
 
-def test_a_kind_that_cannot_be_known_is_asked_for() -> None:
-    silent = storey_frame(Y_acceleration=None, Y_velocity=np.eye(3), units=None)
-    with raises(DataError, "missing-argument", "kind="):
-        physical(scrambled(silent))
-
-
 # ---- damping
 
 

@@ -135,24 +135,6 @@ def test_references_choose_the_columns(tower: SecondOrder) -> None:
     assert "correlations" in repr(decays)
 
 
-def test_wrong_arguments_are_refused(tower: SecondOrder) -> None:
-    record = shaken(tower, 1000, 0.0)
-    with raises(DataError, "unknown-name", "references", "a4"):
-        correlation_decays(record, references="a4")
-    with raises(DataError, "not-a-count", "lags"):
-        correlation_decays(record, lags=2)
-    with raises(DataError, "too-few-samples", "1400 samples"):
-        correlation_decays(record, lags=700)
-    with raises(DataError, "too-few-samples", "100.0 s", "0 samples"):
-        free_decays(record, start=100.0)
-    with raises(DataError, "not-a-count", "order"):
-        decay_era(record, order=0)
-    with raises(DataError, "too-few-samples", "1200 samples"):
-        decay_era(record, order=6, rows=600, columns=600)
-    with raises(DataError, "not-a-count", "rows"):
-        ibrahim(record, order=6, rows=0)
-
-
 def test_an_unclear_order_is_warned_of() -> None:
     k = np.arange(60.0)
     noise = Record(k, 0.97 ** k[:, None] * np.random.default_rng(0).standard_normal((60, 1)), ["y"])

@@ -107,12 +107,3 @@ def test_values_beyond_1e100_are_refused() -> None:
         x[3] = size / 0.98
         with raises(DataError, "out-of-range"):
             ChannelStatistics([record(a=x)], ["a"])
-
-
-def test_a_channel_that_varies_by_eight_roundings_is_constant() -> None:
-    x = np.ones(N)
-    x[500] += 9.0 * 2.0**-52  # the range is relative to the largest value: steps of ε above 1, less ε themselves
-    examine_values([record(a=x)], [], ["a"], {}, offsets=False)
-    x[500] -= 2.0**-52
-    with raises(DataError, "constant-channel"):
-        examine_values([record(a=x)], [], ["a"], {}, offsets=False)

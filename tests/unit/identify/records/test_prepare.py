@@ -185,12 +185,6 @@ def test_decimation_can_keep_some_channels_only():
     assert made.names == ("b",) and made.units == {"b": "V"}
 
 
-@pytest.mark.parametrize("factor", [1, 0, 2.5, True])
-def test_a_factor_that_is_no_whole_number_from_two_is_refused(factor):
-    with raises(DataError, "not-a-count", "factor"):
-        identify.decimate(one(sine(2)), factor)
-
-
 # ---- trimming, cutting, averages
 
 

@@ -15,7 +15,6 @@ from dalembert.equations import EquationsOfMotion
 from dalembert.errors import DataError
 from dalembert.identify.robot.measured_motion import (
     MotionSpectrum,
-    _check_samples,
     choose_cutoff,
     read_channels,
     read_motions,
@@ -150,13 +149,6 @@ def test_a_line_a_hundred_times_above_the_floor_is_motion(ratio: float, line: in
     values += 2.0 * size / np.hanning(count).sum() * np.cos(2 * np.pi * 20 / count * k)
     found = MotionSpectrum.of(values, 0.01, 0)
     assert found.band == pytest.approx(found.frequencies[line])
-
-
-@pytest.mark.parametrize(("count", "few"), [(7, True), (8, False)])
-def test_a_record_has_eight_samples_at_least(count: int, few: bool) -> None:
-    record = da.Record.from_channels(0.1 * np.arange(count), {"x": np.ones(count)})
-    with raises(DataError, "too-few-samples") if few else nullcontext():
-        _check_samples(record, ["x"], "record", 1)
 
 
 @pytest.mark.parametrize(("count", "few"), [(17, True), (18, False)])

@@ -196,24 +196,6 @@ def test_systems_without_an_answer_say_so():
     assert np.all(SecondOrder(scipy.sparse.eye_array(N), empty).modes(3).eigenvalues == 0.0)
 
 
-BAD = [
-    ({"count": 0}, "not-a-count", "count"),
-    ({"count": 2.5}, "not-a-count", "count"),
-    ({"near": -1.0}, "negative", "near"),
-    ({"near": np.nan}, "not-finite", "near"),
-    ({"band": (2.0, 1.0)}, "out-of-range", "band"),
-    ({"band": 3.0}, "out-of-range", "band"),
-    ({"band": (1.0, 2.0), "near": 1.0}, "conflicting-arguments", "near"),
-]
-
-
-@pytest.mark.parametrize(("which", "code", "shown"), BAD)
-def test_a_wrong_choice_of_modes_is_refused(which, code, shown):
-    for system in (SecondOrder(np.eye(2), np.eye(2)), SecondOrder(scipy.sparse.eye_array(N), chain())):
-        with raises(DataError, code, shown):
-            system.modes(**which)
-
-
 def test_dense_modes_are_picked_by_count_frequency_and_band():
     system = SecondOrder(np.eye(40), chain(40).toarray())
     every = sine_frequencies(40, 40)

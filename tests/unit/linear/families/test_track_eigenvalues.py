@@ -216,13 +216,6 @@ def test_long_work_reports_how_far_it_is():
     assert shares == pytest.approx([2 / 3, 1.0])
 
 
-def test_unknown_ports_of_a_root_locus_are_refused():
-    with raises(DataError, "unknown-name", "'w'"):
-        root_locus(StateSpace(-1.0, 1.0), [0.0, 1.0], input="w")
-    with raises(DataError, "missing-argument"):
-        root_locus(StateSpace(-np.eye(2), [1.0, 1.0]), [0.0, 1.0])
-
-
 def test_the_result_is_frozen_and_prints_values_frequencies_and_boundaries():
     found = track_eigenvalues(circulatory(0.3), np.linspace(-0.8, 0.8, 5), parameter="alpha")
     with pytest.raises(AttributeError):

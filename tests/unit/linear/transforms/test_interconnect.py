@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert.core.errors import DataError
-from dalembert.linear import SecondOrder, StateSpace
+from dalembert.linear import StateSpace
 from dalembert.linear.transforms.interconnect import append, connect
 from tests.helpers.findings import raises
 
@@ -70,11 +70,6 @@ def test_equal_state_names_are_distinguished():
     assert (LAG + LAG).states == ("lag", "lag#2")
     odd = LAG.replace(states="lag#2")
     assert append([LAG, odd, LAG]).states == ("lag", "lag#2", "lag#3")
-
-
-def test_different_units_do_not_join():
-    with raises(DataError, "unit-mismatch"):
-        MASS.series(MASS)
 
 
 def test_an_algebraic_loop_is_found():
@@ -146,17 +141,6 @@ def test_connection_reports_all_that_is_wrong():
 def test_sizes_that_do_not_fit_are_reported(act, message):
     with raises(DataError, message):
         act()
-
-
-def test_other_things_do_not_join():
-    with raises(DataError, "wrong-type"):
-        connect({"a": LAG, "b": SecondOrder(1.0, 1.0)})
-    with raises(DataError, "wrong-type"):
-        MASS.series(SecondOrder(1.0, 1.0, B=[1.0]))
-    with pytest.raises(TypeError):
-        LAG * "3"
-    with pytest.raises(TypeError):
-        LAG + 1
 
 
 # ---- edges of thresholds

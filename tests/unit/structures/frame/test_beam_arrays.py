@@ -77,15 +77,6 @@ def test_members_that_end_in_each_other_have_no_place():
         assemble_structure(f)
 
 
-def test_an_unknown_end_of_a_member_is_named():
-    f = Frame("tree", planar=True)
-    f.add_points(["A", "B", "C"], [[0, 0], [4, 0], [2, 1]])
-    f.add_beam("stem", "A", "B", **BEAM, elements=2)
-    f.add_beam("twig", "stem[2]", "C", **BEAM)
-    with raises(ModelError, "unknown-name", "'twig'", "'stem[2]'", "'stem[1]'"):
-        assemble_structure(f)
-
-
 def test_names_of_ends_may_come_from_a_generator():
     f = Frame("row", planar=True)
     f.add_points("p", [[0, 0], [1, 0], [2, 0]])
