@@ -319,20 +319,3 @@ def test_a_recorded_motion_may_leave_joints_open_by_a_micrometre(gap, refused):
     motion = da.Record([0.0, 1.0], np.zeros((2, 2)), ["q", "v"])
     with raises(DataError, "inconsistent-motion") if refused else nullcontext():
         check.sample_motion(model, motion, 2)
-
-
-@pytest.mark.parametrize(("slope", "jumps"), [(15.0, False), (25.0, True)])
-def test_a_pose_that_moves_twenty_times_as_far_as_its_coordinate_has_jumped(slope, jumps, monkeypatch):
-    monkeypatch.setattr(check, "ranges", lambda *parts: (np.array([-1.0]), np.array([1.0])))
-
-    class Relations:
-        coordinates, pose, parameters, parameter_values = ("q",), ("x",), (), np.zeros(0)
-
-        def close(self, pose, z, p, t):
-            return slope * z
-
-        def gap(self, pose, z, p, t):
-            return 0 * pose
-
-    z, _ = check.explore_rays(Relations(), np.zeros(1), np.zeros(1), None, 10)
-    assert (len(z) == 1) == jumps

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.solve.motion import inverse
 from dalembert.solve.motion.inverse import _ForceBalance, lexicographic
 from dalembert.solve.position.prescribed_motion import MotionWarning, differentiate
 from tests.helpers.findings import raises, warns
@@ -430,28 +429,6 @@ def test_one_singular_pose_among_regular_ones_is_noticed() -> None:
     W = np.tile(np.eye(2), (5, 1, 1))
     W[3, 1, 1] = 0.0
     assert lexicographic(W, np.zeros((5, 2, 0)), np.ones((5, 2)), np.ones(2))[3] == 1
-
-
-def test_friction_that_cycles_is_solved_in_half_steps_and_given_up_after_60(monkeypatch: pytest.MonkeyPatch) -> None:
-    """x → 2 - x goes to and fro for ever; a half step ends at 1. x → x + 1 never settles."""
-    none, one, seen = np.zeros((1, 0)), np.zeros((1, 1)), []
-    eqs = SimpleNamespace(nv=1, nz=0, nu=1, rows=(), friction_joints=(), p=none)
-
-    def many(*at: Any) -> Any:
-        seen.append(float(at[4][0, 0]))
-        return np.zeros((1, 1)), np.zeros((1, 1)), none
-
-    state: Any = SimpleNamespace(
-        eqs=eqs, weight=np.ones(1), rows=[], direct=[0], affine=False, kernel=SimpleNamespace(many=many)
-    )
-    poses: Any = SimpleNamespace(t=np.zeros(1), q=one, v=one, a=one)
-    monkeypatch.setattr(inverse, "lexicographic", lambda *at: (np.array([[2.0 - seen[-1]]]), none, 0, 0))
-    assert _ForceBalance._block(state, poses, slice(0, 1))[-1] == 31  # the first half step, and one that confirms it
-    seen.clear()
-    monkeypatch.setattr(inverse, "lexicographic", lambda *at: (np.array([[seen[-1] + 9.0]]), none, 0, 0))
-    with raises(da.errors.ConvergenceError, "friction-unsettled"):
-        _ForceBalance._block(state, poses, slice(0, 1))
-    assert len(seen) == 60
 
 
 def behind(rate: Any) -> tuple[Any, int]:

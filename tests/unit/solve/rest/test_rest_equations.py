@@ -39,26 +39,6 @@ def test_joints_a_kilometre_open_have_come_apart(gap: float, closes: bool) -> No
     assert (body(one=gap).settle(np.zeros(3), np.zeros(0)) is not None) is closes
 
 
-@pytest.mark.parametrize(("back", "family"), [(-0.4, True), (-0.6, False)])
-def test_equilibria_go_on_where_half_of_a_quarter_step_is_left_after_six_of_newton(back: float, family: bool) -> None:
-    steps: list[int] = []
-    state: Any = SimpleNamespace(
-        extent=np.full(1, 2.5), move=lambda q, change: q + change, settle=lambda q, z: place(q=q),
-        error=lambda at: 1.0 if len(steps) < 6 else 0.0,
-        step=lambda at, mu: steps.append(1) or np.array([back * 0.25 / 6]),
-    )  # fmt: skip
-    assert Rest._goes_on(state, place(q=np.zeros(1)), np.full(1, 7.0)) is family
-    state.error = lambda at: 0.0  # the first step is an equilibrium
-    state.settle = lambda q, z: steps.append(float(q[0])) or place(q=q)
-    assert Rest._goes_on(state, place(q=np.zeros(1)), np.full(1, 7.0)) is True
-    assert steps[-1] == pytest.approx(0.25)
-    state.error = lambda at: 1.0  # no equilibrium is reached
-    steps.clear()
-    state.settle = lambda q, z: place(q=q)
-    assert Rest._goes_on(state, place(q=np.zeros(1)), np.full(1, 7.0)) is False
-    assert len(steps) == 6
-
-
 # --- the descent and Newton's method, along one coordinate: q is the last move, `left` the force ----------------------
 
 
@@ -124,14 +104,3 @@ def newton(factors: Any, error: float = 1.0) -> list[float]:
 def test_a_search_for_rest_ends_at_1e_12_of_the_force(error: float, goes_on: bool) -> None:
     assert bool(sink(error=error)) is goes_on
     assert bool(newton([], error)) is goes_on
-
-
-@pytest.mark.parametrize(("back", "accepted"), [(-0.45, True), (-0.55, False)])
-def test_a_step_may_end_past_the_minimum_where_half_of_its_force_opposes_it(back: float, accepted: bool) -> None:
-    """A force across the step grows, so that the sum does not fall below nine tenths."""
-    problem: Any = Descent([])
-    trials = iter([place(left=np.array([back, 1.0]))])
-    problem.settle = lambda q, z: next(trials, None)
-    problem.step = lambda at, mu: problem.dampings.append(mu) or np.array([1.0, 0.0])
-    equilibrium._sink(problem, place(left=np.array([1.0, 0.0])))
-    assert (problem.dampings[1] < problem.dampings[0]) is accepted

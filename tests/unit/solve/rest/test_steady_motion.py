@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.core.errors import ConvergenceError
 from dalembert.solve.rest import steady_motion as module
-from tests.helpers.findings import raises
 
 
 def arms(count: int) -> da.EquationsOfMotion:
@@ -63,21 +60,6 @@ def search(monkeypatch: pytest.MonkeyPatch, sizes: Any, step: float = 0.0) -> tu
 def test_damping_falls_by_ten_to_none_below_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     dampings = search(monkeypatch, [1.0, 1.0, 1.0, 0.9, 0.8, 0.7, *itertools.repeat(0.0, 3)])[0]
     assert dampings[:6] == pytest.approx([0.0, 1e-8, 1e-7, 1e-8, 0.0, 0.0], rel=1e-9)
-
-
-@pytest.mark.parametrize(("count", "poses"), [(40, 9), (41, 1)])
-def test_machines_up_to_120_speeds_have_eight_further_initial_poses(
-    count: int, poses: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[Any] = []
-    monkeypatch.setattr(module._Steady, "solve", lambda self, q, z: seen.append(np.array(q)))
-    monkeypatch.setattr(module, "terms", lambda eqs, x: SimpleNamespace(A=np.zeros((0, eqs.nv))))
-    with raises(ConvergenceError, "no-solution"):
-        da.equilibrium(wheels(count), rates={"wheel0.angle": 1.0})
-    assert len(seen) == poses
-    # the spread of 120 normal numbers, times 0.15 and the number of the pose: known to a tenth (1 / √240 each)
-    spreads = [float(np.std(q - seen[0])) for q in seen[1:]]
-    assert spreads == pytest.approx([0.15 * (k + 1) for k in range(len(spreads))], rel=0.3)
 
 
 def test_a_governor_is_found_from_a_further_initial_pose_where_the_first_fails(

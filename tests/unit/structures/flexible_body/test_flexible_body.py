@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import pickle
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,8 +23,6 @@ from dalembert.structures import (
     craig_bampton,
     flexible_body,
 )
-
-module: Any = importlib.import_module("dalembert.structures.flexible_body.flexible_body")
 
 
 def bent_frame(elements: int = 6) -> Frame:
@@ -542,9 +538,3 @@ def test_a_check_finds_frequencies_that_are_off() -> None:
 
 
 # ---- edges of thresholds
-
-
-@pytest.mark.parametrize(("vibrations", "compared"), [(5, 5), (7, 6)])
-def test_six_frequencies_at_most_are_compared(vibrations, compared):
-    plan: Any = SimpleNamespace(basis="clamped")
-    assert module._expected_modes(plan, None, vibrations, False) == list(range(1, compared + 1))
