@@ -10,7 +10,6 @@ import pytest
 import dalembert as da
 from dalembert.core.errors import DataError, ModelError
 from dalembert.estimate import JointInputKalman, Kalman
-from dalembert.estimate.filters.joint_input_kalman import _hidden_zeros
 from tests.helpers.findings import raises, warns
 
 # S. J. Dyke's frame
@@ -181,22 +180,6 @@ def test_one_sample_late_it_is_the_filter_of_an_endless_noise_that_enters_with_i
     for name in ("a", "b", "c", "d"):
         assert found[name] == pytest.approx(other[name], abs=1e-6)
     assert found.covariances()[-1] == pytest.approx(other.covariances()[-1], rel=1e-6, abs=1e-8)
-
-
-@pytest.mark.parametrize(
-    ("zero", "found"),
-    [
-        (1 - 2 * 1e-6, None),
-        (1 - 1e-6 / 2, "constant"),
-        (1 + 0.001 * 0.9, "constant"),
-        (1 + 0.001 * 1.1, "does not decay"),
-        (-1.5, "alternates"),
-    ],
-)
-def test_a_zero_counts_as_hidden_from_the_border_on(zero: float, found: str | None) -> None:
-    seen = da.StateSpace([[0.5]], [1.0], [0.5 - zero], [1.0], dt=0.1)  # z = A - B C / D
-    hidden = _hidden_zeros(seen)
-    assert hidden is None if found is None else hidden is not None and found in hidden[0]
 
 
 # ---- edges of thresholds

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from types import SimpleNamespace
-
 import casadi as ca
 import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.core.errors import DataError
 from dalembert.estimate import Switching, Window, model_kinematics, process
-from dalembert.estimate.kinematic import check
 from dalembert.estimate.kinematic.step import KinematicStep
 from tests.helpers.findings import raises
 from tests.helpers.kinematic_machines import DT, observer, slider_crank, stepped, two_link
@@ -305,17 +300,3 @@ def test_inside_a_simulation_the_inputs_are_read_from_sensors(use_current):
 
 
 # ---- edges of thresholds
-
-
-@pytest.mark.parametrize(("gap", "refused"), [(3e-7, False), (3e-6, True)])
-def test_a_recorded_motion_may_leave_joints_open_by_a_micrometre(gap, refused):
-    relations = SimpleNamespace(
-        name="it", coordinates=SimpleNamespace(names=("q",)), rates=SimpleNamespace(names=("v",)),
-        start=lambda values, q: (None, q), follow=lambda z, t, q: (np.zeros((2, 1)), np.array([0.0, gap])),
-    )  # fmt: skip
-    model = SimpleNamespace(
-        stepper=SimpleNamespace(n=1, blocks=1, nx=1, remembers=0), relations=relations, state=lambda: np.zeros(1)
-    )
-    motion = da.Record([0.0, 1.0], np.zeros((2, 2)), ["q", "v"])
-    with raises(DataError, "inconsistent-motion") if refused else nullcontext():
-        check.sample_motion(model, motion, 2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from functools import cache
 from typing import Any
 
@@ -19,7 +18,6 @@ from dalembert.identify.robot.measured_motion import (
     read_channels,
     read_motions,
 )
-from tests.helpers.findings import raises
 from tests.helpers.robots import fourier_motion, measured_record, planar_arm
 
 T = np.arange(0.0, 8.0, 0.005)
@@ -149,14 +147,6 @@ def test_a_line_a_hundred_times_above_the_floor_is_motion(ratio: float, line: in
     values += 2.0 * size / np.hanning(count).sum() * np.cos(2 * np.pi * 20 / count * k)
     found = MotionSpectrum.of(values, 0.01, 0)
     assert found.band == pytest.approx(found.frequencies[line])
-
-
-@pytest.mark.parametrize(("count", "few"), [(17, True), (18, False)])
-def test_eight_samples_remain_between_the_ends(count: int, few: bool) -> None:
-    record = measured_record(arm(), true_motion(), T, derivatives=False)
-    short = record.between(0.0, T[count - 1])
-    with raises(DataError, "too-few-samples") if few else nullcontext():
-        assert len(read(short, cutoff_hz=90.0)[0][0].t) == 8
 
 
 def test_positions_of_24_bits_limit_their_second_derivatives() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder, StateSpace, campbell, root_locus, track_eigenvalues
-from dalembert.linear.families.tracking import _overtakes, jumps
+from dalembert.linear.families.tracking import jumps
 from tests.helpers.checks import matched
 from tests.helpers.findings import raises
 
@@ -222,12 +222,6 @@ def test_the_result_is_frozen_and_prints_values_frequencies_and_boundaries():
         found.unit = "m"
     assert "alpha = -0.3" in repr(found) and "becomes unstable (flutter at 0.15915 Hz)" in repr(found)
     assert found.damping_ratios.shape == found.frequencies_hz.shape == found.eigenvalues.shape
-
-
-@pytest.mark.parametrize(("apart", "overtakes"), [(0.9e-9, False), (1.1e-9, True)])
-def test_frequencies_overtake_each_other_beyond_rounding(apart: float, overtakes: bool) -> None:
-    before, after = np.array([1j, 1j * (1.0 + apart)]), np.array([1j * (1.0 + apart), 1j])
-    assert _overtakes(before, after, 1.0) is overtakes
 
 
 # ---- edges of thresholds

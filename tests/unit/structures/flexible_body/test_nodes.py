@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.core.errors import ModelError
 from dalembert.structures import Frame, Section, Solid, assemble_structure, box_mesh, flexible_body
 from dalembert.structures.assembly.structure import rigid_motions
-from dalembert.structures.flexible_body.nodes import _usual, find_nodes
-from tests.helpers.findings import raises
+from dalembert.structures.flexible_body.nodes import find_nodes
 
 
 def bar() -> Solid:
@@ -118,10 +113,3 @@ def test_a_solid_without_interfaces_needs_nodes() -> None:
 
 
 # ---- edges of thresholds
-
-
-@pytest.mark.parametrize(("count", "refused"), [(50, False), (51, True)])
-def test_more_than_fifty_points_are_no_nodes_by_themselves(count, refused):
-    structure = SimpleNamespace(name="it", groups=(), points=tuple(f"p{k}" for k in range(count)))
-    with raises(ModelError, "missing-argument") if refused else nullcontext():
-        assert len(_usual(structure)) == count

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import Record
-from dalembert.view.plots.record_channels import is_flat, moving_channels
+from dalembert.view.plots.record_channels import moving_channels
 
 T = np.linspace(0.0, 1.0, 11)
 
@@ -23,18 +23,7 @@ def test_a_channel_without_a_unit_is_compared_with_itself_alone() -> None:
     assert moving_channels(run, run.names) == ["large", "small"]
 
 
-@pytest.mark.parametrize(("share", "moves"), [(0.99, False), (1.01, True)])
-def test_a_range_that_is_nothing_in_any_unit_is_rest(share: float, moves: bool) -> None:
-    run = Record.from_channels(T, {"x": share * 1e-18 * T}, {"x": "m"})
-    assert bool(moving_channels(run, ["x"])) is moves
-
-
 def test_gaps_do_not_move() -> None:
     values = np.where(T > 0.5, np.nan, 2.0)
     run = Record.from_channels(T, {"x": values, "lost": np.full(len(T), np.nan)}, {"x": "m", "lost": "m"})
     assert moving_channels(run, ["x", "lost"]) == []
-
-
-@pytest.mark.parametrize(("share", "flat"), [(0.99, True), (1.01, False)])
-def test_a_variation_below_the_digits_of_an_axis_is_flat(share: float, flat: bool) -> None:
-    assert is_flat(1.0 - share * 1e-6 * T) is flat

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from scipy.integrate import solve_ivp
 
 import dalembert as da
 from dalembert.solve import rank_report
-from dalembert.solve.integrate.judge.singular_poses import SingularPoses, may_lose_rank
+from dalembert.solve.integrate.judge.singular_poses import may_lose_rank
 from tests.helpers.bricard import machine as bricard
 from tests.helpers.findings import warns
 from tests.helpers.n_four_bar import machine as four_bars
@@ -153,24 +152,3 @@ def test_the_command_and_the_report_report_singular_poses() -> None:
     assert "singular poses passed: 1" in trust(run, 0.1)
     table = singular_table(run)
     assert table is not None and "A0, A1, B0, C0" in str(table)
-
-
-def test_minima_are_singular_where_they_are_sharp_or_low() -> None:
-    """√det of four steps; g is its logarithm, doubled. The last minimum must lie below 3e-5 of the largest."""
-
-    def candidates(*volumes: float) -> list[int]:
-        poses = SingularPoses.__new__(SingularPoses)
-        found: list[int] = []
-        g = 2 * np.log(volumes)
-        states = np.arange(len(g), dtype=float)[:, None]
-        poses.kernel, poses.states, poses.values = object(), states[:1], g[:1]  # type: ignore[assignment]
-        poses.best, poses.known_rank, poses.most_regular = -np.inf, None, np.zeros(0)
-        poses._values = lambda where, block: g[1:]  # type: ignore[method-assign]
-        poses._locate = lambda steps, k: found.append(k)  # type: ignore[method-assign]
-        poses.look(SimpleNamespace(layout=SimpleNamespace(starts={})), states[0], states[1:])
-        return found
-
-    assert candidates(1.0, 0.74, 0.9, 1.0) == [1]
-    assert candidates(1.0, 0.76, 0.9, 1.0) == []
-    assert candidates(1.0, 3.1e-5, 2.9e-5, 3.1e-5) == [2]
-    assert candidates(1.0, 3.3e-5, 3.1e-5, 3.3e-5) == []

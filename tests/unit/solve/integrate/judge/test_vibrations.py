@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.solve.integrate.judge.vibrations import FastVibration, find_fastest_vibration
+from dalembert.solve.integrate.judge.vibrations import find_fastest_vibration
 from dalembert.structures import Frame, Section, flexible_body
 from tests.helpers.findings import warns
 
@@ -69,12 +69,3 @@ def test_the_methods_that_are_advised_take_few_steps_without_a_word() -> None:
         other = da.simulate(slow, 0.5, start=da.assemble(slow), every=0.1, progress=False)
     assert other.statistics["steps"] < 5000
     assert run["hub.angle"] == pytest.approx(other["hub.angle"], abs=2e-3)
-
-
-@pytest.mark.parametrize(
-    ("step", "omega", "limits"), [(0.099, 100.0, True), (0.101, 100.0, False), (0.01, 51.0, True), (0.01, 49.0, False)]
-)
-def test_steps_follow_a_vibration_below_ten_radians_that_is_five_times_the_lowest(
-    step: float, omega: float, limits: bool
-) -> None:
-    assert FastVibration(omega, 10.0, "link").limits(step) is limits
