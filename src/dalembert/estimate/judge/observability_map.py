@@ -116,9 +116,8 @@ class ObservabilityMap:
 
 
 def observability_map(
-    model: EquationsOfMotion, over: Mapping[str, Any], *,
-    outputs: str | Iterable[str] | None = None, fixed: Mapping[str, float] | None = None,
-    scales: Mapping[str, float] | None = None, **options: Any,
+    model: EquationsOfMotion, over: Mapping[str, Any], *, outputs: str | Iterable[str] | None = None,
+    fixed: Mapping[str, float] | None = None, scales: Mapping[str, float] | None = None, **options: Any,
 ) -> ObservabilityMap:  # fmt: skip
     """How well outputs determine the states at every pose of a grid, at rest and without input.
 
