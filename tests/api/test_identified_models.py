@@ -97,20 +97,6 @@ def test_a_result_of_auto_gives_the_numbers_of_its_model(
     np.testing.assert_allclose(make(found, tmp_path), make(found.identified, tmp_path), rtol=1e-9)
 
 
-def test_auto_may_identify_the_records_of_a_bootstrap(found: da.identify.AutoIdentified) -> None:
-    def again(record: Any) -> Any:
-        return da.identify.n4sid(record, ["force"], FLOORS, order=6)
-
-    class Held:
-        def __init__(self, record: Any) -> None:
-            self.identified = again(record)
-
-    options: dict[str, Any] = {"method": "bootstrap", "runs": 10, "seed": 1}
-    plain = da.identify.deviations(found, RECORD, identify=again, **options)
-    held = da.identify.deviations(found, RECORD, identify=Held, **options)
-    np.testing.assert_array_equal(plain.frequency_deviations_hz, held.frequency_deviations_hz)
-
-
 def test_a_design_names_the_system_to_hand_over(found: da.identify.AutoIdentified) -> None:
     with pytest.raises(da.errors.DataError) as caught:
         da.control.lqr(found, Q=1.0, R=1.0)  # type: ignore[arg-type]

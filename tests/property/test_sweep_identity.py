@@ -20,7 +20,7 @@ import pytest
 
 import dalembert as da
 from dalembert.core.errors import DataError
-from dalembert.sweeps.identity import identify_trial
+from dalembert.sweeps.running import identify_trial
 from dalembert.sweeps.trials import SweepPoint
 from tests.helpers.findings import raises
 

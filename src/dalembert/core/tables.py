@@ -49,9 +49,7 @@ def align_columns(
     return "\n".join((indent + text(line)).rstrip() for line in lines)
 
 
-def spread(
-    value: float, deviation: float | None, small: float = 1e-3, fine: float = 1e-4, least: float = 1e-9
-) -> str:  # fmt: skip
+def spread(value: float, deviation: float | None, small: float = 1e-3, fine: float = 1e-4, least: float = 1e-9) -> str:
     """A number with its standard deviation, no more digits than that allows.
 
     A value below ``small`` with a deviation below ``fine`` is written with an exponent: in plain digits it would begin

@@ -301,8 +301,8 @@ Pose = Callable[[Sequence[GeneralizedPlant], dict[str, Any]], tuple[Unknowns, li
 
 
 def _optimize(
-    plants: list[GeneralizedPlant], pose: Pose, conditions: Conditions, back_off: float, time: float,
-) -> tuple[FloatArray, Unknowns, float]:  # fmt: skip
+    plants: list[GeneralizedPlant], pose: Pose, conditions: Conditions, back_off: float, time: float
+) -> tuple[FloatArray, Unknowns, float]:
     """Unknowns of the best conditioned Π at the smallest bound with back-off, and this smallest bound."""
     limits, smallest, solution = dict(conditions.limits), np.inf, None
     if conditions.minimum:

@@ -77,8 +77,7 @@ class KalmanBucy:
 
     def __init__(
         self, model: object, *, Q: Variances, R: Variances, outputs: Names = None, inputs: Names = None,
-        form: str = "covariance", start: InitialState = None, P0: Variances = None,
-        deviations: bool = False,
+        form: str = "covariance", start: InitialState = None, P0: Variances = None, deviations: bool = False,
     ) -> None:  # fmt: skip
         if isinstance(model, SecondOrder):
             model = model.state_space()

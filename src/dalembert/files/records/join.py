@@ -33,7 +33,7 @@ _COUNTERS = ("packetcounter", "packet", "packetnumber", "samplenumber", "samplec
 
 def join_records(
     records: Sequence[Record], files: Sequence[Path], overlap: float = 0.5, same_moment: float = 0.25
-) -> Record:  # fmt: skip
+) -> Record:
     """One record with the channels of all, on the clock of the first; the provenance reports how it was made.
 
     overlap : least part of the shortest file that all files have in common: less is an accident of two clocks.
@@ -111,7 +111,7 @@ def _common_clock(records: Sequence[Record], files: Sequence[Path]) -> tuple[lis
 
 def _on_grid(
     clock: FloatArray, data: FloatArray, grid: FloatArray, step: float, margin: float
-) -> tuple[FloatArray, str]:  # fmt: skip
+) -> tuple[FloatArray, str]:
     """Samples at the times of the grid, NaN where there is none, and a note on what was done."""
     place = np.clip(np.searchsorted(clock, grid), 1, len(clock) - 1)
     place -= grid - clock[place - 1] < clock[place] - grid
@@ -128,9 +128,7 @@ def _on_grid(
     return block, f"interpolated from every {interval:.6g} s to every {step:.6g} s"
 
 
-def _delays(
-    joined: Record, labels: Sequence[str], step: float, longest: float = 2.0, least: float = 0.8
-) -> list[str]:  # fmt: skip
+def _delays(joined: Record, labels: Sequence[str], step: float, longest: float = 2.0, least: float = 0.8) -> list[str]:
     """Delays of the files behind the first one, each by the channel of the same name that agrees best.
 
     longest : delay in the search [s]: loggers started by one command differ by less.

@@ -66,8 +66,7 @@ class _Trials:
 
 def choose_tried_order(
     projection: Projection, training: Sequence[Record], setting: Setting, decisions: list[str], climbs: int = 6,
-    noise_free: float = 1e-8, disagree: float = 1.5,
-    ladder: tuple[int, ...] = (2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40),
+    noise_free: float = 1e-8, disagree: float = 1.5, ladder: tuple[int, ...] = (2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40),
 ) -> tuple[int, OrderChoice, tuple[OrderTrial, ...]]:  # fmt: skip
     """The order, that of the criteria, and the trials.
 

@@ -7,13 +7,13 @@ of the modal model with all its parameters unknown (poles, B, C, D, initial stat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.core.arguments import matrix, one_of, positive_number, whole_number
+from dalembert.core.arguments import matrix, positive_number
 from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
 from dalembert.core.declare import above_and_below, checked
 from dalembert.core.errors import DataError
@@ -22,7 +22,7 @@ from dalembert.core.tables import align_columns
 from dalembert.identify.likelihood import modal_likelihood as likelihood
 from dalembert.identify.likelihood import parametrisation, uncertainty
 from dalembert.identify.likelihood.likelihood_search import LikelihoodSearch
-from dalembert.identify.likelihood.refine import STARTS, add_covariance, prepare_refinement
+from dalembert.identify.likelihood.refine import add_covariance, prepare_refinement
 from dalembert.identify.likelihood.robust_deviations import choose_covariance
 from dalembert.identify.model.identified import DeviationMethod, HoldsIdentified, Identified, take_identified
 from dalembert.identify.records.data import Data
@@ -76,7 +76,6 @@ class ModalBounds:
 def cramer_rao(
     system: StateSpace | SecondOrder | Identified | HoldsIdentified,
     record: Record | Sequence[Record] | Data | ArrayLike, noise: ArrayLike, *, dt: float | None = None,
-    start: str = "estimate",
 ) -> ModalBounds:  # fmt: skip
     """Least standard deviations of frequencies and damping ratios from a record, for any method.
 
@@ -86,8 +85,6 @@ def cramer_rao(
     record : Record, several, or Data with the inputs; or the inputs as an array (N, nu) with ``dt``
     noise : standard deviation of the sensor noise, one number or one per output, or its covariance (ny, ny)
     dt : sample time [s] of inputs given as an array
-    start : "estimate" or "zero"
-        Whether the state at the first sample must be estimated too. The true one is zero in both cases.
 
     Returns
     -------
@@ -101,7 +98,6 @@ def cramer_rao(
     >>> round(float(once.damping_deviations[0] / four.damping_deviations[0]), 2)
     2.0
     """
-    one_of("start", start, STARTS)
     source = take_identified(system)
     inner: StateSpace | SecondOrder = source.system if isinstance(source, Identified) else source
     u, step = _inputs(inner, record, None if dt is None else positive_number("dt", dt))
@@ -119,7 +115,7 @@ def cramer_rao(
     )
     if changes:
         raise DataError("not-supported", f"the bound of this system cannot be found: {changes[0]}.")
-    search = LikelihoodSearch(u, y, full=True, start=start == "estimate")
+    search = LikelihoodSearch(u, y, full=True, start=True)
     point = search.evaluate(model)
     free = likelihood.free_parameters(point.model, point.score, len(u), start=search.start)
     return ModalBounds(*uncertainty.modal_covariance(point, free, R, step))
@@ -173,34 +169,21 @@ def noise_covariance(noise: ArrayLike, outputs: Sequence[str]) -> FloatArray:
     return R
 
 
-def deviations(
-    fit: Identified | HoldsIdentified, record: Record | Sequence[Record] | Data, *, method: str = "fisher",
-    identify: Callable[[Record], Identified | HoldsIdentified] | None = None, runs: int = 50, seed: int = 0,
-) -> Identified:  # fmt: skip
+def deviations(fit: Identified | HoldsIdentified, record: Record | Sequence[Record] | Data) -> Identified:
     """The same model with standard deviations of its frequencies and damping ratios.
+
+    They come from the inverse Fisher information at the estimate, with the noise of its residuals (innovations where it
+    has a gain; otherwise sensor noise, or the scatter of the residuals where these are far from white). This is the
+    scatter of the best estimate: right for a refined model, and a lower bound for others (subspace and ERA damping
+    ratios scatter some 1.5 to 4 times as much).
 
     Parameters
     ----------
     fit : Identified
     record : Record, several, or Data that it was found from
-    method : "fisher" or "bootstrap"
-        ``"fisher"``: the inverse Fisher information at the estimate, with the noise of its residuals
-        (innovations where it has a gain; otherwise sensor noise, or the scatter of the residuals where these are far
-        from white). This is the scatter of the best estimate: right for a refined model, and a lower bound for others
-        (subspace and ERA damping ratios scatter some 1.5 to 4 times as much).
-        ``"bootstrap"``: records are simulated from the model with noise as found, ``identify`` is run on each, and the
-        scatter of the results taken: valid for any method, ``runs`` times as long.
-    identify : Record -> Identified, for the bootstrap
-        For example ``lambda run: da.identify.moesp(run, inputs=..., outputs=..., order=6)``.
-    runs, seed : int
-        Number of simulated records, and the seed of their noise.
     """
     fit = take_identified(fit)
     assert isinstance(fit, Identified)
-    if one_of("method", method, ("fisher", "bootstrap")) == "bootstrap":
-        from dalembert.identify.likelihood.bootstrap import bootstrap
-
-        return bootstrap(fit, record, identify, runs, whole_number("seed", seed))
     noise = "innovations" if fit.gain is not None and np.any(fit.gain) else "output"
     prepared = prepare_refinement(fit, record, noise, "estimate")
     deviation_method: DeviationMethod = "fisher"

@@ -40,7 +40,7 @@ def is_oscillation(s: ComplexArray, dt: float, real_share: float = 1e-9) -> Any:
 
 
 # Source of the standard deviations: curvature of the likelihood, scatter of the residuals, simulated records.
-DeviationMethod = Literal["fisher", "residuals", "bootstrap"]
+DeviationMethod = Literal["fisher", "residuals"]
 NoiseModel = Literal["output", "innovations"]  # white sensor noise alone, or noise that drives the system as well
 
 
@@ -72,7 +72,7 @@ class Identified:
         Covariance of the estimated parameters, set by refinement; ``provenance`` names the parameters.
     frequency_deviations_hz, damping_deviations : (number of underdamped modes,), optional
         Standard deviations of :attr:`frequencies_hz` [Hz] and :attr:`damping_ratios`.
-    deviation_method : "fisher", "residuals" or "bootstrap", optional
+    deviation_method : "fisher" or "residuals", optional
         Their source: curvature of the likelihood (white residuals), scatter of the residuals, simulated records.
     noise_model : "output" or "innovations", optional
         That of the likelihood, of a model that was refined.
@@ -288,9 +288,8 @@ class Identified:
         return measure_fit(y, yhat, self.outputs, kind, self.system.units)
 
     def residuals(
-        self, record: Record | Sequence[Record], kind: str | None = None, *, lags: int | None = None,
-        start: str = "estimate",
-    ) -> Residuals:  # fmt: skip
+        self, record: Record | Sequence[Record], kind: str | None = None, *, lags: int | None = None
+    ) -> Residuals:
         """Residuals of the outputs, with tests of whiteness and of independence from the inputs.
 
         Parameters
@@ -303,7 +302,7 @@ class Identified:
         if lags is not None:
             whole_number("lags", lags, 1)
         chosen = kind or ("prediction" if self.gain is not None else "simulation")
-        y, yhat, u = self._replay(record, chosen, start)
+        y, yhat, u = self._replay(record, chosen, "estimate")
         e = [a - b for a, b in zip(y, yhat, strict=True)]
         return examine(e, u, self.outputs, self.inputs, chosen, lags)
 

@@ -78,8 +78,8 @@ def simulate(
 
 
 def play_back(
-    A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, u: FloatArray, y: FloatArray | None,
-) -> FloatArray:  # fmt: skip
+    A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, u: FloatArray, y: FloatArray | None
+) -> FloatArray:
     """ŷ (N, ny) of the system driven by u (N, nu), from the start that suits y best, or from zero (y None)."""
     simulated = simulate(A, B, C, D, u, np.zeros(len(A)))
     if y is None:

@@ -70,8 +70,8 @@ class Fit:
 
 
 def measure_fit(
-    y: Sequence[FloatArray], yhat: Sequence[FloatArray], outputs: Sequence[str], kind: str, units: Mapping[str, str],
-) -> Fit:  # fmt: skip
+    y: Sequence[FloatArray], yhat: Sequence[FloatArray], outputs: Sequence[str], kind: str, units: Mapping[str, str]
+) -> Fit:
     """Fit over one or more segments, each (N_k, ny), the mean taken of each segment by itself."""
     wrong = sum(((a - b) ** 2).sum(axis=0) for a, b in zip(y, yhat, strict=True))
     size = sum(((a - a.mean(axis=0)) ** 2).sum(axis=0) for a in y)
@@ -211,8 +211,8 @@ def _portmanteau(R: FloatArray, L: int, count: int) -> tuple[float, FloatArray]:
 
 
 def _test_independence(
-    e: Sequence[FloatArray], u: Sequence[FloatArray], L: int, wide: int, count: int, scale: FloatArray,
-) -> tuple[FloatArray, FloatArray, FloatArray]:  # fmt: skip
+    e: Sequence[FloatArray], u: Sequence[FloatArray], L: int, wide: int, count: int, scale: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Cross-correlations (2L + 1, ny, nu), their standard deviation (ny, nu), probabilities (ny, nu)."""
     ny, nu = e[0].shape[1], u[0].shape[1]
     past, future = correlate(e, u, L, count), correlate(u, e, L, count)

@@ -5,6 +5,12 @@
 ω, n, ζ: frequency, shape at the measured coordinates (unit length, its sign that of the measured one), damping ratio
 φᵀCφ/2ω of the model's undamped mode that resembles the measured one most; paired anew by MAC in every iteration.
 Gauss-Newton with Levenberg's damping; derivatives of the modes are exact (`mode_derivatives`).
+
+Derivatives of simple modes of M x″ + K x = 0 (Fox and Kapoor 1968, Nelson 1976).
+
+λ′ = φᵀ (K′ - λ M′) φ          φᵀ M φ = 1
+[K - λM   Mφ] [φ′]   [-(K′ - λ M′) φ + λ′ M φ]
+[φᵀM       0] [μ ] = [      -½ φᵀ M′ φ       ]        (regular where λ is simple; μ = 0)
 """
 
 from __future__ import annotations
@@ -14,9 +20,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.linalg
+import scipy.sparse
+import scipy.sparse.linalg
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.core.declare import instance
+from dalembert.core.arguments import real_number, take_names
+from dalembert.core.declare import anything, instance, mapping
 from dalembert.core.errors import DataError, ModelError, require_name, unknown_name
 from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.core.progress import Progress, Setting
@@ -25,7 +35,6 @@ from dalembert.expressions import Array
 from dalembert.identify.likelihood.identifiability import judge_information
 from dalembert.identify.model.collinearity import mean_phase
 from dalembert.identify.model.identified import HoldsIdentified, Identified, take_identified
-from dalembert.identify.physical.mode_derivatives import ShapeSlopes, eigenvalue_slope
 from dalembert.identify.physical.rayleigh_quotients import RayleighQuotients
 from dalembert.identify.physical.updated import Updated
 from dalembert.identify.records.checks import find_name, require_finite
@@ -37,6 +46,40 @@ from dalembert.numerics import ties
 from dalembert.numerics.chain_least_squares import solve_bounded, triangularise
 from dalembert.numerics.least_squares import DampedStep, Damping, minimise
 from dalembert.structures.reduction.mode_pairs import WEIGHTS, pair_modes
+
+
+def eigenvalue_slope(phi: Array, value: float, dM: Any, dK: Any) -> float:
+    """λ′ of a mass-normalised mode."""
+    return float(phi @ (dK @ phi) - value * (phi @ (dM @ phi)))
+
+
+class ShapeSlopes:
+    """φ′ of one mode for any number of parameters: one factorization."""
+
+    def __init__(self, M: Any, K: Any, phi: Array, value: float) -> None:
+        self.phi, self.value = phi, value
+        self.Mphi = np.asarray(M @ phi).reshape(-1)
+        # rows of one size: the border in the units of K
+        self.border = float(abs(K).max()) / max(float(np.abs(self.Mphi).max()), 1e-300)
+        column = (self.border * self.Mphi).reshape(-1, 1)
+        self._solve: Any
+        if scipy.sparse.issparse(K):
+            edge = scipy.sparse.csc_array(column)
+            matrix = scipy.sparse.block_array([[K - value * M, edge], [edge.T, None]], format="csc")
+            self._solve = scipy.sparse.linalg.splu(scipy.sparse.csc_matrix(matrix)).solve
+        else:
+            matrix = np.block([[K - value * M, column], [column.T, np.zeros((1, 1))]])
+            factor = scipy.linalg.lu_factor(matrix)
+            self._solve = lambda right: scipy.linalg.lu_solve(factor, right)
+
+    def __call__(self, dM: Any, dK: Any) -> tuple[float, Array]:
+        """(λ′, φ′)."""
+        slope = eigenvalue_slope(self.phi, self.value, dM, dK)
+        dMphi = np.asarray(dM @ self.phi).reshape(-1)
+        right = -np.asarray(dK @ self.phi).reshape(-1) + self.value * dMphi + slope * self.Mphi
+        last = -0.5 * self.border * float(self.phi @ dMphi)
+        return slope, np.asarray(self._solve(np.append(right, last))[:-1])
+
 
 # Standard deviations where none are given, as careful modal tests reach them: frequencies 1 %, shapes of unit length
 # 0.1, damping ratios 10 %.
@@ -164,9 +207,10 @@ def _parameters(model: Model, given: Sequence[str] | Mapping[str, float]) -> tup
 def _bounds(names: list[str], first: Array, given: Mapping[str, tuple[float, float]] | None) -> tuple[Array, Array]:
     low = np.where(first > 0, 1e-6 * first, -np.inf)
     high = np.where(first < 0, 1e-6 * first, np.inf)
-    for name, pair in (given or {}).items():
+    for name, pair in mapping("parameter", instance(Sequence, np.ndarray))("bounds", given).items():
         k = find_name("parameter", name, names, "bounds")
-        low[k], high[k] = float(pair[0]), float(pair[1])
+        DataError.when(len(pair) != 2, "wrong-shape", f"bounds of {name!r} must be (low, high), got {pair!r}.")
+        low[k], high[k] = (real_number(f"a bound of {name!r}", end, finite=False) for end in pair)
         if not low[k] <= first[k] <= high[k] or low[k] == high[k]:
             problem = f"the first value {first[k]:g} of {name!r} is not between its bounds {low[k]:g} and {high[k]:g}."
             raise DataError("out-of-range", problem)
@@ -188,7 +232,7 @@ def _target(
     measured: Modes | Identified | HoldsIdentified, coordinates: Mapping[str, str] | Sequence[str] | None,
     deviations: Mapping[str, ArrayLike] | None, shapes: bool, damping: bool,
 ) -> Target:  # fmt: skip
-    spreads, kinds = dict(deviations or {}), ("frequencies_hz", "shapes", "damping")
+    spreads, kinds = mapping("kind", anything)("deviations", deviations), ("frequencies_hz", "shapes", "damping")
     for name in spreads:
         if name not in kinds:
             raise DataError("unknown-argument", unknown_name("kind", name, kinds, "deviations"))
@@ -229,7 +273,7 @@ def _target(
 
 
 def _coordinates(known: tuple[str, ...], given: Mapping[str, str] | Sequence[str] | None) -> dict[str, str]:
-    names = known if given is None else [given] if isinstance(given, str) else given
+    names = known if given is None else given if isinstance(given, Mapping) else take_names("coordinate", given)
     pairs = {str(n): str(names[n] if isinstance(names, Mapping) else n) for n in names}
     for name in pairs:
         find_name("measured coordinate", name, known, "the modes")

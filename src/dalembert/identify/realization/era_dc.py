@@ -19,12 +19,14 @@ from dalembert.identify.realization.markov_parameters import MarkovSource, Names
 from dalembert.identify.realization.realize import HankelWindow, Lags, Realization, realize
 from dalembert.identify.records.reporting import report_findings
 
+DEFAULT_LAGS = (2, 2, None)  # γ and δ, and τ as long as the blocks
+
 
 @report_findings
 def era_dc(
     markov: MarkovSource, *, order: int | None = None, rows: int | None = None, columns: int | None = None,
     tau: int | None = None, gamma: int = 2, delta: int = 2, dt: float | None = None, inputs: Names = None,
-    outputs: Names = None, combined: bool = False,
+    combined: bool = False,
 ) -> Identified:  # fmt: skip
     """Model from data correlations of Markov parameters (ERA/DC); arguments as for :func:`era`, and
 
@@ -36,7 +38,7 @@ def era_dc(
         Number of further block rows and columns of correlations.
     """
     window = HankelWindow(order, rows, columns, check_lags(gamma, delta, tau))
-    return realize(markov, window, "ERA/DC", realize_era_dc, (dt, inputs, outputs), combined=combined)
+    return realize(markov, window, "ERA/DC", realize_era_dc, (dt, inputs, None), combined=combined)
 
 
 def check_lags(gamma: int, delta: int, tau: int | None) -> tuple[int, int, int | None]:

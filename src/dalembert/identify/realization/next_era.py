@@ -17,20 +17,20 @@ from dalembert.core.arrays import FloatArray
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.realization.decays import Decays, decay_era
 from dalembert.identify.records.checks import find_name
-from dalembert.identify.records.data import Data, Detrend, read_data
+from dalembert.identify.records.data import Data, read_data
 from dalembert.identify.records.reporting import report_findings
 from dalembert.record import Record
 
 
 def correlation_decays(
     record: Record | Sequence[Record] | Data, outputs: str | Iterable[str] | None = None, *,
-    references: str | Iterable[str] | None = None, lags: int | None = None, detrend: Detrend = "mean",
+    references: str | Iterable[str] | None = None, lags: int | None = None,
 ) -> Decays:  # fmt: skip
     """Correlation functions of outputs under ambient excitation (NExT), which decay as free motion does.
 
     Parameters
     ----------
-    record, outputs, detrend : see :func:`read_data`
+    record, outputs : see :func:`read_data`
     references : names, optional
         Outputs with which all are correlated; all of them when left out.
     lags : int, optional
@@ -44,7 +44,7 @@ def correlation_decays(
     """
     most_lags = 512  # Most by default: the window of ERA has 512 lags of one channel at most.
     fewest = 8  # Fewest samples of a decay: two more than a model of order 2 and two columns need.
-    data = read_data(record, (), outputs, detrend=detrend)
+    data = read_data(record, (), outputs, detrend="mean")
     wanted = data.outputs if references is None else (references,) if isinstance(references, str) else tuple(references)
     places = [find_name("output", name, data.outputs, "references", channel=name) for name in wanted]
     usual = min(most_lags, max(data.samples // 10, fewest))
@@ -64,12 +64,11 @@ def correlation_decays(
 @report_findings
 def next_era(
     record: Record | Sequence[Record] | Data, outputs: str | Iterable[str] | None = None, *, order: int | None = None,
-    references: str | Iterable[str] | None = None, lags: int | None = None, rows: int | None = None,
-    columns: int | None = None, detrend: Detrend = "mean",
+    references: str | Iterable[str] | None = None, lags: int | None = None,
 ) -> Identified:  # fmt: skip
     """Modes from ambient records: :func:`correlation_decays`, then :func:`decay_era`."""
-    decays = correlation_decays(record, outputs, references=references, lags=lags, detrend=detrend)
-    return decay_era.quiet(decays, order=order, rows=rows, columns=columns)
+    decays = correlation_decays(record, outputs, references=references, lags=lags)
+    return decay_era.quiet(decays, order=order)
 
 
 def correlate(parts: Sequence[FloatArray], references: Sequence[int], lags: int, block: int = 16384) -> FloatArray:

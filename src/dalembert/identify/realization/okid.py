@@ -29,7 +29,7 @@ from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.core.tables import align_columns
 from dalembert.identify.realization.arx_regression import Triangle, factor_regressors
 from dalembert.identify.records.checks import require_samples
-from dalembert.identify.records.data import Data, Detrend, read_data
+from dalembert.identify.records.data import Data, read_data
 from dalembert.identify.records.reporting import IdentificationWarning
 from dalembert.record import Record
 
@@ -150,7 +150,7 @@ def system_markov(D: FloatArray, forward: FloatArray, backward: FloatArray, coun
 def okid(
     record: Record | Sequence[Record] | Data, inputs: str | Iterable[str] = (),
     outputs: str | Iterable[str] | None = None, *, observer_order: int | None = None, order: int | None = None,
-    start: Start = "unknown", feedthrough: bool = True, detrend: Detrend = "none", unscaled: bool = False,
+    start: Start = "unknown", feedthrough: bool = True, unscaled: bool = False,
 ) -> ObserverMarkov:  # fmt: skip
     """Observer, system and gain Markov parameters from records (OKID).
 
@@ -159,7 +159,7 @@ def okid(
 
     Parameters
     ----------
-    record, inputs, outputs, detrend
+    record, inputs, outputs
         See :func:`read_data`; repeated tests stay apart.
     observer_order : int, optional
         p; p times the number of outputs is the highest order that can be found. Chosen by Akaike's criterion when left
@@ -178,14 +178,14 @@ def okid(
     -------
     ObserverMarkov
     """
-    data = read_data(record, inputs, outputs, detrend=detrend)
+    data = read_data(record, inputs, outputs)
     observer, findings = find_observer(data, observer_order, order, start, feedthrough, unscaled=unscaled)
     IdentificationWarning.report(findings)
     return observer
 
 
 def find_observer(
-    data: Data, observer_order: int | None, order: int | None, start: Start, feedthrough: bool, *,
+    data: Data, observer_order: int | None, order: int | None, start: Start, feedthrough: bool = True, *,
     unscaled: bool = False, known: dict[int, Triangle] | None = None,
 ) -> tuple[ObserverMarkov, list[Finding]]:  # fmt: skip
     """OKID of data that were read, and findings to warn of; arguments as for :func:`okid`.

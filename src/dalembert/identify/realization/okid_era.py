@@ -16,10 +16,10 @@ from dalembert.identify.model import playback
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.realization.arx_regression import Triangle
 from dalembert.identify.realization.era import realize_era
-from dalembert.identify.realization.era_dc import check_lags, realize_era_dc
+from dalembert.identify.realization.era_dc import DEFAULT_LAGS, realize_era_dc
 from dalembert.identify.realization.okid import ObserverMarkov, Start, find_observer
 from dalembert.identify.realization.realize import HankelWindow, realize
-from dalembert.identify.records.data import Data, Detrend, read_data
+from dalembert.identify.records.data import Data, read_data
 from dalembert.identify.records.reporting import report_findings
 from dalembert.identify.subspace.residuals import examine_residuals
 from dalembert.identify.subspace.subspace import moesp_finder
@@ -33,19 +33,18 @@ def okid_era(
     record: Record | Sequence[Record] | Data, inputs: str | Iterable[str] = (),
     outputs: str | Iterable[str] | None = None, *, order: int | None = None, observer_order: int | None = None,
     correlations: bool = False, combined: bool = False, rows: int | None = None, columns: int | None = None,
-    tau: int | None = None, gamma: int = 2, delta: int = 2, start: Start = "unknown", feedthrough: bool = True,
-    detrend: Detrend = "none",
+    start: Start = "unknown",
 ) -> Identified:  # fmt: skip
     """Model, noise included, from records of inputs and outputs: OKID, then ERA or ERA/DC.
 
     Parameters
     ----------
-    record, inputs, outputs, observer_order, start, feedthrough, detrend
+    record, inputs, outputs, observer_order, start
         See :func:`okid`.
     order, rows, columns
         See :func:`era`.
     correlations : bool
-        ERA/DC instead of ERA, with ``tau``, ``gamma``, ``delta`` as for :func:`era_dc`. Weakly excited modes are
+        ERA/DC instead of ERA, with the lags of :func:`era_dc`. Weakly excited modes are
         worse, because correlations square the ratio of strong to weak.
     combined : bool
         Realize the model and the observer gain at once. Biased where the observer is longer than necessary, so a
@@ -67,21 +66,20 @@ def okid_era(
     >>> bool(abs(found.frequencies_hz[0] - swing.modes().frequencies_hz[0]) < 1e-9)
     True
     """
-    data = read_data.quiet(record, inputs, outputs, detrend=detrend, drift_matters=True)
+    data = read_data.quiet(record, inputs, outputs, drift_matters=True)
     findings_of_data = [*data.findings, *([] if order is None else data.check_order(order))]
-    lags = check_lags(gamma, delta, tau)
-    window = HankelWindow(order, rows, columns, lags if correlations else None)
+    window = HankelWindow(order, rows, columns, DEFAULT_LAGS if correlations else None)
 
     factors: dict[int, Triangle] = {}
 
     def attempt(p: int | None) -> Trial:
-        observer, findings = find_observer(data, p, order, start, feedthrough, known=factors)
+        observer, findings = find_observer(data, p, order, start, known=factors)
         name, method = ("ERA/DC", realize_era_dc) if correlations else ("ERA", realize_era)
         model = realize(observer, window, name, method, combined=combined)
         return model.replace(findings=(*findings, *model.findings)), observer
 
     model, _ = attempt(observer_order) if observer_order is not None else _shorten(data, order, attempt)
-    findings = examine_residuals(data, model.system, moesp_finder(feedthrough=feedthrough), rough=True)
+    findings = examine_residuals(data, model.system, moesp_finder(), rough=True)
     every = (*findings_of_data, *model.findings, *findings)
     return model.replace(findings=every, offsets=data.mean_levels())
 

@@ -112,23 +112,24 @@ def lowpass(
 
 
 @accept_several
-def highpass(
-    record: Record, cutoff_hz: float, *, order: int = 4, zero_phase: bool = True, channels: Channels = None
-) -> Record:
-    """Butterworth high-pass filter; parameters as in :func:`lowpass`."""
-    return _filter(record, "highpass", (cutoff_hz,), order, zero_phase, channels)
+def highpass(record: Record, cutoff_hz: float) -> Record:
+    """Butterworth high-pass filter of order 4, forwards and backwards; see :func:`lowpass`."""
+    return _filter(record, "highpass", (cutoff_hz,))
 
 
 @accept_several
-def bandpass(
-    record: Record, low_hz: float, high_hz: float, *, order: int = 4, zero_phase: bool = True, channels: Channels = None
-) -> Record:
-    """Butterworth band-pass filter between two frequencies; parameters as in :func:`lowpass`."""
-    return _filter(record, "bandpass", (low_hz, high_hz), order, zero_phase, channels)
+def bandpass(record: Record, low_hz: float, high_hz: float) -> Record:
+    """Butterworth band-pass filter of order 4 between two frequencies, forwards and backwards; see :func:`lowpass`."""
+    return _filter(record, "bandpass", (low_hz, high_hz))
 
 
 def _filter(
-    record: Record, kind: str, edges_hz: tuple[float, ...], order: int, zero_phase: bool, channels: Channels
+    record: Record,
+    kind: str,
+    edges_hz: tuple[float, ...],
+    order: int = 4,
+    zero_phase: bool = True,
+    channels: Channels = None,
 ) -> Record:
     import scipy.signal
 
@@ -181,7 +182,7 @@ def _design_edges(kind: str, edges: Sequence[float], rate: float, n: int, twice:
 
 
 @accept_several
-def decimate(record: Record, factor: int, *, channels: Channels = None) -> Record:
+def decimate(record: Record, factor: int) -> Record:
     """Every ``factor``-th sample after an anti-alias filter without phase distortion.
 
     A symmetric FIR filter (linear phase, its delay removed) keeps up to 0.8 of the new Nyquist frequency within 1e-4
@@ -193,7 +194,6 @@ def decimate(record: Record, factor: int, *, channels: Channels = None) -> Recor
     ----------
     record : Record or sequence of them, uniformly sampled, without gaps
     factor : whole number from 2 on
-    channels : names of the channels to keep; all when left out
 
     Examples
     --------
@@ -210,20 +210,17 @@ def decimate(record: Record, factor: int, *, channels: Channels = None) -> Recor
 
     q = whole_number("factor", factor, 2)
     step = record.sample_time
-    places = find_columns(record, channels)
-    refuse_gaps(record, places, "the anti-alias filter")
+    refuse_gaps(record, range(record.data.shape[1]), "the anti-alias filter")
     require_samples(
         len(record), 8 * q, f"the record has {len(record)} samples; decimation by {q} would leave fewer than 8."
     )
     count, beta = scipy.signal.kaiserord(attenuation, (1.0 - kept_band) / q)
     taps = scipy.signal.firwin(count | 1, 0.5 * (1.0 + kept_band) / q, window=("kaiser", beta))
-    data = np.empty((-(-len(record) // q), len(places)))
-    for column, i in enumerate(places):
-        x = np.ascontiguousarray(record.data[:, i])
-        data[:, column] = scipy.signal.resample_poly(x, 1, q, window=taps, padtype="line")
-    picked = record if channels is None else record.select(*(record.names[i] for i in places))
+    data = np.empty((-(-len(record) // q), record.data.shape[1]))
+    for i, x in enumerate(np.ascontiguousarray(record.data.T)):
+        data[:, i] = scipy.signal.resample_poly(x, 1, q, window=taps, padtype="line")
     text = f"decimated by {q} (from {1.0 / step:.6g} to {1.0 / step / q:.6g} Hz)"
-    return add_note(picked, data, text, time=record.time[::q])
+    return add_note(record, data, text, time=record.time[::q])
 
 
 @accept_several

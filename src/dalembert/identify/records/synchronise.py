@@ -59,7 +59,7 @@ def delay(reference: ArrayLike, signal: ArrayLike, dt: float = 1.0, *, longest: 
     return _find_delay(np.asarray(reference, dtype=np.float64), np.asarray(signal, dtype=np.float64), dt, longest)[0]
 
 
-def _find_delay(a: FloatArray, b: FloatArray, dt: float, longest: float | None) -> tuple[float, float]:
+def _find_delay(a: FloatArray, b: FloatArray, dt: float, longest: float | None = None) -> tuple[float, float]:
     """Delay [s] and correlation there."""
     import scipy.fft
 
@@ -219,7 +219,7 @@ class Synchronised:
         return f"Synchronised: {len(self.records)} records of {len(self.records[0])} samples\n{self.table()}"
 
 
-def synchronise(record: Sequence[Record], on: str | Sequence[str], *, longest: float | None = None) -> Synchronised:
+def synchronise(record: Sequence[Record], on: str | Sequence[str]) -> Synchronised:
     """Bring records of several loggers, or repeated tests, to the clock of the first by a signal that all hold.
 
     Parameters
@@ -228,7 +228,6 @@ def synchronise(record: Sequence[Record], on: str | Sequence[str], *, longest: f
     on : name of the shared channel, or its name in every record
         It must measure the same quantity in all: two sensors on different storeys respond with their own phase, which
         is motion and no delay.
-    longest : look only at delays up to this, either way [s]
 
     Returns
     -------
@@ -264,7 +263,7 @@ def synchronise(record: Sequence[Record], on: str | Sequence[str], *, longest: f
         require_name("channel", name, run.names, name_record(runs, k), where={"record": k + 1, "channel": name})
         refuse_gaps(run, range(len(run.names)), "interpolation")
         shared.append(run[name])
-    delays_found = [(0.0, 1.0), *(_find_delay(shared[0], signal, dt, longest) for signal in shared[1:])]
+    delays_found = [(0.0, 1.0), *(_find_delay(shared[0], signal, dt) for signal in shared[1:])]
     for k, (late, match) in enumerate(delays_found):
         if match < WEAK:
             raise DataError(

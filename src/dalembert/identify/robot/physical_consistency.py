@@ -198,9 +198,8 @@ class _DistanceProblem:
 
 
 def find_consistent(
-    drawn: Array, per_body: int, bodies: int, signed: Sequence[bool], sizes: Array, grouping: Array,
-    information: Array, base: Array,
-    weights: tuple[float, ...] = (1.0, 0.1, 0.01), shown: float = 1e-3, iterations: int = 300,
+    drawn: Array, per_body: int, bodies: int, signed: Sequence[bool], sizes: Array, grouping: Array, information: Array,
+    base: Array, weights: tuple[float, ...] = (1.0, 0.1, 0.01), shown: float = 1e-3, iterations: int = 300,
     begin: float = 0.1, thin: float = 1e-3,
 ) -> ConsistentParameters:  # fmt: skip
     """Parameters of possible bodies nearest to the estimate of the base parameters.

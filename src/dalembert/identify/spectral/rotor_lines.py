@@ -232,9 +232,8 @@ def _join(pairs: Sequence[tuple[int, int, Fraction]]) -> dict[int, int]:
 
 
 def _find_even_spacing(
-    data: Data, spectra: Sequence[ComplexArray], hertz: FloatArray,
-    pairs: Sequence[tuple[float, int, int, Fraction]], fewest: int, level: float,
-    apart: float = 0.03, largest: int = 8,
+    data: Data, spectra: Sequence[ComplexArray], hertz: FloatArray, pairs: Sequence[tuple[float, int, int, Fraction]],
+    fewest: int, level: float, apart: float = 0.03, largest: int = 8,
 ) -> dict[int, int]:  # fmt: skip
     """Multiples of evenly spaced lines with the speeds of one rotor, by number; empty where there are none.
 

@@ -96,9 +96,8 @@ class StructuredFit:
 
 def refine_structured(
     build: StructuredModel | Callable[[FloatArray], SecondOrder | StateSpace],
-    theta0: Mapping[str, float] | ArrayLike | None, record: Record | Sequence[Record] | Data, *,
-    names: Sequence[str] | None = None, hold: str = "zero", start: str = "estimate", iterations: int = 100,
-    progress: progress_.Setting = None,
+    theta0: Mapping[str, float] | ArrayLike | None, record: Record | Sequence[Record] | Data, *, hold: str = "zero",
+    start: str = "estimate", iterations: int = 100, progress: progress_.Setting = None,
 ) -> StructuredFit:  # fmt: skip
     """Unknown masses, stiffnesses, dampers of a model from records, with standard deviations.
 
@@ -110,7 +109,6 @@ def refine_structured(
         First values; ``None``: those of the StructuredModel.
     record : Record, several of the same system, or Data
         With the inputs and outputs of the system, by name.
-    names : of the unknowns of a function
     hold : "zero" or "first"
         Inputs constant over each step, or linear.
     start : "estimate" or "zero"
@@ -138,7 +136,7 @@ def refine_structured(
     one_of("hold", hold, ("zero", "first"))
     one_of("start", start, ("estimate", "zero"))
     iterations = whole_number("iterations", iterations)
-    model, theta = _read_model(build, theta0, names)
+    model, theta = _read_model(build, theta0)
     first = model.system(theta)
     data = record if isinstance(record, Data) else read_data(record, first.inputs, first.outputs)
     if data.inputs != first.inputs or data.outputs != first.outputs:
@@ -157,7 +155,6 @@ def refine_structured(
 def _read_model(
     build: StructuredModel | Callable[[FloatArray], SecondOrder | StateSpace],
     theta0: Mapping[str, float] | ArrayLike | None,
-    names: Sequence[str] | None,
 ) -> tuple[StructuredModel | BuiltModel, FloatArray]:
     if isinstance(build, StructuredModel):
         return build, build.vector(theta0)
@@ -175,7 +172,7 @@ def _read_model(
         theta = np.array([float(value) for value in theta0.values()])
     else:
         theta = np.array(theta0, dtype=np.float64).reshape(-1)
-        labels = name_or_number("unknown", names, "theta", len(theta), "build")
+        labels = name_or_number("unknown", None, "theta", len(theta), "build")
     if not theta.size:
         raise DataError("empty", "theta0 must hold at least one number.", where={"argument": "theta0"})
     require_finite(theta, "theta0 must hold finite numbers.", where={"argument": "theta0"})

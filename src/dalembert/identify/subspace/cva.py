@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from dalembert.identify.model.identified import Identified
-from dalembert.identify.records.data import Data, Detrend
+from dalembert.identify.records.data import Data
 from dalembert.identify.records.reporting import report_findings
 from dalembert.identify.subspace.subspace import Names, identify_subspace
 from dalembert.record import Record
@@ -14,11 +14,10 @@ from dalembert.record import Record
 @report_findings
 def cva(
     record: Record | Sequence[Record] | Data, inputs: Names = (), outputs: Names | None = None, *,
-    order: int | None = None, rows: int | None = None, feedthrough: bool = True,
-    delays: Mapping[str, int] | None = None, detrend: Detrend = "none",
+    order: int | None = None,
 ) -> Identified:  # fmt: skip
     """State-space model by canonical variate analysis (Larimore 1990): the future weighted by its own spread.
 
     The weighting suits outputs of very different noise. Parameters as for :func:`moesp`.
     """
-    return identify_subspace("cva", record, inputs, outputs, order, rows, feedthrough, delays, detrend)
+    return identify_subspace("cva", record, inputs, outputs, order)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from dalembert.identify.model.identified import Identified
-from dalembert.identify.records.data import Data, Detrend
+from dalembert.identify.records.data import Data
 from dalembert.identify.records.reporting import report_findings
 from dalembert.identify.subspace.subspace import Names, identify_subspace
 from dalembert.record import Record
@@ -14,8 +14,7 @@ from dalembert.record import Record
 @report_findings
 def n4sid(
     record: Record | Sequence[Record] | Data, inputs: Names = (), outputs: Names | None = None, *,
-    order: int | None = None, rows: int | None = None, feedthrough: bool = True,
-    delays: Mapping[str, int] | None = None, detrend: Detrend = "none",
+    order: int | None = None,
 ) -> Identified:  # fmt: skip
     """State-space model by N4SID: oblique projection, two state sequences, least squares.
 
@@ -24,4 +23,4 @@ def n4sid(
     :func:`moesp` to rounding. B and D come from least squares on the outputs and not from the state sequences, whose
     truncated past biases them. Parameters as for :func:`moesp`.
     """
-    return identify_subspace("n4sid", record, inputs, outputs, order, rows, feedthrough, delays, detrend)
+    return identify_subspace("n4sid", record, inputs, outputs, order)

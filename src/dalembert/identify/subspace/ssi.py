@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from dalembert.identify.model.identified import Identified
-from dalembert.identify.records.data import Data, Detrend, read_data
+from dalembert.identify.records.data import Data, read_data
 from dalembert.identify.records.reporting import report_findings
 from dalembert.identify.spectral.machine_harmonics import describe_machine_harmonics, find_machine_harmonics
 from dalembert.identify.subspace.subspace import find_model, project_data
@@ -22,7 +22,7 @@ from dalembert.record import Record
 @report_findings
 def ssi_data(
     record: Record | Sequence[Record] | Data, outputs: str | Iterable[str] | None = None, *, order: int | None = None,
-    rows: int | None = None, detrend: Detrend = "none",
+    rows: int | None = None,
 ) -> Identified:  # fmt: skip
     """Model of outputs under unknown white excitation, or of free decays, by projection of the data (SSI-data).
 
@@ -33,7 +33,6 @@ def ssi_data(
     order : number of states, optional
         Two per mode; chosen from the data when left out.
     rows : block rows of past and future, optional
-    detrend : "none", "mean" or "linear"
 
     Returns
     -------
@@ -48,28 +47,27 @@ def ssi_data(
     >>> bool(np.isclose(found.frequencies_hz[0], np.hypot(0.3, np.log(0.99)) / (0.2 * np.pi)))
     True
     """
-    return realize_outputs("ssi_data", record, outputs, order, rows, detrend)
+    return realize_outputs("ssi_data", record, outputs, order, rows)
 
 
 @report_findings
 def ssi_cov(
-    record: Record | Sequence[Record] | Data, outputs: str | Iterable[str] | None = None, *, order: int | None = None,
-    rows: int | None = None, detrend: Detrend = "none",
-) -> Identified:  # fmt: skip
+    record: Record | Sequence[Record] | Data, outputs: str | Iterable[str] | None = None, *, order: int | None = None
+) -> Identified:
     """Model of outputs under unknown white excitation by their covariances (SSI-cov); as :func:`ssi_data`.
 
     A strong, hardly damped mode can hide weak ones from a model of few states: its covariances are known the least.
     ``ssi_data`` weighs the past by its own spread and suffers less from this.
     """
-    return realize_outputs("ssi_cov", record, outputs, order, rows, detrend)
+    return realize_outputs("ssi_cov", record, outputs, order)
 
 
 def realize_outputs(
     method: str, record: Record | Sequence[Record] | Data, outputs: str | Iterable[str] | None, order: int | None,
-    rows: int | None, detrend: Detrend,
+    rows: int | None = None,
 ) -> Identified:  # fmt: skip
     """A model of the outputs alone, with its findings."""
-    data = read_data.quiet(record, (), outputs, detrend=detrend, offset_takes_states=True, drift_matters=True)
+    data = read_data.quiet(record, (), outputs, offset_takes_states=True, drift_matters=True)
     findings = [] if order is None else data.check_order(order)
     projection, order, notes = project_data(data, method, order, rows)
     model = find_model(data, projection, order, notes=notes, findings=findings)[0]

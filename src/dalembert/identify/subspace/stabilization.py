@@ -38,7 +38,7 @@ from dalembert.core.tables import align_columns
 from dalembert.core.text import count_noun
 from dalembert.identify.model.collinearity import modal_phase_collinearity
 from dalembert.identify.model.identified import is_oscillation
-from dalembert.identify.records.data import Data, Detrend, read_data
+from dalembert.identify.records.data import Data, read_data
 from dalembert.identify.subspace.hankel_factor import choose_rows, compress_hankel, order_too_high
 from dalembert.identify.subspace.projections import INPUT_METHODS, OUTPUT_METHODS, Projection, project
 from dalembert.linear.modes import Modes
@@ -134,8 +134,8 @@ class Stabilization:
 
 def stabilization(
     record: Record | Sequence[Record] | Data, inputs: str | Iterable[str] = (),
-    outputs: str | Iterable[str] | None = None, *, orders: Iterable[int] | None = None,
-    method: str | None = None, rows: int | None = None, tolerances: Tolerances | None = None, detrend: Detrend = "none",
+    outputs: str | Iterable[str] | None = None, *, orders: Iterable[int] | None = None, method: str | None = None,
+    rows: int | None = None, tolerances: Tolerances | None = None,
 ) -> Stabilization:  # fmt: skip
     """Poles of models of growing order, their stability over the orders, and the modes.
 
@@ -157,7 +157,7 @@ def stabilization(
     wanted = None if orders is None else _orders(orders)
     limits = instance(Tolerances)("tolerances", Tolerances() if tolerances is None else tolerances)
     most = None if rows is not None or wanted is None else wanted[-1]
-    projection, data = project_record(record, inputs, outputs, method, rows, most, detrend)
+    projection, data = project_record(record, inputs, outputs, method, rows, most)
     i = projection.hankel.rows
     room = min((i - 1) * data.ny, len(projection.values))
     usual = range(2, min(largest_order, projection.room) + 1, 2) if wanted is None else wanted
@@ -179,10 +179,10 @@ def _orders(orders: Iterable[int]) -> list[int]:
 
 def project_record(
     record: Record | Sequence[Record] | Data, inputs: str | Iterable[str], outputs: str | Iterable[str] | None,
-    method: str | None, rows: int | None, order: int | None, detrend: Detrend,
+    method: str | None = None, rows: int | None = None, order: int | None = None,
 ) -> tuple[Projection, Data]:  # fmt: skip
     """Data read, compressed and projected by the method, or by a usual one for their channels."""
-    data = read_data(record, inputs, outputs, detrend=detrend, offset_takes_states=True, drift_matters=True)
+    data = read_data(record, inputs, outputs, offset_takes_states=True, drift_matters=True)
     chosen = method or ("moesp" if data.nu else "ssi_data")
     methods = INPUT_METHODS if data.nu else OUTPUT_METHODS
     if chosen not in methods:
@@ -434,8 +434,7 @@ def note_order(projection: Projection, order: int, mentioned: float = 3.0) -> st
 
 def suggest_order(
     record: Record | Sequence[Record] | Data, inputs: str | Iterable[str] = (),
-    outputs: str | Iterable[str] | None = None, *, method: str | None = None, rows: int | None = None,
-    most: int | None = None, detrend: Detrend = "none",
+    outputs: str | Iterable[str] | None = None, *, most: int | None = None,
 ) -> OrderChoice:  # fmt: skip
     """Number of states that fits the data, and the reason.
 
@@ -443,8 +442,6 @@ def suggest_order(
     ----------
     record : Record, or several
     inputs, outputs : channel names; no inputs for output-only data
-    method : "moesp", "n4sid", "cva", or "ssi_data", "ssi_cov" without inputs; optional
-    rows : block rows of past and future, optional
     most : largest order to consider, optional
 
     Examples
@@ -455,7 +452,7 @@ def suggest_order(
     2
     """
     most = None if most is None else whole_number("most", most, 1)
-    return choose_order(project_record(record, inputs, outputs, method, rows, None, detrend)[0], most)
+    return choose_order(project_record(record, inputs, outputs)[0], most)
 
 
 def _values_with_gap(projection: Projection) -> FloatArray:

@@ -37,7 +37,8 @@ Names = str | Iterable[str]
 
 def identify_subspace(
     method: str, record: Record | Sequence[Record] | Data, inputs: Names, outputs: Names | None, order: int | None,
-    rows: int | None, feedthrough: bool, delays: Mapping[str, int] | None, detrend: Detrend, *, examined: bool = True,
+    rows: int | None = None, feedthrough: bool = True, delays: Mapping[str, int] | None = None,
+    detrend: Detrend = "none", *, examined: bool = True,
 ) -> Identified:  # fmt: skip
     """A model by one of INPUT_METHODS, with its findings; ``examined`` : with those on its order and residuals."""
     data = read_data.quiet(record, inputs, outputs, detrend=detrend, offset_takes_states=True, drift_matters=True)
@@ -79,7 +80,7 @@ def moesp_finder(rows: int | None = None, feedthrough: bool = True) -> Callable[
 
     def find(data: Data, order: int) -> StateSpace:
         enough = rows if rows is not None and (rows - 1) * data.ny >= order else None
-        model = identify_subspace("moesp", data, (), None, order, enough, feedthrough, None, "none", examined=False)
+        model = identify_subspace("moesp", data, (), None, order, enough, feedthrough, examined=False)
         return model.system
 
     return find

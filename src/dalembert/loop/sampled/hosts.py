@@ -393,9 +393,8 @@ class MachineHost:
         return np.asarray(kernel.many(times.reshape(-1, 1), c)[0])
 
     def record(
-        self, columns: Array, inputs: Array, names: list[str], units: list[str], data: Array,
-        **details: Any,
-    ) -> Record:  # fmt: skip
+        self, columns: Array, inputs: Array, names: list[str], units: list[str], data: Array, **details: Any
+    ) -> Record:
         part = {k: columns[:, a:b] for k, (a, b) in self.where.items()}
         states = Samples(part["t"][:, 0], part["q"], part["v"], part["z"], part["work"][:, 0], part["a"], part["lam"])
         parameters = None
@@ -460,9 +459,8 @@ class LinearHost:
         return np.column_stack((wanted, states)), c
 
     def record(
-        self, columns: Array, inputs: Array, names: list[str], units: list[str], data: Array,
-        **details: Any,
-    ) -> Record:  # fmt: skip
+        self, columns: Array, inputs: Array, names: list[str], units: list[str], data: Array, **details: Any
+    ) -> Record:
         model = self.plant.model
         y = columns[:, 1:] @ model.C.T + inputs @ model.D.T
         every = (*model.states, *model.inputs, *model.outputs)

@@ -165,8 +165,7 @@ class PlanarModel:
 
     def add_bar(
         self, name: object, first: Place, second: Place, *, mass: Value, inertia: Value | None = None,
-        center: Value = 0.5,
-        length: Value | None = None,
+        center: Value = 0.5, length: Value | None = None,
     ) -> None:  # fmt: skip
         """A body with two nodes.
 
@@ -190,8 +189,7 @@ class PlanarModel:
 
     def add_body(
         self, name: object, places: Sequence[Place], *, mass: Value, inertia: Value = 0.0,
-        center: Sequence[Value] = (0.0, 0.0),
-        between: tuple[int, int] = (1, 2), radius: float = 0.0,
+        center: Sequence[Value] = (0.0, 0.0), between: tuple[int, int] = (1, 2), radius: float = 0.0,
     ) -> None:  # fmt: skip
         """A rigid body with one node or more.
 

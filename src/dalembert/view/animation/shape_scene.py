@@ -205,9 +205,8 @@ def shape_animation(
 
 
 def _data(
-    modes: Modes, names: list[str], still: Any, places: FloatArray, shapes: Any,
-    beams: list[dict[str, Any]], name: str,
-) -> dict[str, Any]:  # fmt: skip
+    modes: Modes, names: list[str], still: Any, places: FloatArray, shapes: Any, beams: list[dict[str, Any]], name: str
+) -> dict[str, Any]:
     size = float(np.linalg.norm(np.ptp(places, axis=0))) or 1.0
     moved = np.moveaxis(shapes, 2, 0)  # (modes, places, 3)
     flat = moved.reshape(len(moved), -1)

@@ -310,9 +310,7 @@ def _near(run: Record, name: str, start: float | None, stop: float | None) -> tu
     return float(t[window][0]), float(t[window][-1])
 
 
-def _lines(
-    ax: Axes, measured: Record, modelled: Record, name: str, start: float | None, stop: float | None
-) -> None:  # fmt: skip
+def _lines(ax: Axes, measured: Record, modelled: Record, name: str, start: float | None, stop: float | None) -> None:
     low = -np.inf if start is None else start
     high = np.inf if stop is None else stop
     inside = (measured.time >= low) & (measured.time <= high)

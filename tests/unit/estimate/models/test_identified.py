@@ -106,7 +106,7 @@ def test_a_smoother_goes_back_over_delays() -> None:
 
 def test_what_was_identified_from_a_record_with_levels_filters_that_record() -> None:
     record = moved(count=1500)
-    found = da.identify.n4sid(record, inputs="force", outputs=["x1", "x2"], order=2, detrend="mean")
+    found = da.identify.moesp(record, inputs="force", outputs=["x1", "x2"], order=2, detrend="mean")
     assert found.offsets["x2"] == pytest.approx(5.0, abs=0.1)
     estimate = Kalman(found, Q=1e-8, R=1.2e-4, P0=1.0).run(record)
     tail = estimate.innovations[200:]

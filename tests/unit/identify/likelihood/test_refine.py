@@ -459,21 +459,6 @@ def test_deviations_of_a_refined_model_are_those_of_the_bound():
     assert np.allclose(again.damping_deviations, found.damping_deviations, rtol=1e-3)
 
 
-def test_the_bootstrap_of_a_refined_model_agrees_with_the_information():
-    rng = np.random.default_rng(0)
-    system = frame().to_discrete(DT)
-    u = rng.standard_normal((600, 1))
-    y = outputs(system, u)
-    found = identify.refine(system, record(system, u, y + 0.01 * rng.standard_normal(y.shape)))
-    runs = 40
-    scatter = identify.deviations(
-        found, record(system, u, y), method="bootstrap", runs=runs, identify=lambda run: identify.refine(found, run)
-    )
-    # the standard deviation of 40 runs is known to 1/sqrt(2·39) = 11 %: four times that
-    assert np.abs(scatter.damping_deviations / found.damping_deviations - 1.0).max() < 0.45
-    assert "bootstrap" in scatter.notes[-1]
-
-
 def pushed(seed: int, unseen: float, count: int = 4000) -> tuple[StateSpace, Record]:
     """A record of a frame that is also driven by forces nobody measured."""
     rng = np.random.default_rng(seed)

@@ -14,8 +14,7 @@ import scipy.sparse
 import dalembert as da
 from dalembert.core.errors import DataError, ModelError
 from dalembert.identify import Affine, IdentificationWarning, Identified, update
-from dalembert.identify.physical.mode_derivatives import ShapeSlopes, eigenvalue_slope
-from dalembert.identify.physical.update import ModeSearch
+from dalembert.identify.physical.update import ModeSearch, ShapeSlopes, eigenvalue_slope
 from dalembert.identify.structured.parametric_system import ParametricSystem
 from dalembert.linear import Modes, SecondOrder
 from dalembert.numerics.least_squares import DampedStep

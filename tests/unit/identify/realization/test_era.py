@@ -15,6 +15,7 @@ from dalembert.identify import (
     okid,
     okid_era,
     physical,
+    read_data,
 )
 from dalembert.identify.realization.era_dc import correlations
 from dalembert.identify.realization.hankel import hankel, order_from_gaps
@@ -276,7 +277,7 @@ def test_levels_that_were_taken_off_belong_to_the_model() -> None:
     """A mean taken off one record with its transients leaves a little; the model puts the level back."""
     record = played(FRAME, white(4000))
     raised = Record(record.time, record.data + np.array([0.0, 5.0, -3.0, 1.0]), record.names, record.units)
-    fit = okid_era(raised, "force", order=6, detrend="mean")
+    fit = okid_era(read_data(raised, "force", detrend="mean"), order=6)
     assert fit.offsets["a1"] == pytest.approx(5.0, abs=0.05)
     assert min(fit.fit(raised).percent) > 99.0
 

@@ -99,8 +99,8 @@ def test_no_means_are_kept_where_none_were_taken_off():
     "identify",
     [
         lambda runs: moesp(runs, "force", order=2, detrend="mean"),
-        lambda runs: ssi_data(runs, ["a1", "a2"], order=2, detrend="mean"),
-        lambda runs: okid_era(runs, "force", order=2, detrend="mean"),
+        lambda runs: ssi_data(read_data(runs, (), ["a1", "a2"], detrend="mean"), order=2),
+        lambda runs: okid_era(read_data(runs, "force", detrend="mean"), order=2),
     ],
     ids=["moesp", "ssi_data", "okid_era"],
 )

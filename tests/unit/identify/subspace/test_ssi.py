@@ -9,7 +9,7 @@ import pytest
 import scipy.linalg
 
 from dalembert.core.errors import DataError
-from dalembert.identify import ssi_cov, ssi_data
+from dalembert.identify import read_data, ssi_cov, ssi_data
 from dalembert.linear import StateSpace
 from dalembert.linear.recursions import march
 from dalembert.record import Record
@@ -84,10 +84,10 @@ def test_repeated_decays_are_used_together(method: Any) -> None:
 def test_means_taken_off_are_put_back_on_what_is_simulated() -> None:
     record, _ = ambient(4000)
     lifted = Record(record.time, record.data + np.array([1.0, -2.0, 9.81]), FLOORS)
-    found = ssi_data(lifted, order=6, detrend="mean")
+    found = ssi_data(read_data(lifted, detrend="mean"), order=6)
     assert found.offsets == pytest.approx(dict(zip(FLOORS, lifted.data.mean(axis=0))))
-    assert found.fit(lifted, "prediction").percent == pytest.approx(ssi_data(record, order=6, detrend="mean").fit(
-        record, "prediction").percent)  # fmt: skip
+    level = ssi_data(read_data(record, detrend="mean"), order=6)
+    assert found.fit(lifted, "prediction").percent == pytest.approx(level.fit(record, "prediction").percent)
 
 
 def test_wrong_arguments_are_refused() -> None:

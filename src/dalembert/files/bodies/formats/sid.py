@@ -279,9 +279,7 @@ def _mode_size(Me: Taylor) -> float:
     return float(np.sqrt(np.abs(np.diagonal(Me.M0)).max()))
 
 
-def _agree(
-    name: str, one: FloatArray, other_name: str, other: FloatArray, size: float, most: float = 1e-6
-) -> None:  # fmt: skip
+def _agree(name: str, one: FloatArray, other_name: str, other: FloatArray, size: float, most: float = 1e-6) -> None:
     """Refuse two statements of one number that differ by more than ``most``: files carry six digits or more."""
     difference, block = float(np.abs(one - other).max()) / max(size, 1e-300), name.partition(" ")[0]
     problem = f"{name} and {other_name} contradict each other, by {difference:.1e} of their size."

@@ -1,33 +1,160 @@
 """MJCF, the models of MuJoCo: bodies, joints, equalities and actuators as a `Mechanism`.
 
 A body has the coordinates of its frame in the file (``body.at``); coordinates of joints are those of MuJoCo.
+
+Inertia of bodies in MJCF: given, or that of their geoms, within the bounds of the compiler.
+
+Keyframes of MJCF: named initial states with values of the inputs.
+
+Hinges and slides have their coordinates; a body with a ball or a free joint has its orientation in the world, which
+follows from the joints before it.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DalembertError, FileFormatError
 from dalembert.files.models.text.sources import ModelFileError
 from dalembert.files.robots.mesh_files import MeshFiles
 from dalembert.files.robots.mjcf.actuators import ActuatorReader, MjcfActuator, ReflectedMass
 from dalembert.files.robots.mjcf.assets import read_assets
 from dalembert.files.robots.mjcf.bodies import WORLD, BodyTree, MjcfBody, read_bodies
-from dalembert.files.robots.mjcf.document import MjcfDocument, MjcfReader, read_document
+from dalembert.files.robots.mjcf.document import CompilerSettings, MjcfDocument, MjcfReader, read_document
 from dalembert.files.robots.mjcf.equality import Equalities
-from dalembert.files.robots.mjcf.geoms import COLLIDING, FITTED, SHOWN, Geom, SolidMass
-from dalembert.files.robots.mjcf.inertia import inertia_of, scale_masses, symmetric
+from dalembert.files.robots.mjcf.frames import POSE, read_origin
+from dalembert.files.robots.mjcf.geoms import COLLIDING, FITTED, SHOWN, Geom, SolidMass, add_masses
 from dalembert.files.robots.mjcf.joints import MjcfJoint, MjcfTendon, frame_of, join, read_joint, read_tendons
-from dalembert.files.robots.mjcf.keyframes import read_keyframes
 from dalembert.files.robots.node_reader import free_name
 from dalembert.files.robots.origins import Origin
-from dalembert.files.robots.xml_tree import read_xml
+from dalembert.files.robots.xml_tree import XmlNode, read_xml
 from dalembert.model import Body, Mechanism
 from dalembert.model.bodies import CollisionShape
+from dalembert.model.mechanism import NamedStart
+from dalembert.model.orientation import rotation
+
+COUNTS = {"hinge": 1, "slide": 1, "ball": 4, "free": 7}
+SPEEDS = {"hinge": ("rate",), "slide": ("speed",), "ball": ("wx", "wy", "wz"),
+          "free": ("vx", "vy", "vz", "wx", "wy", "wz")}  # fmt: skip
+KNOWN = ("name", "time", "qpos", "qvel", "act", "mpos", "mquat", "ctrl")
+
+
+def read_keyframes(
+    document: MjcfDocument, world: MjcfBody, joints: Mapping[str, list[MjcfJoint]], inputs: Sequence[str]
+) -> dict[str, NamedStart]:
+    """inputs : names of the actuators, in the order of the file; empty for those that are not read."""
+    reader, frames = document.reader, {}
+    every = [joint for body in world.walk() for joint in joints.get(body.name, ())]
+    speeds = [f"{joint.name}.{c}" for joint in every for c in SPEEDS[joint.kind]]
+
+    def values(node: XmlNode, key: str, count: int) -> FloatArray:
+        entries = reader.values(node, key) if key in node.attributes else None
+        if entries is not None and len(entries) != count:
+            reader.problem(node, "wrong-shape", f"{key} of <key> has {len(entries)} numbers, the model {count}.")
+        return np.zeros(0) if entries is None or len(entries) != count else entries
+
+    for number, node in enumerate(document.parts("keyframe"), 1):
+        reader.check_names(node, (), KNOWN)
+        name = node.attributes.get("name") or f"key{number}"
+        qpos = values(node, "qpos", sum(COUNTS[joint.kind] for joint in every))
+        position = _positions(world, joints, qpos) if len(qpos) else {}
+        rates = {key: float(x) for key, x in zip(speeds, values(node, "qvel", len(speeds)), strict=False) if x}
+        drives = zip(inputs, values(node, "ctrl", len(inputs)), strict=False)
+        frames[name] = NamedStart(position, rates, {key: float(x) for key, x in drives if key})
+    return frames
+
+
+def _positions(world: MjcfBody, joints: Mapping[str, list[MjcfJoint]], qpos: FloatArray) -> dict[str, Any]:
+    pose: dict[str, Any] = {}
+    axes, k = {world.name: np.eye(3)}, 0
+    for body in list(world.walk())[1:]:
+        assert body.parent is not None
+        turned = axes[body.parent.name] @ body.origin.axes
+        for joint in joints[body.name]:
+            numbers, k = qpos[k : k + COUNTS[joint.kind]], k + COUNTS[joint.kind]
+            if joint.kind in ("hinge", "slide"):
+                pose[joint.coordinate] = float(numbers[0])
+                if joint.kind == "hinge":
+                    step = (numbers[0] - joint.ref) * joint.axis / np.linalg.norm(joint.axis)
+                    turned = turned @ np.array(rotation(vector=tuple(step)).matrix)
+                continue
+            own_turn = numbers[-4:] if np.any(numbers[-4:]) else np.array([1.0, 0.0, 0.0, 0.0])
+            turn = Origin(axes=np.array(rotation(quaternion=tuple(own_turn)).matrix))
+            turned = turn.axes if joint.kind == "free" else turned @ turn.axes
+            if joint.kind == "free":
+                pose |= {f"{joint.name}.{c}": float(x) for c, x in zip("xyz", numbers, strict=False)}
+        if any(joint.kind in ("ball", "free") for joint in joints[body.name]):
+            pose[f"{body.name}.rotation"] = rotation(matrix=turned.tolist())
+        axes[body.name] = turned
+    return pose
+
+
+def inertia_of(
+    reader: MjcfReader, name: str, inertial: tuple[XmlNode, Origin] | None, geoms: Sequence[Geom]
+) -> SolidMass:
+    """Mass, centre of mass and inertia of a body, in its frame."""
+    settings = reader.settings
+    if inertial is not None and settings.from_geoms != "true":
+        solid = _read_inertial(reader, name, *inertial)
+    elif settings.from_geoms == "false":
+        solid = SolidMass(0.0, np.zeros(3), np.zeros((3, 3)))
+    else:
+        low, high = settings.groups
+        solid = add_masses([geom.solid(reader) for geom in geoms if low <= geom.group <= high])
+    return bound_masses(solid, settings)
+
+
+def _read_inertial(reader: MjcfReader, name: str, node: XmlNode, outer: Origin) -> SolidMass:
+    reader.check_names(node, (), ("mass", "diaginertia", "fullinertia", *POSE))
+    if "pos" not in node.attributes:
+        reader.problem(node, "missing-argument", f"<inertial> of body {name!r} has no attribute 'pos'.")
+    mass, what = reader.number(node, "mass"), f"body {name!r}"
+    origin = outer @ read_origin(reader, node)
+    if "fullinertia" in node.attributes:
+        if len(node.attributes.keys() & {"diaginertia", *POSE[1:]}):
+            problem = f"<inertial> of {what}: fullinertia excludes diaginertia and an orientation."
+            reader.problem(node, "conflicting-arguments", problem)
+        xx, yy, zz, xy, xz, yz = reader.numbers(node, "fullinertia", 6)
+        J = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    else:
+        J = np.diag(reader.numbers(node, "diaginertia", 3, (0, 0, 0)))
+    if not reader.settings.balance or mass < 0 or np.linalg.eigvalsh(J)[0] < 0:
+        J = reader.check_inertia(node, what, mass, J)
+    return SolidMass(mass, np.zeros(3), J).place_at(origin)
+
+
+def bound_masses(given: SolidMass, settings: CompilerSettings) -> SolidMass:
+    """Least mass and principal inertias; principal inertias that break the triangle inequality become equal."""
+    mass, J = max(given.mass, settings.bound_mass), given.inertia
+    if settings.bound_inertia > 0 or settings.balance:
+        values, axes = np.linalg.eigh(J)
+        values = np.maximum(values, settings.bound_inertia)
+        if settings.balance and values[0] + values[1] < values[2]:
+            values = np.full(3, values.mean())
+        J = axes @ np.diag(values) @ axes.T
+    return SolidMass(mass, given.center, J)
+
+
+def scale_masses(masses: dict[str, SolidMass], total: float) -> dict[str, SolidMass]:
+    """Multiply masses and inertias of all bodies by one factor, so that the machine has a given mass."""
+    sum_of_all = sum(mass_.mass for mass_ in masses.values())
+    factor = total / sum_of_all if total > 0 and sum_of_all > 0 else 1.0
+    return {
+        name: SolidMass(factor * mass_.mass, mass_.center, factor * mass_.inertia) for name, mass_ in masses.items()
+    }
+
+
+def symmetric(J: FloatArray) -> list[list[float]]:
+    rows: list[list[float]] = ((J + J.T) / 2).tolist()
+    return rows
+
 
 LEAST = 1e-15  # [kg] least mass that a joint moves: MuJoCo refuses less
 OPTION = (
