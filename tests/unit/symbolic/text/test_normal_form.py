@@ -107,10 +107,10 @@ def test_the_default_text_of_the_top_is_that_of_its_textbook():
 def test_hamiltons_function_of_a_pendulum_on_a_cart_is_that_of_its_textbook():
     s = System("cart")
     s.set_gravity((0, -s.parameter("g", 9.81, "m/s^2")))
-    M, m, l = s.parameter("M", 2.0, "kg"), s.parameter("m", 0.5, "kg"), s.parameter("l", 0.8, "m")
+    M, m, rod = s.parameter("M", 2.0, "kg"), s.parameter("m", 0.5, "kg"), s.parameter("l", 0.8, "m")
     place, angle = s.coordinate("x", "m"), s.coordinate("theta", "rad")
     s.add_particle("cart", M, (place, 0))
-    s.add_particle("bob", m, (place + l * da.sin(angle), -l * da.cos(angle)))
+    s.add_particle("bob", m, (place + rod * da.sin(angle), -rod * da.cos(angle)))
     assert lagrange(s).readable["M"] == expression("Matrix([[M + m, l*m*cos(theta)], [l*m*cos(theta), l**2*m]])")
     # Goldstein's form: one fraction over the determinant of M
     kinetic = "(l**2*m*p_x**2 - 2*l*m*p_x*p_theta*cos(theta) + (M + m)*p_theta**2)/(2*l**2*m*(M + m*sin(theta)**2))"
