@@ -292,7 +292,7 @@ def _take_columns(
     notes: list[str] = []
     begin = setting.identify(data, projection, larger)
     other, _ = _settle(begin, training, data, projection, setting, () if refined else None, notes)
-    if not other.system.is_stable:
+    if not other.system.is_stable or find_duplicates(other):  # copies of a mode describe a spring that is not linear
         return model, trials
     before, after = (
         [

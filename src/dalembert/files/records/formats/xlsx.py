@@ -79,11 +79,11 @@ def _sections(
     table, started, days = _numbers(sheet, names, above, clock, max_bytes)
     if clock is not None:
         times, over = headings[clock].factor
-        first = float(table[0, clock])
-        over *= 1.0 if headings[clock].given else marks_per_second(first)
-        if start := date_of(first * times / over):  # before the digits of a float are used up by the date
+        number = float(table[0, clock])
+        over *= 1.0 if headings[clock].given else marks_per_second(number)
+        if start := date_of(number * times / over):  # before the digits of a float are used up by the date
             started, headings[clock] = start, replace(headings[clock], factor=(times, over))
-            table[:, clock] -= first
+            table[:, clock] -= table[0, clock]
     convert(table, headings)
     provenance: dict[str, Any] = {"sheet": str(sheet.title), **({"start": started} if started else {})}
     rate = None
