@@ -170,18 +170,6 @@ def test_two_modes_of_one_shape_are_found():
     assert "duplicate-modes" in codes(result)
 
 
-def test_a_wrong_share_to_hold_out_is_refused():
-    with raises(da.errors.DataError, "out-of-range", "hold_out"):
-        auto(measured(500), "force", hold_out=0.9)
-
-
-def test_a_dead_channel_is_refused_by_name():
-    run = measured(500)
-    dead = da.Record(run.time, np.column_stack([run.data, np.zeros(500)]), [*run.names, "stuck"])
-    with raises(da.errors.DataError, "constant-channel", "stuck"):
-        auto(dead, "force")
-
-
 def test_findings_on_the_data_are_warned_of_and_kept():
     run = measured(3000)
     values = run.data.copy()
@@ -216,11 +204,6 @@ def test_parts_of_the_result_draw_by_themselves(found):
     assert len(da.plot(found.frf, model, highest=8.0, axis="log").axes) == 4  # three outputs and their coherence
     assert da.plot(found.stabilization, highest=8.0).axes[0].get_xlim() == (0.0, 8.0)
     assert da.plot(found.residuals).axes
-
-
-def test_an_unknown_view_is_answered_with_the_known_ones(found):
-    with raises(da.errors.DataError, "unknown-name", "playback"):
-        da.plot(found, view="playbak")
 
 
 @pytest.fixture(scope="module")
