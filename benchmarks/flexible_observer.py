@@ -22,10 +22,10 @@ NOISE = {"encoder1": 2.7e-5, "encoder2": 2.7e-5, "encoder3": 1.5e-3,
          "gauge1": 1e-6, "gauge2": 1e-6, "gauge4": 1e-6}  # fmt: skip
 ERRORS = {"A1.angle": 0.01, "A2.angle": -0.01, "EF.angle": 0.02}  # of the first angles [rad]
 Q_POSITION, Q_SPEED, P_ELASTIC, P_ANGLE, P_SPEED = 1e-14, 1e-8, 1e-6, 1e-3, 1e-3
+LONG = 3000  # samples beside real time, after which the code of a filter is native
 SAME = 1e-5  # central differences with steps of 1e-5 leave some 1e-8 in F
 FASTER, SHARE = 1 / 20, 1 / 5
 REPEATS, LIMIT = 3, 1800.0
-FEW = 60  # modes of the whole by which interior modes are ranked, at most
 
 
 def rows() -> list[Row]:
@@ -49,19 +49,17 @@ def _filter_rows() -> list[Row]:
     times = {"filterpy": peer.get("us")}
     estimates = peer.pop("estimates", None)
     result = []
-    for kind in ("exact", "frozen"):
+    for kind, goal in (("frozen", FASTER), ("exact", None)):
         found = mine.get(kind, {})
         us, own = found.get("us"), found.pop("estimates", None)
-        words = []
+        note = ""
         if own is not None and estimates is not None:
             gap = float(np.abs(np.subtract(own, estimates)).max() / np.abs(estimates).max())
-            words.append(f"largest difference of estimates {gap:.1e}" + ("" if gap <= SAME else ": NOT the same"))
-        if us is not None:
-            words.append(f"{us / (1e6 * DT):.2f} of real time")
-        extra = {**found, "note": "; ".join(words), "details": {"ours": mine, "filterpy": peer}}
-        result.append(Row(f"flexible-observer/EKF 13 {kind}", "us", us, times, goal=FASTER, extra=extra))
-        real = {"real time": 1e6 * DT}
-        result.append(Row(f"flexible-observer/EKF 13 {kind}, real time", "us", us, real, goal=1.0))
+            note = f"largest difference of estimates {gap:.1e}" + ("" if gap <= SAME else ": NOT the same")
+        extra = {**found, "note": note, "details": {"ours": mine, "filterpy": peer}}
+        result.append(Row(f"flexible-observer/EKF 13 {kind}", "us", us, times, goal=goal, extra=extra))
+    long = mine.get("long", {}).get("us")
+    result.append(Row("flexible-observer/EKF 13 real time", "us", long, {"real time": 1e6 * DT}, goal=1.0))
     return result
 
 
@@ -99,7 +97,7 @@ def ours(task: dict[str, Any], emit: Emit) -> None:
     P0 = np.diag([*[P_ELASTIC] * (n - 3), *[P_ANGLE] * 3, *[P_SPEED] * n])
     record = da.Record.from_channels(run.time, readings | {name: torque(name, run.time) for name in TORQUES})
     emit({"data": _numbers(reduced, readings, start, Q, P0)})
-    for kind in ("exact", "frozen"):
+    for kind in ("exact", "frozen"):  # the last one is that of real time
         ekf = da.estimate.ExtendedKalman(
             small, outputs=list(NOISE), inputs=list(TORQUES), R={name: s**2 for name, s in NOISE.items()}, Q=Q, P0=P0,
             start=start, dt=DT, jacobian=kind,
@@ -107,6 +105,13 @@ def ours(task: dict[str, Any], emit: Emit) -> None:
         first, estimate = cpu_time(lambda: ekf.run(record))  # noqa: B023
         cpu = min(cpu_time(lambda: ekf.run(record))[0] for _ in range(REPEATS))  # noqa: B023
         emit({kind: {"us": 1e6 * cpu / SAMPLES, "first_call_s": first, "estimates": pick(estimate.states)}})
+    times = DT * np.arange(LONG)
+    again = {name: np.resize(values, LONG) for name, values in readings.items()}
+    forces = {name: torque(name, times % (SAMPLES * DT)) for name in TORQUES}
+    longer = da.Record.from_channels(times, again | forces)
+    ekf.run(longer)
+    cpu = min(cpu_time(lambda: ekf.run(longer))[0] for _ in range(REPEATS))
+    emit({"long": {"us": 1e6 * cpu / LONG}})
 
 
 def pick(states: Any) -> Any:
