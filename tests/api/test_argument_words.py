@@ -65,8 +65,9 @@ def test_one_word_per_argument() -> None:
 
 
 # One idea in two rooms: forward and inverse dynamics of a machine and, on arrays, of a tree; the equation of Udwadia
-# and Kalaba as a control law and as a formalism.
-SHARED = {"forward_dynamics", "inverse_dynamics", "linearize", "udwadia_kalaba"}
+# and Kalaba as a control law and as a formalism. Bodies and laws are composed of parts: inertias of one body, and the
+# slow and the fast law of two time scales, which the books call composite control.
+SHARED = {"composite", "forward_dynamics", "inverse_dynamics", "linearize", "udwadia_kalaba"}
 
 
 def test_a_public_name_has_one_meaning() -> None:

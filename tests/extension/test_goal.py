@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.control.structured.goal import GOALS, Goal
+from dalembert.control.structured.goal import GOALS, DesignGoal
 
 
-class GainGoal(Goal):
+class GainGoal(DesignGoal):
     """The direct part of the controller is at most a number."""
 
     kind: ClassVar[str] = "gain"

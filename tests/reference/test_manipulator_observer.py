@@ -7,8 +7,8 @@ import pytest
 import dalembert as da
 from dalembert.linkages import reduce_links
 from dalembert.structures import InteriorModeRanking, rank_modes
-from dalembert.studies.flexible.manipulator_model import MASTERS, RIGID, manipulator
-from dalembert.studies.flexible.manipulator_observer import observability, observer
+from dalembert.studies.manipulator.manipulator_model import MASTERS, RIGID, manipulator
+from dalembert.studies.manipulator.manipulator_observer import observability, observer
 
 
 @pytest.mark.spec("004-C65")

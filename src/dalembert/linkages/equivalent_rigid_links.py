@@ -116,7 +116,8 @@ class EquivalentRigidLinks:
         named = None if chosen is None else tuple(joint.full_name(name) for name in chosen)
         natural = tuple(joint.coordinates.names[: joint.nv])
         if not joint.rows and joint.nq == joint.nv and self.at is None and named in (None, natural):
-            return replace(joint, placement=Placement(tuple(assemble(joint).q.tolist()), joint.placement.z))
+            pose = assemble(joint)
+            return replace(joint, placement=Placement(tuple(pose.q.tolist()), tuple(pose.z.tolist())))
         at = self.at
         if isinstance(at, Mapping):
             at = assemble(joint, dict(at))
@@ -334,7 +335,7 @@ def build_equations(
         name: ca.Function(
             name,
             [symbols[key] for key in ARGUMENTS[name].split()],
-            [ca.densify(SX(item)) if name != "tangent" else item for item in parts],
+            [item if name in ("tangent", "kinematics") else ca.densify(SX(item)) for item in parts],
             {"cse": True},
         )
         for name, parts in made.items()

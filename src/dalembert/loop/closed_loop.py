@@ -178,10 +178,14 @@ def run_linear(
 
 
 def _make_run(
-    host: object, loop: Loop, parts: LoopParts, begin: float, end: float, count: int, every: object, progress: object
-) -> SampledRun:
-    """A run of `count` intervals with its references and the times of its record."""
-    DataError.when(count > 1e9, "too-large", f"{count:.3g} intervals of {loop.dt:g} s are too many.")  # 8 GB a channel
+    host: object, loop: Loop, parts: LoopParts, begin: float, end: float, count: int, every: object, progress: object,
+    most: float = 1e9,
+) -> SampledRun:  # fmt: skip
+    """A run of `count` intervals with its references and the times of its record.
+
+    most : intervals, 8 GB a channel.
+    """
+    DataError.when(count > most, "too-large", f"{count:.3g} intervals of {loop.dt:g} s are too many.")
     references = reference_values(loop, parts.references, begin + loop.dt * np.arange(count + 1))
     times = sample_times(begin, end, loop.dt if every is None else every, None)
     return SampledRun(host, loop, references, times, begin, end, progress)

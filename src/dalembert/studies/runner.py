@@ -99,7 +99,7 @@ STUDIES: dict[str, tuple[str, str]] = {
         "A vibratory feeder driven by two harmonics: sizes of its reduced model by six rankings of interior modes.",
     ),
     "flexible-manipulator": (
-        "flexible.flexible_manipulator",
+        "manipulator.flexible_manipulator",
         "A manipulator of five slender links: frequencies about rigid links, a reduced model that follows the pose.",
     ),
     "flexible-robot": (

@@ -13,7 +13,7 @@ from dalembert.errors import ConvergenceError, ModelError
 from dalembert.linkages import EquivalentRigidLinks
 from dalembert.linkages.links import SlenderLink
 from dalembert.structures import Frame, Section
-from dalembert.studies.flexible.manipulator_model import POSE, manipulator, mechanism
+from dalembert.studies.manipulator.manipulator_model import POSE, manipulator, mechanism
 
 STRIP: dict[str, Any] = {"section": Section.rectangle(0.004, 0.02), "material": "aluminium"}
 

@@ -12,13 +12,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dalembert.control.structured.loops import Family, Loops
+from dalembert.control.structured.loops import Family, FamilyLoops
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError, require_name
 from dalembert.core.registry import Registry
 from dalembert.linear import StateSpace
 
-GOALS: Registry[type[Goal]] = Registry(
+GOALS: Registry[type[DesignGoal]] = Registry(
     "goal", package="dalembert.control.structured.goals", group="dalembert.goals", error=DataError
 )
 
@@ -26,7 +26,7 @@ Penalty = Callable[[FloatArray], tuple[float, FloatArray]]
 """Ratios r -> their share of the objective, and its derivatives."""
 
 
-class Goal(ABC):
+class DesignGoal(ABC):
     """A property of the loop with a limit; frozen, made by its class in `da.control`."""
 
     kind: ClassVar[str]
@@ -37,7 +37,7 @@ class Goal(ABC):
         """What does not change during the search: channels of the models, the limit in their scale."""
 
     @abstractmethod
-    def evaluate(self, prepared: Any, loops: Loops, penalty: Penalty) -> float:
+    def evaluate(self, prepared: Any, loops: FamilyLoops, penalty: Penalty) -> float:
         """The penalty of the ratios of this goal on all models; its gradient is added to that of the loops."""
 
     @abstractmethod

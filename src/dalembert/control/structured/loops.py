@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -39,8 +40,7 @@ class Family:
     @classmethod
     def of(cls, models: Sequence[StateSpace], drives: tuple[str, ...], reads: tuple[str, ...]) -> Family:
         """Scaled by the poles of the models and by their gains between them."""
-        poles = np.concatenate([np.linalg.eigvals(model.A) for model in models])
-        sizes = np.abs(poles)[np.abs(poles) > 1e-9 * max(float(np.abs(poles).max(initial=0.0)), 1e-300)]
+        sizes = pole_sizes(models)
         rate = float(np.exp(np.log(sizes).mean())) if len(sizes) else 1.0
         A = pad([model.A / rate for model in models], fill=-100.0)
         n = A.shape[1]
@@ -55,6 +55,12 @@ class Family:
 
     def __len__(self) -> int:
         return len(self.models)
+
+    @cached_property
+    def pole_range(self) -> tuple[float, float]:
+        """Smallest and largest size of the poles in the scale of the family, integrators apart; 1 without any."""
+        sizes = pole_sizes(self.models) / self.rate
+        return (float(sizes.min()), float(sizes.max())) if len(sizes) else (1.0, 1.0)
 
     def only(self, places: Sequence[int]) -> Family:
         """The models with these numbers."""
@@ -75,6 +81,15 @@ class Family:
         rows = np.concatenate([self.inputs, np.full(K.shape[-2] - nu, self.rate)])
         columns = np.concatenate([1.0 / self.outputs, np.ones(K.shape[-1] - ny)])
         return np.asarray(K / rows[:, None] / columns)
+
+
+def pole_sizes(models: Sequence[StateSpace], zero: float = 1e-7) -> FloatArray:
+    """Sizes of the poles that have a time scale.
+
+    zero : share of the largest up to which a pole is an integrator: a double one is computed as √ε = 1e-8 of it.
+    """
+    sizes = np.abs(np.concatenate([np.linalg.eigvals(model.A) for model in models]))
+    return np.asarray(sizes[sizes > zero * sizes.max(initial=0.0)])
 
 
 def pad(matrices: Sequence[FloatArray], fill: float) -> FloatArray:
@@ -121,7 +136,7 @@ def input_channel(family: Family, shift: float = 0.0) -> Channel:
                    np.zeros((k, ny, nu)))  # fmt: skip
 
 
-class Loops:
+class FamilyLoops:
     """Closed loops with K (k, nu + n_k, ny + n_k) in the scale of the family, and the gradient collected so far."""
 
     def __init__(self, family: Family, K: FloatArray) -> None:
@@ -203,9 +218,7 @@ class Loops:
 
         beyond : factor by which the grid exceeds the open-loop poles on both sides.
         """
-        open_poles = np.abs(np.linalg.eigvals(self.family.A))
-        used = open_poles[(open_poles > 1e-6) & (open_poles < 99.0)]
-        low, high = (used.min(), used.max()) if len(used) else (1.0, 1.0)
+        low, high = self.family.pole_range
         grid = np.tile(np.geomspace(low / beyond, high * beyond, count), (len(self.family), 1))
         near = np.abs(self.poles) * np.where(self.poles.imag < 0.0, 1.03, 1.0)  # of a pair two different ones
         return np.sort(np.hstack([grid, np.maximum(near, low / beyond)]), axis=1)

@@ -16,9 +16,9 @@ Function = Callable[[FloatArray], tuple[float, FloatArray]]
 
 
 def descend(
-    f: Function, x: FloatArray, *, steps: int, done: Callable[[float], bool], flat: float = 1e-9
+    f: Function, x: FloatArray, *, steps: int, done: Callable[[float], bool], flat: float = 1e-9, back: int = 10
 ) -> tuple[FloatArray, float]:
-    """Minimise from x; `done` ends at a value, ``flat`` where ten steps gain less than this share of it."""
+    """Minimise from x; `done` ends at a value, ``flat`` where ``back`` steps gain less than this share of it."""
     value, gradient = f(x)
     H = np.eye(len(x))
     history = [value]
@@ -47,7 +47,7 @@ def descend(
             H += rho * (1.0 + rho * float(y @ Hy)) * np.outer(s, s) - rho * (np.outer(Hy, s) + np.outer(s, Hy))
         x, value, gradient = x + s, new, g
         history.append(value)
-        if len(history) > 10 and history[-11] - value <= flat * abs(value):
+        if len(history) > back and history[-1 - back] - value <= flat * abs(value):
             break
     return x, value
 

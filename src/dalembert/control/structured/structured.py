@@ -18,10 +18,10 @@ import casadi as ca
 import numpy as np
 
 from dalembert.control.robust.synthesis import GoalTable, GoalValue, Synthesis
-from dalembert.control.structured.goal import Goal
-from dalembert.control.structured.loops import Family, Loops
+from dalembert.control.structured.goal import DesignGoal
+from dalembert.control.structured.loops import Family, FamilyLoops
 from dalembert.control.structured.search import descend
-from dalembert.control.structured.structures import Structure, basis
+from dalembert.control.structured.structures import LawStructure, basis
 from dalembert.core.arrays import FloatArray
 from dalembert.core.declare import above_and_below, checked, count, instance
 from dalembert.core.errors import DalembertWarning, DataError
@@ -32,7 +32,7 @@ from dalembert.equations import Channels
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.loop.interfaces import Law
 
-Goals = Annotated[Sequence[Goal], instance(list, tuple), "goals of `da.control`, such as `DampingGoal(0.5)`"]
+Goals = Annotated[Sequence[DesignGoal], instance(list, tuple), "goals of `da.control`, such as `DampingGoal(0.5)`"]
 
 
 @result
@@ -86,7 +86,7 @@ class ScheduledSynthesis:
 @checked
 def structured(
     models: Any,
-    structure: Annotated[Structure, instance(Structure)],
+    structure: Annotated[LawStructure, instance(LawStructure)],
     hard: Goals = (),
     soft: Goals = (),
     scheduled: Annotated[str, instance(str)] | None = None,
@@ -157,7 +157,7 @@ def _not_met(missed: list[str], rows: Sequence[GoalValue]) -> Any:
     )  # fmt: skip
 
 
-def _problem(models: Any, structure: Structure, scheduled: str | None, harmonics: int) -> tuple[Any, ...]:
+def _problem(models: Any, structure: LawStructure, scheduled: str | None, harmonics: int) -> tuple[Any, ...]:
     """The family, K₀ and E, the functions of the schedule and the values of its coordinate."""
     listed = list(models) if isinstance(models, (list, tuple)) else [models]
     systems = [model.state_space() if isinstance(model, SecondOrder) else model for model in listed]
@@ -191,7 +191,7 @@ def _value_at(model: StateSpace, coordinate: str) -> float:
                     Advice("Write it with {}.", Argument("provenance", {"at": {coordinate: 0.0}})))  # fmt: skip
 
 
-def _refuse_fixed_modes(family: Family, hard: Sequence[Goal], fixed: float = 1e-9) -> None:
+def _refuse_fixed_modes(family: Family, hard: Sequence[DesignGoal], fixed: float = 1e-9) -> None:
     """Refuse goals of poles that a mode without input or output violates whatever the controller.
 
     fixed : smallest singular value of [A - λ 1, B], in the scale of the family, of a mode that no input reaches.
@@ -231,8 +231,8 @@ class _Search:
     """Objective over free numbers θ (parameters × functions of the schedule), and the search for its minimum."""
 
     def __init__(
-        self, family: Family, K0: FloatArray, E: FloatArray, functions: FloatArray, hard: tuple[Goal, ...],
-        soft: tuple[Goal, ...], back_off: float,
+        self, family: Family, K0: FloatArray, E: FloatArray, functions: FloatArray, hard: tuple[DesignGoal, ...],
+        soft: tuple[DesignGoal, ...], back_off: float,
     ) -> None:  # fmt: skip
         self.family, self.K0, self.E, self.functions = family, K0, E, functions
         self.hard, self.soft, self.back_off = hard, soft, back_off
@@ -275,7 +275,7 @@ class _Search:
 
         def f(theta: FloatArray) -> tuple[float, FloatArray]:
             try:
-                loops = Loops(family, self.gains(theta, functions))
+                loops = FamilyLoops(family, self.gains(theta, functions))
             except np.linalg.LinAlgError:  # a step into gains without bound
                 return np.inf, np.zeros_like(theta)
             unstable = ~loops.stable

@@ -26,7 +26,7 @@ from dalembert.linear import StateSpace
 Names = str | tuple[str, ...] | list[str] | None
 
 
-class Structure(ABC):
+class LawStructure(ABC):
     """What is free in a controller; made by its class in `da.control`."""
 
     kind: ClassVar[str]
@@ -75,7 +75,7 @@ Order = Annotated[int, count(0), "number of states"]
 
 
 @result
-class StaticGain(Structure):
+class StaticGain(LawStructure):
     """u = D y.  drives, reads : names of inputs and outputs, all where left out."""
 
     kind: ClassVar[str] = "static"
@@ -92,7 +92,7 @@ class StaticGain(Structure):
 
 
 @result
-class FixedOrder(Structure):
+class FixedOrder(LawStructure):
     """A controller of given order, with or without a direct part.
 
     Examples
@@ -117,7 +117,7 @@ class FixedOrder(Structure):
 
 
 @result
-class PIDLoops(Structure):
+class PIDLoops(LawStructure):
     """One PID loop for each pair input -> output, derivative filtered with a fixed time constant [s]."""
 
     kind: ClassVar[str] = "PID"
@@ -166,7 +166,7 @@ def _one(like: FloatArray, *entries: tuple[int, int, float]) -> FloatArray:
 
 
 @result
-class Decentralised(Structure):
+class Decentralised(LawStructure):
     """A controller of its own for each input: {input: outputs that it reads}, each of the same order."""
 
     kind: ClassVar[str] = "decentralised"
@@ -205,7 +205,7 @@ def _listed(names: Any) -> tuple[str, ...]:
 
 
 @result
-class ObserverForm(Structure):
+class ObserverForm(LawStructure):
     """An observer of a nominal model and a feedback of its estimate, u = -F x̂; F and L are free."""
 
     kind: ClassVar[str] = "observer"

@@ -178,7 +178,7 @@ def composite(
     >>> import dalembert as da
     >>> two = da.separate_scales(da.equations(da.read_model("tudor"), coordinates="joint"))
     >>> motion = {"shoulder.angle": 0.0, "elbow.angle": 0.0}
-    >>> slow = da.control.computed_torque(two.rigid, motion, frequency=12.0)
+    >>> slow = da.control.computed_torque(two.rigid, motion, frequency=8.0)
     >>> law = da.control.composite(two, slow, workspace={"elbow.angle": [0.0, 1.0]})
     >>> law.workspace.stable
     True

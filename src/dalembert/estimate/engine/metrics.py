@@ -1,12 +1,13 @@
 """Errors of an estimate against the truth.
 
 RMS of the error of every channel after a settling time, its largest value and mean, the error over time, spectra of
-estimate and truth side by side, processor time per simulated second, NEES where the true states are known.
+estimate and truth side by side and their amplitudes at given frequencies, processor time per simulated second, NEES
+where the true states are known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -90,6 +91,18 @@ class Comparison:
             amplitude(both[1]),
             amplitude(both[1] - both[0]),
         )
+
+    def amplitudes(self, name: str, hertz: Iterable[float], lines: int = 2) -> Array:
+        """(k, 2) amplitudes of truth and estimate at frequencies: of excitation, of modes.
+
+        lines : of the spectrum to each side, among which the largest counts; a sine between two lines is in four of a
+            Hann window.
+        """
+        f, *both, _ = self.spectra(name)
+        middles = [round(frequency / f[1]) for frequency in hertz]
+        beyond = any(not 0 <= middle < len(f) for middle in middles)
+        DataError.when(beyond, "out-of-range", f"the spectrum ends at {f[-1]:g} Hz.")
+        return np.array([[v[max(0, k - lines) : k + lines + 1].max() for v in both] for k in middles])
 
     def table(self) -> str:
         rows = []

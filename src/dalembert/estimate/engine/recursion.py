@@ -113,8 +113,9 @@ class Expressions:
         G is None where the inputs have no noise: it is not needed then, and costs a sixth of the step of a machine.
         """
         if self.noise.inputs is None:
-            return *self._function("passage", self._make_passage)(x, u, self.select_own(p), t, dt), None
-        return self._function("transition", self._make_transition)(x, u, self.select_own(p), t, dt)  # type: ignore[no-any-return]
+            return *self._function("passage", self._make_passage, steps=True)(x, u, self.select_own(p), t, dt), None
+        made = self._function("transition", self._make_transition, steps=True)
+        return made(x, u, self.select_own(p), t, dt)  # type: ignore[no-any-return]
 
     def linearize_outputs(self, x: Expr, u: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
         """y, H = ∂g/∂x (ny, ne) in errors: exact."""
@@ -170,10 +171,17 @@ class Expressions:
             return None
         return self._function("report_slope", self._make_report_slope)(x, u, self.select_own(p), t)
 
-    def _function(self, name: str, make: Callable[[Any], ca.Function]) -> ca.Function:
+    def _function(
+        self, name: str, make: Callable[[Any], ca.Function], *, steps: bool = False, most: int = 40_000
+    ) -> ca.Function:
+        """A function made of those of the process: flat where these are, since zeros of slopes cost nothing then.
+
+        steps : whether the step is one of them.  most : instructions of the largest, as in `flatten`.
+        """
         if name not in self._made:
-            simple = all(f.is_a("SXFunction") for f in self.process.functions.values())
-            self._made[name] = make(SX if simple else MX)
+            parts = [f for key, f in self.process.functions.items() if steps or key not in ("step", "step_slopes")]
+            flat = all(f.is_a("SXFunction") and (steps or f.n_instructions() <= most) for f in parts)
+            self._made[name] = make(SX if flat else MX)
         return self._made[name]
 
     def _symbols(self, kind: Any) -> tuple[Any, ...]:
@@ -214,7 +222,8 @@ class Expressions:
 
     def _make_report_slope(self, kind: object) -> ca.Function:
         x, e, u, p, t, _ = self._symbols(kind)
-        return ca.Function("report_slope", [x, u, p, t], [self._slope(kind, "report", x, e, u, p, t)])
+        slope = self._slope(kind, "report", x, e, u, p, t)
+        return ca.Function("report_slope", [x, u, p, t], [ca.sparsify(slope) if kind is SX else slope])
 
     def _slope(self, kind: Any, name: str, x: Expr, e: Expr, u: Expr, p: Expr, t: Expr) -> Expr:
         """∂(function of x ⊞ e)/∂e at e = 0."""

@@ -129,7 +129,9 @@ def _error_slopes(model: Expressions, kind: Any) -> ca.Function:
         _, A = _in_errors(m, kind, x, e, u, p, t, moving)
         rate, _ = _in_errors(m, kind, x, e, later, p, t, moving)
         (B,) = ca.substitute([ca.jacobian(rate, later)], [later], [u])
-    return ca.Function("error_slopes", [x, u, p, t], [ca.densify(A), ca.densify(B)], {"cse": kind is SX})
+    # products with A leave out its zeros: rates of positions are speeds
+    slopes = [ca.sparsify(slope) for slope in (A, B)] if kind is SX else [A, B]
+    return ca.Function("error_slopes", [x, u, p, t], slopes, {"cse": kind is SX})
 
 
 def error_rates(m: Process) -> Kernel:

@@ -134,7 +134,7 @@ def observability_map(
     >>> m = da.Mechanism("cart", planar=True)
     >>> cart = m.add_body("cart", mass=1.0, inertia=0.1)
     >>> slide = m.add_prismatic("S", m.ground.at(0, 0), cart.at(0, 0))
-    >>> place, speed = m.add_sensor("ruler", da.displacement("S")), m.add_sensor("speed", da.rate("S"))
+    >>> place, speed = m.add_sensor("ruler", da.displacement("S")), m.add_sensor("speed", da.speed("S"))
     >>> seen = observability_map(da.equations(m), {"S.displacement": [0.0, 1.0]}, outputs="speed")
     >>> seen.rank.tolist(), seen.best(1, ["ruler", "speed"]).outputs
     ([1, 1], ('ruler',))
@@ -157,7 +157,7 @@ def observability_map(
         speeds = slope.reshape(machine.nx, n)[eqs.nq : eqs.nq + eqs.nv]
         if k == 0:
             moduli = np.abs(np.linalg.eigvals(A))
-            oscillating = moduli[moduli > SLOW * moduli.max(initial=0.0)]
+            oscillating = moduli[~slow(moduli)]
             omega = float(np.median(oscillating)) if len(oscillating) else 1.0
             inertia = Kernel(eqs.functions["inertia"])
             M = inertia(state.q, eqs.p, state.t)[0].reshape(eqs.nv, eqs.nv)
@@ -175,8 +175,13 @@ def observability_map(
     return every.of([machine.outputs.names[k] for k in chosen])
 
 
-SLOW = 1e-6  # modulus of an eigenvalue, of the largest, that counts as 0: a double 0 comes out as √ε = 1e-8
-UNSEEN = 1e-8  # smallest singular value, of the largest, that counts as 0: eigenvalues are exact to 1e-12
+def slow(values: Any, share: float = 1e-6) -> Any:
+    """Eigenvalues that count as 0.
+
+    share : their modulus as a share of the largest: a double 0 comes out as √ε = 1e-8.
+    """
+    moduli = np.abs(values)
+    return moduli <= share * moduli.max(initial=0.0)
 
 
 def _sizes(
@@ -199,15 +204,17 @@ def _sizes(
     return np.array([read[name] for name in names])
 
 
-def _judge(rates: FloatArray, rows: FloatArray) -> tuple[FloatArray, IntArray, ComplexArray]:
-    """Strength, rank and weakest eigenvalue at every pose."""
+def _judge(rates: FloatArray, rows: FloatArray, unseen: float = 1e-8) -> tuple[FloatArray, IntArray, ComplexArray]:
+    """Strength, rank and weakest eigenvalue at every pose.
+
+    unseen : smallest singular value, of the largest, that counts as 0: eigenvalues are exact to 1e-12.
+    """
     poses, n, _ = rates.shape
     strength, rank = np.empty(poses), np.empty(poses, dtype=np.intp)
     weakest = np.empty(poses, dtype=np.complex128)
     for k, (A, C) in enumerate(zip(rates, rows, strict=True)):
         values = np.linalg.eigvals(A)
-        largest = float(np.abs(values).max(initial=0.0))
-        values = np.where(np.abs(values) <= SLOW * largest, 0.0, values)
+        values = np.where(slow(values), 0.0, values)
         values = np.unique(values[values.imag >= 0.0])
         stacked = np.concatenate(
             [A - values[:, None, None] * np.eye(n), np.broadcast_to(C, (len(values), *C.shape))], axis=1
@@ -215,5 +222,5 @@ def _judge(rates: FloatArray, rows: FloatArray) -> tuple[FloatArray, IntArray, C
         singular = np.linalg.svd(stacked, compute_uv=False)
         least = int(np.argmin(singular[:, -1]))
         strength[k], weakest[k] = singular[least, -1], values[least]
-        rank[k] = int((singular > UNSEEN * singular[:, :1]).sum(axis=1).min())
+        rank[k] = int((singular > unseen * singular[:, :1]).sum(axis=1).min())
     return strength, rank, weakest

@@ -60,7 +60,7 @@ def reduce_links(
 
     Examples
     --------
-    >>> from dalembert.studies.flexible.manipulator_model import MASTERS, manipulator
+    >>> from dalembert.studies.manipulator.manipulator_model import MASTERS, manipulator
     >>> reduced = reduce_links(manipulator(), MASTERS, modes=[1, 2, 4, 7])
     >>> reduced.size, reduced.validity().errors.round(3).tolist()
     (13, [0.012, 0.001, 0.025, 0.051, 1.033, 0.026])

@@ -299,7 +299,8 @@ class _Reduction:
             ahead, drift = SX.eye(nq), SX.zeros(nq)
             value, rate = ca.vertcat(value, x), ca.vertcat(rate, y)
             S_own, bias = ca.vertcat(S_own, SX.eye(nq)), ca.vertcat(bias, SX.zeros(nq))
-        made["kinematics"] = [ca.vertcat(ahead, N @ at.W @ own), ca.vertcat(drift, N @ at.c + n)]
+        # without its zeros: filters name errors after the coordinates that a speed moves
+        made["kinematics"] = [ca.sparsify(ca.vertcat(ahead, N @ at.W @ own)), ca.vertcat(drift, N @ at.c + n)]
         made["inertia"], made["forces"] = [mass], [force]
         if about is not None:
             linear = about if modes is None else about.modal(modes=modes)

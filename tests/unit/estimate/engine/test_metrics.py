@@ -44,6 +44,25 @@ def test_the_spectrum_of_an_error_shows_its_amplitude_and_frequency():
     assert error.max() == pytest.approx(0.3, rel=1e-3)
 
 
+@pytest.mark.spec("004-C67")
+def test_amplitudes_of_truth_and_estimate_stand_side_by_side_at_the_frequencies_asked_for():
+    record = pushed(1000)  # 100 s: a line every 0.01 Hz
+    estimate = kalman().run(record)
+    t = record.time
+    waves = {0.5: 0.3, 1.004: 0.2}  # on a line, and between two of them
+    truth = Record.from_channels(
+        t, {"speed": estimate["speed"] + sum(a * np.sin(2 * np.pi * f * t) for f, a in waves.items())}
+    )
+    found = estimate.compare(truth).amplitudes("speed", waves)
+    # between lines a Hann window loses at most 15 %: 1 - 0.849
+    assert found[0] == pytest.approx([0.3, 0.0], abs=2e-3)
+    assert 0.849 * 0.2 < found[1, 0] < 0.2 + 2e-3
+    assert found[:, 1].max() < 2e-3
+    assert found[0, 0] == estimate.compare(truth).spectra("speed")[1][50]
+    with raises(DataError, "out-of-range"):
+        estimate.compare(truth).amplitudes("speed", [6.0])
+
+
 def test_a_truth_sampled_otherwise_is_interpolated_and_one_too_short_is_refused():
     record = pushed(200, noise=0.0)
     estimate = kalman().run(record)

@@ -10,6 +10,7 @@ from tests.helpers.findings import raises
 
 
 @pytest.mark.spec("004-C66")
+@pytest.mark.spec("004-T12")
 def test_the_manipulator_saves_two_thirds() -> None:
     count = da.estimate.operation_count(30, masters=9, modes=4)
     assert (count.reduced, count.full, count.pays) == (38461, 108000, True)

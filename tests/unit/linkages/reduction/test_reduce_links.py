@@ -9,8 +9,8 @@ import dalembert as da
 from dalembert.errors import DataError, ModelWarning
 from dalembert.linkages import ReducedLinks, reduce_links
 from dalembert.structures import InteriorModeRanking
-from dalembert.studies.flexible.flexible_manipulator import LOWEST, aligned, rank_at, transposed_nco
-from dalembert.studies.flexible.manipulator_model import MASTERS, POSE, RIGID, manipulator
+from dalembert.studies.manipulator.flexible_manipulator import LOWEST, aligned, rank_at, transposed_nco
+from dalembert.studies.manipulator.manipulator_model import MASTERS, POSE, RIGID, manipulator
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +49,33 @@ def test_reduced_equations_have_the_matrices_of_the_basis_at_every_pose(reduced:
         assert np.abs(stiffness[:10, :10] - Y.T @ K @ Y).max() < 1e-11 * np.abs(K).max()
         # K stays block diagonal at every pose, as constraint modes are static
         assert np.abs((Y.T @ K @ Y)[:6, 6:]).max() < 1e-11 * np.abs(K).max()
+
+
+@pytest.mark.spec("004-C58")
+def test_static_shapes_are_computed_anew_at_every_pose(reduced: ReducedLinks) -> None:
+    """Loads on the masters bend the reduced linkage as the whole one, wherever it is; shapes of q* do not.
+
+    K of the masters in the reduced equations is the Schur complement of K of the whole at that pose.
+    """
+    eqs, names = da.equations(reduced), list(reduced.erls.linkage.names)
+    m = [names.index(name) for name in reduced.masters]
+    s = [k for k in range(len(names)) if k not in m]
+
+    def condensed(K: np.ndarray) -> np.ndarray:
+        return K[np.ix_(m, m)] - K[np.ix_(m, s)] @ np.linalg.solve(K[np.ix_(s, s)], K[np.ix_(s, m)])
+
+    still = np.zeros(eqs.nv), np.zeros(0), np.zeros(eqs.nu)
+    frozen = reduced.basis_at(None)[:, : len(m)]
+    for offset in (-0.5, -0.2, 0.3):
+        pose = {RIGID[0]: POSE[RIGID[0]] + offset, RIGID[2]: POSE[RIGID[2]] - 2 * offset}
+        x = reduced.erls.rigid_state(pose)
+        K = reduced.erls.matrices(x)[1][: len(names), : len(names)]
+        q = np.concatenate([np.zeros(10), x])
+        found = eqs.kernel("tangent")(q, *still, eqs.p, 0.0)[0][: len(m), : len(m)]
+        assert np.abs(found - condensed(K)).max() < 1e-10 * np.abs(found).max()
+        # any other shapes strain more for the same displacements of the masters
+        more = np.linalg.eigvalsh(frozen.T @ K @ frozen - found)
+        assert more[0] > -1e-10 * np.abs(found).max() and more[-1] > 0.1 * np.abs(found).max()
 
 
 @pytest.mark.spec("004-C59")

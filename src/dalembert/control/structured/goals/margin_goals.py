@@ -15,9 +15,9 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from dalembert.control.judge.margins import margins
-from dalembert.control.structured.goal import GOALS, Goal, Penalty, open_at_inputs
+from dalembert.control.structured.goal import GOALS, DesignGoal, Penalty, open_at_inputs
 from dalembert.control.structured.goals.norm_goals import evaluate_peaks
-from dalembert.control.structured.loops import Channel, Family, Loops, input_channel
+from dalembert.control.structured.loops import Channel, Family, FamilyLoops, input_channel
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.declare import above_and_below, positive
 from dalembert.core.results import result
@@ -30,13 +30,13 @@ def _exact(model: StateSpace, controller: StateSpace) -> Any:
         return margins(open_at_inputs(model, controller))
 
 
-def _loop_gain(loops: Loops, channel: Channel, omega: FloatArray) -> ComplexArray:
+def _loop_gain(loops: FamilyLoops, channel: Channel, omega: FloatArray) -> ComplexArray:
     """L_i (k, frequencies, inputs)."""
     T = np.einsum("kfii->kfi", loops.response(channel, omega))
     return np.asarray(1.0 / (1.0 + T) - 1.0)
 
 
-def _add_log(loops: Loops, channel: Channel, place: tuple[int, float, int], L: complex, weight: complex) -> None:
+def _add_log(loops: FamilyLoops, channel: Channel, place: tuple[int, float, int], L: complex, weight: complex) -> None:
     """Add the gradient of Re(weight ln L) at a frequency; dL = -(1 + L)² dT."""
     k, omega, i = place
     size = channel.D12.shape[1]
@@ -46,7 +46,7 @@ def _add_log(loops: Loops, channel: Channel, place: tuple[int, float, int], L: c
 
 
 @result
-class PhaseMarginGoal(Goal):
+class PhaseMarginGoal(DesignGoal):
     """The loop opened at any driven input, the others closed, tolerates at least this lag or lead [rad].
 
     Examples
@@ -67,7 +67,7 @@ class PhaseMarginGoal(Goal):
     def prepare(self, family: Family) -> Channel:
         return input_channel(family)
 
-    def evaluate(self, prepared: Channel, loops: Loops, penalty: Penalty) -> float:
+    def evaluate(self, prepared: Channel, loops: FamilyLoops, penalty: Penalty) -> float:
         omega = loops.frequencies(160, 30.0)
         L = _loop_gain(loops, prepared, omega)
         size = np.log(np.maximum(np.abs(L), 1e-300))
@@ -83,7 +83,7 @@ class PhaseMarginGoal(Goal):
                 step = 1e-4 * w
                 near = _single(loops, prepared, k, np.array([w - step, w, w + step]))[:, i]
                 slope = complex(np.log(near[2] / near[0])) / (2 * step)
-                if abs(slope.real) * w > 1e-3:  # else the gain touches one
+                if _crosses(slope, w):
                     w += float(np.clip(-math.log(abs(near[1])) / slope.real, -0.05 * w, 0.05 * w))
             places[number] = (k, w, i)
             gains.append(complex(_single(loops, prepared, k, np.array([w]))[0, i]))
@@ -94,7 +94,7 @@ class PhaseMarginGoal(Goal):
         for place, L_, slope, phase, weight in zip(places, gains, slopes, phases, weights, strict=True):
             if weight:
                 sign = -weight * np.sign(phase) / self.angle
-                steep = slope.real if abs(slope.real) * place[1] > 1e-3 else np.inf
+                steep = slope.real if _crosses(slope, place[1]) else np.inf
                 _add_log(loops, prepared, place, L_, sign * (-1j - slope.imag / steep))
         return value
 
@@ -102,7 +102,12 @@ class PhaseMarginGoal(Goal):
         return float(min(each.phase for each in _exact(model, controller).channels))
 
 
-def _single(loops: Loops, channel: Channel, k: int, omega: FloatArray) -> ComplexArray:
+def _crosses(slope: complex, omega: float, least: float = 1e-3) -> bool:
+    """Whether ln|L| passes zero at ω with a slope by ln ω of at least ``least``; else the gain touches one."""
+    return abs(slope.real) * omega > least
+
+
+def _single(loops: FamilyLoops, channel: Channel, k: int, omega: FloatArray) -> ComplexArray:
     """L_i (frequencies, inputs) of model k."""
     B, C, D = (part[k] for part in loops.closed(channel))
     modal = 1.0 / (1j * omega[:, None] - loops.poles[k])
@@ -111,7 +116,7 @@ def _single(loops: Loops, channel: Channel, k: int, omega: FloatArray) -> Comple
 
 
 @result
-class CrossoverGoal(Goal):
+class CrossoverGoal(DesignGoal):
     """Beyond this frequency [rad/s] the loop opened at any driven input has a gain below one."""
 
     kind: ClassVar[str] = "crossover"
@@ -125,7 +130,7 @@ class CrossoverGoal(Goal):
         beyond = np.geomspace(1.0, 30.0, 12)  # above the modes a loop gain falls: a few frequencies show it
         return input_channel(family), np.tile(self.frequency / family.rate * beyond, (len(family), 1))
 
-    def evaluate(self, prepared: tuple[Channel, FloatArray], loops: Loops, penalty: Penalty) -> float:
+    def evaluate(self, prepared: tuple[Channel, FloatArray], loops: FamilyLoops, penalty: Penalty) -> float:
         channel, omega = prepared
         L = _loop_gain(loops, channel, omega)
         size = np.log(np.maximum(np.abs(L), 1e-300))
@@ -140,7 +145,7 @@ class CrossoverGoal(Goal):
 
 
 @result
-class DiskMarginGoal(Goal):
+class DiskMarginGoal(DesignGoal):
     """An independent complex factor in a disk of this size α at every driven input is tolerated: 1/‖S - 1/2‖∞ ≥ α."""
 
     kind: ClassVar[str] = "disk margin"
@@ -154,7 +159,7 @@ class DiskMarginGoal(Goal):
     def prepare(self, family: Family) -> Channel:
         return input_channel(family, shift=0.5)
 
-    def evaluate(self, prepared: Channel, loops: Loops, penalty: Penalty) -> float:
+    def evaluate(self, prepared: Channel, loops: FamilyLoops, penalty: Penalty) -> float:
         return evaluate_peaks(loops, prepared, 1.0 / self.size, penalty)
 
     def measure(self, model: StateSpace, controller: StateSpace) -> float:

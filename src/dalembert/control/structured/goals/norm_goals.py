@@ -17,12 +17,12 @@ import numpy as np
 from dalembert.control.robust.generalized_plant import close_loop
 from dalembert.control.structured.goal import (
     GOALS,
-    Goal,
+    DesignGoal,
     Penalty,
     as_names,
     require_channels,
 )
-from dalembert.control.structured.loops import Channel, Family, Loops, named_channel
+from dalembert.control.structured.loops import Channel, Family, FamilyLoops, named_channel
 from dalembert.core.arrays import FloatArray
 from dalembert.core.declare import positive
 from dalembert.core.errors import DataError
@@ -34,7 +34,7 @@ Limit = Annotated[float, positive, "largest value"]
 
 
 def evaluate_peaks(
-    loops: Loops, channel: Channel, limit: float, penalty: Penalty,
+    loops: FamilyLoops, channel: Channel, limit: float, penalty: Penalty,
     weight: Callable[[FloatArray], FloatArray] | None = None, near: float = 0.7,
 ) -> float:  # fmt: skip
     """Penalty of σ_max(T) weight(ω) / limit at its peaks over the frequencies, of stable models.
@@ -64,7 +64,7 @@ def evaluate_peaks(
 
 
 def _highest(
-    loops: Loops, channel: Channel, k: int, ends: tuple[float, float],
+    loops: FamilyLoops, channel: Channel, k: int, ends: tuple[float, float],
     weight: Callable[[FloatArray], FloatArray] | None, rounds: int = 28,
 ) -> float:  # fmt: skip
     """Frequency of the largest gain between two logarithms, by golden section; ``rounds`` leave a millionth of them."""
@@ -91,7 +91,7 @@ def _highest(
 
 
 @result
-class H2Goal(Goal):
+class H2Goal(DesignGoal):
     """The H2 norm from inputs to outputs: the deviation of the outputs under white noise of unit intensity."""
 
     kind: ClassVar[str] = "H2"
@@ -112,7 +112,7 @@ class H2Goal(Goal):
         return Channel(channel.B1 * np.sqrt(family.rate), channel.C1, channel.D11, channel.D12,
                        channel.D21 * np.sqrt(family.rate))  # fmt: skip
 
-    def evaluate(self, prepared: Channel, loops: Loops, penalty: Penalty) -> float:
+    def evaluate(self, prepared: Channel, loops: FamilyLoops, penalty: Penalty) -> float:
         B, C, _ = loops.closed(prepared)
         V, W = loops.V, loops.W
         sums = -1.0 / (loops.poles[:, :, None] + loops.poles[:, None, :].conj())
@@ -132,7 +132,7 @@ class H2Goal(Goal):
 
 
 @result
-class HinfGoal(Goal):
+class HinfGoal(DesignGoal):
     """The H-infinity norm from inputs to outputs: the largest gain over all frequencies and directions."""
 
     kind: ClassVar[str] = "H-infinity"
@@ -149,7 +149,7 @@ class HinfGoal(Goal):
         require_channels(family, *names)
         return named_channel(family, *names)
 
-    def evaluate(self, prepared: Channel, loops: Loops, penalty: Penalty) -> float:
+    def evaluate(self, prepared: Channel, loops: FamilyLoops, penalty: Penalty) -> float:
         return evaluate_peaks(loops, prepared, self.most, penalty)
 
     def measure(self, model: StateSpace, controller: StateSpace) -> float:
@@ -157,7 +157,7 @@ class HinfGoal(Goal):
 
 
 @result
-class TrackingGoal(Goal):
+class TrackingGoal(DesignGoal):
     """The gain from references to errors stays below (peak i ω + steady ω_b) / (i ω + ω_b); the value is their ratio.
 
     inputs, outputs : references, and errors r - y as outputs of the models.
@@ -180,7 +180,7 @@ class TrackingGoal(Goal):
         require_channels(family, *names)
         return named_channel(family, *names), self.bandwidth / family.rate
 
-    def evaluate(self, prepared: tuple[Channel, float], loops: Loops, penalty: Penalty) -> float:
+    def evaluate(self, prepared: tuple[Channel, float], loops: FamilyLoops, penalty: Penalty) -> float:
         channel, omega_b = prepared
         weight = lambda w: np.abs((1j * w + omega_b) / (1j * w * self.peak + omega_b * self.steady))  # noqa: E731
         return evaluate_peaks(loops, channel, 1.0, penalty, weight)

@@ -7,15 +7,15 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from dalembert.control.robust.generalized_plant import close_loop
-from dalembert.control.structured.goal import GOALS, Goal, Penalty
-from dalembert.control.structured.loops import Family, Loops
+from dalembert.control.structured.goal import GOALS, DesignGoal, Penalty
+from dalembert.control.structured.loops import Family, FamilyLoops
 from dalembert.core.declare import between, not_negative
 from dalembert.core.results import result
 from dalembert.linear import StateSpace
 
 
 @result
-class DampingGoal(Goal):
+class DampingGoal(DesignGoal):
     """Every pole has at least this damping ratio -Re λ / |λ|.
 
     Examples
@@ -36,7 +36,7 @@ class DampingGoal(Goal):
     def prepare(self, family: Family) -> None:
         return None
 
-    def evaluate(self, prepared: Any, loops: Loops, penalty: Penalty) -> float:
+    def evaluate(self, prepared: Any, loops: FamilyLoops, penalty: Penalty) -> float:
         """ζ = -x / s, s² = |λ|² + δ²: dζ = (-(y² + δ²) dx + x y dy) / s³; an unstable pole counts by x too.
 
         δ is a thousandth of the mean pole: the ratio of a real pole would jump where it passes the origin.
@@ -53,7 +53,7 @@ class DampingGoal(Goal):
 
 
 @result
-class DecayGoal(Goal):
+class DecayGoal(DesignGoal):
     """Every pole decays at least at this rate, -Re λ [rad/s]."""
 
     kind: ClassVar[str] = "decay"
@@ -68,7 +68,7 @@ class DecayGoal(Goal):
     def prepare(self, family: Family) -> float:
         return self.rate / family.rate
 
-    def evaluate(self, prepared: float, loops: Loops, penalty: Penalty) -> float:
+    def evaluate(self, prepared: float, loops: FamilyLoops, penalty: Penalty) -> float:
         scale = max(prepared, 0.01)  # of the mean pole: a rate of zero asks for stability alone
         value, slope = penalty(1.0 + (prepared + loops.poles.real) / scale)
         loops.add_poles((slope / scale).astype(complex))

@@ -219,7 +219,7 @@ def find_dead_point(state: State, ahead: float = 0.1) -> Finding | None:
     method fails closer to a dead point, and a pose this far from one still exists.
     """
     eqs = state.eqs
-    seeds = [name for name in eqs.unrecorded if name.endswith(".seed") and name in eqs.coordinates.index]
+    seeds = eqs.unrecorded & {*eqs.coordinates.names}
     if not seeds:
         return None
     N, n = eqs.kernel("kinematics")(state.q, eqs.p, state.t)

@@ -19,9 +19,9 @@ from dalembert.linkages import EquivalentRigidLinks, ReducedLinks, reduce_links
 from dalembert.mechanics import equations
 from dalembert.solve.rest.linearize import linearize
 from dalembert.structures import InteriorModeRanking, Ranking, rank_modes
-from dalembert.studies.flexible.manipulator_model import MASTERS, POSE, RIGID, manipulator
-from dalembert.studies.flexible.manipulator_observer import observer
-from dalembert.studies.flexible.manipulator_updating import updating
+from dalembert.studies.manipulator.manipulator_model import MASTERS, POSE, RIGID, manipulator
+from dalembert.studies.manipulator.manipulator_observer import observer
+from dalembert.studies.manipulator.manipulator_updating import updating
 from dalembert.studies.runner import Outcome
 from dalembert.view.plots.figures import STYLE, new_figure
 from dalembert.view.reports.pages import Picture, Piece, Table, Text

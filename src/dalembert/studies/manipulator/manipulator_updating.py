@@ -32,7 +32,7 @@ from dalembert.linear.modes import Modes
 from dalembert.linkages.links import elastic_link
 from dalembert.linkages.motion import LinkagePose
 from dalembert.record import Record
-from dalembert.studies.flexible.manipulator_model import (
+from dalembert.studies.manipulator.manipulator_model import (
     LINKS,
     NODE_INERTIAS,
     ManipulatorFactors,

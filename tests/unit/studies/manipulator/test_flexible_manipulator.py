@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert.studies import runner
-from dalembert.studies.flexible import flexible_manipulator
+from dalembert.studies.manipulator import flexible_manipulator
 
 
 @pytest.mark.slow

@@ -1,0 +1,1 @@
+"""A flexible manipulator: its model, its updating on a modal test, its reduction and its observer."""
