@@ -1,9 +1,13 @@
-"""Group ``robust``: H-infinity synthesis of spring chains by Riccati equations and by matrix inequalities.
+"""Group ``robust``: H-infinity synthesis of spring chains, D-K iteration and μ of a distillation column.
 
 Unit masses between unit springs with free ends, C = 0.02 K, the control force on the first mass; disturbance force,
 position sensor with noise 0.05 and controlled position on the last, penalty 0.3 of the force. Peers: python-control
 (SLICOT's SB10AD) and dkpy (matrix inequalities). Everybody's controller is judged by the same loop: its poles, and its
 largest gain on a dense grid of frequencies. Time counts only where the loop is stable.
+
+The column is example 8.12 of Skogestad and Postlethwaite (2005). Everybody's controller is judged by its largest μ on
+400 frequencies, by the same minimisation over the scalings of its two valves; time counts where ours is not the larger
+one. μ is that of the inverse-based controller of the book: upper bounds on 60 frequencies.
 """
 
 from __future__ import annotations
@@ -18,12 +22,30 @@ from benchmarks.structures import figure
 SIZES = {20: 10, 40: 20}  # states: masses
 GOALS = {"python-control": 0.25, "dkpy": 0.05}
 LMI_MASSES = 3
+GAINS = [[87.8, -86.4], [108.2, -109.6]]
+FREQUENCIES = 60
+AS_LARGE = 1e-3  # relative excess of a largest μ that its tolerance explains
 
 
 def rows() -> list[Row]:
     """Seconds of one synthesis; the gain that its loop has is in the note."""
     result = [_row(f"hinf/{states}", "hinf", masses, GOALS) for states, masses in SIZES.items()]
-    return [*result, _row(f"lmi/{2 * LMI_MASSES}", "lmi", LMI_MASSES, {"dkpy": 1.0})]
+    result.append(_row(f"lmi/{2 * LMI_MASSES}", "lmi", LMI_MASSES, {"dkpy": 1.0}))
+    return [*result, _column_row("dk", 0.3), _column_row("mu", 0.05)]
+
+
+def _column_row(name: str, goal: float) -> Row:
+    mine = figure(ask("benchmarks.robust", name, {}))
+    peer = figure(ask("benchmarks.robust", f"dkpy_{name}", {}, python=peer_python()))
+    both = mine.get("cpu") and peer.get("cpu")
+    verified = both and mine["mu"] <= (1.0 + AS_LARGE) * peer["mu"]
+    words = [f"{who} {found['mu']:.5g}" for who, found in (("largest μ ours", mine), ("dkpy", peer)) if "mu" in found]
+    words += [f"order {mine['order']} and {peer['order']}"] if both and "order" in mine else []
+    words += [f"{mine['cpu'] / peer['cpu']:.4f} of dkpy (goal {goal:g})"] if both else []
+    words += [f"{mine['whole']:.2g} s with worst machine and proof"] if "whole" in mine else []
+    extra = {"details": {"ours": mine, "dkpy": peer}, "note": "; ".join(words), "error": mine.get("mu")}
+    return Row(f"robust/{name}", "s", mine.get("cpu") if verified or not both else None, {"dkpy": peer.get("cpu")},
+               goal, extra=extra)  # fmt: skip
 
 
 def _row(name: str, ours: str, masses: int, goals: dict[str, float]) -> Row:
@@ -122,3 +144,122 @@ def dkpy(task: dict[str, Any], emit: Emit) -> None:
         return K.A, K.B, K.C, K.D
 
     _measure(task, emit, solve)
+
+
+# -- the distillation column -------------------------------------------------------------------------------------------
+
+
+def column() -> Any:
+    """The column with uncertain valves and weights; our plant."""
+    from dalembert.control import tf
+    from dalembert.linear import StateSpace, append, connect, dynamic_block
+
+    G = StateSpace(-np.eye(2) / 75, np.eye(2) / 75, GAINS, inputs=["v1", "v2"], outputs=["g1", "g2"])
+    valve = tf([1.0, 0.2], [0.5, 1.0])
+    valves = [dynamic_block(f"valve{k}", inputs=f"u{k}", outputs=f"a{k}", weight=valve) for k in (1, 2)]
+    weight = append([tf([5.0, 0.5], [10.0, 1e-5])] * 2).replace(inputs=["e1", "e2"], outputs=["z1", "z2"])
+    pair = [[1, 0, 1, 0], [0, 1, 0, 1]]
+    driven = StateSpace.gain(pair, inputs=["u1", "u2", "a1", "a2"], outputs=["v1", "v2"])
+    error = StateSpace.gain(pair, inputs=["g1", "g2", "w1", "w2"], outputs=["e1", "e2"])
+    read = StateSpace.gain(-np.eye(2), inputs=["e1", "e2"], outputs=["y1", "y2"])
+    parts = [G, *valves, weight, driven, error, read]
+    return connect(parts, inputs=["w1", "w2", "u1", "u2"], outputs=["z1", "z2", "y1", "y2"])
+
+
+def inverse_based() -> tuple[Any, Any, Any, Any]:
+    """0.7 (75 s + 1)/s G(0)⁻¹."""
+    gain = 0.7 * np.linalg.inv(GAINS)
+    return np.zeros((2, 2)), np.eye(2), gain, 75.0 * gain
+
+
+def largest_mu(controller: tuple[Any, Any, Any, Any], count: int = 400) -> float:
+    """Largest upper bound of μ, minimised over the scalings of both valves, from 1e-4 to 1e3 rad/s."""
+    import scipy.optimize
+
+    A, B, C, D = (np.atleast_2d(np.asarray(each, dtype=float)) for each in controller)
+    best, x = 0.0, np.zeros(2)
+    for s in 1j * np.geomspace(1e-4, 1e3, count):
+        K = C @ np.linalg.solve(s * np.eye(len(A)) - A, B) + D
+        G = np.array(GAINS) / (75.0 * s + 1.0)
+        w_i, w_p = (s + 0.2) / (0.5 * s + 1.0), 0.5 * (10.0 * s + 1.0) / (10.0 * s + 1e-5)
+        S = np.linalg.inv(np.eye(2) + G @ K)  # of e = G v + w, u = -K e
+        M = np.block([[-w_i * K @ S @ G, -w_i * K @ S], [w_p * S @ G, w_p * S]])
+
+        def gain(x: Any, M: Any = M) -> float:
+            d = np.exp(np.array([*x, 0.0, 0.0]))
+            return float(np.linalg.norm(d[:, None] * M / d, 2))
+
+        guesses = [scipy.optimize.minimize(gain, start, method="Nelder-Mead") for start in (x, np.zeros(2))]
+        found = min(guesses, key=lambda each: each.fun)
+        best, x = max(best, float(found.fun)), found.x
+    return best
+
+
+def _measure_column(emit: Emit, solve: Any) -> None:
+    cpu, controller = cpu_time(solve)
+    emit({"cpu": cpu, "mu": largest_mu(controller), "order": len(controller[0])})
+
+
+def dk(task: dict[str, Any], emit: Emit) -> None:
+    from dalembert.control import dk
+
+    def solve() -> Any:
+        K = dk(column(), outputs=["y1", "y2"], inputs=["u1", "u2"]).controller
+        return K.A, K.B, K.C, K.D
+
+    _measure_column(emit, solve)
+
+
+def dkpy_dk(task: dict[str, Any], emit: Emit) -> None:
+    """As its own example of this column: three iterations with scalings up to order 4."""
+    import dkpy
+
+    example = dkpy.example_skogestad2006_p325()
+    search = dkpy.DkIterAutoOrder(
+        controller_synthesis=dkpy.HinfSynSlicot(), structured_singular_value=dkpy.SsvLmiBisection(n_jobs=1),
+        d_scale_fit=dkpy.DScaleFitSlicot(), max_mu=1, max_mu_fit_error=1e-2, max_iterations=3, max_fit_order=4,
+    )  # fmt: skip
+
+    def solve() -> Any:
+        K, *_ = search.synthesize(example["P"], example["n_y"], example["n_u"], np.logspace(-3, 3, 61), _blocks())
+        return K.A, K.B, K.C, K.D
+
+    _measure_column(emit, solve)
+
+
+def _blocks() -> list[Any]:
+    import dkpy
+
+    return [dkpy.ComplexFullBlock(1, 1), dkpy.ComplexFullBlock(1, 1), dkpy.ComplexFullBlock(2, 2)]
+
+
+def mu(task: dict[str, Any], emit: Emit) -> None:
+    """The upper bounds alone, as the peer's; ``whole`` : the public call, with worst valves and proof."""
+    from dalembert.control import mu
+    from dalembert.control.uncertainty.mu import Cover, closed_blocks
+    from dalembert.control.uncertainty.structured_bound import BlockStructure
+    from dalembert.linear import StateSpace, connect
+
+    law = StateSpace(*inverse_based(), inputs=["y1", "y2"], outputs=["u1", "u2"])
+    w, z, omega = ("w1", "w2"), ("z1", "z2"), np.logspace(-3, 3, FREQUENCIES)
+    loop = connect([column(), law], inputs=w, outputs=z)
+    system, blocks = closed_blocks(loop, w, z)
+
+    def bounds() -> Any:
+        cover = Cover((system.A, system.B, system.C, system.D), BlockStructure(blocks), 2e-3)
+        return max(cover.at(float(f)).bound for f in omega)
+
+    cpu, bound = min((cpu_time(bounds) for _ in range(5)), key=lambda each: each[0])
+    whole, judged = cpu_time(lambda: mu(loop, inputs=w, outputs=z, frequencies=omega))
+    emit({"cpu": cpu, "mu": float(bound), "whole": whole, "proved": judged.proved})
+
+
+def dkpy_mu(task: dict[str, Any], emit: Emit) -> None:
+    import control
+    import dkpy
+
+    example = dkpy.example_skogestad2006_p325()
+    loop = example["P"].lft(control.ss(*inverse_based()))
+    response = loop(1j * np.logspace(-3, 3, FREQUENCIES))
+    cpu, (bound, *_) = cpu_time(lambda: dkpy.SsvLmiBisection(n_jobs=1).compute_ssv(response, block_structure=_blocks()))
+    emit({"cpu": cpu, "mu": float(np.max(bound))})

@@ -22,8 +22,8 @@ collect_ignore_glob = ["helpers/*"]
 
 # The machine may be loaded and a first example builds expressions: time says nothing about correctness here.
 _patient = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("quick", max_examples=20, derandomize=True, database=None, **_patient)
-settings.register_profile("few", max_examples=10, derandomize=True, database=None, **_patient)
+settings.register_profile("quick", max_examples=10, derandomize=True, database=None, **_patient)
+settings.register_profile("few", max_examples=5, derandomize=True, database=None, **_patient)
 settings.register_profile("wide", max_examples=200, print_blob=True, **_patient)
 PROFILE = os.environ.get("DALEMBERT_TEST_PROFILE", "quick")
 settings.load_profile(PROFILE)

@@ -62,6 +62,7 @@ def test_every_command_on_a_model_takes_the_option() -> None:
     assert refused.exit_code == 2 and "absolute" in refused.stderr
 
 
+@pytest.mark.slow
 def test_a_report_shows_the_option(tmp_path: Path) -> None:
     page = tmp_path / "run.html"
     result = run("simulate", "pendulum", "--until", 0.1, "--coordinates", "joint", "--report", page, "--json")

@@ -15,7 +15,7 @@ REFUSED = {
     ("modes", "whitworth"): "nothing else in it is free to move",
     ("linearize", "whitworth"): "nothing else in it is free to move",
 }
-QUICK = ("three-rrr", "rolling-disc", "whitworth")
+QUICK = ("three-rrr", "whitworth")
 MACHINES = [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in list_models()]
 
 

@@ -76,6 +76,7 @@ def test_names_from_a_file_cannot_bring_code_into_the_page(tmp_path):
     assert "<script>alert(1)" not in page and "<b>rod" not in page
 
 
+@pytest.mark.slow
 def test_a_machine_at_rest_and_a_spatial_one_have_pages_too(tmp_path):
     for name, until in (("pendulum", 0.1), ("top", 0.05)):
         start = ["--start", "hinge.angle=-90 deg"] if name == "pendulum" else []
@@ -84,6 +85,7 @@ def test_a_machine_at_rest_and_a_spatial_one_have_pages_too(tmp_path):
     assert "No joint moved" in (tmp_path / "pendulum.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_channels_asked_for_are_those_drawn(tmp_path):
     result = run("simulate", "pendulum", "--until", 0.1, "--plot", "tip,encoder", "--report", tmp_path / "page.html")
     assert result.exit_code == 0, result.output
@@ -98,6 +100,7 @@ def test_a_report_that_is_no_page_is_refused(tmp_path):
         da.report(da.simulate(eqs, 0.1), tmp_path / "page.pdf", mechanism=m, equations=eqs)
 
 
+@pytest.mark.slow
 def test_a_run_without_a_scene_says_so_on_its_page(tmp_path):
     m = da.read_model("pendulum")
     eqs = da.equations(m)

@@ -54,6 +54,7 @@ def feedback() -> Any:
     return da.control.lqr(CART, Q=1.0, R=1.0)
 
 
+@cache
 def arm() -> da.EquationsOfMotion:
     m = da.Mechanism("arm", planar=True)
     body = m.add_body("arm", mass=2.0, inertia=da.rod(1.0))
@@ -266,3 +267,107 @@ def test_a_long_horizon_gives_the_gain_of_the_infinite_one() -> None:
     """Just inside the limit: 1e14 times the shortest time of the loop."""
     infinite = da.control.lqr(CART, Q=1.0, R=1.0)
     np.testing.assert_allclose(da.control.lqr(CART, Q=1.0, R=1.0, horizon=1e9).K, infinite.K, rtol=1e-9)
+
+
+def hand_written(**wrong: Any) -> Any:
+    q = pendulum().coordinates
+    return da.EquationsOfMotion(**{"name": "m", "functions": {}, "coordinates": q, "speeds": q, **wrong})
+
+
+def levelled(**options: Any) -> Any:
+    return da.tree.inverse_kinematics(arm(), {"arm": [0.5, 0.0, 0.0]}, **options)
+
+
+def strip(**options: Any) -> Any:
+    frame = da.structures.Frame("strip", planar=True)
+    frame.add_points(["root", "tip"], [[0, 0], [0.5, 0]])
+    frame.add_beam("strip", "root", "tip", section=da.structures.Section.rectangle(0.004, 0.03), material="steel")
+    return da.structures.flexible_body(frame, **{"fixed": "root", "modes": 1, **options})
+
+
+def block(**sets: Any) -> Any:
+    made = da.structures.box_mesh((1.0, 1.0, 1.0), (1, 1, 1))
+    return made.replace(**sets)
+
+
+def softer(**options: Any) -> Any:
+    build = lambda k: da.SecondOrder([[1.0]], [[k]], coordinates="x")  # noqa: E731
+    return da.identify.update(build, build(2.0).modes(), {"k": 1.5}, progress=False, **options)
+
+
+# in place of names, a mapping, a path, an object of ours
+NO_NUMBERS: dict[str, Callable[[Any], Any]] = {
+    "equations of a gain": lambda x: da.tree.manipulability(x, None, "arm"),
+    "joints of a manipulability": lambda x: da.tree.manipulability(arm(), arm().state(), "arm", joints=x),
+    "place of a closed form": lambda x: da.tree.closed_form(arm(), arm().state(), tip=x),
+    "place of a compliance": lambda x: da.tree.compliance(arm(), arm().state(), x),
+    "weights of a search": lambda x: levelled(weights=x),
+    "rates of a path": lambda x: da.tree.quintic(arm(), {"shoulder": [0.0, 1.0]}, 1.0, rates=x),
+    "equations of efforts": lambda x: da.tree.inverse_dynamics(x, None),
+    "coordinates of efforts": lambda x: da.equilibrium(pendulum(), efforts=x),
+    "start of a motion": lambda x: da.kinematics(pendulum(), 1.0, start=x),
+    "independent speeds": lambda x: da.mobility(pendulum(), independent=x),
+    "inputs of a servo": lambda x: da.control.computed_torque(
+        pendulum(), {"hinge.angle": 0.0}, frequency=9.0, actuated=x
+    ),
+    "drives of a law": lambda x: da.control.custom_law("law", lambda s: s["hinge.angle"], x, dt=0.1),
+    "units of a law": lambda x: da.control.custom_law("law", lambda s: s["hinge.angle"], "u", dt=0.1, units=x),
+    "input of a PID": lambda x: da.control.pid(1.0, drives=x),
+    "inputs of a cascade": lambda x: da.control.cascade(
+        arm(), {"shoulder.angle": 0.0}, drives=x, position=1.0, velocity=1.0
+    ),
+    "ranges of parameters": lambda x: da.linear.fit_uncertain(lambda p: CART, x),
+    "points of a body": lambda x: da.Mechanism("m").add_body("b", mass=1.0, points=x),
+    "mechanism of a URDF file": lambda x: da.write_urdf(x, folder() / "arm.urdf"),
+    "path of a record": lambda x: da.read_record(x),
+    "path of a body": lambda x: da.read_flexible_body(x),
+    "parts of a file": lambda x: da.read_flexible_body(body_file(), without=x),
+    "path of a module": lambda x: da.export_python(pendulum(), x),
+    "path of a page": lambda x: da.animate(pendulum().state(), x),
+    "channels of a page": lambda x: da.animate(pendulum().state(), channels=x),
+    "names of a record": lambda x: da.Record([0.0], [[0.0]], x),
+    "units of a record": lambda x: da.Record([0.0], [[0.0]], ["x"], units=x),
+    "scene of a record": lambda x: da.Record([0.0], [[0.0]], ["x"], scene=x),
+    "channels of a derivative": lambda x: da.estimate.lanczos_derivative(RUN, x),
+    "inputs of a filter": lambda x: da.estimate.Kalman(SAMPLED, Q=1.0, R=1.0, inputs=x),
+    "outputs of a filter": lambda x: da.estimate.ExtendedKalman(pendulum(), Q=1.0, R=1.0, dt=0.1, outputs=x),
+    "candidates for sensors": lambda x: da.estimate.local_observability(
+        pendulum(), outputs="encoder", along=da.assemble(pendulum()), dt=0.01, samples=9, candidates=x
+    ),
+    "states of a model": lambda x: da.estimate.UserModel(lambda x, u: x, lambda x: x, states=x, outputs=["y"]),
+    "channels of equations": lambda x: hand_written(coordinates=x),
+    "functions of equations": lambda x: hand_written(functions=x),
+    "held nodes": lambda x: strip(fixed=x),
+    "static shapes": lambda x: strip(static=x),
+    "loads that stiffen": lambda x: strip(stiffening=x),
+    "node of a frame": lambda x: strip(reference=x),
+    "damping of a body": lambda x: strip(damping=["a", x]),
+    "section of a beam": lambda x: da.structures.Beam(length=1.0, section=x, material="steel"),
+    "loads of a beam": lambda x: CLAMPED.system(1, distributed=x),
+    "sets of a mesh": lambda x: block(point_sets=x),
+    "directions of a support": lambda x: da.structures.Solid("b", block(), "steel").add_support([0], x),
+    "axes of a material": lambda x: da.structures.OrthotropicMaterial("m", 1, 1, 1, 0, 0, 0, 1, 1, 1, 1, axes=x),
+    "system of a derivation": lambda x: da.symbolic.lagrange(x),
+    "planar model": lambda x: da.symbolic.to_system(x),
+    "names of symbols": lambda x: da.symbolic.to_sympy(1.0, symbols=x),
+    "parts of an assembly": lambda x: da.symbolic.modular.Assembly("pair", x),
+    "bounds of an update": lambda x: softer(bounds=x),
+    "deviations of an update": lambda x: softer(deviations=x),
+    "unknowns of a model": lambda x: da.identify.StructuredModel(CHAIN, x),
+}
+
+
+@pytest.mark.parametrize("name", NO_NUMBERS)
+def test_a_number_or_any_object_in_place_of_names_is_refused(name: str) -> None:
+    for wrong in (3.0, object()):
+        with pytest.raises(DalembertError):
+            NO_NUMBERS[name](wrong)
+
+
+def test_whole_numbers_beyond_floats_are_numbers_too_large() -> None:
+    """2**70 is a legal number of bits and a legal deviation; 10**400 is neither."""
+    assert da.estimate.Accelerometer(1e-2, bits=2**70).resolution == 0.0
+    assert da.estimate.Encoder(16, noise=2**70).deviation == float(2**70)
+    for wrong in (lambda: da.estimate.Accelerometer(1e-2, bits=10**400), lambda: da.Noise(sensors={"y": 10**400})):
+        with pytest.raises(DalembertError):
+            wrong()

@@ -15,6 +15,7 @@ import pytest
 
 import dalembert as da
 from dalembert.core.errors import DalembertError, Interrupted
+from tests.helpers.repetitions import few
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of another kind")
 SOON = 20.0  # s: a busy machine; each of these computations takes minutes when it is not interrupted
@@ -68,7 +69,7 @@ def test_an_interruption_is_no_failure_of_what_was_interrupted() -> None:
     assert not issubclass(Interrupted, DalembertError | Exception)
 
 
-@pytest.mark.parametrize("lanes", [True, False])
+@pytest.mark.parametrize("lanes", few([True, False]))
 def test_a_sweep_ends_at_a_signal_with_its_points(lanes: bool, interrupt: Any) -> None:
     """Also in a run of SUNDIALS, which ends as `Interrupted`: that is no failure of the point."""
     eqs = da.equations(da.read_model("pendulum"))

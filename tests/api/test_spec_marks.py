@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+from types import SimpleNamespace
 
 import pytest
 
+from tests.conftest import pytest_collection_modifyitems
 from tests.coverage import known_ids, report
 
-CONFTEST = "from tests.conftest import pytest_collection_modifyitems\n"
+
+def collect(*marks: pytest.MarkDecorator) -> None:
+    """The check of a collection with one test that has these marks."""
+    item = SimpleNamespace(nodeid="test_one", iter_markers=lambda name: [one.mark for one in marks])
+    pytest_collection_modifyitems([item])
 
 
-def collect(tmp_path, text):
-    (tmp_path / "conftest.py").write_text(CONFTEST)
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    spec(*ids): requirements\n")
-    (tmp_path / "test_one.py").write_text(f"import pytest\n\n{text}\ndef test_one():\n    pass\n")
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider"]
-    return subprocess.run(
-        [*command, "--rootdir", str(tmp_path), "-c", str(tmp_path / "pytest.ini"), str(tmp_path)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def test_a_known_id_is_accepted(tmp_path):
-    assert collect(tmp_path, '@pytest.mark.spec("000-12", "002-G3")').returncode == 0
-
-
-@pytest.mark.parametrize("mark", ['spec("000-12", "009-99")', "spec()", "spec"])
-def test_an_unknown_or_missing_id_stops_the_collection(tmp_path, mark):
-    result = collect(tmp_path, f"@pytest.mark.{mark}")
-    assert result.returncode == pytest.ExitCode.USAGE_ERROR
-    assert "test_one" in result.stderr + result.stdout
+def test_an_unknown_or_missing_id_stops_the_collection():
+    collect(pytest.mark.spec("000-12", "002-G3"))
+    for wrong in (pytest.mark.spec("000-12", "009-99"), pytest.mark.spec()):
+        with pytest.raises(pytest.UsageError, match="test_one"):
+            collect(wrong)
 
 
 def test_the_report_counts_each_source_and_lists_what_lacks_a_test():

@@ -12,6 +12,7 @@ import pytest
 
 import dalembert as da
 from tests.helpers.findings import raises
+from tests.helpers.repetitions import few
 
 
 def pendulum(mass=2.0, length=0.5, angle=0.0):
@@ -238,7 +239,7 @@ def test_a_text_with_the_unit_of_another_quantity_is_refused(wrong):
         wrong(pendulum())
 
 
-@pytest.mark.parametrize("angle", [60.0, 90.0, -180.0, 1000.0])
+@pytest.mark.parametrize("angle", few([60.0, 90.0, -180.0, 1000.0], 3))
 def test_an_angle_of_many_turns_is_assembled(angle):
     assert da.assemble(da.equations(pendulum()), {"A.angle": angle})["A.angle"] == pytest.approx(angle, rel=1e-12)
 

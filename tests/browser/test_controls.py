@@ -114,6 +114,7 @@ def test_what_is_shown_has_names_for_those_who_do_not_see_it(desk: Visit) -> Non
     assert nameless == []
 
 
+@pytest.mark.slow
 def test_on_a_phone_nothing_is_cut_off_and_motion_waits_where_it_is_not_wanted(visit: Any, page: Path) -> None:
     seen = visit(page, size=(390, 780), reduced_motion="reduce", has_touch=True)
     assert not seen.read("dalembert.player.playing")

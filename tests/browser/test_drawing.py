@@ -10,6 +10,7 @@ import pytest
 
 import dalembert as da
 from dalembert.record import Record
+from tests.helpers.repetitions import few
 
 
 def body(t: Any, **more: Any) -> dict[str, Any]:
@@ -19,7 +20,7 @@ def body(t: Any, **more: Any) -> dict[str, Any]:
 SCENE = {"planar": True, "bodies": [{"name": "b", "points": [[0, 0, 0], [1, 0, 0]], "lines": [[0, 1]]}]}
 
 
-@pytest.mark.parametrize(("middle", "wide"), [(1.0, 2e-5), (0.0, 0.9), (-3e5, 20.0), (0.0, 4e-7), (2.0, 1e-3)])
+@pytest.mark.parametrize(("middle", "wide"), few([(1.0, 2e-5), (-3e5, 20.0), (0.0, 0.9), (0.0, 4e-7), (2.0, 1e-3)], 2))
 def test_neighbouring_tick_labels_differ_and_there_are_two_at_least(
     visit: Any, tmp_path: Path, middle: float, wide: float
 ) -> None:
@@ -53,7 +54,7 @@ def boxes(seen: Any) -> list[tuple[str, list[float]]]:
     ]
 
 
-@pytest.mark.parametrize("name", ["four-bar", "cart-pendulum", "quarter-car"])
+@pytest.mark.parametrize("name", few(["four-bar", "cart-pendulum", "quarter-car"]))
 def test_names_lie_beside_bodies_and_not_on_each_other(visit: Any, tmp_path: Path, name: str) -> None:
     m = da.read_model(name)
     eqs = da.equations(m)
@@ -76,6 +77,7 @@ def test_names_lie_beside_bodies_and_not_on_each_other(visit: Any, tmp_path: Pat
     seen.quiet()
 
 
+@pytest.mark.slow
 def test_a_machine_in_space_fills_the_canvas(visit: Any, tmp_path: Path) -> None:
     m = da.Mechanism("tripod")
     for k in range(3):

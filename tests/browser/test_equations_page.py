@@ -50,7 +50,7 @@ def test_formulas_are_laid_out_without_a_network(opened: Any) -> None:
 
 
 def test_long_formulas_scroll_and_the_page_does_not_spill_on_a_phone(opened: Any) -> None:
-    page = opened("four-bar", "--formalism", "kane", viewport={"width": 375, "height": 800})
+    page = opened("four-bar", viewport={"width": 375, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= 375
     assert page.evaluate("[...document.querySelectorAll('.formula')].some(f => f.scrollWidth > f.clientWidth)")
 

@@ -124,6 +124,7 @@ def test_colours_show_the_deflection(desk: Visit) -> None:
     desk.quiet()
 
 
+@pytest.mark.slow
 def test_a_machine_of_rigid_bodies_has_no_such_slider(visit: Any, tmp_path: Path) -> None:
     da.animate(crank_rocker.simulate(0.2), tmp_path / "rigid.html")
     seen = visit(tmp_path / "rigid.html", "#t=0")
@@ -188,6 +189,7 @@ def test_a_joint_that_the_scale_draws_apart_has_a_line_between_its_sides(visit: 
     seen.quiet()
 
 
+@pytest.mark.slow
 def test_a_bent_body_is_drawn_shorter_and_joints_stay_closed(browser: Any, tmp_path: Path) -> None:
     """A strip with geometric stiffness: its last vertex is where the bob is, at its lowest and in any scale."""
     run = flexible_parts.stiffened_swing(planar=False)

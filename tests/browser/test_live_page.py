@@ -82,6 +82,7 @@ def test_sliders_follow_while_it_plays_and_plots_show_joints(visit: Any, server:
     seen.quiet()
 
 
+@pytest.mark.slow
 def test_feet_stand_in_the_live_view_as_they_do_in_an_animation(visit: Any, tmp_path: Any) -> None:
     m = da.Mechanism("arm")
     arm = m.add_body("arm", mass=1.0, inertia=da.rod(1.0, axis="z"), position=(0, 0, 0.5))
@@ -232,6 +233,7 @@ def test_a_length_of_5000_digits_is_refused(server: LiveServer) -> None:
     assert ask(server, "POST", f"/{server.token}/pose", **{"Content-Length": "9" * 5000})[0] == 413
 
 
+@pytest.mark.slow
 def test_a_run_that_leaves_the_picture_is_shown_whole_and_can_be_followed(visit: Any) -> None:
     m = da.Mechanism("cart", planar=True)
     cart = m.add_body("cart", mass=1.0, inertia=1.0)

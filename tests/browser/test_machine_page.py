@@ -125,6 +125,7 @@ def test_without_loop_it_stops_at_the_end(visit: Any, page: Path) -> None:
     assert seen.read("dalembert.time") == 2.0
 
 
+@pytest.mark.slow
 def test_a_page_is_dark_where_the_system_is_and_the_button_turns_it(visit: Any, page: Path) -> None:
     seen = visit(page, "#t=0", color_scheme="dark")
     brightness = "(() => { const c = dalembert.stage.scene.background; return (c.r + c.g + c.b) / 3; })()"

@@ -112,6 +112,7 @@ def test_a_report_follows_the_dark_screen_of_its_reader(open_report: Any, tmp_pa
     assert brightness == {"light": 255, "dark": 0x14}
 
 
+@pytest.mark.slow
 def test_figures_are_readable_on_a_phone_and_the_page_does_not_spill(open_report: Any, tmp_path: Path) -> None:
     t = np.linspace(0.0, 1.0, 101)
     record = da.Record.from_channels(t, {"x": np.sin(9 * t)}, {"x": "m"}, name="rig")

@@ -239,6 +239,7 @@ def test_many_chosen_modes_keep_the_headings_of_their_matrix(open_page: Any, pag
     assert seen.said == []
 
 
+@pytest.mark.slow
 def test_the_second_model_may_be_any_order(open_page: Any, page_of_frame: Path) -> None:
     seen = open_page(page_of_frame)
     seen.page.get_by_label("compare with").select_option("12")
@@ -334,6 +335,7 @@ def test_without_scripts_and_in_print_the_pictures_stay(open_page: Any, page_of_
     assert not seen.page.locator(".workbench .interactive").is_visible()
 
 
+@pytest.mark.slow
 def test_a_hostile_name_stays_text_and_long_names_differ_in_the_shape(open_page: Any, tmp_path: Path) -> None:
     evil = "</script><img src=x onerror=document.title='ran'>"
     record = make_test(1200)

@@ -25,7 +25,7 @@ joints = st.lists(st.tuples(st.sampled_from(KINDS), st.booleans()), min_size=1, 
     lambda chosen: any(kind != "fixed" for kind, _ in chosen)
 )
 ROBOTS = [
-    ("panda_description/urdf/panda.urdf", False),
+    pytest.param("panda_description/urdf/panda.urdf", False, marks=pytest.mark.slow),
     ("go2_description/urdf/go2.urdf", True),
     pytest.param("talos_data/robots/talos_reduced.urdf", True, marks=pytest.mark.slow),
 ]  # an arm, a quadruped, a humanoid

@@ -74,7 +74,7 @@ def test_random_trees_have_the_regressor_of_pinocchio(
 @pytest.mark.parametrize(
     ("file", "base"),
     [
-        ("ur_description/urdf/ur5_robot.urdf", "fixed"),
+        pytest.param("ur_description/urdf/ur5_robot.urdf", "fixed", marks=pytest.mark.slow),
         pytest.param("solo_description/robots/solo12.urdf", "free", marks=pytest.mark.slow),
         pytest.param("simple_humanoid_description/urdf/simple_humanoid.urdf", "free", marks=pytest.mark.slow),
     ],

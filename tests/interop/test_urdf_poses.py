@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import dalembert as da
 from dalembert.errors import ModelWarning
 from tests.helpers.pinocchio_models import pin, robot_file
+from tests.helpers.repetitions import few
 
 AGREEMENT = 1e-9
 LINK = """<link name="{name}"><inertial><origin xyz="{place}"/><mass value="1"/>
@@ -66,7 +67,7 @@ def test_a_tree_with_turned_origins_is_read_at_zero(free: bool, coordinates: str
         compare(da.read_urdf(path, base="free" if free else "fixed"), path, free, coordinates)
 
 
-@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+@pytest.mark.parametrize("coordinates", few(["joint", "absolute"]))
 def test_a_quadruped_stands_in_the_zero_pose_of_its_file(coordinates: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)

@@ -30,7 +30,6 @@ def make(left, right, alpha):
 
 
 @given(ends, ends, slenderness)
-@settings(max_examples=20, deadline=None)
 def test_modes_are_complete_orthogonal_and_meet_their_energies(left, right, alpha):
     beam = make(left, right, alpha)
     modes = beam.modes(10)
@@ -46,7 +45,6 @@ def test_modes_are_complete_orthogonal_and_meet_their_energies(left, right, alph
 
 
 @given(ends, ends, slenderness)
-@settings(max_examples=15, deadline=None)
 def test_end_conditions_are_met(left, right, alpha):
     beam = make(left, right, alpha)
     modes = beam.modes(8)
@@ -65,7 +63,6 @@ def test_end_conditions_are_met(left, right, alpha):
 
 
 @given(ends, ends, st.floats(1.1, 100.0))
-@settings(max_examples=15, deadline=None)
 def test_stiffer_springs_raise_and_heavier_ends_lower_every_frequency(left, right, factor):
     base = make(left, right, None).frequencies(6)
     stiffer = End(right.spring * factor, right.rotational_spring * factor, right.mass, right.inertia)
@@ -76,7 +73,6 @@ def test_stiffer_springs_raise_and_heavier_ends_lower_every_frequency(left, righ
 
 
 @given(ends, ends, st.floats(8.0, 100.0))
-@settings(max_examples=15, deadline=None)
 def test_shear_and_rotary_inertia_lower_every_frequency(left, right, alpha):
     """P16 of the spec: both effects, alone and together (order of modes, for any ends)."""
     r2 = 1.0 / alpha**2
@@ -91,7 +87,6 @@ def test_shear_and_rotary_inertia_lower_every_frequency(left, right, alpha):
 
 
 @given(ends, ends)
-@settings(max_examples=20, deadline=None)
 def test_assumed_modes_never_lie_below_the_exact_ones(left, right):
     exact = make(left, right, None).frequencies(5)
     ritz = assumed_modes(1.0, 1.0, 1.0, 10, left=left, right=right).system.modes().frequencies[:5]
@@ -99,7 +94,7 @@ def test_assumed_modes_never_lie_below_the_exact_ones(left, right):
 
 
 @given(bar_ends, bar_ends)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=2 * settings().max_examples)
 def test_bars_have_every_mode_once(left, right):
     modes = Bar(1.0, EA=1.0, rhoA=1.0, left=left, right=right).modes(12)
     k = modes.wave_numbers
@@ -112,7 +107,7 @@ def test_bars_have_every_mode_once(left, right):
 
 
 @given(st.floats(0.0, 1.0), st.floats(0.02, 0.2), st.floats(0.02, 0.2), st.floats(0.02, 0.2), st.floats(0.02, 0.2))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=2 * settings().max_examples)
 def test_a_taper_stays_between_its_ends(t, h1, w1, h2, w2):
     one, other = Section.rectangle(h1, w1), Section.rectangle(h2, w2)
     middle = one.between(other, t)

@@ -7,7 +7,7 @@ size: the information matrix is then well conditioned, and poles return to 1e-8.
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dalembert import identify
@@ -34,7 +34,6 @@ def systems(draw):
     return StateSpace(A, signs((2 * pairs, nu)), signs((ny, 2 * pairs)), D, 0.1), rng
 
 
-@settings(max_examples=25, deadline=None)
 @given(systems())
 def test_refinement_gives_the_poles_of_noise_free_data_back(drawn):
     system, rng = drawn

@@ -11,7 +11,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dalembert.symbolic.modular import Assembly, Leaf, modular_model
@@ -52,7 +52,6 @@ def make_tree(seed: int) -> Assembly:
 
 
 @pytest.mark.spec("002-A14", "002-F3", "002-E1")
-@settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10_000))
 def test_recursion_and_flat_system_agree(seed: int) -> None:
     model = modular_model(make_tree(seed))

@@ -13,6 +13,7 @@ import dalembert as da
 from benchmarks.flexible import zigzag
 from dalembert.structures import Frame, Section, flexible_body
 from tests.helpers.flexible_parts import spatial_four_bar
+from tests.helpers.repetitions import few
 
 LENGTH, HEIGHT, WIDTH = 0.6, 0.003, 0.03
 
@@ -54,7 +55,7 @@ def run(eqs):
     return da.simulate(eqs, 1.0, start=da.assemble(eqs), inputs=inputs, every=0.002, progress=False)
 
 
-@pytest.mark.parametrize("planar", [True, False])
+@pytest.mark.parametrize("planar", few([True, False]))
 def test_a_hanging_flexible_pendulum_rests_straight_and_swings_at_the_frequencies_of_its_beam(planar):
     """Modes of a pinned-free beam: tan βL = tanh βL, βL = 3.9266; gravity adds less than 1 % to it here.
 

@@ -87,6 +87,7 @@ def test_the_pendulum_moves_as_planar_beam_equations_written_by_hand() -> None:
     assert elements["deflection.y"][half] == pytest.approx(deflection, abs=1e-5)  # 20 elements: third mode to 2e-5
 
 
+@pytest.mark.slow
 @pytest.mark.spec("001-C15")
 @pytest.mark.spec("000-43")
 def test_the_pendulum_in_space_is_the_pendulum_in_the_plane() -> None:

@@ -14,6 +14,7 @@ from dalembert import identify
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.linear.recursions import march
 from dalembert.record import Record
+from tests.helpers.repetitions import few
 
 RATE = 32.0
 FREQUENCIES, DAMPING = np.array([2.00111, 5.80499, 8.85206]), np.array([0.03697, 0.00811, 0.00075])
@@ -113,7 +114,7 @@ def test_the_bound_of_the_first_mode_is_as_announced():
     assert frequency == pytest.approx(0.016, rel=0.1) and damping == pytest.approx(0.42, rel=0.1)
 
 
-@pytest.mark.parametrize("excite", [random_force, hammer])
+@pytest.mark.parametrize("excite", few([random_force, hammer]))
 def test_2048_samples_at_40_db_report_frequencies_to_0_05_percent_and_damping_to_1_percent(excite):
     runs = Campaign(frame(), excite, 2048, 0.01, 20)
     frequency, damping = 100.0 * runs.rms()

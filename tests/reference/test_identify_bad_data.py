@@ -10,7 +10,7 @@ from dalembert.core.errors import DalembertError
 from dalembert.identify import IdentificationWarning, auto
 from tests.helpers.faults import FAULTS, GOOD, modes_right
 
-QUICK = ("clipped", "early by three samples", "dead", "mains hum", "drift", "every sample twice", "missing samples")
+QUICK = ("early by three samples", "dead", "mains hum", "drift", "every sample twice", "missing samples")
 
 
 def find_codes(name: str) -> tuple[set[str], bool]:

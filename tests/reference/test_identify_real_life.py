@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 import dalembert as da
 from dalembert.cli import app
 from dalembert.identify import AutoIdentified, IdentificationWarning, auto
+from tests.helpers.repetitions import few
 from tests.helpers.tested_structures import Truth, compare_modes, four_modes, frame_of_twelve, wrong_modes
 
 PERIOD = 8192
@@ -41,7 +42,7 @@ HARD: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+@pytest.mark.parametrize("case", few(CASES.values(), 2), ids=CASES)
 def test_all_four_modes_of_an_oversampled_test_are_found_once(case: dict[str, Any]) -> None:
     truth = four_modes(1, **case)
     result = found(truth)
@@ -64,7 +65,7 @@ def test_all_four_modes_of_every_structure_are_found_once(
     assert wrong_modes(found(truth), truth) == []
 
 
-@pytest.mark.parametrize("case", HARD.values(), ids=HARD)
+@pytest.mark.parametrize("case", few(HARD.values()), ids=HARD)
 def test_a_spring_five_percent_stiffer_is_found_and_leaves_the_modes(case: dict[str, Any]) -> None:
     truth = four_modes(2, samples=40_000, **case)
     result = found(truth)
@@ -90,7 +91,7 @@ def test_all_twelve_modes_of_every_frame_are_found(seed: int, sensors: int) -> N
     assert wrong_modes(found(truth, ["f1", "f2", "f3"]), truth) == []
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.01])
+@pytest.mark.parametrize("noise", few([0.0, 0.01]))
 def test_five_digits_change_no_mode(noise: float) -> None:
     truth = four_modes(3, samples=30_000, noise=noise, noisy_force=False)
     run = truth.record

@@ -13,6 +13,7 @@ from dalembert.equations import State
 from dalembert.files.models import library_path, list_models, read_model
 from tests.helpers.checks import matched
 from tests.helpers.findings import raises
+from tests.helpers.repetitions import few
 
 LONG = ("bicycle", "stewart", "six-joint-arm", "seven-joint-arm", "scara")  # building their step takes seconds
 NO_REST = {"scara": da.errors.ConvergenceError, "whitworth": da.errors.ModelError}  # a loose quill, a driver that moves
@@ -92,8 +93,8 @@ def test_every_library_machine_rests_in_one_pose_in_both_coordinates_or_cannot(n
         assert poses[0] == pytest.approx(poses[1], abs=1e-6)  # 1e-9 of the forces, where stiffness is a thousandth
 
 
-@pytest.mark.parametrize("coordinates", ["absolute", "joint"])
-@pytest.mark.parametrize("turned", [0.03, -0.3])
+@pytest.mark.parametrize("coordinates", few(["absolute", "joint"]))
+@pytest.mark.parametrize("turned", few([0.03, -0.3]))
 def test_the_five_bar_rests_where_its_braked_motion_ends(turned: float, coordinates: str) -> None:
     """Its motors brake it. Two rests are stable; a motion reaches the lower one only through the pose with all bars in
     a line, where the joints do not decide: from any other pose it goes round.

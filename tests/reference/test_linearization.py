@@ -147,6 +147,7 @@ def test_steady_precession_of_a_top(guess: float) -> None:
     assert lin.modes().frequencies.max() == pytest.approx(nutation, rel=1e-8)
 
 
+@pytest.mark.slow
 def test_a_slow_top_has_no_steady_precession() -> None:
     """(C n)² < 4 A m g l cos θ."""
     with raises(da.errors.ConvergenceError, "no-solution", "'top'"):

@@ -18,6 +18,7 @@ import dalembert as da
 from dalembert.mechanics.bodies.floating import estimate_buckling
 from dalembert.structures import Frame, Material, Section, flexible_body
 from tests.helpers.findings import warns
+from tests.helpers.repetitions import few
 
 LENGTH = 1.0
 STEEL = Material("steel like", E=2e11, density=7800.0)
@@ -52,7 +53,7 @@ def lowest_square(eqs: da.EquationsOfMotion) -> float:
     return float(np.linalg.eigvals(np.linalg.solve(linear.M, linear.K)).real.min())
 
 
-@pytest.mark.parametrize("how", [{}, {"reference": "a"}], ids=["mean axis", "tangent"])
+@pytest.mark.parametrize("how", few([{}, {"reference": "a"}]), ids=["mean axis", "tangent"])
 def test_a_rod_under_thrust_loses_the_share_of_its_buckling_load(how: Any) -> None:
     """Defaults: four modes beside the static shapes miss 1e-4 of the shape of buckling."""
     free = lowest_square(pushed_rod(0.0, **how))
@@ -92,7 +93,7 @@ def check_warned(eqs: da.EquationsOfMotion) -> None:
         run(eqs, state)
 
 
-@pytest.mark.parametrize(("reference", "critical"), [("mean axis", EULER), ("a", EULER / 4)])
+@pytest.mark.parametrize(("reference", "critical"), few([("mean axis", EULER), ("a", EULER / 4)]))
 def test_a_run_warns_of_an_axial_load_beyond_two_percent_of_the_buckling_load(reference: str, critical: float) -> None:
     """On hinges in a mean axis, as a cantilever with the frame at its root; from rest under the thrust."""
     how = {"reference": reference, "stiffening": False}
@@ -114,7 +115,7 @@ def blade(stiffening: Any, *, hub: float = 0.0, tip: float = 0.0) -> da.Equation
     return da.equations(m)
 
 
-@pytest.mark.parametrize("more", [{"hub": 0.5}, {"tip": 0.5}], ids=["hub with radius", "mass at the tip"])
+@pytest.mark.parametrize("more", few([{"hub": 0.5}, {"tip": 0.5}]), ids=["hub with radius", "mass at the tip"])
 def test_centrifugal_stiffness_alone_warns_of_other_tension(more: Any) -> None:
     def turn(eqs: da.EquationsOfMotion) -> None:
         run(eqs, da.assemble(eqs, velocity={"hub.angle": 30.0}))

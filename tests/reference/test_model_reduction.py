@@ -15,6 +15,7 @@ import pytest
 import scipy.io
 
 from dalembert.linear import StateSpace
+from tests.helpers.repetitions import few
 
 DATA = Path(__file__).parents[1] / "data" / "slicot"
 
@@ -32,12 +33,15 @@ def half_unit(text: str) -> float:
 
 @pytest.mark.parametrize(
     ("name", "order", "error", "bound"),
-    [
-        ("build", 10, "6.0251e-4", "4.7189e-3"),
-        ("CDplayer", 12, "6.3748", "30.456"),
-        ("iss1R", 26, "6.4834e-4", "5.7939e-3"),
-        ("beam", 14, "0.92703", "9.0162"),
-    ],
+    few(
+        [
+            ("build", 10, "6.0251e-4", "4.7189e-3"),
+            ("CDplayer", 12, "6.3748", "30.456"),
+            ("iss1R", 26, "6.4834e-4", "5.7939e-3"),
+            ("beam", 14, "0.92703", "9.0162"),
+        ],
+        2,
+    ),
 )
 def test_a_benchmark_is_reduced_with_the_known_error_and_bound(name, order, error, bound):
     system = benchmark(name)

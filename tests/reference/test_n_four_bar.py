@@ -15,6 +15,7 @@ from scipy.integrate import solve_ivp
 
 import dalembert as da
 from tests.helpers.n_four_bar import machine
+from tests.helpers.repetitions import few
 
 pytestmark = pytest.mark.filterwarnings("ignore::dalembert.errors.SimulationWarning")  # of the dead points, as meant
 ASKED = 1e-6
@@ -54,7 +55,7 @@ def test_p2_of_10_four_bars_keeps_to_the_regular_branch() -> None:
     assert error(10, da.RK4(1e-3)) < ASKED
 
 
-@pytest.mark.parametrize("count", [2, 10])
+@pytest.mark.parametrize("count", few([2, 10]))
 def test_p2_keeps_to_the_regular_branch_with_adaptive_steps(count: int) -> None:
     assert error(count, da.DormandPrince()) < ASKED
 

@@ -26,6 +26,7 @@ from dalembert.view.animation.machine_scene import machine_data
 from tests.helpers.c_code import CC, sound
 from tests.helpers.findings import raises
 from tests.helpers.producers import ARM, BOB, GRAVITY, bead_on_a_ring, elastic_arm, pendulum
+from tests.helpers.repetitions import few
 
 DT = 0.01
 TIGHT = da.DormandPrince(rtol=1e-11, atol=1e-12)
@@ -143,7 +144,7 @@ def test_a_filter_finds_the_states_from_noisy_sensors(make: Any) -> None:
         assert np.sqrt(np.mean(error**2)) < (2e-3 if name in names else 0.05), name
 
 
-@pytest.mark.parametrize("make", [pendulum, elastic_arm], ids=["pendulum", "arm"])
+@pytest.mark.parametrize("make", few([pendulum, elastic_arm]), ids=["pendulum", "arm"])
 def test_a_regulator_behind_a_filter_brings_it_to_rest(make: Any) -> None:
     eqs = make()
     target = da.equilibrium(eqs, start=da.assemble(eqs, {eqs.coordinates.names[0]: 0.0 if make is pendulum else -1.5}))
@@ -160,7 +161,7 @@ def test_a_regulator_behind_a_filter_brings_it_to_rest(make: Any) -> None:
 
 
 @pytest.mark.skipif(CC is None, reason="no C compiler (cc, gcc or clang) on this machine")
-@pytest.mark.parametrize("make", [pendulum, elastic_arm], ids=["pendulum", "arm"])
+@pytest.mark.parametrize("make", few([pendulum, elastic_arm]), ids=["pendulum", "arm"])
 def test_its_filter_is_exported_to_c_and_agrees_with_a_run(make: Any, tmp_path: Path) -> None:
     eqs = make()
     ekf = da.estimate.ExtendedKalman(eqs, outputs=list(eqs.outputs.names), dt=DT, Q=1e-8, R=4e-6)

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from tests.helpers.repetitions import few
 from tests.helpers.roving_frame import DAMPING, HERTZ, measure, truth
 
 
@@ -41,7 +42,7 @@ def test_oversampled_set_ups_give_every_mode_once_and_none_that_is_false(method:
     assert merged.unit == "m/s²" and not [one for one in merged.findings if one.code != "node"]
 
 
-@pytest.mark.parametrize("method", ["poser", "preger"])
+@pytest.mark.parametrize("method", few(["poser", "preger"]))
 def test_velocities_beside_accelerations_give_the_shape_of_one_quantity(method: str) -> None:
     merged = da.identify.merge_setups.quiet(setups(1), method=method)
     check(merged, 1200.0)

@@ -11,6 +11,7 @@ import dalembert as da
 from dalembert.structures import flexible_body
 from dalembert.studies.flexible import spin_up as study
 from tests.helpers.first_order_chain import Chain, Link, end_shapes
+from tests.helpers.repetitions import few
 
 # Speed [rad/s]: largest lag of a linear beam with exact centrifugal stiffening; of pieces (4, 4 and 8 of them); steady
 # heights of the tip under gravity, of that beam and of pieces [m].
@@ -21,7 +22,7 @@ REFERENCE = {
 
 
 @pytest.mark.spec("001-T3")
-@pytest.mark.parametrize("speed", REFERENCE)
+@pytest.mark.parametrize("speed", few(REFERENCE))
 def test_the_stiffened_beam_lags_as_the_reference(speed: float) -> None:
     run = study.spin(study.mechanism(study.beam_data(True), speed, planar=True), 9.0)
     assert study.lag(run).min() == pytest.approx(REFERENCE[speed][0], rel=2e-3)
@@ -78,7 +79,7 @@ def test_the_beam_without_stiffening_softens_and_then_diverges() -> None:
 
 @pytest.mark.spec("001-T3")
 @pytest.mark.filterwarnings("ignore::dalembert.core.errors.ModelWarning")  # it sags by 22 % of its length
-@pytest.mark.parametrize("speed", REFERENCE)
+@pytest.mark.parametrize("speed", few(REFERENCE))
 def test_the_turning_beam_rises_against_gravity(speed: float) -> None:
     run = study.spin(study.mechanism(study.beam_data(False), speed, planar=False))
     assert run["tip.z"][0] == pytest.approx(-1.7911, rel=1e-3)  # rho A g L⁴/(8 EI)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -153,6 +155,13 @@ def take_names(kind: str, given: str | Iterable[str]) -> tuple[str, ...]:
         if not isinstance(name, str):
             raise DataError("bad-name", f"{kind}s are given by name, such as {kind[0] + '1'!r}; got {name!r}.")
     return names
+
+
+def take_path(name: str, given: str | os.PathLike[str]) -> Path:
+    """The path of a file or folder."""
+    problem = f"{name} must be a path, got {given!r:.80}."
+    DataError.when(not isinstance(given, (str, os.PathLike)), "wrong-type", problem, where={"argument": name})
+    return Path(given)
 
 
 def real_number(what: str, value: Any, error: type[DalembertError] = DataError, *, finite: bool = True) -> float:

@@ -158,6 +158,15 @@ def known_as(word: str, expected: str) -> ArgumentKind:
     return ArgumentKind(expected, read, gives=(word,))
 
 
+def _text(name: str, value: Any, scope: Scope) -> str:
+    DataError.when(not isinstance(value, str), "wrong-type", f"{name} must be a text, got {value!r:.80}.")
+    return str(value)
+
+
+text = ArgumentKind("a text", _text)
+anything = ArgumentKind("any value", lambda name, value, scope: value)
+
+
 # -- arrays ------------------------------------------------------------------------------------------------------------
 
 

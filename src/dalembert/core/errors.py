@@ -6,7 +6,7 @@ import difflib
 import importlib
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -236,7 +236,7 @@ def require_name(
     **about: Any,
 ) -> None:
     """Refuse a name that is not among the known ones; ``argument`` is the argument with this name."""
-    if name not in known:
+    if not isinstance(name, Hashable) or name not in known:
         problem = unknown_name(kind, name, known, place)
         raise error(code, f"{argument}: {problem}" if argument else problem, *advice, **about)
 

@@ -108,7 +108,7 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
         self._load()
         try:
             return self._kinds[name]
-        except KeyError:
+        except (KeyError, TypeError):  # a list is no name
             problem = unknown_name(self.sort, name, self._kinds)
             raise self._error("unknown-name", problem, where={"name": name}) from None
 
@@ -117,7 +117,7 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
 
     def __contains__(self, name: object) -> bool:
         self._load()
-        return name in self._kinds
+        return isinstance(name, str) and name in self._kinds
 
     def __iter__(self) -> Iterator[str]:
         self._load()

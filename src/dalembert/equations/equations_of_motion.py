@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, singledispatch
 from typing import Any
 
@@ -21,6 +22,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.arguments import real_number
+from dalembert.core.declare import anything, instance
 from dalembert.core.errors import DataError, ModelError, require_name
 from dalembert.core.findings import Advice, Call, Finding
 from dalembert.core.tables import display_latex
@@ -47,6 +49,13 @@ NONE = Channels()
 # results that are matrices, also of a machine with one speed
 MATRICES = {"kinematics": (0,), "inertia": (0,), "rows": (0,), "measures": (2,), "spins": (0, 1), "tangent": (0, 1),
             "matrices": (0, 1)}  # fmt: skip
+
+
+_FORMS = defaultdict(
+    lambda: anything,
+    {"Channels": instance(Channels), "Placement": instance(Placement), "Mapping": instance(Mapping),
+     "tuple": instance(Collection)},
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -128,6 +137,9 @@ class EquationsOfMotion:
     def __post_init__(self) -> None:
         def fill(name: str, value: object) -> None:
             object.__setattr__(self, name, value)
+
+        for each in fields(self):
+            _FORMS[str(each.type).partition("[")[0]](each.name, getattr(self, each.name))
 
         if not len(self.measures) and "measures" not in self.functions:
             measures, rates = default_measures(self)
@@ -400,7 +412,7 @@ class EquationsOfMotion:
         return replace(self.placement, z=tuple(map(float, z)))
 
     def full_name(self, name: str) -> str:
-        return self.shorthands.get(name, name)
+        return self.shorthands.get(name, name) if isinstance(name, str) else name
 
 
 def require_equations(given: object) -> EquationsOfMotion:

@@ -145,11 +145,11 @@ Scalar = float | Quantity  # a number, or an expression of parameters
 
 
 def is_real(x: object) -> bool:
-    """A Python or NumPy number (also NaN), not a truth value, not a text."""
+    """A Python or NumPy number that a float can hold (also NaN), not a truth value, not a text."""
     if isinstance(x, (bool, np.bool_, str, bytes)):
         return False
     if isinstance(x, (int, float, np.integer, np.floating)):
-        return True
+        return not isinstance(x, int) or abs(x) < 2**1024
     if isinstance(x, np.ndarray):
         return x.ndim == 0 and x.dtype.kind in "iuf"
     try:  # fractions, decimals, 1x1 CasADi constants

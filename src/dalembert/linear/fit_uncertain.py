@@ -25,7 +25,7 @@ import numpy as np
 import scipy.linalg
 
 from dalembert.core.arrays import FloatArray
-from dalembert.core.declare import checked, count, function, known_as, not_negative
+from dalembert.core.declare import anything, checked, count, function, mapping, not_negative
 from dalembert.core.errors import DataError
 from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
@@ -35,7 +35,7 @@ from dalembert.linear.uncertain import Uncertain, UncertainBlock, channel_names
 Model = SecondOrder | StateSpace
 Family = Callable[[FloatArray], Sequence[Model]]  # models at values of the parameters, (points, parameters)
 ModelFunction = Annotated[Callable[..., Any], function, "from {name: value} to a SecondOrder or StateSpace"]
-Ranges = Annotated[Mapping[str, Any], known_as("ranges", "a mapping of parameters to (low, high)"), "limits by name"]
+Ranges = Annotated[Mapping[str, Any], mapping("parameter", anything), "limits by name"]
 Accuracy = Annotated[float, not_negative, "relative error of the matrices at which the degree is not raised further"]
 Degree = Annotated[int, count(1, 6), "highest total degree of the polynomials"]
 

@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from dalembert.core.arguments import matrix, take_names
+from dalembert.core.arguments import matrix, real_number, take_names
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.declare import checked, count, one_of
 from dalembert.core.errors import DataError, require_name
@@ -29,6 +29,7 @@ SampleCount = Annotated[int, count(1), "how many systems"]
 Seed = Annotated[int, count(), "of the random numbers"]
 
 
+@checked
 @dataclass(frozen=True)
 class UncertainBlock:
     """One block of Δ.
@@ -41,12 +42,16 @@ class UncertainBlock:
 
     name: str
     kind: Annotated[str, one_of("real", "complex", "full")]
-    rows: int
-    columns: int
+    rows: Annotated[int, count(), "of the block"]
+    columns: Annotated[int, count(), "of the block"]
     low: float = -1.0
     high: float = 1.0
     value: float = 0.0
     unit: str = ""
+
+    def __post_init__(self) -> None:
+        problem = f"the range of {self.name!r} is empty: {self.low:g} to {self.high:g}."
+        DataError.when(not self.low < self.high, "empty", problem, where={"parameter": self.name})
 
     @property
     def is_scalar(self) -> bool:
@@ -195,9 +200,11 @@ class Uncertain:
                     delta = interconnect.append([delta] * block.rows)
                 problem = f"{block.name!r} needs {block.columns} inputs and {block.rows} outputs."
                 DataError.when((delta.ny, delta.nu) != (block.rows, block.columns), "wrong-shape", problem)
+                problem = f"the system of {block.name!r} must be stable."
+                DataError.when(delta.nx and not delta.is_stable, "unstable", problem, where={"uncertainty": block.name})
                 joins.append((rows, columns, delta))
             elif np.ndim(delta) == 0:
-                K[rows, columns] = float(delta) * np.eye(block.rows, block.columns)
+                K[rows, columns] = real_number(block.name, delta) * np.eye(block.rows, block.columns)
             else:
                 K[rows, columns] = matrix(block.name, delta, block.rows, block.columns, "(rows, columns) of the block")
         parts = [self.system, *(delta for _, _, delta in joins)]
@@ -224,9 +231,10 @@ class Uncertain:
         if not isinstance(perturbation, Mapping):
             problem = f"a result with a worst perturbation is needed, got {type(judged).__name__}."
             raise DataError("wrong-type", problem)
-        return self.at_delta(
-            {name: value for name, value in perturbation.items() if name in {b.name for b in self.blocks}}
-        )
+        known = {block.name for block in self.blocks}
+        problem = f"the result is of other uncertainties: {list_names(list(perturbation), {})}."
+        DataError.when(perturbation and known.isdisjoint(perturbation), "channel-mismatch", problem)
+        return self.at_delta({name: value for name, value in perturbation.items() if name in known})
 
     @checked
     def sample(self, count: SampleCount, *, seed: Seed = 0) -> tuple[StateSpace, ...]:

@@ -16,7 +16,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.core.arguments import take_names
 from dalembert.core.arrays import FloatArray
+from dalembert.core.declare import instance
 from dalembert.core.errors import DataError, ModelError, require_name
 from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.core.rules import rule
@@ -85,6 +87,8 @@ class EquivalentRigidLinks:
         if not isinstance(m, Mechanism):
             raise ModelError("wrong-type", f"mechanism must be a Mechanism, got {type(m).__name__}.")
         refuse_unsupported(m)
+        for given in ("beams", "gauges", "nodes"):
+            instance(Mapping)(given, getattr(self, given))
         names = {body.name for body in m.bodies}
         for name in self.beams:
             require_name("body", name, names, f"mechanism {m.name!r}", error=ModelError, argument="beams")
@@ -112,7 +116,7 @@ class EquivalentRigidLinks:
         """The rigid linkage in its independent coordinates, on the branch of the pose."""
         m = self.mechanism
         joint = equations(m, coordinates="joint")
-        chosen = None if self.coordinates is None else tuple(self.coordinates)
+        chosen = None if self.coordinates is None else take_names("coordinate", self.coordinates)
         named = None if chosen is None else tuple(joint.full_name(name) for name in chosen)
         natural = tuple(joint.coordinates.names[: joint.nv])
         if not joint.rows and joint.nq == joint.nv and self.at is None and named in (None, natural):
@@ -158,7 +162,7 @@ class EquivalentRigidLinks:
         if self.zeroed is None:
             zeroed = choose_zeroed(m, self.links, elastic, names, S_w, free)
         else:
-            zeroed = read_zeroed(elastic, tuple(self.zeroed), rigid.nv, f"linkage {m.name!r}")
+            zeroed = read_zeroed(elastic, take_names("displacement", self.zeroed), rigid.nv, f"linkage {m.name!r}")
             _refuse_singular(S_w[zeroed], [elastic.names[k] for k in zeroed], m.name)
         return Linkage(
             m.name, self.links, rigid, nodes, elastic, tuple(zeroed), tuple(dependent),

@@ -50,7 +50,7 @@ def read_sensor(name: str, given: Any) -> SensorFaults:
     for part, default in (("deviation", 0.0), ("resolution", 0.0), ("bias", 0.0), ("delay", 0.0)):
         value = getattr(given, part, default)
         value = default if value is None else value
-        if not is_real(value) or not np.isfinite(value) or (part != "bias" and value < 0):
+        if not is_real(value) or not np.isfinite(float(value)) or (part != "bias" and value < 0):
             raise DataError(
                 "negative", f"{part} of sensor {name!r} must be a finite number, not negative; got {value!r}."
             )

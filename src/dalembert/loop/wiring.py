@@ -45,7 +45,7 @@ def read_switch(given: Any) -> SwitchOn:
         return given
     if isinstance(given, Event):
         return SwitchOn(event=given)
-    if is_real(given) and np.isfinite(given):
+    if is_real(given) and np.isfinite(float(given)):
         return SwitchOn(float(given))
     if isinstance(given, (tuple, list)) and len(given) == 2 and is_real(given[0]) and isinstance(given[1], Event):
         return SwitchOn(event=replace(given[1], after=max(float(given[0]), given[1].after)))

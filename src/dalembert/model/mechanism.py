@@ -11,6 +11,7 @@ import numpy as np
 
 from dalembert.core.arguments import positive_number
 from dalembert.core.arrays import FloatArray
+from dalembert.core.declare import anything, mapping
 from dalembert.core.errors import ModelError, ModelWarning, require_name, require_new_name, unknown_name
 from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.tables import small_table
@@ -241,7 +242,7 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
             shape,
             mesh=read_mesh(name, mesh, origin),
         )
-        for key, named in (points or {}).items():
+        for key, named in mapping("point", anything)(f"points of body {name!r}", points).items():
             body.points[key] = vector(named, size, f"point {key!r} of body {name!r}", "length")
         self.bodies.append(body)
         return body

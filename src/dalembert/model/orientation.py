@@ -182,7 +182,7 @@ def rotation(
         raise ModelError(code, f"a rotation is given in one way; got {', '.join(named) or 'none'}.", advice)
     if axis is not None:
         e, angle = unit(axis, "the axis of a rotation"), in_si(angle, "angle", what="angle", error=ModelError)
-        if isinstance(angle, (str, Sequence)):
+        if isinstance(angle, (str, Sequence)) or not hasattr(angle, "__truediv__"):
             raise ModelError("not-a-number", f"the angle of a rotation must be a number, got {angle!r}.")
         (angle,) = _parts((angle,), 1, "the angle of a rotation")
         return Rotation((cos(angle / 2), *(c * sin(angle / 2) for c in e)))

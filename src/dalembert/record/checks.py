@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -77,7 +78,7 @@ def check_units(units: Sequence[str] | Mapping[str, str] | None, columns: Mappin
         for label in units:
             require_name("channel", label, columns, "units")
         return tuple(check_line(units.get(label, ""), f"the unit of {label!r}") for label in columns)
-    if isinstance(units, str) or len(units) != len(columns):
+    if isinstance(units, str) or not isinstance(units, Sized) or len(units) != len(columns):
         problem = f"units must be a list of {len(columns)}, one per channel, or a mapping; got {units!r}."
         raise DataError("wrong-type", problem)
     return _check_unit_list(tuple(units))
@@ -86,6 +87,12 @@ def check_units(units: Sequence[str] | Mapping[str, str] | None, columns: Mappin
 @lru_cache(maxsize=64)
 def _check_unit_list(units: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(check_line(unit, "a unit") for unit in units)
+
+
+def check_mapping(given: Mapping[str, Any], what: str) -> dict[str, Any]:
+    problem = f"{what} of a record must be a mapping, got {given!r:.80}."
+    DataError.when(not isinstance(given, Mapping), "wrong-type", problem)
+    return dict(given)
 
 
 def check_line(text: str, what: str) -> str:

@@ -9,13 +9,22 @@ from typing import Any, Literal, TypedDict, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from dalembert.core.arguments import real_number
+from dalembert.core.arguments import real_number, take_names
 from dalembert.core.arrays import FloatArray as Array
 from dalembert.core.errors import DataError, require_extra, require_name, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.tables import align_columns, small_table
 from dalembert.record import sampling
-from dalembert.record.checks import check_data, check_line, check_names, check_time, check_units, freeze, numbers
+from dalembert.record.checks import (
+    check_data,
+    check_line,
+    check_mapping,
+    check_names,
+    check_time,
+    check_units,
+    freeze,
+    numbers,
+)
 from dalembert.record.interpolate import check_inside, interpolate_cubic, interpolate_linear, regular_times
 from dalembert.record.sampling import Gaps
 
@@ -80,7 +89,7 @@ class Record:
         scene: Mapping[str, Any] | None = None,
     ) -> None:
         put = object.__setattr__
-        columns = check_names(names if isinstance(names, str) else tuple(names))
+        columns = check_names(names if isinstance(names, (str, tuple)) else take_names("channel", names))
         put(self, "_columns", columns)
         put(self, "_time", check_time(time))
         put(self, "_data", check_data(data, self._time.size, columns))
@@ -88,9 +97,9 @@ class Record:
         about = About(
             name=check_line(name, "the name of a record"),
             status=check_line(status, "the status of a record"),
-            statistics=dict(statistics or {}),
-            provenance=dict(provenance or {}),
-            scene=None if scene is None else dict(scene),
+            statistics=check_mapping(statistics or {}, "statistics"),
+            provenance=check_mapping(provenance or {}, "provenance"),
+            scene=None if scene is None else check_mapping(scene, "scene"),
         )
         put(self, "_about", about)
 

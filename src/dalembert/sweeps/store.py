@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.core.arguments import take_path
 from dalembert.core.atomic_files import write_text
 from dalembert.core.errors import Broken, DataError, FileFormatError
 from dalembert.core.findings import Advice
@@ -35,7 +36,7 @@ class Store:
     """Folder of a sweep under way."""
 
     def __init__(self, folder: str | os.PathLike[str], head: dict[str, Any]) -> None:
-        self.folder = Path(folder)
+        self.folder = take_path("folder", folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / HEAD
         if path.exists():
@@ -173,7 +174,7 @@ def read_sweep(folder: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) ->
 
     ``max_bytes`` : results that would take more are refused; reading takes less than twice as much memory.
     """
-    where = Path(folder)
+    where = take_path("folder", folder)
     head = read_head(where, max_bytes)
     try:
         points, names, seed, count = unpack(head["points"]), head["names"], head["seed"], head["count"]

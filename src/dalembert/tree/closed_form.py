@@ -13,6 +13,7 @@ import numpy as np
 
 from dalembert.core.arguments import one_of
 from dalembert.core.arrays import FloatArray, frozen
+from dalembert.core.declare import instance
 from dalembert.core.errors import DataError
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array
@@ -110,7 +111,7 @@ def closed_form(
     tree = require_tree(eqs)
     if not isinstance(state, State):
         raise DataError("wrong-type", f"the closed form is that of one State, got {type(state).__name__}.")
-    place = tree.bodies[-1] if tip is None else tip
+    place = tree.bodies[-1] if tip is None else instance(str, Point, BodyFrame)("tip", tip)
     matrices = evaluate(eqs, state, "closed_form", rotations, place, payload=payload)
     columns = {"VVp", "CCv", "CCf", "Ct", "Cq"}
     fields = [name for name in ClosedForm.__annotations__ if name not in ("bodies", "joints", "modes")]

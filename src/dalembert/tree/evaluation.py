@@ -100,6 +100,7 @@ def read_speeds(eqs: EquationsOfMotion, given: Efforts, what: str, names: Sequen
 
 def accelerations(eqs: EquationsOfMotion, given: Efforts, state: States) -> Array:
     """Derivatives of the speeds; those of the record of states if none are given with one."""
+    require_tree(eqs)
     names = [acceleration_name(name, eqs.speeds.index) for name in eqs.speeds.names]
     return read_speeds(eqs, state if given is None and isinstance(state, Record) else given, "accelerations", names)
 

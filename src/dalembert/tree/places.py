@@ -107,14 +107,15 @@ def is_place(eqs: EquationsOfMotion, place: Any) -> bool:
 
 def dimension(eqs: EquationsOfMotion, place: Any) -> int:
     """2 in the plane, 3 in space; an error for a place that does not exist."""
+    tree = require_tree(eqs)
     if not isinstance(place, (str, Point, BodyFrame)):
         problem = f"a place is 'body', 'body.point', or a point or frame of a body; got {place!r:.80}."
         raise ModelError("wrong-type", problem)
-    if eqs.tree is not None and isinstance(place, str) and not is_place(eqs, place):
-        known = [*eqs.tree.bodies, *(f"{body}.origin" for body in eqs.tree.bodies), *eqs.measures.names]
+    if isinstance(place, str) and not is_place(eqs, place):
+        known = [*tree.bodies, *(f"{body}.origin" for body in tree.bodies), *eqs.measures.names]
         problem = unknown_name("place or coordinate", place, known, f"equations {eqs.name!r}")
         raise ModelError("unknown-name", problem, where={"place": place})
-    return int(require_tree(eqs).function("forward_kinematics", place).size1_out(0)) - 1
+    return int(tree.function("forward_kinematics", place).size1_out(0)) - 1
 
 
 def read_pose(value: Any, dim: int, label: str, kind: str = "") -> tuple[Array | None, Array | None]:

@@ -298,17 +298,6 @@ def test_arguments_of_wrong_shape_are_refused(native: bool, given: tuple[Any, ..
     kernel([1.0, 2.0], 0.0, [1.0, 1.0])
 
 
-def test_batches_of_different_lengths_are_refused() -> None:
-    kernel = Kernel(step())
-    for x, u, p in ((np.ones((4, 2)), np.ones((5, 1)), np.ones(2)), (np.ones((2, 4, 2)), 0.0, np.ones(2)),
-                    (np.ones((4, 3)), 0.0, np.ones(2)), (np.ones((0, 2)), np.ones((5, 1)), np.ones(2))):  # fmt: skip
-        with raises(DataError, "wrong-shape"):
-            kernel.many(x, u, p)
-    for u, p in ((np.ones((4, 1)), np.ones(2)), (np.ones((3, 2)), np.ones(2)), (0.0, np.ones((1, 2)))):
-        with raises(DataError, "wrong-shape"):
-            kernel.run(3, np.ones(2), u, p)
-
-
 # -- what a process needs ----------------------------------------------------------------------------------------------
 SMALL = """
 import sys

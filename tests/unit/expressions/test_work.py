@@ -63,12 +63,6 @@ def test_code_is_due_when_the_time_on_the_interpreter_equals_the_time_to_make_it
     assert due.best > due.native
 
 
-def test_a_small_function_gets_its_best_code_at_once() -> None:
-    for size, at_once in ((15_000, True), (15_001, False)):
-        due = pay_off(Work(size, size), COSTS)
-        assert (due.best == due.native) == at_once
-
-
 def test_lanes_never_pay_where_packing_costs_more_than_they_gain() -> None:
     costs = EngineCosts(gain_lanes=1e-9, pack=1e-8)
     assert math.isinf(pay_off(Work(99, 99, numbers=10), costs).lanes)

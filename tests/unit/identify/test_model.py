@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -13,8 +12,6 @@ from dalembert.core.errors import DataError
 from dalembert.identify import Identified, mean_phase, modal_phase_collinearity, phase_deviation
 from dalembert.identify.model.quality import examine, measure_fit
 from dalembert.identify.physical.mass_stiffness import modal_triple
-from dalembert.identify.physical.proportional_damping import proportional_damping
-from dalembert.identify.records.channel_values import _refuse_constant
 from dalembert.linear import StateSpace
 from dalembert.record import Record
 from tests.helpers.findings import raises
@@ -256,16 +253,3 @@ def test_the_hold_of_a_pole_near_1_keeps_eight_digits():
         found = modal_triple(A, np.array([[1.0], [0.0]]), np.eye(2), 0.1)
         plain = modal_triple(A, np.array([[1.0], [0.0]]), np.eye(2), None)
         np.testing.assert_allclose(np.abs(found.inputs / plain.inputs), 10.0, rtol=6e-8)
-
-
-@pytest.mark.parametrize(("apart", "refused"), [(3e-13, True), (3e-12, False)])
-def test_proportional_damping_needs_frequencies_that_differ_by_more_than_rounding(apart, refused):
-    with raises(DataError, "rank-deficient") if refused else nullcontext():
-        proportional_damping([1.0, 1.0 + apart], [0.01, 0.01])
-
-
-@pytest.mark.parametrize(("span", "refused"), [(8e-16, True), (8e-15, False)])
-def test_a_channel_that_varies_by_eight_roundings_is_constant(span, refused):
-    lows, highs = np.array([[1.0]]), np.array([[1.0 + span]])
-    with raises(DataError, None) if refused else nullcontext():
-        _refuse_constant(["a"], 0, lows, highs)

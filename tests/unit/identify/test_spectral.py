@@ -126,12 +126,6 @@ def test_senseless_settings_of_spectra_are_refused(wrong):
         identify.spectra(Record(DT * np.arange(512), RNG(0).normal(size=(512, 1)), ["a"]), **wrong)
 
 
-def test_an_unknown_channel_of_spectra_gets_a_suggestion():
-    S = identify.spectra(Record(DT * np.arange(512), RNG(0).normal(size=(512, 1)), ["a1"]))
-    with raises(DataError, "unknown-name", "'a2'", "'a1'"):
-        S.psd("a2")
-
-
 # ---- frequency responses
 
 
@@ -341,12 +335,6 @@ def test_several_hammer_tests_share_one_decay_rate():
     assert made.decay_rate == pytest.approx(np.log(100) / (511 * DT))
     with raises(DataError, "not-unique", "2 records"):
         made.record
-
-
-@pytest.mark.parametrize("wrong", [{"remaining": 0.0}, {"remaining": 1.5}, {"width": -1.0}])
-def test_senseless_hammer_windows_are_refused(wrong):
-    with pytest.raises(DataError):
-        identify.hammer_windows(struck()[3], "f", **wrong)
 
 
 # ---- the whole chain of the spec: filter, trim, average over repeats and input configurations

@@ -7,7 +7,6 @@ import pytest
 
 from dalembert.core.errors import DataError
 from dalembert.linear import Modes, SecondOrder
-from dalembert.linear.modes import damping_text
 from tests.helpers.findings import raises
 
 NAMES = ["a.x", "a.rz", "b.x", "b.rz"]
@@ -158,21 +157,6 @@ def test_a_rigid_body_is_slow_absolutely_and_against_the_fastest_mode(share, nam
     assert motion(Modes([1e-6j, 1e-6j / (share * 6e-8)], np.eye(2))) == name
 
 
-@pytest.mark.parametrize(("ratio", "name"), [(0.5e-12, "undamped"), (2e-12, "underdamped")])
-def test_a_damping_ratio_of_rounding_is_none(ratio: float, name: str) -> None:
-    assert SecondOrder(1.0, 1.0, C=2.0 * ratio).classify().damping == (name,)
-
-
-@pytest.mark.parametrize(("part", "moves"), [(0.5e-12, False), (2e-12, True)])
-def test_a_coordinate_that_moves_by_rounding_is_not_set_to_one(part: float, moves: bool) -> None:
-    modes = Modes([1j, 2j], [[1.0, 0.0], [part, 1.0]], ["x", "y"])
-    if moves:
-        assert modes.normalise("y").shapes[0, 0] == pytest.approx(1.0 / part)
-    else:
-        with raises(DataError, "no-motion", "'y'"):
-            modes.normalise("y")
-
-
 def test_measured_modes_carry_masses_and_deviations_through_selection_and_scaling():
     modes = Modes([1j, 2j], [[2.0, 1.0], [1.0, -4.0]], ["a", "b"], modal_masses=[4.0, 9.0],
                   frequency_deviations_hz=[0.1, 0.2], damping_deviations=[0.01, 0.02])  # fmt: skip
@@ -192,8 +176,3 @@ def test_masses_and_deviations_must_be_positive_and_one_per_mode():
         Modes([1j], [[1.0]], momenta=[[1.0]], modal_masses=[1.0])
     with raises(DataError, "unknown-name"):
         Modes([1j], [[1.0]]).replace(shape=1)
-
-
-def test_damping_below_a_billionth_is_not_written() -> None:
-    assert [damping_text(ratio) for ratio in (9e-10, -9e-10)] == ["", ""]
-    assert [damping_text(ratio) for ratio in (1.1e-9, -1.1e-9)] == ["damping 1.1e-07 %", "damping -1.1e-07 %"]

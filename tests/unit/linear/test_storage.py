@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import time
-from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ import scipy.sparse
 from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder
 from dalembert.linear.second_order import MATRICES
-from dalembert.linear.storage import split
 from tests.helpers.findings import raises
 
 
@@ -140,19 +138,3 @@ def test_bad_sparse_input_is_refused_with_its_culprit(case):
     make, code, *shown = case
     with raises(DataError, code, *shown):
         make()
-
-
-@pytest.mark.parametrize(("factor", "refused"), [(0.9, False), (1.1, True)])
-@pytest.mark.parametrize("sparse", [False, True])
-def test_an_asymmetry_is_rounding_up_to_its_limit(factor: float, refused: bool, sparse: bool) -> None:
-    K = np.array([[4.0, -1.0], [-1.0 + 4.0 * factor * 1e-9, 4.0]])
-    given = scipy.sparse.csc_array(K) if sparse else K
-    with raises(DataError, "not-symmetric") if refused else nullcontext():
-        made = SecondOrder(np.eye(2), given).K
-        assert made[0, 1] == made[1, 0]
-
-
-@pytest.mark.parametrize(("factor", "kept"), [(0.9, False), (1.1, True)])
-def test_a_skew_part_is_rounding_up_to_its_limit(factor: float, kept: bool) -> None:
-    skew = 4.0 * factor * 1e-12
-    assert bool(split(np.array([[4.0, -1.0 + skew], [-1.0 - skew, 4.0]]))[1].any()) is kept

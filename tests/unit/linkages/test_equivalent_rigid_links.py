@@ -14,6 +14,7 @@ from dalembert.linkages import EquivalentRigidLinks
 from dalembert.linkages.links import SlenderLink
 from dalembert.structures import Frame, Section
 from dalembert.studies.manipulator.manipulator_model import POSE, manipulator, mechanism
+from tests.helpers.repetitions import few
 
 STRIP: dict[str, Any] = {"section": Section.rectangle(0.004, 0.02), "material": "aluminium"}
 
@@ -101,7 +102,7 @@ def in_u_and_q(eqs: da.EquationsOfMotion, q: Any) -> Any:
     return scipy.linalg.eigh(K, eqs.kernel("inertia")(state.q, eqs.p, 0.0)[0], eigvals_only=True)
 
 
-@pytest.mark.parametrize("make", [slider_crank, quick_return])
+@pytest.mark.parametrize("make", few([slider_crank, quick_return]))
 def test_slides_on_ground_and_on_moving_links_leave_the_frequencies_of_the_finite_elements(make: Any) -> None:
     for angle in (0.4, 1.3, 2.4):
         erls = make(angle)

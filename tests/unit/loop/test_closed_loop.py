@@ -84,15 +84,6 @@ def test_limits_that_are_no_numbers_are_refused() -> None:
         da.ActuatorLimits(limits=np.nan)
 
 
-@pytest.mark.parametrize(
-    ("weight", "said"),
-    [(np.inf, "not-finite"), (1j * np.eye(2), "not-a-number"), ([[1.0, np.inf], [np.inf, 1]], "not-finite")],
-)
-def test_weights_that_are_no_finite_real_numbers_are_refused(weight: Any, said: str) -> None:
-    with raises(DataError, said):
-        lqr(slider(), Q=weight, R=1.0)
-
-
 @pytest.mark.parametrize("method", [None, da.RK4(step=0.01)], ids=["error control", "fixed step"])
 def test_a_continuous_loop_that_diverges_is_reported_and_its_record_kept(method: Any) -> None:
     law = gain_law([-50.0, -50.0], ["x", "v"], ["push"])

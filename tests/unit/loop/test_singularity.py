@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
-
 import casadi as ca
 import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.loop import singularity
 from dalembert.loop.interfaces import Law, SingularityMonitor
-from dalembert.loop.singularity import MarginView, is_monitored, is_unbounded, singularity_error
+from dalembert.loop.singularity import is_monitored, is_unbounded, singularity_error
 
 
 @pytest.mark.parametrize(
@@ -40,30 +36,3 @@ def test_only_a_law_with_an_input_without_limits_is_monitored() -> None:
     assert not is_monitored(law, {"u": da.ActuatorLimits(limits=1.0)})
     error = singularity_error(law, np.zeros(0), 0.25)
     assert error.code == "singular-law" and error.where == {"law": "own", "time": 0.25} and "a dead point" in str(error)
-
-
-def view(**parts: Any) -> MarginView:
-    found = MarginView.__new__(MarginView)
-    found.is_constant = False
-    for name, value in parts.items():
-        setattr(found, name, value)
-    return found
-
-
-@pytest.mark.parametrize(("margin", "lost"), [(0.0021, False), (0.0019, True)])
-def test_a_margin_below_a_thousandth_of_the_first_is_lost(margin: float, lost: bool) -> None:
-    law = SimpleNamespace(name="law")
-    one = view(law=law, at=lambda state: (-2.0, 0.0, None), _parts=lambda s: (ca.DM(margin), 0.0))
-    begin: Any = None
-    _, vanishing = one.events(begin, None)
-    when: Any = vanishing.function
-    assert (float(when(None)) < 0) is lost
-
-
-@pytest.mark.parametrize(("last", "diverged"), [(1.9e6, False), (2.1e6, True)])
-def test_a_loop_diverges_where_a_state_grows_by_a_million(last: float, diverged: bool) -> None:
-    """Over its first value, 2."""
-    none = SimpleNamespace(names=())
-    eqs: Any = SimpleNamespace(coordinates=SimpleNamespace(names=("x",)), speeds=none, internal=none)
-    record = da.Record.from_channels([0.0, 1.0], {"x": [2.0, last]})
-    assert bool(singularity._describe_growth(eqs, record)) is diverged

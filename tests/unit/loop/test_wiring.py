@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import casadi as ca
@@ -15,7 +14,6 @@ from dalembert.core.errors import DataError
 from dalembert.loop.actuators import ActuatorLimits
 from dalembert.loop.interfaces import Law
 from dalembert.loop.noise import Noise
-from dalembert.loop.wiring import Wiring
 from tests.helpers.findings import raises
 from tests.helpers.loops import CART_GAINS, CART_READS, cart_pendulum, gain_law, integral_law, luenberger
 
@@ -169,11 +167,3 @@ def test_a_law_that_diverges_leaves_the_record_of_a_machine(cart: Any) -> None:
         da.simulate(cart, 100.0, start=da.assemble(cart, {"hinge.angle": 0.1}), controller=law)
     assert caught.value.record is not None and len(caught.value.record) > 5
     assert np.isfinite(caught.value.record.data).all()
-
-
-@pytest.mark.parametrize(("share", "found"), [(0.9e-6, 0), (1.1e-6, 1)])
-def test_intervals_of_a_loop_are_multiples_up_to_a_millionth(share: float, found: int) -> None:
-    problems: list[str] = []
-    wiring: Any = SimpleNamespace(problems=SimpleNamespace(add=lambda code, text: problems.append(code)))
-    assert Wiring.multiple(wiring, "the law", 0.03 + share * 0.01, 0.01) == (1 if found else 3)
-    assert problems == found * ["sample-time-mismatch"]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.equations import ARGUMENTS, HOLONOMIC, VELOCITY, require_equations
-from tests.helpers.findings import assert_read_only, raises
+from dalembert.equations import ARGUMENTS, HOLONOMIC, VELOCITY
+from tests.helpers.findings import assert_read_only
 from tests.helpers.loops import gain_law
 
 
@@ -134,11 +134,6 @@ def test_a_state_from_arrays_is_a_frozen_copy(eqs: da.EquationsOfMotion) -> None
     q[:] = 5.0
     assert state["cart.x"] == 0.0
     assert_read_only(state.q)
-
-
-def test_solvers_say_how_to_get_equations() -> None:
-    with raises(da.errors.ModelError, "wrong-type", "Mechanism", "da.equations"):
-        require_equations(machine())
 
 
 def test_a_mechanism_may_be_changed_after_its_equations_were_made() -> None:

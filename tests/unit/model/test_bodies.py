@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
 import dalembert as da
 from dalembert.model.bodies import axes_from, rotation_matrix
-from tests.helpers.findings import raises
 
 
 def test_inertia_may_be_a_number_principal_values_or_a_matrix() -> None:
@@ -43,38 +41,7 @@ def test_a_rotation_may_be_a_quaternion_or_a_matrix() -> None:
     np.testing.assert_allclose(rotation_matrix(np.array(expected, dtype=float), "r"), expected)
 
 
-def turned(error: float) -> None:
-    rotation_matrix([[1.0, error, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], "R")
-
-
 def inertia(*rows: Sequence[float]) -> None:
     m = da.Mechanism("m")
     m.add_body("b", mass=1.0, inertia=rows)
     m.validate()
-
-
-def universal(cosine: float) -> None:
-    m = da.Mechanism("m")
-    m.add_universal("U", m.ground, m.add_body("b", mass=1.0), at=(0, 0, 0), second_axis=(1.0, 0.0, cosine))
-
-
-@pytest.mark.parametrize(
-    ("code", "threshold", "make"),
-    [
-        ("zero-length", 1e-12, lambda x: axes_from((0.0, 0.0, x))),
-        ("parallel", 1e-9, lambda x: axes_from((0.0, 0.0, 1.0), (x, 0.0, 1.0))),
-        ("not-orthonormal", 1e-9, turned),
-        ("not-perpendicular", 1e-9, universal),
-        ("not-symmetric", 1e-12, lambda x: inertia((1.0, x, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))),
-        ("not-physical", 1e-9, lambda x: inertia((1.0, 0, 0), (0, 1.0, 0), (0, 0, 2.0 / (1.0 - x)))),
-        (
-            "conflicting-arguments", 1e-12,
-            lambda x: da.Mechanism("m").add_body("b", mass=1 + x, inertia=da.composite((da.rod(1), 1.0, (0, 0, 0)))),
-        ),
-    ],
-)  # fmt: skip
-def test_rounding_is_accepted_up_to_its_threshold(code: str, threshold: float, make: Callable[[float], Any]) -> None:
-    below, above = (0.9, 1.1) if code not in ("zero-length", "parallel") else (1.1, 0.9)
-    make(below * threshold)
-    with raises(da.errors.ModelError, code):
-        make(above * threshold)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
 from pathlib import Path
 
@@ -186,14 +185,6 @@ def test_data_that_do_not_fit_are_refused_and_the_machine_stays(arguments: dict[
     assert code in codes
     assert (m.bodies, m.joints) == before
     m.validate()
-
-
-def test_data_in_millimetres_are_refused_with_the_factor() -> None:
-    data = tube(0.5)
-    off = dataclasses.replace(data, mass=1e3 * data.mass, first_moment=1e3 * data.first_moment,
-                              inertia=1e3 * data.inertia)  # fmt: skip
-    with pytest.raises(ModelError, match="units are suspected"):
-        arm(data).make_flexible("link", off, nodes={"hinge": "root", "weld": "tip"}, rotation=TO_Z)
 
 
 def test_a_body_of_a_planar_machine_becomes_flexible_at_an_angle() -> None:

@@ -63,11 +63,3 @@ def test_values_are_checked_by_their_forms() -> None:
     with raises(ModelError, "wrong-shape", "'C'", "normal", "3"):
         m.add_contact("C", m.ground, body, stiffness=1.0, normal=(0, 1))
     assert [force.name for force in m.forces] == ["f", "k"]
-
-
-def test_a_normal_is_a_direction_down_to_a_length_of_1e_12() -> None:
-    m = da.Mechanism("m", planar=True)
-    body = m.add_body("b", mass=1.0, inertia=1.0)
-    m.add_contact("C", m.ground, body, stiffness=1.0, normal=(0, 1.1e-12))
-    with raises(ModelError, "zero-length", "'D'", "normal"):
-        m.add_contact("D", m.ground, body, stiffness=1.0, normal=(0, 0.9e-12))

@@ -1,12 +1,10 @@
 """Tableaux: the order conditions of Hairer, Nørsett and Wanner 1993, section II.2, and what is refused."""
 
-from contextlib import nullcontext
-
 import numpy as np
 import pytest
 
-from dalembert.core.errors import DataError, ModelError
-from dalembert.numerics.runge_kutta import CLASSIC, TABLEAUX, Tableau, combine, dormand_prince, find_tableau
+from dalembert.core.errors import ModelError
+from dalembert.numerics.runge_kutta import CLASSIC, TABLEAUX, combine, dormand_prince, find_tableau
 from tests.helpers.findings import raises
 
 KNOWN = {**TABLEAUX, "5(4)": dormand_prince(5), "8(5,3)": dormand_prince(8)}
@@ -45,24 +43,3 @@ def test_a_method_is_found_by_name_or_taken_as_it_is() -> None:
     assert find_tableau(CLASSIC) is CLASSIC
     with raises(ModelError, "unknown-choice", "euler", "'leapfrog'"):
         find_tableau("leapfrog")
-
-
-@pytest.mark.parametrize(
-    ("parts", "code"),
-    [
-        (((0.0, 1.0), ((),), (1.0,)), "wrong-shape"),
-        (((0.0,), ((),), (0.5,)), "out-of-range"),
-        (((np.nan,), ((),), (1.0,)), "not-finite"),
-        (((0.0,), ((),), (1.0,), 0), "not-a-count"),
-        (((0.0,), ((),), (1.0,), 20, 0.0), "not-positive"),
-    ],
-)
-def test_a_tableau_that_is_none_is_refused(parts: tuple, code: str) -> None:
-    with raises(DataError, code):
-        Tableau(*parts)
-
-
-@pytest.mark.parametrize(("error", "refused"), [(0.9e-12, False), (1.1e-12, True)])
-def test_weights_of_a_tableau_add_up_to_one_to_1e_12(error: float, refused: bool) -> None:
-    with raises(DataError, "out-of-range") if refused else nullcontext():
-        Tableau((0.0,), ((),), (1.0 + error,))

@@ -52,11 +52,6 @@ def test_a_list_of_names_gives_columns_in_its_order(run: Record) -> None:
     assert np.array_equal(run[["energy", "tip"]], np.column_stack([run["energy"], run["tip"]]))
 
 
-def test_an_unknown_name_is_answered_with_the_nearest_known_one(run: Record) -> None:
-    with raises(DataError, "unknown-name", "'A.angel'", "'swing'", "'A.angle'"):
-        run["A.angel"]
-
-
 def test_a_stem_that_is_no_vector_is_answered_with_its_channels(run: Record) -> None:
     with raises(DataError, "stem-of-names", "'A'"):
         run["A"]

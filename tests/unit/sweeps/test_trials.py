@@ -11,6 +11,7 @@ import dalembert as da
 from dalembert.core.errors import DataError, ModelError
 from dalembert.sweeps.trials import SweepPoint
 from tests.helpers.findings import raises
+from tests.helpers.repetitions import few
 
 
 def pendulum() -> da.EquationsOfMotion:
@@ -80,7 +81,7 @@ def test_runs_that_go_together_give_what_each_gives_alone() -> None:
         np.testing.assert_allclose(found["x"][k], run["rod.x"], rtol=0, atol=1e-8)
 
 
-@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("workers", few([0, 2]))
 def test_results_have_the_same_bits_together_and_apart(workers: int) -> None:
     trial = da.sweeps.Simulation(rocker(), 0.5, OUTPUTS, start={"A": 0.4}, method=da.RK4(step=0.01), every=0.1)
     design = da.sweeps.Grid({"length": np.linspace(0.5, 2.0, 9)})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from contextlib import nullcontext
 from typing import Any
 
 import casadi as ca
@@ -13,8 +12,6 @@ import pytest
 import dalembert as da
 from dalembert.errors import ModelError
 from dalembert.symbolic import Derivation, System, derive, kane, lagrange, lagrange_multipliers
-from dalembert.symbolic.derivation import solve_with_multipliers
-from tests.helpers.findings import raises
 
 
 def cart() -> System:
@@ -221,22 +218,3 @@ def test_names_of_common_parts_are_not_those_of_symbols() -> None:
 
 
 # ---- edges of thresholds
-
-
-@pytest.mark.parametrize(("angle", "one"), [(3e-7, True), (1e-6, False)])
-def test_rows_at_a_small_angle_repeat_each_other_where_its_square_is_rounding(angle: float, one: bool) -> None:
-    # the second row asks for 0.7 along y; where it repeats the first, the force of 2 acts along y
-    values = {"M": np.eye(2), "f": np.array([1.0, 2.0]), "A": np.array([[1.0, 0.0], [1.0, angle]]),
-              "b": np.array([0.3, 0.3 + 0.7 * angle])}  # fmt: skip
-    assert solve_with_multipliers(values)[0] == pytest.approx([0.3, 2.0 if one else 0.7], abs=1e-5)
-
-
-@pytest.mark.parametrize(("gap", "refused"), [(1e-6, False), (1e-5, True)])
-def test_constraints_that_stay_open_by_a_millionth_contradict_each_other(gap: float, refused: bool) -> None:
-    s = System("two")
-    x, y = s.coordinates("x y")
-    s.add_particle("m", 1.0, (x, y))
-    s.constrain(x)
-    s.constrain(x - gap)  # half of the gap is left in each
-    with raises(ModelError, "conflicting-arguments") if refused else nullcontext():
-        lagrange_multipliers(s)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-
 import casadi as ca
 import numpy as np
 import pytest
@@ -91,13 +89,3 @@ def test_a_pose_that_is_no_equilibrium_names_the_coordinate() -> None:
     with raises(ModelError, "unknown-name", "phi"):
         linearize_energies(s, {"phi": 0.3})
     assert linearize_energies(s).K[0, 0] == pytest.approx(9.81, rel=1e-14)
-
-
-@pytest.mark.parametrize(("place", "refused"), [(3e-10, False), (3e-9, True)])
-def test_a_pose_is_an_equilibrium_to_nine_digits(place: float, refused: bool) -> None:
-    s = System("one")
-    x = s.coordinate("x", "m")
-    s.add_particle("m", 1.0, (x, 0))
-    s.add_potential(2 * x**2)
-    with raises(ModelError, "not-supported") if refused else nullcontext():
-        linearize_energies(s, {"x": place})

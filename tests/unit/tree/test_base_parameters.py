@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -85,29 +84,6 @@ def test_a_rank_without_a_gap_between_singular_values_is_refused() -> None:
     check_rank("arm", np.array([1.0, 1e-2, 0.9e-5]), 2)
     with raises(ConvergenceError, "ill-conditioned"):
         check_rank("arm", np.array([1.0, 1e-2, 1.1e-5]), 2)
-
-
-@pytest.mark.parametrize(("size", "active"), [(7e-13, False), (1.5e-12, True)])
-def test_a_column_of_rounding_has_no_effect(monkeypatch: pytest.MonkeyPatch, size: float, active: bool) -> None:
-    eqs = da.equations(planar_arm(), coordinates="joint")
-    names = da.tree.dynamic_parameters(eqs).names
-    Y = np.random.default_rng(0).normal(size=(40, len(names)))
-    k, other = names.index("rod2.J"), names.index("rod1.J")
-    Y[:, k] *= size * np.linalg.norm(Y[:, other]) / np.linalg.norm(Y[:, k])
-    monkeypatch.setattr(sys.modules["dalembert.tree.base_parameters"], "_random_regressor", lambda *_: Y)
-    assert ("rod2.J" in da.tree.base_parameters(eqs).without_effect) != active
-
-
-@pytest.mark.parametrize(("share", "shown"), [(7e-9, False), (1.5e-8, True)])
-def test_a_small_coefficient_of_a_grouping_is_rounding(
-    monkeypatch: pytest.MonkeyPatch, share: float, shown: bool
-) -> None:
-    eqs = da.equations(planar_arm(), coordinates="joint")
-    Y = np.random.default_rng(0).normal(size=(40, len(da.tree.dynamic_parameters(eqs).names)))
-    Y /= np.linalg.norm(Y, axis=0)
-    Y[:, -1] = Y[:, 0] + share * Y[:, 1]
-    monkeypatch.setattr(sys.modules["dalembert.tree.base_parameters"], "_random_regressor", lambda *_: Y)
-    assert (da.tree.base_parameters(eqs).grouping[1, -1] != 0.0) == shown
 
 
 def test_a_wrong_number_of_parameters_is_refused() -> None:

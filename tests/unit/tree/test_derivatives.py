@@ -9,6 +9,7 @@ import dalembert as da
 from dalembert.core.errors import DataError, ModelError
 from tests.helpers.findings import raises
 from tests.helpers.joint_coordinates import random_state, random_tree
+from tests.helpers.repetitions import few
 
 KINDS = ["revolute", "spherical", "revolute"]
 EXACT = {"rtol": 0, "atol": 1e-12}
@@ -58,7 +59,7 @@ def test_one_joint_gives_matrices_of_one_entry() -> None:
     np.testing.assert_allclose(found.dtau_da, [[2.0 / 3]], rtol=1e-12)
 
 
-@pytest.mark.parametrize("count", [2, 12])
+@pytest.mark.parametrize("count", few([2, 12]))
 def test_a_payload_moves_with_its_body(count: int) -> None:
     """Twelve joints are beyond the shortest vectors, two are not."""
     m = random_tree(["revolute"] * count, [False] * count, 2)

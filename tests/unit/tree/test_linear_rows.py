@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
-
 import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.tree import linear_rows
 from dalembert.tree.linear_rows import leading_speeds, rows_are_linear
 
 BOX = da.box(0.1, 0.1, 0.1)
@@ -61,17 +57,3 @@ def test_a_target_out_of_reach_is_named_where_both_fingers_are_at_limits() -> No
     with pytest.raises(da.tree.OutOfReachError) as caught:
         da.tree.inverse_kinematics(gripper(), {"right": (0.0, 5.0, 0.0)})
     assert caught.value.finding.evidence["distance"] > 4
-
-
-@pytest.mark.parametrize(("ratio", "following"), [(0.11, "a"), (0.09, "b")])
-def test_a_speed_without_input_follows_from_a_tenth_of_the_largest_entry_on(
-    ratio: float, following: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(linear_rows, "_rows", lambda eqs, q: np.array([[ratio, 1.0]]))
-    pattern = SimpleNamespace(row=lambda: [1])  # an input acts on b
-    forces = SimpleNamespace(jac_sparsity=lambda *at: pattern)
-    eqs: Any = SimpleNamespace(
-        nv=2, state=lambda: SimpleNamespace(q=()), functions={"forces": forces},
-        speeds=SimpleNamespace(names=("a", "b")),
-    )  # fmt: skip
-    assert linear_rows.leading_speeds(eqs) == tuple(name for name in "ab" if name != following)

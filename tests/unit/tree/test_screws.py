@@ -61,11 +61,6 @@ def test_a_translation_and_a_couple_have_an_infinite_pitch() -> None:
         da.tree.screw_of_twist((1, 2, 3))
 
 
-@pytest.mark.parametrize(("turn", "infinite"), [(0.9e-14, True), (1.1e-14, False)])
-def test_a_rotation_that_rounding_leaves_is_none(turn: float, infinite: bool) -> None:
-    assert math.isinf(da.tree.screw_of_twist((1, 0, 0, turn, 0, 0)).pitch) == infinite
-
-
 @pytest.mark.spec("002-B2")
 def test_a_screw_joint_moves_its_body_along_the_screw_that_it_is() -> None:
     eqs = arm()

@@ -44,6 +44,7 @@ def test_a_run_is_reported_in_words_figures_and_tables(
     assert page.count('(prefers-color-scheme: dark)" srcset="data:image/png;base64') == 2  # each for dark screens too
 
 
+@pytest.mark.slow
 def test_with_its_machine_the_page_has_masses_and_a_hash(
     tmp_path: Path, pendulum: tuple[da.Mechanism, da.EquationsOfMotion, da.Record]
 ) -> None:
@@ -90,6 +91,7 @@ def test_an_estimate_is_judged_and_its_deviations_are_reported(tmp_path: Path, e
     assert "model hash (SHA-256)" in page
 
 
+@pytest.mark.slow
 def test_errors_are_reported_where_the_truth_is_given(tmp_path: Path, estimate: da.estimate.Estimate) -> None:
     t = estimate.time
     true = da.Record(t, np.column_stack([t**2 / 2, t]), ["place", "speed"])

@@ -17,14 +17,22 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
+from dalembert.control.robust.generalized_plant import (
+    Actuated,
+    Disturbances,
+    Measured,
+    Performance,
+    choose_channels,
+)
 from dalembert.control.robust.hinf import hinf
 from dalembert.control.robust.synthesis import Synthesis
 from dalembert.control.uncertainty.fit_magnitude import fit_magnitude
 from dalembert.control.uncertainty.mu import (
+    UNCERTAIN,
     Cover,
     StructuredGain,
     closed_blocks,
@@ -32,16 +40,15 @@ from dalembert.control.uncertainty.mu import (
     mu,
 )
 from dalembert.control.uncertainty.structured_bound import BlockStructure, Scalings, response
-from dalembert.core.arguments import take_names
 from dalembert.core.arrays import FloatArray
-from dalembert.core.declare import at_least, checked, count, instance, not_negative
-from dalembert.core.errors import ConvergenceError, DalembertError, DataError, require_name
+from dalembert.core.declare import at_least, checked, count, not_negative
+from dalembert.core.errors import ConvergenceError, DalembertError
 from dalembert.core.results import result
 from dalembert.core.tables import align_columns
 from dalembert.linear import StateSpace, append, connect
 from dalembert.linear.uncertain import Uncertain
 
-UncertainPlant = Annotated[Uncertain, instance(Uncertain), "plant with its uncertainty and weights"]
+UncertainPlant = Annotated[Uncertain, UNCERTAIN, "plant with its uncertainty and weights"]
 Rounds = Annotated[int, count(1, 50), "most controllers that are tried"]
 ScalingOrder = Annotated[int, count(0, 8), "highest order of a scaling"]
 Excess = Annotated[float, not_negative, "relative increase of μ that the reduction may cost"]
@@ -107,10 +114,10 @@ class RobustSynthesis:
 def dk(
     uncertain: UncertainPlant,
     *,
-    outputs: Any,
-    inputs: Any,
-    disturbances: Any = None,
-    performance: Any = None,
+    outputs: Measured,
+    inputs: Actuated,
+    disturbances: Disturbances | None = None,
+    performance: Performance | None = None,
     order: ScalingOrder = 4,
     rounds: Rounds = 16,
     back_off: BackOff = 1e-3,
@@ -130,21 +137,8 @@ def dk(
     RobustSynthesis
         ``judged.is_robust`` where the performance holds for all members.
     """
-    read, driven = take_names("output", outputs), take_names("input", inputs)
-    for kind, names, known in (("output", read, uncertain.outputs), ("input", driven, uncertain.inputs)):
-        for name in names:
-            require_name(kind, name, known, "this Uncertain")
-    w = (
-        tuple(n for n in uncertain.inputs if n not in driven)
-        if disturbances is None
-        else take_names("input", disturbances)
-    )
-    z = (
-        tuple(n for n in uncertain.outputs if n not in read)
-        if performance is None
-        else take_names("output", performance)
-    )
-    DataError.when(not w or not z, "empty", "the performance needs disturbances and outputs of its own.")
+    channels = choose_channels(uncertain, disturbances, performance, outputs, inputs)
+    w, z, read, driven = channels.disturbances, channels.performance, channels.outputs, channels.inputs
     plant = uncertain.select(inputs=(*w, *driven), outputs=(*z, *read))
     design = _Iteration(plant, w, z, read, driven, back_off)
     design.run(order, rounds)

@@ -21,6 +21,7 @@ from dalembert.core.declare import names, positive
 from dalembert.core.errors import DataError
 from dalembert.linear import StateSpace
 from dalembert.linear.transforms.interconnect import append, close
+from dalembert.linear.uncertain import Uncertain
 from dalembert.numerics.balancing import balance_system
 
 Names = str | Iterable[str] | None
@@ -77,7 +78,7 @@ class LoopChannels:
 
 
 def choose_channels(
-    system: StateSpace, disturbances: Names, performance: Names, outputs: Names, inputs: Names
+    system: StateSpace | Uncertain, disturbances: Names, performance: Names, outputs: Names, inputs: Names
 ) -> LoopChannels:
     """The four sets of names; disturbances and performance are the remaining ones where left out."""
     read, drives = tuple(outputs or ()), tuple(inputs or ())
@@ -176,12 +177,15 @@ def map_to_discrete(system: StateSpace, dt: float) -> StateSpace:
     )  # fmt: skip
 
 
-def null_rows(D: FloatArray, rank: float = 1e-9) -> FloatArray:
-    """Orthonormal rows of the inputs that D does not weigh; ``rank``: singular value, of the largest, that is zero."""
+def null_rows(D: FloatArray, zero: float = 0.0, rank: float = 1e-9) -> FloatArray:
+    """Orthonormal rows of the inputs that D does not weigh.
+
+    zero, rank : singular value, absolute and of the largest, that counts as zero.
+    """
     if not D.size:
         return np.eye(D.shape[1])
     _, sigma, Vt = scipy.linalg.svd(D)
-    return np.asarray(Vt[int(np.sum(sigma > rank * max(sigma[0], np.finfo(float).tiny))) :])
+    return np.asarray(Vt[int(np.sum(sigma > max(rank * sigma[0], zero))) :])
 
 
 def parrott_bound(D11: FloatArray, D12: FloatArray, D21: FloatArray, rank: float = 1e-12) -> float:

@@ -84,8 +84,9 @@ def hinf(
     back_off : float
         The controller is designed for (1 + back_off) times the smallest norm.
     fastest : float, optional
-        Only where the problem is singular (a command or a reading without weight, a zero on the axis): it gets the
-        smallest penalty whose loop has no pole beyond this [rad/s]. The norm reported is that of the original problem.
+        A problem that is singular (a command or a reading without weight or next to none, a zero on the axis), or whose
+        loop has poles beyond this [rad/s], gets the smallest penalty that keeps them below it. The norm reported is
+        that of the original problem.
 
     Examples
     --------
@@ -160,7 +161,7 @@ def _attempt(
         design = judge(controller, (low, high), excess, penalized.added)
         if is_verified(design):
             return _with_bounds(design, penalized)
-    design = judge(start, (low, high), 0.0, penalized.added)
+    design = judge(start, (low, high), max(norm / high - 1.0, 0.0) if high else 0.0, penalized.added)
     return _with_bounds(design, penalized) if is_verified(design) else None
 
 

@@ -20,7 +20,7 @@ the back-off the best conditioned Π is taken. What comes out counts after eigen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
@@ -58,7 +58,8 @@ Bound = Annotated[float, positive, "limit of the norm from disturbances to perfo
 
 
 def _read_family(name: str, value: Any, scope: Scope) -> tuple[StateSpace, ...]:
-    systems = [value] if isinstance(value, (StateSpace, SecondOrder)) else list(value)
+    one = isinstance(value, (StateSpace, SecondOrder)) or not isinstance(value, Iterable)
+    systems = [value] if one else list(value)
     DataError.when(not systems, "empty", f"{name} must have a model at least.")
     models = []
     for system in systems:

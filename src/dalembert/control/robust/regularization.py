@@ -4,10 +4,11 @@ A synthesis by Riccati equations needs a weight on every command (D₁₂ of ful
 of full row rank), and no zero of either path on the imaginary axis. What is missing is added with a strength ε, in
 states of like size,
 
-    z gains  ε ‖C₁‖ ‖B₂‖/‖A‖ N u  and  ε ‖C₁‖ x ,        w gains  ε ‖C₂‖ ‖B₁‖/‖A‖ Nᵀ y  and  ε ‖B₁‖ x′
+    z gains  ε ‖C₁‖/‖A‖ N S u  and  ε ‖C₁‖ x ,        w gains  ε ‖B₁‖/‖A‖ S Nᵀ y  and  ε ‖B₁‖ x′
 
-N are the commands (readings) without weight. The smaller ε, the nearer the loop is to the smallest norm and the faster
-are its poles: ε falls from 1 until a pole passes the limit. The norm is that of the original problem.
+N are the commands (readings) without weight, or next to none, and S has the norms of the columns of B₂ (the rows of
+C₂), so that no unit counts. The smaller ε, the nearer the loop is to the smallest norm and the faster are its poles: ε
+falls from 1 until a pole passes the limit. The norm is that of the original problem.
 """
 
 from __future__ import annotations
@@ -60,9 +61,12 @@ def penalize(
     command, reading = find_missing(plant), find_missing(plant.transposed())
     if not command and not reading:
         design = attempt(Penalized(plant))
-        if design is not None:
+        if design is not None and pole_speed(design) <= (fastest or np.inf):
             return design
-        command, reading = (replace(each, axis=(np.nan,)) for each in (command, reading))
+        if design is None:
+            command, reading = (replace(each, axis=(np.nan,)) for each in (command, reading))
+        else:
+            command, reading = (find_missing(each, negligible=np.inf) for each in (plant, plant.transposed()))
     limit = fastest or 200.0 * max(float(np.linalg.norm(plant.A, 2)) if plant.nx else 0.0, np.finfo(float).tiny)
     lower = lower_bound(plant)
     designs: dict[float, Synthesis] = {}
@@ -105,16 +109,18 @@ def pole_speed(design: Synthesis) -> float:
     return float(np.abs((values - 1.0) / (values + 1.0)).max())
 
 
-def find_missing(plant: GeneralizedPlant, axis: float = 1e-6, zero: float = 1e-8) -> Missing:
+def find_missing(plant: GeneralizedPlant, axis: float = 1e-6, zero: float = 1e-8, negligible: float = 1e-5) -> Missing:
     """Of the command; of the transposed plant that of the reading.
 
+    negligible : weight, of the gain ‖C₁‖ ‖B₂‖/‖A‖, that counts as none: its loop would have poles at its inverse, and
+    double precision has no digits left for them.
     axis, zero : real part of an eigenvalue of the Hamiltonian matrix of the regulator, of its modulus and of the
     largest one, that is zero: a double one on the axis is split to √ε.
     """
-    directions = null_rows(plant.D12)
-    n = plant.nx
+    n, size = plant.nx, _sizes(plant)
+    directions = null_rows(plant.D12 / size, negligible * _gain(plant)) * size
     C = np.vstack([plant.C1, np.zeros((len(directions), n))])
-    D = np.vstack([plant.D12, directions * max(1.0, float(np.abs(plant.D12).max(initial=0.0)))])
+    D = np.vstack([plant.D12, directions * max(1.0, float(np.abs(plant.D12 / size).max(initial=0.0)))])
     both = np.linalg.solve(D.T @ D, np.hstack([D.T @ C, plant.B2.T]))
     A, G = plant.A - plant.B2 @ both[:, :n], plant.B2 @ both[:, n:]
     Q = C.T @ C - C.T @ D @ both[:, :n]
@@ -158,16 +164,32 @@ def _add_penalties(
 
 def _add_rows(plant: GeneralizedPlant, missing: Missing, strength: float) -> GeneralizedPlant:
     """Rows of z; of the transposed plant they are columns of w."""
-    n, nw, (N, k) = plant.nx, plant.B1.shape[1], (missing.directions, len(missing.directions))
-    c, b, a = (float(np.linalg.norm(each, 2)) if each.size else 0.0 for each in (plant.C1, plant.B2, plant.A))
-    weight = strength * ((c * b / a if a else 0.0) or float(np.abs(plant.D11).max(initial=0.0)) or 1.0)
+    n, nw, k = plant.nx, plant.B1.shape[1], len(missing.directions)
     rows = n if missing.axis else 0
-    states = strength * (c or 1.0) * np.eye(n)[:rows]
+    states = strength * (_norm(plant.C1) or 1.0) * np.eye(n)[:rows]
     return replace(
         plant, C1=np.vstack([plant.C1, np.zeros((k, n)), states]),
         D11=np.vstack([plant.D11, np.zeros((k + rows, nw))]),
-        D12=np.vstack([plant.D12, weight * N, np.zeros((rows, plant.B2.shape[1]))]),
+        D12=np.vstack([plant.D12, strength * _gain(plant) * missing.directions,
+                       np.zeros((rows, plant.B2.shape[1]))]),
     )  # fmt: skip
+
+
+def _norm(matrix: FloatArray) -> float:
+    return float(np.linalg.norm(matrix, 2)) if matrix.size else 0.0
+
+
+def _sizes(plant: GeneralizedPlant) -> FloatArray:
+    """Norms of the columns of B₂, by which a command has the size of its effect; 1 where it has none."""
+    size = np.linalg.norm(plant.B2, axis=0)
+    return np.where(size > 0.0, size, 1.0)
+
+
+def _gain(plant: GeneralizedPlant) -> float:
+    """Size of a weight of the commands in units of their effect: ‖C₁‖/‖A‖."""
+    speed = _norm(plant.A)
+    gain = _norm(plant.C1) / speed if speed else 0.0
+    return gain or float(np.abs(plant.D11).max(initial=0.0)) or 1.0
 
 
 def _words(missing: Missing, noun: str, strength: float) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ import casadi as ca
 from dalembert.control.servo.computed_torque import Frequencies, by_coordinate, read_by_coordinate, read_motion
 from dalembert.control.servo.custom_law import custom_law
 from dalembert.control.servo.joint_pid import holding_inputs
-from dalembert.core.declare import checked, instance, not_negative, positive
+from dalembert.core.declare import checked, instance, mapping, not_negative, positive, text
 from dalembert.core.errors import ModelError, require_name
 from dalembert.equations import EquationsOfMotion, require_equations
 from dalembert.expressions import one_value
@@ -37,7 +37,7 @@ def cascade(
     eqs: EquationsOfMotion,
     motion: Annotated[Mapping[str, Any] | Record, instance(Mapping, Record), ModelError],
     *,
-    drives: Mapping[str, str],
+    drives: Annotated[Mapping[str, str], mapping("coordinate", text)],
     position: Frequencies,
     velocity: VelocityGains,
     integral: IntegralGains = 0.0,

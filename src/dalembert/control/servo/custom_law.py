@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import casadi as ca
 
-from dalembert.core.declare import checked, function, mapping, number, positive, refused_as
+from dalembert.core.arguments import take_names
+from dalembert.core.declare import checked, function, mapping, number, positive, refused_as, text
 from dalembert.core.errors import ModelError, require_name, unknown_name
 from dalembert.equations import Channels
 from dalembert.expressions import call_user
@@ -81,7 +82,7 @@ def custom_law(
     >>> custom_law("pi", pi, "force", dt=0.01, memory={"sum": 0.0}).references
     Channels(1: place)
     """
-    inputs = (drives,) if isinstance(drives, str) else tuple(drives)
+    inputs = take_names("input", drives)
     if not inputs or len(set(inputs)) < len(inputs):
         raise ModelError("empty", f"law {name!r}: drives must name at least one input, each once; got {drives!r}.")
     starts = dict(memory or {})
@@ -102,7 +103,7 @@ def custom_law(
     if missing:
         raise ModelError("missing-argument", f"law {name!r} returns no next value of its memory {missing[0]!r}.")
     following = [_require_scalar(name, after[key], f"memory {key!r}") for key in starts]
-    unit = dict(units or {})
+    unit = mapping("memory or reference", text)("units", units)
     columns = [_stack(list(symbols.values())) for symbols in (view._reads, view._memory, view._references)]
     f = ca.Function("law", [*columns, SX.sym("p", 0), view.t], [_stack(u), _stack(following)], {"cse": True})
     return Law(

@@ -18,7 +18,7 @@ import numpy as np
 from dalembert.control.plant import replace_fields
 from dalembert.control.state_feedback.state_feedback import RANGE, apply_limits, fade_in, intersect_limits
 from dalembert.core.arrays import FloatArray
-from dalembert.core.declare import checked, not_negative, number, positive
+from dalembert.core.declare import checked, not_negative, number, positive, text
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.results import result
@@ -83,8 +83,8 @@ def pid(
     ki: Gain = 0.0,
     kd: Gain = 0.0,
     *,
-    reads: str = "y1",
-    drives: str = "u1",
+    reads: Annotated[str, text] = "y1",
+    drives: Annotated[str, text] = "u1",
     filter: Annotated[float, not_negative, "time constant T of the derivative [s]; k_d / (10 k_p) customarily"]
     | None = None,
     dt: Annotated[float, positive, "sample time [s]; None acts continuously"] | None = None,

@@ -38,6 +38,7 @@ from dalembert.control.servo.virtual_constraints import (
     share_effort,
     solve_inputs,
 )
+from dalembert.core.arguments import take_names
 from dalembert.core.arrays import FloatArray, assign, frozen
 from dalembert.core.declare import (
     checked,
@@ -292,10 +293,7 @@ def _has_no_digit(margins: FloatArray, rounding: float = 1e-10) -> bool:
 
 
 def _choose_inputs(eqs: EquationsOfMotion, actuated: Any) -> list[str]:
-    if actuated is None:
-        names = list(eqs.inputs.names)
-    else:
-        names = [actuated] if isinstance(actuated, str) else list(actuated)
+    names = list(eqs.inputs.names if actuated is None else take_names("input", actuated))
     if not names:
         raise ModelError(
             "no-actuator",

@@ -61,7 +61,7 @@ class VirtualConstraint:
 
 def prescribe(name: str, value: Any) -> Callable[[Any], Any]:
     """The coordinate minus its prescribed value: a number, or a function of time."""
-    if not callable(value) and not (is_real(value) and np.isfinite(value)):
+    if not callable(value) and not (is_real(value) and np.isfinite(float(value))):
         raise ModelError(
             "not-finite", f"motion of {name!r} must be a finite number or a function of time, got {value!r}."
         )

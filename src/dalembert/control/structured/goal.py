@@ -56,9 +56,11 @@ class DesignGoal(ABC):
         """Whether the goal holds at a value."""
         return bool(value >= self.limit if self.least else value <= self.limit)
 
+    unit: ClassVar[str] = ""
+
     def name(self) -> str:
         """Kind and limit."""
-        return f"{self.kind} {'>=' if self.least else '<='} {self.limit:.6g}"
+        return f"{self.kind} {'>=' if self.least else '<='} {self.limit:.6g} {self.unit}".rstrip()
 
 
 def require_channels(family: Family, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> None:

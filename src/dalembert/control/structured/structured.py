@@ -17,7 +17,8 @@ from typing import Annotated, Any
 import casadi as ca
 import numpy as np
 
-from dalembert.control.robust.synthesis import GoalTable, GoalValue, Synthesis
+from dalembert.control.robust.generalized_plant import close_loop
+from dalembert.control.robust.synthesis import GoalTable, GoalValue, SampleTime, Synthesis
 from dalembert.control.structured.goal import DesignGoal
 from dalembert.control.structured.loops import Family, FamilyLoops
 from dalembert.control.structured.search import descend
@@ -61,18 +62,33 @@ class ScheduledSynthesis:
         functions = basis(np.array([value]), (len(self.series) - 1) // 2, 1)[0]
         return _controller(np.tensordot(functions, self.series, 1), self.drives, self.reads)
 
-    def law(self) -> Law:
-        """The law as ``da.simulate`` takes it: it reads its outputs and the coordinate."""
+    def closed_loops(self) -> tuple[StateSpace, ...]:
+        """Every model with the controller at its value of the coordinate."""
+        return tuple(close_loop(model, self.at(value)) for model, value in zip(self.models, self.values, strict=True))
+
+    @checked
+    def law(self, *, dt: SampleTime | None = None) -> Law:
+        """The law as ``da.simulate`` takes it: it reads its outputs and the coordinate.
+
+        dt : with its states every dt seconds by the midpoint (Tustin), x₊ = 2 x_m - x, x_m = x + dt/2 (A x_m + B y).
+        """
         nu, ny, n = len(self.drives), len(self.reads), self.order
         read, x, t = ca.SX.sym("reads", ny + 1), ca.SX.sym("state", n), ca.SX.sym("t")
         rho, K = read[ny], ca.DM(self.series[0])
         for k in range(1, (len(self.series) - 1) // 2 + 1):
             K = K + ca.DM(self.series[2 * k - 1]) * ca.cos(k * rho) + ca.DM(self.series[2 * k]) * ca.sin(k * rho)
-        out = ca.SX(K) @ ca.vertcat(read[:ny], x)
+        K, y = ca.SX(K), read[:ny]
+        if dt is None or n == 0:
+            out = K @ ca.vertcat(y, x)
+            u, after = out[:nu], out[nu:]
+        else:
+            A, B = K[nu:, ny:], K[nu:, :ny]
+            middle = ca.solve(ca.SX.eye(n) - 0.5 * dt * A, x + 0.5 * dt * B @ y)
+            u, after = K[:nu, :] @ ca.vertcat(y, middle), 2 * middle - x
         empty = ca.SX.sym("r", 0), ca.SX.sym("p", 0)
-        function = ca.Function("scheduled", [read, x, *empty, t], [ca.densify(out[:nu]), ca.densify(out[nu:])])
+        function = ca.Function("scheduled", [read, x, *empty, t], [ca.densify(u), ca.densify(after)])
         states = Channels([f"controller.{k + 1}" for k in range(n)], [""] * n)
-        return Law("scheduled controller", (*self.reads, self.coordinate), self.drives, function, state=states,
+        return Law("scheduled controller", (*self.reads, self.coordinate), self.drives, function, dt, state=states,
                    start=(0.0,) * n)  # fmt: skip
 
     def table(self) -> str:
@@ -317,10 +333,13 @@ class _Search:
                 theta[j, 0] = poles[row - nu]
         return theta.ravel()
 
-    def solve(self, states: int, seed: int, starts: int, steps: int, rounds: int = 8) -> FloatArray:
+    def solve(
+        self, states: int, seed: int, starts: int, steps: int, rounds: int = 8, above: float = 0.01
+    ) -> FloatArray:
         """The best of several searches: least excess of the hard goals first, then the least soft goals.
 
-        rounds : of searches with more models each, of one start.
+        rounds : of searches with more models each, of one start.  above : share by which the soft goals of a model
+        exceed those of the models that take part, before it joins them.
         """
         random = np.random.default_rng(seed)
         total = len(self.family)
@@ -335,16 +354,21 @@ class _Search:
                                              done=lambda v: False)  # fmt: skip
                     theta = refined if np.isfinite(value) else theta
                 over = self.excess_by_model(theta, soft=False)
-                worst = [int(k) for k in np.argsort(-over, kind="stable")[:3] if over[k] > self.back_off**2 / 4]
-                joining = [k for k in worst if k not in places]
-                if not joining:
+                costs = self.excess_by_model(theta, soft=True) if self.soft else np.zeros(total)
+                joining = {*_largest(over, self.back_off**2 / 4), *_largest(costs, (1 + above) * costs[places].max())}
+                if joining <= {*places}:
                     break
                 places = sorted({*places, *joining})
             excess = float(over[over > self.back_off**2 / 4].sum())
-            cost = float(self.excess_by_model(theta, soft=True).max()) if self.soft else 0.0
+            cost = float(costs.max())
             if best is None or (excess, cost) < best[:2]:
                 best = (excess, cost, theta)
             if excess <= 0.0 and not self.soft:
                 break
         assert best is not None
         return best[2]
+
+
+def _largest(values: FloatArray, limit: float, most: int = 3) -> list[int]:
+    """Places of the largest values above a limit, a few at a time."""
+    return [int(k) for k in np.argsort(-values, kind="stable")[:most] if values[k] > limit]

@@ -101,7 +101,7 @@ class FixedOrder(LawStructure):
     9
     """
 
-    kind: ClassVar[str] = "order"
+    kind: ClassVar[str] = "given order"
     order: Order = 1
     direct: bool = True
     drives: Names = None

@@ -1,4 +1,4 @@
-"""CompositeLaw control: a slow law on the manifold of stiff coordinates, and a fast law on deviations from it.
+"""Composite control: a slow law on the manifold of stiff coordinates, and a fast law on deviations from it.
 
     u = u₀ + u₂ + u_f(η, η̇) ,     η = q_f - φ ,   η̇ = v_f - φ̇
     B u₀ = M_ss a - F_s|₀ ,       a = r̈ + 2 ζ ω (ṙ - v_s) + ω² (r - q_s)          computed torque of the rigid machine
@@ -52,7 +52,8 @@ UNSTABLE = rule(
     problem="the linear loop of the whole machine is not stable in every pose of the workspace: least damping ratio "
     "{value:.3g}.",
     advice=[Advice("Lower {} of the slow law.", Argument("frequency")),
-            Advice("Design the fast law with models of the whole loop: {}.", Call("CompositeLaw.plant"))],
+            Advice("Design the fast law with models of the whole loop: {}.", Call("CompositeLaw.plant")),
+            Advice("At order 2, take {}.", Argument("correction", "motion"))],
 )  # fmt: skip
 
 
@@ -155,7 +156,7 @@ def composite(
     workspace: Mapping[str, Sequence[float] | FloatArray] | None = None,
     correction: Annotated[str, one_of("state", "motion"), ModelError] = "state",
 ) -> CompositeLaw:
-    """CompositeLaw control of a machine with stiff coordinates.
+    """Composite control of a machine with stiff coordinates.
 
     Parameters
     ----------

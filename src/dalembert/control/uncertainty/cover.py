@@ -8,6 +8,7 @@ above it is the weight (`fit_magnitude`). The weight is then judged, and raised 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import numpy as np
@@ -83,6 +84,7 @@ def cover(models: Models, *, order: WeightOrder = 4, nominal: Any = None, name: 
     else:
         G0 = _responses([base], grid)[:, 0]
     require_stable(base, "the nominal system")
+    _require_gain(G, G0, grid)
     needed = _needed(G, G0)
     weights = [fit_magnitude(grid, column_, order, above=True)[0] for column_ in needed.T]
     fine = np.unique(np.concatenate([grid, np.sqrt(grid[1:-1] * grid[2:]), *[grid[1:] * f for f in (0.98, 1.02)]]))
@@ -106,6 +108,7 @@ def cover(models: Models, *, order: WeightOrder = 4, nominal: Any = None, name: 
 def _members(models: Any) -> list[StateSpace]:
     if isinstance(models, Uncertain):
         return [*models.sample(50), models.at()]
+    models = models if isinstance(models, Iterable) else [models]
     members = [m.state_space() if isinstance(m, SecondOrder) else m for m in models]
     wrong = [type(m).__name__ for m in members if not isinstance(m, StateSpace)]
     DataError.when(wrong, "wrong-type", f"a family has StateSpace or SecondOrder members, got {', '.join(wrong)}.")
@@ -127,6 +130,18 @@ def _responses(members: list[StateSpace], grid: FloatArray) -> ComplexArray:
 def _relative(G: ComplexArray, G0: ComplexArray) -> ComplexArray:
     """(G_k - G₀) G₀⁺, (frequencies, members, ny, ny)."""
     return np.asarray((G - G0[:, None]) @ np.linalg.pinv(G0)[:, None])
+
+
+def _require_gain(G: ComplexArray, G0: ComplexArray, grid: FloatArray, zero: float = 1e-6) -> None:
+    """Refuse a nominal system without gain where a member has one; zero : relative size of what no weight explains."""
+    left = np.linalg.norm(G - G0[:, None] - _relative(G, G0) @ G0[:, None], axis=(2, 3)).max(axis=1)
+    share = left / np.maximum(np.linalg.norm(G, axis=(2, 3)).max(axis=1), math.ulp(0.0))
+    worst = int(np.argmax(share))
+    DataError.when(
+        share[worst] > zero, "no-solution",
+        f"at {grid[worst]:.4g} rad/s the nominal system has no gain in a direction in which a member has one, so no "
+        "relative weight covers it. Choose another nominal system.", where={"argument": "nominal"},
+    )  # fmt: skip
 
 
 def _largest(G0: ComplexArray, G: ComplexArray) -> float:

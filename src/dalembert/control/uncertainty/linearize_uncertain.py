@@ -142,6 +142,7 @@ def _from_deviations(fitted: Any, sigmas: float) -> dict[str, tuple[float, float
         raise DataError(
             "wrong-type",
             f"parameters must map names to ranges, or be a result with deviations, got {type(fitted).__name__}.",
+            where={"argument": "parameters"},
         )
     if not isinstance(values, Mapping):
         names = tuple(values)

@@ -26,10 +26,9 @@ from dalembert.control.uncertainty.structured_bound import (
     response,
     valid_interval,
 )
-from dalembert.core.arguments import take_names
 from dalembert.core.arrays import ComplexArray, FloatArray
-from dalembert.core.declare import above_and_below, checked, instance, known_as
-from dalembert.core.errors import DataError, require_name
+from dalembert.core.declare import ArgumentKind, Scope, above_and_below, checked, known_as, names
+from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Call
 from dalembert.core.results import result
 from dalembert.core.tables import align_columns
@@ -37,7 +36,19 @@ from dalembert.linear import StateSpace, append
 from dalembert.linear.transforms.norms import bilinear
 from dalembert.linear.uncertain import Uncertain, UncertainBlock, all_pass
 
-UncertainSystem = Annotated[Uncertain, instance(Uncertain), "uncertain system, closed by its controller"]
+
+def _read_uncertain(name: str, value: object, scope: Scope) -> Uncertain:
+    if not isinstance(value, Uncertain):
+        advice = Advice("Make one with {}.", Call("da.control.linearize_uncertain"), Call("da.linear.fit_uncertain"))
+        raise DataError("wrong-type", f"{name} must be an Uncertain, got {type(value).__name__}.", advice)
+    scope |= {"inputs": value.inputs, "outputs": value.outputs}
+    return value
+
+
+UNCERTAIN = ArgumentKind("an Uncertain", _read_uncertain, gives=("inputs", "outputs"))
+UncertainSystem = Annotated[Uncertain, UNCERTAIN, "uncertain system, closed by its controller"]
+GainInputs = Annotated[Any, names("input", "inputs", left_out="none"), "inputs of a gain that must stay below 1"]
+GainOutputs = Annotated[Any, names("output", "outputs", left_out="none"), "outputs of this gain"]
 Frequencies = Annotated[
     Any, known_as("frequencies", "frequencies from zero on"), "[rad/s]; around the poles where left out"
 ]
@@ -117,8 +128,8 @@ class StructuredGain:
 def mu(
     uncertain: UncertainSystem,
     *,
-    inputs: Any = None,
-    outputs: Any = None,
+    inputs: GainInputs = None,
+    outputs: GainOutputs = None,
     frequencies: Frequencies = None,
     accuracy: Accuracy = 2e-3,
 ) -> StructuredGain:
@@ -176,15 +187,13 @@ def mu(
 # -- the system --------------------------------------------------------------------------------------------------------
 
 
-def closed_blocks(uncertain: Uncertain, inputs: Any, outputs: Any) -> tuple[StateSpace, list[UncertainBlock]]:
+def closed_blocks(
+    uncertain: Uncertain, into: Sequence[str], out: Sequence[str]
+) -> tuple[StateSpace, list[UncertainBlock]]:
     """M and its blocks, with a full block for performance over named channels."""
-    into = () if inputs is None else take_names("input", inputs)
-    out = () if outputs is None else take_names("output", outputs)
-    for kind, names, known in (("input", into, uncertain.inputs), ("output", out, uncertain.outputs)):
-        for name in names:
-            require_name(kind, name, known, "this Uncertain")
-    problem = "a gain needs inputs and outputs."
-    DataError.when(bool(into) != bool(out), "missing-argument", problem)
+    problem = "a gain needs inputs and outputs: give both, or none for the stability alone."
+    where = {"argument": "outputs" if into else "inputs"}
+    DataError.when(bool(into) != bool(out), "missing-argument", problem, where=where)
     blocks = list(uncertain.blocks)
     if into:
         blocks.append(UncertainBlock(PERFORMANCE, "full", len(into), len(out)))
@@ -239,9 +248,13 @@ def frequency_grid(
 
 
 def _read_grid(frequencies: Any, dt: float | None) -> FloatArray:
-    grid = np.unique(np.atleast_1d(np.asarray(frequencies, dtype=float)))
+    try:
+        grid = np.unique(np.atleast_1d(np.asarray(frequencies, dtype=float)))
+    except (TypeError, ValueError):
+        grid = np.zeros(0)
     wrong = not len(grid) or np.isnan(grid).any() or grid[0] < 0.0
-    DataError.when(wrong, "out-of-range", "frequencies must be numbers from zero on, at least one.")
+    problem = "frequencies must be numbers [rad/s] from zero on, at least one."
+    DataError.when(wrong, "out-of-range", problem, where={"argument": "frequencies"})
     return grid
 
 

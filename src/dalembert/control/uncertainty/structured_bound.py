@@ -107,7 +107,7 @@ def bound_gain(
     start : scalings of a frequency nearby.  target : stop below this bound.
     contraction : share of the distance between level and eigenvalue that remains; 0.05 to 0.3 need the same time.
     """
-    T_w, T_z, g0 = _precondition(M, structure, start)
+    T_w, T_z, D0, g0 = _precondition(M, structure, start)
     Mt = T_z @ M @ np.linalg.inv(T_w)
     count = len(structure.D_w)
     identity = structure.D_w, structure.D_z
@@ -118,7 +118,7 @@ def bound_gain(
     scale = np.sqrt(S)
     weight_t = scale[:, None] * identity[0] * scale  # on rows whose size is bounded
     weight_1 = identity[0] - weight_t if (S < 1.0).any() else np.zeros_like(identity[0])
-    x = np.concatenate([_coordinates(np.eye(structure.nw), identity[0]), g0])
+    x = np.concatenate([_coordinates(D0, identity[0]), g0])
     terms_0 = np.concatenate([weight_1 - MDM, -Gs])
     terms_t = np.concatenate([weight_t, np.zeros_like(Gs)])
     trace = np.concatenate([np.einsum("kaa->k", identity[0]).real, np.zeros(len(Gs))])
@@ -155,32 +155,39 @@ def bound_gain(
 
 
 def _precondition(
-    M: ComplexArray, structure: BlockStructure, start: Scalings | None
-) -> tuple[ComplexArray, ComplexArray, FloatArray]:
-    """T with D = T* T near the optimum, so that the search begins at D = I; and coordinates of G there."""
+    M: ComplexArray, structure: BlockStructure, start: Scalings | None, inner: float = 1e-6
+) -> tuple[ComplexArray, ComplexArray, ComplexArray, FloatArray]:
+    """T with T* T near the optimum, so that the search is near D = I; D and the coordinates of G to begin with.
+
+    Where G replaces D of a real block, T has the size of G / β: the next optimum may have D again.
+    inner : share of its block that is added to D, so that the search begins inside.
+    """
     T_w, T_z = np.zeros((structure.nw,) * 2, complex), np.zeros((structure.nz,) * 2, complex)
     if start is not None:
+        D = start.D_w.copy()
         for k, block in enumerate(structure.blocks):
             w, z = structure.w(k), structure.z(k)
             if block.is_scalar:
-                D = start.D_w[w, w]
-                D = D + 1e-6 * float(np.trace(D).real) / block.rows * np.eye(
-                    block.rows
-                )  # the next optimum is elsewhere
-                T_w[w, w] = T_z[z, z] = np.linalg.cholesky(D).conj().T
+                D[w, w] += inner * float(np.trace(D[w, w]).real) / block.rows * np.eye(block.rows)
+                size = D[w, w]
+                if block.kind == "real" and start.bound > 0.0:
+                    values, V = np.linalg.eigh(start.G[w, z])
+                    size = size + (V * np.abs(values) / start.bound) @ V.conj().T
+                T_w[w, w] = T_z[z, z] = np.linalg.cholesky(size).conj().T
             else:
-                root = math.sqrt(float(start.D_w[w, w][0, 0].real))
+                root = math.sqrt(float(D[w, w][0, 0].real))
                 T_w[w, w], T_z[z, z] = root * np.eye(block.rows), root * np.eye(block.columns)
+        inverse = np.linalg.inv(T_w)
+        D = inverse.conj().T @ D @ inverse
         if not len(structure.G):
-            return T_w, T_z, np.zeros(0)
-        G = np.linalg.inv(T_w).conj().T @ start.G @ np.linalg.inv(T_z)
-        return T_w, T_z, _coordinates(G, structure.G)
+            return T_w, T_z, D, np.zeros(0)
+        return T_w, T_z, D, _coordinates(inverse.conj().T @ start.G @ np.linalg.inv(T_z), structure.G)
     d = _balance(np.abs(M), structure)
     for k, block in enumerate(structure.blocks):
         w, z = structure.w(k), structure.z(k)
         T_w[w, w] = np.diag(d[w]) if block.is_scalar else d[w][0] * np.eye(block.rows)
         T_z[z, z] = np.diag(d[w]) if block.is_scalar else d[w][0] * np.eye(block.columns)
-    return T_w, T_z, np.zeros(len(structure.G))
+    return T_w, T_z, np.eye(structure.nw, dtype=complex), np.zeros(len(structure.G))
 
 
 def _balance(size: FloatArray, structure: BlockStructure, rounds: int = 10) -> FloatArray:

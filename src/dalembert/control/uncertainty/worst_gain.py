@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import scipy.optimize
@@ -32,11 +32,14 @@ from dalembert.control.uncertainty.mu import (
 )
 from dalembert.control.uncertainty.structured_bound import BlockStructure, Scalings, bound_gain, response
 from dalembert.core.arrays import ComplexArray, FloatArray
-from dalembert.core.declare import checked
+from dalembert.core.declare import checked, names
 from dalembert.core.results import result
 from dalembert.core.tables import align_columns
 from dalembert.linear.transforms.norms import bilinear
 from dalembert.linear.uncertain import Uncertain
+
+Entered = Annotated[Any, names("input", "inputs", least=1), "inputs of the gain"]
+Read = Annotated[Any, names("output", "outputs", least=1), "outputs of the gain"]
 
 
 @result
@@ -79,7 +82,7 @@ class WorstGain:
 
 @checked
 def worst_gain(
-    uncertain: UncertainSystem, inputs: Any = None, outputs: Any = None, *, accuracy: Accuracy = 5e-3
+    uncertain: UncertainSystem, inputs: Entered = None, outputs: Read = None, *, accuracy: Accuracy = 5e-3
 ) -> WorstGain:
     """Largest gain from inputs to outputs over all members of a family.
 
@@ -96,22 +99,20 @@ def worst_gain(
     >>> round(judged.worst["c"], 9), round(judged.gain, 3)
     (0.1, 5.002)
     """
-    into = uncertain.inputs if inputs is None else inputs
-    out = uncertain.outputs if outputs is None else outputs
-    system, blocks = closed_blocks(uncertain, into, out)
+    system, blocks = closed_blocks(uncertain, inputs, outputs)
     require_stable(system, "the loop without its uncertainty")
     matrices = bilinear(system) if system.dt is not None else (system.A, system.B, system.C, system.D)
     _, from_axis = axis_maps(uncertain.dt)
     cover = _GainCover(matrices, BlockStructure(blocks, fixed=len(blocks) - 1), accuracy)
-    for w in frequency_grid(matrices[0]):
+    channel = uncertain.select(inputs=inputs, outputs=outputs)
+    gain, frequency, perturbation = _search(channel)
+    for w in frequency_grid(matrices[0]) if math.isfinite(gain) else ():
         if not math.isfinite(cover.at(float(w)).bound):
             break
-    proved = math.isfinite(cover.level)
+    proved = math.isfinite(gain) and math.isfinite(cover.level)
     if proved:
         cover.sharpen()
         proved = cover.prove()
-    channel = uncertain.select(inputs=into, outputs=out)
-    gain, frequency, perturbation = _search(channel)
     full = [block for block in uncertain.blocks if block.kind != "real"]
     if full and math.isfinite(cover.frequency) and proved:
         aligned = _aligned_gain(matrices, BlockStructure(blocks), cover.frequency, gain, cover.level)
@@ -124,7 +125,7 @@ def worst_gain(
             }
     worst = {b.name: b.parameter(perturbation[b.name]) for b in uncertain.blocks if b.kind == "real"}
     nominal = float(channel.at_delta({}).hinf_norm())
-    upper = max(cover.level, gain) if math.isfinite(cover.level) else math.inf
+    upper = max(cover.level, gain)
     return WorstGain(upper, gain, frequency, nominal, perturbation, worst, proved)
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.core.arguments import take_names
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import Channels, EquationsOfMotion, State
@@ -84,7 +85,7 @@ def add_candidates(model: Process, candidates: Any) -> tuple[Process, tuple[str,
     skip = {*model.outputs.names, *_euler_parameters(model)}
     names = [name for name in _order(model, readable.names) if name not in skip]
     if candidates is not None:
-        wanted = [candidates] if isinstance(candidates, str) else list(candidates)
+        wanted = take_names("candidate", candidates)
         find_places(wanted, readable.names, "candidate")
         names = [name for name in wanted if name not in model.outputs.names]
     places = [readable.index[name] for name in names]

@@ -154,7 +154,7 @@ class Accelerometer(Stepped):
 
     @property
     def resolution(self) -> float:
-        return float(2 * self.limits[1] / 2.0 ** positive_number("bits of an accelerometer", self.bits))
+        return float(2 * self.limits[1] * 2.0 ** -positive_number("bits of an accelerometer", self.bits))
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -186,7 +186,7 @@ class ForceSensor(SimulatedSensor):
     def resolution(self) -> float:
         if self.bits is None:
             return 0.0
-        return float(2 * self.limits[1] / 2.0 ** positive_number("bits of a force sensor", self.bits))
+        return float(2 * self.limits[1] * 2.0 ** -positive_number("bits of a force sensor", self.bits))
 
     @property
     def limits(self) -> tuple[float, float]:

@@ -14,6 +14,7 @@ from typing import Annotated
 
 import numpy as np
 
+from dalembert.core.arguments import take_names
 from dalembert.core.declare import ArgumentKind, Scope, checked, count, instance
 from dalembert.core.errors import DataError
 from dalembert.record import Record
@@ -52,7 +53,7 @@ def lanczos_derivative(
     >>> da.estimate.lanczos_derivative(da.Record(t, t[:, None] ** 2, ["x"]), points=3)["x"].round(12)
     array([0.2, 0.4, 0.6, 0.8, 1. , 1.2, 1.4])
     """
-    chosen = record if names is None else record.select(*([names] if isinstance(names, str) else names))
+    chosen = record if names is None else record.select(*take_names("channel", names))
     half = points // 2
     if len(chosen) <= 2 * half * order:
         problem = f"{len(chosen)} samples are too few: order {order} with {points} points needs more."

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from dalembert.core.arguments import one_of, positive_number
+from dalembert.core.arguments import one_of, positive_number, take_names
 from dalembert.core.errors import ModelError, require_name, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import Channels, EquationsOfMotion, State
@@ -188,9 +188,7 @@ def _read_outputs(eqs: EquationsOfMotion, outputs: Names) -> tuple[list[tuple[st
               "q": eqs.coordinates, "v": eqs.speeds, "z": eqs.internal}  # fmt: skip
     places: list[tuple[str, int]] = []
     names: list[str] = []
-    for word in [outputs] if isinstance(outputs, str) else outputs:
-        if not isinstance(word, str):
-            raise ModelError("bad-name", f"outputs must be names of sensors or coordinates, got {word!r}.")
+    for word in take_names("output", outputs):
         place = _place(tables, word, eqs.full_name(word))
         axes = [name for name in eqs.outputs.names if name.startswith(f"{word}.")]
         if place is not None:

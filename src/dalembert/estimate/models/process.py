@@ -20,6 +20,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.core.arguments import take_names
 from dalembert.core.errors import DataError, ModelError, require_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import Channels, State
@@ -233,9 +234,9 @@ def find_places(wanted: Names, known: tuple[str, ...], kind: str) -> list[int]:
     """Places of the wanted names, in the given order; all of them for None."""
     if wanted is None:
         return list(range(len(known)))
-    names = [wanted] if isinstance(wanted, str) else list(wanted)
+    names = take_names(kind, wanted)
     for name in names:
         require_name(kind, name, known, "the model", error=ModelError)
     if len(set(names)) < len(names):
-        raise ModelError("duplicate", f"an {kind} is named twice: {', '.join(map(str, names))}.")
+        raise ModelError("duplicate", f"an {kind} is named twice: {', '.join(names)}.")
     return [known.index(name) for name in names]

@@ -15,7 +15,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.core.arguments import real_number
+from dalembert.core.arguments import take_names
+from dalembert.core.declare import mapping, number, vector
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.equations import Channels
 from dalembert.estimate.models.process import Names, Process, find_places, process
@@ -68,13 +69,11 @@ class UserModel:
         )
         if not len(self.states) or not len(self.outputs):
             raise ModelError("empty", "a model for a filter needs at least one state and one output.")
-        self.parameters = {
-            name: real_number(f"parameter {name!r}", value) for name, value in (parameters or {}).items()
-        }
+        self.parameters = mapping("parameter", number)("parameters", parameters)
         self.method = find_tableau(method)
         self.substeps = SUBSTEPS("substeps", substeps)
-        self.angles = frozenset(angles)
-        find_places(list(angles), self.outputs.names, "output")
+        self.angles = frozenset(take_names("output", angles))
+        find_places(tuple(angles), self.outputs.names, "output")
         self.start = _start(start, self.states)
         self.rate = self._call(f, "f", ("x", "u"), len(self.states))
         self.reading = self._call(g, "g", ("x",), len(self.outputs))
@@ -149,7 +148,7 @@ def _channels(given: Any, kind: str) -> Channels:
     if isinstance(given, Mapping):
         names, units = list(given), [str(unit) for unit in given.values()]
     else:
-        names = [given] if isinstance(given, str) else list(given)
+        names = list(take_names(kind, given))
         units = [""] * len(names)
     for name in names:
         if not isinstance(name, str) or not name:
@@ -160,8 +159,8 @@ def _channels(given: Any, kind: str) -> Channels:
 
 
 def _start(given: object, states: Channels) -> Array:
-    x = np.zeros(len(states)) if given is None else np.array(given, dtype=float).reshape(-1)
-    if x.shape != (len(states),) or not np.isfinite(x).all():
+    x = np.zeros(len(states)) if given is None else vector("n")("start", given)
+    if x.shape != (len(states),):
         problem = f"start must be {len(states)} finite numbers ({', '.join(states.names)}), got {given!r}."
         raise DataError("wrong-shape", problem)
     return x

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from dalembert.core.arguments import take_names, take_path
 from dalembert.core.atomic_files import replace_file, require_file
 from dalembert.core.errors import DataError, FileFormatError, unknown_name
 from dalembert.core.findings import Advice
@@ -43,8 +44,8 @@ def read_flexible_body(
     >>> da.read_flexible_body(file).frequencies_hz.round(2).tolist()
     [3.54, 22.18]
     """
-    file = Path(path)
-    names = (without,) if isinstance(without, str) else tuple(without)
+    file = take_path("path", path)
+    names = take_names("part", without)
     blocks = find_format(file).optional if names else ()
     for name in names:
         if name not in blocks:
@@ -75,7 +76,7 @@ def write_flexible_body(body: FlexibleBodyData, path: str | os.PathLike[str]) ->
     """
     problem = f"write_flexible_body takes the data of a flexible body and a path, not a {type(body).__name__}."
     DataError.when(not isinstance(body, FlexibleBodyData), "wrong-type", problem, where={"argument": "body"})
-    file = Path(path)
+    file = take_path("path", path)
     kind = find_format(file)
     if kind.write is None:
         advice = Advice(f"Use one of {', '.join(suffixes(written=True))}.")

@@ -20,6 +20,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.core.arguments import take_path
 from dalembert.core.atomic_files import write_text
 from dalembert.core.errors import DataError, ModelError
 from dalembert.core.findings import Advice, Argument
@@ -176,7 +177,7 @@ def write_equations(
 
 
 def make_folder(folder: str | os.PathLike[str]) -> Path:
-    root = Path(folder)
+    root = take_path("folder", folder)
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:

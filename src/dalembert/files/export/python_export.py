@@ -20,6 +20,7 @@ from typing import Any
 
 import casadi as ca
 
+from dalembert.core.arguments import take_path
 from dalembert.core.atomic_files import write_text
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
@@ -84,7 +85,7 @@ def export_python(model: object, path: str | os.PathLike[str]) -> Path:
     ...     print(file.name, "import numpy as np" in file.read_text())
     pendulum.py True
     """
-    target = Path(path)
+    target = take_path("path", path)
     problem = f"a Python module is a file NAME.py, got {target.name!r}."
     ModelError.when(target.suffix != ".py", "bad-name", problem, where={"path": path})
     write_text(target, python_module(model))

@@ -35,6 +35,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from dalembert.core.arguments import take_path
 from dalembert.core.atomic_files import require_file
 from dalembert.core.errors import FileFormatError, require_name, unknown_name
 from dalembert.core.findings import Advice, Finding
@@ -140,7 +141,7 @@ def read_geometry(path: str | os.PathLike[str]) -> Geometry:
         A mapping of names to ``(x, y, z)`` or ``(x, y, z, direction)``, as ``places=`` of :func:`dalembert.report` and
         ``geometry=`` of :func:`dalembert.write_modes` take it, with ``lines``.
     """
-    file = Path(path)
+    file = take_path("path", path)
     suffix = file.suffix.lower()
     readers = {**dict.fromkeys((".csv", ".tsv", ".txt", ".dat"), _table), ".toml": _toml,
                **dict.fromkeys((".uff", ".unv"), _universal)}  # fmt: skip

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
+from dalembert.core.arguments import take_path
 from dalembert.core.atomic_files import replace_file, require_file
 from dalembert.core.errors import DataError, FileFormatError
 from dalembert.core.findings import Advice
@@ -33,7 +33,7 @@ def read_modes(path: str | os.PathLike[str], *, max_bytes: int = LARGEST) -> Mod
         In the order of the file; its deviations are used by :func:`dalembert.identify.update`. Omissions are listed in
         ``provenance["notes"]``.
     """
-    file = Path(path)
+    file = take_path("path", path)
     kind = find_modal_format(file)
     require_file(file, max_bytes, argument="max_bytes")
     with FileFormatError.of_file(path):
@@ -64,7 +64,7 @@ def write_modes(
     problem = f"write_modes takes Modes or an identified model, and a path, not a {type(modes).__name__}."
     DataError.when(not isinstance(model, Modes), "wrong-type", problem, where={"argument": "modes"})
     DataError.when(not len(model), "empty", "there are no modes to write.")
-    file = Path(path)
+    file = take_path("path", path)
     kind = find_modal_format(file)
     if geometry is not None and not kind.keeps_geometry:
         keep = [suffix for kind in MODAL_FORMATS.values() if kind.keeps_geometry for suffix in kind.suffixes]

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.core.arguments import take_path
 from dalembert.core.atomic_files import replace_file, write_text
 from dalembert.core.errors import DataError, FileFormatError, ModelError
 from dalembert.expressions import Quantity
@@ -45,7 +46,7 @@ def write_model(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
     from a file are written as they were read. Meshes that show bodies go into STL files beside it, data of flexible
     bodies into .npz files.
     """
-    suffix = Path(path).suffix.lower()
+    suffix = take_path("path", path).suffix.lower()
     problem = "a model file ends in .toml or .json."
     FileFormatError.when(suffix not in (".toml", ".json"), "unknown-suffix", problem, path=str(path))
     document = model_document(mechanism)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from dalembert.core.arguments import positive_number
+from dalembert.core.arguments import positive_number, take_path
 from dalembert.core.atomic_files import replace_file, require_file
 from dalembert.core.errors import DataError, FileFormatError
 from dalembert.core.findings import Advice
@@ -60,10 +59,10 @@ def read_record(
     """
     if isinstance(path, Sequence) and not isinstance(path, str):
         how: Any = {"time": time, "dt": dt, "rate": rate, "delimiter": delimiter, "skip": skip, "max_bytes": max_bytes}
-        files = [Path(entry) for entry in path]
+        files = [take_path("path", entry) for entry in path]
         joined = join_records([read_record(file_, progress=progress, **how) for file_ in files], files)
         return _with_units(joined, units) if units else joined
-    file = Path(path)
+    file = take_path("path", path)
     refuse_modes(file)
     kind = find_format(file)
     if kind.read is None:
@@ -87,7 +86,7 @@ def write_record(record: Record, path: str | os.PathLike[str]) -> None:
     """
     problem = f"write_record takes a Record and a path, not a {type(record).__name__}."
     DataError.when(not isinstance(record, Record), "wrong-type", problem, where={"argument": "record"})
-    file = Path(path)
+    file = take_path("path", path)
     kind = find_format(file)
     if kind.write is None:
         problem = f"files {kind.suffixes[0]} are read, not written."

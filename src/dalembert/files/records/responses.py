@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
+from dalembert.core.arguments import take_path
 from dalembert.core.atomic_files import replace_file, require_file
 from dalembert.core.errors import FileFormatError
 from dalembert.files.records.format import Reading
@@ -17,7 +17,7 @@ def read_frequency_response(path: str | os.PathLike[str], *, max_bytes: int = Re
 
     Inputs and outputs have the names of their degrees of freedom: ``12+X``.
     """
-    file = Path(path)
+    file = take_path("path", path)
     require_file(file, max_bytes, argument="max_bytes")
     with FileFormatError.of_file(path):
         return read_frf(file, max_bytes)
@@ -25,5 +25,5 @@ def read_frequency_response(path: str | os.PathLike[str], *, max_bytes: int = Re
 
 def write_frequency_response(response: FrequencyResponse, path: str | os.PathLike[str]) -> None:
     """Write frequency responses as a universal file, whole or not at all; numbers keep 13 digits."""
-    with replace_file(Path(path)) as temporary:
+    with replace_file(take_path("path", path)) as temporary:
         write_frf(response, temporary)

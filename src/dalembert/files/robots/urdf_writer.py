@@ -18,8 +18,10 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
+from dalembert.core.arguments import take_path
 from dalembert.core.arrays import FloatArray
 from dalembert.core.atomic_files import replace_file, write_text
+from dalembert.core.declare import instance
 from dalembert.core.errors import FileFormatError, ModelError, ModelWarning
 from dalembert.core.findings import Advice, Finding
 from dalembert.files.models.values.mesh_mass import binary_stl
@@ -303,7 +305,8 @@ def write_urdf(mechanism: Mechanism, path: str | os.PathLike[str]) -> Path:
     ...     da.read_urdf(da.write_urdf(m, Path(folder) / "arm.urdf")).joints
     [Joint('hinge', revolute, ground–rod)]
     """
-    file = Path(path)
+    instance(Mechanism)("mechanism", mechanism)
+    file = take_path("path", path)
     FileFormatError.when(file.suffix.lower() != ".urdf", "unknown-suffix", "a URDF file ends in .urdf.", path=str(path))
     problem = f"mechanism {mechanism.name!r} is planar, and URDF is spatial."
     ModelError.when(mechanism.planar, "not-supported", problem, Advice("Describe it in space."))

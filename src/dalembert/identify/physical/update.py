@@ -25,7 +25,8 @@ import scipy.sparse
 import scipy.sparse.linalg
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.core.declare import instance
+from dalembert.core.arguments import real_number, take_names
+from dalembert.core.declare import anything, instance, mapping
 from dalembert.core.errors import DataError, ModelError, require_name, unknown_name
 from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.core.progress import Progress, Setting
@@ -206,9 +207,10 @@ def _parameters(model: Model, given: Sequence[str] | Mapping[str, float]) -> tup
 def _bounds(names: list[str], first: Array, given: Mapping[str, tuple[float, float]] | None) -> tuple[Array, Array]:
     low = np.where(first > 0, 1e-6 * first, -np.inf)
     high = np.where(first < 0, 1e-6 * first, np.inf)
-    for name, pair in (given or {}).items():
+    for name, pair in mapping("parameter", instance(Sequence, np.ndarray))("bounds", given).items():
         k = find_name("parameter", name, names, "bounds")
-        low[k], high[k] = float(pair[0]), float(pair[1])
+        DataError.when(len(pair) != 2, "wrong-shape", f"bounds of {name!r} must be (low, high), got {pair!r}.")
+        low[k], high[k] = (real_number(f"a bound of {name!r}", end, finite=False) for end in pair)
         if not low[k] <= first[k] <= high[k] or low[k] == high[k]:
             problem = f"the first value {first[k]:g} of {name!r} is not between its bounds {low[k]:g} and {high[k]:g}."
             raise DataError("out-of-range", problem)
@@ -230,7 +232,7 @@ def _target(
     measured: Modes | Identified | HoldsIdentified, coordinates: Mapping[str, str] | Sequence[str] | None,
     deviations: Mapping[str, ArrayLike] | None, shapes: bool, damping: bool,
 ) -> Target:  # fmt: skip
-    spreads, kinds = dict(deviations or {}), ("frequencies_hz", "shapes", "damping")
+    spreads, kinds = mapping("kind", anything)("deviations", deviations), ("frequencies_hz", "shapes", "damping")
     for name in spreads:
         if name not in kinds:
             raise DataError("unknown-argument", unknown_name("kind", name, kinds, "deviations"))
@@ -271,7 +273,7 @@ def _target(
 
 
 def _coordinates(known: tuple[str, ...], given: Mapping[str, str] | Sequence[str] | None) -> dict[str, str]:
-    names = known if given is None else [given] if isinstance(given, str) else given
+    names = known if given is None else given if isinstance(given, Mapping) else take_names("coordinate", given)
     pairs = {str(n): str(names[n] if isinstance(names, Mapping) else n) for n in names}
     for name in pairs:
         find_name("measured coordinate", name, known, "the modes")

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import matrix, real_number, unique_names
 from dalembert.core.arrays import FloatArray, assign, frozen
+from dalembert.core.declare import instance
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.identify.records.checks import find_name, require_finite
@@ -79,8 +80,8 @@ class StructuredModel:
     parts: Mapping[str, FloatArray]
 
     def __init__(self, known: SecondOrder, unknown: Iterable[Unknown]) -> None:
-        listed = tuple(unknown)
-        if known.is_sparse:
+        listed = tuple(instance(Unknown)("unknown", each) for each in instance(Iterable)("unknown", unknown))
+        if instance(SecondOrder)("known", known).is_sparse:
             raise DataError(
                 "not-supported",
                 "a StructuredModel needs dense matrices.",

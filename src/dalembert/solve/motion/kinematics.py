@@ -25,7 +25,7 @@ from dalembert.record import Record
 from dalembert.solve.integrate.channels import Samples, to_record
 from dalembert.solve.integrate.open_run import sample_times
 from dalembert.solve.motion.native_functions import analysis, stack_rows
-from dalembert.solve.position.assemble import assemble
+from dalembert.solve.position.assemble import assemble, require_state
 from dalembert.solve.position.idle import free_spins
 from dalembert.solve.position.prescribed_motion import Motion, RecordMotion, read_motion
 from dalembert.solve.position.tangent import RANK
@@ -80,6 +80,8 @@ def kinematics(
     array([2., 2.])
     """
     require_equations(eqs)
+    if start is not None:
+        require_state(eqs, start)
     prescribed = read_motion(eqs, motion)
     grid = read_times(times, prescribed, start, every)
     poses = follow(eqs, prescribed, grid, start)

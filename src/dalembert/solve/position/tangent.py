@@ -21,8 +21,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.core.arguments import real_number
-from dalembert.core.errors import ConvergenceError, ModelError, unknown_name
+from dalembert.core.arguments import real_number, take_names
+from dalembert.core.errors import ConvergenceError, ModelError, require_name, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel
@@ -238,9 +238,8 @@ def named_values(eqs: EquationsOfMotion, given: Mapping[str, float] | None, what
 def speed_numbers(eqs: EquationsOfMotion, names: Iterable[str]) -> list[int]:
     """Places of named speeds in v."""
     numbers = []
-    for name in names:
-        if name not in eqs.speeds.index:
-            raise ModelError("unknown-name", unknown_name("speed", name, eqs.speeds.names, f"equations {eqs.name!r}"))
+    for name in take_names("speed", names):
+        require_name("speed", name, eqs.speeds.names, f"equations {eqs.name!r}", error=ModelError)
         numbers.append(eqs.speeds.index[name])
     return numbers
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.core.arguments import real_number
+from dalembert.core.arguments import real_number, take_names
 from dalembert.core.errors import AssemblyError, ConvergenceError, ModelError, ModelWarning
 from dalembert.core.findings import Advice, Argument
 from dalembert.equations import EquationsOfMotion, State, require_equations
@@ -101,7 +101,7 @@ def equilibrium(
         check_start(eqs, start)
         t = start.t
     held = named_values(eqs, hold, "hold")
-    driven = [eqs.full_name(name) for name in ([efforts] if isinstance(efforts, str) else efforts)]
+    driven = [eqs.full_name(name) for name in take_names("coordinate", efforts)]
     for name in driven:
         if name not in held or rates is not None:
             problem = f"efforts: {name!r} is no coordinate that is held at rest; held: {', '.join(held) or 'none'}."

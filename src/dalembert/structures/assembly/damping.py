@@ -15,6 +15,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from dalembert.core.arguments import real_number
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError, ModelError
 from dalembert.core.findings import Advice, Argument, Call
@@ -114,7 +115,9 @@ def damping_of(title: str, damping: Any, M: FloatArray, K: FloatArray) -> FloatA
     if isinstance(damping, Rayleigh):
         return np.asarray(damping.alpha * M + damping.beta * K)
     given: Damping = damping if isinstance(damping, ModalDamping) else ModalDamping(
-        float(damping) if np.ndim(damping) == 0 else tuple(float(value) for value in damping)
+        real_number("damping", damping)
+        if np.ndim(damping) == 0
+        else tuple(real_number("damping", value) for value in damping)
     )  # fmt: skip
     assert isinstance(given, ModalDamping)
     ratios = np.atleast_1d(np.asarray(given.ratios, dtype=np.float64))

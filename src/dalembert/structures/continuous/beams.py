@@ -21,7 +21,8 @@ from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import positive_number, whole_number
 from dalembert.core.arrays import ComplexArray, FloatArray, assign, frozen
-from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.declare import instance
+from dalembert.core.errors import DataError, ModelError, require_name, unknown_name
 from dalembert.core.findings import Advice
 from dalembert.linear import FrequencyResponse, SecondOrder
 from dalembert.record import Record
@@ -109,8 +110,9 @@ class Beam:
         theory: str = "euler-bernoulli",
         direction: str = "y",
     ) -> None:
-        if theory not in THEORIES:
-            raise ModelError("unknown-name", unknown_name("theory", theory, THEORIES, "a beam"))
+        require_name("theory", theory, THEORIES, "a beam", error=ModelError)
+        if section is not None:
+            instance(Section)("section of a beam", section)
         if direction not in ("y", "z"):
             raise ModelError("unknown-choice", f"a beam deflects along its local 'y' or 'z', got {direction!r}.")
         rotary, shear = THEORIES[theory]

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import matrix
 from dalembert.core.arrays import FloatArray
+from dalembert.core.declare import anything, mapping, vector
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.linear import SecondOrder
@@ -43,7 +44,7 @@ def named_places(places: Places, prefix: str) -> dict[str, Any]:
         return {}
     if isinstance(places, Mapping):
         return dict(places)
-    return {f"{prefix}@{float(z):g}": float(z) for z in np.atleast_1d(np.asarray(places, dtype=np.float64))}
+    return {f"{prefix}@{z:g}": float(z) for z in vector("n")(f"{prefix} places", places)}
 
 
 def modal_system(
@@ -68,7 +69,7 @@ def modal_system(
     if moments and not isinstance(unit_mass, BeamModes):
         raise DataError("not-supported", "moments act on beams only; give forces_at (torques, for a shaft).")
     columns += [unit_mass.slope(z) for z in moments.values()]
-    for name, load in (distributed or {}).items():
+    for name, load in mapping("load", anything)("distributed", distributed).items():
         columns.append(unit_mass.project(load))
         inputs[name] = ""
     if base:
@@ -96,7 +97,7 @@ def modal_system(
 def _output(name: str, value: Any, quantity: str, modes: BeamModes | LineModes) -> tuple[str, float]:
     """(quantity, place) of an output given as a place or as (place, quantity)."""
     place, what = value if isinstance(value, tuple) else (value, quantity)
-    if what not in QUANTITIES or not hasattr(modes, QUANTITIES[what][0]):
+    if not isinstance(what, str) or what not in QUANTITIES or not hasattr(modes, QUANTITIES[what][0]):
         known = [name for name, (field, _) in QUANTITIES.items() if hasattr(modes, field)]
         raise DataError("unknown-name", unknown_name("quantity", what, known, f"output {name!r}"))
     return what, float(place)

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.core.arguments import take_names
 from dalembert.core.arrays import FloatArray
-from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.errors import ModelError, require_name, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.model.flexible import FiniteElementValues, FlexibleBodyData, FlexibleNode
 from dalembert.structures.assembly.damping import damping_of
@@ -132,7 +133,7 @@ def flexible_body(
         raw, statics, vibrations = _raw_shapes(body, found, plan, modes, up_to, interfaces)
     expected = _expected_modes(plan, None if up_to is not None else modes, vibrations, bool(static))
     if static:
-        names = [static] if isinstance(static, str) else list(static)
+        names = take_names("node", static)
         inertia = [name for name in names if name in ("acceleration", "centrifugal")]
         if len(inertia) < len(names):
             forces = _unit_loads(title, found, [name for name in names if name not in inertia])
@@ -167,7 +168,7 @@ def _plan(
     reference: str | None, own: FloatArray | None, interfaces: Sequence[str] | None,
 ) -> _Plan:  # fmt: skip
     by_name = {node.name: node for node in nodes}
-    held = [_find_node(title, by_name, name) for name in ([fixed] if isinstance(fixed, str) else fixed)]
+    held = [_find_node(title, by_name, name) for name in take_names("node", fixed)]
     loose = [node.name for node in held if node.point is None]
     if loose:
         raise ModelError(
@@ -208,9 +209,8 @@ def _plan(
 
 
 def _find_node(title: str, nodes: Mapping[str, Node], name: str) -> Node:
-    if name not in nodes:
-        problem = unknown_name("node", name, list(nodes), f"flexible body {title!r}")
-        raise ModelError("unknown-name", problem, where={"body": title, "node": name})
+    where = {"body": title, "node": name}
+    require_name("node", name, nodes, f"flexible body {title!r}", error=ModelError, where=where)
     return nodes[name]
 
 

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from dalembert.core.arguments import take_names
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import ModelError
 from dalembert.model.flexible import CENTRIFUGAL, Stiffening
@@ -52,7 +53,7 @@ def wanted_kinds(title: str, stiffening: Any) -> tuple[str, ...]:
         return KINDS
     if not stiffening:
         return ()
-    given = (stiffening,) if isinstance(stiffening, str) else tuple(stiffening)
+    given = take_names("load", stiffening)
     wrong = [kind for kind in given if kind not in KINDS]
     if wrong:
         raise ModelError(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.core.arguments import one_of, real_number, whole_number
+from dalembert.core.arguments import one_of, real_number, take_names, whole_number
 from dalembert.core.errors import DataError, ModelError
 from dalembert.core.findings import Advice, Argument
 from dalembert.structures.assembly.structure import DIRECTIONS as DIRECTIONS
@@ -161,7 +161,7 @@ def names_of(kind: str, given: str | Iterable[str], count: int) -> list[str]:
     """Names given, or made from a prefix."""
     if isinstance(given, str):
         return [f"{given}{i}" for i in range(1, count + 1)]
-    names = list(given)
+    names = list(take_names("point", given))
     if len(names) != count:
         raise ModelError("wrong-shape", f"{len(names)} names for {count} {kind}.")
     return names

@@ -25,6 +25,7 @@ import numpy as np
 
 from dalembert.core.arguments import real_number
 from dalembert.core.arrays import FloatArray
+from dalembert.core.declare import matrix
 from dalembert.core.errors import DataError, ModelError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.structures.assembly.materials import Material
@@ -81,7 +82,7 @@ class OrthotropicMaterial:
                 problems.append(f"{field.name} must be positive [Pa], got {value}")
             elif field.name in ("density", "loss_factor") and value < 0.0:
                 problems.append(f"{field.name} must not be negative, got {value}")
-        axes = np.asarray(self.axes, dtype=np.float64)
+        axes = matrix("*", "*")("axes", self.axes)
         if axes.shape != (3, 3) or not _is_orthonormal(axes) or np.linalg.det(axes) < 0:
             problems.append("axes must be three orthonormal, right-handed rows")
         else:

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.core.arguments import positive_number
+from dalembert.core.arguments import positive_number, take_path
 from dalembert.core.arrays import IntArray
 from dalembert.core.errors import DataError, FileFormatError, MissingExtraError, ModelWarning, require_extra
 from dalembert.core.findings import Advice, Argument
@@ -62,7 +62,7 @@ def read_mesh(
     FileFormatError
         Broken or unsupported files, with the line where it is known.
     """
-    file = Path(path)
+    file = take_path("path", path)
     if not np.isfinite(scale) or scale <= 0.0:
         raise DataError("not-positive", f"scale must be a positive number, got {scale!r}.")
     which = _format(file, format)

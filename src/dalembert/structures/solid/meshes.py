@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.core.arguments import matrix
 from dalembert.core.arrays import FloatArray, IntArray, assign, frozen
+from dalembert.core.declare import anything, mapping
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.structures.solid import shapes as solid_shapes
@@ -313,7 +314,7 @@ def _numbers(what: str, value: ArrayLike, columns: int, dtype: Any, name: str) -
 
 def _sets(what: str, given: Mapping[str, ArrayLike] | None, count: int, name: str) -> dict[str, IntArray]:
     sets = {}
-    for key, members in (given or {}).items():
+    for key, members in mapping("set", anything)(f"{what} sets of {name}", given).items():
         array = np.asarray(members)
         if array.dtype == bool and array.shape == (count,):
             array = np.flatnonzero(array)

@@ -11,8 +11,10 @@ import numpy as np
 
 from dalembert.core.arguments import real_number
 from dalembert.core.arrays import FloatArray, IntArray
+from dalembert.core.declare import text
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument
+from dalembert.model.bodies import vector
 from dalembert.structures.assembly import materials
 from dalembert.structures.assembly.damping import Damping
 from dalembert.structures.assembly.structure import DIRECTIONS
@@ -170,7 +172,7 @@ class Solid:
         """
         on_interface = isinstance(where, str) and where in self.interfaces
         known = [way for way in self.directions if on_interface or way[0] != "r"]
-        asked = list(known) if directions == "fixed" else _WAY.findall(directions)
+        asked = list(known) if directions == "fixed" else _WAY.findall(text("directions", directions))
         if not asked or "".join(asked) != re.sub(r"[\s,]", "", directions if directions != "fixed" else "".join(known)):
             raise ModelError(
                 "unknown-choice",
@@ -343,7 +345,4 @@ def _material(given: Any) -> SolidMaterial:
 def _vector(value: Any, what: str) -> FloatArray:
     if np.isscalar(value) and value == 0:
         return np.zeros(3)
-    array = np.asarray(value, dtype=np.float64)
-    if array.shape != (3,) or not np.all(np.isfinite(array)):
-        raise ModelError("wrong-shape", f"{what} must be three finite numbers, got {value!r}.")
-    return array
+    return np.array(vector(value, 3, what))

@@ -13,6 +13,7 @@ from typing import Any
 
 import casadi as ca
 
+from dalembert.core.declare import instance
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
 from dalembert.equations import ACCELERATION, HOLONOMIC, VELOCITY
@@ -37,6 +38,7 @@ def lagrange(system: System) -> Derivation:
     >>> da.symbolic.to_sympy(da.symbolic.lagrange(s).f)
     -9.81*l*m*sin(theta)
     """
+    instance(System)("system", system)
     if system.constraints:
         row = system.constraints[0].name
         raise ModelError(

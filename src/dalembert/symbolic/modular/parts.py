@@ -16,6 +16,7 @@ from typing import Any
 import casadi as ca
 
 from dalembert.core.arguments import one_of, real_number, whole_number
+from dalembert.core.declare import instance
 from dalembert.core.errors import ModelError, require_name, require_new_name, unknown_name
 from dalembert.core.findings import Advice, Call
 from dalembert.equations.equations_of_motion import EquationsOfMotion, equations
@@ -332,7 +333,7 @@ class Assembly(ModularPart):
     def __init__(self, name: str, parts: Iterable[ModularPart] = ()) -> None:
         super().__init__(name)
         self._parts: list[ModularPart] = []
-        for subsystem in parts:
+        for subsystem in instance(Iterable)("parts", parts):
             self.add(subsystem)
 
     @property

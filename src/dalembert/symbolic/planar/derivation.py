@@ -16,6 +16,7 @@ import numpy as np
 from scipy.linalg import qr
 
 from dalembert.core import arguments
+from dalembert.core.arguments import take_names
 from dalembert.core.errors import ModelError, require_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.expressions import Array, Expr
@@ -135,7 +136,7 @@ def derive_linkage(model: PlanarModel, *, independent: Sequence[str] = ()) -> Pl
         problem = f"the {len(A)} rows of {model.name!r} are not independent at the drawn pose (rank {rank_at(A)})."
         advice = Advice("Leave out a joint or constraint that others imply, or draw another pose.")
         raise ModelError("rank-deficient", problem, advice)
-    chosen = _choose(A, list(e.speeds.names), list(independent), model.name)
+    chosen = _choose(A, list(e.speeds.names), list(take_names("speed", independent)), model.name)
     dependent = [k for k in range(len(e.speeds)) if k not in chosen]
     C = _complement(e.A, numbers, chosen, dependent)
     return PlanarDerivation(

@@ -16,6 +16,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.core.declare import instance
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
 from dalembert.equations import (
@@ -50,6 +51,7 @@ class PlanarEquations:
     """The expressions of one planar model in its variables."""
 
     def __init__(self, m: PlanarModel) -> None:
+        instance(PlanarModel)("model", m)
         if len(m.bodies) < 2:
             advice = Advice("Add bodies by {}.", Call("m.add_bar"), Call("m.add_body"))
             raise ModelError("no-bodies", f"model {m.name!r} has no bodies.", advice)

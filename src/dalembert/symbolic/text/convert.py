@@ -24,7 +24,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.core.errors import ModelError, require_extra, require_name
+from dalembert.core.declare import anything, mapping
+from dalembert.core.errors import DataError, ModelError, require_extra, require_name
 from dalembert.core.findings import Advice, Call
 
 SX = ca.SX
@@ -80,12 +81,20 @@ def to_sympy_shared(expressions: Sequence[Any], stem: str = "x", symbols: Mappin
     return _results(expressions, stem, symbols)
 
 
+def _as_graph(expression: Any) -> Any:
+    try:
+        return SX(expression)
+    except (NotImplementedError, TypeError):
+        problem = f"an expression of CasADi is needed, got {expression!r:.80}."
+        raise DataError("wrong-type", problem) from None
+
+
 def _results(expressions: Sequence[Any], stem: str | None, symbols: Mapping[str, Any] | None) -> Shared:
     sympy = import_sympy()
-    graph = [SX(expression) for expression in expressions]
+    graph = [_as_graph(expression) for expression in expressions]
     arguments = ca.symvar(ca.vertcat(*(ca.vec(ca.densify(expression)) for expression in graph))) if graph else []
     function = ca.Function("shown", arguments, [ca.densify(expression) for expression in graph], {"cse": True})
-    translate = _FromGraph(sympy, function, arguments, stem, dict(symbols or {}))
+    translate = _FromGraph(sympy, function, arguments, stem, mapping("name", anything)("symbols", symbols))
     values = translate.run()
     results = []
     for expression, entries in zip(graph, values, strict=True):

@@ -18,9 +18,8 @@ from dalembert.solve.constrained.matrices import complement
 from dalembert.solve.position.assemble import require_state
 from dalembert.solve.position.static_shape import choose_held
 from dalembert.solve.rest.rest_equations import Rest
-from dalembert.tree.evaluation import require_tree
 from dalembert.tree.kinematics import jacobian
-from dalembert.tree.places import Place
+from dalembert.tree.places import Place, dimension
 
 
 def compliance(eqs: EquationsOfMotion, state: State, place: Place) -> Array:
@@ -49,7 +48,7 @@ def compliance(eqs: EquationsOfMotion, state: State, place: Place) -> Array:
     >>> round(float(C[2, 2]) * 3 * da.structures.material("steel").E * 0.01**4 / 12 / 0.5**3, 2)
     1.0
     """
-    require_tree(eqs)
+    dimension(eqs, place)
     require_state(eqs, state)
     held = [eqs.motor_sides.get(name, name) for name in choose_held(eqs, state.q, [], state.t)]
     values = eqs.kernel("measures")(state.q, np.zeros(eqs.nv), eqs.p, state.t)[0]

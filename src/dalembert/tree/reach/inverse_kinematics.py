@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.arguments import one_of, positive_number, real_number, whole_number
-from dalembert.core.errors import AssemblyError, ConvergenceError, ModelError, ModelWarning, require_name
+from dalembert.core.errors import AssemblyError, ConvergenceError, DataError, ModelError, ModelWarning, require_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array
@@ -139,6 +139,8 @@ def hang(state: State) -> State:
 
 def read_weights(tasks: Sequence[ReachTask], weights: Mapping[Any, Any] | None) -> list[tuple[float, float]]:
     """Weight of the position and of the orientation of every task."""
+    problem = f"weights must be a mapping of places to numbers, got {weights!r:.80}."
+    DataError.when(weights is not None and not isinstance(weights, Mapping), "wrong-type", problem)
     given = {key if isinstance(key, str) else repr(key): value for key, value in (weights or {}).items()}
     labels = [task.label for task in tasks]
     for name in given:

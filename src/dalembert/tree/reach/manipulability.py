@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.core.arguments import one_of, positive_number
+from dalembert.core.arguments import one_of, positive_number, take_names
 from dalembert.core.errors import ModelError, require_name
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array
@@ -151,7 +151,7 @@ def driving_coordinates(eqs: EquationsOfMotion, state: State, joints: Sequence[s
     if joints is None:
         by_rate = dict(zip(eqs.measure_rates.names, eqs.measures.names, strict=True))
         return tuple(by_rate.get(rate, rate) for rate in freedom.independent)
-    names = tuple(eqs.full_name(name) for name in ((joints,) if isinstance(joints, str) else joints))
+    names = tuple(eqs.full_name(name) for name in take_names("joint", joints))
     for name in names:
         require_name(
             "coordinate", name, eqs.measures.names, f"equations {eqs.name!r}", error=ModelError, argument="joints"

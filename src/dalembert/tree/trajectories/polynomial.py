@@ -19,7 +19,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from dalembert.core.declare import ArgumentKind, Scope, checked
+from dalembert.core.declare import ArgumentKind, Scope, anything, checked, mapping
 from dalembert.core.errors import DataError, require_name
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
@@ -138,7 +138,7 @@ def quintic(
 def _read_given(way: Waypoints, given: Mapping[str, Any] | None, what: str, default: Array) -> Array:
     """Values at the way-points that the user gives, in place of those of the method."""
     found = default.copy()
-    for name, value in (given or {}).items():
+    for name, value in mapping("coordinate", anything)(what, given).items():
         full = way.eqs.full_name(name)
         require_name("coordinate", full, [column.names[0] for column in way.columns], "these way-points", argument=what)
         try:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dalembert.core.arguments import take_names
 from dalembert.core.atomic_files import write_text
 from dalembert.core.errors import DataError, FileFormatError, MissingExtraError
 from dalembert.record import Record
@@ -101,8 +102,8 @@ def animate(
     for name, value in (("fps", fps), ("speed", speed)):
         if not (isinstance(value, int | float) and 0.0 < value < math.inf):
             raise DataError("not-positive", f"{name} must be a positive number, not {value!r}.")
-    trails = [trail] if isinstance(trail, str) else list(trail or ())
-    shown = [channels] if isinstance(channels, str) else list(channels or ())
+    trails = list(take_names("point", trail or ()))
+    shown = list(take_names("channel", channels or ()))
     animation = Animation(_data(result, fps, speed, trails, shown, structure, modes))
     if path is not None:
         animation.save(path)
@@ -175,7 +176,7 @@ def _guard(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 
 def _check_name(path: str | os.PathLike[str]) -> None:
-    if Path(path).suffix.lower() not in (".html", ".htm"):
+    if not isinstance(path, (str, os.PathLike)) or Path(path).suffix.lower() not in (".html", ".htm"):
         raise FileFormatError("bad-name", "an animation is an HTML page; give a name ending in .html.", path=str(path))
 
 

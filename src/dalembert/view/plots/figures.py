@@ -6,7 +6,6 @@ import io
 import os
 import textwrap
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -16,6 +15,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from dalembert.core.arguments import take_path
 from dalembert.core.atomic_files import replace_file
 from dalembert.core.errors import DataError, FileFormatError, require_name
 from dalembert.view.plots import themes
@@ -96,7 +96,7 @@ def draw_figure(draw: Callable[[], Figure], file: str | os.PathLike[str] | None,
 def save(figure: Figure, file: str | os.PathLike[str], dpi: int = 150) -> None:
     """Write a figure; the old file stays until the new one is whole."""
     kinds = figure.canvas.get_supported_filetypes()
-    kind = Path(file).suffix.lower().lstrip(".")
+    kind = take_path("path", file).suffix.lower().lstrip(".")
     if kind not in kinds:
         kinds_shown = ", ".join(f".{kinds_shown}" for kinds_shown in sorted(kinds))
         raise FileFormatError(

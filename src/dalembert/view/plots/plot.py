@@ -51,6 +51,12 @@ _DRAWN: dict[str, tuple[str, str]] = {
     "control.state_feedback.state_feedback.StateFeedback": ("linear.loops", "plot_design"),
     "control.state_feedback.output_feedback.OutputFeedback": ("linear.loops", "plot_design"),
     "control.robust.synthesis.Synthesis": ("linear.synthesis", "plot_synthesis"),
+    "control.robust.dk.RobustSynthesis": ("linear.robustness", "plot_robust_synthesis"),
+    "control.structured.structured.ScheduledSynthesis": ("linear.robustness", "plot_scheduled"),
+    "control.two_time_scale.composite.CompositeLaw": ("linear.robustness", "plot_composite"),
+    "control.uncertainty.cover.FamilyCover": ("linear.robustness", "plot_cover"),
+    "control.uncertainty.mu.StructuredGain": ("linear.robustness", "plot_mu"),
+    "linear.uncertain.Uncertain": ("linear.families", "plot_uncertain"),
     "sweeps.swept.Swept": ("sweeps", "plot_swept"),
     "tree.reach.workspace.Workspace": ("sweeps", "plot_workspace"),
     "symbolic.modular.algebra.labelled.LabelledMatrix": ("linear.comparisons", "plot_labelled"),
@@ -83,6 +89,10 @@ def plot(
         StateFeedback, OutputFeedback : ``view="loop" | "poles", channel=None, frequency="Hz"``.
         Synthesis : ``view="gain" | "poles" | "impulse" | "bode" | "nyquist" | "loop", models=None, region=None,
         until=None, frequency="Hz"``. Of the plant, or of a family of models; a region of poles in their map.
+        RobustSynthesis : ``view="mu"``, or a view of a Synthesis.  ScheduledSynthesis : ``view="poles" | "gains",
+        region=None``.  CompositeLaw : ``region=None, within=None``, poles in all poses of the workspace.
+        Uncertain : ``output, input, view="bode" | "nyquist" | "poles", samples=30, seed=0, region=None``.
+        FamilyCover, StructuredGain : ``frequency="Hz"``.
         Margins : no more arguments.
         Swept : ``*names, view="scatter" | "histogram"``. Results of a sweep over its axes, and their spread.
         Spectra : ``*names, highest=None, axis="log" | "linear"``.

@@ -18,6 +18,8 @@ _WRITERS: dict[str, tuple[str, str]] = {
     "estimate.forces.two_stage.TwoStageEstimate": ("estimate_report", "estimate_report"),
     "model.flexible.FlexibleBodyData": ("flexible_report", "flexible_report"),
     "control.robust.synthesis.Synthesis": ("synthesis_report", "synthesis_report"),
+    "control.robust.dk.RobustSynthesis": ("synthesis_report", "robust_report"),
+    "control.structured.structured.ScheduledSynthesis": ("synthesis_report", "scheduled_report"),
     "symbolic.derivation.Derivation": ("equations_page", "equations_report"),
     "identify.auto.result.AutoIdentified": ("identification.identification_report", "identification_report"),
     "identify.model.identified.Identified": ("identification.identification_report", "identified_report"),
@@ -52,7 +54,9 @@ def report(result: object, path: str | os.PathLike[str], *, title: str | None = 
         FrequencyDomainModes, MergedModes : ``places=None, provenance=None``. Modes, shapes, singular values, harmonics
         of machines, agreement of set-ups.
         FlexibleBodyData : ``provenance=None``. Mode shapes, modes, inertia, nodes, checks.
-        Synthesis (of ``da.control``) : ``models=None, region=None, provenance=None``. Norms, goals, poles, loop.
+        Synthesis, RobustSynthesis (of ``da.control``) : ``models=None, region=None, provenance=None``. Norms, goals,
+        poles, loop; of D-K iteration also its steps and the structured singular value.
+        ScheduledSynthesis : ``region=None, provenance=None``. Goals, poles, gains over the coordinate.
         Derivation (of ``da.symbolic``) : no more arguments. Symbols, every step with its formulas, equations of motion.
     path : the file, ending in .html; it appears whole or not at all
     title : above the page

@@ -6,9 +6,10 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dalembert.control.robust.dk import RobustSynthesis
 from dalembert.control.robust.pole_region import PoleRegion
-from dalembert.control.robust.synthesis import GoalTable, Synthesis
-from dalembert.core.results import cells
+from dalembert.control.robust.synthesis import GoalValue, Synthesis
+from dalembert.control.structured.structured import ScheduledSynthesis
 from dalembert.linear.state_space import StateSpace
 from dalembert.view.plots.plot import plot
 from dalembert.view.reports import origin
@@ -32,14 +33,105 @@ def synthesis_report(
     region : of poles, drawn in their map
     provenance : further entries at the end
     """
-    options: dict[str, Any] = {} if models is None else {"models": models}
     pieces: list[Piece] = [Text(summarize(design))]
     if design.regularized:
         pieces += [Heading("What was added to the problem"), Listing(design.regularized)]
-    if design.goals:
-        head, lines = cells(GoalTable(design.goals))
-        pieces += [Heading("Goals"), Table(tuple(head), tuple(tuple(line) for line in lines))]
-    pieces += [
+    pieces += _goals(design.goals)
+    pieces += _pictures(design, models, region)
+    origins = {**(provenance or {}), "method": design.method, **origin.versions()}
+    write_page(path, f"{design.method}: report on the synthesis" if title is None else title, pieces, origins)
+
+
+def robust_report(
+    design: RobustSynthesis,
+    path: str | os.PathLike[str],
+    *,
+    models: Sequence[StateSpace] | None = None,
+    region: PoleRegion | None = None,
+    provenance: Mapping[str, Any] | None = None,
+    title: str | None = None,
+) -> None:
+    """Write a self-contained HTML page on a controller from D-K iteration: μ, its steps, and the nominal loop.
+
+    Parameters
+    ----------
+    models : a family with the channels of the plant, drawn beside it
+    region : of poles, drawn in their map
+    provenance : further entries at the end
+    """
+    judged = design.judged
+    text = (
+        f"{summarize(design.synthesis)} With its uncertainty the structured singular value is at most {judged.peak:.4g}"
+        f", at {judged.peak_frequency:.4g} rad/s: "
+        + ("the performance holds for every member." if judged.is_robust else "it does not hold for every member, but "
+           f"for ranges and demands {judged.margin:.3g} times as large.")
+    )  # fmt: skip
+    pieces: list[Piece] = [
+        Text(text),
+        Heading("Robustness"),
+        Picture("mu", plot(design, view="mu", title=""), "Structured singular value, with its bounds."),
+        Verbatim(f"{judged.table()}\n\n{design.table()}"),
+        *_pictures(design.synthesis, models, region),
+    ]
+    origins = {**(provenance or {}), "method": "D-K", **origin.versions()}
+    write_page(path, "D-K: report on the synthesis" if title is None else title, pieces, origins)
+
+
+def scheduled_report(
+    design: ScheduledSynthesis,
+    path: str | os.PathLike[str],
+    *,
+    region: PoleRegion | None = None,
+    provenance: Mapping[str, Any] | None = None,
+    title: str | None = None,
+) -> None:
+    """Write a self-contained HTML page on a scheduled controller: goals on every model, poles, gains.
+
+    Parameters
+    ----------
+    region : of poles, drawn in their map
+    provenance : further entries at the end
+    """
+    text = (
+        f"The controller reads {', '.join(design.reads)} and {design.coordinate}, and drives "
+        f"{', '.join(design.drives)}; it has {design.order} states. Its gains are series of {len(design.series)} "
+        f"functions of {design.coordinate}, for {len(design.models)} models.{_failed(design.goals)}"
+    )
+    pieces: list[Piece] = [
+        Text(text),
+        *_goals(design.goals),
+        Heading("Poles"),
+        Picture("poles", plot(design, view="poles", region=region, title=""), "Poles of the closed loops."),
+        Heading("Gains"),
+        Picture("gains", plot(design, view="gains", title=""), f"Direct gains over {design.coordinate}."),
+        Heading("Every goal on every model"),
+        Verbatim(design.table()),
+    ]
+    origins = {**(provenance or {}), "method": "structured, scheduled", **origin.versions()}
+    write_page(path, "Report on the scheduled controller" if title is None else title, pieces, origins)
+
+
+def _goals(goals: tuple[GoalValue, ...]) -> list[Piece]:
+    """Of every goal the model on which it is farthest from holding; the page ends with all."""
+    lines = []
+    for name in dict.fromkeys(goal.goal for goal in goals):
+        same = [goal for goal in goals if goal.goal == name]
+        above = next(((goal.value > goal.limit) == goal.holds for goal in same if goal.value != goal.limit), False)
+        worst = (min if above else max)(same, key=lambda goal: goal.value)
+        kept = f"{sum(goal.holds for goal in same)} of {len(same)}"
+        lines.append((name, "hard" if worst.hard else "soft", f"{worst.value:.5g}", worst.model, kept))
+    table = Table(("goal", "", "worst value", "on model", "holds on"), tuple(lines))
+    return [Heading("Goals"), table] if goals else []
+
+
+def _failed(goals: tuple[GoalValue, ...]) -> str:
+    failed = [goal for goal in goals if not goal.holds]
+    return f" {len(failed)} of {len(goals)} goals do not hold." if failed else ""
+
+
+def _pictures(design: Synthesis, models: Sequence[StateSpace] | None, region: PoleRegion | None) -> list[Piece]:
+    options: dict[str, Any] = {} if models is None else {"models": models}
+    return [
         Heading("Largest gains"),
         Picture("gain", plot(design, view="gain", title="", **options), "From disturbances to performance outputs."),
         Heading("Poles"),
@@ -53,8 +145,6 @@ def synthesis_report(
         Heading("The controller"),
         Verbatim(design.table()),
     ]
-    origins = {**(provenance or {}), "method": design.method, **origin.versions()}
-    write_page(path, f"{design.method}: report on the synthesis" if title is None else title, pieces, origins)
 
 
 def summarize(design: Synthesis) -> str:
@@ -72,7 +162,4 @@ def summarize(design: Synthesis) -> str:
         f", the smallest one that is possible is between {low:.5g} and {high:.5g}. " if high < float("inf") else ". "
     )
     text += f"The fastest pole is at {design.fastest:.4g} rad/s."
-    failed = [goal for goal in design.goals if not goal.holds]
-    if failed:
-        text += f" {len(failed)} of {len(design.goals)} goals do not hold."
-    return text
+    return text + _failed(design.goals)

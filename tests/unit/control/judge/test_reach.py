@@ -7,29 +7,6 @@ import pytest
 
 import dalembert as da
 from dalembert.control.judge import reach
-from dalembert.control.judge.reach import ModeReach, _name_coordinates, does_not_decay, on_border
-
-
-@pytest.mark.parametrize(("share", "missed"), [(0.9, True), (1.1, False)])
-def test_a_mode_of_less_than_the_weakest_strength_is_missed(share: float, missed: bool) -> None:
-    assert ModeReach(1j, 1.0, False, share * 1e-11, ("x",)).missed is missed
-
-
-@pytest.mark.parametrize(("share", "lasts"), [(0.9, True), (1.1, False)])
-@pytest.mark.parametrize("dt", [None, 0.1])
-def test_a_pole_within_rounding_of_the_boundary_does_not_decay(share: float, lasts: bool, dt: float | None) -> None:
-    away = share * 1e-9
-    pole = -away + 0j if dt is None else 1.0 - away + 0j
-    assert does_not_decay(np.array([pole, -1.0 + 0j]), dt)[0] == lasts
-
-
-@pytest.mark.parametrize(("share", "inside"), [(0.9, True), (1.1, False)])
-@pytest.mark.parametrize("dt", [None, 0.1])
-def test_a_pole_is_on_the_boundary_within_the_error_of_a_double_pole(
-    share: float, inside: bool, dt: float | None
-) -> None:
-    away = share * 1e-7
-    assert on_border(-away + 0j if dt is None else 1.0 - away + 0j, np.eye(1), dt, 0.0) is inside
 
 
 @pytest.mark.parametrize(("apart", "modes"), [(0.3e-6, 0), (3e-6, 1)])
@@ -41,20 +18,6 @@ def test_equal_modes_are_distinguished_from_neighbours(apart: float, modes: int)
     speed = da.StateSpace(np.diag([-1.0, -1.0 - apart]), [1.0, 1.0])
     strengths = sorted(mode.strength for mode in da.control.controllability(speed).modes)
     assert (strengths[1] < 1e-3) is bool(modes)
-
-
-@pytest.mark.parametrize(("stiffness", "hertz"), [(1e-13, True), (1e-11, False)])
-def test_a_frequency_within_the_error_of_a_double_zero_is_zero(stiffness: float, hertz: bool) -> None:
-    """ω = √k of a unit mass beside a state of size 1: 3e-7 is zero, 3e-6 is not."""
-    free = da.StateSpace([[0, 1, 0], [-stiffness, 0, 0], [0, 0, -1.0]], [0, 1, 1])
-    slowest = min(mode.frequency for mode in da.control.controllability(free).modes)
-    assert (slowest == 0.0) is hertz
-
-
-@pytest.mark.parametrize(("part", "named"), [(0.18, ("x",)), (0.22, ("x", "y"))])
-def test_a_state_is_named_from_a_fifth_of_the_largest_part(part: float, named: tuple[str, ...]) -> None:
-    assert _name_coordinates(np.array([1.0, part]), ("x", "y")) == named
-    assert len(_name_coordinates(np.ones(9), [f"x{k}" for k in range(9)])) == 6
 
 
 @pytest.mark.parametrize(("states", "by_vectors"), [(60, False), (61, True)])

@@ -7,8 +7,7 @@ import pytest
 
 import dalembert as da
 from dalembert.control import Realizability, VirtualConstraint, udwadia_kalaba
-from dalembert.control.servo.realizability import compute_input_gains
-from dalembert.core.errors import ConvergenceError, DataError
+from dalembert.core.errors import ConvergenceError
 from tests.helpers.findings import raises, warns
 
 
@@ -155,12 +154,6 @@ def test_more_inputs_than_constraints_become_singular_together() -> None:
     assert 0.99 <= caught.value.where["time"] <= 1.0
 
 
-@pytest.mark.parametrize("dt", [0.0, -1.0, np.nan, "fast"])
-def test_a_sample_time_that_is_none_is_refused(dt: object) -> None:
-    with raises(DataError, "not-positive"):
-        udwadia_kalaba(crank(), {"rim": rim(1.0)}, dt=dt)
-
-
 def report(*, margin: float = 1.0, gain: float = 1.0, effort: float = 1.0) -> Realizability:
     """Ten samples of one constraint and one input; the last one has these values, the others 1."""
     ones = np.ones(10)
@@ -170,38 +163,3 @@ def report(*, margin: float = 1.0, gain: float = 1.0, effort: float = 1.0) -> Re
         singularity_margin=ones + (margin - 1.0) * last, input_gains=(ones + (gain - 1.0) * last)[:, None],
         inputs=ones[:, None], effort=ones + (effort - 1.0) * last, residual=np.zeros((10, 1)),
     )  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("below", "above"),
-    [
-        ({"margin": 0.9 * 0.01}, {"margin": 1.1 * 0.01}),
-        ({"gain": 0.9 * 0.1}, {"gain": 1.1 * 0.1}),
-        (
-            {"gain": 0.9 * 0.5, "effort": 1.1 * 100.0},
-            {"gain": 0.9 * 0.5, "effort": 0.9 * 100.0},
-        ),
-        (
-            {"gain": 0.9 * 0.5, "effort": 1.1 * 100.0},
-            {"gain": 1.1 * 0.5, "effort": 1.1 * 100.0},
-        ),
-    ],
-    ids=["margin", "gain", "effort", "effort with gain"],
-)
-def test_inputs_are_out_of_proportion_beyond_each_threshold(below: dict, above: dict) -> None:
-    assert "t = 9 s" in report(**below).out_of_proportion
-    assert not report(**above).out_of_proportion
-
-
-@pytest.mark.parametrize(("share", "time"), [(0.9, 9.0), (1.1, None)])
-@pytest.mark.parametrize("quantity", ["margin", "gain"])
-def test_a_pose_is_singular_where_half_of_all_digits_are_lost(quantity: str, share: float, time: float | None) -> None:
-    assert report(**{quantity: share * 1e-8}).singular_at == time
-
-
-@pytest.mark.parametrize(("apart", "independent"), [(0.5e-13, False), (2e-13, True)])
-def test_inputs_that_move_the_same_inertia_are_dependent_up_to_rounding(apart: float, independent: bool) -> None:
-    """W of two inputs with the cosine 1 - apart: J along their difference has the gain √(2/apart), or none."""
-    W = np.array([[[1.0, 1.0 - apart], [1.0 - apart, 1.0]]])
-    gain = compute_input_gains(np.array([[[1.0, -1.0]]]), W)[0, 0]
-    assert bool(gain > 1e6) is independent

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from types import SimpleNamespace
-from typing import Any
-
 import numpy as np
 import pytest
 
 import dalembert as da
 from dalembert.control import VirtualConstraint, computed_torque, control_forces, udwadia_kalaba
-from dalembert.control.servo import udwadia_kalaba as module
 from dalembert.core.errors import DataError, ModelError
 from dalembert.equations import State
 from tests.helpers.findings import raises
@@ -162,16 +157,6 @@ def test_mistakes_have_codes(given: dict, options: dict, code: str, shown: str) 
         udwadia_kalaba(arm(), given, **options)
 
 
-def test_a_frequency_of_zero_makes_no_computed_torque() -> None:
-    with raises(ModelError, "not-positive"):
-        computed_torque(arm(), {"elbow.angle": 0.0}, frequency=0.0)
-
-
-def test_a_level_that_does_not_exist_is_refused() -> None:
-    with raises(ModelError, "unknown-choice"):
-        VirtualConstraint(lambda s: s.t, level="jerk")
-
-
 def test_a_singular_pose_is_an_error_that_names_the_constraints() -> None:
     m = da.Mechanism("arm", planar=True)
     upper, lower = m.add_body("upper", mass=2.0, inertia=0.2), m.add_body("lower", mass=1.0, inertia=0.1)
@@ -259,44 +244,3 @@ def test_a_law_of_a_machine_with_a_constant_gain_has_no_singularity_to_monitor(c
     law = da.control.computed_torque(eqs, {"A": lambda t: 0.3 * da.sin(t)}, frequency=5.0)
     run = da.simulate(eqs, 1.0, start=da.assemble(eqs, {"A": 0.0}, velocity={"A": 0.3}), controller=law)
     assert run["A.angle"][-1] == pytest.approx(0.3 * np.sin(1.0), abs=1e-7)  # steps of 1e-9
-
-
-def law_at(margin: float, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A law whose singularity margin is this one at every pose."""
-    monkeypatch.setattr(module, "compute_singularity_margins", lambda J, W, Y: np.full((1, 1), margin))
-    monkeypatch.setattr(module, "compute_input_gains", lambda J, W: np.ones((1, 1)))
-    monkeypatch.setattr(module, "_solve_numerically", lambda J, W, r: np.ones(1))
-    m = da.Mechanism("body", planar=True)
-    m.add_body("body", mass=1.0, inertia=1.0)
-    m.add_force("push", m.bodies[0].at(0, 0), (1, 0), input="push")
-    terms = (np.ones((1, 1)),) * 6
-    return SimpleNamespace(
-        eqs=da.equations(m), _evaluate=lambda *at: terms, _read_inputs=lambda given: None, actuated=("push",),
-        constraints=("line",), known=(),
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize(("margin", "singular"), [(0.9e-10, True), (1.1e-10, False)])
-def test_a_pose_is_singular_to_rounding_below_1e_10(
-    margin: float, singular: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    law = law_at(margin, monkeypatch)
-    with raises(ModelError, "singular-pose") if singular else nullcontext():
-        module.ServoConstraints.inputs_at(law, law.eqs.state(np.zeros(3)))
-
-
-@pytest.mark.parametrize(("margin", "some"), [(0.9e-7, False), (1.1e-7, True)])
-def test_constraints_can_be_kept_at_some_pose_above_1e_7(
-    margin: float, some: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert module.ServoConstraints._independent(law_at(margin, monkeypatch)) is some
-
-
-@pytest.mark.parametrize(("margin", "constraints"), [(0.045, False), (0.055, True)])
-def test_the_constraints_are_singular_where_the_margin_is_above_0_05(
-    margin: float, constraints: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Else the inputs are: the smallest singular value of a force along the constraints is given for comparison."""
-    law = law_at(margin, monkeypatch)
-    text = module.ServoConstraints._explain_singularity(law, np.zeros(6), 0.0)
-    assert (f"{1.0 / margin:.2g}" not in text) is constraints

@@ -9,7 +9,6 @@ import scipy.linalg
 from scipy.integrate import solve_ivp
 
 from dalembert.control import StateFeedback, lqr
-from dalembert.control.state_feedback import lqr as module
 from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.linear.transforms.riccati import care, dare
@@ -379,25 +378,3 @@ def test_a_damped_mode_out_of_reach_is_left_alone():
     design = lqr(StateSpace(A, [0, 1, 0]), Q=1.0)
     assert isinstance(design, StateFeedback)
     assert np.isclose(np.asarray(design.poles), -1.0).any()
-
-
-def test_a_gain_that_stays_constant_has_eight_intervals():
-    """x' = -x + u with weights 3 and 1: X = 1 solves -2 X - X² + 3 = 0."""
-    one = np.ones((1, 1))
-    schedule, _ = module._continuous_horizon(-one, one, 3 * one, one, 0 * one, one, 1.0)
-    assert len(schedule.times) == 9
-
-
-def test_a_gain_that_jumps_is_resolved_to_thirty_halvings_of_an_eighth(monkeypatch):
-    """The entry of X that the gain sees jumps 0.3 s before the end; the other is the time."""
-
-    def back(h, X):
-        time = X[0, 0] + h
-        return np.diag([time, float(time > 0.3)])
-
-    monkeypatch.setattr(module.doubling, "interval", lambda A, G, Q, h: h)
-    monkeypatch.setattr(module.doubling, "back", back)
-    zero, B = np.zeros((2, 2)), np.array([[0.0], [1.0]])
-    schedule, _ = module._continuous_horizon(zero, B, zero, np.eye(1), np.zeros((2, 1)), zero, 1.0)
-    assert np.diff(schedule.times).min() == pytest.approx(2.0**-33, rel=1e-6, abs=0.0)
-    assert len(schedule.times) < 50

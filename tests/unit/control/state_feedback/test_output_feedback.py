@@ -358,13 +358,6 @@ def test_any_feedback_and_observer_of_one_model_make_a_loop():
         OutputFeedback(lqr(frame(), Q=1.0, integral="base"), kalman_gain(frame(), outputs="top", **FILTER))
 
 
-def test_mistakes_in_the_inputs_are_reported():
-    with raises(DataError, "missing-argument", "horizon="):
-        kalman_gain(frame(), P0=1.0, **FILTER)
-    with raises(DataError, "unknown-choice"):
-        designs()[0].loop("middle")
-
-
 def test_the_table_reports_both_gains():
     text = repr(designs()[1])
     for word in ("OutputFeedback", "predictor form", " and push", "K", "L", "q3.rate", "base", "closed loop"):

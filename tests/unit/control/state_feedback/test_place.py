@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import scipy.linalg
 
 from dalembert.control import controllability, observability, observer_gain, place
-from dalembert.control.state_feedback import place as place_module
 from dalembert.control.state_feedback.place import _small_gain, farthest, one_by_one
-from dalembert.core.errors import DalembertWarning, DataError
+from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder, StateSpace
 from tests.helpers.control_systems import LUMPED_POLES, cart, frame, lumped
-from tests.helpers.findings import raises, warns
+from tests.helpers.findings import raises
 
 METHODS = ("robust", "null-space")
 
@@ -308,57 +305,9 @@ def test_poles_that_agree_in_nine_digits_are_one(apart, refused):
         place(system, [-1.0, -1.0 - apart], method="null-space")
 
 
-@pytest.mark.parametrize(("apart", "refused"), [(0.5e-6, False), (2e-6, True)])
-def test_a_mode_out_of_reach_stays_within_a_millionth(apart, refused):
-    system = StateSpace(np.diag([-1.0, -2.0]), [1.0, 0.0])
-    poles = [-4.0, -2.0 - 4.0 * apart]
-    if refused:
-        with raises(DataError, "not-reachable", "-2"):
-            place(system, poles)
-    else:
-        assert place(system, poles).K[0, 0] == pytest.approx(3.0)
-
-
-@pytest.mark.parametrize(("away", "warned"), [(0.9e-3, False), (1.1e-3, True)])
-def test_poles_missed_by_more_than_a_thousandth_are_reported(monkeypatch, away, warned):
-    monkeypatch.setattr(place_module, "one_by_one", lambda A, B, poles: np.array([[1.0 + away]]))
-    system = StateSpace(0.0, 1.0)
-    if warned:
-        with warns(DalembertWarning, "not-reachable"):
-            place(system, [-1.0])
-    else:
-        place(system, [-1.0])
-
-
 @pytest.mark.parametrize(("weaker", "directions"), [(7e-4, 1), (1.5e-3, 2)])
 def test_a_much_weaker_input_direction_is_not_used_for_a_pair(weaker: float, directions: int) -> None:
     A, poles = np.array([[0.0, 1.0], [-2.0, -0.3]]), np.array([-1.0 + 2.0j, -1.0 - 2.0j])
     gain = _small_gain(A, np.diag([1.0, weaker]), poles)
     assert np.linalg.matrix_rank(gain, tol=1e-9) == directions
     assert np.linalg.eigvals(A - np.diag([1.0, weaker]) @ gain) == pytest.approx(poles, abs=1e-9)
-
-
-@pytest.mark.parametrize(("gain", "rank"), [(0.5e-12, 1), (2e-12, 2)])
-def test_an_input_below_1e_12_gives_a_pole_no_second_eigenvector(
-    gain: float, rank: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """[A - λ 1, B] with A = 0 and λ = -1: the eigenvectors of the null space are as long as the gains in B."""
-
-    def count(spaces: list[np.ndarray], poles: np.ndarray) -> None:
-        raise LookupError([space.shape[1] for space in spaces])
-
-    monkeypatch.setattr(place_module, "_best_directions", count)
-    with pytest.raises(LookupError) as found:
-        place_module.null_space_gain(np.zeros((2, 2)), np.diag([1.0, gain]), np.array([-1.0 + 0.0j]))
-    assert found.value.args[0] == [rank]
-
-
-@pytest.mark.parametrize(("share", "corrected"), [(0.009, True), (0.011, False)])
-def test_a_correction_above_a_hundredth_of_the_gain_is_left_out(
-    share: float, corrected: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    K = np.diag([1.0, 2.0])
-    monkeypatch.setattr("scipy.signal.place_poles", lambda A, B, poles: SimpleNamespace(gain_matrix=K))
-    monkeypatch.setattr(place_module, "one_by_one", lambda A, B, poles: share * K)
-    found = place_module._gain(np.zeros((2, 2)), np.eye(2), np.array([-1.0 + 0.0j, -2.0]), "robust", 1e9)
-    assert found == pytest.approx((1.0 + share if corrected else 1.0) * K)

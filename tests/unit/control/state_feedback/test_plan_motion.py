@@ -154,17 +154,3 @@ def test_an_end_out_of_reach_is_refused_by_name():
         plan_motion(apart, {}, horizon=1.0, end={"alone": 1.0})
     with raises(DataError, "not-reachable"):
         plan_motion(cart(), {}, horizon=0.1, dt=0.1, end={"position": 1.0, "speed": 0.0})
-
-
-@pytest.mark.parametrize(("push", "refused"), [(1e-5, False), (1e-7, True)])
-def test_an_end_is_out_of_reach_at_ten_thousand_roundings(push, refused):
-    """Two equal integrators, driven by 1 and 1 + push: the end equations have the condition (2/push)² of their G."""
-    system = StateSpace(np.zeros((2, 2)), [1.0, 1.0 + push], states=["a", "b"], inputs="u")
-    speeds = StateSpace([[0, 0], [0, -push]], [1.0, 1.0], states=["a", "b"], inputs="u")
-    with raises(DataError, "not-reachable"):
-        plan_motion(system, {}, horizon=1.0, end={"a": 1.0, "b": 0.0})
-    if refused:
-        with raises(DataError, "not-reachable"):
-            plan_motion(speeds, {}, horizon=1.0, end={"a": 1.0, "b": 0.0})
-    else:
-        plan_motion(speeds, {}, horizon=1.0, end={"a": 1.0, "b": 0.0})

@@ -12,6 +12,7 @@ import dalembert as da
 from dalembert.control import StateFeedback, close_loop, lqr
 from dalembert.linear import StateSpace
 from tests.helpers.control_systems import lqg
+from tests.helpers.repetitions import few
 
 
 def slider() -> StateSpace:
@@ -35,7 +36,7 @@ def test_an_observer_knows_what_an_actuator_does_not_what_was_asked_of_it() -> N
     np.testing.assert_allclose(error[1:], error[:-1] @ step.T, rtol=0, atol=1e-7)
 
 
-@pytest.mark.parametrize("dt", [None, 0.01], ids=["continuous", "sampled"])
+@pytest.mark.parametrize("dt", few([None, 0.01]), ids=["continuous", "sampled"])
 @pytest.mark.parametrize("output", [False, True], ids=["state", "output"])
 def test_limits_of_an_actuator_wind_no_integral_up(dt: float | None, output: bool) -> None:
     """The run with limits in the design and the run with them in the actuator are the same, and overshoot little."""

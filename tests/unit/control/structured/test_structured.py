@@ -100,6 +100,20 @@ def test_soft_goals_fall_to_the_optimum_of_the_regulator():
     assert pytest.approx(-regulator.K, rel=0.05) == design.controller.D
 
 
+def test_soft_goals_count_on_models_that_do_not_begin_the_search():
+    """One of 13 models is worse than all others; the search begins with six evenly spaced ones."""
+    models = []
+    for k in np.linspace(0.8, 1.2, 13):
+        model = masses(0.1, 0.001) if abs(k - 0.9) < 1e-9 else masses(k)
+        models.append(da.StateSpace(model.A, model.B, np.vstack([np.eye(4), np.zeros((1, 4))]),
+                                    [[0, 0]] * 4 + [[1.0, 0]], inputs=model.inputs, states=model.states,
+                                    outputs=[*STATES, "cost"]))  # fmt: skip
+    soft, gain = [H2Goal("noise", ("x2", "cost"))], StaticGain(drives="force", reads=STATES)
+    worst = [max(goal.value for goal in structured(family, gain, soft=soft, starts=1).goals)
+             for family in (models, [models[0], models[3], models[12]])]  # fmt: skip
+    assert worst[0] == pytest.approx(worst[1], rel=0.01)
+
+
 def test_every_structure_has_its_zeros_and_damps():
     pairs = {"force": ("x1", "v1")}
     structures = {
@@ -138,6 +152,21 @@ def test_a_schedule_reads_its_coordinate():
     state = np.array([0.3, -0.2, 1.1])
     u, _ = design.law().function(state, [], [], [], 0.0)
     assert np.array(u).ravel() == pytest.approx(design.at(1.1).D @ state[:2], rel=1e-12)
+    assert all(loop.poles().values.real.max() < 0.0 for loop in design.closed_loops())
+
+
+def test_a_sampled_schedule_is_tustins_at_every_value_of_the_coordinate():
+    """Pulse responses of the law at a fixed angle and of its linear controller, sampled."""
+    models = [masses(k, at={"turn.angle": k}) for k in (0.7, 1.0, 1.4)]
+    design = structured(models, FixedOrder(2, drives="force", reads="x1"), hard=[DecayGoal(1e-3)],
+                        scheduled="turn.angle", starts=1)  # fmt: skip
+    law, fixed = design.law(dt=0.1), design.at(1.2).to_discrete(0.1, "tustin")
+    assert law.dt == 0.1
+    x, z, y = np.zeros(2), np.zeros(2), 1.0
+    for _ in range(5):
+        u, x = (np.array(part).ravel() for part in law.function([y, 1.2], x, [], [], 0.0))
+        assert u == pytest.approx(fixed.C @ z + fixed.D[:, 0] * y, rel=1e-9, abs=1e-12)
+        z, y = fixed.A @ z + fixed.B[:, 0] * y, 0.0
 
 
 def test_goals_of_other_packages_are_known_by_name():

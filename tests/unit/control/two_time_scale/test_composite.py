@@ -152,6 +152,17 @@ def test_the_workspace_has_every_angle_where_none_is_named():
     assert "damping ratio" in repr(loop)
 
 
+@pytest.mark.spec("001-C62")
+def test_the_poles_of_all_poses_are_drawn_with_their_region():
+    two = separated(damping=0.02)
+    law = da.control.composite(two, slow_law(two), workspace={"elbow.angle": [0.0, 1.0]})
+    figure = da.plot(law, region=da.control.PoleRegion(damping=0.1), within=100.0)
+    (poles,) = (line for line in figure.axes[0].lines if line.get_label() == "poles")
+    near = law.workspace.poles[np.abs(law.workspace.poles) < 100.0]
+    assert sorted(poles.get_xdata()) == pytest.approx(sorted(near.real))
+    assert "2 poses" in figure.axes[0].get_title(loc="left") + figure.get_suptitle()
+
+
 def test_mistakes_are_named():
     two = separated()
     slow = slow_law(two)

@@ -157,18 +157,3 @@ def test_a_square_system_has_native_code() -> None:
         A, B = ca.MX.sym("A", n, n), ca.MX.sym("B", n, 2)
         function = ca.Function("f", [ca.vec(A), ca.vec(B)], [solve_square(A, B)])
         assert_native_equals_interpreter(function, random_rows(function, 9))
-
-
-@pytest.mark.parametrize(("size", "lost"), [(0.5, False), (2.0, True)])
-def test_a_pivot_that_is_negative_beyond_rounding_gives_no_factor(size: float, lost: bool) -> None:
-    a = np.sqrt(1.0 + size * 1e-8)  # the second pivot is 1 - a²
-    found = number(factor, ca.SX, [[1.0, a], [a, 1.0]])
-    assert bool(np.isnan(found[1, 1])) is lost
-    assert lost or found[1, 1] == 0.0
-
-
-@pytest.mark.parametrize(("size", "kept"), [(0.5, False), (2.0, True)])
-def test_a_pivot_of_the_size_of_rounding_counts_as_zero(size: float, kept: bool) -> None:
-    b = np.sqrt(8.0 * size * 2.0**-52)  # 4 n ε, n = 2: the pivot is b², added exactly below a row of zeros
-    found = number(factor, ca.SX, [[1.0, 1.0], [1.0, 1.0 + b**2]])
-    assert bool(found[1, 1] > 0.0) is kept

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.core.errors import DataError, ModelError
-from dalembert.estimate.algebra.noise import check_covariance
+from dalembert.core.errors import ModelError
 from tests.helpers.driven_pendulum import pendulum
 from tests.helpers.findings import raises
 from tests.helpers.kalman_models import cart, kalman, pushed
@@ -77,15 +76,3 @@ def test_other_numbers_run_on_the_same_native_code():
     other = first.with_numbers(first.noise.Q.values * 0, np.array([1.0, 1.0]))
     assert other.native is first.native
     assert other.run(record).states == pytest.approx(kalman(Q=0.0, R=1.0).run(record).states, rel=1e-12)
-
-
-@pytest.mark.parametrize("share", [0.9, 1.1])
-def test_rounding_of_a_covariance_is_accepted_up_to_its_limits(share: float) -> None:
-    skew = np.array([[1.0, share * 1e-9], [0.0, 1.0]])
-    negative = np.array([[1.0, 1.0 + 2 * share * 1e-10], [1.0 + 2 * share * 1e-10, 1.0]])
-    for matrix, code in ((skew, "not-symmetric"), (negative, "not-positive-definite")):
-        if share < 1:
-            assert np.abs(check_covariance("Q", matrix, ("a", "b")) - matrix).max() <= 1e-9
-        else:
-            with raises(DataError, code):
-                check_covariance("Q", matrix, ("a", "b"))

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-
 import numpy as np
 import pytest
 
 import dalembert as da
 from dalembert.core.errors import DataError
-from dalembert.estimate.engine.consistency import same_times
 from tests.helpers.findings import raises
 from tests.helpers.kalman_models import kalman, pushed
 from tests.helpers.linear_gaussian import random_problem
@@ -64,18 +61,3 @@ def test_bands_are_checked():
         da.estimate.mean_nees([1.0, 2.0], 2)
     with raises(DataError, "too-few-samples"):
         kalman().run(pushed(20)).consistency(settle=50.0)
-
-
-@pytest.mark.parametrize("end", [1.0, 100.0])
-@pytest.mark.parametrize(("distance", "same"), [(3e-10, True), (3e-9, False)])
-def test_times_that_differ_by_a_billionth_are_the_same(end, distance, same):
-    times = np.array([0.0, 0.5 * end, end])
-    record = da.Record(times + np.array([0.0, distance * end, 0.0]), np.zeros((3, 1)), ["a"])
-    assert (same_times(record, times) is record) == same
-
-
-@pytest.mark.parametrize(("beyond", "refused"), [(3e-10, False), (3e-9, True)])
-def test_an_estimate_that_ends_a_billionth_after_the_truth_is_compared(beyond, refused):
-    record = da.Record([0.0, 1.0], np.zeros((2, 1)), ["a"])
-    with raises(DataError, "out-of-range") if refused else nullcontext():
-        same_times(record, np.array([0.0, 0.5, 1.0 + beyond]))

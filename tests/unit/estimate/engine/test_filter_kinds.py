@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dalembert.core.errors import DataError
 from dalembert.estimate import FILTERS
-from tests.helpers.findings import raises
 
 PAGE = Path(__file__).parents[4] / "docs" / "how-to" / "estimate.md"
 
@@ -24,11 +22,6 @@ def test_the_page_lists_every_filter_as_it_declares_itself() -> None:
     assert {name: (summary, machines == "yes") for name, summary, machines in rows} == {
         name: (kind.summary, kind.machines) for name, kind in own.items()
     }
-
-
-def test_an_unknown_filter_is_refused_with_the_nearest_name() -> None:
-    with raises(DataError, "unknown-name", "'ekf'"):
-        FILTERS["ekff"]
 
 
 @pytest.mark.parametrize("name", ["ekf", "iekf", "ukf", "ckf"])

@@ -7,7 +7,6 @@ import pytest
 
 import dalembert as da
 from dalembert.core.errors import DataError
-from dalembert.estimate.engine.metrics import Comparison
 from dalembert.record import Record
 from tests.helpers.findings import raises
 from tests.helpers.kalman_models import kalman, pushed
@@ -85,11 +84,3 @@ def test_a_channel_that_does_not_move_has_no_relative_error(factor: float, shown
     estimate = kalman().run(pushed(50))
     truth = Record.from_channels(estimate.time, {"speed": factor * 1e-15 * (-1.0) ** np.arange(len(estimate.time))})
     assert ("%" in estimate.compare(truth).table()) is shown
-
-
-@pytest.mark.parametrize(("moves", "share"), [(3e-16, "-"), (3e-15, "100")])
-def test_a_channel_that_moves_by_rounding_has_no_share(moves, share):
-    record = Record([0.0, 1.0], np.zeros((2, 1)), ["a"])
-    one = {"a": moves}
-    found = Comparison(("a",), one, one, one, one, one, record, record, record, 0.0, 0.0)
-    assert found.table().splitlines()[1].split()[2] == share

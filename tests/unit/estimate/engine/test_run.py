@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 
 from dalembert.core.errors import DataError
 from dalembert.estimate import ExtendedKalman, Kalman, SigmaPointKalman, UserModel, smooth
-from dalembert.estimate.engine.rows import intervals, warn_of_uneven_steps
+from dalembert.estimate.engine.rows import intervals
 from dalembert.linear import StateSpace
 from dalembert.record import Record
 from tests.helpers.findings import raises, warns
@@ -61,11 +60,6 @@ def test_a_record_of_one_sample_corrects_the_start(name: str) -> None:
     assert smooth(found).states.tolist() == found.states.tolist()
     with raises(DataError, "too-few-samples"):
         found.consistency(settle=5.0)
-
-
-def test_a_record_is_never_empty() -> None:
-    with pytest.raises(DataError):
-        Record(np.empty(0), np.empty((0, 2)), ["push", "seen"])
 
 
 @each_filter
@@ -160,10 +154,3 @@ def test_steps_are_those_of_a_model_up_to_the_jitter_and_the_error_of_a_clock(wh
     with pytest.raises(DataError) as caught:
         intervals(filter_, record)
     assert caught.value.code in ("uneven-sampling", "sample-time-mismatch")
-
-
-@pytest.mark.parametrize(("factor", "warned"), [(0.99, False), (1.01, True)])
-def test_steps_that_differ_by_half_are_warned_of(factor: float, warned: bool) -> None:
-    plain: Any = Kalman(StateSpace(-1.0, 1.0, 1.0), dt=0.1, Q=1.0, R=1.0)
-    with warns(UserWarning, "uneven-sampling", "Q") if warned else nullcontext():
-        warn_of_uneven_steps(plain, np.array([0.1, 0.1 * factor * 1.5]))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,7 +11,6 @@ from scipy.integrate import solve_ivp
 import dalembert as da
 from dalembert.core.errors import DataError, ModelError
 from dalembert.estimate import ExtendedKalman, ExtendedKalmanBucy, KalmanBucy, UserModel, process
-from dalembert.estimate.filters import extended_kalman_bucy as bucy
 from dalembert.linear import StateSpace
 from dalembert.record import Record
 from tests.helpers import filter_machines
@@ -370,12 +367,3 @@ def test_it_says_what_it_does_not_take() -> None:
     assert np.isfinite(depends.run(record).states).all()
     with raises(DataError, "not-supported", "R"):
         depends.discrete(0.1)
-
-
-@pytest.mark.parametrize(("change", "refused"), [(0.05, False), (0.2, True)])
-def test_errors_that_a_projection_changes_by_a_tenth_are_redundant(change, refused, monkeypatch):
-    monkeypatch.setattr(bucy, "slope_of_shift", lambda *parts: np.eye(2) + change)
-    model = SimpleNamespace(numbers=np.zeros(0))
-    one = SimpleNamespace(start=np.zeros(2), process=SimpleNamespace(ne=2, name="it"), model=model)
-    with raises(ModelError, "not-supported") if refused else nullcontext():
-        bucy.ExtendedKalmanBucy._check_errors(one)

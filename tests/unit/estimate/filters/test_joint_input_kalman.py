@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 import dalembert as da
 from dalembert.core.errors import DataError, ModelError
 from dalembert.estimate import JointInputKalman, Kalman
-from dalembert.estimate.filters.joint_input_kalman import _hidden_zeros
 from tests.helpers.findings import raises, warns
 
 # S. J. Dyke's frame
@@ -184,55 +182,8 @@ def test_one_sample_late_it_is_the_filter_of_an_endless_noise_that_enters_with_i
     assert found.covariances()[-1] == pytest.approx(other.covariances()[-1], rel=1e-6, abs=1e-8)
 
 
-@pytest.mark.parametrize(
-    ("zero", "found"),
-    [
-        (1 - 2 * 1e-6, None),
-        (1 - 1e-6 / 2, "constant"),
-        (1 + 0.001 * 0.9, "constant"),
-        (1 + 0.001 * 1.1, "does not decay"),
-        (-1.5, "alternates"),
-    ],
-)
-def test_a_zero_counts_as_hidden_from_the_border_on(zero: float, found: str | None) -> None:
-    seen = da.StateSpace([[0.5]], [1.0], [0.5 - zero], [1.0], dt=0.1)  # z = A - B C / D
-    hidden = _hidden_zeros(seen)
-    assert hidden is None if found is None else hidden is not None and found in hidden[0]
-
-
 # ---- edges of thresholds
 
 
 def zeros(*values: complex) -> SimpleNamespace:
     return SimpleNamespace(zeros=lambda: SimpleNamespace(values=np.array(values)))
-
-
-@pytest.mark.parametrize(("decay", "hidden"), [(3e-7, True), (3e-6, False)])
-def test_a_zero_within_a_millionth_of_the_unit_circle_does_not_decay(decay, hidden):
-    assert (_hidden_zeros(zeros(1.0 - decay)) is not None) == hidden
-
-
-@pytest.mark.parametrize(("distance", "steady"), [(3e-4, True), (3e-3, False)])
-def test_a_zero_within_a_thousandth_of_1_is_a_steady_motion(distance, steady):
-    assert (_hidden_zeros(zeros(1.0 + distance))[0] == _hidden_zeros(zeros(1.0))[0]) == steady
-
-
-@pytest.mark.parametrize(("difference", "refused"), [(1e-9, True), (1e-8, False)])
-def test_inputs_that_act_alike_to_a_billionth_are_not_determined(difference, refused):
-    # unit columns (1, 0) and (1, d): the least singular value is d/√2
-    one = SimpleNamespace(nx=0, nd=2, delayed=False, H=np.array([[1.0, 1.0], [0.0, difference]]))
-    made = SimpleNamespace(
-        carried=SimpleNamespace(names=("f", "g")), outputs=SimpleNamespace(names=("a", "b")), source=zeros()
-    )
-    with raises(ModelError, "undetermined-force") if refused else nullcontext():
-        JointInputKalman._check(one, made, np.zeros((2, 0)))
-
-
-@pytest.mark.parametrize("delayed", [True, False])
-def test_the_prior_of_an_input_has_1e_10_of_the_information_of_a_sample(delayed):
-    # information of readings 3 f and 4 f of variances 2 and 1: 9/2 + 16
-    acts = np.array([[3.0], [4.0]])
-    noise = SimpleNamespace(R=SimpleNamespace(constant=lambda: np.diag([2.0, 1.0])))
-    made = SimpleNamespace(source=SimpleNamespace(C=np.eye(2)))
-    one = SimpleNamespace(noise=noise, process=made, delayed=delayed, G=acts, H=acts)
-    assert JointInputKalman._faint(one) == pytest.approx([20.5e-10], rel=1e-12)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from contextlib import nullcontext
 from functools import partial
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 
 import dalembert as da
 from dalembert.core.errors import ConvergenceError, DataError, Interrupted, ModelError
-from dalembert.estimate.filters.kalman import _refuse_singular
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.record import Record
 from tests.helpers.engines import ENGINES, engine
@@ -383,20 +381,3 @@ def test_a_filter_inside_a_simulation_is_the_filter_over_what_its_sensors_wrote(
     after = filter_.run(seen)
     assert run["estimate.rail.speed"] == pytest.approx(after["rail.speed"], rel=1e-10, abs=1e-12)
     assert np.abs(run["estimate.rail.speed"] - run["rail.speed"])[200:].max() < 0.05
-
-
-@pytest.mark.parametrize(("size", "refused"), [(2.0, False), (0.5, True)])
-def test_the_information_form_needs_matrices_that_are_not_singular_to_rounding(size: float, refused: bool) -> None:
-    model = da.StateSpace(np.diag([0.5, 0.5 * size * 1e-13]), np.ones((2, 1)), np.eye(2), dt=0.1)
-    noise = np.array([[1.0, 1.0 - 2.0 * size * 1e-13], [1.0 - 2.0 * size * 1e-13, 1.0]])
-    whole = da.StateSpace(0.5 * np.eye(2), np.ones((2, 1)), np.eye(2), dt=0.1)
-    for system, R in ((model, np.eye(2)), (whole, noise)):
-        with raises(DataError, "singular-matrix") if refused else nullcontext():
-            da.estimate.Kalman(system, Q=np.eye(2), R=R, form="information")
-
-
-@pytest.mark.parametrize(("least", "refused"), [(6e-14, True), (6e-13, False)])
-def test_the_information_form_needs_noise_beyond_rounding(least, refused):
-    R = np.array([[1.0, 1.0 - least], [1.0 - least, 1.0]])  # the edge is 2e-13, of two outputs
-    with raises(DataError, "singular-matrix") if refused else nullcontext():
-        _refuse_singular(R, ("a", "b"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import casadi as ca
@@ -25,7 +24,6 @@ from dalembert.estimate import (
     process,
 )
 from dalembert.estimate.engine.recursion import tick_function
-from dalembert.estimate.filters import sigma_point_kalman
 from tests.helpers.engines import ENGINES, engine
 from tests.helpers.findings import raises
 
@@ -381,19 +379,3 @@ def test_native_code_gives_the_bits_of_the_interpreter(square_root: bool) -> Non
 
 
 # ---- edges of thresholds
-
-
-@pytest.mark.parametrize("enough", [True, False])
-def test_three_passes_find_the_mean_of_points_on_a_manifold(enough: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each leaves half the variance (0.042) of the points of the error before: 0.034, 7e-4, 1.5e-5, 3e-7."""
-    if not enough:
-        monkeypatch.setattr(sigma_point_kalman, "MEAN_PASSES", 2)
-    model = SimpleNamespace(
-        difference=lambda x, of, p, t: ca.sinh(x - of), retract=lambda x, e, p, t: x + ca.asinh(e), select_own=id
-    )
-    one: Any = SimpleNamespace(
-        model=model, process=SimpleNamespace(flat=False), set=SimpleNamespace(mean=lambda D: ca.sum2(D) / D.shape[1]),
-        _each=lambda *parts: ca.DM([[0.0, 0.3, -0.2]]), _around=lambda *parts: None,
-    )  # fmt: skip
-    _, deviations = SigmaPointKalman._propagate(one, None, None, None, None, 0.0, 0.0)
-    assert (abs(float(ca.sum2(deviations))) / 3 < 1e-6) == enough

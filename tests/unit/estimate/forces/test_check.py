@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
-from dalembert.core.errors import ModelError
 from dalembert.estimate.forces.check import FORMS, ForceCheck
-from dalembert.estimate.forces.model import ForceModel
-from dalembert.record import Record
-from tests.helpers.findings import raises
 
 
 @pytest.mark.parametrize(("share", "well"), [(0.999, True), (1.0, False)])
@@ -26,53 +19,3 @@ def test_forces_are_determined_below_a_condition_number(which: str, share: float
 
 
 # ---- edges of thresholds of a machine's forces
-
-
-@pytest.mark.parametrize(("effect", "refused"), [(9e-10, True), (1.1e-9, False)])
-def test_a_force_whose_effect_is_a_billionth_of_its_parts_moves_nothing(effect: float, refused: bool) -> None:
-    one = SimpleNamespace(
-        eqs=SimpleNamespace(name="it"), known=(), unknown=("F",), form=FORMS[1], _one=[], _two=[0],
-        reference=(np.full((1, 1, 1), effect), np.array([1.0])), _conditions=lambda B, columns: np.ones(1),
-    )  # fmt: skip
-    with raises(ModelError, "undetermined-force") if refused else nullcontext():
-        ForceModel._check_somewhere(one)
-
-
-@pytest.mark.parametrize(("condition", "refused"), [(0.9e9, False), (1.1e9, True)])
-def test_forces_alike_to_a_billionth_are_not_distinguished(condition: float, refused: bool) -> None:
-    one = SimpleNamespace(
-        eqs=SimpleNamespace(name="it"), known=(), unknown=("F", "G"), form=FORMS[1], _one=[], _two=[0, 1],
-        reference=(np.ones((1, 1, 2)), np.ones(2)), _conditions=lambda B, columns: np.array([condition]),
-    )  # fmt: skip
-    with raises(ModelError, "undetermined-force") if refused else nullcontext():
-        ForceModel._check_somewhere(one)
-
-
-@pytest.mark.parametrize(("gap", "refused"), [(9e-7, False), (1.1e-6, True)])
-def test_a_pose_of_a_record_may_be_open_by_a_micrometre(gap: float, refused: bool) -> None:
-    relations = SimpleNamespace(
-        coordinates=SimpleNamespace(names=("q",)), follow=lambda z, t, q: (np.zeros((2, 1)), np.array([0.0, gap]))
-    )
-    motion = Record([0.0, 1.0], np.zeros((2, 3)), ["q", "v", "a"])
-    one = SimpleNamespace(
-        eqs=SimpleNamespace(name="it"), motion=SimpleNamespace(names=("q", "v", "a")),
-        balance=SimpleNamespace(n=1, relations=relations), _begins=lambda *parts: np.zeros(1),
-        _terms=lambda *parts: (None, None),
-    )  # fmt: skip
-    with raises(ModelError, "inconsistent-motion") if refused else nullcontext():
-        ForceModel._along(one, motion)
-
-
-@pytest.mark.parametrize(("off", "refused"), [(0.09, False), (0.11, True)])
-@pytest.mark.parametrize("turns", [0, 1])
-def test_a_coordinate_off_by_a_tenth_closes_the_loops_another_way(turns: int, off: float, refused: bool) -> None:
-    eqs = SimpleNamespace(
-        name="it", nv=1, p=None, coordinates=SimpleNamespace(names=("x",)), recorded_measures=[0],
-        measures=SimpleNamespace(names=("B.angle",), units=("rad",)),
-        kernel=lambda name: lambda *parts: [np.array([0.5])],
-    )  # fmt: skip
-    relations = SimpleNamespace(start=lambda z: (None, np.zeros(1)))
-    one = SimpleNamespace(eqs=eqs, balance=SimpleNamespace(relations=relations))
-    motion = Record([0.0, 1.0], np.full((2, 1), 0.5 + off + 2 * np.pi * turns), ["B.angle"])
-    with raises(ModelError, "inconsistent-motion") if refused else nullcontext():
-        ForceModel._begins(one, motion, {})

@@ -7,7 +7,6 @@ import pytest
 
 from dalembert.estimate.judge.observed_directions import (
     View,
-    _floor,
     _simple,
     describe_decay,
     format_share,
@@ -31,14 +30,6 @@ def test_a_direction_is_seen_well_where_half_of_its_deviation_is_left(side: floa
 @pytest.mark.parametrize(("side", "rank"), [(1.01, 2), (0.99, 1)])
 def test_a_gap_to_a_small_singular_value_hides_its_direction(side: float, rank: int) -> None:
     assert view(1.0, 1e-4 * side).rank == rank  # the gap is 1e4, more than it takes
-
-
-@pytest.mark.parametrize(("side", "named"), [(1.01, True), (0.99, False)])
-def test_a_sensor_is_named_where_it_halves_a_deviation(side: float, named: bool) -> None:
-    # one more reading of strength s leaves 1/√(1 + s²) of what is hidden: ln √(1 + s²) is the gain
-    strength = np.sqrt(np.exp(2 * 0.69 * side) - 1)
-    found = rank_sensors(view(10.0, 0.0), {"gyro": np.array([[0.0, strength]])}, ())
-    assert bool(found) is named
 
 
 @pytest.mark.parametrize(("side", "names"), [(1.01, {"a", "b"}), (0.99, {"a"})])
@@ -75,39 +66,10 @@ def test_a_reading_that_hardly_moves_has_the_noise_of_others_of_its_unit(share: 
     assert found == pytest.approx([0.01, noise * 0.01 * 0.01])
 
 
-@pytest.mark.parametrize(("share", "sign"), [(5e-4, -1.0), (2e-3, 1.0)])
-def test_a_state_that_is_seen_by_less_than_a_thousandth_describes_a_hidden_direction(share: float, sign: float) -> None:
-    """The state that describes a direction moves by a positive amount; here a by -1 together with b by 0.01."""
-    directions = np.array([[1.0, share], [-1.0, 0.01]])
-    found = View(("a", "b"), np.eye(2), np.eye(2), np.array([10.0, 0.0]), directions, 1.0, np.eye(2))
-    assert np.sign(found.unseen_directions()[0, 0]) == sign
-
-
 @pytest.mark.parametrize(("size", "sign"), [(5e-4, 1.0), (2e-3, -1.0)])
 def test_it_does_so_where_others_move_up_to_a_thousand_times_as_much(size: float, sign: float) -> None:
     found = _simple(np.array([[1.0], [-size]]), np.array([False, True]))
     assert np.sign(found[0, 0]) == sign
-
-
-@pytest.mark.parametrize(("strength", "rank"), [(3e-10, 1), (3e-9, 2)])
-def test_a_singular_value_of_rounding_is_no_signal(strength: float, rank: int) -> None:
-    # in steps of a hundred: no gap of a thousand divides them
-    values = (1.0, 1e-2, 1e-4, 1e-6, 1e-8)
-    assert _floor(np.array(values), 1.0) == pytest.approx(1e-9)
-    assert sum(value > _floor(np.array(values), 1.0) for value in (1.0, strength)) == rank
-
-
-@pytest.mark.parametrize(("strength", "hidden"), [(0.05, True), (0.2, False)])
-def test_a_small_value_counts_as_signal_where_it_is_not_faint(strength: float, hidden: bool) -> None:
-    # 1e5 times smaller than the largest, beyond a gap: below 0.1 it leaves 99.5 % of a deviation
-    values = np.array([1e5 * strength, strength])
-    assert (_floor(values, 1.0) > strength) is hidden
-
-
-@pytest.mark.parametrize(("gap", "hidden"), [(900.0, False), (1100.0, True)])
-def test_a_gap_of_a_thousand_divides_signal_from_errors(gap: float, hidden: bool) -> None:
-    values = np.array([1.0, 5e-2, 5e-2 / gap])
-    assert bool(_floor(values, 1.0) > values[2]) is hidden
 
 
 def test_shares_are_written_with_the_digits_that_they_need() -> None:

@@ -10,7 +10,6 @@ import pytest
 
 import dalembert as da
 from dalembert.core.errors import DataError
-from dalembert.estimate.judge.sensors import _sample_mask
 from dalembert.linear import StateSpace
 from dalembert.record import Record
 from tests.helpers.findings import raises
@@ -99,9 +98,3 @@ def test_a_filter_with_the_sensors_own_variance_is_consistent():
     ).run(da.estimate.measure(truth, {"seen": sensor}, seed=5))  # fmt: skip
     # steps add r²/12 to the noise of r²: 8 % more than said
     assert estimate.consistency(settle=2.0).nis_mean == pytest.approx(1 + 1 / 12, abs=0.1)
-
-
-@pytest.mark.parametrize(("early", "taken"), [(3e-7, True), (3e-6, False)])
-def test_a_sample_a_millionth_of_the_interval_early_is_taken(early, taken):
-    record = Record(np.array([0.0, 0.5, 1.0 - early, 1.5]), np.zeros((4, 1)), ["a"])
-    assert bool(_sample_mask(record, 1.0)[2]) == taken

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from types import SimpleNamespace
-
 import casadi as ca
 import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.core.errors import DataError, ModelError
 from dalembert.estimate import Switching, Window, model_kinematics, process
-from dalembert.estimate.kinematic import check
 from dalembert.estimate.kinematic.step import KinematicStep
 from tests.helpers.findings import raises
 from tests.helpers.kinematic_machines import DT, observer, slider_crank, stepped, two_link
@@ -305,124 +300,3 @@ def test_inside_a_simulation_the_inputs_are_read_from_sensors(use_current):
 
 
 # ---- edges of thresholds
-
-
-@pytest.mark.parametrize(("value", "refused"), [(3e-7, True), (3e-6, False)])
-def test_a_direction_that_inputs_show_by_a_millionth_is_not_measured(value, refused, monkeypatch):
-    monkeypatch.setattr(check, "explore", lambda *parts: (None, None))
-    monkeypatch.setattr(check, "weighted_slopes", lambda *parts: np.diag([1.0, value])[None])
-    model = SimpleNamespace(inputs=("a",), independent=("q",))
-    with raises(ModelError, "unobservable") if refused else nullcontext():
-        check.largest_determinant(model, None)
-
-
-@pytest.mark.parametrize(("value", "near"), [(0.25, True), (0.35, False)])
-def test_a_state_is_near_a_singular_pose_below_a_third_of_the_usual_value(value, near, monkeypatch):
-    monkeypatch.setattr(check, "explore", lambda *parts: (None, None))
-    monkeypatch.setattr(check, "weighted_slopes", lambda model, z, q: np.full((1, 1, 1), 1.0 if z is None else value))
-    model = SimpleNamespace(stepper=SimpleNamespace(n=1, blocks=1, nx=1, remembers=0), workspace=None)
-    assert (check.most_singular(model, np.zeros((1, 1))) is not None) == near
-
-
-@pytest.mark.parametrize(("gap", "refused"), [(3e-7, False), (3e-6, True)])
-def test_a_recorded_motion_may_leave_joints_open_by_a_micrometre(gap, refused):
-    relations = SimpleNamespace(
-        name="it", coordinates=SimpleNamespace(names=("q",)), rates=SimpleNamespace(names=("v",)),
-        start=lambda values, q: (None, q), follow=lambda z, t, q: (np.zeros((2, 1)), np.array([0.0, gap])),
-    )  # fmt: skip
-    model = SimpleNamespace(
-        stepper=SimpleNamespace(n=1, blocks=1, nx=1, remembers=0), relations=relations, state=lambda: np.zeros(1)
-    )
-    motion = da.Record([0.0, 1.0], np.zeros((2, 2)), ["q", "v"])
-    with raises(DataError, "inconsistent-motion") if refused else nullcontext():
-        check.sample_motion(model, motion, 2)
-
-
-@pytest.mark.parametrize(("slope", "jumps"), [(15.0, False), (25.0, True)])
-def test_a_pose_that_moves_twenty_times_as_far_as_its_coordinate_has_jumped(slope, jumps, monkeypatch):
-    monkeypatch.setattr(check, "ranges", lambda *parts: (np.array([-1.0]), np.array([1.0])))
-
-    class Relations:
-        coordinates, pose, parameters, parameter_values = ("q",), ("x",), (), np.zeros(0)
-
-        def close(self, pose, z, p, t):
-            return slope * z
-
-        def gap(self, pose, z, p, t):
-            return 0 * pose
-
-    z, _ = check.explore_rays(Relations(), np.zeros(1), np.zeros(1), None, 10)
-    assert (len(z) == 1) == jumps
-
-
-class StraightRelations:
-    """Coordinates without bounds of their own; the pose follows them with a given gap."""
-
-    parameters, parameter_values = (), np.zeros(0)
-
-    def __init__(self, n: int, pose: int = 0, gap: float = 0.0) -> None:
-        self.coordinates, self.pose, self.open = ("q",) * n, ("x",) * pose, gap
-
-    def close(self, pose, z, p, t):
-        return z
-
-    def gap(self, pose, z, p, t):
-        return ca.SX(self.open)
-
-
-def straight_poses(relations, poses: int, monkeypatch):
-    n = len(relations.coordinates)
-    monkeypatch.setattr(check, "ranges", lambda *parts: (-np.ones(n), np.ones(n)))
-    return check.explore_rays(relations, np.zeros(n), np.zeros(len(relations.pose)), None, poses)[0]
-
-
-@pytest.mark.parametrize(("gap", "closed"), [(3e-10, True), (3e-9, False)])
-def test_a_pose_of_the_workspace_is_closed_to_a_billionth(gap, closed, monkeypatch):
-    assert (len(straight_poses(StraightRelations(1, 1, gap), 10, monkeypatch)) > 1) == closed
-
-
-@pytest.mark.parametrize(("poses", "steps"), [(2 * 64, 64), (2 * 64 + 1, 65)])
-def test_a_direction_has_64_poses_or_as_many_as_are_requested(poses, steps, monkeypatch):
-    assert len(straight_poses(StraightRelations(1, 1), poses, monkeypatch)) == 1 + 2 * steps
-
-
-def test_a_workspace_of_two_coordinates_is_explored_in_24_directions_of_64_poses(monkeypatch):
-    z = straight_poses(StraightRelations(2), 10, monkeypatch).reshape(65, -1, 2)
-    assert z.shape[1] == 24
-    assert np.abs(z[-1]).max(axis=1) == pytest.approx(np.ones(24))
-
-
-def survey_of(inputs: float, outputs: float, monkeypatch):
-    """Two coordinates at twelve poses; at one of them a singular value of the inputs and of the outputs is small."""
-    z = np.arange(24.0).reshape(12, 2)
-    slopes = np.tile(np.eye(2), (12, 1, 1))
-    slopes[0, 1, 1] = inputs
-    monkeypatch.setattr(check, "explore", lambda *parts: (z, np.zeros((12, 0))))
-    monkeypatch.setattr(check, "weighted_slopes", lambda *parts: slopes)
-    monkeypatch.setattr(check, "_observable", lambda *parts: 4)
-    names = SimpleNamespace(names=("q", "r"))
-    angle = ca.SX.sym("z", 2)
-    relations = SimpleNamespace(
-        known={"y": SimpleNamespace(order=0)}, parameter_values=np.zeros(0), coordinates=names, name="it",
-        slopes=lambda positions, pose, zs, p, t: ca.diag(ca.vertcat(1, ca.if_else(zs[0] > 0, 1, outputs))),
-    )  # fmt: skip
-    symbols = (ca.SX.sym("q", 0), angle, None, ca.SX.sym("p", 0), ca.SX.sym("t"))
-    step = SimpleNamespace(
-        n=2, order=2, blocks=2, nx=4, symbols=lambda: symbols, switching=None, scheme=None, form=None, gamma=1.0
-    )
-    model = SimpleNamespace(
-        stepper=step, relations=relations, inputs=("a", "b"), outputs=("y",), independent=("q", "r"), states=names
-    )
-    return check.survey(model, None, None, 0.01, 12)
-
-
-@pytest.mark.parametrize(("value", "singular"), [(9e-3, True), (1.1e-2, False)])
-def test_a_pose_where_inputs_show_a_direction_by_a_hundredth_is_singular(value, singular, monkeypatch):
-    found = survey_of(value, 1.0, monkeypatch)
-    assert (found.blind == pytest.approx(1 / 12)) == singular
-    assert ("singular-pose" in [one.code for one in found.findings]) == singular
-
-
-@pytest.mark.parametrize(("value", "rank"), [(9e-3, 1), (1.1e-2, 2)])
-def test_outputs_that_show_a_direction_by_a_hundredth_leave_it_to_the_inputs(value, rank, monkeypatch):
-    assert survey_of(1.0, value, monkeypatch).output_rank == rank

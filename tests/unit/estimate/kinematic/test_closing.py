@@ -10,10 +10,8 @@ import pytest
 
 import dalembert as da
 from dalembert.estimate import model_kinematics
-from dalembert.estimate.kinematic import closing as module
-from dalembert.estimate.kinematic.closing import Closing, SparseRows, _constant_pivot
+from dalembert.estimate.kinematic.closing import Closing, SparseRows
 from dalembert.solve.position.prescribed_motion import targets_of
-from tests.helpers.kinematic_machines import slider_crank
 
 JOINTS = [f"q{k}.angle" for k in range(1, 7)]
 
@@ -76,26 +74,3 @@ def test_an_arm_in_space_reads_what_the_analysis_of_its_motion_says() -> None:
         relation = model.relation(at)
         read = [run[name][k] for name in inputs]
         np.testing.assert_allclose(relation.S @ seconds + relation.bias, read, rtol=0, atol=1e-10)  # of 30 m/s²
-
-
-@pytest.mark.parametrize(("size", "found"), [(0.05, False), (0.2, True)])
-def test_a_number_of_a_tenth_of_its_row_may_be_a_pivot(size: float, found: bool) -> None:
-    # the larger one stands in a column of many rows, which would fill in
-    rows = [{0: ca.SX(1.0), 1: ca.SX(size)}, {0: ca.SX.sym("a")}, {0: ca.SX.sym("b")}]
-    assert (_constant_pivot(rows, {0, 1, 2})[1] == 1) == found
-
-
-@pytest.mark.parametrize(("size", "found"), [(3e-10, False), (3e-9, True)])
-def test_a_number_below_a_billionth_is_no_pivot(size: float, found: bool) -> None:
-    assert (_constant_pivot([{0: ca.SX(size)}], {0}) is not None) == found
-
-
-@pytest.mark.parametrize("enough", [True, False])
-def test_three_corrections_close_a_loop_after_a_tenth_of_a_radian(enough: bool, monkeypatch) -> None:
-    if not enough:
-        monkeypatch.setattr(module, "CORRECTIONS", 2)
-    eqs = da.equations(slider_crank())
-    _, lead = Closing(eqs, targets_of(eqs, ["A.angle"])).numbers()
-    x = da.assemble(eqs, {"A.angle": 1.0})
-    _, gap = lead(x.q, [x["A.angle"] + 0.1], eqs.p, 0.0)
-    assert (float(gap.max()) < 1e-9) == enough  # the residual of a closed pose

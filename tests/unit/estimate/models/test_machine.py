@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import casadi as ca
 import numpy as np
 import pytest
 from scipy.linalg import null_space
@@ -11,7 +10,6 @@ import dalembert as da
 from dalembert.core.errors import DataError, ModelError
 from dalembert.equations import State
 from dalembert.estimate import ExtendedKalman, SigmaPointKalman, Tableau, process
-from dalembert.estimate.models import manifold
 from dalembert.expressions import Kernel
 from tests.helpers.filter_machines import (
     ball_pendulum,
@@ -24,8 +22,6 @@ from tests.helpers.filter_machines import (
     state_of,
 )
 from tests.helpers.findings import raises
-from tests.helpers.kinematic_machines import slider_crank as upright_crank
-from tests.helpers.kinematic_machines import spatial_loop
 
 THIRD = Tableau((0.0, 1 / 3, 2 / 3), ((), (1 / 3,), (0.0, 2 / 3)), (0.25, 0.0, 0.75))  # Heun, order 3
 
@@ -413,26 +409,3 @@ def test_a_machine_without_freedom_has_nothing_to_estimate() -> None:
 
 
 # ---- edges of thresholds
-
-
-@pytest.mark.parametrize(("options", "closed"), [({}, True), ({"newton_steps": 1}, False)])
-def test_two_newton_steps_close_a_loop_that_an_error_of_a_tenth_of_a_radian_moves(options, closed) -> None:
-    eqs = da.equations(upright_crank())
-    made = process(eqs, outputs="encoder", coordinates="A.angle", **options)
-    x = np.array(made.functions["retract"](made.start, [0.1, 0.0], eqs.p, 0.0)).ravel()
-    gap = eqs.kernel("position")(x[: eqs.nq], eqs.p, 0.0)[0]
-    assert (np.abs(gap).max() < 1e-9) == closed
-
-
-@pytest.mark.parametrize("refined", [True, False])
-def test_an_error_on_redundant_rows_is_refined(refined: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A loop with three rows too many: its factor alone leaves 3e-8 of a unit error, rounding some 1e-15."""
-    if not refined:
-        monkeypatch.setattr(manifold, "REFINEMENTS", 0)
-    eqs = da.equations(spatial_loop())
-    s, e, w = eqs.symbols(), ca.SX.sym("e", eqs.nv), ca.SX.sym("w", eqs.nv)
-    moved = manifold.Tangent(eqs, 2).move(s.q, s.v, e, w, s.p, s.t)[0]
-    x, unit = da.assemble(eqs), np.random.default_rng(0).normal(size=eqs.nv)
-    xi = np.array(ca.Function("move", [s.q, s.v, e, w, s.p, s.t], [moved])(x.q, x.v, unit, unit, eqs.p, 0.0)).ravel()
-    A = eqs.kernel("rows")(x.q, x.v, x.z, np.zeros(eqs.nu), eqs.p, x.t)[0].reshape(len(eqs.rows), eqs.nv)
-    assert (np.abs(A @ xi).max() < 1e-12) == refined

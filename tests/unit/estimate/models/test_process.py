@@ -118,14 +118,6 @@ def test_a_law_left_without_a_reference_stays_at_its_operating_point(
         assert abs(away["A.angle"][-1] - np.pi - 0.1) < 1e-2
 
 
-def test_a_filter_says_what_of_another_object_it_takes() -> None:
-    class Fit:
-        system = None
-
-    with raises(da.errors.ModelError, "wrong-type"):
-        kalman(Fit())
-
-
 def test_a_filter_and_its_discrete_model_have_one_sampling_interval() -> None:
     model = da.StateSpace(0.5, 1.0, 1.0, dt=0.01)
     da.estimate.Kalman(model, Q=1.0, R=1.0, dt=0.01 * (1.0 + 0.9e-9))

@@ -22,6 +22,7 @@ from tests.helpers.native_code import (
     interpret,
     random_rows,
 )
+from tests.helpers.repetitions import few
 
 NAMES = {getattr(ca, name): name[3:].lower() for name in dir(ca) if name.startswith("OP_")}
 OPERATIONS = sorted(UNARY | BINARY)
@@ -111,7 +112,7 @@ def vector_function(size: int) -> ca.Function:
     return ca.Function("vectors", [x, y, s], values)
 
 
-@pytest.mark.parametrize(("size", "optimise"), [(3, False), (11, False), (11, True)])
+@pytest.mark.parametrize(("size", "optimise"), few([(3, False), (11, False), (11, True)], 2))
 def test_operations_on_vectors_have_the_bits_of_the_interpreter(size: int, optimise: bool) -> None:
     """Short vectors are unrolled, longer ones are loops over several entries at once with a remainder."""
     random = np.random.default_rng(size)

@@ -11,7 +11,7 @@ import pytest
 
 import dalembert as da
 from dalembert.files.bodies.abaqus_text import read_matrix_input, read_nodes
-from dalembert.files.bodies.node_matrices import ENTRY, NODE, whole_number
+from dalembert.files.bodies.node_matrices import ENTRY, NODE
 from dalembert.structures import Frame, Section, Solid, assemble_structure, box_mesh, craig_bampton, flexible_body
 from tests.helpers.findings import raises
 
@@ -336,9 +336,3 @@ def test_entries_and_nodes_take_no_more_memory_than_is_counted(tmp_path: Path):
         assert peak < each * count
         with raises(da.errors.FileFormatError, "too-large"):
             read(tmp_path / name, name, each * (count // 2))
-
-
-@pytest.mark.parametrize("text", ["+-5", "--1", "1_0", "٣", "", "1" * 30])
-def test_a_number_of_a_node_is_written_with_digits(text: str):
-    with raises(da.errors.FileFormatError, "not-a-count"):
-        whole_number(text)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 import dalembert as da
 from dalembert.errors import FileFormatError, ModelWarning
-from dalembert.files.robots.mjcf.reading import MjcfModel
 from tests.helpers.findings import raises
 
 GOOD = """<mujoco model="arm">
@@ -171,18 +169,6 @@ def test_something_else_than_a_path_is_refused() -> None:
 
 
 # ---- edges of thresholds
-
-
-@pytest.mark.parametrize(("mass", "refused"), [(0.9e-15, True), (1.1e-15, False)])
-def test_a_joint_moves_a_mass_of_1e_15_kg_at_least(mass: float, refused: bool) -> None:
-    codes: list[str] = []
-    body = SimpleNamespace(name="hand", children=[], node=None)
-    one = SimpleNamespace(
-        masses={"hand": SimpleNamespace(mass=mass)}, joints={"hand": ["wrist"]},
-        reader=SimpleNamespace(problem=lambda node, code, text: codes.append(code)),
-    )  # fmt: skip
-    MjcfModel._check_masses(one, SimpleNamespace(walk=lambda: [None, body]))
-    assert codes == ["massless-body"] * refused
 
 
 def test_ranges_of_tendons_do_not_act_and_are_listed_once(tmp_path: Path) -> None:

@@ -459,29 +459,6 @@ def test_every_published_robot_is_read_or_refused_for_a_reason() -> None:
     assert refused == {"alex_psyonic_hands.urdf": "several-problems", "ur3.urdf": "empty"}
 
 
-@pytest.mark.parametrize(("length", "refused"), [(100.0, False), (100.1, True)])
-def test_offsets_of_a_robot_end_where_millimetres_begin(tmp_path: Path, length: float, refused: bool) -> None:
-    path = written(tmp_path, ARM.replace('xyz="0 0 0.4"', f'xyz="0 0 {length!r}"'))
-    if refused:
-        with raises(FileFormatError, "out-of-range", "millimetres"):
-            da.read_urdf(path)
-    else:
-        da.read_urdf(path)
-
-
-@pytest.mark.parametrize(("share", "refused"), [(0.9, False), (1.1, True)])
-def test_inertias_of_a_point_are_rounding(tmp_path: Path, share: float, refused: bool) -> None:
-    """A point of 0.4 kg with an impossible inertia of the size m r², r the radius that counts as none."""
-    size = share * 0.4 * 1e-12
-    own = f'<inertia ixx="{size!r}" iyy="0" izz="0" ixy="0" ixz="0" iyz="0"/>'
-    text = ARM.replace('<inertia ixx="0.001" iyy="0.001" izz="0.001" ixy="0" ixz="0" iyz="0"/>', own)
-    if refused:
-        with warns(ModelWarning, "not-physical"):
-            da.read_urdf(written(tmp_path, text))
-    else:
-        da.read_urdf(written(tmp_path, text))
-
-
 # ---- edges of thresholds
 
 

@@ -13,7 +13,6 @@ import pytest
 
 import dalembert as da
 from dalembert.errors import FileFormatError, ModelError, ModelWarning
-from dalembert.files.robots.urdf_writer import origin
 from dalembert.model.forces import FORCES, Force, JointDynamics, force
 from dalembert.model.forces.force import ForceMethods
 from dalembert.model.joints import JOINTS
@@ -232,13 +231,6 @@ def test_what_urdf_has_no_words_for_is_listed(tmp_path: Path) -> None:
     assert [" ".join(*one.where.items()) for one in lost] == [
         "body body", "mechanism much", "force S", "sensor E", "driver D", "mechanism much",
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize(("turn", "written"), [(3e-13, False), (3e-12, True)])
-def test_a_turn_of_1e_12_is_not_written(turn, written):
-    axes = np.eye(3)
-    axes[0, 1], axes[1, 0] = -turn, turn
-    assert ("rpy" in origin(np.zeros(3), axes)) == written
 
 
 def test_damping_along_one_of_several_coordinates_is_listed(tmp_path: Path) -> None:

@@ -128,11 +128,6 @@ def test_a_choice_that_does_not_fit_is_refused(found: Any, mistake: Any, code: s
         da.identify.choose(found, mistake(pick(found)))
 
 
-def test_only_automatic_results_are_chosen_from(found: Any) -> None:
-    with raises(da.errors.DataError, "wrong-type"):
-        da.identify.choose(found.identified, pick(found))
-
-
 def test_poles_near_the_chosen_ones_are_taken_with_a_word(found: Any) -> None:
     """Other data: within 1 % the nearest pole is taken, beyond it none."""
     wanted = pick(found)

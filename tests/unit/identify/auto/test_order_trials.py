@@ -31,6 +31,7 @@ def test_of_orders_whose_residuals_differ_by_a_millionth_the_smaller_is_taken(pe
     assert _choose(tried(n4=percent, n6=80.0), 6) == order
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::dalembert.identify.IdentificationWarning")
 def test_a_sound_mode_far_below_the_noise_leaves_two_orders_as_good_and_both_are_named() -> None:
     test = simulated(4, (4.0, 9.0, 14.0), 0.005, noise=3.0, ny=1, samples=4000)

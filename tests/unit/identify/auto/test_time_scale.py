@@ -22,14 +22,6 @@ def moved(high: float, count: int = 20_000, share: float = 0.0) -> Data:
     return read_data.quiet(Record(np.arange(count) / RATE, np.column_stack([u, y]), ["u", "y"]), "u")
 
 
-@pytest.mark.parametrize(("high", "factor"), [(15.0, 4), (29.0, 2), (40.0, 1), (90.0, 1)])
-def test_the_factor_brings_the_band_to_the_wanted_share_of_half_the_rate(high: float, factor: int) -> None:
-    found = find_time_scale(moved(high))
-    assert found.factor == factor
-    assert found.high == pytest.approx(high, abs=1.0)
-    assert bool(found.findings()) is (factor > 1)
-
-
 @pytest.mark.parametrize(("factor", "driven"), [(0.3, False), (3.0, True)])
 def test_weak_lines_of_the_force_are_not_fitted(factor: float, driven: bool) -> None:
     found = find_time_scale(moved(15.0, share=factor * 0.0001))

@@ -382,23 +382,6 @@ def test_a_deadbeat_predictor_can_be_refined():
     assert found.provenance["cost after"] > plain.provenance["cost after"] - 8.0
 
 
-@pytest.mark.parametrize("change, shown", [
-    ({"noise": "pink"}, "'output' or 'innovations'"),
-    ({"start": "warm"}, "start"),
-])  # fmt: skip
-def test_unknown_choices_are_refused(change, shown):
-    system, u, y = two_tests(0.1)
-    with raises(DataError, "unknown-choice", shown):
-        identify.refine(system, record(system, u[0], y[0]), **change)
-
-
-def test_too_few_samples_are_refused():
-    system, u, y = two_tests(0.1)
-    fit = Identified(system, method="given")
-    with raises(DataError, "too-few-samples", "12 samples"):
-        identify.refine(fit, record(system, u[0][:12], y[0][:12]))
-
-
 def test_data_of_another_sample_time_are_refused():
     system, u, y = two_tests(0.1)
     data = identify.read_data(record(system, u[0], y[0]), system.inputs, system.outputs).replace(dt=0.2)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -141,12 +139,6 @@ def test_kinds_of_sensors_follow_from_units() -> None:
     assert kind_of_unit("N") is None
     model = physical(sampled_frame())
     assert "accelerations by their units" in model.provenance["notes"][0]
-
-
-def test_a_kind_that_cannot_be_known_is_asked_for() -> None:
-    silent = storey_frame(Y_acceleration=None, Y_velocity=np.eye(3), units=None)
-    with raises(DataError, "missing-argument", "kind="):
-        physical(scrambled(silent))
 
 
 # ---- damping
@@ -337,26 +329,6 @@ def test_damping_of_the_matrices_that_differs_from_that_of_the_modes(factor: flo
     lam = np.array([10.0 * (-ratio + 1j * np.sqrt(1.0 - ratio**2))])
     findings = physical_module._set_damping(made, lam, "identified")[2]
     assert [one.code for one in findings] == (["inconsistent-damping"] if found else [])
-
-
-@pytest.mark.parametrize(("part", "node"), [(0.9e-7, True), (1.1e-7, False)])
-@pytest.mark.parametrize("side", ["sensor", "force"])
-def test_a_mode_that_moves_a_pair_by_1e_7_of_others_has_a_node_there(part: float, side: str, node: bool) -> None:
-    seen, inputs = np.array([[1.0], [1.0]]), np.array([[1.0, 1.0]])
-    if side == "sensor":
-        seen[0, 0] = part
-    else:
-        inputs[0, 0] = part
-    setup: Any = SimpleNamespace(seen=seen, triple=SimpleNamespace(inputs=inputs, eigenvalues=np.array([1j])))
-    with raises(DataError, "node") if node else nullcontext():
-        physical_module._refuse_node(setup, seen[:1], inputs[:, :1], (("a", "f"),))
-
-
-@pytest.mark.parametrize(("distance", "repeated"), [(0.9e-9, True), (1.1e-9, False)])
-def test_poles_within_a_billionth_are_repeated(distance: float, repeated: bool) -> None:
-    triple: Any = SimpleNamespace(real=np.zeros(0), eigenvalues=np.array([1j, 1j + distance]))
-    with raises(DataError, "repeated-poles") if repeated else nullcontext():
-        physical_module._refuse_poles(TRUE.state_space(), triple)
 
 
 def test_of_pairs_that_are_as_good_the_first_is_taken_and_the_others_are_named() -> None:

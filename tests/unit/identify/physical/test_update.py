@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,10 +12,9 @@ import scipy.sparse
 import dalembert as da
 from dalembert.core.errors import DataError, ModelError
 from dalembert.identify import Affine, IdentificationWarning, Identified, update
-from dalembert.identify.physical.update import ModeSearch, ShapeSlopes, eigenvalue_slope
+from dalembert.identify.physical.update import ShapeSlopes, eigenvalue_slope
 from dalembert.identify.structured.parametric_system import ParametricSystem
 from dalembert.linear import Modes, SecondOrder
-from dalembert.numerics.least_squares import DampedStep
 from dalembert.structures.reduction.mode_pairs import WEIGHTS
 from tests.helpers.findings import found_in, raises, warns
 
@@ -328,34 +325,6 @@ def test_deviations_of_a_file_are_used(tmp_path: Path) -> None:
 # ---- edges of thresholds
 
 
-def match(first: float, second: float) -> Any:
-    """Modes of two masses with these frequencies, matched to measured ones of 1 rad/s."""
-    system = SecondOrder(np.eye(2), np.diag([first**2, second**2]))
-    one: Any = object.__new__(ModeSearch)
-    matrices = SimpleNamespace(P=np.eye(2), C=np.zeros((2, 2)))
-    one.family = SimpleNamespace(system=lambda values: system, matrices=lambda system: matrices)
-    one.target, one.count = SimpleNamespace(frequencies=np.ones(2), shapes=np.eye(2)), None
-    one.residual = lambda found, values: np.zeros(0)
-    return one.point(np.zeros(0))
-
-
-def search_of_values() -> Any:
-    """A search whose points are their values."""
-    one: Any = object.__new__(ModeSearch)
-    one.value = lambda point: point
-    return one
-
-
-@pytest.mark.parametrize(
-    ("gain", "change", "settled"),
-    [(0.99e-10, 1e-6, True), (1.01e-10, 1e-6, False), (0.0, 0.99e-5, True), (0.0, 1.01e-5, False)],
-)
-def test_a_step_with_a_gain_of_1e_10_and_a_change_of_1e_5_is_the_last(
-    gain: float, change: float, settled: bool
-) -> None:
-    assert search_of_values().is_settled(1.0, 1.0 - gain, DampedStep(np.array([change]), 0.0)) == settled
-
-
 # ---- repeated modes
 
 
@@ -382,13 +351,3 @@ def test_fewer_data_than_parameters_are_a_finding_and_no_error() -> None:
     with pytest.warns(IdentificationWarning):
         result = update(chain, chain(120.0, 80.0, 95.0).modes(), names, shapes=False)
     assert "undetermined-parameters" in {one.code for one in result.findings}
-
-
-@pytest.mark.parametrize(("motion", "refused"), [(0.9e-6, True), (1.1e-6, False)])
-def test_a_mode_that_moves_a_millionth_at_the_chosen_coordinates_is_at_a_node(motion: float, refused: bool) -> None:
-    modes = Modes([10j, 20j], [[motion, 1.0], [1.0, 0.0]], ["a", "b"])
-    with raises(DataError, "node", "mode 1") if refused else nullcontext():
-        update(
-            lambda k: SecondOrder(np.eye(2), k * np.array([[4.0, -0.5], [-0.5, 1.0]]), coordinates=["a", "b"]), modes,
-            {"k": 90.0}, coordinates=["a"],
-        )  # fmt: skip

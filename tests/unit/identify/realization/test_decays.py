@@ -135,24 +135,6 @@ def test_references_choose_the_columns(tower: SecondOrder) -> None:
     assert "correlations" in repr(decays)
 
 
-def test_wrong_arguments_are_refused(tower: SecondOrder) -> None:
-    record = shaken(tower, 1000, 0.0)
-    with raises(DataError, "unknown-name", "references", "a4"):
-        correlation_decays(record, references="a4")
-    with raises(DataError, "not-a-count", "lags"):
-        correlation_decays(record, lags=2)
-    with raises(DataError, "too-few-samples", "1400 samples"):
-        correlation_decays(record, lags=700)
-    with raises(DataError, "too-few-samples", "100.0 s", "0 samples"):
-        free_decays(record, start=100.0)
-    with raises(DataError, "not-a-count", "order"):
-        decay_era(record, order=0)
-    with raises(DataError, "too-few-samples", "1200 samples"):
-        decay_era(record, order=6, rows=600, columns=600)
-    with raises(DataError, "not-a-count", "rows"):
-        ibrahim(record, order=6, rows=0)
-
-
 def test_an_unclear_order_is_warned_of() -> None:
     k = np.arange(60.0)
     noise = Record(k, 0.97 ** k[:, None] * np.random.default_rng(0).standard_normal((60, 1)), ["y"])
@@ -167,15 +149,3 @@ def test_an_order_above_the_size_of_the_hankel_matrix_is_refused(tower: SecondOr
     record = decay(tower, np.ones(6), 20)
     with raises(DataError, "order-too-high", "order 4", "5"):
         decay_era(record, order=5, rows=4, columns=4)
-
-
-def growing(ratio: float) -> Record:
-    """Two halves of a sine, the energy of the second over that of the first as given."""
-    half = np.sin(np.linspace(0.0, 40.0 * np.pi, 400, endpoint=False))
-    return Record(0.01 * np.arange(800), np.concatenate([half, np.sqrt(ratio) * half])[:, None], ["y"])
-
-
-def test_a_record_decays_where_its_second_half_has_less_than_nine_tenths_of_the_energy() -> None:
-    free_decays(growing(0.99 * 0.9))  # warnings are errors
-    with warns(IdentificationWarning, "no-free-decay"):
-        free_decays(growing(1.01 * 0.9))

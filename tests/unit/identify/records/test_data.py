@@ -173,13 +173,6 @@ def test_a_mean_far_from_the_first_sample_hides_no_spread():
 # ---- bad data refused
 
 
-def test_not_a_number_is_refused_with_channel_count_and_time():
-    a = good()["a1"].copy()
-    a[[100, 101, 300]] = np.nan
-    with raises(DataError, "not-finite", "'a1'", "3 samples", "t = 1 s", "da.identify.repair"):
-        read_data(changed(good(), a1=a), "force")
-
-
 def test_infinite_samples_are_refused():
     a = good()["a2"].copy()
     a[7] = np.inf
@@ -193,24 +186,11 @@ def test_gaps_in_channels_not_used_do_not_matter():
     assert quiet(changed(good(), a2=a), "force", "a1").ny == 1
 
 
-def test_uneven_time_is_refused_with_a_remedy():
-    t = DT * np.arange(N)
-    t[300:] += 0.004
-    with raises(DataError, "uneven-sampling", "Record.resample"):
-        read_data(Record(t, good().data, good().names), "force")
-
-
 def test_uneven_time_in_one_of_several_records_is_told_by_number():
     t = DT * np.arange(N)
     t[300:] += 0.004
     with raises(DataError, "uneven-sampling", "record 2"):
         read_data([good(), Record(t, good().data, good().names, good().units)], "force")
-
-
-def test_records_of_different_sample_times_are_refused():
-    slow = Record(2 * DT * np.arange(N), good(1).data, good().names, good().units)
-    with raises(DataError, "sample-time-mismatch", "record 2", "0.02 s", "record 1", "0.01 s"):
-        read_data([good(), slow], "force")
 
 
 def test_time_rounded_by_a_logger_is_accepted():
@@ -224,12 +204,6 @@ def test_the_shortest_record_decides_where_each_must_be_long_enough():
     with raises(DataError, "too-few-samples") as caught:
         data.require(60, "OKID with 59 past samples", each=True)
     assert caught.value.finding.evidence == {"samples": 50, "needed": 60}
-
-
-def test_one_channel_in_two_units_is_refused():
-    other = good(1, units={"force": "N", "a1": "g", "a2": "m/s^2"})
-    with raises(DataError, "unit-mismatch", "'a1'", "[g]", "record 2", "[m/s^2]", "record 1"):
-        read_data([good(), other], "force")
 
 
 def test_one_record_given_twice_is_refused():
@@ -248,12 +222,6 @@ def test_anything_but_records_is_refused(wrong):
 def test_channels_by_number_are_refused(wrong):
     with raises(DataError, "wrong-type", repr(wrong if wrong == 3 else wrong[0])):
         read_data(good(), wrong)
-
-
-@pytest.mark.parametrize("order", [0, -2, 2.5, True, "6"])
-def test_an_order_that_is_no_positive_whole_number_is_refused(order):
-    with raises(DataError, "not-a-count", "order"):
-        read_data(good(), "force").check_order(order)
 
 
 # ---- bad data warned of

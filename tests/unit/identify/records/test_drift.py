@@ -35,33 +35,3 @@ def test_a_level_along_an_input_is_its_effect(factor: float, above: bool) -> Non
     basis = np.linalg.qr(np.column_stack([np.ones(PARTS), wave(1), apart]))[0]
     level = np.sqrt(share) * basis[:, 1] + np.sqrt(1.0 - share) * basis[:, 2]
     assert is_drift(level, stretched(wave(1))) is not above
-
-
-def explained(causes: FloatArray, left: float) -> FloatArray:
-    """A slow level of which the causes (PARTS, k) leave this share of the power; the rest is slow too."""
-    rng = np.random.default_rng(5)
-    Q = np.linalg.qr(np.column_stack([np.ones(PARTS), causes]))[0]
-    apart = rng.normal(size=PARTS).cumsum().cumsum()
-    apart = apart - Q @ (Q.T @ apart)
-    mine = causes[:, -1] - causes[:, -1].mean()
-    # the share that the span leaves: only `apart` is outside of it
-    level: FloatArray = np.sqrt(1.0 - left) * mine / np.linalg.norm(mine) + np.sqrt(left) * apart / np.linalg.norm(
-        apart
-    )
-    return level
-
-
-def means(signal: FloatArray) -> FloatArray:
-    average: FloatArray = signal.reshape(PARTS, LONG).mean(axis=1)
-    return average
-
-
-@BELOW_AND_ABOVE
-def test_a_slow_response_to_an_input_may_leave_a_tenth_of_a_level(factor: float, above: bool) -> None:
-    from scipy.signal import lfilter
-
-    u = np.random.default_rng(4).normal(size=PARTS * LONG)
-    v = u - u.mean()
-    slow = np.column_stack([means(v), means(lfilter([1.0], [1.0, -np.exp(-1.0 / (4.0 * LONG))], v))])
-    level = explained(slow / np.linalg.norm(slow, axis=0), factor * 0.1)
-    assert is_drift(level, u) is above

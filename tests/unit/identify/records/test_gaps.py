@@ -55,11 +55,6 @@ def test_a_record_is_cut_where_time_jumps() -> None:
     assert whole.parts() == (whole,)
 
 
-def test_the_advice_for_an_uneven_record_is_its_usual_step() -> None:
-    with raises(DataError, "uneven-sampling", "resample(every=0.01)"):
-        _ = with_gap().sample_time
-
-
 def test_automatic_identification_cuts_at_a_gap_and_finds_the_mode() -> None:
     with warns(IdentificationWarning, "time-gaps", "2 parts", "0.5 s", "9.99 s"):
         found = da.identify.auto(with_gap(), "force", "sway")
@@ -104,6 +99,7 @@ def test_the_command_cuts_at_a_gap_and_the_report_tells_it(tmp_path: Path, more:
     assert "cut where time jumps" in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_report_of_a_filled_record_says_so(tmp_path: Path) -> None:
     with pytest.warns(GapWarning):
         even = with_gap().resample(every=0.01)

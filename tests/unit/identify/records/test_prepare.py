@@ -179,12 +179,6 @@ def test_decimated_times_are_every_nth():
     np.testing.assert_array_equal(made.time, record.time[::7])
 
 
-@pytest.mark.parametrize("factor", [1, 0, 2.5, True])
-def test_a_factor_that_is_no_whole_number_from_two_is_refused(factor):
-    with raises(DataError, "not-a-count", "factor"):
-        identify.decimate(one(sine(2)), factor)
-
-
 # ---- trimming, cutting, averages
 
 

@@ -37,9 +37,3 @@ def test_channels_with_a_weak_correlation_do_not_measure_the_same_quantity() -> 
 
 
 # ---- edges of thresholds
-
-
-@pytest.mark.parametrize(("lag", "moved"), [(0.9e-12, False), (1.1e-12, True)])
-def test_a_fraction_of_1e_12_of_a_sample_is_rounding(lag: float, moved: bool) -> None:
-    x = np.random.default_rng(0).normal(size=200)
-    assert bool((advance(x, lag) != x).any()) == moved

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from functools import cache
 from typing import Any
 
@@ -15,12 +14,10 @@ from dalembert.equations import EquationsOfMotion
 from dalembert.errors import DataError
 from dalembert.identify.robot.measured_motion import (
     MotionSpectrum,
-    _check_samples,
     choose_cutoff,
     read_channels,
     read_motions,
 )
-from tests.helpers.findings import raises
 from tests.helpers.robots import fourier_motion, measured_record, planar_arm
 
 T = np.arange(0.0, 8.0, 0.005)
@@ -150,46 +147,6 @@ def test_a_line_a_hundred_times_above_the_floor_is_motion(ratio: float, line: in
     values += 2.0 * size / np.hanning(count).sum() * np.cos(2 * np.pi * 20 / count * k)
     found = MotionSpectrum.of(values, 0.01, 0)
     assert found.band == pytest.approx(found.frequencies[line])
-
-
-def spectrum(motion: list[float], noise: list[float], band: float) -> MotionSpectrum:
-    """Lines at 0, 1, 2, ... Hz."""
-    return MotionSpectrum(np.arange(float(len(motion))), np.array(motion), np.array(noise), band, np.array(noise))
-
-
-@pytest.mark.parametrize(("noise", "cutoff"), [(0.0099, np.inf), (0.0101, 6.0)])
-def test_accelerations_with_a_hundredth_of_noise_are_filtered_at_three_times_the_highest_frequency(
-    noise: float, cutoff: float
-) -> None:
-    lines = [0.0] * 9 + [noise**2]
-    assert choose_cutoff([spectrum([0.0, 0.5, 0.5] + [0.0] * 7, lines, 2.0)]) == cutoff
-
-
-@pytest.mark.parametrize(("power", "cutoff"), [(0.89, 6.0), (0.91, 3.0)])
-def test_the_cutoff_keeps_nine_tenths_of_the_power(power: float, cutoff: float) -> None:
-    assert choose_cutoff([spectrum([0.0, power, 1.0 - power], [1.0, 1.0, 1.0], 100.0)]) == cutoff
-
-
-@pytest.mark.parametrize(("count", "few"), [(7, True), (8, False)])
-def test_a_record_has_eight_samples_at_least(count: int, few: bool) -> None:
-    record = da.Record.from_channels(0.1 * np.arange(count), {"x": np.ones(count)})
-    with raises(DataError, "too-few-samples") if few else nullcontext():
-        _check_samples(record, ["x"], "record", 1)
-
-
-@pytest.mark.parametrize(("count", "few"), [(17, True), (18, False)])
-def test_eight_samples_remain_between_the_ends(count: int, few: bool) -> None:
-    record = measured_record(arm(), true_motion(), T, derivatives=False)
-    short = record.between(0.0, T[count - 1])
-    with raises(DataError, "too-few-samples") if few else nullcontext():
-        assert len(read(short, cutoff_hz=90.0)[0][0].t) == 8
-
-
-@pytest.mark.parametrize(("noise", "moves"), [(1e-14, False), (1e-10, True)])
-def test_rounding_of_a_joint_at_rest_is_no_motion(noise: float, moves: bool) -> None:
-    t = np.arange(400)
-    slow = 0.7 + noise * np.sin(0.1 * t)  # above 1e-12 of the value it is a motion without noise
-    assert (MotionSpectrum.of(slow, 0.01, 2).size > 0.0) == moves
 
 
 def test_positions_of_24_bits_limit_their_second_derivatives() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,7 +17,6 @@ from dalembert.identify.robot.robot import (
     _compress,
     _judge_data,
 )
-from tests.helpers.findings import raises
 from tests.helpers.measured_arm import JOINTS, NOISE, T, drawing, quiet, record, truth
 from tests.helpers.robots import fourier_motion, measured_record, planar_arm
 
@@ -199,12 +197,6 @@ def compress(parameters: int, measured: FloatArray, expected: FloatArray) -> lis
     motions: Any = [None]
     findings = _compress(balance, base, np.ones(parameters), motions, [np.ones((count, 1), dtype=bool)])[2]
     return [one.code for one in findings]
-
-
-@pytest.mark.parametrize(("rows", "few"), [(19, True), (20, False)])
-def test_two_efforts_per_parameter_are_needed(rows: int, few: bool) -> None:
-    with raises(DataError, "too-few-samples") if few else nullcontext():
-        compress(10, np.ones(rows), np.ones(rows))
 
 
 @pytest.mark.parametrize(("correlation", "wrong"), [(-0.51, True), (-0.49, False)])

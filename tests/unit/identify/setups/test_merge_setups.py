@@ -28,13 +28,6 @@ def test_moved_sensors_of_one_name_are_refused() -> None:
         merge(FIRST, ambient(6400, seed=2).select("m3", "m8", "m1"))
 
 
-def test_other_sample_times_are_refused() -> None:
-    slow = Record(2.0 * SECOND.time, SECOND.data, SECOND.names, SECOND.units)
-    for method in ("poser", "preger"):
-        with raises(DataError, "sample-time-mismatch"):
-            merge(FIRST, slow, method=method)
-
-
 def test_references_in_other_units_are_refused() -> None:
     other = Record(SECOND.time, SECOND.data, SECOND.names, dict.fromkeys(SECOND.names, "g"))
     with raises(DataError, "unit-mismatch"):

@@ -167,14 +167,6 @@ def test_a_response_that_outlives_the_memory_is_told():
         identify.markov(run(system, RNG(6).normal(size=(2000, 1))), 50, "u1")
 
 
-def test_more_unknowns_than_equations_are_refused():
-    record = run(two_modes(2), RNG(7).normal(size=(100, 2)))
-    with raises(DataError, "too-few-samples", "120 unknowns", "100 equations"):
-        identify.markov(record, 60, ["u1", "u2"])
-    with raises(DataError, "too-few-samples", "61 equations"):
-        identify.markov(record, 40, ["u1", "u2"], start="unknown")
-
-
 # ---- FFT
 
 

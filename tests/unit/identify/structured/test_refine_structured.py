@@ -310,14 +310,3 @@ def test_a_wrong_form_of_damping_is_warned_of_by_its_residuals() -> None:
 
 
 # ---- the numbers themselves
-
-
-@pytest.mark.parametrize(("condition", "refused"), [(0.9e14, False), (1.1e14, True)])
-def test_a_mass_matrix_of_condition_1e14_is_singular(condition: float, refused: bool) -> None:
-    known = SecondOrder(np.diag([1.0, 0.0]), np.eye(2), B=[1.0, 0.0])
-    model = StructuredModel(known, [Unknown("m", 1.0, M=np.diag([0.0, 1.0]))])
-    if refused:
-        with raises(DataError, "singular-matrix"):
-            model.continuous(np.array([1.0 / condition]))
-    else:
-        assert model.continuous(np.array([1.0 / condition])).A.shape == (4, 4)

@@ -95,13 +95,6 @@ def test_an_undriven_mode_has_ten_times_the_driven_power_3_per_cent_and_20_perio
     assert codes(find_undriven_motion(outputs_with(**mode), data())) == ["undriven-motion"] * found
 
 
-@pytest.mark.parametrize(("samples", "few"), [(19, True), (20, False)])
-def test_five_numbers_for_each_unknown_are_enough(samples: int, few: bool) -> None:
-    """Order 2, one input, two outputs: 8 unknowns; two numbers per sample."""
-    found = find_few_data(data(samples), system(0.1 + 0.5j), outputs_with(shares=(0.1, 0.0)))
-    assert ("few-samples" in codes(found)) is few
-
-
 @pytest.mark.parametrize(
     ("periods", "zeta", "share", "few"),
     [

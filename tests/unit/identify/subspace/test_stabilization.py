@@ -142,16 +142,6 @@ def test_impossible_questions_are_answered_in_words() -> None:
         stabilization(record, "force", FLOORS, orders=[0, 2])
 
 
-@pytest.mark.parametrize(("factor", "clustered"), [(0.95, True), (1.05, False)])
-def test_damping_may_jump_more_inside_a_cluster_than_for_a_label(factor: float, clustered: bool) -> None:
-    limits = Tolerances()
-    zeta = 0.01 * (1.0 + factor * 6.0 * limits.damping)
-    s, last = (np.array([10.0 * (-z + 1j * np.sqrt(1.0 - z**2))]) for z in (zeta, 0.01))
-    label, _, _, inside = _compare(s, np.ones((1, 1), complex), last, np.ones((1, 1), complex), limits)
-    assert label[0] == 1  # stable in frequency only
-    assert inside[0] == clustered
-
-
 # ---- the numbers themselves
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from dalembert.identify.subspace.synchrony import (
     FARTHEST,
@@ -41,13 +40,3 @@ def weak(ratio: float, effect: float) -> ShiftedOutputs:
 def test_a_weaker_shift_is_accepted_where_it_removes_the_effect_of_the_inputs() -> None:
     assert found(weak(0.94, effect=1.0)) == [1]
     assert found(weak(0.94, effect=0.0)) == []
-
-
-@pytest.mark.parametrize(
-    ("ratio", "share", "accepted"),
-    [(0.745, 0.01, True), (0.755, 0.01, False), (0.1, 0.297, True), (0.1, 0.303, False)],
-)
-def test_a_shift_leaves_three_quarters_of_the_residual_and_three_tenths_of_the_output(
-    ratio: float, share: float, accepted: bool
-) -> None:
-    assert found(shifted(ratio, share)) == ([2] if accepted else [])

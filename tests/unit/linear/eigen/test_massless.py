@@ -10,7 +10,6 @@ import pytest
 
 from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder
-from dalembert.linear.eigen.massless import is_singular
 from tests.helpers.findings import raises
 
 ROUNDING = 1e-11
@@ -202,9 +201,3 @@ def test_hysteretic_damping_has_no_state_space_and_a_large_sparse_system_gets_th
 
 
 # ---- the edge of the threshold
-
-
-@pytest.mark.parametrize(("difference", "singular"), [(2e-13, True), (8e-13, False)])
-def test_rows_that_differ_by_less_than_rounding_of_a_hundred_coordinates_are_singular(difference, singular):
-    # The singular values are 2 and difference/2: 1e-13 divides 0.5e-13 from 2e-13.
-    assert is_singular(np.array([[1.0, 1.0], [1.0, 1.0 + difference]])) == singular

@@ -7,14 +7,11 @@ found by the companion form is good to √ε only.
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
 from dalembert.core.errors import DataError
 from dalembert.linear import Modes, SecondOrder, StateSpace
-from dalembert.linear.eigen import quadratic
 from tests.helpers.checks import matched
 from tests.helpers.findings import raises
 
@@ -388,14 +385,6 @@ def test_from_full_splits_symmetric_and_skew_parts():
     np.testing.assert_allclose(system.K_full, K, rtol=0, atol=1e-15)
 
 
-def test_from_full_drops_a_skew_part_that_is_rounding():
-    K = chain(2)
-    K[0, 1] += 1e-15
-    system = SecondOrder.from_full(np.eye(2), None, K)
-    assert not system.H.any()
-    assert system.modes().shapes.dtype == np.float64
-
-
 def test_from_full_brings_an_unsymmetric_mass_matrix_to_the_identity():
     mix = np.array([[1.0, 0.3], [0.0, 2.0]])
     plain = SecondOrder(np.eye(2), chain(2), C=0.1 * np.eye(2), B=[1, 0])
@@ -441,18 +430,3 @@ def test_mac_is_one_for_the_same_shape_and_zero_for_orthogonal_ones():
 
 
 # ---- edges of thresholds
-
-
-def test_a_pole_below_the_real_axis_by_less_than_a_thousandth_is_a_decay(monkeypatch):
-    A = np.diag([-1.0 - 0.0005j, -1.0 - 0.002j, -1.0 + 3.0j])  # a complex stiffness has no pairs
-    first = SimpleNamespace(A=A, X=np.eye(3))
-    monkeypatch.setattr(quadratic.massless, "first_order", lambda parts: first)
-    values, _ = quadratic._first_order(None, (1.0 + 0.1j) * np.eye(3), np.zeros((3, 3)))
-    assert sorted(values.imag) == [-0.0005, 3.0]
-
-
-@pytest.mark.parametrize(("mass", "scaled"), [(2e-12, False), (8e-12, True)])
-def test_a_shape_whose_mass_cancels_to_1e_12_has_none(mass, scaled):
-    M = np.array([[1.0, -1.0], [-1.0, 1.0 + mass]])  # of (1, 1): the sum of magnitudes is 4
-    shape = quadratic.normalise(np.ones((2, 1), dtype=complex), M)
-    assert (shape[0, 0] > 1e3) == scaled

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-
 import numpy as np
 import pytest
 
-from dalembert.core.errors import DataError
 from dalembert.linear import Roots, StateSpace
 from dalembert.linear.eigen.roots import _deflate
 from tests.helpers.checks import matched
-from tests.helpers.findings import raises
 
 OSCILLATOR = StateSpace([[0, 1], [-4, -0.2]], [0, 1], [[1, 0]])
 
@@ -89,11 +85,3 @@ def test_a_matrix_that_is_singular_to_rounding_has_zero_poles_only_where_its_eig
     # Ten equal poles in one chain: the least singular value is below pole¹⁰, the eigenvalues are exact, the norm is 3.
     A = pole * np.eye(10) + np.eye(10, k=1)
     assert (_deflate(A, 0.0)[3] > 0) == (zeros > 0)
-
-
-@pytest.mark.parametrize(("distance", "refused"), [(8e-7, False), (8e-8, True)])
-def test_eigenvectors_of_condition_1e7_are_defective(distance, refused):
-    # (1, 0) and (1, d): the condition number is 2/d
-    space = StateSpace([[-1.0, 1.0], [0.0, -1.0 - distance]], [0, 1], [[1, 0]])
-    with raises(DataError, "not-diagonalizable") if refused else nullcontext():
-        space.modal_form()

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
 from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder, StateSpace, campbell, root_locus, track_eigenvalues
-from dalembert.linear.families import track_eigenvalues as branches
-from dalembert.linear.families.tracking import _overtakes, jumps
+from dalembert.linear.families.tracking import jumps
 from tests.helpers.checks import matched
 from tests.helpers.findings import raises
 
@@ -219,33 +216,12 @@ def test_long_work_reports_how_far_it_is():
     assert shares == pytest.approx([2 / 3, 1.0])
 
 
-def test_unknown_ports_of_a_root_locus_are_refused():
-    with raises(DataError, "unknown-name", "'w'"):
-        root_locus(StateSpace(-1.0, 1.0), [0.0, 1.0], input="w")
-    with raises(DataError, "missing-argument"):
-        root_locus(StateSpace(-np.eye(2), [1.0, 1.0]), [0.0, 1.0])
-
-
 def test_the_result_is_frozen_and_prints_values_frequencies_and_boundaries():
     found = track_eigenvalues(circulatory(0.3), np.linspace(-0.8, 0.8, 5), parameter="alpha")
     with pytest.raises(AttributeError):
         found.unit = "m"
     assert "alpha = -0.3" in repr(found) and "becomes unstable (flutter at 0.15915 Hz)" in repr(found)
     assert found.damping_ratios.shape == found.frequencies_hz.shape == found.eigenvalues.shape
-
-
-@pytest.mark.parametrize(("apart", "overtakes"), [(0.9e-9, False), (1.1e-9, True)])
-def test_frequencies_overtake_each_other_beyond_rounding(apart: float, overtakes: bool) -> None:
-    before, after = np.array([1j, 1j * (1.0 + apart)]), np.array([1j * (1.0 + apart), 1j])
-    assert _overtakes(before, after, 1.0) is overtakes
-
-
-@pytest.mark.parametrize(("distance", "found"), [(3e-10, True), (3e-9, False)])
-def test_the_mode_that_meets_an_order_has_its_eigenvalue_to_a_billionth(distance, found, monkeypatch):
-    monkeypatch.setattr(branches, "find_whirl", lambda *parts: "forward")
-    system = SecondOrder(np.eye(2), np.diag([4.0, 9.0]))
-    spectra = SimpleNamespace(provenance={"rotor": (0.0, 0.0, 1.0)}, build=lambda speed: system, count=None)
-    assert branches._motion(spectra, 1.0, 2j * (1.0 + distance))[1] == found
 
 
 # ---- edges of thresholds

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from contextlib import nullcontext
 from fractions import Fraction
 
 import numpy as np
@@ -16,7 +15,6 @@ from dalembert.linear.responses.duhamel import (
     _critical,
     _phi1,
     _short,
-    _uncouple,
     duhamel,
     impulse_function,
     kernels,
@@ -172,13 +170,6 @@ def test_the_integral_of_an_exponential_is_exact_for_any_argument() -> None:
 
 
 # ---- edges of thresholds
-
-
-@pytest.mark.parametrize(("coupling", "refused"), [(3e-10, False), (3e-9, True)])
-def test_damping_that_couples_modes_by_more_than_1e_9_is_refused(coupling, refused):
-    system = SecondOrder(np.eye(2), np.diag([1.0, 4.0]), C=[[0.1, 0.1 * coupling], [0.1 * coupling, 0.1]], B=[1.0, 0.0])
-    with raises(DataError, "coupled-modes") if refused else nullcontext():
-        _uncouple(system, None)
 
 
 @pytest.mark.parametrize("t", [0.1, 0.45, 0.55, 4.0])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-
 import numpy as np
 import pytest
 
@@ -90,38 +88,7 @@ def test_a_periodic_response_prints_its_harmonics_and_knows_its_outputs():
         steady["x9"]
 
 
-@pytest.mark.parametrize(("factor", "rows"), [(0.9, 1), (1.1, 2)])
-def test_a_harmonic_of_the_size_of_rounding_is_not_shown(factor: float, rows: int) -> None:
-    series = FourierSeries(1.0, [0.0, 2.0, 2.0 * factor * 1e-14])
-    assert len(series.table().splitlines()) == 1 + rows
-
-
-@pytest.mark.parametrize(("off", "refused"), [(0.5e-12, False), (2e-12, True)])
-def test_a_series_has_the_period_of_the_response_up_to_rounding(off: float, refused: bool) -> None:
-    system, load = SecondOrder(1.0, 4.0, C=0.1, B=1.0, inputs="f"), FourierSeries(1.0 + off, [0.0, 1.0])
-    if refused:
-        with raises(DataError, "sample-time-mismatch", "'f'"):
-            periodic_response(system, {"f": load}, 1.0)
-    else:
-        periodic_response(system, {"f": load}, 1.0)
-
-
 # ---- edges of thresholds
-
-
-@pytest.mark.parametrize(("size", "driven"), [(3e-15, False), (3e-14, True)])
-def test_a_harmonic_below_1e_14_of_the_largest_is_rounding(size, driven):
-    series = FourierSeries(1.0, [0.0, 1.0, size])
-    assert (len(series.table().splitlines()) == 3) == driven
-    found = periodic_response(pair(inputs="f"), {"f": series}, 1.0, harmonics=2)
-    assert found.amplitudes[2].any() == driven
-
-
-@pytest.mark.parametrize(("excess", "refused"), [(3e-13, False), (3e-12, True)])
-def test_periods_that_differ_by_more_than_1e_12_are_refused(excess, refused):
-    series = FourierSeries(1.0 + excess, [0.0, 1.0])
-    with raises(DataError, "sample-time-mismatch") if refused else nullcontext():
-        periodic_response(pair(inputs="f"), {"f": series}, 1.0, harmonics=1)
 
 
 def test_panels_of_16_points_integrate_a_wave_each_to_rounding():

@@ -6,15 +6,12 @@ resonance, so 1e-12 is asked unless a line says why not.
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-
 import numpy as np
 import pytest
 import scipy.sparse
 
 from dalembert.core.errors import DataError
 from dalembert.linear import Modes, SecondOrder, StateSpace
-from dalembert.linear.responses.dynamic_stiffness import _second_order_schur
 from dalembert.linear.responses.frequency_response import FrequencyResponse
 from dalembert.linear.responses.harmonic import frequency_response, harmonic_response
 from dalembert.linear.responses.superposition import frequency_grid, modal_frequency_response
@@ -435,24 +432,4 @@ def test_a_grid_leaves_the_frequency_of_an_undamped_mode_out(ratio: float, kept:
     assert bool((away < 1e-8).any()) is kept
 
 
-def test_points_keep_their_distance_from_an_undamped_mode() -> None:
-    """An evenly spread point falls on ω = 2 (1 + 0.5e-6) and goes; one at 2 (1 + 2e-6) stays."""
-    system = SecondOrder(1.0, 4.0)
-    for off, kept in ((0.5e-6, False), (2e-6, True)):
-        end = 2.0 * (1.0 + off)
-        assert bool(np.isin(end, frequency_grid(system, 1.0, end, 2))) is kept
-
-
-@pytest.mark.parametrize(("mass", "used"), [(0.5e-12, False), (2e-12, True)])
-def test_a_schur_form_is_used_where_the_mass_matrix_costs_six_digits_at_most(mass: float, used: bool) -> None:
-    assert (_second_order_schur(SecondOrder(np.diag([1.0, mass]), np.eye(2))) is not None) is used
-
-
 # ---- edges of thresholds
-
-
-@pytest.mark.parametrize(("excess", "refused"), [(3e-13, False), (3e-12, True)])
-def test_a_frequency_above_the_nyquist_frequency_by_more_than_rounding_is_refused(excess, refused):
-    sampled = StateSpace([[0.5]], 1.0, 1.0, dt=1.0)
-    with raises(DataError, "out-of-range") if refused else nullcontext():
-        frequency_response(sampled, [np.pi * (1.0 + excess)])

@@ -9,7 +9,6 @@ import scipy.sparse
 from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder
 from dalembert.linear.responses.modal import (
-    _diagonal_if_so,
     energy_damping,
     equivalent_viscous,
     modal,
@@ -206,12 +205,6 @@ def test_modal_damping_of_a_large_sparse_system_gets_the_advice_to_reduce():
         modal_damping(SecondOrder(eye, eye), 0.02)
 
 
-@pytest.mark.parametrize(("factor", "diagonal"), [(0.9, True), (1.1, False)])
-def test_modal_damping_is_diagonal_up_to_rounding_of_the_shapes(factor: float, diagonal: bool) -> None:
-    small = factor * 1e-9 * np.sqrt(2.0 * 8.0)
-    assert bool(_diagonal_if_so(np.array([[2.0, small], [small, 8.0]]))[0, 1] == 0.0) is diagonal
-
-
 @pytest.mark.parametrize(("factor", "columns"), [(0.9, 1), (1.1, 2)])
 def test_a_shape_extends_a_span_by_what_others_leave_of_it(factor: float, columns: int) -> None:
     shapes = np.array([[1.0, 1.0], [0.0, factor * 1e-8]])
@@ -219,13 +212,3 @@ def test_a_shape_extends_a_span_by_what_others_leave_of_it(factor: float, column
 
 
 # ---- edges of thresholds
-
-
-@pytest.mark.parametrize(("coupling", "kept"), [(3e-10, False), (3e-9, True)])
-def test_modal_damping_coupled_by_less_than_1e_9_is_diagonal(coupling, kept):
-    assert (_diagonal_if_so(np.array([[1.0, coupling], [coupling, 1.0]]))[0, 1] != 0.0) == kept
-
-
-@pytest.mark.parametrize(("coupling", "kept"), [(3e-16, False), (3e-15, True)])
-def test_beside_an_undamped_mode_a_coupling_counts_from_1e_15_of_the_largest(coupling, kept):
-    assert (_diagonal_if_so(np.array([[1.0, coupling], [coupling, 0.0]]))[0, 1] != 0.0) == kept

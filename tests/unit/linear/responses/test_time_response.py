@@ -20,9 +20,7 @@ from dalembert.core.errors import DataError
 from dalembert.linear import Modes, SecondOrder, StateSpace
 from dalembert.linear.recursions import march
 from dalembert.linear.responses.time_response import (
-    _free,
     _plan,
-    _refuse_other_sampling,
     free_response,
     impulse_response,
     response,
@@ -400,23 +398,6 @@ def test_inputs_of_a_sampled_system_come_at_its_sample_times(jitter: float, refu
 
 
 # ---- edges of thresholds
-
-
-@pytest.mark.parametrize(("distance", "how"), [(8e-4, "sum of modes"), (8e-5, "matrix exponential")])
-def test_eigenvectors_up_to_condition_1e4_are_summed(distance, how):
-    # (1, 0) and (1, d): the condition number is 2/d
-    space = StateSpace([[-1.0, 1.0], [0.0, -1.0 - distance]], [0, 1], [[1, 0]])
-    found, taken = _free(space, np.array([0.0, 1.0]), np.linspace(0.0, 2.0, 5))
-    assert taken == how
-    t = np.linspace(0.0, 2.0, 5)
-    expected = np.exp(-t) * -np.expm1(-distance * t) / distance
-    np.testing.assert_allclose(found[:, 0], expected, rtol=0, atol=1e-11)
-
-
-@pytest.mark.parametrize(("jitter", "refused"), [(3e-4, False), (3e-3, True)])
-def test_steps_that_differ_from_the_sample_time_by_more_than_a_thousandth_are_refused(jitter, refused):
-    with raises(DataError, "sample-time-mismatch") if refused else nullcontext():
-        _refuse_other_sampling(0.1, np.array([0.0, 0.1, 0.2 + 0.1 * jitter]))
 
 
 @pytest.mark.parametrize(("size", "refused"), [(400, False), (600, True)])

@@ -226,13 +226,3 @@ def test_two_halves_are_the_whole():
 def test_doubling_that_does_not_end_says_so():
     with raises(ConvergenceError, "no-convergence"):
         doubling.limit((np.eye(2), np.zeros((2, 2)), np.eye(2)))
-
-
-@pytest.mark.parametrize(("skew", "refused"), [(0.9e-9, False), (1.1e-9, True)])
-def test_a_weight_is_symmetric_up_to_nine_digits(skew: float, refused: bool) -> None:
-    Q = np.array([[1.0, skew], [0.0, 1.0]])
-    if refused:
-        with raises(DataError, "not-symmetric", "Q"):
-            care(-np.eye(2), np.eye(2), Q, np.eye(2))
-    else:
-        care(-np.eye(2), np.eye(2), Q, np.eye(2))

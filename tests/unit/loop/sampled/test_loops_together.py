@@ -13,6 +13,7 @@ from dalembert.loop.closed_loop import prepare_loop
 from dalembert.loop.sampled import loops_together
 from dalembert.loop.sampled.loops_together import LoopStart, run_loops_together
 from tests.helpers.native_code import assert_same_bits
+from tests.helpers.repetitions import few
 
 DT, UNTIL = 0.02, 1.0
 NOISE = da.Noise(process={"hinge.rate": 1e-3}, sensors={"encoder": 1e-3})
@@ -74,7 +75,7 @@ def assert_same_record(found: Any, expected: da.Record) -> None:
 METHODS = [None, da.RK4(step=0.01), da.Rosenbrock(), da.GeneralizedAlpha(step=0.01)]
 
 
-@pytest.mark.parametrize("method", METHODS, ids=repr)
+@pytest.mark.parametrize("method", few(METHODS, 2), ids=repr)
 def test_a_lane_has_the_bits_of_a_run_alone(arm: da.EquationsOfMotion, parts: dict[str, Any], method: Any) -> None:
     options = {**parts, "method": method}
     starts = begin(arm, 6)

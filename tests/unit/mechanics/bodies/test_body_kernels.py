@@ -18,6 +18,7 @@ from dalembert.mechanics.bodies.body_kernels import content_of, find_kernels
 from dalembert.model.flexible import Stiffening
 from dalembert.solve.integrate.inputs import read_inputs
 from tests.helpers.flexible_bodies import PointMasses
+from tests.helpers.repetitions import few
 
 MODES = 4
 
@@ -55,7 +56,7 @@ def machine(planar: bool, count: int = 3) -> da.Mechanism:
     return m
 
 
-@pytest.mark.parametrize("planar", [True, False])
+@pytest.mark.parametrize("planar", few([True, False]))
 def test_equations_with_shared_functions_are_the_flat_ones(planar: bool) -> None:
     """The same operations in another order of summation at most: 1e-12 relative to the largest entry."""
     m = machine(planar)
@@ -146,6 +147,7 @@ def test_a_run_with_shared_functions_is_the_flat_one(index: int) -> None:
         assert runs[1][name] == pytest.approx(runs[0][name], abs=1e-9)
 
 
+@pytest.mark.slow
 def test_bodies_without_joints_are_shared_too() -> None:
     m = da.Mechanism("free", gravity=0)
     for k in range(2):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from tests.helpers.repetitions import few
 
 
 def double_pendulum() -> da.Mechanism:
@@ -50,7 +51,7 @@ def geared_chain(count: int) -> da.Mechanism:
     return m
 
 
-@pytest.mark.parametrize("count", [3, 11])
+@pytest.mark.parametrize("count", few([3, 11]))
 def test_in_joint_coordinates_a_rotor_is_inertia_of_its_joint(count: int) -> None:
     """No row, no coordinate of its own; accelerations, reactions, energy and the rotor's angle as with both."""
     m = geared_chain(count)
@@ -77,7 +78,7 @@ def replace_rotors(m: da.Mechanism) -> da.Mechanism:
     return m
 
 
-@pytest.mark.parametrize("count", [4, 11])  # straight code, and vectors
+@pytest.mark.parametrize("count", few([4, 11]))  # straight code, and vectors
 def test_derivatives_of_both_dynamics_know_rotors(count: int) -> None:
     """M of the inverse, its inverse of the forward; by position as central differences, whose error is near 1e-8."""
     eqs = da.equations(geared_chain(count), coordinates="joint")

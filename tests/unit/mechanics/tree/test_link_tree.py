@@ -35,11 +35,6 @@ def test_a_declaration_adds_a_function() -> None:
         TREE_FUNCTIONS.unregister("height")
 
 
-def test_an_unknown_function_is_an_error_with_the_known_ones() -> None:
-    with raises(da.errors.ModelError, "unknown-name", "mass_matrx", "mass_matrix"):
-        arm().tree.function("mass_matrx")
-
-
 def test_a_loaded_tree_takes_its_payload_last() -> None:
     function = arm().tree.load("hand.tip").function("gravity")
     assert [function.size1_in(k) for k in range(function.n_in())] == [3, 1, 1, 10]

@@ -9,6 +9,7 @@ import pytest
 
 import dalembert as da
 from tests.helpers.joint_coordinates import joint_state
+from tests.helpers.repetitions import few
 
 
 def geared() -> da.Mechanism:
@@ -56,12 +57,15 @@ def constrained() -> da.Mechanism:
 
 @pytest.mark.parametrize(
     ("make", "start", "rows"),
-    [
-        (geared, {"position": {"q1": 0.4}, "velocity": {"q1": 2.0}}, {"mimic"}),
-        (racked, {"position": {"pinion": 0.4}, "velocity": {"pinion": 2.0}}, {"teeth"}),
-        (rolling, {"velocity": {"axle": 3.0, "base.wz": 0.5, "base.wx": 0.1}}, {"contact"}),
-        (constrained, {"position": {"q0": 0.3, "q2": 0.5}, "velocity": {"q0": 0.2}}, {"held", "slow", "turn"}),
-    ],
+    few(
+        [
+            (geared, {"position": {"q1": 0.4}, "velocity": {"q1": 2.0}}, {"mimic"}),
+            (racked, {"position": {"pinion": 0.4}, "velocity": {"pinion": 2.0}}, {"teeth"}),
+            (rolling, {"velocity": {"axle": 3.0, "base.wz": 0.5, "base.wx": 0.1}}, {"contact"}),
+            (constrained, {"position": {"q0": 0.3, "q2": 0.5}, "velocity": {"q0": 0.2}}, {"held", "slow", "turn"}),
+        ],
+        2,
+    ),
 )
 def test_rows_move_a_machine_alike_in_both_coordinates(make: Any, start: dict[str, Any], rows: set[str]) -> None:
     m = make()

@@ -59,10 +59,3 @@ def test_limits_that_cross_are_refused() -> None:
 def test_a_tendon_needs_numbers_by_coordinate(given: object) -> None:
     with pytest.raises(ModelError):
         machine().add_tendon("other", given)
-
-
-def test_a_tendon_over_an_unknown_joint_is_named() -> None:
-    m = machine()
-    m.add_tendon("other", {"C": 1.0}, stiffness=1.0)
-    with raises(ModelError, "unknown-name"):
-        da.equations(m)

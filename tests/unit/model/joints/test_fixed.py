@@ -51,14 +51,6 @@ def test_a_weld_between_points_that_straightens_a_drawn_bend_warns(planar: bool)
     assert tip(kept) == pytest.approx([1.0 + math.sqrt(0.5), math.sqrt(0.5)])
 
 
-@pytest.mark.parametrize(("angle", "warned"), [(0.009, False), (0.011, True), (2 * math.pi, False)])
-def test_half_a_degree_of_a_drawing_is_rounding(angle: float, warned: bool):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        two_bars(True, angle, by_points)
-    assert bool(caught) is warned
-
-
 def test_flexible_bodies_drawn_at_an_angle_are_asked_about_too():
     m = da.Mechanism("two links")
     first = m.add_flexible_body("first", bent_link(), position=(0, 0, 0))

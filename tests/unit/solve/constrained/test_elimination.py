@@ -44,7 +44,7 @@ def test_a_chain_is_solved_to_rounding() -> None:
 
 
 def test_the_work_grows_with_the_length_of_a_chain() -> None:
-    sizes = [eliminate(chain(n), BODY * n)[0].values().shape[0] for n in (4, 6, 8)]
+    sizes = [eliminate(chain(n), BODY * n)[0].values().shape[0] for n in (2, 3, 4)]
     assert sizes[2] - sizes[1] == sizes[1] - sizes[0]
 
 

@@ -431,20 +431,3 @@ def test_a_state_of_sundials_is_sound_with_joints_closed_to_1e_5(
     steps = sundials.SundialsSteps(eqs, da.Sundials(), read_inputs(eqs, None), None, None)
     states = start.q + np.outer([0.0, gap * unit], np.eye(eqs.nq)[eqs.coordinates.names.index("b.y")])
     assert steps._count_sound(start.q, states, np.zeros(2), 0.0) == sound
-
-
-def test_redundant_rows_of_idas_have_a_billionth_of_their_mobility_and_multipliers_a_millionth() -> None:
-    """A body of 2 kg held by x = 0: length 1 and mobility 1/2; a multiplier 3 away from the one before."""
-    m = da.Mechanism("body", planar=True, gravity=0)
-    m.add_body("body", mass=2.0, inertia=1.0)
-    m.add_constraint("hold", lambda s: s["body.x"])
-    eqs = da.equations(m)
-    rows = sundials._residuals(eqs)[1]
-    state = (np.zeros(3), np.zeros(3), np.zeros(0), np.zeros(0), eqs.p, 0.0)
-    found = rows(*state, 3.0, np.zeros(3), 0.0).full().ravel()
-    assert found[-1] == pytest.approx(1.5e-9, rel=1e-9)
-    problem = sundials._idas(eqs, read_inputs(eqs, None))
-    value = ca.Function("value", [problem["x"], problem["z"], problem["p"], problem["t"]], [problem["alg"]])
-    zero = np.zeros(problem["p"].shape[0])
-    force = value(np.zeros(7), [0.0, 0.0, 0.0, 3e-6], zero, 0.0).full().ravel()
-    assert force[0] == pytest.approx(-3.0, rel=1e-9)  # M a - f - Aᵀλ

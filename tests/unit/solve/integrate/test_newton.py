@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.solve.integrate.newton import CORRECTIONS, JACOBIANS, _judge, newton_iteration, newton_limits
+from dalembert.solve.integrate.newton import CORRECTIONS, JACOBIANS, newton_iteration, newton_limits
 from tests.helpers.native_code import assert_native_equals_interpreter
 
 RATE = 0.1  # of convergence: each correction takes nine tenths of the error away
@@ -61,27 +61,6 @@ def test_machines_in_lanes_end_their_iterations_apart() -> None:
     errors = 10.0 ** np.arange(-5, 3)
     rows = [errors[:, None], np.zeros((8, 1)), np.tile([0.0, 5e-4, 0.0], (8, 1))]
     assert_native_equals_interpreter(iteration(), rows, lanes=(1, 4, 8))
-
-
-def settles(size: float, before: float = 0.0, *, force: float = 0.0) -> bool:
-    """Whether a change of the speeds ends the iteration; in units of the tolerance, as the change before."""
-    return bool(_judge(2, 1)([0.0, 0.0], [size, force], before, [0.0, 1.0, 0.0])[3])
-
-
-@pytest.mark.parametrize(("force", "ends"), [(0.8e-8, True), (1.2e-8, False)])
-def test_multipliers_converge_to_eight_digits(force: float, ends: bool) -> None:
-    assert settles(0.0, force=force) is ends
-
-
-@pytest.mark.parametrize(("size", "ends"), [(0.9, True), (1.1, False)])
-def test_a_rate_above_one_half_counts_as_one_half(size: float, ends: bool) -> None:
-    """Changes that fall by 5 % only: the error is taken to be as large as the change."""
-    assert settles(size, size / 0.95) is ends
-
-
-@pytest.mark.parametrize(("size", "ends"), [(990.0, True), (1010.0, False)])
-def test_a_change_is_trusted_to_fall_by_three_digits_at_most(size: float, ends: bool) -> None:
-    assert settles(size, 1e9 * size) is ends
 
 
 def test_the_tolerance_of_a_step_is_that_of_speeds_and_the_rounding_that_of_positions() -> None:

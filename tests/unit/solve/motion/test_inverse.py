@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,7 +10,6 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.solve.motion import inverse
 from dalembert.solve.motion.inverse import _ForceBalance, lexicographic
 from dalembert.solve.position.prescribed_motion import MotionWarning, differentiate
 from tests.helpers.findings import raises, warns
@@ -427,49 +425,10 @@ def test_the_error_of_a_second_derivative_is_estimated_at_every_sample():
         assert 0.5 * true < np.abs(error[first:-20:2]).max() < 4 * true
 
 
-@pytest.mark.parametrize(("share", "unique"), [(0.5e-8, True), (2e-8, False)])
-def test_a_reaction_with_1e_8_of_a_null_vector_is_not_unique(share: float, unique: bool) -> None:
-    joint = SimpleNamespace(name="hinge", rows=(0,))
-    state: Any = SimpleNamespace(rows=[0, 1], eqs=SimpleNamespace(joints=(joint,), friction_joints=("hinge",)))
-    with nullcontext() if unique else raises(da.errors.ModelError, "not-unique"):
-        _ForceBalance._unique_friction(state, np.array([[1.0, share]]))
-
-
-@pytest.mark.parametrize(("slant", "rank"), [(1e-7, 2), (0.3e-9, 1)])
-def test_inputs_along_nearly_the_same_direction_are_two_above_1e_9(slant: float, rank: int) -> None:
-    """Columns (1, 0) and (1, δ): singular values √2 and δ/√2. Beyond the rank both inputs share the load."""
-    W = np.array([[[1.0, 1.0], [0.0, slant]]])
-    x, _, _, found = lexicographic(W, np.zeros((1, 2, 0)), np.array([[2.0, 0.0]]), np.ones(2))
-    assert found == rank
-    assert x[0] == pytest.approx([2.0, 0.0] if rank == 2 else [1.0, 1.0], abs=1e-6)
-
-
 def test_one_singular_pose_among_regular_ones_is_noticed() -> None:
     W = np.tile(np.eye(2), (5, 1, 1))
     W[3, 1, 1] = 0.0
     assert lexicographic(W, np.zeros((5, 2, 0)), np.ones((5, 2)), np.ones(2))[3] == 1
-
-
-def test_friction_that_cycles_is_solved_in_half_steps_and_given_up_after_60(monkeypatch: pytest.MonkeyPatch) -> None:
-    """x → 2 - x goes to and fro for ever; a half step ends at 1. x → x + 1 never settles."""
-    none, one, seen = np.zeros((1, 0)), np.zeros((1, 1)), []
-    eqs = SimpleNamespace(nv=1, nz=0, nu=1, rows=(), friction_joints=(), p=none)
-
-    def many(*at: Any) -> Any:
-        seen.append(float(at[4][0, 0]))
-        return np.zeros((1, 1)), np.zeros((1, 1)), none
-
-    state: Any = SimpleNamespace(
-        eqs=eqs, weight=np.ones(1), rows=[], direct=[0], affine=False, kernel=SimpleNamespace(many=many)
-    )
-    poses: Any = SimpleNamespace(t=np.zeros(1), q=one, v=one, a=one)
-    monkeypatch.setattr(inverse, "lexicographic", lambda *at: (np.array([[2.0 - seen[-1]]]), none, 0, 0))
-    assert _ForceBalance._block(state, poses, slice(0, 1))[-1] == 31  # the first half step, and one that confirms it
-    seen.clear()
-    monkeypatch.setattr(inverse, "lexicographic", lambda *at: (np.array([[seen[-1] + 9.0]]), none, 0, 0))
-    with raises(da.errors.ConvergenceError, "friction-unsettled"):
-        _ForceBalance._block(state, poses, slice(0, 1))
-    assert len(seen) == 60
 
 
 def behind(rate: Any) -> tuple[Any, int]:
@@ -489,37 +448,3 @@ def behind(rate: Any) -> tuple[Any, int]:
     poses: Any = SimpleNamespace(t=times, q=None, v=None)
     _ForceBalance._inputs_behind(state, poses, 3.0 * times[:, None], u, np.zeros((8, 0)))
     return float(u[0, 0]), len(calls)
-
-
-def test_inputs_behind_internal_states_settle_to_1e_11_in_60_iterations_or_are_an_error() -> None:
-    """The rate is 3; a slope ten times too steep leaves nine tenths of the error in each iteration.
-
-    0.3 · 0.9ᵏ is below 1e-11 (1 + 3) from k = 216 on, 0.3 · 0.1ᵏ with k = 10 iterations before.
-    """
-    assert behind(lambda u: (u, 1.0)) == (pytest.approx(3.0, abs=1e-10), 2)
-    assert behind(lambda u: (u, 1.0 / 0.9))[1] == 12  # changes of 2.7 · 0.1ᵏ: below 4e-11 with k = 11
-    with raises(da.errors.ConvergenceError, "no-convergence", "voltage"):
-        behind(lambda u: (u, 10.0))
-
-
-def test_an_effort_below_1e_9_of_the_largest_is_zero() -> None:
-    """A body on two slides: noise of its second motion is worth a warning from 1e-9 of the force of the first on."""
-    m = da.Mechanism("table", planar=True, gravity=0)
-    body = m.add_body("body", mass=1.0, inertia=1.0)
-    m.add_constraint("level", lambda s: s["body.angle"])
-    m.add_force("push x", body.at(0, 0), (1, 0), input="x")
-    m.add_force("push y", body.at(0, 0), (0, 1), input="y")
-    eqs, times = da.equations(m), np.linspace(0, 1, 41)
-    noise = np.random.default_rng(0).normal(size=41)
-
-    def errors(size: float) -> tuple[float, bool]:
-        motion = da.Record.from_channels(times, {"body.x": np.sin(times), "body.y": size * noise})
-        with warnings.catch_warnings(record=True) as seen:
-            warnings.simplefilter("always")
-            run = da.inverse_dynamics(eqs, motion)
-        error = float(run.statistics["estimated error"]["y"]) / float(np.abs(run["x"]).max())
-        return error, any("'y'" in str(one.message) for one in seen)
-
-    one = errors(1e-6)[0] / 1e-6  # errors are proportional to the noise
-    assert errors(0.7e-9 / one) == (pytest.approx(0.7e-9, rel=0.01), False)
-    assert errors(3e-9 / one) == (pytest.approx(3e-9, rel=0.01), True)

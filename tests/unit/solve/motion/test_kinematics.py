@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from itertools import pairwise
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.solve.motion import kinematics
-from dalembert.solve.motion.kinematics import SUBDIVISIONS, _MotionAnalysis, analysis, read_motion
 from tests.helpers.crank_rocker import four_bar
 from tests.helpers.findings import raises
 
@@ -241,70 +236,3 @@ def test_a_trailer_follows_the_tractrix():
     run = da.kinematics(eqs, np.linspace(0, 3, 31), motion=hitch, start=start)
     expected = 2 * np.arctan(np.tan(1.0) * np.exp(-run.time / length))
     assert np.abs(run["trailer.angle"] - expected).max() < 1e-11
-
-
-@pytest.mark.parametrize(
-    ("gap", "rate", "sound"), [(1.9e-10, 2.9e-8, True), (2.1e-10, 0.0, False), (0.0, 3.1e-8, False)]
-)
-def test_a_pose_is_found_to_1e_10_and_its_rates_to_1e_8(gap: float, rate: float, sound: bool) -> None:
-    """Times 1 + the largest coordinate, 1, and 1 + the largest speed, 2."""
-    state: Any = SimpleNamespace(eqs=SimpleNamespace(nq=1, nv=1))
-    x = np.array([[1.0, 2.0, 0.0, 0.0]])
-    assert bool(_MotionAnalysis._sound(state, x, np.array([[gap, rate, 0.0, 0.0]]))[0]) is sound
-
-
-@pytest.mark.parametrize(
-    ("correction", "length", "once"), [(0.29, 1.0, True), (0.31, 1.0, False), (0.9e-6, 0.0, True), (1.1e-6, 0.0, False)]
-)
-def test_a_correction_of_0_3_of_the_step_takes_smaller_parts(correction: float, length: float, once: bool) -> None:
-    """Unless it is below a micrometre."""
-    steps: list[int] = []
-
-    def step(x: Any, order: Any, p: Any) -> Any:
-        steps.append(1)
-        return x, np.array([0.0, 0.0, correction, length])
-
-    state: Any = SimpleNamespace(
-        _orders=lambda before, after: after[:, None], _sound=lambda x, report: [True], eqs=SimpleNamespace(p=None),
-        tools=SimpleNamespace(step=SimpleNamespace(raw=step)),
-    )  # fmt: skip
-    _MotionAnalysis._step_carefully(state, np.zeros(1), 1.0, 1, 1)
-    assert (len(steps) == SUBDIVISIONS[0]) is once
-
-
-@pytest.mark.parametrize(("slant", "named"), [(0.5e-6, ["body.rate"]), (2e-6, ["body.vx", "body.rate"])])
-def test_a_speed_with_a_millionth_of_a_free_motion_is_named(slant: float, named: list[str]) -> None:
-    m = da.Mechanism("body", planar=True, gravity=0)
-    m.add_body("body", mass=1.0, inertia=1.0)
-    m.add_constraint("guide", lambda s: s["body.x"] - slant * s["body.angle"])
-    with raises(da.errors.ModelError, "free-to-move") as failure:
-        da.kinematics(da.equations(m), [0.0], motion={"body.y": lambda t: 0.0})
-    assert failure.value.finding.evidence["free"] == named
-
-
-def first_pose(gap: float) -> int:
-    """Steps of Newton's method to a prescribed position, each from a pose with this gap."""
-    m = pendulum()
-    m.add_sensor("height", da.expression(lambda s: da.sin(s["hinge.angle"])))
-    eqs = da.equations(m)
-    motion = read_motion(eqs, {"height": lambda t: 0.5})
-    one = _MotionAnalysis(eqs, motion, np.zeros(1))
-    calls: list[int] = []
-    real = analysis(eqs, motion.targets, ())
-
-    def newton(q: Any, *at: Any) -> Any:
-        calls.append(1)
-        return np.array(q), np.ones(1), np.array([gap])
-
-    tools: Any = SimpleNamespace(newton_kernel=newton, rates_kernel=real.rates_kernel)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kinematics, "analysis", lambda *at: tools)
-        with raises(da.errors.ConvergenceError, "joint-open") if gap > 1e-9 else nullcontext():
-            one._first(None)
-    return len(calls)
-
-
-def test_a_first_pose_is_reached_in_20_parts_of_20_steps_that_end_at_1e_10() -> None:
-    """1e-10 (1 + the largest coordinate, at most π)."""
-    assert first_pose(0.9e-10) == 20
-    assert first_pose(5e-9) == 400

@@ -11,7 +11,6 @@ import dalembert as da
 from dalembert.solve import rank_report
 from dalembert.solve.constrained import matrices as mx
 from dalembert.solve.motion.forward import system_at
-from dalembert.solve.position import mobility as module
 from dalembert.solve.position.mobility import gruebler
 from tests.helpers.findings import raises, warns
 
@@ -366,39 +365,3 @@ def constrained(**rows):
     for name, function in rows.items():
         m.add_constraint(name, lambda s, f=function: f(s["body.x"], s["body.y"], s["body.angle"]))
     return da.equations(m)
-
-
-@pytest.mark.parametrize("slant, rank", [(4e-9, 2), (1e-9, 1)])
-def test_rows_depend_on_each_other_where_a_singular_value_is_below_1e_9(slant, rank):
-    """Unit rows (1, 0) and (1, δ) have singular values √2 and δ/√2."""
-    found = da.mobility(constrained(one=lambda x, y, _: x, two=lambda x, y, _: x + slant * y))
-    assert found.rank == rank
-
-
-@pytest.mark.parametrize("slant, redundant", [(2e-6, {"one", "two", "three"}), (1e-6, {"one", "two"})])
-def test_a_row_takes_part_in_a_redundancy_from_a_millionth_on(slant, redundant):
-    """x + δ y repeats x and δ of y: the null vector has the shares 1, 1 and δ, over √2."""
-    rows = {"one": lambda x, y, _: x, "two": lambda x, y, _: x + slant * y, "three": lambda x, y, _: y}
-    assert set(da.mobility(constrained(**rows)).redundant) == redundant
-
-
-@pytest.mark.parametrize("slant, near", [(1.5e-4, True), (2.5e-4, False)])
-def test_a_pose_is_near_a_singular_one_below_1e_4(slant, near):
-    m = da.Mechanism("body", planar=True, gravity=0)
-    m.add_body("body", mass=1.0, inertia=1.0)
-    m.add_constraint("one", lambda s: s["body.x"])
-    m.add_constraint("two", lambda s: s["body.x"] + slant * s["body.y"])
-    assert len(da.check(m).warnings) == near
-
-
-def test_the_neighbour_of_a_pose_is_a_hundredth_away(monkeypatch):
-    """A row that is slower than linear, 0.1 angle³ vy, has rank there."""
-    seen = []
-    assemble = module.assemble
-    monkeypatch.setattr(module, "assemble", lambda *a, **k: seen.append(k["start"]) or assemble(*a, **k))
-    m = da.Mechanism("body", planar=True, gravity=0)
-    m.add_body("body", mass=1.0, inertia=1.0)
-    m.add_constraint("one", lambda s: s["body.x"])
-    m.add_constraint("two", lambda s: s["body.vx"] + 0.1 * s["body.angle"] ** 3 * s["body.vy"], level="velocity")
-    assert da.mobility(da.equations(m)).singular is True
-    assert np.abs(seen[-1].q).max() == pytest.approx(0.01)

@@ -83,16 +83,6 @@ def test_a_channel_is_no_rate_beyond_what_its_sampling_and_rounding_explain(give
     assert contradicts(**given) is warned
 
 
-@pytest.mark.parametrize(("rate", "warned"), [(0.9e-12, False), (1.1e-12, True)])
-def test_the_rate_of_a_coordinate_that_stays_at_zero_may_be_1e_12(rate: float, warned: bool) -> None:
-    record = da.Record.from_channels(np.linspace(0.0, 1.0, 5), {"x": np.array([0.0, 1e-20, 0.0, 0.0, 0.0])})
-    found = np.zeros((5, 1))
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
-        doubt(record, ["x"], ["v"], found + 1e-30, lambda: (found + rate, found), coarse=np.inf)
-    assert bool(seen) is warned
-
-
 def test_an_orientation_is_known_by_its_place_among_the_targets() -> None:
     m = da.Mechanism("plate")
     m.add_body("plate", mass=1.0, inertia=da.sphere(0.1))

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.core.errors import ConvergenceError
-from dalembert.solve.position import static_shape as module
 from dalembert.structures import Frame, Section, flexible_body
-from tests.helpers.findings import raises
 from tests.helpers.flexible_parts import spatial_four_bar
 
 LENGTH, RADIUS = 0.5, 0.003
@@ -85,38 +80,6 @@ def test_given_elastic_coordinates_are_kept_while_loops_close():
     eqs = da.equations(spatial_four_bar(2))
     state = da.assemble(eqs, {"A.angle": 0.3, "coupler.mode1": 1e-3})
     assert state["coupler.mode1"] == 1e-3 and state["rocker.mode1"] == 0.0
-
-
-def iterate(share, monkeypatch):
-    """Passes of one elastic coordinate, loaded by 1, of which a stiffness of 1 knows all but a share."""
-    passes = []
-    monkeypatch.setattr(module, "choose_held", lambda eqs, q, named, t: [])
-    kernels = {
-        "measures": lambda q, *at: (q, None, np.zeros((0, 1))),
-        "rows": lambda *at: (np.zeros((0, 1)),),
-        "forces": lambda q, *at: (passes.append(1) or 1.0 - q,),
-        "tangent": lambda *at: (np.array([[1.0 / (1.0 - share)]]),),
-        "kinematics": lambda *at: (np.eye(1),),
-    }
-    eqs = SimpleNamespace(
-        name="arm", functions=["tangent"], nv=1, nu=0, rows=[], p=None, measures=SimpleNamespace(index={}),
-        state=lambda: SimpleNamespace(z=np.zeros(0)), elastic=("bend",), coordinates=SimpleNamespace(index={"bend": 0}),
-        kernel=kernels.__getitem__,
-    )  # fmt: skip
-    q = module.find_static_shape(eqs, np.zeros(1), [], lambda values, near: near, 0.0)
-    return float(q[0]), len(passes)
-
-
-def test_a_deformation_is_found_where_the_last_change_is_1e_10(monkeypatch):
-    """Changes of 0.9, 0.09, ... over 1 + 1: the eleventh is 0.45e-10 of it, the tenth 4.5e-10."""
-    assert iterate(0.1, monkeypatch) == (pytest.approx(1.0, abs=1e-10), 11)
-
-
-def test_stiffness_may_leave_out_a_half_and_not_0_6(monkeypatch):
-    """40 passes: 0.5³³ and 0.4 · 0.6⁴¹ are below 2e-10."""
-    assert iterate(0.5, monkeypatch)[1] == 33
-    with raises(ConvergenceError, "no-convergence"):
-        iterate(0.6, monkeypatch)
 
 
 def test_a_loop_on_a_ball_joint_is_closed_at_static_rest_in_joint_coordinates() -> None:

@@ -13,6 +13,7 @@ from dalembert.core.errors import AssemblyError, ConvergenceError, DataError, Mo
 from dalembert.solve.position.tangent import Instant, accelerations
 from tests.helpers.findings import raises, warns
 from tests.helpers.flexible_parts import straight_bar, welded_pieces
+from tests.helpers.repetitions import few
 
 G = 9.81
 # Newton's method ends at rounding: a pose is good to about 1e-12 of the machine's size, or to the root of that where
@@ -108,7 +109,7 @@ def test_a_ball_rests_on_a_compliant_floor() -> None:
     assert depth == pytest.approx((G / 1e4) ** (2 / 3), abs=POSE)
 
 
-@pytest.mark.parametrize("count", [12, 60, 150])
+@pytest.mark.parametrize("count", few([12, 60, 150], 2))
 def test_a_chain_hangs_straight_whatever_its_length(count: int) -> None:
     rest = da.equilibrium(chain(count))
     for k in (0, count // 2, count - 1):
@@ -313,16 +314,6 @@ def test_free_turns_of_a_spatial_body_are_named() -> None:
     body = m.add_body("body", mass=1.0, inertia=(0.1, 0.1, 0.05))
     m.add_spherical("ball", m.ground.at(0, 0, 0), body.at(0, 0, 0.3))
     assert da.equilibrium(da.equations(m)).free == ("body.rz",)
-
-
-@pytest.mark.parametrize(("angle", "holds"), [(1e-7, True), (4e-7, False)])
-def test_a_held_coordinate_may_need_1e_7_of_the_forces_along_it(angle: float, holds: bool) -> None:
-    """Weight and reaction, 2 m g, are at play; m g sin(angle) is the effort."""
-    if holds:
-        assert da.equilibrium(pendulum(), hold={"hinge": angle})["hinge.angle"] == pytest.approx(angle)
-    else:
-        with raises(ConvergenceError, "no-solution", "hinge.angle"):
-            da.equilibrium(pendulum(), hold={"hinge": angle})
 
 
 # --- stiff machines: every coordinate by its own scale ---------------------------------------------------------------

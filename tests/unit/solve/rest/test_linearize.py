@@ -11,7 +11,6 @@ from dalembert.core.errors import ModelError
 from dalembert.solve.position.chart import Chart
 from dalembert.solve.position.tangent import Instant, accelerations
 from dalembert.solve.rest import linear_matrices
-from dalembert.solve.rest import linearize as module
 from tests.helpers.findings import raises, warns
 
 G = 9.81
@@ -448,28 +447,3 @@ def test_every_state_of_a_list_is_checked() -> None:
         da.linearize(eqs, at=[rest, da.equilibrium(cart_pole())])
     with raises(ModelError, "not-at-rest"):
         da.linearize(eqs, at=[rest, da.assemble(eqs, {"A": 0.1})])
-
-
-@pytest.mark.parametrize(("speed", "about"), [(0.9e-9, "equilibrium"), (1.1e-9, "steady motion")])
-def test_a_state_moves_from_1e_9_on(speed: float, about: str) -> None:
-    m = da.Mechanism("wheel", planar=True, gravity=0)
-    m.add_body("wheel", mass=1.0, inertia=1.0)
-    eqs = da.equations(m)
-    assert da.linearize(eqs, eqs.state(v=[0.0, 0.0, speed])).provenance["about"] == about
-
-
-def test_frozen_coefficients_are_a_mean_of_sixteen_that_is_exact_up_to_half_a_turn(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """sin θ / θ at 3 rad: the rule of 16 nodes has the error of a term θ³²/33!, 1e-22; one of two has 1e-2."""
-    seen: list[int] = []
-    assemble = module.assemble
-    monkeypatch.setattr(module, "assemble", lambda *a, **k: seen.append(1) or assemble(*a, **k))
-    m = da.Mechanism("pendulum", planar=True)
-    bob = m.add_body("bob", mass=2.0)
-    m.add_revolute("hinge", m.ground.at(0, 0), bob.at(0, 0.5))
-    eqs = da.equations(m)
-    frozen = da.linearize(eqs, da.assemble(eqs, {"hinge": 3.0}), frozen=True)
-    assert isinstance(frozen, da.StateSpace)
-    assert frozen.A[1, 0] == pytest.approx(-2 * G * np.sin(3.0) / 3.0, abs=1e-10)
-    assert len(seen) == 16

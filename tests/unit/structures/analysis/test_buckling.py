@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import copy
-from contextlib import nullcontext
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from dalembert.core.errors import ConvergenceError, DataError, ModelError
+from dalembert.core.errors import DataError, ModelError
 from dalembert.structures import (
     Frame,
     Material,
@@ -22,7 +20,6 @@ from dalembert.structures import (
     material,
     prestress,
 )
-from dalembert.structures.analysis import buckling
 from dalembert.structures.assembly import stiffness_factor
 from tests.helpers.findings import assert_read_only, raises
 from tests.helpers.pillars import pillar
@@ -154,42 +151,3 @@ def test_a_column_that_is_pulled_does_not_buckle(monkeypatch):
     f.add_support("a")
     with raises(DataError, "no-buckling"):
         find_buckling(assemble_structure(f), {"b.z": 1.0})
-
-
-PIPE = {"section": Section.tube(0.1, 0.08), "material": "steel"}
-
-
-def idle_column(share: float) -> Frame:
-    """Two columns, the second with this share of the load of the first."""
-    f = Frame("columns", planar=True)
-    f.add_points(["A", "B", "C", "D"], [[0, 0], [0, 2], [1, 0], [1, 2]])
-    f.add_beams("c", ["A", "C"], ["B", "D"], **PIPE)
-    f.add_support(["A", "C"], "pinned")
-    f.add_support(["B", "D"], "x")
-    f.add_force("weight", "B", (0, -1000))
-    f.add_force("weight", "D", (0, -1000 * share))
-    return f
-
-
-def test_a_load_factor_is_finite_up_to_its_limit():
-    below, above = (
-        find_buckling(assemble_structure(idle_column(share)), "weight", count=10) for share in (5e-11, 2e-10)
-    )
-    assert above.factors[-1] == pytest.approx(above.critical / 2e-10, rel=1e-5)
-    assert below.factors[-1] < 1e9 * below.critical
-
-
-@pytest.mark.parametrize(("apart", "found"), [(1.9e-7, True), (2.1e-7, False)])
-def test_factors_are_equal_within_1e_7(apart: float, found: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The count finds two factors up to the one that is wanted, each known to 1e-7: the second must be as near."""
-
-    def search(K: object, K_g: object, extra: int, factor: object) -> tuple[np.ndarray, np.ndarray]:
-        return np.array([1.0] + [1.0 - apart] * (extra - 1)), np.ones((1, extra))
-
-    monkeypatch.setattr(buckling, "_lanczos", search)
-    asked = []
-    monkeypatch.setattr(buckling, "_count_below", lambda K, K_g, limit: asked.append(limit) or 2)
-    large = SimpleNamespace(shape=(10**6, 10**6))
-    with nullcontext() if found else raises(ConvergenceError, "no-convergence"):
-        assert buckling._largest(large, None, 1, None)[0] == [1.0]
-    assert asked[0] == pytest.approx(1.0 + 1e-7, rel=1e-12)

@@ -14,7 +14,6 @@ from dalembert.structures import (
     Structure,
     assemble_structure,
     box_mesh,
-    centrifugal_load,
     spin,
     spin_rotor,
 )
@@ -251,17 +250,3 @@ def column(P=1.0):
 def test_a_rotor_needs_a_frame_in_space():
     with raises(DataError, "missing-rotations", "'column'"):
         spin_rotor(column(), "y", 10.0)
-
-
-def test_a_mass_is_the_same_in_all_directions_up_to_its_limit():
-    def spun(difference: float) -> np.ndarray:
-        f = Frame("mass", gravity=0)
-        f.add_point("A", 1, 0, 0)
-        f.add_mass("m", "A", (1.0, 1.0, 1.0 + difference))
-        f.add_spring("s", "A", None, {"x": 1.0, "y": 1.0, "z": 1.0})
-        return centrifugal_load(assemble_structure(f), "z", 1.0)
-
-    # the difference to the mean of three may be 1e-9
-    assert spun(1e-9)[0] == pytest.approx(1.0)
-    with raises(DataError, "uneven-mass", "'A'"):
-        spun(3e-9)

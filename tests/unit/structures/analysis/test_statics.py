@@ -449,37 +449,3 @@ def test_a_structure_that_is_held_everywhere_only_has_reactions():
     s = Structure("still", ["A"], [[0, 0, 0]], ["x"], M=[[1.0]], K=[[5.0]], held=[True])
     solution = solve_static(s, {"A.x": 3.0})
     assert solution.reaction["A.x"] == -3
-
-
-PIPE = {"section": Section.tube(0.1, 0.08), "material": "steel"}
-
-
-def idle_column(share: float) -> Frame:
-    """Two columns, the second with this share of the load of the first."""
-    f = Frame("columns", planar=True)
-    f.add_points(["A", "B", "C", "D"], [[0, 0], [0, 2], [1, 0], [1, 2]])
-    f.add_beams("c", ["A", "C"], ["B", "D"], **PIPE)
-    f.add_support(["A", "C"], "pinned")
-    f.add_support(["B", "D"], "x")
-    f.add_force("weight", "B", (0, -1000))
-    f.add_force("weight", "D", (0, -1000 * share))
-    return f
-
-
-@pytest.mark.parametrize(("share", "stable"), [(5e-10, True), (2e-9, False)])
-def test_a_structure_is_stable_up_to_its_limit(share: float, stable: bool):
-    # stiffness 1 and -1 under forces 1 and b: work 1 - b², its terms 1 + b²
-    b = np.sqrt(1.0 + 2.0 * share)
-    s = Structure("pair", ["A", "B"], [[0, 0, 0], [1, 0, 0]], ["x"], M=np.eye(2), K=np.diag([1.0, -1.0]))
-    if stable:
-        assert solve_static(s, [1.0, b]).displacement["B.x"] == pytest.approx(-1.0)
-    else:
-        with raises(ModelError, "not-stable", "'pair'"):
-            solve_static(s, [1.0, b])
-
-
-@pytest.mark.parametrize(("share", "shown"), [(5e-10, False), (2e-9, True)])
-def test_given_forces_are_mentioned_from_their_limit_on(share: float, shown: bool):
-    s = assemble_structure(idle_column(1.0))
-    solution = solve_static(s, {"weight": 1.0, "B.y": -1000 * share})
-    assert ("given forces" in solution.table()) == shown

@@ -55,11 +55,6 @@ def test_a_pivot_of_unit_motions_is_more_than_their_error(size: float, pivot: in
     assert _echelon(np.array([[size, 1.0]]))[0, pivot] == 1.0
 
 
-@pytest.mark.parametrize(("part", "kept"), [(0.5e-12, 0.0), (2e-12, 2e-12)])
-def test_rounding_of_a_motion_is_removed(part: float, kept: float) -> None:
-    assert _echelon(np.array([[1.0, part]]))[0, 1] == kept
-
-
 @pytest.mark.parametrize(("stiffness", "free"), [(1e-13, 1), (6e-13, 0)])
 def test_a_weak_spring_to_the_ground_holds_a_motion(stiffness: float, free: int) -> None:
     """Two points joined by a spring of 1: the force of their common motion over the sum of its terms is half of k."""

@@ -3,19 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from dalembert.core.errors import DataError
 from dalembert.structures import Beam
-from dalembert.structures.assembly.places import is_on
 from tests.helpers.findings import raises
-
-
-@pytest.mark.parametrize(("beyond", "inside"), [(0.5e-9, True), (2e-9, False)])
-def test_a_place_may_lie_beyond_an_end_by_rounding(beyond: float, inside: bool) -> None:
-    assert is_on(4.0 * (1.0 + beyond), 4.0) is inside
-    assert is_on(-4.0 * beyond, 4.0) is inside
-    assert not is_on(float("nan"), 4.0)
 
 
 def test_a_place_beyond_the_end_of_a_continuous_beam_is_refused() -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dalembert.core.errors import DataError, ModelError
+from dalembert.core.errors import DataError
 from dalembert.structures.assembly import shear_factors as shear
 from dalembert.structures.assembly.materials import MATERIALS, Material, material
 from dalembert.structures.assembly.sections import Section
@@ -27,11 +27,6 @@ def test_a_material_of_the_library_is_found_by_name_in_any_case():
 def test_a_material_is_its_own_material():
     own = Material("own", E=1.0, density=1.0)
     assert material(own) is own
-
-
-def test_an_unknown_material_names_the_nearest():
-    with raises(ModelError, "unknown-name", "'steal'", "'steel'"):
-        material("steal")
 
 
 def test_the_shear_modulus_follows_from_poisson_unless_given():

@@ -10,7 +10,6 @@ import pytest
 
 from dalembert.core.errors import DataError, ModelError
 from dalembert.structures import Beam, End, Trial, assumed_modes
-from dalembert.structures.continuous.assumed_modes import _orthonormal, polynomials
 from tests.helpers.findings import raises
 
 
@@ -73,15 +72,6 @@ def test_mistakes_in_assumed_modes_are_reported(make, error):
 
 
 # ---- edges of thresholds
-
-
-@pytest.mark.parametrize(("least", "refused"), [(1e-13, True), (1e-12, False)])
-def test_functions_whose_mass_matrix_has_an_eigenvalue_of_rounding_depend_on_each_other(least, refused):
-    # eigenvalues least and 2 - least
-    M = np.array([[1.0, 1.0 - least], [1.0 - least, 1.0]])
-    trials = polynomials(1.0, 2)
-    with raises(ModelError, "ill-conditioned") if refused else nullcontext():
-        _orthonormal(trials, M, np.eye(2))
 
 
 @pytest.mark.parametrize(("count", "refused"), [(40, False), (41, True)])

@@ -123,19 +123,6 @@ def test_bars_refuse_numbers_that_are_not_positive_and_moments():
 # ---- edges of thresholds
 
 
-@pytest.mark.parametrize(("excess", "sign"), [(3e-13, -1.0), (3e-12, 1.0)])
-def test_a_peak_before_the_left_end_by_rounding_is_at_it(excess, sign):
-    # the peak of number 1 is before the end by this part of a half wave, that of number 2 inside
-    found = _largest(np.array([-(1.0 + excess) * np.pi]), np.array([10.0]), np.full((2, 1), 0.7))
-    assert found[0] == sign
-
-
-@pytest.mark.parametrize(("missing", "value"), [(3e-13, -1.0), (3e-12, 0.7)])
-def test_a_peak_behind_the_right_end_by_rounding_is_at_it(missing, value):
-    found = _largest(np.array([-0.5 * np.pi]), np.array([(1.0 - missing) * np.pi]), np.full((2, 1), 0.7))
-    assert found[0] == value
-
-
 @pytest.mark.parametrize(("excess", "first"), [(3e-10, True), (3e-9, False)])
 def test_of_ends_that_are_equal_to_a_billionth_the_first_is_taken(excess, first):
     ends = np.array([[0.5], [-0.5 * (1.0 + excess)]])

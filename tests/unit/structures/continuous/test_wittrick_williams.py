@@ -2,38 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-
 import numpy as np
 import pytest
 
-from dalembert.core.errors import ConvergenceError
-from dalembert.structures.continuous import beam_modes, wittrick_williams
+from dalembert.structures.continuous import beam_modes
 from dalembert.structures.continuous.wittrick_williams import HeldBeam
-from tests.helpers.findings import raises
 
 PINNED = HeldBeam(0.0, 0.0, (np.inf, np.inf), (0.0, 0.0), (0.0, 0.0), (0.0, 0.0))  # b = n π
-
-
-@pytest.mark.parametrize(("apart", "checked"), [(3e-7, False), (3e-6, True)])
-def test_the_count_between_neighbours_is_checked_from_a_millionth_on(apart, checked):
-    wrong = 0.9 * np.pi * np.array([1.0, 1.0 + apart])  # below the first eigenvalue
-    with raises(ConvergenceError, "no-convergence") if checked else nullcontext():
-        wittrick_williams._check(wrong, 0, PINNED)
-
-
-def test_a_count_on_a_pole_of_a_joint_is_taken_a_trillionth_beside_it(monkeypatch):
-    tried = []
-
-    def count(lam, n, held):
-        tried.append(lam[0])
-        if len(tried) == 1:
-            raise np.linalg.LinAlgError
-        return np.ones(1, dtype=int)
-
-    monkeypatch.setattr(wittrick_williams, "_count", count)
-    wittrick_williams.count_below(np.array([4.0]), PINNED)
-    assert tried[1] / tried[0] - 1.0 == pytest.approx(1e-12, rel=1e-2)
 
 
 @pytest.mark.parametrize(("apart", "together"), [(3e-10, 2), (3e-9, 1)])

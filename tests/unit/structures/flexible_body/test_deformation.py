@@ -78,7 +78,7 @@ CLAMPED, CRAIG_BAMPTON = {"fixed": "root", "modes": 8}, {"modes": 2}
     ("how", "turning"),
     [
         pytest.param(CLAMPED, True, id="clamped, turning"),
-        pytest.param(CRAIG_BAMPTON, False, id="craig-bampton, heavy"),
+        pytest.param(CRAIG_BAMPTON, False, id="craig-bampton, heavy", marks=pytest.mark.slow),
         pytest.param(CLAMPED, False, id="clamped, heavy", marks=pytest.mark.slow),
         pytest.param(CRAIG_BAMPTON, True, id="craig-bampton, turning", marks=pytest.mark.slow),
     ],

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.core.errors import ModelError
 from dalembert.structures import Frame, Section, Solid, assemble_structure, box_mesh, flexible_body
 from dalembert.structures.assembly.structure import rigid_motions
-from dalembert.structures.flexible_body.nodes import _mean_motion, _usual, find_nodes, nearest_point
-from tests.helpers.findings import raises
+from dalembert.structures.flexible_body.nodes import find_nodes
 
 
 def bar() -> Solid:
@@ -118,28 +113,3 @@ def test_a_solid_without_interfaces_needs_nodes() -> None:
 
 
 # ---- edges of thresholds
-
-
-@pytest.mark.parametrize(("distance", "found"), [(6e-7, True), (6e-6, False)])
-def test_a_place_within_a_millionth_of_the_size_is_that_of_a_point(distance, found):
-    structure = SimpleNamespace(name="it", points=("a", "b"), positions=np.array([[0.0, 0.0, 0.0], [2.0, 0.0, 0.0]]))
-    with nullcontext() if found else raises(ModelError, "off-mesh"):
-        assert nearest_point(structure, "node 'n'", np.array([2.0 + distance, 0.0, 0.0])) == 1
-
-
-@pytest.mark.parametrize(("count", "refused"), [(50, False), (51, True)])
-def test_more_than_fifty_points_are_no_nodes_by_themselves(count, refused):
-    structure = SimpleNamespace(name="it", groups=(), points=tuple(f"p{k}" for k in range(count)))
-    with raises(ModelError, "missing-argument") if refused else nullcontext():
-        assert len(_usual(structure)) == count
-
-
-@pytest.mark.parametrize(("height", "refused"), [(3e-5, True), (1e-4, False)])
-def test_points_whose_least_moment_is_a_billionth_of_the_largest_lie_on_a_line(height, refused):
-    # three points in a row, the middle one lifted by h: the moments are 2 h²/3 and 2
-    positions = np.array([[-1.0, 0.0, 0.0], [0.0, height, 0.0], [1.0, 0.0, 0.0]])
-    structure = SimpleNamespace(
-        name="it", directions=("x", "y", "z"), coordinates=range(9), positions=positions, free=np.arange(9)
-    )
-    with raises(ModelError, "missing-rotations") if refused else nullcontext():
-        _mean_motion(structure, "n", np.arange(3), np.zeros(3))

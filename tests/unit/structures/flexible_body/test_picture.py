@@ -46,6 +46,7 @@ def test_surface_of_a_solid_moves_with_its_points() -> None:
     )
 
 
+@pytest.mark.slow
 def test_large_surfaces_are_simplified() -> None:
     solid = Solid("block", box_mesh((1, 1, 0.5), (24, 24, 12)), "steel")
     solid.add_interface("root", "x=0")

@@ -197,13 +197,6 @@ def test_an_empty_frame_is_refused():
         assemble_structure(f)
 
 
-def test_a_load_beyond_the_end_of_a_beam_is_refused():
-    f = frame()
-    f.add_beam_force("p", "rafter", 2.5, (0, 1))
-    with raises(ModelError, "out-of-range", "2.5 m", "2 m"):
-        assemble_structure(f)
-
-
 @pytest.mark.parametrize(("call", "words"), [
     (lambda f: f.add_point("P", 1), ("wrong-shape", "2")),
     (lambda f: f.add_point("P", 1, float("nan")), ("not-finite",)),

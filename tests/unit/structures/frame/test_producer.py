@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import pickle
-from contextlib import nullcontext
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from dalembert.core.errors import ModelError
 from dalembert.structures import Frame, Material, Section, assemble_structure, find_buckling, solve_static, spin
-from dalembert.structures.frame import producer
 from tests.helpers.findings import raises
 
 STEEL = Material("steel", E=210e9, density=7850.0)
@@ -131,10 +128,3 @@ def test_torsion_of_a_tapered_column_converges_to_that_of_its_own_sections():
     # uniform compression: ∫ (GJ − P I_p/A) φ′² dx loses its sign first where I_p is largest, at the foot
     assert factor(32) > STEEL.G * 1e-11 * 4e-4 / 8e-6
     assert factor(4) == pytest.approx(factor(16), rel=0.2)
-
-
-@pytest.mark.parametrize(("stiffness", "refused"), [(0.9e-10, True), (1.1e-10, False)])
-def test_a_rotation_about_a_slanted_axis_below_1e_10_is_refused(stiffness: float, refused: bool) -> None:
-    K = sp.csc_array(np.diag([1.0, 1.0, 1.0, 1.0, 1.0, stiffness]))
-    with raises(ModelError, "not-held") if refused else nullcontext():
-        producer._refuse_slant(np.array([0]), np.zeros(6, bool), K, 0.0 * K, ("a",), 6)

@@ -8,7 +8,6 @@ import pytest
 from dalembert.core.errors import DataError
 from dalembert.linear import Modes, SecondOrder
 from dalembert.structures import correlate, craig_bampton, guyan
-from dalembert.structures.reduction import fidelity
 from tests.helpers.chains import chain
 from tests.helpers.findings import raises
 
@@ -98,11 +97,6 @@ def test_with_a_mass_matrix_pairs_are_by_nco_and_scale_does_not_matter():
     np.testing.assert_allclose(report.mac_matrix, [[1 / 1.01, 0.01 / 1.01]] * 2)
     with raises(DataError, "wrong-shape"):
         correlate(reference, model, mass=np.eye(3))
-
-
-def test_frequencies_repeat_up_to_their_limit():
-    for difference, sizes in ((5e-7, [2, 1]), (2e-6, [1, 1, 1])):
-        assert [len(group) for group in fidelity.group_repeats(np.array([1.0, 1.0 + difference, 1.2]))] == sizes
 
 
 # ---- measured modes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from dalembert.structures.reduction.mode_pairs import pair_modes
 
@@ -20,10 +19,3 @@ def test_a_mode_without_a_partner_has_none() -> None:
 def test_rigid_body_modes_are_far_from_every_frequency() -> None:
     mac = np.array([[1.0, 0.6]])
     assert pair_modes(mac, np.array([5.0]), np.array([0.0, 5.0])).tolist() == [1]
-
-
-@pytest.mark.parametrize(("factor", "partner"), [(1.6, 0), (1.7, 1)])
-def test_a_factor_in_frequency_outweighs_a_tenth_of_mac_at_e_to_the_half(factor: float, partner: int) -> None:
-    """0.2 ln(factor) against 0.1: they balance at √e = 1.649."""
-    mac = np.array([[1.0, 0.9]])
-    assert pair_modes(mac, np.array([1.0]), np.array([factor, 1.0])).tolist() == [partner]

@@ -4,7 +4,6 @@ import random
 import re
 import sys
 import warnings
-from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ import pytest
 from dalembert.core import isolation
 from dalembert.core.errors import DataError, FileFormatError
 from dalembert.structures import read_mesh
-from dalembert.structures.solid.mesh_files import _check_length
 from tests.helpers.findings import raises, warns
 
 pytest.importorskip("skfem")
@@ -198,11 +196,3 @@ def test_hostile_meshes_are_refused_within_twice_the_memory_that_is_allowed(tmp_
 def peak(process):
     status = Path(f"/proc/{process}/status").read_text()
     return 1024 * int(re.search(r"VmHWM:\s+(\d+)", status).group(1))
-
-
-@pytest.mark.parametrize(("size", "refused"), [(2900, False), (3100, True)])
-def test_a_file_has_a_thousand_characters_per_cell_at_most(tmp_path, size, refused):
-    file = tmp_path / "mesh.msh"
-    file.write_bytes(b"x" * size)
-    with raises(FileFormatError, "too-large") if refused else nullcontext():
-        _check_length(file, 3, 10**6)

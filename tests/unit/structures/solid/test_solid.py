@@ -421,11 +421,3 @@ def test_a_sheared_block_has_the_comparison_stress_of_pure_shear():
     deviator = mixed[0, :3] - mixed[0, :3].mean()
     wanted = np.sqrt(1.5 * (deviator @ deviator + 2 * (mixed[0, 3:] @ mixed[0, 3:])))
     assert von_mises(mixed)[0] == pytest.approx(wanted, rel=1e-12)
-
-
-@pytest.mark.parametrize(("factor", "found"), [(0.9, 5), (1.1, 4)])
-def test_a_point_is_in_a_plane_up_to_a_millionth_of_the_mesh(factor: float, found: int) -> None:
-    mesh = box_mesh((4.0, 1.0, 1.0), (1, 1, 1))
-    points = mesh.points.copy()
-    points[np.flatnonzero(points[:, 0] == 4.0)[0], 0] = factor * 1e-6 * 4.0
-    assert len(mesh.replace(points=points).select("x=0")) == found

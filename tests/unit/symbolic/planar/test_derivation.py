@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.core.errors import DataError, ModelError
+from dalembert.core.errors import ModelError
 from tests.helpers.findings import raises
 from tests.helpers.planar_four_bar import four_bar
 
@@ -50,11 +50,6 @@ def test_rows_that_others_imply_are_refused() -> None:
     m.add_constraint(m["A.angle"] - m["crank.angle"], name="again")
     with raises(ModelError, "rank-deficient", "'four-bar'"):
         da.symbolic.derive_linkage(m)
-
-
-def test_a_state_of_another_size_is_refused() -> None:
-    with raises(DataError, "wrong-shape", "q", "2"):
-        da.symbolic.derive_linkage(four_bar()).evaluate([0.0, 1.0])
 
 
 def test_a_free_body_has_no_rows_to_solve() -> None:

@@ -17,12 +17,6 @@ def test_a_node_is_a_body_and_a_number() -> None:
     assert body_name(7) == "7" and body_name("left_arm") == "left_arm"
 
 
-@pytest.mark.parametrize("given", ["crank", "4.0", "4.x", "4.1.2", ".1", 4.2, None, "a b.1"])
-def test_what_is_no_node_is_refused(given: object) -> None:
-    with raises(ModelError, "bad-name", repr(given)):
-        split_node(given, "joint")
-
-
 @pytest.mark.parametrize("given", ["0.1", "0.1-2.1-3.1", "0.1-", 3, ("0.1", "2.1")])
 def test_what_is_no_pair_of_nodes_is_refused(given: object) -> None:
     with raises(ModelError, "bad-name"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import subprocess
 import sys
 from collections.abc import Callable
@@ -180,14 +179,3 @@ s.add_particle("m", 1.0, (x, 0))
 assert "sympy" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", program], check=True)
-
-
-@pytest.mark.parametrize(("value", "exact"), [(math.pi / 24, True), (math.pi / 25, False), (24 * math.pi / 23, True),
-                                              (25 * math.pi / 24, False)])  # fmt: skip
-def test_multiples_of_pi_are_shown_up_to_twenty_fourths(value: float, exact: bool) -> None:
-    assert number(value).has(sympy.pi) == exact
-
-
-@pytest.mark.parametrize(("denominator", "exact"), [(1024, True), (2048, False)])
-def test_binary_fractions_are_shown_up_to_1024(denominator: int, exact: bool) -> None:
-    assert number(1.0 / denominator).is_Rational == exact

@@ -350,18 +350,6 @@ def test_absolute_coordinates_are_refused_with_the_way_to_joint_coordinates() ->
     assert found.value.code == "wrong-type" and found.value.advice
 
 
-@pytest.mark.parametrize(("beyond", "reached"), [(2e-10, True), (5e-10, False)])
-def test_a_target_counts_as_reached_within_a_tenth_of_a_nanometre(beyond: float, reached: bool) -> None:
-    """Gaps are measured over 1 + the largest position, here 3 m."""
-    eqs = two_links()
-    target = {TIP: (2.0 + beyond, 0.0)}  # both links in a line reach 2 m
-    if reached:
-        da.tree.inverse_kinematics(eqs, target, restarts=3)
-    else:
-        with pytest.raises(da.tree.OutOfReachError):
-            da.tree.inverse_kinematics(eqs, target, restarts=3)
-
-
 @pytest.mark.parametrize(("short", "named"), [(7e-10, True), (3e-9, False)])
 def test_a_coordinate_at_its_limit_is_named(short: float, named: bool) -> None:
     """1.5e-9 rad from a limit of 0.5 rad: rounding of a bounded step."""

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from types import SimpleNamespace
-from typing import Any
-
 import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.tree.reach import workspace as module
 from dalembert.tree.reach.workspace import Workspace
-from tests.helpers.findings import raises
 from tests.helpers.robot_arms import TIP, seven_joints, two_links
 
 
@@ -99,45 +93,6 @@ def test_a_slide_without_limits_has_no_workspace() -> None:
 def cloud(points: np.ndarray) -> Workspace:
     count, dim = points.shape
     return Workspace("arm", "tip", points, np.zeros((count, 1)), np.ones(count), np.zeros(dim), count)
-
-
-@pytest.mark.parametrize(("cells", "refused"), [(1414, False), (1415, True)])
-def test_a_grid_has_two_million_cells_at_most(cells: int, refused: bool) -> None:
-    square = cloud(np.array([[0.0, 0.0], [1.0, 1.0]]))
-    with raises(da.errors.ModelError, "too-large") if refused else nullcontext():
-        square.grid(1.0 / (cells - 0.5))
-
-
-def test_a_flat_cloud_is_a_billionth_wide() -> None:
-    """Of 1 + 1 m: four places in eight per cell make cells of √(2e-9 · 8 / 4) m."""
-    line = cloud(np.column_stack([np.linspace(0.0, 1.0, 4), np.zeros(4)]))
-    assert line.grid().counts.shape == (int(np.ceil(1.0 / np.sqrt(4e-9))), 1)
-
-
-def test_four_poses_are_drawn_for_each_sample_of_a_machine_with_loops(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No loop closes here."""
-    tried: list[int] = []
-    monkeypatch.setattr(module, "driving_coordinates", lambda *at: ["crank"])
-    monkeypatch.setattr(module, "rows_are_linear", lambda eqs: False)
-    monkeypatch.setattr(module, "random_pose", lambda *at: np.zeros(1))
-    monkeypatch.setattr(module, "close_loops", lambda *at: tried.append(1))
-    names = SimpleNamespace(names=("crank",), units=("rad",), index={"crank": 0})
-    kernel = SimpleNamespace(many=lambda *at: (np.zeros((0, 1)),))
-    eqs: Any = SimpleNamespace(
-        name="arm", nq=1, nv=1, p=None, coordinates=names, quaternions=(), unrecorded=(), elastic=(), rows=(1,),
-        holonomic_rows=(0,), kernel=lambda name: kernel,
-    )  # fmt: skip
-    ranges: Any = SimpleNamespace(coordinates=(), measures=(), low=np.zeros(0), high=np.zeros(0))
-    begin: Any = SimpleNamespace(q=np.zeros(1), t=0.0)
-    with raises(da.errors.ModelError, "no-solution"):
-        module._draw(eqs, ranges, begin, 7, 0, None, False)
-    assert len(tried) == 28
-
-
-def test_a_cloud_has_4096_places_and_two_million_at_most() -> None:
-    assert len(da.tree.workspace(two_links(), TIP).points) == 4096
-    with raises(da.errors.ModelError, "too-large"):
-        da.tree.workspace(two_links(), TIP, samples=2_000_001)
 
 
 def test_bending_links_keep_their_deformation_and_need_no_limits() -> None:

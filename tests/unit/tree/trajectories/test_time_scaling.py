@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from functools import partial
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -176,25 +175,3 @@ def test_a_speed_that_no_machine_reaches_is_no_limit() -> None:
     assert da.tree.scale_time(eqs, slow, speed=7e5, every=1e-6).statistics["duration"] > 0.0
     with raises(da.errors.DataError, "missing-argument"):
         da.tree.scale_time(eqs, slow, speed=1.5e6)
-
-
-@pytest.mark.parametrize(("back", "stops"), [(1.4e-9, False), (3e-9, True)])
-def test_samples_nearer_than_rounding_are_one_place(back: float, stops: bool) -> None:
-    """A small step back in the middle of the way, over 1 + the largest angle: a motion that turns back stops there."""
-    eqs = wheel(inertia=0.5, effort=2.0)
-    angle = np.array([0.0, 0.25, 0.5, 0.5 - back, 0.75, 1.0])
-    zero = np.zeros((6, 2))
-    names = ["hinge.angle", "hinge.rate", "hinge.acceleration"]
-    path = da.Record(np.arange(6.0), np.column_stack([angle, zero]), names, ["rad", "rad/s", "rad/s^2"])
-    found = da.tree.scale_time(eqs, path).statistics["duration"]
-    # two halves from rest to rest take √2 times as long as the whole
-    assert found == pytest.approx((math.sqrt(2.0) if stops else 1.0) * 2 * math.sqrt(0.5 / 2.0), rel=1e-3)
-
-
-@pytest.mark.parametrize(("odd", "damped"), [(0.9e-12, False), (1.1e-12, True)])
-def test_an_effort_that_is_odd_in_the_speed_by_1e_12_is_rounding(odd: float, damped: bool) -> None:
-    efforts = lambda q, v, a: 0.0 * v + np.where(v == 0.0, 0.0, 1.0) + odd * v  # noqa: E731
-    one = np.ones((1, 1))
-    bounds = SimpleNamespace(efforts=efforts, limited=[0], effort=np.ones(1))
-    d = time_scaling._Bounds.effort_terms(bounds, one, one, one)[2]
-    assert bool(d.any()) is damped

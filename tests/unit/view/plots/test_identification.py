@@ -17,6 +17,7 @@ from dalembert.identify.subspace.stabilization import LABELS, Stabilization
 from dalembert.linear.modes import Modes
 from dalembert.view.plots.identification import plot_output_spectra, spread_labels
 from tests.helpers.measured_frames import measured
+from tests.helpers.repetitions import few
 
 
 def diagram(hertz: np.ndarray[Any, Any], outputs: int = 2) -> Stabilization:
@@ -36,7 +37,7 @@ def diagram(hertz: np.ndarray[Any, Any], outputs: int = 2) -> Stabilization:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("count", [2, 12, 30, 70])
+@pytest.mark.parametrize("count", few([70, 2, 12, 30]))
 def test_labels_of_modes_close_together_do_not_overprint(count: int) -> None:
     """Seventy modes are more than labels fit: some go without, none is printed over another."""
     hertz = np.sort(np.concatenate([np.linspace(5.0, 5.5, count // 2), np.linspace(6.0, 19.0, count - count // 2)]))

@@ -493,12 +493,6 @@ def test_a_response_of_rounding_is_named_and_does_not_stretch_the_axis() -> None
     assert figure.get_suptitle() == "response to torque"
 
 
-@pytest.mark.parametrize(("real", "growing"), [(7e-10, False), (1.5e-9, True)])
-def test_a_pole_grows_from_a_billionth_of_the_largest_on(real: float, growing: bool) -> None:
-    assert pole_map.grows(np.array([real + 1j, -1.0 + 0j]), None).tolist() == [growing, False]
-    assert pole_map.grows(np.array([1.0 + real + 0j]), 0.1).tolist() == [growing]
-
-
 @pytest.mark.parametrize(("width", "left"), [(7e-7, -0.224), (1.5e-6, -1.68e-6)])
 def test_a_map_of_undamped_poles_has_a_width_of_its_own(width: float, left: float) -> None:
     assert pole_map.limits(np.array([-width + 1j, -width - 1j]))[0] == pytest.approx(left, rel=1e-3)

@@ -25,14 +25,6 @@ def test_spectra_show_their_peaks_and_units() -> None:
     assert "1 Hz" in [text.get_text() for text in plot(swing(), "A.angle", view="spectrum", segment=2000).axes[0].texts]
 
 
-def test_an_uneven_record_has_no_spectrum_until_it_is_resampled() -> None:
-    run = swing()
-    uneven = Record(np.delete(run.time, 7), np.delete(run.data, 7, axis=0), run.names, run.units)
-    with raises(DataError, "uneven-sampling"):
-        plot(uneven, "force", view="spectrum")
-    plot(uneven.resample(every=0.005), "force", view="spectrum")
-
-
 def test_a_record_with_gaps_has_no_spectrum() -> None:
     data = np.array(swing().data)
     data[5, 2] = np.nan

@@ -25,7 +25,7 @@ from dalembert.structures import (
     solve_static,
 )
 from dalembert.view import plot
-from dalembert.view.plots.structures import geometry, structures
+from dalembert.view.plots.structures import geometry
 from tests.helpers.findings import raises
 
 
@@ -170,13 +170,6 @@ def test_a_solid_is_drawn_by_its_outer_faces_with_their_middles() -> None:
     figure = plot(solution.structure)
     assert marked(figure.axes[0], "held")
     drawn(figure)
-
-
-def test_a_fine_mesh_is_drawn_without_edges(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(structures, "SMALL_MESH", 3)
-    for figure in (plot(block().structure), plot(block())):
-        drawn(figure)
-        assert figure.axes[0].collections[0].get_linewidths()[0] == 0.0
 
 
 def test_prestress_is_not_drawn_as_springs() -> None:

@@ -53,11 +53,12 @@ class PhaseMarginGoal(DesignGoal):
     --------
     >>> import math
     >>> PhaseMarginGoal(math.radians(50)).name()
-    'phase margin >= 0.872665'
+    'phase margin >= 0.872665 rad'
     """
 
     kind: ClassVar[str] = "phase margin"
     least: ClassVar[bool] = True
+    unit: ClassVar[str] = "rad"
     angle: Annotated[float, above_and_below(0.0, math.pi), "least phase margin [rad]"]
 
     @property
@@ -120,6 +121,7 @@ class CrossoverGoal(DesignGoal):
     """Beyond this frequency [rad/s] the loop opened at any driven input has a gain below one."""
 
     kind: ClassVar[str] = "crossover"
+    unit: ClassVar[str] = "rad/s"
     frequency: Annotated[float, positive, "highest crossover [rad/s]"]
 
     @property

@@ -58,6 +58,7 @@ class DecayGoal(DesignGoal):
 
     kind: ClassVar[str] = "decay"
     least: ClassVar[bool] = True
+    unit: ClassVar[str] = "rad/s"
     needs_stability: ClassVar[bool] = False
     rate: Annotated[float, not_negative, "least -Re λ [rad/s]"]
 

@@ -21,7 +21,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
-from dalembert.core.declare import ArgumentKind, Scope, checked, either, excludes, interval
+from dalembert.core.declare import ArgumentKind, Scope, checked, either, excludes, interval, vector
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
 from dalembert.structures.assembly import stiffness_factor as factors
@@ -39,10 +39,10 @@ def _read_numbers(name: str, value: Any, scope: Scope) -> tuple[int, ...]:
 
 
 def _read_weights(name: str, value: Any, scope: Scope) -> tuple[float, ...]:
-    array = np.atleast_1d(np.asarray(value, dtype=np.float64))
+    array = vector("*").read(name, value, scope)
     if array.shape != (scope.get("modes", len(array)),):
         raise DataError("wrong-shape", f"{name} must be a number for each of the modes, got {value!r}.")
-    if not np.isfinite(array).all() or (array < 0.0).any() or not array.any():
+    if (array < 0.0).any() or not array.any():
         raise DataError("negative", f"{name} must not be negative, and not all zero, got {value!r}.")
     return tuple((array / array.sum()).tolist())
 

@@ -22,6 +22,7 @@ from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
 from dalembert.view.plots.figures import BLUE, GREY, INK, RED, choice, draw_figure, heading, log_ticks, new_figure
 from dalembert.view.plots.linear import pole_map
+from dalembert.view.plots.linear.families import plot_family
 from dalembert.view.plots.linear.frequency import plot_frequency_response
 from dalembert.view.plots.themes import SOLID
 
@@ -43,10 +44,16 @@ def bode(
     Parameters
     ----------
     system : StateSpace, SecondOrder or FrequencyResponse; of a design of ``da.control`` or a law with its `plant` the
-        loop, opened at the driven inputs. ``da.plot(loop, view="loop")`` adds the margins.
+        loop, opened at the driven inputs. ``da.plot(loop, view="loop")`` adds the margins. A list of models is drawn
+        as a family, of one output and input.
     pairs : ``(output, input)``, or an output for all inputs; all when left out.
     frequency : "Hz" or "rad/s".  path, title, theme : as of ``da.plot``.
     """
+    if isinstance(system, (list, tuple)):
+        family = [as_loop(each, plant) for each in system]
+        return draw_figure(
+            lambda: plot_family(family, *_one_pair(pairs), frequency=frequency, title=title), path, theme
+        )
     if isinstance(system, SecondOrder):
         system = system.state_space()
     if not isinstance(system, FrequencyResponse):
@@ -62,8 +69,12 @@ def nyquist(
 ) -> Figure:  # fmt: skip
     """Nyquist diagram of a loop that is closed by negative feedback, with the circle that its disk margin keeps out.
 
-    loop, plant : as of ``da.control.margins``.  channel : input at which it is opened; the first when left out.
+    loop, plant : as of ``da.control.margins``; or a list, drawn as a family without margins.
+    channel : input at which it is opened; the first when left out.
     """
+    if isinstance(loop, (list, tuple)):
+        family = [_isolated(as_loop(each, plant), channel) for each in loop]
+        return draw_figure(lambda: plot_family(family, view="nyquist", title=title), path, theme)
 
     def draw() -> Figure:
         L, margin = _open_channel(as_loop(loop, plant), channel)[1:]
@@ -73,6 +84,19 @@ def nyquist(
         return figure
 
     return draw_figure(draw, path, theme)
+
+
+def _one_pair(pairs: tuple[Any, ...]) -> tuple[str, ...]:
+    """(output, input) of the first pair."""
+    if not pairs:
+        return ()
+    return (pairs[0],) if isinstance(pairs[0], str) else tuple(pairs[0])
+
+
+def _isolated(loop: StateSpace, channel: str | None) -> StateSpace:
+    """One channel of a loop, the others closed."""
+    name = loop.inputs[0] if channel is None else choice("channel", channel, loop.inputs, "this loop")
+    return isolate_channel(loop, loop.inputs.index(name))
 
 
 def plot_design(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +10,6 @@ import pytest
 import dalembert as da
 from dalembert.core.errors import FileFormatError
 from dalembert.files import read_frequency_response, write_frequency_response
-from dalembert.files.records.formats.uff import _abscissa, write_frf
 from dalembert.linear import FrequencyResponse
 from tests.helpers.findings import raises
 
@@ -81,21 +78,6 @@ def test_damaged_universal_files_are_refused(tmp_path: Path, change: tuple[bytes
     (tmp_path / "r.uff").write_bytes(content.replace(*change))
     with raises(FileFormatError, code):
         da.read_record(tmp_path / "r.uff")
-
-
-@pytest.mark.parametrize(("off", "refused"), [(1e-9, False), (1e-8, True)])
-def test_frequencies_are_even_to_a_billionth_of_the_last(tmp_path, off, refused):
-    response = FrequencyResponse([1.0, 2.0, 3.0 + off], np.ones((3, 1, 1), complex), ("f",), ("a",))
-    with raises(FileFormatError, "uneven-sampling") if refused else nullcontext():
-        write_frf(response, tmp_path / "it.uff")
-
-
-@pytest.mark.parametrize(("difference", "refused"), [(9e-7, False), (1.1e-6, True)])
-def test_functions_have_the_same_abscissas_to_a_millionth(difference: float, refused: bool) -> None:
-    x = np.array([1.0, 1.5, 100.0])
-    both = [SimpleNamespace(x=one, values=one, line=1) for one in (x, x * (1.0, 1.0 + difference, 1.0))]
-    with raises(FileFormatError, "wrong-shape") if refused else nullcontext():
-        _abscissa(both)
 
 
 def test_a_file_without_functions_names_its_data_sets(tmp_path: Path) -> None:

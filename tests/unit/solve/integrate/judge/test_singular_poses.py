@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from scipy.integrate import solve_ivp
 
 import dalembert as da
 from dalembert.solve import rank_report
-from dalembert.solve.integrate.judge.singular_poses import SingularPoses, may_lose_rank
+from dalembert.solve.integrate.judge.singular_poses import may_lose_rank
 from tests.helpers.bricard import machine as bricard
 from tests.helpers.findings import warns
 from tests.helpers.n_four_bar import machine as four_bars
@@ -153,57 +152,3 @@ def test_the_command_and_the_report_report_singular_poses() -> None:
     assert "singular poses passed: 1" in trust(run, 0.1)
     table = singular_table(run)
     assert table is not None and "A0, A1, B0, C0" in str(table)
-
-
-def test_minima_are_singular_where_they_are_sharp_or_low() -> None:
-    """√det of four steps; g is its logarithm, doubled. The last minimum must lie below 3e-5 of the largest."""
-
-    def candidates(*volumes: float) -> list[int]:
-        poses = SingularPoses.__new__(SingularPoses)
-        found: list[int] = []
-        g = 2 * np.log(volumes)
-        states = np.arange(len(g), dtype=float)[:, None]
-        poses.kernel, poses.states, poses.values = object(), states[:1], g[:1]  # type: ignore[assignment]
-        poses.best, poses.known_rank, poses.most_regular = -np.inf, None, np.zeros(0)
-        poses._values = lambda where, block: g[1:]  # type: ignore[method-assign]
-        poses._locate = lambda steps, k: found.append(k)  # type: ignore[method-assign]
-        poses.look(SimpleNamespace(layout=SimpleNamespace(starts={})), states[0], states[1:])
-        return found
-
-    assert candidates(1.0, 0.74, 0.9, 1.0) == [1]
-    assert candidates(1.0, 0.76, 0.9, 1.0) == []
-    assert candidates(1.0, 3.1e-5, 2.9e-5, 3.1e-5) == [2]
-    assert candidates(1.0, 3.3e-5, 3.1e-5, 3.3e-5) == []
-
-
-@pytest.mark.parametrize(("smallest", "rank"), [(2e-6, 2), (0.5e-6, 1)])
-def test_singular_values_below_a_millionth_are_redundant_rows(smallest: float, rank: int) -> None:
-    poses = SingularPoses.__new__(SingularPoses)
-    poses.known_rank, poses.most_regular = None, np.zeros(0)
-    poses._rows = lambda where, x: np.diag([1.0, smallest])  # type: ignore[method-assign]
-    assert poses._rank({}) == rank
-
-
-def locate(value: float, shares: tuple[float, float]) -> list[dict[str, Any]]:
-    """A pose whose second singular value passes a minimum of `value` at 1 s; rows' parts in it are squares."""
-    turn = np.array([[np.sqrt(shares[1]), np.sqrt(shares[0])], [-np.sqrt(shares[0]), np.sqrt(shares[1])]])
-    poses = SingularPoses.__new__(SingularPoses)
-    poses.found, poses.known_rank, poses.best = [], 2, 0.0
-    poses.eqs = SimpleNamespace(rows=[SimpleNamespace(owner="one"), SimpleNamespace(owner="two")])  # type: ignore[assignment]
-    poses.states, poses.values = np.array([[0.0], [0.9], [2.0]]), np.array([-1.0, -9.0, -1.0])
-    poses._rows = lambda where, x: turn.T @ np.diag([1.0, np.hypot(value, x[0] - 1.0)])  # type: ignore[method-assign]
-    poses._energy = lambda where, x: float(x[0])  # type: ignore[method-assign]
-    to = lambda x, t: t[None, :]  # noqa: E731
-    poses._locate(SimpleNamespace(layout=SimpleNamespace(starts={}), to=to), 1)
-    return poses.found
-
-
-@pytest.mark.parametrize(("value", "count"), [(0.9e-4, 1), (1.1e-4, 0)])
-def test_a_minimum_below_1e_4_is_a_singular_pose(value: float, count: int) -> None:
-    assert len(locate(value, (0.5, 0.5))) == count
-
-
-@pytest.mark.parametrize(("share", "joints"), [(0.012, ["one", "two"]), (0.008, ["two"])])
-def test_joints_with_a_hundredth_of_the_largest_share_are_named(share: float, joints: list[str]) -> None:
-    (found,) = locate(1e-6, (share, 1.0 - share))
-    assert found["joints"] == joints

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.equations import Channels
-from dalembert.solve.integrate.judge.vibrations import FastVibration, find_fastest_vibration
+from dalembert.solve.integrate.judge.vibrations import find_fastest_vibration
 from dalembert.structures import Frame, Section, flexible_body
 from tests.helpers.findings import warns
 
@@ -61,6 +58,7 @@ def test_explicit_steps_that_follow_a_vibration_are_reported_with_a_method() -> 
     assert "GeneralizedAlpha" in run.statistics["advice"]
 
 
+@pytest.mark.slow
 def test_the_methods_that_are_advised_take_few_steps_without_a_word() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -71,46 +69,3 @@ def test_the_methods_that_are_advised_take_few_steps_without_a_word() -> None:
         other = da.simulate(slow, 0.5, start=da.assemble(slow), every=0.1, progress=False)
     assert other.statistics["steps"] < 5000
     assert run["hub.angle"] == pytest.approx(other["hub.angle"], abs=2e-3)
-
-
-@pytest.mark.parametrize(
-    ("step", "omega", "limits"), [(0.099, 100.0, True), (0.101, 100.0, False), (0.01, 51.0, True), (0.01, 49.0, False)]
-)
-def test_steps_follow_a_vibration_below_ten_radians_that_is_five_times_the_lowest(
-    step: float, omega: float, limits: bool
-) -> None:
-    assert FastVibration(omega, 10.0, "link").limits(step) is limits
-
-
-def two_masses(mass: list[float], stiffness: list[float], speeds: int = 2) -> FastVibration | None:
-    """Two elastic coordinates apart from each other."""
-    functions = {"rows": np.zeros((0, 2)), "tangent": np.diag(stiffness), "inertia": np.diag(mass)}
-    names = ("link.1", "link.2")
-    eqs: Any = SimpleNamespace(
-        functions=functions,
-        kernel=lambda name: lambda *at: (functions[name],),
-        coordinates=Channels(names),
-        elastic=names,
-        elastic_speeds={name: k for k, name in enumerate(names)},
-        nv=speeds,
-        nu=0,
-        p=np.zeros(0),
-    )
-    return find_fastest_vibration(eqs, np.zeros(2), np.zeros(2), np.zeros(0), 0.0)
-
-
-@pytest.mark.parametrize(("mass", "omega"), [(2e-12, (4 / 2e-12) ** 0.5), (0.5e-12, 1.0)])
-def test_a_direction_below_1e_12_of_the_mass_does_not_vibrate(mass: float, omega: float) -> None:
-    found = two_masses([1.0, mass], [1.0, 4.0])
-    assert found is not None and found.omega == pytest.approx(omega)
-
-
-@pytest.mark.parametrize(("stiffness", "lowest"), [(2e-9, 2e-9**0.5), (0.5e-9, 1.0)])
-def test_a_direction_below_1e_9_of_the_stiffness_is_a_rigid_motion(stiffness: float, lowest: float) -> None:
-    found = two_masses([1.0, 1.0], [stiffness, 1.0])
-    assert found is not None and found.lowest == pytest.approx(lowest)
-
-
-@pytest.mark.parametrize(("speeds", "looked"), [(600, True), (601, False)])
-def test_machines_above_600_speeds_are_not_looked_at(speeds: int, looked: bool) -> None:
-    assert (two_masses([1.0, 1.0], [1.0, 4.0], speeds) is not None) is looked

@@ -58,8 +58,3 @@ def test_a_control_law_is_drawn_by_its_loop_or_its_poles() -> None:
         "gain that is borne [dB]",
         "phase that is borne [deg]",
     ]
-
-
-def test_an_unknown_channel_of_a_loop_is_refused() -> None:
-    with raises(DataError, "unknown-name", "'v'"):
-        plot(loop(), view="loop", channel="v")
