@@ -59,6 +59,26 @@ FILES: dict[str, tuple[str, str]] = {
     "date and half days": ("r.csv", rows(lambda k: clock(k, "%m/%d/%Y %I:%M:%S.%f %p"), head="Time,F,a")),
     "American dates": ("r.csv", rows(lambda k: clock(k, "%m/%d/%Y %H:%M:%S.%f"), head="Time,F,a")),
     "German dates": ("r.csv", rows(lambda k: clock(k, "%d.%m.%Y %H:%M:%S.%f"), ";", head="Zeit;F;a")),
+    "date of two digits and half days": (
+        "r.csv", rows(lambda k: clock(k, "%m/%d/%y,%I:%M:%S.%f%p"), head="Date,Time,F,a"),
+    ),
+    "date with the name of a month": (
+        "r.csv", rows(lambda k: clock(k, "%d-%b-%Y,%I:%M:%S.%f %p"), head="Date,Time,F,a"),
+    ),
+    "German date and time, decimal commas": (
+        "r.csv", rows(lambda k: clock(k, "%d.%m.%Y;%H:%M:%S,%f"), ";", head="Datum;Uhrzeit;F;a").replace(".", ",")
+        .replace("01,03,2026", "01.03.2026").replace("02,03,2026", "02.03.2026"),
+    ),
+    "thousands, apostrophes": (
+        "r.csv", rows(lambda k: f"{T[k]:.6f}", ";", head="t;F;a", form="{}{m}{f:.6f}{m}{a:,.6f}").replace(",", "'"),
+    ),
+    "thousands, blanks": (
+        "r.csv",
+        rows(lambda k: f"{T[k]:.6f}", ";", head="t;F;a", form="{}{m}{f:.6f}{m}{a:,.6f}").replace(",", "\u202f"),
+    ),
+    "milliseconds since 1970, no unit": (
+        "r.csv", rows(lambda k: f"{1772366400000 + 5 * k}", head="timestamp,F,a"),
+    ),
     "thousands": ("r.csv", rows(lambda k: f"{T[k]:.6f}", head="t,F,a", form='{}{m}{f:.6f}{m}"{a:,.6f}"')),
     "cut off": ("r.csv", rows(lambda k: f"{T[k]:.6f}", head="t,F,a") + "2.000000,0.1"),
     "cut within a number": ("r.csv", rows(lambda k: f"{T[k]:.6f}", head="t,F,a") + "2.000000,0.1,-"[:-1] + "1e"),
@@ -66,6 +86,11 @@ FILES: dict[str, tuple[str, str]] = {
         "r.csv", rows(lambda k: "200" if k == 0 else "", head="Fs,F,a"),
     ),
     "lvm": ("r.lvm", LVM.format(columns="One") + rows(lambda k: f"{T[k]:.6f}", "\t", head="") ),
+    "lvm with a time for every channel": (
+        "r.lvm",
+        LVM.format(columns="Multi").replace("\tN\tg\t", "\tN\t\tg\t").replace("\tF\ta\t", "\tF\tX_Value\ta\t")
+        + rows(lambda k: f"{T[k]:.6f}", "\t", head="", form="{0}{m}{f:.6f}{m}{0}{m}{a:.6f}"),
+    ),
     "lvm without time": ("r.lvm", LVM.format(columns="No") + rows(lambda k: "", "\t", head="")),
 }  # fmt: skip
 
@@ -92,6 +117,10 @@ def test_a_word_in_a_cell_is_a_gap_and_is_reported(tmp_path: Path) -> None:
     assert np.flatnonzero(np.isnan(record["a"])).tolist() == [49, 50, 89] and not np.isnan(record["F"]).any()
     shown = run("look", tmp_path / "r.csv").output
     assert "OVERLOAD" in shown and "#DIV/0!" in shown
+    for k, word in ((20, "-OL-"), (30, "1.#INF"), (40, "****"), (60, "-OVER")):
+        lines[k] = lines[k].rpartition(",")[0] + "," + word
+    (tmp_path / "r.csv").write_text("\n".join(lines) + "\n")
+    assert np.isnan(da.read_record(tmp_path / "r.csv")["a"]).sum() == 7
     (tmp_path / "r.csv").write_text("t,F\n0,1\n1,1O.5\n")
     with raises(FileFormatError, "not-a-number", "'1O.5'"):
         da.read_record(tmp_path / "r.csv")
@@ -137,3 +166,29 @@ def test_structures_of_version_73_are_channels_too(tmp_path: Path) -> None:
         file.create_group("#refs#")["a"] = T[None, :]
     record = da.read_record(tmp_path / "r.mat")
     assert record.names == ("F",) and np.array_equal(record["F"], F)
+
+
+@pytest.mark.parametrize("kind", ["date and time", "times of day", "dates", "texts", "epoch_ms"])
+def test_times_of_a_worksheet_are_dates_times_of_day_or_texts(tmp_path: Path, kind: str) -> None:
+    import datetime
+
+    sheet = (book := pytest.importorskip("openpyxl").Workbook()).active
+    start = datetime.datetime(2026, 3, 1, 23, 59, 59)
+    moments = [start + datetime.timedelta(seconds=float(t)) for t in T]
+    head, cells = {
+        "date and time": (["Date", "Time"], lambda at, k: [at.date(), at.time()]),
+        "times of day": (["Time"], lambda at, k: [at.time()]),
+        "dates": (["Time"], lambda at, k: [at]),
+        "texts": (["Datum", "Zeit"], lambda at, k: [f"{at:%d.%m.%Y}", f"{at:%H:%M:%S.%f}"]),
+        "epoch_ms": (["epoch_ms"], lambda at, k: [1772409599000 + 5 * k]),
+    }[kind]
+    sheet.append([*head, "F", "a"])
+    for k, at in enumerate(moments):
+        sheet.append([*cells(at, k), F[k], A[k]])
+    book.save(tmp_path / "r.xlsx")
+    record = da.read_record(tmp_path / "r.xlsx")
+    assert record.names == ("F", "a") and record.is_even
+    assert record.sample_time == pytest.approx(1 / RATE, rel=1e-9)
+    np.testing.assert_allclose(record.data, np.column_stack([F, A]), rtol=1e-12)
+    whole = "23:59:59" if kind == "times of day" else "2026-03-01T23:59:59"
+    assert record.provenance["start"].startswith(whole)

@@ -35,7 +35,7 @@ from dalembert.files.tables.cells import (
 
 BLOCK, LARGEST = 1 << 18, 1 << 22  # bytes of text that are parsed at a time
 BLOCKS = 32  # of a larger table: Arrow's memory of a block is small beside the table
-_HASH = re.compile(r"#[A-Z]+[/!?]")  # words of spreadsheets, #N/A and #DIV/0!, begin no comment
+_HASH = re.compile(r"#[A-Z]+[/!?]|1\.#[A-Z]")  # words of spreadsheets, #N/A and #DIV/0!, and 1.#INF begin no comment
 _WORDS = 20  # different ones that are counted
 COMMENTS = 100  # lines of them above a table that are looked at
 _LINE_END = re.compile(rb"\r\n?|\n")

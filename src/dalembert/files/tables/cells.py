@@ -14,17 +14,26 @@ BLANKS = " "  # the delimiter of a table whose cells are separated by any white 
 MISSING = ("", "NaN", "nan", "NAN", "NA", "N/A", "n/a", "#N/A", "null", "NULL", "-", "--")
 _MISSING = frozenset(word.lower() for word in MISSING)
 _COMMA = re.compile(r"[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?")
-_DAY = r"\d{4}(?P<m>[-/.])\d{1,2}(?P=m)\d{1,2}|\d{1,2}(?P<n>[-/.])\d{1,2}(?P=n)\d{4}"
+_YEAR = r"(\d{4}|\d{2})"
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DAY = (
+    r"\d{4}(?P<m>[-/.])\d{1,2}(?P=m)\d{1,2}"
+    rf"|\d{{1,2}}(?P<n>[-/.])\d{{1,2}}(?P=n){_YEAR}"
+    rf"|\d{{1,2}}[- ]({'|'.join(_MONTHS)})[a-z]*[- ]{_YEAR}"
+)
 _STAMP = re.compile(
     rf"(?P<day>{_DAY})?[ T_]?(?P<clock>\d{{1,2}}:\d{{2}}(:\d{{2}}([.,]\d{{1,9}})?)?)?"
-    r" ?(?P<half>[AaPp]\.?[Mm]\.?)?(?P<zone>Z|UTC|[+-]\d{2}:?\d{2})?"
+    r" ?(?P<half>[AaPp]\.?[Mm]\.?)?(?P<zone>Z|UTC|[+-]\d{2}:?\d{2})?",
+    re.IGNORECASE,
 )
-_DATE = re.compile(_DAY)
-# thousands apart by the mark that is not the decimal one
-_THOUSANDS = {".": re.compile(r"[+-]?\d{1,3}(,\d{3})+\.\d*"), ",": re.compile(r"[+-]?\d{1,3}(\.\d{3})+,\d*")}
-_WORD = re.compile(
-    r"[^\d+\-.,]+|#[A-Z]+/?[A-Z0]*[!?]?"
-)  # OVERLOAD, #DIV/0!, ***: no digit and no sign that a number has
+_DATE = re.compile(_DAY, re.IGNORECASE)
+# thousands apart by the mark that is not the decimal one, by a blank or by an apostrophe
+_THOUSANDS = {
+    ".": re.compile(r"[+-]?\d{1,3}((,\d{3})+\.\d*|([ '’]\d{3})+(\.\d*)?)"),
+    ",": re.compile(r"[+-]?\d{1,3}((\.\d{3})+,\d*|([ '’]\d{3})+(,\d*)?)"),
+}
+# OVERLOAD, ***: no digit and no sign that a number has; -OVER, -OL-; #DIV/0!; 1.#INF of C programs
+_WORD = re.compile(r"[^\d+\-.,]+|[+-]?[^\W\d_]{2,}[+-]?|#[A-Z]+/?[A-Z0]*[!?]?|[+-]?1\.#[A-Z]+0*")
 
 
 def split_cells(text: str, delimiter: str) -> list[str]:
@@ -50,7 +59,7 @@ def is_number(cell: str, decimal: str = ".") -> bool:
 def with_point(cell: str, decimal: str) -> str:
     """A number with the decimal mark of Python, without marks between thousands."""
     if has_thousands(cell, decimal):
-        cell = cell.replace("," if decimal == "." else ".", "")
+        cell = re.sub(r"[ '’,]" if decimal == "." else r"[ '’.]", "", cell)
     return cell if decimal == "." or "." in cell else cell.replace(decimal, ".")
 
 
@@ -122,16 +131,18 @@ def seconds_of_stamps(cells: list[str], *, american: bool = False) -> tuple[Floa
 
 
 def iso_date(day: str, *, american: bool = False) -> str:
-    """A date in ISO 8601: 1.3.2026 and 13/3/2026 begin with the day, 3/13/2026 with the month.
+    """A date in ISO 8601: 1.3.2026, 13/3/26 and 1-Mar-2026 begin with the day, 3/13/2026 with the month.
 
     american : whether a date with slashes that can be either begins with the month.
     """
-    first, second, third = re.split(r"[-/.]", day)
+    first, second, third = re.split(r"[-/. ]", day)
+    if second.isalpha():
+        second = str(_MONTHS.index(second[:3].lower()) + 1)
     if len(first) == 4:
         return f"{first}-{second:0>2}-{third:0>2}"
     if int(second) > 12 or (american and "/" in day and int(first) <= 12):
         first, second = second, first
-    return f"{third}-{second:0>2}-{first:0>2}"
+    return f"{third if len(third) == 4 else '20' + third}-{second:0>2}-{first:0>2}"
 
 
 def _offset(zone: str | None) -> np.timedelta64:

@@ -18,7 +18,7 @@ NAMES = frozenset(
     (
         "time", "t", "timestamp", "time stamp", "datetime", "date time", "date/time", "date and time", "elapsed time",
         "relative time", "epoch", "unix time", "unixtime", "unix_time", "seconds",
-        "sec", "zeit", "zeitstempel", "messzeit", "temps", "tiempo", "tempo", "tid",
+        "sec", "zeit", "zeitstempel", "messzeit", "uhrzeit", "temps", "heure", "hora", "ora", "tiempo", "tempo", "tid",
         "tijd", "aika", "čas", "cas", "czas", "zaman", "время", "时间", "時間", "시간", "x_value", "sampletimefine",
     )
 )  # fmt: skip
@@ -34,6 +34,8 @@ NO_TIME = (Advice("Name the column of time by {}.", Argument("time")), Advice("G
 # A time of more seconds than this is a date: seconds since the year 1970, or since 1904 (LabVIEW), which until 2040 are
 # more than the second number.
 DATE, DATE_1904 = 1e8, 3e9
+# Dates without a unit: from this many they are milliseconds, microseconds, nanoseconds (seconds of the year 5138).
+MARKS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
 
 
 def is_time_name(cell: str) -> bool:
@@ -105,6 +107,17 @@ def _letters(name: str) -> str:
     return name.partition("[")[0].partition("(")[0].strip().lower().replace("_", "").replace(" ", "")
 
 
+def marks_per_second(number: float) -> float:
+    """Units of a time without a unit in a second: 1 unless its size shows that it counts parts of seconds since 1970.
+
+    Examples
+    --------
+    >>> marks_per_second(1772366400.0), marks_per_second(1772366400000.0)
+    (1.0, 1000.0)
+    """
+    return next((marks for least, marks in MARKS if number >= least), 1.0)
+
+
 def date_of(seconds: float) -> str:
     """The date of a time that counts seconds since 1970 or 1904, in ISO 8601; "" for any other time."""
     if not DATE <= abs(seconds) < 2.0 * DATE_1904:
@@ -114,9 +127,17 @@ def date_of(seconds: float) -> str:
 
 
 def settle_times(times: FloatArray) -> tuple[FloatArray, dict[str, str]]:
-    """Times of samples from the stamps of a file, and notes: the exact grid where stamps of one rate were rounded."""
+    """Times of samples from the stamps of a file, and notes: the exact grid where stamps of one rate were rounded.
+
+    Times since 1970 are counted from their first.
+    """
+    notes = dict[str, str]()
+    first = float(times[0]) if len(times) else 0.0
+    marks = marks_per_second(first)
+    if start := date_of(first / marks):
+        times, notes = (times - first) / marks, {"start": start}
     grid = find_rounded_grid(times)
     if grid is None:
-        return times, {}
+        return times, notes
     note = f"times are rounded to {grid.digit:.6g} s; taken as {1.0 / grid.step:.9g} samples a second"
-    return grid.times, {"sampling": note}
+    return grid.times, {**notes, "sampling": note}

@@ -31,6 +31,8 @@ from dalembert.identify.auto.order_trials import (
     find_further_modes,
     fits_as_well,
     identify_stable,
+    is_among,
+    try_larger_orders,
 )
 from dalembert.identify.auto.preparation import (
     Setting,
@@ -158,8 +160,12 @@ def auto(
             model, choice.order, trials, training, training_data, projection, setting, refined, scale, rotor, decisions
         )
         findings += equal
-    findings += [finding for finding in (*model.findings, *more) if finding not in findings]
     drawn = _diagram(projection, training_data, setting, model.order)
+    if order is None:
+        model, trials = _take_columns(
+            model, drawn, trials, training, training_data, projection, setting, refined, scale, rotor, decisions
+        )
+    findings += [finding for finding in (*model.findings, *more) if finding not in findings]
     judgements = judge_modes(model, projection, training, training_data, setting, scale, rotor)
     findings += find_no_sound_mode(judgements)
     fit_in, fit_out = setting.fit(model, training), setting.fit(model, held) if held else None
@@ -268,6 +274,45 @@ def _take_smaller(
         marked = tuple(replace(trial, chosen=trial.order == lower.order) for trial in trials)
         return lower, marked, [describe_equal_orders(lower, model, trials)]
     return model, trials, [] if second is None else [describe_equal_orders(model, second, trials)]
+
+
+def _take_columns(
+    model: Identified, drawn: Stabilization, trials: tuple[OrderTrial, ...], training: Sequence[Record], data: Data,
+    projection: Projection, setting: Setting, refined: bool, scale: TimeScale, rotor: RotorLines | None,
+    decisions: list[str],
+) -> tuple[Identified, tuple[OrderTrial, ...]]:  # fmt: skip
+    """A larger model with stable columns that this one lacks: it fits unseen data better, and its modes are sound."""
+    missing = find_missing_columns(model, drawn, scale, rotor)
+    if not missing:
+        return model, trials
+    hertz, first = np.array(missing[0].evidence["hertz"]), max(missing[0].evidence["orders"])
+    larger, tried = try_larger_orders(model.order, first, training, setting)
+    if larger is None:
+        return model, trials
+    notes: list[str] = []
+    begin = setting.identify(data, projection, larger)
+    other, _ = _settle(begin, training, data, projection, setting, () if refined else None, notes)
+    if not other.system.is_stable or find_duplicates(other):  # copies of a mode describe a spring that is not linear
+        return model, trials
+    before, after = (
+        [
+            each.frequencies_hz[k]
+            for k, mode in enumerate(judge_modes(each, projection, training, data, setting, scale, rotor))
+            if mode.grade == CLASSES[0]
+        ]
+        for each in (model, other)
+    )
+    new = [f for f in hertz if is_among(f, after)]
+    if not new or not all(is_among(f, after) for f in before):
+        return model, trials
+    names = ", ".join(f"{f:.5g}" for f in new)
+    decisions += [
+        f"took order {larger}: it has the stable columns of the diagram at {names} Hz, which order {model.order} "
+        "lacks, as sound modes, and fits the part kept aside better",
+        *notes,
+    ]
+    known = {trial.order: trial for trial in (*tried, *trials)}
+    return other, tuple(replace(known[k], chosen=k == larger) for k in sorted(known))
 
 
 def _describe_repetition(lines: PeriodicLines) -> Finding:

@@ -6,6 +6,8 @@ these disagree a series of orders are tried. Among the stable models
     lower     an order with a better fit of the unseen part replaces that of the criteria
     larger    an order is taken where every further mode leaves a clearly smaller residual of the unseen part; larger
               orders are tried as long as this is so
+    column    an order is taken where it has a stable column of the diagram, that the model lacks, as a sound mode, and
+              leaves less of the unseen part
     equal     of two models that fit as well, the smaller is taken unless it lacks a sound mode; a finding has both
 """
 
@@ -16,6 +18,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DalembertError, DataError
 from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.identify.auto.preparation import Setting, split
@@ -97,6 +100,25 @@ def choose_tried_order(
     return order, choice, tuple(replace(trial, chosen=trial.order == order) for trial in tried)
 
 
+def try_larger_orders(
+    taken: int, first: int, training: Sequence[Record], setting: Setting, steps: int = 3, as_good: float = 1.02
+) -> tuple[int | None, tuple[OrderTrial, ...]]:
+    """The best order from one at which a column of the diagram begins, and its trials; None where none is better.
+
+    steps : number of orders tried, two states apart
+    as_good : largest ratio of two residuals of unseen data that counts as equally good. Every further mode need not
+    leave clearly less, as in the first choice: the column is the reason.
+    """
+    trials, begin = _Trials(training, setting), max(first, taken + 2)
+    tried = [trials.run(order) for order in (taken, *range(begin, begin + 2 * steps, 2))]
+    stable = {trial.order: trial for trial in tried if trial is not None and trial.stable}
+    if taken not in stable or len(stable) == 1:
+        return None, ()
+    least = min(trial.left for trial in stable.values())
+    order = min(k for k, trial in stable.items() if trial.left <= as_good * least)
+    return None if order == taken else order, tuple(stable.values())
+
+
 def identify_stable(
     data: Data, projection: Projection, setting: Setting, order: int, trials: tuple[OrderTrial, ...],
     decisions: list[str],
@@ -137,13 +159,17 @@ def fits_as_well(
     return unexplained[0] <= as_good * unexplained[1]
 
 
-def find_further_modes(model: Identified, other: Identified, same_mode: float = 0.02) -> list[int]:
-    """Modes of a model whose frequencies another one lacks.
+def is_among(hertz: float, others: Sequence[float] | FloatArray, same_mode: float = 0.02) -> bool:
+    """Whether a frequency is one of others.
 
     same_mode : largest relative difference of the frequencies of one mode in two models
     """
-    rest = other.frequencies_hz
-    return [k for k, f in enumerate(model.frequencies_hz) if not np.isclose(f, rest, rtol=same_mode, atol=0.0).any()]
+    return bool(np.isclose(hertz, others, rtol=same_mode, atol=0.0).any())
+
+
+def find_further_modes(model: Identified, other: Identified) -> list[int]:
+    """Modes of a model whose frequencies another one lacks."""
+    return [k for k, f in enumerate(model.frequencies_hz) if not is_among(f, other.frequencies_hz)]
 
 
 def describe_equal_orders(model: Identified, other: Identified, trials: Sequence[OrderTrial]) -> Finding:

@@ -37,7 +37,7 @@ from dalembert.structures import (
     rank_modes,
 )
 from dalembert.studies.runner import Outcome
-from dalembert.view.plots.figures import COLORS, STYLE, new_figure
+from dalembert.view.plots.figures import COLORS, STYLE, log_ticks, new_figure
 from dalembert.view.reports.pages import Picture, Piece, Table, Text
 
 X = np.array([0, 7.875, 15.75, 23.625, 31.5, 35, 38.5, 46.375, 54.25, 62.125, 70]) * 1e-3
@@ -257,4 +257,5 @@ def _figure(bounds: FloatArray) -> Any:
         axes.axhline(1.0, color=COLORS[1], lw=1)
         axes.set_xlabel("interior modes kept")
         axes.set_ylabel("left out, at most [%]")
+        log_ticks(axes.yaxis)
     return figure

@@ -24,7 +24,7 @@ from dalembert.structures import (
 )
 from dalembert.studies.flexible.bar_horn import comparisons
 from dalembert.studies.runner import Outcome
-from dalembert.view.plots.figures import COLORS, STYLE, new_figure
+from dalembert.view.plots.figures import COLORS, STYLE, log_ticks, new_figure
 from dalembert.view.reports.pages import Picture, Piece, Table, Text
 
 LENGTH, WIDTH, HEIGHTS = 2.0, 0.1, {"base": 0.05, "tray": 0.02}
@@ -97,6 +97,7 @@ def _pieces(results: dict[str, Any], rankings: dict[str, Ranking], fidelities: d
         axes.axhline(1.0, color=COLORS[-1], lw=1)
         axes.set_xlabel("interior modes kept")
         axes.set_ylabel("error of the gain [%]")
+        log_ticks(axes.yaxis)
         axes.legend()
     return [
         first, Table(("ranking", "coordinates", "first interior modes"), tuple(rows), "Sizes that meet the targets"),

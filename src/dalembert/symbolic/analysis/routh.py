@@ -15,6 +15,7 @@ from typing import Any
 
 import casadi as ca
 
+from dalembert.core.declare import instance
 from dalembert.core.errors import ModelError
 from dalembert.symbolic.block_solve import solve_mass
 from dalembert.symbolic.derivation import derive, quadratic_mass
@@ -70,6 +71,7 @@ def routh(system: System, momenta: Mapping[str, float]) -> RouthReduction:
     >>> reduced.system.coordinate_names, da.symbolic.lagrange(reduced.system).solve({"r": 1.0}).acceleration.tolist()
     (['r'], [0.0])
     """
+    instance(Mapping)("momenta", momenta)
     if system.constraints or not momenta:
         problem = f"Routh's reduction of system {system.name!r} needs independent coordinates and a cyclic one."
         raise ModelError("not-supported", problem)

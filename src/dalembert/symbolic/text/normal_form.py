@@ -18,7 +18,7 @@ from typing import Any
 
 import casadi as ca
 
-from dalembert.symbolic.text.convert import import_sympy, number, to_sympy
+from dalembert.symbolic.text.convert import from_sympy, import_sympy, number, to_sympy
 
 SX = ca.SX
 
@@ -43,7 +43,7 @@ def normal_form(expression: Any, products: int) -> Any:
     graph = ca.densify(SX(expression))
     try:
         forms = _Forms(graph, products)
-        entries = [forms.show(result) for result in forms.results]
+        entries = [_join_fractions(forms.show(result), products) for result in forms.results]
     except TooLarge:
         return None
     rows, columns = graph.shape
@@ -202,6 +202,32 @@ class _Forms:
                 joined = _product(reduced, ((self._place(function(angle)), 1),))
                 del terms[monomial], terms[partner]
                 terms[joined] = terms.get(joined, 0.0) + x
+
+
+def _join_fractions(shown: Any, products: int, long: int = 60) -> Any:
+    """Terms with sums in their denominators as one fraction, where one holds a fraction, and where that is shorter.
+
+    long : operations of the terms above which they are left: a quarter of a second.
+    """
+    sympy = import_sympy()
+    terms = sympy.Add.make_args(shown)
+    sums = {p.base for p in shown.atoms(sympy.Pow) if p.base.is_Add and p.exp.is_negative}
+    parts = [term for term in terms if any(term.has(one) for one in sums)]
+    together = sympy.Add(*parts)
+    nested = any(p.exp.is_negative for one in sums for p in one.atoms(sympy.Pow))
+    if not nested or together.count_ops() > long or together.atoms(sympy.Float):
+        return shown
+    squares = {p: (1 - sympy.cos(p.base.args[0]) ** 2) ** (p.exp // 2) * p.base ** (p.exp % 2)
+               for p in together.atoms(sympy.Pow) if p.base.func is sympy.sin and p.exp.is_Integer}  # fmt: skip
+    halves = sympy.fraction(sympy.cancel(together.xreplace(squares)))
+    symbols = {symbol.name: SX.sym(symbol.name) for half in halves for symbol in half.free_symbols}
+    above, below = (normal_form(from_sympy(half, symbols), products) for half in halves)
+    if above is None or below is None:
+        return shown
+    if below.could_extract_minus_sign():
+        above, below = -above, -below
+    joined = above / below + sympy.Add(*(term for term in terms if term not in parts))
+    return joined if joined.count_ops() < shown.count_ops() else shown
 
 
 def _shown_number(value: float, denominator: int = 48) -> Any:  # 1/12 of a rod, 1/3, 5/24

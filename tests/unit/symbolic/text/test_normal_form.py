@@ -76,7 +76,7 @@ def top():
 
 
 def expression(text):
-    names = ("m", "R", "Omega", "g", "theta", "psi", "phi", "l", "A", "C", "p_theta", "p_psi", "p_phi")
+    names = ("m", "R", "Omega", "g", "theta", "psi", "phi", "l", "A", "C", "M", "p_theta", "p_psi", "p_phi", "p_x")
     known = {
         name: sympy.Symbol(name.removeprefix("p_") + ".momentum" * name.startswith("p_"), real=True) for name in names
     }
@@ -102,6 +102,19 @@ def test_the_default_text_of_the_top_is_that_of_its_textbook():
     assert sympy.simplify(canonical.readable["H"] - H) == 0
     assert canonical.readable["H"].count_ops() < 2 * H.count_ops()  # without fractions of fractions: not cut up
     assert "x_{" not in canonical.markdown()
+
+
+def test_hamiltons_function_of_a_pendulum_on_a_cart_is_that_of_its_textbook():
+    s = System("cart")
+    s.set_gravity((0, -s.parameter("g", 9.81, "m/s^2")))
+    M, m, rod = s.parameter("M", 2.0, "kg"), s.parameter("m", 0.5, "kg"), s.parameter("l", 0.8, "m")
+    place, angle = s.coordinate("x", "m"), s.coordinate("theta", "rad")
+    s.add_particle("cart", M, (place, 0))
+    s.add_particle("bob", m, (place + rod * da.sin(angle), -rod * da.cos(angle)))
+    assert lagrange(s).readable["M"] == expression("Matrix([[M + m, l*m*cos(theta)], [l*m*cos(theta), l**2*m]])")
+    # Goldstein's form: one fraction over the determinant of M
+    kinetic = "(l**2*m*p_x**2 - 2*l*m*p_x*p_theta*cos(theta) + (M + m)*p_theta**2)/(2*l**2*m*(M + m*sin(theta)**2))"
+    assert sympy.expand(hamilton(s).readable["H"] - expression(f"{kinetic} - g*l*m*cos(theta)")) == 0
 
 
 PAN_TILT = """<robot name="pantilt"><link name="base"/>

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from dalembert.files.records.format import RECORD_FORMATS, Reading, RecordFormat
 from dalembert.files.tables.body import TextBody, line_of, number_lines, read_body
 from dalembert.files.tables.bounds import check_size, without_column
 from dalembert.files.tables.cells import is_date, is_number, is_stamp, iso_date, split_cells, with_point
-from dalembert.files.tables.clock import BY_RATE, date_of, require_time, settle_times, step_of_column
+from dalembert.files.tables.clock import BY_RATE, date_of, marks_per_second, require_time, settle_times, step_of_column
 from dalembert.files.tables.encoding import WINDOWS, count_lines
 from dalembert.files.tables.header import quote_cell, read_head
 from dalembert.files.tables.header_units import ColumnHeading
@@ -156,6 +157,8 @@ def _body(
     cell = first[clock] if clock is not None and clock < len(first) else ""
     dated = clock if is_stamp(cell) else None
     number = with_point(cell, found.decimal) if is_number(cell, found.decimal) else "0"
+    if clock is not None and not headings[clock].given:
+        headings[clock] = replace(headings[clock], factor=(1.0, marks_per_second(float(number))))
     origin = (clock, number) if clock is not None and _date(number, headings[clock]) else None
     dates = tuple(k for k, cell in enumerate(first[: len(cells)]) if is_date(cell))
     return TextBody(path, encoding, above, cells, width, rows, found.delimiter, found.decimal, dated, origin, dates)

@@ -10,6 +10,7 @@ import datetime
 import zipfile
 from array import array
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,8 @@ from dalembert.files.records.sections import read_apart
 from dalembert.files.tables import layout
 from dalembert.files.tables.body import describe_ragged
 from dalembert.files.tables.bounds import check_size
-from dalembert.files.tables.cells import is_missing, is_word
-from dalembert.files.tables.clock import require_time, step_of_column
+from dalembert.files.tables.cells import is_date, is_missing, is_stamp, is_word, seconds_of_stamps
+from dalembert.files.tables.clock import date_of, marks_per_second, require_time, step_of_column
 from dalembert.files.tables.header import read_head
 from dalembert.files.tables.headings import convert, describe_headings, read_headings
 from dalembert.files.tables.layout import TextTable, count_numbers, find_header
@@ -75,13 +76,20 @@ def _sections(
         raise modal_error(None, heading)
     clock = require_time(names, time, dt, line=heading)
     headings = read_headings(names, units, clock)
-    table, started = _numbers(sheet, names, above, clock, max_bytes)
-    provenance: dict[str, Any] = {"sheet": str(sheet.title), **({"start": started} if started else {})}
+    table, started, days = _numbers(sheet, names, above, clock, max_bytes)
+    if clock is not None:
+        times, over = headings[clock].factor
+        number = float(table[0, clock])
+        over *= 1.0 if headings[clock].given else marks_per_second(number)
+        if start := date_of(number * times / over):  # before the digits of a float are used up by the date
+            started, headings[clock] = start, replace(headings[clock], factor=(times, over))
+            table[:, clock] -= table[0, clock]
     convert(table, headings)
+    provenance: dict[str, Any] = {"sheet": str(sheet.title), **({"start": started} if started else {})}
     rate = None
     if clock is None and dt is None:
         dt, rate = step_of_column(names, table)
-    chosen = [k for k in range(len(names)) if k not in (clock, rate)]
+    chosen = [k for k in range(len(names)) if k not in (clock, rate, *days)]
     yield {
         "samples": len(table), "dt": dt, "names": [headings[k].name for k in chosen],
         "units": [headings[k].unit for k in chosen], "provenance": provenance | describe_headings(names, headings),
@@ -90,21 +98,31 @@ def _sections(
         yield np.ascontiguousarray(table[:, k])
 
 
-def _numbers(sheet: Any, names: list[str], above: int, clock: int | None, max_bytes: int) -> tuple[Any, str]:
-    """Numbers below a line, and the first date where time is one."""
+def _numbers(
+    sheet: Any, names: list[str], above: int, clock: int | None, max_bytes: int
+) -> tuple[Any, str, set[int]]:  # fmt: skip
+    """Numbers below a line; the first date where time is one; and columns of dates beside times of day."""
     numbers, width = array("d"), len(names)
-    started: datetime.datetime | None = None
+    stamps: list[str] = []
+    lines: list[int] = []
+    days: set[int] = set()
     for line, cells in _rows(sheet):
         if line <= above:
             continue
         check_size(len(numbers) // width + 1, width, max_bytes)
         if any(_text(cell) for cell in cells[width:]):
             raise FileFormatError("ragged-row", describe_ragged(len(cells), names, "\t", "row"), line=line)
+        day = ""
         for k in range(width):
             cell = cells[k] if k < len(cells) else None
-            if k == clock and isinstance(cell, datetime.datetime):
-                started = started or cell
-                numbers.append((cell - started).total_seconds())
+            if k == clock and (isinstance(cell, datetime.datetime | datetime.time) or is_stamp(_text(cell))):
+                stamps.append(_text(cell))
+                lines.append(line)
+                numbers.append(np.nan)
+            elif clock is not None and (isinstance(cell, datetime.datetime) or is_date(_text(cell))):
+                day = cell.date().isoformat() if isinstance(cell, datetime.datetime) else str(cell)
+                days.add(k)
+                numbers.append(np.nan)
             elif isinstance(cell, bool) or not isinstance(cell, int | float):
                 if cell is not None and not is_missing(text := _text(cell)) and not is_word(text):
                     problem = f"{_text(cell)!r:.80} in column {names[k]!r:.80} is not a number."
@@ -112,8 +130,18 @@ def _numbers(sheet: Any, names: list[str], above: int, clock: int | None, max_by
                 numbers.append(np.nan)
             else:
                 numbers.append(float(cell))
+        if day and stamps and ":" in stamps[-1][:3]:
+            stamps[-1] = f"{day} {stamps[-1]}"
     FileFormatError.when(not numbers, "empty", "there is no row of numbers under the header.", line=above)
-    return np.frombuffer(numbers, dtype=np.float64).reshape(-1, width), started.isoformat() if started else ""
+    table, started = np.frombuffer(numbers, dtype=np.float64).reshape(-1, width), ""
+    if clock is not None and len(stamps) == len(table):
+        try:
+            table[:, clock], started = seconds_of_stamps(stamps)
+        except ValueError as error:
+            k = int(error.args[0])
+            problem = f"{stamps[k]!r:.80} is not a time (ISO 8601)."
+            raise FileFormatError("not-a-number", problem, line=lines[k]) from None
+    return table, started, days
 
 
 def _text(cell: Any) -> str:
