@@ -15,7 +15,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 ROOT = DOCS.parent
 SOURCE = ROOT / "src" / "dalembert"
 PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("how-to/*.md")])
-LONG = {"flexible", "flexible-robots", "robots", "identify"}
+LONG = {"flexible", "flexible-linkages", "flexible-robots", "robots", "identify"}
 GUIDES = [DOCS / "architecture.md", ROOT / "CONTRIBUTING.md"]
 
 

@@ -104,6 +104,7 @@ class EquationsOfMotion:
     measure_rates: Channels = NONE
     recorded_measures: tuple[int, ...] = ()
     carried_measures: tuple[int, ...] = ()  # recorded too: poses of bodies that are no coordinates
+    drawn_measures: tuple[int, ...] = ()  # recorded by runs for their picture; no filter reports them
     # constraint rows and their owners
     rows: tuple[Row, ...] = ()
     drivers: tuple[str, ...] = ()  # owners of rows that prescribe motion

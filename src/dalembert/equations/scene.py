@@ -196,6 +196,7 @@ class SceneBody:
     pose : channels of its origin and orientation: x, y, angle in the plane; x, y, z and four Euler parameters in space.
         Without them ``<name>.x`` and so on. They may be coordinates or measures with any names.
     flexible : how it deforms; a rigid body has none.
+    pale : drawn as a shadow of another: an estimate beside the truth, without names and joints.
     """
 
     name: str
@@ -206,6 +207,7 @@ class SceneBody:
     gyration: tuple[Place, ...] | None = None
     pose: tuple[str, ...] = ()
     flexible: SceneFlexible | None = None
+    pale: bool = False
 
     def channels(self, planar: bool) -> tuple[str, ...]:
         """The channels of its pose."""

@@ -25,6 +25,7 @@ from dalembert.core.rules import rule
 from dalembert.equations import Channels, EquationsOfMotion, Placement, State
 from dalembert.equations.functions import ARGUMENTS
 from dalembert.linear.second_order import SecondOrder
+from dalembert.linkages.drawing import draw_links, node_channels
 from dalembert.linkages.elastic_coordinates import choose_zeroed, number_displacements, read_zeroed
 from dalembert.linkages.links import SlenderLink, elastic_link, link_of, rigid_link
 from dalembert.linkages.motion import Linkage, LinkagePose, solved_rows
@@ -315,8 +316,8 @@ def build_equations(
     local_weight = M @ pose.to_links(pose.gravity())
     potential = 0.5 * ca.dot(displaced, K @ displaced) - ca.dot(local_weight, displaced) + pose.weight_potential()
     value, rate, S, bias = rigid.functions["measures"](x, v[n:], p, t)
-    drawn = [k for k, name in enumerate(rigid.measures.names)]
     identity = ca.horzcat(SX.eye(n), SX(n, nq))
+    nodal = _motion_of_nodes(displaced, G_link, ca.vertcat(y, x), v, ca.vertcat(v[:n], N @ v[n:] + still), N)
     outputs = [of_nodes("outputs")]
     first = dict(
         zip((link.name for link in L.links), np.cumsum([0, *(3 * len(x.points) for x in L.links)]), strict=False)
@@ -329,9 +330,9 @@ def build_equations(
         "inertia": [mass], "forces": [force], "internal": [of_nodes("internal")],
         "outputs": [ca.vertcat(*outputs)],
         "energy": [0.5 * ca.dot(speeds, M @ speeds), potential + of_nodes("energy")[1]],
-        "measures": [ca.vertcat(y, value[drawn]), ca.vertcat(v[:n], rate[drawn]),
-                     ca.vertcat(identity, ca.horzcat(SX(len(drawn), n), S[drawn, :])),
-                     ca.vertcat(SX.zeros(n), bias[drawn])],
+        "measures": [ca.vertcat(y, value, displaced), ca.vertcat(v[:n], rate, nodal[0]),
+                     ca.vertcat(identity, ca.horzcat(SX(S.shape[0], n), S), nodal[1]),
+                     ca.vertcat(SX.zeros(n), bias, nodal[2])],
         "tangent": [ca.sparsify(stiff), ca.sparsify(damping)],
     }  # fmt: skip
     symbols = {"q": ca.vertcat(y, x), "v": v, "z": z, "u": u, "p": p, "t": t, "lam": lam, "a": a}
@@ -344,11 +345,19 @@ def build_equations(
         )
         for name, parts in made.items()
     }
-    return _name_equations(erls, elastic, functions, drawn)
+    return _name_equations(erls, elastic, functions)
+
+
+def _motion_of_nodes(displaced: Any, G_link: Any, coordinates: Any, v: Any, rates: Any, N: Any) -> tuple[Any, Any, Any]:
+    """Rates of displacements in the axes of the links, their slopes by speeds, and accelerations without those."""
+    n = G_link.shape[1]
+    slopes = ca.horzcat(G_link, ca.jacobian(displaced, coordinates[n:]) @ N)
+    moved = G_link @ v[:n] + ca.jacobian(displaced, coordinates[n:]) @ rates[n:]
+    return moved, slopes, ca.jtimes(moved, coordinates, rates)
 
 
 def _name_equations(
-    erls: EquivalentRigidLinks, elastic: Channels, functions: dict[str, ca.Function], drawn: list[int]
+    erls: EquivalentRigidLinks, elastic: Channels, functions: dict[str, ca.Function]
 ) -> EquationsOfMotion:
     L, rigid, nodes = erls.linkage, erls.linkage.rigid, erls.linkage.nodes
     n = len(elastic)
@@ -361,16 +370,19 @@ def _name_equations(
         parts = [[item for group in groups for item in getattr(group, key)] for key in ("names", "units", "owners")]
         return Channels(*parts)
 
-    def pick(group: Channels) -> Channels:
-        return Channels(*([getattr(group, key)[k] for k in drawn] for key in ("names", "units", "owners")))
-
+    nodal = node_channels(L.links)
+    nodal_rates = Channels([f"{name}.rate" for name in nodal.names], [f"{unit}/s" for unit in nodal.units])
+    measures = join(elastic, rigid.measures, nodal)
+    scene = draw_links(erls.mechanism, L.links, nodes.inputs.names, (*nodes.outputs.names, *erls.gauges))
+    shown = [name for body in scene.bodies for name in (*body.channels(planar=True), *body.elastic)]
     gauges = Channels(list(erls.gauges), ["1/m"] * len(erls.gauges), [place[0] for place in erls.gauges.values()])
     return EquationsOfMotion(
         name=L.name, functions=functions, coordinates=join(elastic, rigid.coordinates),
         speeds=join(rates, rigid.speeds), internal=nodes.internal, inputs=nodes.inputs, parameters=rigid.parameters,
         parameter_values=rigid.parameter_values, outputs=join(nodes.outputs, gauges),
-        measures=join(elastic, pick(rigid.measures)), measure_rates=join(rates, pick(rigid.measure_rates)),
-        recorded_measures=tuple(range(n)) + tuple(n + k for k, j in enumerate(drawn) if j in rigid.recorded_measures),
+        measures=measures, measure_rates=join(rates, rigid.measure_rates, nodal_rates),
+        recorded_measures=(*range(n), *(n + k for k in rigid.recorded_measures)),
+        drawn_measures=tuple(measures.index[name] for name in shown), scene=scene,
         placement=Placement((*(0.0,) * n, *map(float, pose)), tuple(map(float, nodes.state().z))),
         shorthands=rigid.shorthands, resting_inputs=nodes.resting_inputs, unrecorded=rigid.unrecorded,
         elastic=elastic.names,

@@ -19,10 +19,10 @@ export function form(body) {
 
 export function drawBody(machine, body, i) {
   const { D, size: s, thick } = machine, planar = D.planar, z = machine.height(body.name) - thick / 2;
-  const color = machine.colors[i], group = new THREE.Group(), material = matter(color), shape = body.shape || {}, { points, lines } = form(body), wide = machine.rods.has(body.name) ? 0.58 * s : s;
+  const color = machine.colors[i], group = new THREE.Group(), material = body.pale ? faint(matter(color)) : matter(color), shape = body.shape || {}, { points, lines } = form(body), wide = machine.rods.has(body.name) ? 0.58 * s : s;
   group.name = body.name;
   if (body.flexible) {
-    const flexible = flexibleBody(machine, body, flexibleMatter(color), wide);
+    const flexible = flexibleBody(machine, body, body.pale ? faint(flexibleMatter(color)) : flexibleMatter(color), wide);
     machine.flexible.set(body.name, flexible);
     return group.add(flexible.group);
   }
@@ -33,9 +33,12 @@ export function drawBody(machine, body, i) {
   } else if (!lines.length) group.add(planar && machine.slides(body.name) ? block(s, thick, z, material) : ball([0, 0, planar ? z + thick / 2 : 0], 1.9 * s, material));
   else if (planar) flat(group, points, lines, wide, z, thick, material);
   else spatial(group, points, lines, wide, material, color);
-  if (planar) group.add(centre(s, z + thick));
+  if (planar && !body.pale) group.add(centre(s, z + thick));
   return group;
 }
+
+// an estimate beside the truth
+function faint(material) { return Object.assign(material, { transparent: true, opacity: 0.4, depthWrite: false }); }
 
 // what deforms: in the plane its lines are as thin as its layer
 export function flexibleBody(machine, body, material, wide = machine.size) {

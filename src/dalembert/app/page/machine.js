@@ -126,13 +126,13 @@ export class Machine {
       if (near) near.names.push(joint.name); else spots.push({ p, joint, names: [joint.name] });
     }
     spots.forEach(({ joint, names }) => stage.label(names.join(", "), () => this.spotOf(joint)));
-    D.bodies.forEach(body => { const { points } = form(body), all = points.length ? points : [[0, 0, 0]], middle = [0, 1, 2].map(k => all.reduce((sum, p) => sum + p[k], 0) / all.length); const flexible = this.flexible.get(body.name), label = stage.label(body.name, () => flexible ? this.carry(body.name, flexible.middle(this.deformation)) : this.world(body.name, middle), "body"); if (D.planar && body.shape && body.shape.kind !== "rod") label.half = () => this.halfOf(body.name, middle); });
+    D.bodies.filter(body => !body.pale).forEach(body => { const { points } = form(body), all = points.length ? points : [[0, 0, 0]], middle = [0, 1, 2].map(k => all.reduce((sum, p) => sum + p[k], 0) / all.length); const flexible = this.flexible.get(body.name), label = stage.label(body.name, () => flexible ? this.carry(body.name, flexible.middle(this.deformation)) : this.world(body.name, middle), "body"); if (D.planar && body.shape && body.shape.kind !== "rod") label.half = () => this.halfOf(body.name, middle); });
   }
 
   // nodes where no joint is, with their names; of machines with few
   nodes() {
     const { D, stage, flexible } = this, taken = D.joints.flatMap(joint => [joint, joint.other || {}]).filter(side => flexible.has(side.body)).map(side => flexible.get(side.body).node(three(side.point)));
-    const nodes = [...flexible].flatMap(([body, one]) => one.data.nodes.filter(node => !taken.includes(node)).map(node => ({ body, node })));
+    const nodes = [...flexible].filter(([body]) => !D.bodies[this.index.get(body)].pale).flatMap(([body, one]) => one.data.nodes.filter(node => !taken.includes(node)).map(node => ({ body, node })));
     if (nodes.length > 12) return;
     for (const { body, node } of nodes) {
       const at = three(node.point), planar = D.planar;

@@ -97,4 +97,5 @@ def expand_shapes(
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise DataError("duplicate", f"coordinate {twice!r} of the model is on two links.", where={"name": twice})
-    return Modes(modes.eigenvalues, np.concatenate(parts), names)
+    deviations = {key: getattr(modes, key) for key in ("frequency_deviations_hz", "damping_deviations")}
+    return Modes(modes.eigenvalues, np.concatenate(parts), names, **deviations)

@@ -66,4 +66,6 @@ def to_elastic(
     dq = np.linalg.solve(S[at], modes.shapes[at])
     others = [k for k in range(len(modes.coordinates)) if k not in set(at)]
     elastic = modes.shapes[others] - S[others] @ dq
-    return Modes(modes.eigenvalues, np.concatenate([elastic, dq]), [*(modes.coordinates[k] for k in others), *rigid])
+    names = [*(modes.coordinates[k] for k in others), *rigid]
+    deviations = {key: getattr(modes, key) for key in ("frequency_deviations_hz", "damping_deviations")}
+    return Modes(modes.eigenvalues, np.concatenate([elastic, dq]), names, **deviations)

@@ -17,9 +17,9 @@ from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS
 from dalembert.model import Body, Mechanism
 from dalembert.model.joints import Joint
 
-# Pairs of a body and a joint that moves it, the entries of M: a chain of 300 bodies, whose first run takes some 10 s of
-# preparation in joint coordinates and 1 s in absolute ones.
-LONG = 45_000
+# Pairs of a body and a joint that moves it, the entries of M: a chain of 200 bodies, whose first run takes some 5 s of
+# preparation in joint coordinates and 0.5 s in absolute ones.
+LONG = 20_000
 
 
 @dataclass(frozen=True)

@@ -105,12 +105,12 @@ def observation(eqs: EquationsOfMotion) -> tuple[Kernel, tuple[str, ...], tuple[
         s = eqs.symbols()
         F = eqs.functions
         value, rate, S, bias = F["measures"](s.q, s.v, s.p, s.t)
-        chosen = _choose_measures(eqs)
+        chosen, drawn = _choose_measures(eqs), list(eqs.drawn_measures)
         kinetic, potential = F["energy"](s.q, s.v, s.z, s.p, s.t)
         phi = F["position"](s.q, s.p, s.t)
         rates = F["rates"](s.q, s.v, s.p, s.t)
         parts = [
-            value[chosen],
+            value[chosen + drawn],
             rate[chosen],
             F["reactions"](s.q, s.v, s.a, s.lam, s.z, s.u, s.p, s.t),
             F["outputs"](s.q, s.v, s.a, s.lam, s.z, s.u, s.p, s.t),
@@ -129,7 +129,7 @@ def observation(eqs: EquationsOfMotion) -> tuple[Kernel, tuple[str, ...], tuple[
             *eqs.speeds.names,
             *eqs.internal.names,
             *eqs.inputs.names,
-            *(m.names[k] for k in chosen),
+            *(m.names[k] for k in chosen + drawn),
             *(r.names[k] for k in chosen),
             *x.names,
             *y.names,
@@ -147,7 +147,7 @@ def observation(eqs: EquationsOfMotion) -> tuple[Kernel, tuple[str, ...], tuple[
             *eqs.speeds.units,
             *eqs.internal.units,
             *eqs.inputs.units,
-            *(m.units[k] for k in chosen),
+            *(m.units[k] for k in chosen + drawn),
             *(r.units[k] for k in chosen),
             *x.units,
             *y.units,

@@ -304,9 +304,7 @@ def in_model_coordinates(nodal: NodalMotions, modes: Modes, links: Sequence[Meas
     total = np.linalg.lstsq(np.array(rows), np.array(shapes), rcond=None)[0]
     nodal_modes = Modes(modes.eigenvalues, total, nodal.displacements,
                   frequency_deviations_hz=modes.frequency_deviations_hz)  # fmt: skip
-    elastic = to_elastic(nodal_modes, nodal.S, nodal.zeroed, nodal.rigid)
-    return Modes(elastic.eigenvalues, elastic.shapes, elastic.coordinates,
-                 frequency_deviations_hz=modes.frequency_deviations_hz)  # fmt: skip
+    return to_elastic(nodal_modes, nodal.S, nodal.zeroed, nodal.rigid)
 
 
 def _pieces(results: dict[str, Any]) -> list[Piece]:

@@ -7,14 +7,18 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dalembert.core.arguments import take_names
 from dalembert.core.atomic_files import write_text
 from dalembert.core.errors import DataError, FileFormatError, MissingExtraError
 from dalembert.record import Record
 from dalembert.view.animation import payload
+from dalembert.view.animation.machine_motion import add_estimate
 from dalembert.view.animation.machine_scene import machine_data
+
+if TYPE_CHECKING:
+    from dalembert.estimate import Estimate
 
 
 class Animation:
@@ -60,6 +64,7 @@ def animate(
     channels: str | Sequence[str] | None = None,
     structure: object = None,
     modes: object = None,
+    estimate: Estimate | None = None,
 ) -> Animation:
     """Make an animation: an HTML page that any browser plays, without a network.
 
@@ -82,6 +87,7 @@ def animate(
     structure : Frame, Solid or Structure that a run (channels named as its coordinates) or Modes belong to; the
         Mechanism or equations of a run that was read from a CSV file, which has no drawing; the Mechanism, equations
         or State that the Modes of a linear model belong to.
+    estimate : of a filter, drawn as a pale shadow of the run; its channels are ``estimate.<name>``.
     modes : of a structure or a machine: how many mode shapes, or the Modes themselves; 12 when left out.
 
     Returns
@@ -104,6 +110,10 @@ def animate(
             raise DataError("not-positive", f"{name} must be a positive number, not {value!r}.")
     trails = list(take_names("point", trail or ()))
     shown = list(take_names("channel", channels or ()))
+    if estimate is not None:
+        if not isinstance(result, Record) or result.scene is None:
+            raise DataError("ineffective-argument", "an estimate is drawn beside the run of a machine.")
+        result = add_estimate(result, estimate)
     animation = Animation(_data(result, fps, speed, trails, shown, structure, modes))
     if path is not None:
         animation.save(path)

@@ -9,7 +9,8 @@ weights that fall with the square of the distance.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from dalembert.equations.scene import PLANAR_POSE, SPATIAL_POSE, Place, Scene, S
 from dalembert.model.orientation import entries
 from dalembert.record import Array, Record
 from dalembert.view.animation.body_shapes import points3
+
+if TYPE_CHECKING:
+    from dalembert.estimate import Estimate
 
 _SPREAD = 25  # points along a line that represent all
 
@@ -242,6 +246,46 @@ def machine_motion(run: Record) -> MachineMotion:
     ]
     poses = Record(run.time, data, names)
     return MachineMotion(scene, poses if planar else _continuous(poses, bodies))
+
+
+def add_estimate(run: Record, estimate: Estimate, prefix: str = "estimate.") -> Record:
+    """The run as long as its estimate, with the estimated machine as a shadow of it in channels with a prefix."""
+    eqs = estimate.filter.process.source
+    if not isinstance(eqs, EquationsOfMotion) or eqs.scene is None:
+        raise DataError("no-scene", "this estimate has no machine to draw: its filter has a model without bodies.")
+    scene = Scene.from_json(eqs.scene_data)
+    value = eqs.kernel("measures").many(
+        estimate.states[:, : eqs.nq], np.zeros(eqs.nv), eqs.p, np.reshape(estimate.time, (-1, 1))
+    )[0]
+    columns = {name: value[:, k] for k, name in enumerate(eqs.measures.names)}
+    columns |= {name: estimate.states[:, k] for k, name in enumerate(eqs.coordinates.names)}
+    columns |= {name: estimate.record[name] for name in estimate.record.names if name in run.names}
+    shadow = Record.from_channels(estimate.time, {prefix + name: values for name, values in columns.items()})
+    part = run.between(max(run.time[0], shadow.time[0]), min(run.time[-1], shadow.time[-1]))
+    shadow = shadow.resample(times=part.time)
+
+    def rename(name: str) -> str:
+        return prefix + name
+
+    def rename_side(side: Any) -> Any:
+        return side if side is None or side.body is None else replace(side, body=rename(side.body))
+
+    bodies = [
+        replace(
+            body, name=rename(body.name), pale=True, pose=tuple(map(rename, body.channels(scene.planar))),
+            flexible=body.flexible and replace(body.flexible, coordinates=tuple(map(rename, body.elastic))),
+        )
+        for body in scene.bodies
+    ]  # fmt: skip
+    joints = [
+        replace(rename_side(joint), name=rename(joint.name), other=rename_side(joint.other)) for joint in scene.joints
+    ]
+    true = Scene.from_json(part.scene)
+    both = replace(true, bodies=(*true.bodies, *bodies), joints=(*true.joints, *joints))
+    return Record(
+        part.time, np.hstack([part.data, shadow.data]), (*part.names, *shadow.names),
+        (*part.units.values(), *shadow.units.values()), name=run.name, scene=both.to_json(),
+    )  # fmt: skip
 
 
 def _continuous(poses: Record, bodies: Sequence[SceneBody]) -> Record:

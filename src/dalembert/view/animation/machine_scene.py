@@ -89,7 +89,9 @@ def machine_data(
         body["points"] = points3(body.get("points", [])).tolist()
         if drawn.flexible is not None:
             body["flexible"] = _flexible(drawn, drawn.flexible, scene, motion.elastic(drawn.name))
-    joints = [_joint(joint) for joint in scene.joints]
+    pale = {body.name for body in scene.bodies if body.pale}
+    sides = [(joint, {joint.body, *(() if joint.other is None else (joint.other.body,))}) for joint in scene.joints]
+    joints = [_joint(joint) for joint, owners in sides if not owners & pale]
     names_of_joints = {joint["name"] for joint in joints}
     return {
         "kind": "machine",
@@ -210,6 +212,8 @@ def _bodies(scene: Scene, planar: bool, leaves: Mapping[str, Any]) -> list[dict[
         entry["shape"] = shape_of(_along_joints(body.shape, free_points, planar) or rolling.get(body.name), planar)
         if body.flexible is not None:
             entry["shape"] = None
+        if body.pale:
+            entry["pale"] = True
         if entry["shape"] is None and not planar and body.gyration is not None:
             entry["shape"] = solid_of(body.gyration)
         entries.append(entry)
