@@ -351,6 +351,11 @@ NO_NUMBERS: dict[str, Callable[[Any], Any]] = {
     "planar model": lambda x: da.symbolic.to_system(x),
     "names of symbols": lambda x: da.symbolic.to_sympy(1.0, symbols=x),
     "parts of an assembly": lambda x: da.symbolic.modular.Assembly("pair", x),
+    "known inputs beside unknown ones": lambda x: da.estimate.JointInputKalman(
+        SAMPLED, unknown="u1", Q=1.0, R=1.0, P0=1.0, inputs=x
+    ),
+    "data of a deformation": lambda x: da.structures.recover_deformation(block(), x, [0.0]),
+    "accelerations of efforts": lambda x: da.tree.inverse_dynamics(arm(), arm().state(), x),
     "bounds of an update": lambda x: softer(bounds=x),
     "deviations of an update": lambda x: softer(deviations=x),
     "unknowns of a model": lambda x: da.identify.StructuredModel(CHAIN, x),

@@ -34,7 +34,6 @@ def test_a_command_of_another_package_runs_with_help_options_and_exit_codes(tmp_
     assert result.returncode == 0, result.stderr
     assert json.loads(result.stdout) == {"coordinates": eqs.nq, "speeds": eqs.nv}
     assert result.stderr == "counted\n"
-    assert dalembert(tmp_path, "machine-size", "four-bar", "--quiet").stderr == ""
     wrong = dalembert(tmp_path, "machine-size", "no-such-model")
     assert wrong.returncode == 2 and wrong.stderr.startswith("FileFormatError: no-such-model: ")
     assert "--allow-outside" in dalembert(tmp_path, "machine-size", "--help").stdout

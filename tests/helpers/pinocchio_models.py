@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import dalembert as da
 from dalembert.core.arrays import FloatArray
@@ -23,7 +24,7 @@ from dalembert.equations import EquationsOfMotion, State
 from dalembert.mechanics.joints.joint_equations import joint_frames
 from dalembert.mechanics.tree.spanning import Branch, span
 
-pin: Any = __import__("pytest").importorskip("pinocchio")
+pin: Any = pytest.importorskip("pinocchio")
 
 SQUARE = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])  # of a Cardan joint at the angles zero
 REFERENCES = {
@@ -31,6 +32,22 @@ REFERENCES = {
     "world": pin.ReferenceFrame.WORLD,
     "local_world_aligned": pin.ReferenceFrame.LOCAL_WORLD_ALIGNED,
 }
+
+ROBOTS = [
+    pytest.param("panda_description/urdf/panda.urdf", False, marks=pytest.mark.slow),
+    ("go2_description/urdf/go2.urdf", True),
+    pytest.param("talos_data/robots/talos_reduced.urdf", True, marks=pytest.mark.slow),
+]  # an arm, a quadruped, a humanoid
+AGREEMENT = 1e-9
+
+
+def agree(ours: Any, theirs: Any, what: str) -> None:
+    size = np.abs(theirs).max(initial=1.0)
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=AGREEMENT * size, err_msg=what)
+
+
+def full(M: Any) -> Any:
+    return np.triu(M) + np.triu(M, 1).T
 
 
 def robot_file(name: str) -> Path:

@@ -86,6 +86,11 @@ FILES: dict[str, tuple[str, str]] = {
         "r.csv", rows(lambda k: "200" if k == 0 else "", head="Fs,F,a"),
     ),
     "lvm": ("r.lvm", LVM.format(columns="One") + rows(lambda k: f"{T[k]:.6f}", "\t", head="") ),
+    "lvm with a time for every channel": (
+        "r.lvm",
+        LVM.format(columns="Multi").replace("\tN\tg\t", "\tN\t\tg\t").replace("\tF\ta\t", "\tF\tX_Value\ta\t")
+        + rows(lambda k: f"{T[k]:.6f}", "\t", head="", form="{0}{m}{f:.6f}{m}{0}{m}{a:.6f}"),
+    ),
     "lvm without time": ("r.lvm", LVM.format(columns="No") + rows(lambda k: "", "\t", head="")),
 }  # fmt: skip
 

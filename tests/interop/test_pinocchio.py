@@ -17,29 +17,23 @@ import dalembert as da
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.tree.evaluation import evaluate
 from tests.helpers.joint_coordinates import random_state, random_tree
-from tests.helpers.pinocchio_models import REFERENCES, Twin, pin, read_robot, robot_file, twin_of, twin_of_file
+from tests.helpers.pinocchio_models import (
+    REFERENCES,
+    ROBOTS,
+    Twin,
+    agree,
+    full,
+    pin,
+    read_robot,
+    robot_file,
+    twin_of,
+    twin_of_file,
+)
 
 KINDS = ("revolute", "prismatic", "cylindrical", "screw", "planar", "universal", "spherical", "fixed", "floating")
-AGREEMENT = 1e-9
 joints = st.lists(st.tuples(st.sampled_from(KINDS), st.booleans()), min_size=1, max_size=7).filter(
     lambda chosen: any(kind != "fixed" for kind, _ in chosen)
 )
-ROBOTS = [
-    pytest.param("panda_description/urdf/panda.urdf", False, marks=pytest.mark.slow),
-    ("go2_description/urdf/go2.urdf", True),
-    pytest.param("talos_data/robots/talos_reduced.urdf", True, marks=pytest.mark.slow),
-]  # an arm, a quadruped, a humanoid
-
-
-def agree(ours: Any, theirs: Any, what: str) -> None:
-    ours, theirs = np.asarray(ours, dtype=float), np.asarray(theirs, dtype=float)
-    assert ours.shape == theirs.shape, what
-    size = np.abs(theirs).max(initial=1.0)
-    assert np.abs(ours - theirs).max(initial=0.0) <= AGREEMENT * size, what
-
-
-def full(M: Any) -> Any:
-    return np.triu(M) + np.triu(M, 1).T
 
 
 def columns(J: Any, rows: int) -> Any:

@@ -7,8 +7,6 @@ to 1e-9 of the largest entry of a result leaves room for them and for the condit
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -17,28 +15,14 @@ from hypothesis import strategies as st
 import dalembert as da
 from dalembert.equations import EquationsOfMotion, State
 from tests.helpers.joint_coordinates import random_state, random_tree
-from tests.helpers.pinocchio_models import Twin, pin, read_robot, robot_file, twin_of, twin_of_file
+from tests.helpers.pinocchio_models import ROBOTS, Twin, agree, full, pin, read_robot, robot_file, twin_of, twin_of_file
 from tests.helpers.tree_derivatives import differences, step_along
 
 KINDS = ("revolute", "prismatic", "cylindrical", "screw", "planar", "universal", "spherical", "fixed", "free")
-AGREEMENT, STEP = 1e-9, 0.02
+STEP = 0.02
 joints = st.lists(st.tuples(st.sampled_from(KINDS), st.booleans()), min_size=1, max_size=7).filter(
     lambda chosen: any(kind != "fixed" for kind, _ in chosen)
 )
-ROBOTS = [
-    pytest.param("panda_description/urdf/panda.urdf", False, marks=pytest.mark.slow),
-    ("go2_description/urdf/go2.urdf", True),
-    pytest.param("talos_data/robots/talos_reduced.urdf", True, marks=pytest.mark.slow),
-]  # an arm, a quadruped, a humanoid
-
-
-def agree(ours: Any, theirs: Any, what: str) -> None:
-    size = np.abs(theirs).max(initial=1.0)
-    np.testing.assert_allclose(ours, theirs, rtol=0, atol=AGREEMENT * size, err_msg=what)
-
-
-def full(M: Any) -> Any:
-    return np.triu(M) + np.triu(M, 1).T
 
 
 class Change:

@@ -150,7 +150,7 @@ def method_of(kind: str) -> Any:
 
 RUNS = [
     *(pytest.param(name, None, FEW) for name in QUICK),
-    *(pytest.param("four-bar", kind, FEW) for kind in ("GeneralizedAlpha", "Rosenbrock")),
+    *(pytest.param("four-bar", kind, FEW) for kind in ("Rosenbrock",)),
     *(pytest.param(name, kind, MANY, marks=slow) for name in list_models() for kind in INTEGRATORS),
 ]
 

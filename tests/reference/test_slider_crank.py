@@ -7,6 +7,7 @@ import pytest
 
 import dalembert as da
 from tests.helpers.findings import raises
+from tests.helpers.kinematic_machines import slider_crank
 
 L1, L2 = 0.3, 0.6
 
@@ -14,21 +15,6 @@ L1, L2 = 0.3, 0.6
 def crank_angle(t):
     """Speed 12.56 + 1.256 cos(2π 2t) rad/s from zero (spec 004, section 3.1)."""
     return 12.56 * t + 1.256 / (4 * np.pi) * da.sin(4 * np.pi * t)
-
-
-def machine() -> da.Mechanism:
-    """The slider moves on the y axis; crank and rod angles are counted from the x axis."""
-    m = da.Mechanism("slider-crank", planar=True)
-    rise = np.arccos(-L1 / L2)
-    crank = m.add_body("crank", mass=1.0, inertia=da.rod(L1), position=(L1 / 2, 0))
-    place = (L1 + L2 / 2 * np.cos(rise), L2 / 2 * np.sin(rise))
-    rod = m.add_body("rod", mass=1.0, inertia=da.rod(L2), position=place, angle=rise)
-    slider = m.add_body("slider", mass=1.0, inertia=0.0, position=(0, L2 * np.sin(rise)))
-    m.add_revolute("A", m.ground.at(0, 0), crank.at(-L1 / 2, 0))
-    m.add_revolute("B", crank.at(L1 / 2, 0), rod.at(-L2 / 2, 0))
-    m.add_revolute("C", rod.at(L2 / 2, 0), slider.at(0, 0))
-    m.add_prismatic("guide", m.ground.at(0, 0), slider.at(0, 0), axis=(0, 1))
-    return m
 
 
 def closed_form(th1, th1d, th1dd):
@@ -42,7 +28,7 @@ def closed_form(th1, th1d, th1dd):
 
 @pytest.fixture(scope="module")
 def eqs() -> da.EquationsOfMotion:
-    return da.equations(machine())
+    return da.equations(slider_crank(L1, L2))
 
 
 @pytest.fixture(scope="module")

@@ -24,6 +24,7 @@ from dalembert.equations import EquationsOfMotion, FunctionSource, State, requir
 from dalembert.expressions import Array, Kernel
 from dalembert.mechanics.tree.link_tree import PAYLOAD, TREE_FUNCTIONS
 from dalembert.record import Record
+from dalembert.record.checks import numbers
 from dalembert.solve.position.prescribed_motion import acceleration_name
 from dalembert.tree.payload import Payload
 
@@ -92,7 +93,7 @@ def read_speeds(eqs: EquationsOfMotion, given: Efforts, what: str, names: Sequen
         for name, value in zip(given, values, strict=True):
             speeds[..., places[eqs.full_name(name)]] = value
         return speeds
-    array = np.asarray(given, dtype=float)
+    array = numbers(given, what)
     if array.shape[-1:] != (eqs.nv,) or array.ndim > 2:
         raise DataError("wrong-shape", f"{what} has the shape {array.shape}; {eqs.name!r} has {eqs.nv} speeds.")
     return array

@@ -71,6 +71,7 @@ def cascade(
         require_name("coordinate", name, targets, "the motion", error=ModelError, argument="drives")
         require_name("input", channel, eqs.inputs.names, f"equations {eqs.name!r}", error=ModelError, argument="drives")
     names = tuple(inputs)
+    ModelError.when(not names, "empty", "drives must name the input of at least one coordinate.")
     gains = [read_by_coordinate(eqs, names, each) for each in (position, velocity, integral)]
     places = [eqs.coordinates.index[name] for name in names]
     rates = [eqs.measure_rates.names[eqs.measures.index[name]] for name in names]

@@ -194,8 +194,23 @@ def _problem(models: Any, structure: LawStructure, scheduled: str | None, harmon
     values = None if scheduled is None else np.array([_value_at(model, scheduled) for model in systems])
     family = Family.of(systems, drives, reads)
     K0, E = structure.affine(drives, reads)
-    E = np.array([each / np.abs(each).max() for each in (family.scaled(part) for part in E)])
-    return family, family.scaled(K0), E, basis(values, harmonics, len(systems)), values
+    K0, E = _balance(family.scaled(K0), np.array([family.scaled(part) for part in E]), len(drives), len(reads))
+    return family, K0, E, basis(values, harmonics, len(systems)), values
+
+
+def _balance(K0: FloatArray, E: FloatArray, nu: int, ny: int) -> tuple[FloatArray, FloatArray]:
+    """K₀ and E with states of one size, and with parameters whose share of the controller is one at the mean pole.
+
+    Only fixed states, as those of a PID, tell what a number at their output does; of others the entry is one.
+    """
+    size = np.abs(K0[nu:, :ny]).max(axis=1, initial=0.0)
+    T = np.concatenate([np.ones(nu), np.where(size > 0.0, size, 1.0)])
+    factor = 1.0 / T[:, None] * np.concatenate([np.ones(ny), T[nu:]])
+    K0, E = K0 * factor, E * factor
+    states = np.linalg.solve(1j * np.eye(len(K0) - nu) - K0[nu:, ny:], K0[nu:, :ny])
+    shares = np.abs(E[:, :nu, :ny] + E[:, :nu, ny:] @ states).max(axis=(1, 2))
+    shares = np.where(shares > 0.0, shares, np.abs(E).max(axis=(1, 2)))
+    return K0, E / shares[:, None, None]
 
 
 def _value_at(model: StateSpace, coordinate: str) -> float:
@@ -265,9 +280,18 @@ class _Search:
         return self.family.unscaled(parts)
 
     def objective(
-        self, places: Sequence[int], weight: float, *, soft: bool, sharp: float = 12.0, least: float = 1e-4
+        self,
+        places: Sequence[int],
+        weight: float,
+        *,
+        soft: bool,
+        hard: bool = True,
+        inside: bool = False,
+        sharp: float = 12.0,
+        least: float = 1e-4,
     ) -> Callable[[FloatArray], tuple[float, FloatArray]]:
-        """Of the models with these numbers: the soft goals, and ``weight`` times the squared excess of the hard ones.
+        """Of the models with these numbers: the soft goals, and ``weight`` times the squared excess of the hard ones;
+        of stable loops only where ``soft`` or ``inside``.
 
         sharp : power of the norm that stands for the largest ratio of the soft goals: 24 equal ones are 1.3 times one.
         least : distance of poles from the axis, of the mean pole, in any case.
@@ -295,12 +319,12 @@ class _Search:
             except np.linalg.LinAlgError:  # a step into gains without bound
                 return np.inf, np.zeros_like(theta)
             unstable = ~loops.stable
-            if soft and unstable.any():
+            if (soft or inside) and unstable.any():
                 return np.inf, np.zeros_like(theta)
             grow = np.maximum(loops.poles.real + least, 0.0)
             value = weight * float((grow**2).sum())
             loops.add_poles((2.0 * weight * grow).astype(complex))
-            for goal, ready in prepared[0]:
+            for goal, ready in prepared[0] if hard else ():
                 value += goal.evaluate(ready, loops, excess)
                 value += weight * float(unstable.sum()) * goal.needs_stability
             for goal, ready in prepared[1] if soft else ():
@@ -333,6 +357,25 @@ class _Search:
                 theta[j, 0] = poles[row - nu]
         return theta.ravel()
 
+    def satisfy(self, theta: FloatArray, places: list[int], steps: int, decay: float = 0.05) -> FloatArray:
+        """Descend to the hard goals of some models.
+
+        Goals that need stability say nothing of a loop without it. Where the search ends with such a loop, poles go
+        left of a decay (of the mean pole) first, and the search stays with stable loops.
+        """
+        zero: Callable[[float], bool] = lambda v: v <= 0.0  # noqa: E731
+        theta, value = descend(self.objective(places, 1.0, soft=False), theta, steps=steps, done=zero)
+        if value > 0.0 and not self.stable(theta, places):
+            poles = self.objective(places, 1.0, soft=False, hard=False, least=decay)
+            theta, _ = descend(poles, theta, steps=steps, done=zero, flat=1e-4)
+            if self.stable(theta, places):
+                theta, _ = descend(self.objective(places, 1.0, soft=False, inside=True), theta, steps=steps, done=zero)
+        return theta
+
+    def stable(self, theta: FloatArray, places: list[int]) -> bool:
+        """Whether the loops of some models are."""
+        return bool(FamilyLoops(self.family.only(places), self.gains(theta, self.functions[places])).stable.all())
+
     def solve(
         self, states: int, seed: int, starts: int, steps: int, rounds: int = 8, above: float = 0.01
     ) -> FloatArray:
@@ -348,7 +391,7 @@ class _Search:
             theta = self.initial(states, random, start == 0)
             places = sorted({int(k) for k in np.linspace(0, total - 1, min(total, 6))})
             for _ in range(rounds):
-                theta, _ = descend(self.objective(places, 1.0, soft=False), theta, steps=steps, done=lambda v: v <= 0.0)
+                theta = self.satisfy(theta, places, steps)
                 for weight in (10.0, 1e3, 1e5) if self.soft else ():
                     refined, value = descend(self.objective(places, weight, soft=True), theta, steps=steps,
                                              done=lambda v: False)  # fmt: skip

@@ -20,6 +20,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.core.arguments import take_names
 from dalembert.core.errors import DalembertError, DalembertWarning, DataError, ModelError
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import Channels
@@ -171,8 +172,7 @@ def _augment(model: Any, unknown: Any, inputs: Names, outputs: Names, dt: float 
     if not places:
         raise ModelError("empty", "no unknown input is named.", Advice("Use {}.", Call("da.estimate.Kalman")))
     names = [model.inputs[k] for k in places]
-    others = [name for name in model.inputs if name not in names] if inputs is None else inputs
-    others = [others] if isinstance(others, str) else list(others)
+    others = take_names("input", [name for name in model.inputs if name not in names] if inputs is None else inputs)
     both = [name for name in others if name in names]
     if both:
         problem = f"{', '.join(both)}: an input is either known or unknown."

@@ -13,6 +13,7 @@ from dalembert.files.tables.clock import BY_RATE
 from dalembert.files.tables.header_units import is_time_unit
 from dalembert.files.tables.layout import DELIMITERS, TextTable
 
+LABVIEW_TIME = "X_Value"
 FORMULA = re.compile(r"'*[=+\-@＝＋－＠].")  # a spreadsheet would compute this; an apostrophe before it makes it text
 
 
@@ -36,7 +37,9 @@ def read_head(found: TextTable, max_bytes: int) -> tuple[list[str], list[str] | 
     for i, name in enumerate(names):
         if not name:
             raise FileFormatError("bad-name", f"column {i + 1} has no name in the header.", line=line)
-        if name in seen:
+        if name == LABVIEW_TIME and name in seen:  # a column of time for every channel
+            names[i] = f"{name} {i}"
+        elif name in seen:
             raise FileFormatError("taken-name", f"two columns are named {name!r:.80} in the header.", line=line)
         seen.add(name)
     if len(names) < 2:  # one column is not a table: the delimiter was not found

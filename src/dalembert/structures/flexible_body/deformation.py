@@ -19,11 +19,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.core.arrays import FloatArray
+from dalembert.core.declare import instance
 from dalembert.core.errors import ModelError, ModelWarning, unknown_name
 from dalembert.core.findings import Advice, Argument
 from dalembert.model.flexible import FlexibleBodyData
 from dalembert.model.flexible_check import still_nodes
 from dalembert.record import Record
+from dalembert.record.checks import numbers
 from dalembert.structures.analysis.spinning import find_point_masses
 from dalembert.structures.analysis.statics import StaticSolution
 from dalembert.structures.assembly.structure import Structure, assemble_structure
@@ -71,7 +73,7 @@ def recover_deformation(
     True
     """
     structure = source if isinstance(source, Structure) else assemble_structure(source)
-    values = body_data.finite_elements
+    values = instance(FlexibleBodyData)("body_data", body_data).finite_elements
     shapes = None if values is None else values.shapes
     if shapes is None:
         raise ModelError(
@@ -86,7 +88,7 @@ def recover_deformation(
     elif body is not None or at is not None:
         problem = "body and time belong to a run; elastic coordinates were given."
         raise ModelError("ineffective-argument", problem, where={"body": body_data.name})
-    coordinates = np.asarray(eta, dtype=np.float64)
+    coordinates = numbers(eta, "eta")
     if coordinates.shape != (body_data.modes,) or not np.isfinite(coordinates).all():
         raise ModelError(
             "wrong-shape",

@@ -320,8 +320,11 @@ def study() -> Outcome:
                                        "cascade": after["P/PI"] / after["slow"]},
         },
     }  # fmt: skip
+    with mpl.rc_context(STYLE):
+        spectra = Picture("spectra", _spectra(runs), "Spectrum of a strain of the second link in that run.")
     pieces = [
         *_pieces(results, models, design, runs, eqs),
+        spectra,
         *_robustness(results, models, design, robust_design, covered),
     ]
     return Outcome("Fast control of an elastic arm in every pose", results, pieces, {"seed": SEED}, model=(m, eqs))

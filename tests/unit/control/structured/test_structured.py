@@ -114,6 +114,19 @@ def test_soft_goals_count_on_models_that_do_not_begin_the_search():
     assert worst[0] == pytest.approx(worst[1], rel=0.01)
 
 
+def test_pid_loops_of_a_servo_meet_tracking_margin_and_damping():
+    """Loops with the integrators of plant and controller begin unstable: stability comes first, then the goals."""
+    servos = []
+    for inertia in (0.8, 1.0, 1.3):
+        A, B = [[0, 1], [0, -0.2 / inertia]], [[0, 0], [0, 1 / inertia]]
+        servos.append(da.StateSpace(A, B, [[-1, 0]], [[1, 0]], inputs=["wanted", "torque"], outputs="error"))
+    hard = [DampingGoal(0.5), TrackingGoal("wanted", "error", bandwidth=2.0), PhaseMarginGoal(math.radians(45))]
+    design = structured(servos, PIDLoops({"torque": "error"}, filter=0.02), hard=hard)
+    assert len(design.goals) == 9 and all(goal.holds for goal in design.goals)
+    at_rest = design.closed_loop().select(inputs="wanted", outputs="error").dc_gain()
+    assert abs(at_rest[0, 0]) < 1e-6
+
+
 def test_every_structure_has_its_zeros_and_damps():
     pairs = {"force": ("x1", "v1")}
     structures = {

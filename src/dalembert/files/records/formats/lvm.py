@@ -2,7 +2,8 @@
 
 A head of lines ``key<separator>values`` ends with ``***End_of_Header***``; one per segment follows, with units
 (``Y_Unit_Label``) and sample times (``Delta_X``) of the channels, then names and numbers. ``X_Columns No`` means that
-time is not written. The first segment is read (NI, *Specification for the LabVIEW Measurement File*).
+time is not written, ``X_Columns Multi`` that every channel has a column of it. The first segment is read (NI,
+*Specification for the LabVIEW Measurement File*).
 """
 
 from __future__ import annotations
@@ -10,10 +11,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from dalembert.core.errors import FileFormatError
 from dalembert.files.records.format import RECORD_FORMATS, Reading, RecordFormat
 from dalembert.files.records.formats import csv
 from dalembert.files.tables import bounds
+from dalembert.files.tables.header import LABVIEW_TIME
 from dalembert.files.tables.header_units import read_unit_cell
 from dalembert.record import Record
 
@@ -40,9 +44,12 @@ def read(path: Path, how: Reading) -> Record:
     if step is None and head.get("X_Columns", [""])[0] == "No":
         step = _number(head.get("Delta_X", [""])[0])
     record = csv.read(path, replace(how, skip=skip, delimiter=separator, dt=step))
-    names = [name for name in record.names if name != "Comment"]
+    clocks = [name for name in record.names if name.startswith(f"{LABVIEW_TIME} ")]
+    apart = any(np.abs(record[name] - record.time).max() > 0.01 * record.sample_time for name in clocks)
+    FileFormatError.when(apart, "not-supported", "channels have times of their own. Write them with X_Columns One.")
+    names = [name for name in record.names if name != "Comment" and name not in clocks]
     record = record.select(*names) if names else record
-    units = [unit.strip() for unit in head.get("Y_Unit_Label", [])][: len(names)]
+    units = [unit.strip() for unit in head.get("Y_Unit_Label", [])][:: 2 if clocks else 1][: len(names)]
     units += [""] * (len(names) - len(units))
     read_units = [
         read_unit_cell(name, "" if name in how.known_units else _UNITS.get(unit.lower(), unit))

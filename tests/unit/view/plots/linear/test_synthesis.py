@@ -103,6 +103,7 @@ def test_the_page_of_a_robust_controller_has_mu(uncertain, tmp_path):
     assert "structured singular value is at most" in text and text.count("<img") >= 6
 
 
+@pytest.mark.slow
 def test_the_page_of_a_scheduled_controller_has_goals_and_gains(tmp_path):
     plants = [StateSpace([[0, 1], [-k, 0]], [0, 1], inputs="u", provenance={"at": {"turn.angle": k}}) for k in (1, 2)]
     design = structured(plants, StaticGain(), hard=[DampingGoal(0.5)], scheduled="turn.angle")
