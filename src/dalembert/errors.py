@@ -16,19 +16,7 @@ from dalembert.core.errors import (
 from dalembert.core.findings import Advice, Argument, Call, Finding
 
 __all__ = [
-    "Advice",
-    "Argument",
-    "AssemblyError",
-    "Call",
-    "ConvergenceError",
-    "DalembertError",
-    "DalembertWarning",
-    "DataError",
-    "FileFormatError",
-    "Finding",
-    "Interrupted",
-    "MissingExtraError",
-    "ModelError",
-    "ModelWarning",
+    "Advice", "Argument", "AssemblyError", "Call", "ConvergenceError", "DalembertError", "DalembertWarning",
+    "DataError", "FileFormatError", "Finding", "Interrupted", "MissingExtraError", "ModelError", "ModelWarning",
     "SimulationWarning",
-]
+]  # fmt: skip

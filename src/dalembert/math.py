@@ -1,47 +1,6 @@
 """Functions of numbers and of symbols: in laws of forces, inputs and sensors they stay expressions."""
 
-from dalembert.expressions.quantities import (
-    absolute,
-    acos,
-    asin,
-    atan,
-    atan2,
-    cos,
-    cosh,
-    exp,
-    log,
-    maximum,
-    minimum,
-    pi,
-    sign,
-    sin,
-    sinh,
-    sqrt,
-    table,
-    tan,
-    tanh,
-    where,
-)
+from dalembert.expressions import quantities
+from dalembert.expressions.quantities import *  # noqa: F403
 
-__all__ = [
-    "absolute",
-    "acos",
-    "asin",
-    "atan",
-    "atan2",
-    "cos",
-    "cosh",
-    "exp",
-    "log",
-    "maximum",
-    "minimum",
-    "pi",
-    "sign",
-    "sin",
-    "sinh",
-    "sqrt",
-    "table",
-    "tan",
-    "tanh",
-    "where",
-]
+__all__ = quantities.__all__

@@ -48,13 +48,12 @@ def test_a_system_goes_to_python_control_and_back_with_its_names(system):
     there = system.to_control()
     assert there.input_labels == ["push", "pull"]
     assert there.state_labels == list(system.states)
-    back = StateSpace.from_control(there, units={"push": "N"})
+    back = StateSpace.from_control(there)
     for symbol in "ABCD":
         np.testing.assert_array_equal(getattr(back, symbol), getattr(system, symbol))
     assert (back.dt, back.states, back.inputs, back.outputs) == (
         system.dt, system.states, system.inputs, system.outputs,
     )  # fmt: skip
-    assert back.units == {"push": "N"}
 
 
 def test_a_transfer_function_of_python_control_becomes_a_state_space():

@@ -9,6 +9,7 @@ results; a `Quantity` is a number that may stay symbolic in a model.
 """
 
 from dalembert.core.arrays import FloatArray as Array
+from dalembert.expressions import quantities
 from dalembert.expressions.calling import call_user, of_time, one_value, raise_signals
 from dalembert.expressions.installation import doctor, engine
 from dalembert.expressions.kernels import (
@@ -21,67 +22,12 @@ from dalembert.expressions.kernels import (
     spread_over_cores,
     start_task,
 )
-from dalembert.expressions.quantities import (
-    Quantity,
-    absolute,
-    acos,
-    asin,
-    atan,
-    atan2,
-    cos,
-    cosh,
-    exp,
-    log,
-    maximum,
-    minimum,
-    pi,
-    sign,
-    sin,
-    sinh,
-    sqrt,
-    table,
-    tan,
-    tanh,
-    where,
-)
+from dalembert.expressions.quantities import *  # noqa: F403
+from dalembert.expressions.quantities import Quantity
 from dalembert.expressions.work import count_work
 
 __all__ = [
-    "Array",
-    "Expr",
-    "FLAT_LIMIT",
-    "Kernel",
-    "LaneLoop",
-    "Quantity",
-    "absolute",
-    "acos",
-    "asin",
-    "atan",
-    "atan2",
-    "call_user",
-    "cores",
-    "cos",
-    "cosh",
-    "count_work",
-    "doctor",
-    "engine",
-    "exp",
-    "log",
-    "maximum",
-    "minimum",
-    "of_time",
-    "one_value",
-    "pi",
-    "raise_signals",
-    "run_together",
-    "sign",
-    "sin",
-    "sinh",
-    "spread_over_cores",
-    "sqrt",
-    "start_task",
-    "table",
-    "tan",
-    "tanh",
-    "where",
-]
+    "Array", "Expr", "FLAT_LIMIT", "Kernel", "LaneLoop", "Quantity", "call_user", "cores", "count_work", "doctor",
+    "engine", "of_time", "one_value", "raise_signals", "run_together", "spread_over_cores", "start_task",
+]  # fmt: skip
+__all__ += quantities.__all__

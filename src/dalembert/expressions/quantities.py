@@ -13,6 +13,11 @@ import numpy as np
 from dalembert.core.errors import ModelError
 from dalembert.core.findings import Advice, Call
 
+__all__ = [
+    "absolute", "acos", "asin", "atan", "atan2", "cos", "cosh", "exp", "log", "maximum", "minimum", "pi", "sign", "sin",
+    "sinh", "sqrt", "table", "tan", "tanh", "where",
+]  # fmt: skip
+
 pi = math.pi
 
 

@@ -354,7 +354,7 @@ class StateSpace(Responding):
         )  # fmt: skip
 
     @classmethod
-    def from_control(cls, other: Any, *, units: Mapping[str, str] | None = None) -> StateSpace:
+    def from_control(cls, other: Any) -> StateSpace:
         """From a linear system of python-control, names included."""
         control = require_extra("control", "control")
         if not isinstance(other, control.StateSpace):
@@ -379,7 +379,7 @@ class StateSpace(Responding):
         return cls(
             other.A, other.B, other.C, other.D, other.dt or None,
             states=other.state_labels, inputs=other.input_labels, outputs=other.output_labels,
-            units=units, provenance={"from": "python-control"},
+            provenance={"from": "python-control"},
         )  # fmt: skip
 
     def to_scipy(self) -> Any:

@@ -48,7 +48,6 @@ from dalembert.loop.wiring import (
     as_laws,
     as_observer_step,
     read_actuators,
-    read_switch,
     within_limits,
 )
 from dalembert.solve.constrained.solve import LARGE, forward_expressions
@@ -79,7 +78,6 @@ def close_loop(
     observer: object = None,
     *,
     actuators: Mapping[str, ActuatorLimits] | None = None,
-    switch_on: object = None,
 ) -> EquationsOfMotion:
     """The machine with its controller inside: equations of motion of the closed loop.
 
@@ -89,7 +87,6 @@ def close_loop(
     laws : a controller (``.law()``), a `Law`, or a list of them; all continuous (``dt`` None).
     observer : continuous, between sensors and laws.
     actuators : driven input -> `ActuatorLimits` with limits or resolution (rates and delays need a sampled law).
-    switch_on : anything but None adds the parameter ``"control.on"`` (0: the laws do nothing) at 0.
 
     Returns
     -------
@@ -98,10 +95,9 @@ def close_loop(
     estimates are outputs ``"estimate.<name>"``, states of laws ``"<law>.<name>"``. Laws and observers that
     read a driven input get it as it acts, behind its actuator.
     """
-    switch = SwitchOn() if switch_on is None else SwitchOn(0.0) if switch_on is True else read_switch(switch_on)
     limits = read_actuators(actuators)
     read = as_laws(within_limits(laws, limits))
-    return close_equations(require_equations(eqs), read, as_observer_step(observer, None), limits, switch, ()).eqs
+    return close_equations(require_equations(eqs), read, as_observer_step(observer, None), limits, SwitchOn(), ()).eqs
 
 
 def close_equations(

@@ -22,14 +22,9 @@ if TYPE_CHECKING:
 
 # Usual systems of units of finite-element models: one metre and one kilogram in their units of length and mass.
 UNITS = (
-    ("mm and t", 1e-3, 1e3),
-    ("mm and kg", 1e-3, 1.0),
-    ("mm and g", 1e-3, 1e-3),
-    ("m and g", 1.0, 1e-3),
-    ("m and t", 1.0, 1e3),
-    ("inches and lbf s²/in", 0.0254, 175.126835),
-    ("cm and g", 1e-2, 1e-3),
-)
+    ("mm and t", 1e-3, 1e3), ("mm and kg", 1e-3, 1.0), ("mm and g", 1e-3, 1e-3), ("m and g", 1.0, 1e-3),
+    ("m and t", 1.0, 1e3), ("inches and lbf s²/in", 0.0254, 175.126835), ("cm and g", 1e-2, 1e-3),
+)  # fmt: skip
 
 
 def refuse_unsound(data: FlexibleBodyData) -> None:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from dalembert.structures.assembly.structure import Structure as Structure
     from dalembert.structures.assembly.structure import assemble_structure as assemble_structure
     from dalembert.structures.continuous.assumed_modes import AssumedModes as AssumedModes
-    from dalembert.structures.continuous.assumed_modes import Attached as Attached
     from dalembert.structures.continuous.assumed_modes import Trial as Trial
     from dalembert.structures.continuous.assumed_modes import assumed_modes as assumed_modes
     from dalembert.structures.continuous.bars import Bar as Bar

@@ -7,14 +7,5 @@ from dalembert.sweeps.swept import Swept
 from dalembert.sweeps.trials import Simulation
 
 __all__ = [
-    "Design",
-    "Grid",
-    "LatinHypercube",
-    "Normal",
-    "Points",
-    "Simulation",
-    "Sobol",
-    "Swept",
-    "read_sweep",
-    "sweep",
-]
+    "Design", "Grid", "LatinHypercube", "Normal", "Points", "Simulation", "Sobol", "Swept", "read_sweep", "sweep",
+]  # fmt: skip

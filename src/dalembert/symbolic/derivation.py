@@ -232,7 +232,6 @@ class Derivation:
         rates: Mapping[str, float] | None = None,
         *,
         inputs: Mapping[str, float] | None = None,
-        parameters: Mapping[str, float] | None = None,
         t: float = 0.0,
     ) -> SolvedMotion:
         """Accelerations and multipliers at a state, solved in the way of the formalism.
@@ -243,7 +242,7 @@ class Derivation:
         q = _column(s.coordinate_names, coordinates, "coordinate")
         qdot = _column(s.coordinate_names, rates or {}, "coordinate")
         u = _column(s.input_names, inputs or {}, "input")
-        p = np.array(list(s.values(parameters).values()), dtype=float)
+        p = np.array(list(s.values().values()), dtype=float)
         results = [np.array(entry) for entry in self._function.call([q, qdot, u, p, real_number("t", t)])]
         for name, value in zip(self._parts, results, strict=False):
             if not np.isfinite(value).all():
@@ -256,17 +255,14 @@ class Derivation:
         vdot, lam = self.method(values)
         return SolvedMotion(values["N"] @ vdot + values["bias"], vdot, lam, self._reactions(values, vdot))
 
-    def conserved_along(
-        self, record: Record, quantities: Sequence[Conserved] = (), *, parameters: Mapping[str, float] | None = None
-    ) -> Record:
+    def conserved_along(self, record: Record, quantities: Sequence[Conserved] = ()) -> Record:
         """Conserved quantities along a run of these equations, as channels of a record.
 
         record : with the coordinates and speeds of the derivation, as ``da.simulate`` of its equations gives.
         quantities : those of `noether`, for example; ``conserved`` of the derivation where left out.
-        parameters : values other than those of the system.
         """
         s, motion = self.system, self.motion
-        values = s.values(parameters)
+        values = s.values()
         rates = ca.Function("rates", [s.q, motion.v, s.p, s.t], [motion.qdot])
         rate_symbols = SX.sym("rates", s.q.shape[0])
         column = ca.vertcat(SX(0, 1), *(quantity.expression for quantity in quantities or self.conserved))

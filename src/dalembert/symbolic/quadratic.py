@@ -25,9 +25,7 @@ from dalembert.symbolic.system import System
 SX = ca.SX
 
 
-def linearize_energies(
-    system: System, at: Mapping[str, float] | None = None, *, parameters: Mapping[str, float] | None = None
-) -> SecondOrder:
+def linearize_energies(system: System, at: Mapping[str, float] | None = None) -> SecondOrder:
     """The linear system about a rest pose, from the quadratic part of the energies.
 
     at : coordinates of the pose; as drawn where left out. It must be an equilibrium without inputs.
@@ -45,7 +43,7 @@ def linearize_energies(
     f = ca.Function("quadratic", [q, v, u, system.p, system.t], [ca.densify(SX(form)) for form in second.values()])
     pose = [float((at or {}).get(name, system.drawn[name])) for name in system.coordinate_names]
     count = len(pose)
-    numbers = f.call([pose, np.zeros(count), np.zeros(u.shape[0]), list(system.values(parameters).values()), 0.0])
+    numbers = f.call([pose, np.zeros(count), np.zeros(u.shape[0]), list(system.values().values()), 0.0])
     matrices = {name: np.array(value) for name, value in zip(second, numbers, strict=True)}
     require_equilibrium(system, matrices["rest"][:, 0], max(float(np.abs(matrices["K"]).max()), 1e-300))
     damping, stiffness = -matrices["Qv"], matrices["K"] - matrices["Mg"] - matrices["Qx"]

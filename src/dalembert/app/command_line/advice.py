@@ -10,47 +10,24 @@ from dalembert.core.text import to_option
 NAMED = "NAME=VALUE"
 # keyword -> options with this meaning, of which the command takes the first one that it has; value (None: of the text)
 MEANT: dict[str, tuple[tuple[str, ...], str | None]] = {
-    "start": (("--start",), NAMED),
-    "velocity": (("--start",), NAMED),
-    "guess": (("--guess",), NAMED),
-    "rates": (("--rate",), NAMED),
-    "hold": (("--hold",), NAMED),
-    "inputs": (("--inputs", "--input"), NAMED),
-    "outputs": (("--outputs",), "NAMES"),
-    "coordinates": (("--independent", "--map"), "NAMES"),
-    "until": (("--until",), None),
-    "every": (("--every", "--resample"), None),
-    "dt": (("--dt",), None),
-    "time": (("--time",), None),
-    "order": (("--order",), None),
-    "step": (("--step",), None),
-    "rtol": (("--rtol",), None),
-    "max_steps": (("--max-steps",), None),
-    "method": (("--method",), None),
-    "P0": (("--P0",), None),
-    "store": (("--store",), None),
-    "structure": (("--model",), "MODEL"),
-    "rows": (("--rows",), None),
-    "detrend": (("--detrend",), None),
-    "units": (("--unit",), "NAME=UNIT"),
-    "workers": (("--workers",), None),
-    "allow_outside": (("--allow-outside",), ""),
-    "folders": (("--read",), "folders=DIR"),
-    "base": (("--read",), "base=free"),
-    "repair": (("--read",), "repair=yes"),
-}
+    "start": (("--start",), NAMED), "velocity": (("--start",), NAMED), "guess": (("--guess",), NAMED),
+    "rates": (("--rate",), NAMED), "hold": (("--hold",), NAMED), "inputs": (("--inputs", "--input"), NAMED),
+    "outputs": (("--outputs",), "NAMES"), "coordinates": (("--independent", "--map"), "NAMES"),
+    "until": (("--until",), None), "every": (("--every", "--resample"), None), "dt": (("--dt",), None),
+    "time": (("--time",), None), "order": (("--order",), None), "step": (("--step",), None),
+    "rtol": (("--rtol",), None), "max_steps": (("--max-steps",), None), "method": (("--method",), None),
+    "P0": (("--P0",), None), "store": (("--store",), None), "structure": (("--model",), "MODEL"),
+    "rows": (("--rows",), None), "detrend": (("--detrend",), None), "units": (("--unit",), "NAME=UNIT"),
+    "workers": (("--workers",), None), "allow_outside": (("--allow-outside",), ""),
+    "folders": (("--read",), "folders=DIR"), "base": (("--read",), "base=free"), "repair": (("--read",), "repair=yes"),
+}  # fmt: skip
 # a function of the library -> command, option or table with the same effect
 COMMANDS = {
-    "da.check": "dalembert check",
-    "da.read_modes": "dalembert modes FILE",
-    "da.read_record": "dalembert look FILE",
-    "da.structures.correlate": "dalembert modes MODEL --compare FILE",
-    "da.identify.repair": "--repair",
-    "da.identify.trim": "--between",
-    "da.identify.decimate": "--resample",
-    "Record.resample": "--resample",
+    "da.check": "dalembert check", "da.read_modes": "dalembert modes FILE", "da.read_record": "dalembert look FILE",
+    "da.structures.correlate": "dalembert modes MODEL --compare FILE", "da.identify.repair": "--repair",
+    "da.identify.trim": "--between", "da.identify.decimate": "--resample", "Record.resample": "--resample",
     "Mechanism.parameter": "the table [parameters] of the model file",
-}
+}  # fmt: skip
 
 
 def speak_options(options: Collection[str]) -> Callable[[Part], str | None]:

@@ -50,7 +50,6 @@ def step_info(
     *,
     input: str | None = None,
     final: Annotated[float, number] | None = None,
-    settle: Annotated[float, number] = 0.02,
 ) -> StepInfo:
     """Rise time, settling time, overshoot and peak of a step response.
 
@@ -60,7 +59,6 @@ def step_info(
     output : channel to judge; needed where there are several.
     input : needed where there are several.
     final : value in the end; the steady state of a system, the last sample of a record where left out.
-    settle : half width of the band of settling, as a share of the change.
 
     Examples
     --------
@@ -73,7 +71,7 @@ def step_info(
         name = system.names[place("output", output, system.names, "the record")]
         t, y, unit = np.array(system.time), np.array(system[name]), system.units[name]
         last = float(y[-1]) if final is None else final
-        return _judge(name, unit, t - t[0], y, float(y[0]), last, settle)
+        return _judge(name, unit, t - t[0], y, float(y[0]), last)
     if isinstance(system, SecondOrder):
         system = system.state_space()
     j, i = place("input", input, system.inputs, "the system"), place("output", output, system.outputs, "the system")
@@ -92,7 +90,7 @@ def step_info(
         shift = 0.5 * (y[top - 1] - y[top + 1]) / bend if bend else 0.0
         y[top] -= 0.5 * bend * shift**2
         t[top] += shift * (t[1] - t[0])
-    return _judge(name, system.units.get(name, ""), t, y, 0.0, last, settle)
+    return _judge(name, system.units.get(name, ""), t, y, 0.0, last)
 
 
 def _grid(
@@ -114,7 +112,9 @@ def _grid(
     return np.linspace(0.0, span, count)
 
 
-def _judge(name: str, unit: str, t: FloatArray, y: FloatArray, first: float, final: float, settle: float) -> StepInfo:
+def _judge(
+    name: str, unit: str, t: FloatArray, y: FloatArray, first: float, final: float, settle: float = 0.02
+) -> StepInfo:
     change = final - first
     top = int(np.argmax(np.abs(y - first)))
     peak, at = float(y[top]), float(t[top])

@@ -26,7 +26,6 @@ from dalembert.control.plant import (
     Driven,
     Horizon,
     InputWeight,
-    OutputWeight,
     Plant,
     SampleTime,
     StateWeight,
@@ -62,7 +61,6 @@ def plan_motion(
     Q: StateWeight | None = None,
     R: InputWeight = 1.0,
     N: CrossWeight | None = None,
-    Qy: OutputWeight | None = None,
     Q_T: StateWeight | None = None,
     inputs: Driven = None,
     dt: SampleTime | None = None,
@@ -78,7 +76,7 @@ def plan_motion(
     ----------
     start : {state: value} or (nx,)
         State at the beginning; states left out are at the operating point.
-    Q, R, N, Qy, Q_T, inputs, dt, cost : as of :func:`lqr`
+    Q, R, N, Q_T, inputs, dt, cost : as of :func:`lqr`
         ``Q`` may be left out: then only effort is weighted. They weigh deviations from the operating point.
 
     Returns
@@ -96,7 +94,7 @@ def plan_motion(
     ([6.0, 3.0, 0.0, -3.0, -6.0], 12.0)
     """
     drives, T = tuple(inputs or ()), horizon
-    model, Q_, R_, N_ = pose_problem(system, drives, Q, R, N, Qy, dt, cost)
+    model, Q_, R_, N_ = pose_problem(system, drives, Q, R, N, None, dt, cost)
     intervals = steps if model.dt is None else horizon_steps(T, model.dt)
     B = model.B[:, [model.inputs.index(name) for name in drives]]
     A_, G, H, RB, RN = without_cross_term(model.A, B, Q_, R_, N_)

@@ -127,26 +127,21 @@ class CompositeLaw:
         )
         return {"u0": u0, "u2": u2, "fast": u - u0 - u2, "eta": eta, "rate": rate}
 
-    def plant(self, pose: Mapping[str, float], *, slow: bool = True) -> Any:
-        """The linear model at rest in a pose, for a design of the fast law on the whole machine.
-
-        slow : with the slow law closed. Outputs are the states: deviations of slow coordinates and η, then their rates;
-            inputs are those of the fast law (``torque.fast``).
-        """
+    def plant(self, pose: Mapping[str, float]) -> Any:
+        """The linear model at rest in a pose, for a design of the fast law on the whole machine."""
         from dalembert.linear import StateSpace
 
         two = self.two
         q = _pose(two, [pose])
         A, B = (part[0] for part in _machine(two, *_rest(two, q)))
-        if slow:
-            core = _core(two, self.slow, None, self.correction)
-            law = CompositeLaw(two, self.slow, None, self.drives, None, self.correction, core, self.workspace)
-            gain, eta = _gains(law, q, _rest(two, q)[0])
-            A = A + B @ gain[0][: len(self.drives)]
-            T = np.eye(len(A))
-            rows = [*_rows(two, "fast", 0), *_rows(two, "fast", 1)]
-            T[rows] = eta[0]
-            A, B = T @ A @ np.linalg.inv(T), T @ B
+        core = _core(two, self.slow, None, self.correction)
+        law = CompositeLaw(two, self.slow, None, self.drives, None, self.correction, core, self.workspace)
+        gain, eta = _gains(law, q, _rest(two, q)[0])
+        A = A + B @ gain[0][: len(self.drives)]
+        T = np.eye(len(A))
+        rows = [*_rows(two, "fast", 0), *_rows(two, "fast", 1)]
+        T[rows] = eta[0]
+        A, B = T @ A @ np.linalg.inv(T), T @ B
         names = _reads(two)
         return StateSpace(A, B, states=names, inputs=[name + FAST for name in self.drives],
                           provenance={"made by": "composite"})  # fmt: skip

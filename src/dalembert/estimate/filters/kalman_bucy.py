@@ -120,17 +120,15 @@ class KalmanBucy:
         poles = np.linalg.eigvals(self.A - K @ self.C)
         return SteadyGain(K, K, solution.X, solution.X, self.R, poles, solution.residual, self.model.states, True)
 
-    def first_covariance(self, P0: Variances = None) -> Array:
-        if P0 is not None:
-            return covariance("P0", P0, self.model.states, "state")
+    def first_covariance(self) -> Array:
         return self.P0 if self.P0 is not None else self.steady.P
 
-    def covariances(self, times: object, P0: Variances = None) -> Array:
-        """(N, nx, nx) P at these times [s], the first being that of P0; exact."""
+    def covariances(self, times: object) -> Array:
+        """(N, nx, nx) P at these times [s], the first being P0; exact."""
         t = np.asarray(times, dtype=float).reshape(-1)
         if len(t) == 0 or not np.isfinite(t).all() or (np.diff(t) <= 0).any():
             raise DataError("not-increasing", "times must be finite and increase.")
-        P = self.first_covariance(P0)
+        P = self.first_covariance()
         result = [P]
         elements: dict[float, Any] = {}
         for step in np.diff(t):

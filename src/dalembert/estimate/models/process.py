@@ -36,15 +36,9 @@ Variances = (  # a covariance: a number, the diagonal, a matrix, variances by na
 InitialState = Mapping[str, float] | Sequence[float] | Array | State | None  # None: that of the model
 SX = ca.SX
 ARGUMENTS = {
-    "step": "x u p t dt",
-    "rate": "x u p t",
-    "outputs": "x u p t",
-    "retract": "x e p t",
-    "difference": "x x0 p t",
-    "slope": "x x0 p t",
-    "step_slopes": "x dx u p t dt",
-    "report": "x u p t",
-}
+    "step": "x u p t dt", "rate": "x u p t", "outputs": "x u p t", "retract": "x e p t", "difference": "x x0 p t",
+    "slope": "x x0 p t", "step_slopes": "x dx u p t dt", "report": "x u p t",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

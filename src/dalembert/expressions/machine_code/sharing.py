@@ -20,25 +20,10 @@ if TYPE_CHECKING:
 COSTLY = tuple(
     getattr(ca, f"OP_{name}")
     for name in [
-        "SIN",
-        "COS",
-        "TAN",
-        "ASIN",
-        "ACOS",
-        "ATAN",
-        "SINH",
-        "COSH",
-        "TANH",
-        "ASINH",
-        "ACOSH",
-        "ATANH",
-        "EXP",
-        "LOG",
-        "ERF",
-        "LOG1P",
-        "EXPM1",
+        "SIN", "COS", "TAN", "ASIN", "ACOS", "ATAN", "SINH", "COSH", "TANH", "ASINH", "ACOSH", "ATANH", "EXP", "LOG",
+        "ERF", "LOG1P", "EXPM1",
     ]
-)
+)  # fmt: skip
 
 
 def find_writers(code: Straight, readers: Int64Array, registers: Int64Array) -> Int64Array:

@@ -23,9 +23,9 @@ from numpy.typing import ArrayLike
 
 from dalembert.core.arguments import number_names
 from dalembert.core.arrays import ComplexArray, FloatArray
-from dalembert.core.declare import checked, count, instance, number, one_of
+from dalembert.core.declare import checked, count, instance, number
 from dalembert.core.errors import DataError
-from dalembert.core.findings import Advice, Argument, Call
+from dalembert.core.findings import Advice, Call
 from dalembert.linear import storage
 from dalembert.linear.channels import SecondOrderSystem
 from dalembert.linear.modes import Modes
@@ -40,7 +40,6 @@ ModesOfSystem = Annotated[Modes, instance(Modes, advice=[Advice("Take {}.", Call
 Frequency = Annotated[float, number, "[rad/s]"]
 Points = Annotated[int, count(), "evenly spread ones"]
 PointsPerMode = Annotated[int, count(), "points added on either side of each natural frequency in the band"]
-Spacing = Annotated[str, one_of("log", "linear"), "of the even points"]
 SINGULAR_STIFFNESS = (
     "static correction needs a stiffness that is singular only in the rigid-body modes among the given ones. "
     "Give all rigid-body modes, or static_correction=False."
@@ -194,18 +193,16 @@ def frequency_grid(
     points: Points = 400,
     *,
     per_mode: PointsPerMode = 24,
-    spacing: Spacing = "log",
 ) -> FloatArray:
-    """Frequencies for a smooth curve: evenly spread, and closer around every resonance.
+    """Frequencies for a smooth curve: evenly spread on a logarithmic axis, and closer around every resonance.
 
     Parameters
     ----------
     system : SecondOrder
-    low, high : [rad/s], 0 < low < high (low may be 0 with ``spacing="linear"``)
+    low, high : [rad/s], 0 < low < high
     points : evenly spread ones
     per_mode : points added on either side of each natural frequency in the band, at distances that grow
         from a tenth of its half-power width
-    spacing : "log" or "linear"
 
     Returns
     -------
@@ -218,17 +215,12 @@ def frequency_grid(
     >>> bool(np.abs(grid - 2.0).min() < 1e-3), len(grid) > 50
     (True, True)
     """
-    floor = 0.0 if spacing == "linear" else np.finfo(float).tiny
-    if not floor <= low < high or points < 2:
+    if not 0.0 < low < high or points < 2:
         raise DataError(
             "out-of-range",
-            "a frequency grid needs 0 < low < high and at least 2 points.",
-            Advice(
-                f"Got low = {low!r}, high = {high!r}, points = {points!r} (low = 0 is for {{}}).",
-                Argument("spacing", "linear"),
-            ),
+            f"a frequency grid needs 0 < low < high and at least 2 points, got {low!r}, {high!r} and {points!r}.",
         )
-    even = np.geomspace(low, high, points) if spacing == "log" else np.linspace(low, high, points)
+    even = np.geomspace(low, high, points)
     modes = system.modes(band=(low, high)) if system.is_sparse else system.modes()
     s = modes.eigenvalues[modes.eigenvalues.imag > 0.0]
     around = _points_around(s, per_mode)

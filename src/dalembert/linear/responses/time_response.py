@@ -143,9 +143,7 @@ def free_response(system: AnySystem, start: Start, times: ArrayLike, *, at: At =
 
 
 @checked
-def step_response(
-    system: AnySystem, times: ArrayLike, *, input: InputName = None, modes: Modes | int | None = None
-) -> Record:
+def step_response(system: AnySystem, times: ArrayLike, *, input: InputName = None) -> Record:
     """Response from rest to one input switched on, to 1, at the first of the times.
 
     Examples
@@ -156,7 +154,7 @@ def step_response(
     array([0. , 0.5])
     """
     assert input is not None
-    return response(system, {input: 1.0}, times=times, modes=modes)
+    return response(system, {input: 1.0}, times=times, modes=None)
 
 
 @checked

@@ -114,36 +114,36 @@ class Section:
     # -- shapes -------------------------------------------------------------------------------------------------------
     @classmethod
     @checked
-    def rectangle(cls, height: float, width: float, *, poisson: Poisson = 0.3, name: str = "") -> Section:
+    def rectangle(cls, height: float, width: float, *, poisson: Poisson = 0.3) -> Section:
         """Solid rectangle."""
         d = _sizes("rectangle", height=height, width=width)
         chi = shear.rectangle(poisson)
         return _make_section(
-            cls, "rectangle", d, poisson, name, area=height * width, I_z=width * height**3 / 12,
+            cls, "rectangle", d, poisson, area=height * width, I_z=width * height**3 / 12,
             I_y=height * width**3 / 12, J=rectangle_torsion(height, width), shear=(chi, chi),
             height=height, width=width,
         )  # fmt: skip
 
     @classmethod
     @checked
-    def square(cls, side: float, *, poisson: Poisson = 0.3, name: str = "") -> Section:
+    def square(cls, side: float, *, poisson: Poisson = 0.3) -> Section:
         """Solid square."""
-        return cls.rectangle(side, side, poisson=poisson, name=name)
+        return cls.rectangle(side, side, poisson=poisson)
 
     @classmethod
     @checked
-    def circle(cls, diameter: float, *, poisson: Poisson = 0.3, name: str = "") -> Section:
+    def circle(cls, diameter: float, *, poisson: Poisson = 0.3) -> Section:
         """Solid circle."""
         d = _sizes("circle", diameter=diameter)
         inertia, chi = math.pi * diameter**4 / 64, shear.circle(poisson)
         return _make_section(
-            cls, "circle", d, poisson, name, area=math.pi * diameter**2 / 4, I_z=inertia, I_y=inertia, J=2 * inertia,
+            cls, "circle", d, poisson, area=math.pi * diameter**2 / 4, I_z=inertia, I_y=inertia, J=2 * inertia,
             shear=(chi, chi), height=diameter, width=diameter,
         )  # fmt: skip
 
     @classmethod
     @checked
-    def tube(cls, outer: float, inner: float, *, poisson: Poisson = 0.3, name: str = "") -> Section:
+    def tube(cls, outer: float, inner: float, *, poisson: Poisson = 0.3) -> Section:
         """Hollow circle of any wall; outer and inner diameter (inner 0 is the solid circle)."""
         d = _sizes("tube", may_be_zero=("inner",), outer=outer, inner=inner)
         if inner >= outer:
@@ -152,40 +152,40 @@ class Section:
             )
         inertia, chi = math.pi * (outer**4 - inner**4) / 64, shear.hollow_circle((inner / outer) ** 2, poisson)
         return _make_section(
-            cls, "tube", d, poisson, name, area=math.pi * (outer**2 - inner**2) / 4, I_z=inertia, I_y=inertia,
+            cls, "tube", d, poisson, area=math.pi * (outer**2 - inner**2) / 4, I_z=inertia, I_y=inertia,
             J=2 * inertia, shear=(chi, chi), height=outer, width=outer,
         )  # fmt: skip
 
     @classmethod
     @checked
-    def thin_tube(cls, diameter: float, thickness: float, *, poisson: Poisson = 0.3, name: str = "") -> Section:
+    def thin_tube(cls, diameter: float, thickness: float, *, poisson: Poisson = 0.3) -> Section:
         """Thin-walled round tube by its mean diameter, to first order in the thickness."""
         d = _sizes("thin tube", diameter=diameter, thickness=thickness)
         inertia, chi = math.pi * diameter**3 * thickness / 8, shear.thin_tube(poisson)
         return _make_section(
-            cls, "thin_tube", d, poisson, name, area=math.pi * diameter * thickness, I_z=inertia, I_y=inertia,
+            cls, "thin_tube", d, poisson, area=math.pi * diameter * thickness, I_z=inertia, I_y=inertia,
             J=2 * inertia, shear=(chi, chi), height=diameter + thickness, width=diameter + thickness,
         )  # fmt: skip
 
     @classmethod
     @checked
-    def thin_square_tube(cls, side: float, thickness: float, *, poisson: Poisson = 0.3, name: str = "") -> Section:
+    def thin_square_tube(cls, side: float, thickness: float, *, poisson: Poisson = 0.3) -> Section:
         """Thin-walled square tube by its mean side, to first order in the thickness."""
         d = _sizes("thin square tube", side=side, thickness=thickness)
         inertia, chi = 2 * side**3 * thickness / 3, shear.thin_square_tube(poisson)
         return _make_section(
-            cls, "thin_square_tube", d, poisson, name, area=4 * side * thickness, I_z=inertia, I_y=inertia,
+            cls, "thin_square_tube", d, poisson, area=4 * side * thickness, I_z=inertia, I_y=inertia,
             J=side**3 * thickness, shear=(chi, chi), height=side + thickness, width=side + thickness,
         )  # fmt: skip
 
     @classmethod
     @checked
-    def ellipse(cls, height: float, width: float, *, poisson: Poisson = 0.3, name: str = "") -> Section:
+    def ellipse(cls, height: float, width: float, *, poisson: Poisson = 0.3) -> Section:
         """Solid ellipse; full axes."""
         d = _sizes("ellipse", height=height, width=width)
         a, b = height / 2, width / 2
         return _make_section(
-            cls, "ellipse", d, poisson, name, area=math.pi * a * b, I_z=math.pi * b * a**3 / 4,
+            cls, "ellipse", d, poisson, area=math.pi * a * b, I_z=math.pi * b * a**3 / 4,
             I_y=math.pi * a * b**3 / 4, J=math.pi * a**3 * b**3 / (a**2 + b**2),
             shear=(shear.ellipse((b / a) ** 2, poisson), shear.ellipse((a / b) ** 2, poisson)),
             height=height, width=width,
@@ -193,7 +193,7 @@ class Section:
 
     @classmethod
     @checked
-    def semicircle(cls, diameter: float, *, poisson: Poisson = 0.3, name: str = "") -> Section:
+    def semicircle(cls, diameter: float, *, poisson: Poisson = 0.3) -> Section:
         """Solid semicircle: flat side down along z, axis of symmetry along y.
 
         The shear centre lies off the centroid, so torsion and a force along z are coupled; that is left out.
@@ -202,7 +202,7 @@ class Section:
         r = diameter / 2
         centroid = 4 * r / (3 * math.pi)
         return _make_section(
-            cls, "semicircle", d, poisson, name, area=math.pi * r**2 / 2, I_z=(math.pi / 8 - 8 / (9 * math.pi)) * r**4,
+            cls, "semicircle", d, poisson, area=math.pi * r**2 / 2, I_z=(math.pi / 8 - 8 / (9 * math.pi)) * r**4,
             I_y=math.pi * r**4 / 8, J=(math.pi / 2 - 4 / math.pi) * r**4,
             shear=(shear.semicircle(poisson), shear.semicircle_across(poisson)),
             height=r, width=diameter, fibres_y=(-centroid, r - centroid),
@@ -210,8 +210,9 @@ class Section:
 
     @classmethod
     @checked
-    def box(cls, height: float, width: float, wall: float, flange: float | None = None, *, poisson: Poisson = 0.3,
-            name: str = "") -> Section:  # fmt: skip
+    def box(
+        cls, height: float, width: float, wall: float, flange: float | None = None, *, poisson: Poisson = 0.3
+    ) -> Section:
         """Rectangular hollow section by its outer size; ``wall`` thickness of the two vertical walls (along y),
         ``flange`` of the two horizontal ones (the same when left out)."""
         t, f = wall, wall if flange is None else flange
@@ -223,7 +224,7 @@ class Section:
         hollow_h, hollow_w = height - 2 * f, width - 2 * t
         h, b = height - f, width - t
         return _make_section(
-            cls, "box", d, poisson, name, area=height * width - hollow_h * hollow_w,
+            cls, "box", d, poisson, area=height * width - hollow_h * hollow_w,
             I_z=(width * height**3 - hollow_w * hollow_h**3) / 12,
             I_y=(height * width**3 - hollow_h * hollow_w**3) / 12,
             J=2 * (h * b) ** 2 / (h / t + b / f),
@@ -233,14 +234,13 @@ class Section:
 
     @classmethod
     @checked
-    def square_tube(cls, side: float, wall: float, *, poisson: Poisson = 0.3, name: str = "") -> Section:
+    def square_tube(cls, side: float, wall: float, *, poisson: Poisson = 0.3) -> Section:
         """Square hollow section by its outer side."""
-        return cls.box(side, side, wall, poisson=poisson, name=name)
+        return cls.box(side, side, wall, poisson=poisson)
 
     @classmethod
     @checked
-    def i_section(cls, height: float, width: float, web: float, flange: float, *, poisson: Poisson = 0.3,
-                  name: str = "") -> Section:  # fmt: skip
+    def i_section(cls, height: float, width: float, web: float, flange: float, *, poisson: Poisson = 0.3) -> Section:
         """I (wide-flange) section: overall height and flange width, thickness of web and flanges; web along y."""
         d = _sizes("I-section", height=height, width=width, web=web, flange=flange)
         if web >= width or 2 * flange >= height:
@@ -251,15 +251,14 @@ class Section:
         area = 2 * width * flange + clear * web
         chi_y = shear.i_section(2 * width * flange / (h * web), width / h, poisson)
         return _make_section(
-            cls, "i_section", d, poisson, name, area=area, I_z=(width * height**3 - (width - web) * clear**3) / 12,
+            cls, "i_section", d, poisson, area=area, I_z=(width * height**3 - (width - web) * clear**3) / 12,
             I_y=(2 * flange * width**3 + clear * web**3) / 12, J=(2 * width * flange**3 + h * web**3) / 3,
             shear=(chi_y, shear.rectangle(poisson) * area / (2 * width * flange)), height=height, width=width,
         )  # fmt: skip
 
     @classmethod
     @checked
-    def t_section(cls, height: float, width: float, web: float, flange: float, *, poisson: Poisson = 0.3,
-                  name: str = "") -> Section:  # fmt: skip
+    def t_section(cls, height: float, width: float, web: float, flange: float, *, poisson: Poisson = 0.3) -> Section:
         """T section: flange on top (largest y), web along y; overall height and flange width.
 
         The shear centre lies in the flange, so torsion and a force along z are coupled; that is left out.
@@ -276,7 +275,7 @@ class Section:
         inertia += web * clear**3 / 12 + web * clear * (centroid - clear / 2) ** 2
         chi_y = shear.t_section(width * flange / (h * web), width / h, poisson)
         return _make_section(
-            cls, "t_section", d, poisson, name, area=area, I_z=inertia, I_y=(flange * width**3 + clear * web**3) / 12,
+            cls, "t_section", d, poisson, area=area, I_z=inertia, I_y=(flange * width**3 + clear * web**3) / 12,
             J=(width * flange**3 + h * web**3) / 3,
             shear=(chi_y, shear.rectangle(poisson) * area / (width * flange)),
             height=height, width=width, fibres_y=(-centroid, height - centroid),
@@ -284,11 +283,11 @@ class Section:
 
     @classmethod
     @checked
-    def spar(cls, height: float, web: float, flange_area: float, *, poisson: Poisson = 0.3, name: str = "") -> Section:
+    def spar(cls, height: float, web: float, flange_area: float, *, poisson: Poisson = 0.3) -> Section:
         """Thin web along y between two concentrated flanges of ``flange_area`` each; rigid in shear along z."""
         d = _sizes("spar", may_be_zero=("flange_area",), height=height, web=web, flange_area=flange_area)
         return _make_section(
-            cls, "spar", d, poisson, name, area=height * web + 2 * flange_area,
+            cls, "spar", d, poisson, area=height * web + 2 * flange_area,
             I_z=web * height**3 / 12 + flange_area * height**2 / 2, I_y=height * web**3 / 12, J=height * web**3 / 3,
             shear=(shear.spar(2 * flange_area / (height * web), poisson), 0.0), height=height, width=web,
         )  # fmt: skip
@@ -299,7 +298,7 @@ class Section:
         """The same shape with the shear factors of another Poisson's ratio; a section by properties is unchanged."""
         if not self.shape:
             return self
-        return _make(self.shape, self.dimensions, poisson=poisson, name=self.name)
+        return replace(_make(self.shape, self.dimensions, poisson=poisson), name=self.name)
 
     def without_shear(self) -> Section:
         """The same section, rigid in shear."""
@@ -339,7 +338,7 @@ class Section:
         chi = (a * self.shear_y + b * other.shear_y, a * self.shear_z + b * other.shear_z)
         if self.shape and self.shape == other.shape:
             sizes = {name: a * value + b * other.dimensions[name] for name, value in self.dimensions.items()}
-            return replace(_make(self.shape, sizes, name=self.name), shear_y=chi[0], shear_z=chi[1])
+            return replace(_make(self.shape, sizes), name=self.name, shear_y=chi[0], shear_z=chi[1])
         height, width = _blend(self.height, other.height, t), _blend(self.width, other.width, t)
         return Section(
             a * self.area + b * other.area, a * self.I_y + b * other.I_y, a * self.I_z + b * other.I_z,
@@ -384,16 +383,26 @@ def _sizes(shape: str, *, may_be_zero: tuple[str, ...] = (), **sizes: float) -> 
 
 
 def _make_section(
-    cls: type[Section], shape: str, dimensions: dict[str, float], poisson: float, name: str, *, area: float, I_z: float,
-    I_y: float, J: float, shear: tuple[float, float], height: float, width: float,
+    cls: type[Section],
+    shape: str,
+    dimensions: dict[str, float],
+    poisson: float,
+    *,
+    area: float,
+    I_z: float,
+    I_y: float,
+    J: float,
+    shear: tuple[float, float],
+    height: float,
+    width: float,
     fibres_y: tuple[float, float] | None = None,
-) -> Section:  # fmt: skip
+) -> Section:
     if not -1.0 < poisson <= 0.5:
         raise DataError(
             "out-of-range", f"{shape.replace('_', ' ')}: poisson must be above -1 and at most 0.5, got {poisson}."
         )
     return cls(
-        area=area, I_y=I_y, I_z=I_z, J=J, shear_y=shear[0], shear_z=shear[1], height=height, width=width, name=name,
+        area=area, I_y=I_y, I_z=I_z, J=J, shear_y=shear[0], shear_z=shear[1], height=height, width=width,
         fibres_y=fibres_y, shape=shape, dimensions=MappingProxyType(dimensions),
     )  # fmt: skip
 

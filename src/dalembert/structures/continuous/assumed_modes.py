@@ -23,7 +23,7 @@ import scipy.linalg
 from numpy.polynomial import Legendre
 from numpy.typing import ArrayLike
 
-from dalembert.core.arguments import whole_number
+from dalembert.core.arguments import number_names, whole_number
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError, ModelError
 from dalembert.core.findings import Advice
@@ -44,17 +44,6 @@ class Trial:
     shape: Callable[[FloatArray], ArrayLike]
     slope: Callable[[FloatArray], ArrayLike]
     curvature: Callable[[FloatArray], ArrayLike]
-
-
-@dataclass(frozen=True)
-class Attached:
-    """A small body, or springs to ground, somewhere along the beam."""
-
-    at: float
-    mass: float = 0.0
-    inertia: float = 0.0
-    spring: float = 0.0
-    rotational_spring: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -140,10 +129,7 @@ def assumed_modes(
     right: str | End = "free",
     tension: Varying = 0.0,
     rhoI: Varying = 0.0,
-    attached: Sequence[Attached] = (),
     breaks: Sequence[float] = (),
-    forces_at: Sequence[float] | None = None,
-    outputs_at: Sequence[float] | None = None,
 ) -> AssumedModes:
     """Full mass and stiffness matrices of a beam of any taper on assumed shapes.
 
@@ -154,9 +140,7 @@ def assumed_modes(
         Bending stiffness [N m²], mass per length [kg/m], axial tension [N], rotary inertia per length [kg m].
     functions : number of polynomials for these ends, or shapes of one's own
     left, right : ends; springs and masses of an End are added
-    attached : bodies and springs along the beam
     breaks : places where a property or a shape jumps or has a kink
-    forces_at, outputs_at : places of point forces and of deflections put out, optional
 
     Examples
     --------
@@ -177,8 +161,7 @@ def assumed_modes(
     trials = polynomials(length, int(functions), left=both[0], right=both[1]) if own else tuple(functions)  # type: ignore[arg-type]
     if not trials:
         raise DataError("empty", "assumed modes need at least one function.")
-    bodies = [*attached, *_at_ends(both, length)]
-    M, K = _matrices(length, (EI, rhoA, tension, rhoI), trials, bodies, breaks, _degree(own, len(trials)))
+    M, K = _matrices(length, (EI, rhoA, tension, rhoI), trials, both, breaks, _degree(own, len(trials)))
     if own:
         trials, M, K = _orthonormal(trials, M, K)
     elif scipy.linalg.eigvalsh(M)[0] <= DEPENDENT * np.abs(M).max():
@@ -187,12 +170,8 @@ def assumed_modes(
             "the assumed functions depend on each other (their mass matrix is singular).",
             Advice("Leave some out."),
         )
-    forces, outputs = list(forces_at or ()), list(outputs_at or ())
-    B = _values(trials, "shape", np.asarray(forces, dtype=np.float64)) if forces else None
-    Y = _values(trials, "shape", np.asarray(outputs, dtype=np.float64)).T if outputs else None
     system = SecondOrder(
-        M, K, B=B, Y_position=Y, coordinates=tuple(f"q{i + 1}" for i in range(len(trials))),
-        inputs=[f"force@{z:g}" for z in forces] or None, outputs=[f"u@{z:g}" for z in outputs] or None,
+        M, K, coordinates=number_names("q", len(trials)),
         provenance={"method": "assumed modes", "functions": len(trials), "length [m]": float(length)},
     )  # fmt: skip
     return AssumedModes(system, float(length), trials)
@@ -203,17 +182,8 @@ def _degree(own: bool, count: int) -> int:
     return count + 12 if own else max(80, 8 * count)
 
 
-def _at_ends(both: tuple[End, End], length: float) -> list[Attached]:
-    found = []
-    for at, one in zip((0.0, length), both, strict=True):
-        springs = [0.0 if np.isinf(k) else k for k in (one.spring, one.rotational_spring)]
-        if one.mass or one.inertia or any(springs):
-            found.append(Attached(at, one.mass, one.inertia, *springs))
-    return found
-
-
 def _matrices(
-    length: float, varying: tuple[Varying, ...], trials: tuple[Trial, ...], bodies: Sequence[Attached],
+    length: float, varying: tuple[Varying, ...], trials: tuple[Trial, ...], ends: tuple[End, End],
     breaks: Sequence[float], points: int,
 ) -> tuple[FloatArray, FloatArray]:  # fmt: skip
     edges = np.unique(np.concatenate([[0.0, length], np.asarray(breaks, dtype=np.float64)]))
@@ -228,12 +198,11 @@ def _matrices(
     shape, slope, curvature = (_values(trials, what, z) for what in ("shape", "slope", "curvature"))
     M = (shape * (rhoA * weight)) @ shape.T + (slope * (rhoI * weight)) @ slope.T
     K = (curvature * (EI * weight)) @ curvature.T + (slope * (tension * weight)) @ slope.T
-    for body in bodies:
-        if not 0.0 <= body.at <= length:
-            raise DataError("out-of-range", f"an attached body lies between 0 and {length:g} m, got {body.at}.")
-        u, turn = (_values(trials, what, np.array([body.at])) for what in ("shape", "slope"))
-        M = M + body.mass * u @ u.T + body.inertia * turn @ turn.T
-        K = K + body.spring * u @ u.T + body.rotational_spring * turn @ turn.T
+    for place, held in zip((0.0, length), ends, strict=True):
+        u, turn = (_values(trials, what, np.array([place])) for what in ("shape", "slope"))
+        spring, rotational = (0.0 if np.isinf(k) else k for k in (held.spring, held.rotational_spring))
+        M = M + held.mass * u @ u.T + held.inertia * turn @ turn.T
+        K = K + spring * u @ u.T + rotational * turn @ turn.T
     return 0.5 * (M + M.T), 0.5 * (K + K.T)
 
 

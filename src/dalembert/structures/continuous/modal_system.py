@@ -32,15 +32,10 @@ Static = Callable[[str, float, str, float], float]
 
 # Quantity: (field, time derivative) at a place along the body.
 QUANTITIES = {
-    "displacement": ("shape", 0),
-    "velocity": ("shape", 1),
-    "acceleration": ("shape", 2),
-    "absolute acceleration": ("shape", 2),
-    "slope": ("slope", 0),
-    "moment": ("moment", 0),
-    "shear force": ("shear_force", 0),
-    "force": ("force", 0),
-}
+    "displacement": ("shape", 0), "velocity": ("shape", 1), "acceleration": ("shape", 2),
+    "absolute acceleration": ("shape", 2), "slope": ("slope", 0), "moment": ("moment", 0),
+    "shear force": ("shear_force", 0), "force": ("force", 0),
+}  # fmt: skip
 
 
 def named_places(places: Places, prefix: str) -> dict[str, Any]:

@@ -46,7 +46,12 @@ class KeptModes:
 
 
 def choose_modes(
-    M: Matrix, K: Matrix, modes: ModesKept, up_to: float | None, margin: float, factor: StiffnessFactor | None = None
+    M: Matrix,
+    K: Matrix,
+    modes: ModesKept,
+    up_to: float | None = None,
+    margin: float = 1.0,
+    factor: StiffnessFactor | None = None,
 ) -> KeptModes:
     """Lowest modes by count, by number or by frequency."""
     margin = positive_number("margin", margin)

@@ -32,16 +32,11 @@ State = tuple[dict[str, float], dict[str, float]]
 """Coordinates and rates."""
 STEPS = {"derive and compare": 12.0}
 FORMALISMS: dict[str, Callable[[System], Derivation]] = {
-    "newton-euler": da.symbolic.newton_euler,
-    "lagrange": da.symbolic.lagrange,
-    "lagrange-multipliers": da.symbolic.lagrange_multipliers,
-    "hamilton": da.symbolic.hamilton,
-    "gibbs-appell": da.symbolic.gibbs_appell,
-    "kane": da.symbolic.kane,
-    "maggi": da.symbolic.maggi,
-    "boltzmann-hamel": da.symbolic.boltzmann_hamel,
-    "udwadia-kalaba": da.symbolic.udwadia_kalaba,
-}
+    "newton-euler": da.symbolic.newton_euler, "lagrange": da.symbolic.lagrange,
+    "lagrange-multipliers": da.symbolic.lagrange_multipliers, "hamilton": da.symbolic.hamilton,
+    "gibbs-appell": da.symbolic.gibbs_appell, "kane": da.symbolic.kane, "maggi": da.symbolic.maggi,
+    "boltzmann-hamel": da.symbolic.boltzmann_hamel, "udwadia-kalaba": da.symbolic.udwadia_kalaba,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

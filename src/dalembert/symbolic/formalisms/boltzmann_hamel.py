@@ -23,12 +23,9 @@ from dalembert.symbolic.system import System
 SX = ca.SX
 
 
-def boltzmann_hamel(system: System, *, independent: Sequence[str] | None = None) -> Derivation:
-    """The Boltzmann-Hamel equations in the declared speeds, or in the rates where none are declared.
-
-    independent : names of the independent speeds, where rows tie the speeds; chosen at a random point if left out.
-    """
-    free = eliminate(in_speeds(system), independent)
+def boltzmann_hamel(system: System) -> Derivation:
+    """The Boltzmann-Hamel equations in the declared speeds, or in the rates where none are declared."""
+    free = eliminate(in_speeds(system))
     lifted, P, y0 = relax(free)
     quadratic = quadratic_mass(lifted, "the Boltzmann-Hamel method")
     T, w = lifted.kinetic, lifted.v

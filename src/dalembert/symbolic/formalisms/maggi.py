@@ -8,8 +8,6 @@ Y are the rows of the independent speeds e = Y q̇ + y₀.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import casadi as ca
 import numpy as np
 
@@ -21,14 +19,11 @@ from dalembert.symbolic.motion import eliminate, in_rates, in_speeds
 from dalembert.symbolic.system import System
 
 
-def maggi(system: System, *, independent: Sequence[str] | None = None) -> Derivation:
-    """Maggi's equations; without rows they are those of Lagrange.
-
-    independent : names of the independent speeds, where rows tie the speeds; chosen at a random point if left out.
-    """
+def maggi(system: System) -> Derivation:
+    """Maggi's equations; without rows they are those of Lagrange."""
     motion = in_rates(system)
     M, f = lagrange_forces(motion, "Maggi's method")
-    free = eliminate(in_speeds(system), independent)
+    free = eliminate(in_speeds(system))
     lifting = ca.jacobian(free.of_rates, motion.v)
     steps = [
         Step("Energies", "Kinetic and potential energy.", terms=(("T", motion.kinetic), ("V", motion.potential))),

@@ -8,7 +8,6 @@ In the rates, w = q̇, the middle term vanishes and order 1 is ∂Ṫ/∂q̇ - 2
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import casadi as ca
@@ -24,14 +23,11 @@ SX = ca.SX
 HIGHEST = 8  # order: the derivative grows with every one
 
 
-def nielsen(system: System, *, order: int = 1, independent: Sequence[str] | None = None) -> Derivation:
-    """Equations of motion from the time derivative of the kinetic energy of the given order.
-
-    independent : names of the independent speeds, where rows tie the speeds; chosen at a random point if left out.
-    """
+def nielsen(system: System, *, order: int = 1) -> Derivation:
+    """Equations of motion from the time derivative of the kinetic energy of the given order."""
     if isinstance(order, bool) or not isinstance(order, int) or not 1 <= order <= HIGHEST:
         raise ModelError("not-a-count", f"order must be a whole number from 1 to {HIGHEST}, got {order!r:.40}.")
-    free = eliminate(in_speeds(system), independent)
+    free = eliminate(in_speeds(system))
     lifted, P, y0 = relax(free)
     quadratic_mass(lifted, "Nielsen's form")
     T = lifted.kinetic

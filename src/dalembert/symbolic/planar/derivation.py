@@ -87,7 +87,7 @@ class PlanarDerivation:
         return f"$\\displaystyle {self.latex()}$"
 
     def evaluate(
-        self, q: object = None, v: object = None, *, accelerations: object = None, inputs: object = None, t: float = 0.0
+        self, q: object = None, v: object = None, *, accelerations: object = None, inputs: object = None
     ) -> dict[str, Array]:
         """A, b, M, f, C and equations as numbers; as drawn, at rest and without inputs where left out."""
         inputs_given = (
@@ -101,7 +101,7 @@ class PlanarDerivation:
         results = {"A": self.A, "b": self.b, "M": self.M, "f": self.f, "C": self.C, "equations": self.equations}
         symbols = [self.q, self.v, self.a, self.u, self.p, self.t]
         function = ca.Function("matrices", symbols, [ca.densify(x) for x in results.values()], {"cse": True})
-        matrices = function(*values, self.parameter_values, t)
+        matrices = function(*values, self.parameter_values, 0.0)
         return {key: np.array(value, dtype=float) for key, value in zip(results, matrices, strict=True)}
 
 

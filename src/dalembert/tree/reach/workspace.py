@@ -115,7 +115,6 @@ def workspace(
     limits: Any = True,
     base: Any = None,
     joints: Sequence[str] | None = None,
-    start: State | None = None,
     progress: Setting = None,
 ) -> Workspace:
     """Reachable positions of a place within the limits of the joints.
@@ -149,7 +148,7 @@ def workspace(
     dim = dimension(eqs, place)
     count = whole_number("samples", samples, 1)
     _check_size("samples", count, "samples")
-    begin = initial_state(eqs, start)
+    begin = initial_state(eqs, None)
     q, tried = _draw(eqs, read_ranges(eqs, limits), begin, count, whole_number("seed", seed), joints, progress)
     states = (q, np.zeros((len(q), eqs.nv)))
     points = forward_kinematics(eqs, states, place)[:, :dim, dim]

@@ -55,7 +55,6 @@ def polynomial(
     *,
     degree: Degree = 5,
     rates: Mapping[str, Any] | None = None,
-    accelerations: Mapping[str, Any] | None = None,
     every: float | None = None,
 ) -> Record:
     """A smooth motion through way-points, at rest at both ends.
@@ -65,7 +64,7 @@ def polynomial(
     points : coordinate -> its values at the way-points (``{"shoulder.angle": [0.0, 1.2]}``, one value for all where it
         does not move), also of position sensors, of ``hand.pose`` and ``hand.rotation``; a list of states; or a Record.
     times : duration [s], shared out by the largest change; or the time of every way-point. None: those of a Record.
-    rates, accelerations : coordinate -> values at the way-points, in place of those of the method.
+    rates : coordinate -> values at the way-points, in place of those of the method.
     every : largest interval between samples [s]; None: 200 intervals.
 
     Returns
@@ -90,7 +89,7 @@ def polynomial(
     slopes = PchipInterpolator(knots, way.values)(knots, 1) if way.columns else np.zeros_like(way.values)
     slopes[[0, -1]] = 0.0
     slopes = _read_given(way, rates, "rates", slopes)
-    second = _read_given(way, accelerations, "accelerations", np.zeros_like(slopes))
+    second = np.zeros_like(slopes)
     grid = sample_grid(float(knots[0]), float(knots[-1]), every)
     higher = (degree - 5) // 2
 
@@ -119,7 +118,6 @@ def quintic(
     times: Any = None,
     *,
     rates: Mapping[str, Any] | None = None,
-    accelerations: Mapping[str, Any] | None = None,
     every: float | None = None,
 ) -> Record:
     """`polynomial` of degree five: continuous accelerations, at rest at both ends.
@@ -134,7 +132,7 @@ def quintic(
     >>> round(path.at(1.0)["shoulder.rate"], 9)
     0.9375
     """
-    return polynomial(eqs, points, times, rates=rates, accelerations=accelerations, every=every)
+    return polynomial(eqs, points, times, rates=rates, every=every)
 
 
 def _read_given(way: Waypoints, given: Mapping[str, Any] | None, what: str, default: Array) -> Array:

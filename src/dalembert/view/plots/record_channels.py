@@ -13,14 +13,8 @@ _BUCKETS = 2000  # more than the pixels across any figure
 _PATH_POINTS = 50_000
 _COORDINATES = ("angle", "angle1", "angle2", "displacement", "parameter")
 _RATES = {
-    "angle": "rate",
-    "angle1": "rate1",
-    "angle2": "rate2",
-    "displacement": "rate",
-    "x": "vx",
-    "y": "vy",
-    "z": "vz",
-}
+    "angle": "rate", "angle1": "rate1", "angle2": "rate2", "displacement": "rate", "x": "vx", "y": "vy", "z": "vz",
+}  # fmt: skip
 _EULER_PARAMETERS = ("e0", "e1", "e2", "e3")
 _DEFAULT_SERIES = 8
 _COMPARED = 16  # samples of a curve that are compared before all of them

@@ -33,14 +33,8 @@ _LONG = 26  # signs of a label that fit beside an axes
 _MOST_LINES = 12  # in one axes
 _MOST_AXES = 12  # in one figure
 _QUANTITIES = {
-    "m": "length",
-    "rad": "angle",
-    "m/s": "speed",
-    "rad/s": "rate",
-    "N": "force",
-    "N m": "torque",
-    "J": "energy",
-}
+    "m": "length", "rad": "angle", "m/s": "speed", "rad/s": "rate", "N": "force", "N m": "torque", "J": "energy",
+}  # fmt: skip
 
 
 def plot_record(

@@ -16,56 +16,12 @@ from collections.abc import Callable
 from html import escape
 
 TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[0-9]+(?:\.[0-9]+)?|\s+|.", re.DOTALL)
-LETTERS = dict(
-    zip(
-        [
-            "alpha",
-            "beta",
-            "gamma",
-            "delta",
-            "epsilon",
-            "zeta",
-            "eta",
-            "theta",
-            "iota",
-            "kappa",
-            "lambda",
-            "mu",
-            "nu",
-            "xi",
-            "pi",
-            "rho",
-            "sigma",
-            "tau",
-            "upsilon",
-            "phi",
-            "chi",
-            "psi",
-            "omega",
-            "Gamma",
-            "Delta",
-            "Theta",
-            "Lambda",
-            "Xi",
-            "Pi",
-            "Sigma",
-            "Phi",
-            "Psi",
-            "Omega",
-            "varepsilon",
-            "vartheta",
-            "varphi",
-            "varrho",
-            "partial",
-            "nabla",
-            "infty",
-            "ell",
-            "hbar",
-        ],
-        "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΦΨΩεϑφϱ∂∇∞ℓℏ",
-        strict=True,
-    )
+NAMES = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi "
+    "omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega varepsilon vartheta varphi varrho "
+    "partial nabla infty ell hbar"
 )
+LETTERS = dict(zip(NAMES.split(), "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΦΨΩεϑφϱ∂∇∞ℓℏ", strict=True))
 SIGNS = {
     "cdot": "·", "times": "×", "pm": "±", "mp": "∓", "leq": "≤", "le": "≤", "geq": "≥", "ge": "≥", "neq": "≠",
     "ne": "≠", "equiv": "≡", "approx": "≈", "in": "∈", "to": "→", "rightarrow": "→", "Rightarrow": "⇒", "sum": "∑",
@@ -78,32 +34,10 @@ SIGNS = {
 }  # fmt: skip
 FUNCTIONS = frozenset(
     [
-        "sin",
-        "cos",
-        "tan",
-        "cot",
-        "sec",
-        "csc",
-        "arcsin",
-        "arccos",
-        "arctan",
-        "sinh",
-        "cosh",
-        "tanh",
-        "exp",
-        "log",
-        "ln",
-        "min",
-        "max",
-        "det",
-        "rank",
-        "sup",
-        "inf",
-        "lim",
-        "arg",
-        "sgn",
+        "sin", "cos", "tan", "cot", "sec", "csc", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "exp", "log",
+        "ln", "min", "max", "det", "rank", "sup", "inf", "lim", "arg", "sgn",
     ]
-)
+)  # fmt: skip
 SPACES = {",": 0.17, ":": 0.22, ";": 0.28, "!": -0.17, " ": 0.25, "quad": 1.0, "qquad": 2.0, "enspace": 0.5}
 ACCENTS = {"dot": "˙", "ddot": "¨", "hat": "^", "widehat": "^", "tilde": "~", "bar": "¯", "overline": "¯",
            "vec": "→"}  # fmt: skip

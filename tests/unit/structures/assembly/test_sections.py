@@ -286,7 +286,7 @@ def test_another_poisson_changes_the_shear_factors_only():
 
 
 def test_sections_can_be_copied_and_print_their_units():
-    s = Section.box(0.2, 0.1, 0.004, name="rail")
+    s = replace(Section.box(0.2, 0.1, 0.004), name="rail")
     assert copy.deepcopy(s) == s
     assert hash(s) == hash(copy.deepcopy(s))
     assert "m⁴" in s.table()

@@ -106,14 +106,9 @@ def _add_sensor(scope: Scope, name: str, table: Any, where: Where) -> None:
 
 
 _SECTIONS: dict[str, Callable[[Scope, str, Any, Where], None]] = {
-    "joints": _add_joint,
-    "couplers": _add_coupler,
-    "drivers": _add_driver,
-    "variables": _add_variable,
-    "constraints": _add_constraint,
-    "forces": _add_force,
-    "sensors": _add_sensor,
-}
+    "joints": _add_joint, "couplers": _add_coupler, "drivers": _add_driver, "variables": _add_variable,
+    "constraints": _add_constraint, "forces": _add_force, "sensors": _add_sensor,
+}  # fmt: skip
 
 
 # ---- options of a kind, read by their forms

@@ -20,17 +20,8 @@ from dalembert.files.robots.node_reader import NodeReader
 from dalembert.files.robots.xml_tree import XmlNode, read_xml
 
 SECTIONS = (
-    "compiler",
-    "option",
-    "default",
-    "asset",
-    "worldbody",
-    "equality",
-    "actuator",
-    "include",
-    "tendon",
-    "keyframe",
-)
+    "compiler", "option", "default", "asset", "worldbody", "equality", "actuator", "include", "tendon", "keyframe",
+)  # fmt: skip
 # elements that do not change the motion
 QUIET = ("visual", "statistic", "size", "custom", "sensor", "extension", "texture", "material")
 COMPILER = (

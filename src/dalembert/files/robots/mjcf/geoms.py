@@ -26,16 +26,8 @@ FITTED = "fitted"  # a primitive that MuJoCo fits to a mesh
 NO_VOLUME = 1e-12  # of the 3/2 power of the area: a flat mesh, by rounding
 DENSITY = 1000.0  # [kg/m³], of MuJoCo
 SIZES = {
-    "sphere": 1,
-    "capsule": 2,
-    "cylinder": 2,
-    "ellipsoid": 3,
-    "box": 3,
-    "mesh": 0,
-    "plane": 0,
-    "hfield": 0,
-    "sdf": 0,
-}
+    "sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3, "mesh": 0, "plane": 0, "hfield": 0, "sdf": 0,
+}  # fmt: skip
 COLLIDING = ("sphere", "capsule", "cylinder", "box", "plane")  # shapes of contacts with the ground
 ALONG = ("capsule", "cylinder", "ellipsoid", "box")  # may be given by two ends
 GREY = 0x808080  # colour of geoms without one, which a material replaces

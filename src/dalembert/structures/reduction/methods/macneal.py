@@ -15,14 +15,12 @@ from dalembert.structures.reduction.partition import Names
 from dalembert.structures.reduction.reduction import Reduction
 
 
-def macneal(
-    system: SecondOrder, masters: Names, modes: ModesKept = 20, *, up_to: float | None = None, margin: float = 2.0
-) -> Reduction:
+def macneal(system: SecondOrder, masters: Names, modes: ModesKept = 20) -> Reduction:
     """Free-interface component modes with residual flexibility, its inertia and damping left out (MacNeal 1971).
 
     As :func:`rubin`, but the masters have no mass of their own: all of it is in the modes.
     """
-    split, found, T, Phi = free_interface(system, masters, modes, up_to, margin)
+    split, found, T, Phi = free_interface(system, masters, modes)
     m, k = len(split.first), Phi.shape[1]
     changes = {"M": scipy.linalg.block_diag(np.zeros((m, m)), np.eye(k))}
     for symbol in ("C", "G"):

@@ -15,8 +15,6 @@ def truncate_modal(
     system: SecondOrder,
     modes: ModesKept = 20,
     *,
-    up_to: float | None = None,
-    margin: float = 1.0,
     correction: bool = True,
 ) -> Reduction:
     """The lowest undamped modes as coordinates, the rest of the flexibility as direct feedthrough.
@@ -25,12 +23,12 @@ def truncate_modal(
     ----------
     system : SecondOrder
         Damping that the undamped modes do not uncouple stays coupled: C_red = Φᵀ C Φ.
-    modes, up_to, margin : as for :func:`craig_bampton`
+    modes : as for :func:`craig_bampton`
     correction : add the static motion per input that the kept modes leave out (``residual``) to positions; outputs
         of velocity and acceleration get none. A system free to move must keep its rigid-body modes.
     """
     system = check_system(system)
-    found = choose_modes(system.M, system.K, modes, up_to, margin)
+    found = choose_modes(system.M, system.K, modes)
     if not found.numbers:
         raise DataError("empty", "modal truncation needs at least one mode.")
     T = found.shapes[:, found.at]

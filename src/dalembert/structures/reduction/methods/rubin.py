@@ -27,24 +27,22 @@ from dalembert.structures.reduction.reduction import Interior, Reduction
 RESIDUAL_TOLERANCE = 1e-10
 
 
-def rubin(
-    system: SecondOrder, masters: Names, modes: ModesKept = 20, *, up_to: float | None = None, margin: float = 2.0
-) -> Reduction:
+def rubin(system: SecondOrder, masters: Names, modes: ModesKept = 20) -> Reduction:
     """Free-interface component modes with residual flexibility and its inertia (Rubin 1975).
 
     Free modes, rigid-body ones included, and residual attachment modes at the masters: exact in statics for any
     forces at the masters. Parameters and coordinates as for :func:`craig_bampton`; ``modes`` counts the modes of
     the whole unheld system and must include its rigid-body modes.
     """
-    split, found, T, _ = free_interface(system, masters, modes, up_to, margin)
+    split, found, T, _ = free_interface(system, masters, modes)
     return free_reduction(split, found, T, "Rubin", {})
 
 
 def free_interface(
-    system: SecondOrder, masters: Names, modes: ModesKept, up_to: float | None, margin: float
+    system: SecondOrder, masters: Names, modes: ModesKept
 ) -> tuple[Partition, KeptModes, FloatArray, FloatArray]:
     split = Partition(system, masters)
-    found = choose_modes(system.M, system.K, modes, up_to, margin)
+    found = choose_modes(system.M, system.K, modes)
     m = len(split.first)
     F = np.zeros((system.nq, m))
     F[split.first, np.arange(m)] = 1.0

@@ -57,16 +57,13 @@ def homogeneous_matrix(sequence: str, values: Sequence[Any]) -> Any:
     return T
 
 
-def angular_velocity(sequence: str, angles: Sequence[Any], frame: str = "body") -> Any:
-    """Matrix W of ω = W (rates of the angles), in axes of the body or of space."""
+def angular_velocity(sequence: str, angles: Sequence[Any]) -> Any:
+    """Matrix W of ω = W (rates of the angles), in axes of the body."""
     columns = []
     for k, axis in enumerate(sequence):
         unit = SX.zeros(3)
         unit[AXES[axis]] = 1
-        if frame == "body":
-            columns.append(rotation_matrix(sequence[k + 1 :], angles[k + 1 :]).T @ unit)
-        else:
-            columns.append(rotation_matrix(sequence[:k], angles[:k]) @ unit)
+        columns.append(rotation_matrix(sequence[k + 1 :], angles[k + 1 :]).T @ unit)
     return ca.horzcat(*columns)
 
 

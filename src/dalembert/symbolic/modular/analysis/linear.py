@@ -133,7 +133,6 @@ def linearize_parts(
     part: ModularPart | ModularModel,
     reference: Mapping[str, float],
     *,
-    t: float = 0.0,
     coordinates: Sequence[str] | None = None,
     frozen: bool = False,
 ) -> LinearModel:
@@ -151,8 +150,8 @@ def linearize_parts(
     motion = model.motion
     if motion.base_order > 1 or motion.working_order > 2:
         raise ModelError("not-supported", f"{model.root.name!r} has variables or constraints above accelerations.")
-    point = motion.point(reference, 2, t)
-    _complete_accelerations(model, reference, point, t)
+    point = motion.point(reference, 2, 0.0)
+    _complete_accelerations(model, reference, point, 0.0)
     work = _Worker(model, point)
     nodes: dict[str, _Linear] = {}
     for subsystem, path in motion.paths.items():
