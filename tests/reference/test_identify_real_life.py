@@ -75,7 +75,8 @@ def test_a_spring_five_percent_stiffer_is_found_and_leaves_the_modes(case: dict[
     assert "nonlinear" in [one.code for one in result.findings]
 
 
-@pytest.mark.parametrize("sensors", [6, pytest.param(12, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("sensors", [6, 12])
 def test_all_twelve_modes_of_a_frame_are_found(sensors: int) -> None:
     truth = frame_of_twelve(0, sensors)
     result = found(truth, ["f1", "f2", "f3"])

@@ -111,6 +111,7 @@ def test_servo_constraints_hold_from_a_rest_on(cart: Any) -> None:
     assert np.ptp(run["rail.displacement"][after]) < 1e-8 < np.ptp(run["rail.displacement"][~after])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(CC is None, reason="no C compiler on this machine")
 def test_filters_and_laws_go_to_c(cart: Any, model: Any, tmp_path: Path) -> None:
     plant = model.to_discrete(DT)

@@ -47,6 +47,7 @@ from dalembert.core.results import result
 from dalembert.core.tables import align_columns
 from dalembert.linear import StateSpace, append, connect
 from dalembert.linear.uncertain import Uncertain
+from dalembert.numerics.balancing import balance_system
 
 UncertainPlant = Annotated[Uncertain, UNCERTAIN, "plant with its uncertainty and weights"]
 Rounds = Annotated[int, count(1, 50), "most controllers that are tried"]
@@ -271,10 +272,15 @@ class _Iteration:
         limit = self.peak * (1.0 + excess)
         best, slow = self.best, _slow_part(self.best)
         fast = best if slow is None else slow[0]
+        A, B, C, _ = balance_system(fast.A, fast.B, fast.C)
+        fast = fast.replace(A=A, B=B, C=C)
         low, high = 0, fast.nx
         while high - low > 1:
             middle = (low + high) // 2
-            smaller = fast.balanced_truncation(middle).system
+            try:
+                smaller = fast.balanced_truncation(middle).system
+            except ConvergenceError:  # poles too near to the axis for its Gramians: the controller stays as it is
+                break
             smaller = smaller if slow is None else smaller + slow[1]
             curve = self.judge(smaller)
             if curve is not None and float(curve[3].max()) <= limit:

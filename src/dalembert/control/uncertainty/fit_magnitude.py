@@ -63,18 +63,23 @@ def fit_magnitude(
         if best[0] - low < accuracy * (best[0] + accuracy):
             break
     numerator, denominator = best[1][: order + 1], best[1][order + 1 :]
-    gain = level * math.sqrt(max(numerator.sum() / denominator.sum(), 0.0))  # x = 1 is ω = ∞
+    gain = level * math.sqrt(float(numerator.sum() / denominator.sum()))  # x = 1 is ω = ∞
     return _cascade(_roots(numerator, c, order), _roots(denominator, c, order), gain), math.exp(best[0])
 
 
-def _solve(basis: AnyArray, between: AnyArray, m: FloatArray, factor: FloatArray, above: bool) -> FloatArray | None:
-    """Coefficients of N and D, or None where there are none for this factor."""
+def _solve(
+    basis: AnyArray, between: AnyArray, m: FloatArray, factor: FloatArray, above: bool, lowest: float = 0.1
+) -> FloatArray | None:
+    """Coefficients of N and D, or None where there are none for this factor.
+
+    lowest : share of the smallest magnitude, below which the system nowhere falls: it has an inverse.
+    """
     lower = 1.0 if above else 1.0 / factor
     rows = np.vstack([
         np.hstack([-basis / m[:, None], basis * np.reshape(lower, (-1, 1))]),
         np.hstack([basis / m[:, None], -basis * factor[:, None]]),
         np.hstack([np.zeros_like(between), -between]),
-        np.hstack([-between, 1e-9 * float(m.min()) * between]),
+        np.hstack([-between, lowest**2 * float(m.min()) * between]),
     ])  # fmt: skip
     limits = np.concatenate([np.zeros(2 * len(m)), -np.ones(len(between)), np.zeros(len(between))])
     size = np.abs(rows).max(axis=1)

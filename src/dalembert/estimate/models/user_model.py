@@ -73,7 +73,7 @@ class UserModel:
         self.method = find_tableau(method)
         self.substeps = SUBSTEPS("substeps", substeps)
         self.angles = frozenset(take_names("output", angles))
-        find_places(tuple(angles), self.outputs.names, "output")
+        find_places(tuple(self.angles), self.outputs.names, "output")
         self.start = _start(start, self.states)
         self.rate = self._call(f, "f", ("x", "u"), len(self.states))
         self.reading = self._call(g, "g", ("x",), len(self.outputs))

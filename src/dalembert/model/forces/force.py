@@ -208,7 +208,8 @@ def _attach(name: str, kind: type[Force]) -> None:
 
     def add(self: ForceMethods, *arguments: Any, **options: Any) -> Force:
         arguments_by_name = {**dict(zip(parameters, arguments, strict=False)), **options}
-        what = f"{name} {(*arguments, options.get('name'))[0]!r}"
+        label = (*arguments, options.get("name"))[0]
+        what = f"a {name}" if label is None else f"{name} {label!r}"
         if "joint" in options and "joint" not in parameters and "input" in parameters:  # a force or torque on a body
             advice = Advice("For a joint use {}.", Call("m.add_actuator", Argument("joint", options["joint"])))
             raise ModelError("unknown-argument", f"{what} acts on a body.", advice, where={"argument": "joint"})

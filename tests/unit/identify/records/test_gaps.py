@@ -82,11 +82,12 @@ def test_parts_too_short_are_left_out_and_told() -> None:
         cut_at_gaps(Record(stutter, stutter[:, None], ["x"]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "more",
     [
-        pytest.param((), id="as measured", marks=pytest.mark.slow),
-        pytest.param(("--resample", "0.01"), id="resampled", marks=pytest.mark.slow),
+        pytest.param((), id="as measured"),
+        pytest.param(("--resample", "0.01"), id="resampled"),
         pytest.param(("--method", "moesp"), id="another method"),
     ],
 )

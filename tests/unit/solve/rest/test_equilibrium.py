@@ -266,6 +266,7 @@ def test_a_search_that_ends_where_a_joint_is_not_defined_says_so():
         da.equilibrium(da.equations(da.read_model("rolling-disc")), guess={"disc.z": 0.0})
 
 
+@pytest.mark.slow
 def test_a_disc_that_would_fall_flat_is_balanced_upright_instead() -> None:
     """Left to itself it comes to no rest; the nearest equilibrium is found: p² = m g r / (A + m r²), A = m r²/4."""
     eqs = da.equations(da.read_model("rolling-disc"))

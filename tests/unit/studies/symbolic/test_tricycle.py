@@ -105,6 +105,7 @@ def test_the_table_of_eigenvectors_solves_the_equations_at_every_speed(printed: 
             assert phase == pytest.approx(abs(np.degrees(np.angle(ratio))), abs=0.51)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("002-G8")
 def test_scattered_dimensions_have_ranges_of_stability_at_whose_ends_an_eigenvalue_crosses(model: Any) -> None:
     """Eight draws within 4 %, the trail from -2 to 11 of its value; of two of them the model and its ranges."""

@@ -15,7 +15,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.core.arguments import take_names
+from dalembert.core.declare import instance
 from dalembert.core.errors import ModelError, require_name
 from dalembert.core.findings import Advice
 from dalembert.core.tables import align_columns
@@ -42,8 +42,8 @@ class LabelledMatrix:
     """
 
     def __init__(self, entries: Any, rows: Iterable[str], columns: Iterable[str] = ("",)) -> None:
-        self.rows: Labels = take_names("row", rows)
-        self.columns: Labels = take_names("column", columns)
+        self.rows: Labels = tuple(instance(Iterable)("rows", rows))
+        self.columns: Labels = tuple(instance(Iterable)("columns", columns))
         self.is_numeric = not isinstance(entries, ca.SX)
         if self.is_numeric:
             entries = np.array(entries, dtype=float)
