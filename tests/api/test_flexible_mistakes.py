@@ -12,7 +12,7 @@ from dalembert.core.errors import DalembertError
 from dalembert.identify import MeasuredLink, RayleighQuotients, expand_shapes, update
 from dalembert.linear.modes import Modes
 from dalembert.linkages import EquivalentRigidLinks, reduce_links
-from dalembert.structures import EnergyBasedRanking, InteriorModeRanking, rank_modes
+from dalembert.structures import EnergyBasedRanking, InteriorModeRanking, craig_bampton, rank_modes
 from tests.helpers.bending_linkages import strip
 
 
@@ -49,6 +49,11 @@ def resting() -> Any:
     return da.linearize(eqs, at=eqs.state())
 
 
+def whole_ranking() -> Any:
+    system = chain(1.0)
+    return craig_bampton(system, ["a"], rank_modes(system, ["a"], InteriorModeRanking(modes=[1])))  # type: ignore[arg-type]
+
+
 SENSED = Modes([3.0j], [[0.0], [0.1], [0.4]], ["s1", "s2", "s3"])
 TWO = {"s1": 0.0, "s2": 0.1, "s3": 0.2}
 MISTAKES = {
@@ -62,6 +67,7 @@ MISTAKES = {
     "a gauge on a rigid link": (lambda: arm(gauges={"g": ("block", 0.0)}), "no-modes"),
     "a gauge beyond its link": (lambda: arm(gauges={"g": ("arm", 1.5)}), "out-of-range"),
     "a harmonic at resonance": (at_resonance, "resonance"),
+    "a ranking without a number of modes": (whole_ranking, "not-a-count"),
     "masters that are none": (lambda: reduce_links(arm(), ["arm.9.y"], modes=[1]), "unknown-name"),
 }
 
