@@ -201,10 +201,11 @@ def _measure_column(emit: Emit, solve: Any) -> None:
 
 
 def dk(task: dict[str, Any], emit: Emit) -> None:
+    """Two controllers reach the peer's μ; the order stays, as the peer's does."""
     from dalembert.control import dk
 
     def solve() -> Any:
-        K = dk(column(), outputs=["y1", "y2"], inputs=["u1", "u2"]).controller
+        K = dk(column(), outputs=["y1", "y2"], inputs=["u1", "u2"], rounds=2, excess=0.0).controller
         return K.A, K.B, K.C, K.D
 
     _measure_column(emit, solve)

@@ -11,6 +11,7 @@ import pytest
 
 import dalembert as da
 from tests.helpers.commands import document, error_text, installed, run
+from tests.helpers.repetitions import few
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +119,7 @@ def test_identify_plays_the_shapes_where_it_knows_where_channels_measure(shaken,
     assert "modes that oscillate" in page
 
 
+@pytest.mark.slow
 def test_identify_through_the_entry_point_is_a_table(shaken):
     result = installed("identify", shaken[0], "--inputs", "force", "--method", "n4sid", "--order", "4")
     assert result.returncode == 0, result.stderr
@@ -180,7 +182,7 @@ def test_identify_reports_a_broken_file(tmp_path, name, content):
     assert name in result.stderr and "Traceback" not in result.stderr and "defect" not in result.stderr
 
 
-@pytest.mark.parametrize("kind", ["ekf", "ukf"])
+@pytest.mark.parametrize("kind", few(["ekf", "ukf"]))
 def test_estimate_follows_the_truth(swung, tmp_path, kind):
     found = document(
         "estimate", "four-bar", swung / "measured.csv", "--filter", kind, "--outputs", "encoder", "--Q", "1e-8", "--R",

@@ -15,12 +15,14 @@ DOCS = Path(__file__).parents[2] / "docs"
 ROOT = DOCS.parent
 SOURCE = ROOT / "src" / "dalembert"
 PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("how-to/*.md")])
-LONG = {"flexible", "flexible-linkages", "flexible-robots", "robots", "identify"}
+LONG = {
+    "flexible", "flexible-linkages", "flexible-robots", "ground", "identify", "pictures", "robots", "servo-constraints",
+}  # fmt: skip
 GUIDES = [DOCS / "architecture.md", ROOT / "CONTRIBUTING.md"]
 
 
 def when_run(page: Path) -> Any:
-    """Pages that take some ten seconds run with the slow tests."""
+    """Pages that take some seconds run with the slow tests."""
     return pytest.param(page, id=page.stem, marks=[pytest.mark.slow] if page.stem in LONG else [])
 
 

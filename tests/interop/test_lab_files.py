@@ -91,6 +91,9 @@ FILES: dict[str, tuple[str, str]] = {
         LVM.format(columns="Multi").replace("\tN\tg\t", "\tN\t\tg\t").replace("\tF\ta\t", "\tF\tX_Value\ta\t")
         + rows(lambda k: f"{T[k]:.6f}", "\t", head="", form="{0}{m}{f:.6f}{m}{0}{m}{a:.6f}"),
     ),
+    "lvm with decimal commas": (
+        "r.lvm", LVM.format(columns="One") + rows(lambda k: f"{T[k]:.6f}", "\t", head="").replace(".", ","),
+    ),
     "lvm without time": ("r.lvm", LVM.format(columns="No") + rows(lambda k: "", "\t", head="")),
 }  # fmt: skip
 

@@ -12,6 +12,7 @@ import dalembert as da
 from dalembert.files.models.values.mesh_mass import binary_stl
 from dalembert.files.robots import shapes
 from tests.helpers.commands import error_text, run
+from tests.helpers.repetitions import few
 
 twins = pytest.importorskip("tests.helpers.mujoco_models", reason="MuJoCo is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore::dalembert.errors.ModelWarning")
@@ -65,7 +66,7 @@ def written(folder: Path, text: str, name: str = "model.xml") -> Path:
     return folder / name
 
 
-@pytest.mark.parametrize("kind", ACTUATORS)
+@pytest.mark.parametrize("kind", few(ACTUATORS, 3))
 def test_an_actuator_acts_as_in_mujoco(tmp_path: Path, kind: str) -> None:
     more = (TENDON if "tendon" in kind else "") + f"<actuator>{ACTUATORS[kind]}</actuator>"
     path = written(tmp_path, ARM % more)

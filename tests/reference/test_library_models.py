@@ -15,7 +15,8 @@ from tests.helpers.checks import matched
 from tests.helpers.findings import raises
 from tests.helpers.repetitions import few
 
-LONG = ("bicycle", "stewart", "six-joint-arm", "seven-joint-arm", "scara")  # building their step takes seconds
+# building their step takes seconds
+LONG = ("bicycle", "elastic-slider-crank", "stewart", "six-joint-arm", "seven-joint-arm", "scara", "two-link-plates")
 NO_REST = {"scara": da.errors.ConvergenceError, "whitworth": da.errors.ModelError}  # a loose quill, a driver that moves
 SEARCHED = ("bicycle", "rolling-disc", "seven-joint-arm")  # their search for rest takes seconds
 # the rods of the arm have no geometric stiffness, as published: a hundredth of their buckling load is reported

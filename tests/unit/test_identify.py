@@ -190,7 +190,6 @@ def test_next_era_keeps_to_the_lags_that_stand_out_of_their_scatter() -> None:
         lambda r: moesp(r, "u", order=4).fit(None),
         lambda r: moesp(r, "u", order=4).residuals(r, lags=-1),
         lambda r: era(np.ones(9), dt="fast"),
-        lambda r: next_era(r, ["a", "b"], rows="many"),
         lambda r: free_decays(r, ["a", "b"], start="late"),
         lambda r: stabilization(r, "u", orders=20),
         lambda r: stabilization(r, "u", orders="abc"),

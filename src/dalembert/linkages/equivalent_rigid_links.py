@@ -55,7 +55,8 @@ class EquivalentRigidLinks:
     zeroed : as many displacements, ``"AB.1.rz"``, that stay zero; those of the joints of `coordinates` when left out.
     at : coordinates or state of the pose that decides how loops are closed; the drawing when left out.
     nodes : force or sensor that names a whole body -> point of its frame; the first joint of the body when left out.
-    gauges : name -> (body, distance along its beams [m]): curvature there is an output [1/m].
+    gauges : name -> (body, distance along its beams [m]): curvature there is an output [1/m]; with the height of a
+        surface above the neutral axis [m] as third, the strain there. Filters estimate gauges that nobody reads, too.
     gyroscopic : whether convective inertia 2 M_G acts.
 
     Examples
@@ -80,7 +81,7 @@ class EquivalentRigidLinks:
     zeroed: Iterable[str] | None = None
     at: Mapping[str, float] | State | None = None
     nodes: Mapping[str, str] = field(default_factory=dict)
-    gauges: Mapping[str, tuple[str, float]] = field(default_factory=dict)
+    gauges: Mapping[str, tuple[str, float] | tuple[str, float, float]] = field(default_factory=dict)
     gyroscopic: bool = True
 
     def __post_init__(self) -> None:
@@ -104,13 +105,12 @@ class EquivalentRigidLinks:
 
     @cached_property
     def gauge_rows(self) -> dict[str, tuple[SlenderLink, FloatArray]]:
-        """SlenderLink and row of curvature of every gauge."""
-        return {name: self.curvature(*place, gauge=name) for name, place in self.gauges.items()}
-
-    def curvature(self, body: str, place: float, gauge: str = "curvature") -> tuple[SlenderLink, FloatArray]:
-        """The link, and the curvature at a place [m] by displacements of its nodes in its axes."""
-        link = link_of(self.links, body, f"gauge {gauge!r} of {self.mechanism.name!r}")
-        return link, link.curvature_row(float(place), gauge)
+        """The link of every gauge, and its reading by displacements of the nodes in the axes of the link."""
+        rows = {}
+        for name, (body, *place) in self.gauges.items():
+            link = link_of(self.links, body, f"gauge {name!r} of {self.mechanism.name!r}")
+            rows[name] = link, link.gauge_row(float(place[0]), name, *map(float, place[1:]))
+        return rows
 
     @cached_property
     def rigid(self) -> EquationsOfMotion:
@@ -375,7 +375,8 @@ def _name_equations(
     measures = join(elastic, rigid.measures, nodal)
     scene = draw_links(erls.mechanism, L.links, nodes.inputs.names, (*nodes.outputs.names, *erls.gauges))
     shown = [name for body in scene.bodies for name in (*body.channels(planar=True), *body.elastic)]
-    gauges = Channels(list(erls.gauges), ["1/m"] * len(erls.gauges), [place[0] for place in erls.gauges.values()])
+    gauge_units = ["1/m" if len(place) == 2 else "" for place in erls.gauges.values()]
+    gauges = Channels(list(erls.gauges), gauge_units, [place[0] for place in erls.gauges.values()])
     return EquationsOfMotion(
         name=L.name, functions=functions, coordinates=join(elastic, rigid.coordinates),
         speeds=join(rates, rigid.speeds), internal=nodes.internal, inputs=nodes.inputs, parameters=rigid.parameters,

@@ -78,8 +78,11 @@ class SlenderLink:
             )  # fmt: skip
         return nearest
 
-    def curvature_row(self, place: float, gauge: str) -> FloatArray:
-        """(3n,) curvature [1/m] at a distance along the beams from the start of the first; at a node the mean."""
+    def gauge_row(self, place: float, gauge: str, height: float | None = None) -> FloatArray:
+        """(3n,) curvature κ [1/m] at a distance along the beams from the start of the first; at a node the mean.
+
+        height : of a surface above the neutral axis [m]; then the strain there, ε = u' - height κ.
+        """
         if self.elements is None:
             raise ModelError(
                 "no-modes", f"gauge {gauge!r} is on link {self.name!r}, which is rigid: nothing bends there.",
@@ -90,19 +93,23 @@ class SlenderLink:
         if not -edge <= place <= ends[-1] + edge:
             raise ModelError(
                 "out-of-range", f"gauge {gauge!r} at {place:g} m is beyond link {self.name!r} of {ends[-1]:g} m.",
+                Advice("Measure along its beams from the start of the first: {}.", Argument("gauges")),
                 where={"gauge": gauge, "body": self.name}, evidence={"place": place, "length": float(ends[-1])},
             )  # fmt: skip
         near = [e for e in range(len(ends) - 1) if ends[e] - edge <= place <= ends[e + 1] + edge]
-        rows = [self._element_curvature(e, (place - ends[e]) / (ends[e + 1] - ends[e])) for e in near]
+        rows = [self._element_gauge(e, (place - ends[e]) / (ends[e + 1] - ends[e]), height) for e in near]
         return np.asarray(np.mean(rows, axis=0))
 
-    def _element_curvature(self, element: int, xi: float) -> FloatArray:
+    def _element_gauge(self, element: int, xi: float, height: float | None) -> FloatArray:
         assert self.elements is not None
         b = self.elements.numbers
         length, phi = float(b.length[element]), float(b.phi_y[element])
         bending = np.array([12 * xi - 6, (6 * xi - 4 - phi) * length, 6 - 12 * xi, (6 * xi - 2 + phi) * length])
         local = np.zeros(12)
         local[[1, 5, 7, 11]] = bending / ((1 + phi) * length**2)
+        if height is not None:
+            local *= -height
+            local[[0, 6]] = -1.0 / length, 1.0 / length
         row = np.zeros(3 * len(self.points))
         columns = (3 * self.elements.points[element][:, None] + np.arange(3)).ravel()
         row[columns] = local @ self.elements.transform()[element]

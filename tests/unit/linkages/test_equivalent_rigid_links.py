@@ -108,10 +108,20 @@ def test_convective_inertia_of_one_element_is_the_closed_form() -> None:
 @pytest.mark.spec("004-C63")
 def test_curvature_at_a_node_is_the_mean_of_its_elements_and_in_the_middle_the_difference_of_turns() -> None:
     link = manipulator().links[1]
-    row = link.curvature_row(0.2125, "middle of the first")
+    row = link.gauge_row(0.2125, "middle of the first")
     assert np.allclose(row, np.eye(9)[5] / 0.425 - np.eye(9)[2] / 0.425, atol=1e-12)
-    ends = [link._element_curvature(0, 1.0), link._element_curvature(1, 0.0)]
-    assert np.allclose(link.curvature_row(0.425, "node"), np.mean(ends, axis=0), atol=1e-12)
+    ends = [link._element_gauge(0, 1.0, None), link._element_gauge(1, 0.0, None)]
+    assert np.allclose(link.gauge_row(0.425, "node"), np.mean(ends, axis=0), atol=1e-12)
+
+
+@pytest.mark.spec("004-C63")
+def test_strain_of_a_surface_is_that_of_the_axis_less_height_times_curvature() -> None:
+    link = manipulator().links[1]
+    axial = np.eye(9)[3] / 0.425 - np.eye(9)[0] / 0.425
+    row = axial - 0.015 * link.gauge_row(0.1, "curvature")
+    assert np.allclose(link.gauge_row(0.1, "surface", 0.015), row, atol=1e-12)
+    erls = manipulator(gauges={"top": ("AD", 0.1, 0.015)})
+    assert da.equations(erls).outputs.units[-1] == ""
 
 
 def test_a_rigid_motion_strains_nothing_and_the_zeroed_rotations_carry_it() -> None:

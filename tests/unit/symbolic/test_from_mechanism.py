@@ -15,6 +15,7 @@ from dalembert.equations import ARGUMENTS, EquationsOfMotion
 from dalembert.symbolic.from_mechanism import EquationsMotion, from_mechanism
 from dalembert.symbolic.text.convert import from_sympy, to_sympy_shared
 from tests.helpers.findings import raises
+from tests.helpers.repetitions import few
 
 GOLDEN = Path(__file__).parents[2] / "data" / "equations"
 MOST_BODIES = 10
@@ -69,7 +70,7 @@ def test_the_symbols_evaluate_to_the_numbers_of_the_equations(machine: str) -> N
             close(found, known[name])
 
 
-@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("machine", few(MACHINES, 4))
 def test_what_sympy_shows_evaluates_to_the_numbers_of_the_equations(machine: str) -> None:
     m = da.read_model(machine)
     d = from_mechanism(m)

@@ -63,7 +63,8 @@ def fit_magnitude(
         if best[0] - low < accuracy * (best[0] + accuracy):
             break
     numerator, denominator = best[1][: order + 1], best[1][order + 1 :]
-    gain = level * math.sqrt(float(numerator.sum() / denominator.sum()))  # x = 1 is ω = ∞
+    infinite = float(numerator.sum() / denominator.sum())  # x = 1; bounds hold to the tolerance of the program
+    gain = level * math.sqrt(max(infinite, 0.01 * float(m.min())))
     return _cascade(_roots(numerator, c, order), _roots(denominator, c, order), gain), math.exp(best[0])
 
 

@@ -62,7 +62,7 @@ def find_table(
     header_first : whether the first line is the header, as in a file that this package has written.
     above : comments before the first line.  nameless : whether columns without names are called channel1, ...
     """
-    some = list(islice(lines, 2 if header_first else LINES))
+    some = list(islice(lines, 3 if header_first else LINES))
     if some and (found := _SEPARATOR.fullmatch(some[0][1])):
         delimiter = delimiter or found[1]
         del some[0]
@@ -78,8 +78,9 @@ def find_table(
             best = (score, start, candidate, decimal, rows)
     if best is None:  # no numbers: the errors of a table without them name the first line
         chosen = delimiter or _delimiter_of(some[0][1])
-        rows = [split_cells(text, chosen) for _, text in some[:2]]
-        return _table(some, rows, 0, chosen, ".")
+        rows = [split_cells(text, chosen) for _, text in some[:3]]  # names, perhaps units, numbers
+        decimal = "," if chosen != "," and any(has_comma(cell) for row in rows[1:] for cell in row) else "."
+        return _table(some, rows, 0, chosen, decimal)
     _, start, chosen, decimal, rows = best
     header = _header_above(rows, start, decimal)
     if start == 0 and any(map(str.strip, above)):  # numpy.savetxt writes the names as a comment

@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.core.arguments import real_number, take_names
 from dalembert.core.declare import anything, instance, mapping
 from dalembert.core.errors import DataError, ModelError, require_name, unknown_name
-from dalembert.core.findings import Advice, Argument, Finding
+from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.progress import Progress, Setting
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
@@ -213,7 +213,9 @@ def _bounds(names: list[str], first: Array, given: Mapping[str, tuple[float, flo
         low[k], high[k] = (real_number(f"a bound of {name!r}", end, finite=False) for end in pair)
         if not low[k] <= first[k] <= high[k] or low[k] == high[k]:
             problem = f"the first value {first[k]:g} of {name!r} is not between its bounds {low[k]:g} and {high[k]:g}."
-            raise DataError("out-of-range", problem)
+            raise DataError(
+                "out-of-range", problem, Advice("Give other {} or another first value.", Argument("bounds"))
+            )
     return low, high
 
 
@@ -331,8 +333,9 @@ class ModeSearch:
         self.before: MatchedModes | None = None
         self._slope: tuple[MatchedModes, Array] | None = None
 
-    def point(self, values: Array, repeated: float = 1e-6, rigid: float = 1e-6) -> MatchedModes:
+    def point(self, values: Array, repeated: float = 1e-6, rigid: float = 1e-6, growing: float = 1e-2) -> MatchedModes:
         # rigid: frequency of a rigid-body mode / lowest measured one: rounding leaves 1e-8 of the highest frequency
+        # growing: the same of a rate of growth at the first values, far from rounding
         system = self.family.system(values)
         matrices = self.family.matrices(system)
         target = self.target
@@ -340,13 +343,24 @@ class ModeSearch:
         undamped = SecondOrder(system.M, system.K, coordinates=system.coordinates)
         wanted = self.count or (min(3 * k + 10, system.nq - 1) if system.is_sparse else None)
         modes = undamped.modes(wanted) if wanted else undamped.modes()
+        growth = float(modes.eigenvalues.real.max(initial=0.0))
+        if self.before is None and growth > growing * target.frequencies.min():
+            raise DataError(
+                "unstable",
+                f"the model is not at a stable equilibrium: a motion grows by {growth:.3g} 1/s, so that its modes are "
+                "not those of a structure at rest.",
+                Advice("Take the modes about a stable pose."), Advice("Or balance the weight with springs."),
+                evidence={"growth": growth},
+            )  # fmt: skip
         keep = np.flatnonzero(modes.eigenvalues.imag > rigid * target.frequencies.min())
         if len(keep) < k:
             raise DataError(
                 "too-few-modes",
                 f"the model has {len(keep)} oscillating modes for {k} measured ones"
                 + (f" among the {wanted} computed." if wanted else "."),
-                *([Advice("Use a larger {}.", Argument("count"))] if wanted else []),
+                Advice("Use a larger {}.", Argument("count"))
+                if wanted
+                else Advice("Leave out modes with {}.", Call("modes.select")),
                 evidence={"modes": len(keep), "measured": k},
             )
         omega, phi = modes.eigenvalues.imag[keep], np.asarray(modes.shapes[:, keep]).real

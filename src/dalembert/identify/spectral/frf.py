@@ -209,11 +209,11 @@ def frf(
 
 def coherence(
     record: Records, inputs: str | Iterable[str] = (), outputs: str | Iterable[str] | None = None, *,
-    window: Window = "hann", segment: int | None = None, overlap: float = 0.5, detrend: Detrend = "mean",
+    segment: int | None = None,
 ) -> Coherence:  # fmt: skip
     """Ordinary and multiple coherence; parameters as in :func:`frf`."""
-    data = read_data(record, inputs, outputs, offset_matters=detrend == "none")
-    G, w, blocks, _, _ = _densities(data, window, segment, overlap, detrend, "a coherence")
+    data = read_data(record, inputs, outputs, offset_matters=False)
+    G, w, blocks, _, _ = _densities(data, "hann", segment, 0.5, "mean", "a coherence")
     scaled = _Scaled(G, data, blocks)
     IdentificationWarning.report(scaled.findings)
     return _coherence(scaled, w)

@@ -31,7 +31,7 @@ from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.tables import align_columns
 from dalembert.core.text import list_names
 from dalembert.identify.records.checks import find_name, require_samples
-from dalembert.identify.records.data import Data, Detrend, read_data
+from dalembert.identify.records.data import Data, read_data
 from dalembert.identify.records.reporting import IdentificationWarning
 from dalembert.identify.spectral.spectra import Records
 from dalembert.linear.state_space import StateSpace
@@ -131,7 +131,7 @@ def markov(
     source: Records | StateSpace, count: int, inputs: str | Iterable[str] = (),
     outputs: str | Iterable[str] | None = None, *, method: Literal["least squares", "fft"] = "least squares",
     start: Literal["zero", "unknown"] = "zero", memory: int | None = None, period: int | None = None,
-    skip: int | None = None, detrend: Detrend = "none", tolerance: float | None = None,
+    skip: int | None = None, tolerance: float | None = None,
 ) -> Markov:  # fmt: skip
     """Markov parameters of the system behind records, or of a sampled StateSpace.
 
@@ -146,7 +146,6 @@ def markov(
         ``count`` when left out
     period : of the input, in samples, for "fft"; left out, every record is a transient
     skip : periods to leave out at the beginning of every record, until the response is steady; 1 when there are more
-    detrend : as in :func:`read_data`
     tolerance : singular values below this share of the largest count as zero; rounding when left out
 
     Returns
@@ -167,7 +166,7 @@ def markov(
         return _of_system(source, q)
     one_of("method", method, METHODS)
     one_of("start", start, ("zero", "unknown"))
-    data = read_data(source, inputs, outputs, detrend=detrend)
+    data = read_data(source, inputs, outputs)
     data.require_inputs("a Markov parameter")
     if method == "fft":
         fields = divide_transforms(data, q, period, skip)

@@ -52,14 +52,15 @@ def ssi_data(
 
 @report_findings
 def ssi_cov(
-    record: Record | Sequence[Record] | Data, outputs: str | Iterable[str] | None = None, *, order: int | None = None
-) -> Identified:
+    record: Record | Sequence[Record] | Data, outputs: str | Iterable[str] | None = None, *, order: int | None = None,
+    rows: int | None = None,
+) -> Identified:  # fmt: skip
     """Model of outputs under unknown white excitation by their covariances (SSI-cov); as :func:`ssi_data`.
 
     A strong, hardly damped mode can hide weak ones from a model of few states: its covariances are known the least.
     ``ssi_data`` weighs the past by its own spread and suffers less from this.
     """
-    return realize_outputs("ssi_cov", record, outputs, order)
+    return realize_outputs("ssi_cov", record, outputs, order, rows)
 
 
 def realize_outputs(

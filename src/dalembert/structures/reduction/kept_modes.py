@@ -8,7 +8,7 @@ P = I - M Φᵣ Φᵣᵀ and the rigid-body modes Φᵣ.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ import scipy.linalg
 from dalembert.core.arguments import positive_number
 from dalembert.core.arrays import FloatArray, Matrix
 from dalembert.core.errors import DataError
-from dalembert.core.findings import Advice
+from dalembert.core.findings import Advice, Argument
 from dalembert.linear.second_order import SecondOrder
 from dalembert.structures.assembly import stiffness_factor as factors
 from dalembert.structures.assembly.stiffness_factor import StiffnessFactor
@@ -58,12 +58,13 @@ def choose_modes(
     if up_to is not None:
         squares, shapes = factors.lowest_below(M, K, margin * positive_number("up_to", up_to), factor)
         return KeptModes(squares, shapes, range(1, len(squares) + 1))
-    if modes is None or isinstance(modes, int | np.integer):
-        count = int(M.shape[0]) if modes is None else int(modes)
+    if not isinstance(modes, Iterable):
+        count = int(M.shape[0]) if modes is None else int(modes) if isinstance(modes, int | np.integer) else -1
         if isinstance(modes, bool) or count < 0:
             raise DataError(
                 "not-a-count",
-                f"modes must be a number of modes, not negative, or a list of mode numbers, got {modes!r}.",
+                f"modes must be a number of modes, not negative, or a list of mode numbers, got {modes!r:.60}.",
+                Advice("Give the first modes of a ranking as {}.", Argument("modes", "ranking.first(k)")),
             )
         squares, shapes = factors.lowest(M, K, count, factor)
         return KeptModes(squares, shapes, range(1, len(squares) + 1))

@@ -53,7 +53,7 @@ def manipulator(
     beta: float = 0.0,
     refine: int = 1,
     gyroscopic: bool = True,
-    gauges: Mapping[str, tuple[str, float]] | None = None,
+    gauges: Mapping[str, tuple[str, float] | tuple[str, float, float]] | None = None,
     gravity: float | tuple[float, float] = 0.0,
     carrier: bool = True,
 ) -> EquivalentRigidLinks:

@@ -16,6 +16,7 @@ from dalembert.estimate import ExtendedKalman, UserModel, process
 from dalembert.estimate.engine.recursion import tick_function
 from tests.helpers.engines import ENGINES, engine
 from tests.helpers.findings import raises
+from tests.helpers.repetitions import few
 
 DT = 0.02
 
@@ -67,7 +68,7 @@ def textbook(record: da.Record, Q: Any, R: Any, x: Any, P: Any, iterations: int 
 
 
 @pytest.mark.spec("004-C5")
-@pytest.mark.parametrize("iterations", [1, 4])
+@pytest.mark.parametrize("iterations", few([1, 4], 2))
 @pytest.mark.parametrize("name", ENGINES)
 def test_the_filter_is_the_textbooks(iterations: int, name: str) -> None:
     record = data()
@@ -303,7 +304,7 @@ def slopes(model: object, dt: float, **options: object) -> list[np.ndarray]:
     return [np.array(value) for value in kernel(start, np.full(m.nu, 0.5), ekf.model.numbers, 0.0, dt)]
 
 
-@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+@pytest.mark.parametrize("coordinates", few(["joint", "absolute"]))
 def test_it_differs_from_the_exact_one_by_the_square_of_the_interval(coordinates: str) -> None:
     eqs = pendulum()
     if coordinates == "absolute":

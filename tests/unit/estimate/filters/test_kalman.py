@@ -16,6 +16,7 @@ from tests.helpers.engines import ENGINES, engine
 from tests.helpers.findings import raises, warns
 from tests.helpers.kalman_models import block_on_a_spring, cart, kalman, pushed
 from tests.helpers.linear_gaussian import random_problem
+from tests.helpers.repetitions import few
 
 
 def test_an_estimate_has_names_units_and_deviations():
@@ -326,7 +327,7 @@ def test_progress_is_reported_up_to_the_end():
 # --- settled covariances ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", ["covariance", "square-root", "information"])
+@pytest.mark.parametrize("form", few(["covariance", "square-root", "information"]))
 def test_a_filter_that_has_settled_goes_on_as_if_it_had_not(form, monkeypatch):
     import dalembert.estimate.filters.converged_filter as settled
 

@@ -23,6 +23,7 @@ from dalembert.files.export.object_export import ObjectExport, export_object
 from dalembert.loop.interfaces import Law
 from tests.helpers.findings import raises
 from tests.helpers.loops import CART_GAINS, CART_READS, gain_law, integral_law, predictor_law
+from tests.helpers.repetitions import few
 
 pytest.importorskip("llvmlite")
 
@@ -200,7 +201,7 @@ def test_a_processor_with_doubles_needs_no_run_time_library(tmp_path: Path) -> N
     assert "sqrt" not in export.needs
 
 
-@pytest.mark.parametrize("target", list(TARGETS))
+@pytest.mark.parametrize("target", few(list(TARGETS), 2))
 def test_the_same_step_gives_the_same_bytes(tmp_path: Path, target: str) -> None:
     first = export_object(extended_kalman(), tmp_path / "1", target=target)
     second = export_object(extended_kalman(), tmp_path / "2", target=target)

@@ -139,6 +139,7 @@ def test_a_weak_mode_of_a_structure_with_a_bolted_joint_is_found_under_a_multisi
     assert not [f for f in result.findings if f.code == "column-not-in-model" and min(f.evidence["hertz"]) < 4.0]
 
 
+@pytest.mark.slow
 def test_without_inputs_modes_come_from_the_outputs_alone():
     run = measured(6000, noise=0.01).select("a1", "a2", "a3")
     with warnings.catch_warnings():

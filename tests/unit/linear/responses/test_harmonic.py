@@ -430,6 +430,3 @@ def test_a_grid_leaves_the_frequency_of_an_undamped_mode_out(ratio: float, kept:
     assert away.max() == pytest.approx(30e-4, rel=1e-6)
     assert np.sort(away[away > 1e-8])[0] == pytest.approx(0.1e-4, rel=1e-6)
     assert bool((away < 1e-8).any()) is kept
-
-
-# ---- edges of thresholds

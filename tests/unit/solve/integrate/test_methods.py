@@ -201,7 +201,7 @@ def bricard() -> tuple[da.EquationsOfMotion, Any]:
         (da.GeneralizedAlpha(step=2e-3), 1e-3),
         pytest.param(da.GeneralizedAlpha(step=2e-3, index=2), 1e-3, marks=pytest.mark.slow),
         pytest.param(da.Sundials(rtol=1e-9, atol=1e-9), 1e-6, marks=pytest.mark.slow),
-        (da.Sundials(rtol=1e-8, atol=1e-8, solver="idas"), 1e-6),
+        pytest.param(da.Sundials(rtol=1e-8, atol=1e-8, solver="idas"), 1e-6, marks=pytest.mark.slow),
     ],
 )
 def test_redundant_joints_do_not_stop_an_implicit_method(method: Any, tolerance: float) -> None:

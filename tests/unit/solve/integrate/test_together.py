@@ -13,6 +13,7 @@ from dalembert.solve.integrate.channels import Samples
 from dalembert.solve.integrate.inputs import read_inputs
 from dalembert.solve.integrate.together import Starts, runs_together
 from tests.helpers.native_code import assert_same_bits
+from tests.helpers.repetitions import few
 
 TIMES = np.linspace(0.0, 0.5, 11)
 
@@ -51,7 +52,7 @@ METHODS = [
 ]
 
 
-@pytest.mark.parametrize("method", METHODS, ids=repr)
+@pytest.mark.parametrize("method", few(METHODS, 2), ids=repr)
 @pytest.mark.parametrize("count", [1, 3, 4, 10])
 def test_a_lane_has_the_bits_of_a_run_alone(machine: da.EquationsOfMotion, method: Any, count: int) -> None:
     inputs = {"torque": lambda t: da.where(t > 0.2, 1.0, da.sin(9 * t))}

@@ -96,7 +96,7 @@ def test_quasi_accelerations_are_variables_of_order_two() -> None:
 @pytest.mark.spec("002-A11")
 def test_numeric_complements_agree_on_the_space_that_they_span() -> None:
     rng = np.random.default_rng(8)
-    A = LabelledMatrix(rng.normal(size=(3, 6)), "rst", "abcdef")
+    A = LabelledMatrix(rng.normal(size=(3, 6)), [*"rst"], [*"abcdef"])
     free = choose_independent(A.entries, A.columns, ("a", "b", "c"))
     assert free == ("a", "b", "c")
     chosen, spread = least_squares_complement(A, free), null_space(A)
@@ -105,7 +105,7 @@ def test_numeric_complements_agree_on_the_space_that_they_span() -> None:
     both = np.hstack([chosen.entries, spread.entries])
     assert np.linalg.matrix_rank(both, tol=1e-10) == 3
     assert spread.columns == ("free 1", "free 2", "free 3")
-    twice = LabelledMatrix(np.vstack([A.entries, A.entries[:1]]), "rstu", "abcdef")  # a redundant, compatible row
+    twice = LabelledMatrix(np.vstack([A.entries, A.entries[:1]]), [*"rstu"], [*"abcdef"])  # a redundant, compatible row
     np.testing.assert_allclose(least_squares_complement(twice, free).entries, chosen.entries, rtol=0, atol=1e-13)
     with pytest.raises(da.errors.ModelError) as caught:
         least_squares_complement(A, ("a", "b"))
