@@ -230,6 +230,10 @@ def test_check_names_factors_between_data_and_model() -> None:
     assert "factor of 1000" in found.findings[0].text()
     assert "factor of 2π" in found.findings[1].text()
     assert "BEYOND ITS LIMIT" in found.table()
+    m = da.Mechanism("arm")
+    body = m.add_flexible_body("bar", FlexibleBodyData(**fields, finite_elements=model))
+    m.add_fixed("weld", m.ground.at(0, 0, 0), body.at(*fields["nodes"][0].place))
+    assert [one.code for one in da.check(m).warnings] == ["suspect-units", "suspect-units"]
 
 
 def test_check_finds_a_model_with_fewer_rigid_modes() -> None:

@@ -45,6 +45,8 @@ class Report:
 def check(m: Mechanism) -> Report:
     """Look a machine over: every problem of its description at once, then its freedoms and redundant joints.
 
+    Data of flexible bodies are compared with their model and their units, as by ``data.check()``.
+
     Examples
     --------
     >>> import dalembert as da
@@ -79,6 +81,9 @@ def _warnings(m: Mechanism, found: Mobility) -> list[Finding]:
     if massless:
         problem = f"bodies without mass, constrained by their joints: {', '.join(massless)}."
         result.append(Finding("no-mass", problem, {"bodies": massless}))
+    for body in m.bodies:
+        if body.flexible is not None:
+            result += body.flexible.check().findings
     if found.singular:
         result.append(Finding("singular-pose", "the drawing shows a singular pose: more can move there than nearby."))
     elif found.redundant:
