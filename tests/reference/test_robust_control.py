@@ -127,7 +127,9 @@ def test_d_k_iteration_with_a_real_parameter_asks_less_than_with_a_complex_one()
                StateSpace.gain([[0.2]], inputs="force", outputs="effort"),
                StateSpace.gain([[1.0, 0.05]], inputs=["place", "noise"], outputs="reading")]  # fmt: skip
     whole = connect([u, *weights], inputs=["gust", "noise", "force"], outputs=["miss", "effort", "reading"])
-    real = dk(whole, outputs="reading", inputs="force", rounds=8)
+    done: list[float] = []
+    real = dk(whole, outputs="reading", inputs="force", rounds=8, progress=done.append)
+    assert done == sorted(done) and done[-1] == 1.0
     complex_ = dk(whole.complex(), outputs="reading", inputs="force", rounds=8)
     assert real.judged.proved
     assert real.judged.peak <= complex_.judged.peak * 1.01

@@ -43,6 +43,7 @@ from dalembert.control.uncertainty.structured_bound import BlockStructure, Scali
 from dalembert.core.arrays import FloatArray
 from dalembert.core.declare import at_least, checked, count, not_negative
 from dalembert.core.errors import ConvergenceError, DalembertError
+from dalembert.core.progress import Progress, Setting
 from dalembert.core.results import result
 from dalembert.core.tables import align_columns
 from dalembert.linear import StateSpace, append, connect
@@ -123,6 +124,7 @@ def dk(
     rounds: Rounds = 16,
     back_off: BackOff = 1e-3,
     excess: Excess = 3e-3,
+    progress: Setting = None,
 ) -> RobustSynthesis:
     """A controller that keeps its performance for all members of a family, as far as D-K iteration gets.
 
@@ -132,6 +134,7 @@ def dk(
     outputs, inputs : names of what the controller reads and drives.
     disturbances, performance : names of w and z; all others where left out.
     order, rounds : the iteration ends earlier where five steps in a row do not improve μ by a thousandth.
+    progress : None, True, False or a function of the fraction of the rounds.
 
     Returns
     -------
@@ -142,8 +145,10 @@ def dk(
     w, z, read, driven = channels.disturbances, channels.performance, channels.outputs, channels.inputs
     plant = uncertain.select(inputs=(*w, *driven), outputs=(*z, *read))
     design = _Iteration(plant, w, z, read, driven, back_off)
-    design.run(order, rounds)
-    controller, judged = design.reduce(excess)
+    with Progress(progress, "D-K iteration") as bar:
+        design.run(order, rounds, bar)
+        controller, judged = design.reduce(excess)
+        bar.update(1.0)
     synthesis = Synthesis(
         controller, plant.nominal, w, z, method="D-K", bounds=(0.0, math.inf), back_off=back_off, regularized=()
     )
@@ -169,7 +174,7 @@ class _Iteration:
         self.real = any(block.kind == "real" for block in plant.blocks)
         self.blocks = closed_blocks(plant, self.w, self.z)[1]
 
-    def run(self, order: int, rounds: int, gain: float = 1e-3) -> None:
+    def run(self, order: int, rounds: int, bar: Progress, gain: float = 1e-3) -> None:
         """Steps until five in a row do not improve: after a failure half way, then with scalings of higher order.
 
         gain : least relative decrease of μ that counts as an improvement.
@@ -177,7 +182,8 @@ class _Iteration:
         scalings = [(StateSpace.gain([[1.0]]),) * 2] * len(self.blocks)
         used, base, failures = 0, 0, 0
         behind, curve_behind = scalings, None
-        for _ in range(rounds):
+        for number in range(rounds):
+            bar.update(number / (rounds + 1))
             try:
                 design = hinf(self._scaled(scalings), outputs=self.read, inputs=self.driven, back_off=self.back_off)
                 gamma, controller = design.bounds[1], design.controller

@@ -27,6 +27,7 @@ from dalembert.core.arrays import FloatArray
 from dalembert.core.declare import above_and_below, checked, count, instance
 from dalembert.core.errors import DalembertWarning, DataError
 from dalembert.core.findings import Advice, Argument
+from dalembert.core.progress import Progress, Setting
 from dalembert.core.results import cells, result
 from dalembert.core.tables import align_columns
 from dalembert.equations import Channels
@@ -114,6 +115,7 @@ def structured(
     back_off: Annotated[
         float, above_and_below(0.0, 0.5), "share by which hard goals are kept from their limits"
     ] = 0.02,
+    progress: Setting = None,
 ) -> Synthesis | ScheduledSynthesis:
     """A controller of fixed structure that meets hard goals on every model and makes soft goals small.
 
@@ -126,6 +128,7 @@ def structured(
         `TrackingGoal`. The largest ratio of the soft goals to their limits, over all models, becomes small.
     scheduled : coordinate, an angle, of which the gains are series; its value is in the provenance of each model, as in
         those of ``two.fast(states)`` and `da.linearize`.
+    progress : None, True, False or a function of the fraction of the searches.
 
     Returns
     -------
@@ -143,7 +146,8 @@ def structured(
     DataError.when(not hard and not soft, "empty", "give at least one goal.", Advice("Such as {}.", Argument("hard")))
     _refuse_fixed_modes(family, hard)
     problem = _Search(family, K0, E, functions, tuple(hard), tuple(soft), back_off)
-    theta = problem.solve(structure.states, seed, starts, steps)
+    with Progress(progress, "structured") as bar:
+        theta = problem.solve(structure.states, seed, starts, steps, bar)
     series = problem.series(theta)
     rows = []
     for k, model in enumerate(family.models):
@@ -377,7 +381,7 @@ class _Search:
         return bool(FamilyLoops(self.family.only(places), self.gains(theta, self.functions[places])).stable.all())
 
     def solve(
-        self, states: int, seed: int, starts: int, steps: int, rounds: int = 8, above: float = 0.01
+        self, states: int, seed: int, starts: int, steps: int, bar: Progress, rounds: int = 8, above: float = 0.01
     ) -> FloatArray:
         """The best of several searches: least excess of the hard goals first, then the least soft goals.
 
@@ -390,7 +394,8 @@ class _Search:
         for start in range(starts):
             theta = self.initial(states, random, start == 0)
             places = sorted({int(k) for k in np.linspace(0, total - 1, min(total, 6))})
-            for _ in range(rounds):
+            for number in range(rounds):
+                bar.update((start + number / rounds) / starts)
                 theta = self.satisfy(theta, places, steps)
                 for weight in (10.0, 1e3, 1e5) if self.soft else ():
                     refined, value = descend(self.objective(places, weight, soft=True), theta, steps=steps,
@@ -408,6 +413,7 @@ class _Search:
                 best = (excess, cost, theta)
             if excess <= 0.0 and not self.soft:
                 break
+        bar.update(1.0)
         assert best is not None
         return best[2]
 
