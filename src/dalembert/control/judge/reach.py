@@ -41,10 +41,12 @@ class ModeReach:
         return self.strength <= self.weakest
 
     def words(self) -> str:
-        """``the mode at 1.37 Hz, of phi and x3``."""
+        """``the mode at 1.37 Hz, of phi and x3``, or ``the mode with the eigenvalue -2, of x1``."""
         hertz = self.frequency / (2.0 * np.pi)
         where = " and ".join(self.states[:3])
         name = f"at {hertz:.4g} Hz" if hertz > 0.0 else "at rest (frequency 0)"
+        if hertz > 0.0 and self.eigenvalue.imag == 0.0:
+            name = f"with the eigenvalue {self.eigenvalue.real:.4g}"
         return f"the mode {name}, of {where}" + ("" if self.decays else " (which does not decay by itself)")
 
 
