@@ -201,7 +201,10 @@ def _measure_column(emit: Emit, solve: Any) -> None:
 
 
 def dk(task: dict[str, Any], emit: Emit) -> None:
-    """Two controllers reach the peer's μ; the order stays, as the peer's does."""
+    """Two controllers reach the peer's μ; the order stays, as the peer's does.
+
+    The number of rounds was chosen with the peer's μ known; by default the iteration goes on to 1.011.
+    """
     from dalembert.control import dk
 
     def solve() -> Any:
